@@ -1,0 +1,1 @@
+//! Benchmarks, catalog generator, load program and comparisons.

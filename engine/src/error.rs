@@ -1,0 +1,93 @@
+//! What can go wrong, in situations that a caller can tell apart.
+
+use std::path::{Path, PathBuf};
+
+/// The result of everything in the engine that can fail.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
+/// The outside world failing. Absence is `Option`; a programmer's mistake is an assertion.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A call to the file system failed.
+    #[error("could not {action} {}", path.display())]
+    Io {
+        /// What was tried, as a verb: `open`, `sync`, `rename`.
+        action: &'static str,
+        /// The file or directory.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// Stored bytes break an invariant of their format.
+    #[error("{file} is damaged at byte {offset}: {expected} was expected")]
+    Corrupt {
+        /// The file, or the table of a store, as a path below the data directory.
+        file: String,
+        /// Where in that file (or value) the invariant is broken, in bytes.
+        offset: u64,
+        /// The invariant, stated positively.
+        expected: &'static str,
+    },
+    /// The data directory was written by another version of the format.
+    #[error("{} has format {found}, this program reads format {supported}: {advice}", path.display())]
+    Format {
+        /// The data directory.
+        path: PathBuf,
+        /// Version found there.
+        found: u32,
+        /// Version that this program reads and writes.
+        supported: u32,
+        /// What to do.
+        advice: &'static str,
+    },
+    /// Another process holds the data directory.
+    #[error("{} is in use by process {pid}: stop it, or name another data directory", path.display())]
+    Locked {
+        /// The data directory.
+        path: PathBuf,
+        /// The process that holds it; 0 when it could not be told.
+        pid: u32,
+    },
+    /// The transactional store failed.
+    #[error("the store {file} failed to {action}")]
+    Store {
+        /// Which of the two files.
+        file: &'static str,
+        /// What was tried, as a verb.
+        action: &'static str,
+        /// The store's reason.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// There is too little free space to write safely.
+    #[error("{} has {free_bytes} bytes free, {needed_bytes} are needed: make room and try again", path.display())]
+    Space {
+        /// The data directory.
+        path: PathBuf,
+        /// Bytes free there.
+        free_bytes: u64,
+        /// Bytes needed.
+        needed_bytes: u64,
+    },
+}
+
+impl Error {
+    /// A closure for `map_err`: names the action and the path of a failed system call.
+    pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| Self::Io {
+            action,
+            path,
+            source,
+        }
+    }
+
+    /// An [`Error::Corrupt`] for `file` at `offset`.
+    pub(crate) fn corrupt(file: impl Into<String>, offset: u64, expected: &'static str) -> Self {
+        Self::Corrupt {
+            file: file.into(),
+            offset,
+            expected,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! How much is too much: every bound of the engine, with its unit.
+
+/// Characters of a record's title, at most (API.md, import record).
+pub const TITLE_CHARS_MAX: usize = 500;
+/// Characters of a record's description, at most.
+pub const DESCRIPTION_CHARS_MAX: usize = 10_000;
+/// Characters of an uploader's name, at most.
+pub const UPLOADER_CHARS_MAX: usize = 200;
+/// Bytes of an upstream release id, at most (it is ASCII).
+pub const RELEASE_ID_BYTES_MAX: usize = 200;
+/// Characters of a stored file name, at most.
+pub const FILE_NAME_CHARS_MAX: usize = 255;
+/// Digits of a catalog id, at most.
+pub const CATALOG_ID_DIGITS_MAX: usize = 12;
+/// Earliest year that a record may carry.
+pub const YEAR_MIN: u16 = 1850;
+/// Latest year that a record may carry.
+pub const YEAR_MAX: u16 = 2100;
+/// Earliest year that a search may name.
+pub const SEARCH_YEAR_MIN: u16 = 1900;
+/// Characters of a search text (`query`, `title`, `catalog_id`), at most.
+pub const SEARCH_TEXT_CHARS_MAX: usize = 512;
+/// Words of a `query` after folding, at most.
+pub const QUERY_WORDS_MAX: usize = 32;
+/// Hits of one search answer, at most (the `limit` parameter).
+pub const PAGE_SIZE_MAX: u16 = 200;
+/// Hits of one search answer when nothing is said.
+pub const PAGE_SIZE_DEFAULT: u16 = 100;
+/// Records in one durable transaction of an import.
+pub const COMMIT_RECORDS_MAX: usize = 10_000;
+/// Records of the delta, at most; a larger commit becomes a file segment directly.
+pub const DELTA_RECORDS_MAX: usize = 4_096;
+/// Bytes of drafts that an import sorts in memory before it spills to disk.
+pub const IMPORT_SORT_BYTES_MAX: usize = 512 << 20;
+/// Bytes of one cached file, at most, whatever the settings say.
+pub const BLOB_BYTES_MAX: u64 = 1 << 30;
+
+const _: () = assert!(YEAR_MIN < SEARCH_YEAR_MIN);
+const _: () = assert!(SEARCH_YEAR_MIN < YEAR_MAX);
+const _: () = assert!(PAGE_SIZE_DEFAULT < PAGE_SIZE_MAX);
+const _: () = assert!(DELTA_RECORDS_MAX < COMMIT_RECORDS_MAX);

@@ -1,0 +1,106 @@
+//! Accounts of the web interface, their sessions, and what was done with them.
+
+use super::{ApiKeyId, Timestamp};
+
+/// Number of an account; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountId(pub u64);
+
+/// An e-mail address: one `@` with something on both sides, no spaces, at most 254 bytes, kept in
+/// lower case so that it is found whatever its case.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Email(Box<str>);
+
+impl Email {
+    /// Reads an address.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let (local, domain) = text.split_once('@')?;
+        let is_printable = !text.chars().any(|c| c.is_whitespace() || c.is_control());
+        let is_whole = !local.is_empty() && !domain.is_empty() && !domain.contains('@');
+        let is_short = text.len() <= 254;
+        (is_printable && is_whole && is_short).then(|| Self(text.to_lowercase().into()))
+    }
+
+    /// The address in lower case.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// What an account may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Role {
+    /// Its own keys and the catalog.
+    User,
+    /// Everything.
+    Admin,
+}
+
+impl Role {
+    /// Its name: `user` or `admin`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Admin => "admin",
+        }
+    }
+
+    /// Reads `user` or `admin`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "user" => Some(Self::User),
+            "admin" => Some(Self::Admin),
+            _ => None,
+        }
+    }
+}
+
+/// An account of the web interface.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Account {
+    /// Its number.
+    pub id: AccountId,
+    /// Its address; no two accounts share one.
+    pub email: Email,
+    /// Name shown in the pages; may be empty.
+    pub display_name: String,
+    /// What it may do.
+    pub role: Role,
+    /// PHC string of its password.
+    pub password_hash: String,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it was disabled, if it is.
+    pub disabled_at: Option<Timestamp>,
+}
+
+/// A signed-in browser. Only the digest of its cookie is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Session {
+    /// SHA-256 of the cookie's value.
+    pub digest: [u8; 32],
+    /// Whose it is.
+    pub account: AccountId,
+    /// When it was opened.
+    pub created_at: Timestamp,
+    /// When it ends by itself.
+    pub expires_at: Timestamp,
+}
+
+/// One line of the audit log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuditEntry {
+    /// When.
+    pub at: Timestamp,
+    /// Who did it: an e-mail address, or `command line`.
+    pub actor: String,
+    /// What: `key created`, `key revoked`, `account disabled`, …
+    pub action: String,
+    /// The account concerned.
+    pub account: Option<AccountId>,
+    /// The key concerned.
+    pub api_key: Option<ApiKeyId>,
+    /// What else there is to know, such as the name of the key.
+    pub detail: String,
+}

@@ -1,0 +1,186 @@
+//! API keys: what they may do, how long, how often.
+
+use std::fmt;
+use std::num::NonZeroU32;
+
+use super::{AccountId, Timestamp};
+
+/// Number of an API key; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiKeyId(pub u64);
+
+/// What a key may be used for: a set out of search, read and download.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Scopes(u8);
+
+impl Scopes {
+    /// No endpoint at all.
+    pub const NONE: Self = Self(0);
+    /// `GET /api/subtitles/search`.
+    pub const SEARCH: Self = Self(1);
+    /// `GET /api/subtitles/{subtitle_id}`.
+    pub const READ: Self = Self(2);
+    /// `GET /api/subtitles/{subtitle_id}/download`.
+    pub const DOWNLOAD: Self = Self(4);
+    /// Every endpoint: the default.
+    pub const ALL: Self = Self(7);
+    /// Every single scope with its name, in the order in which they are listed.
+    pub const NAMES: [(Self, &'static str); 3] = [
+        (Self::SEARCH, "search"),
+        (Self::READ, "read"),
+        (Self::DOWNLOAD, "download"),
+    ];
+
+    /// Whether every scope of `other` is in this set.
+    pub const fn contains(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// The scopes of both.
+    #[must_use]
+    pub const fn union(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// The set that these bits stand for, when no other bit is set.
+    pub const fn from_bits(bits: u8) -> Option<Self> {
+        if bits <= Self::ALL.0 {
+            Some(Self(bits))
+        } else {
+            None
+        }
+    }
+
+    /// One bit per scope.
+    pub const fn bits(self) -> u8 {
+        self.0
+    }
+
+    /// Reads names separated by commas; none or an unknown one is refused.
+    pub fn parse(text: &str) -> Option<Self> {
+        let mut scopes = Self::NONE;
+        for name in text
+            .split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+        {
+            let (scope, _) = Self::NAMES.into_iter().find(|(_, known)| *known == name)?;
+            scopes = scopes.union(scope);
+        }
+        (scopes != Self::NONE).then_some(scopes)
+    }
+
+    /// The names of the scopes in this set.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
+        let has = move |&(scope, _): &(Self, &str)| self.contains(scope);
+        Self::NAMES.into_iter().filter(has).map(|(_, name)| name)
+    }
+}
+
+/// So many requests in a window of so many seconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct RateLimit {
+    /// Requests per window.
+    pub requests: NonZeroU32,
+    /// Length of the window.
+    pub window_seconds: NonZeroU32,
+}
+
+impl RateLimit {
+    /// Reads `REQUESTS/SECONDS`, such as `60/60`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (requests, seconds) = text.split_once('/')?;
+        Some(Self {
+            requests: requests.parse().ok()?,
+            window_seconds: seconds.parse().ok()?,
+        })
+    }
+}
+
+impl fmt::Display for RateLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.requests, self.window_seconds)
+    }
+}
+
+/// An API key. Its value is known to its owner only.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ApiKey {
+    /// Its number.
+    pub id: ApiKeyId,
+    /// Whose it is; none for keys made on the command line without `--account`.
+    pub account: Option<AccountId>,
+    /// Its descriptive name.
+    pub name: String,
+    /// SHA-256 of its value.
+    pub digest: [u8; 32],
+    /// How lists show it: `sct_AbCd…wXyZ`.
+    pub partial: String,
+    /// What it may be used for.
+    pub scopes: Scopes,
+    /// Its own limit; none means the server's default.
+    pub limit: Option<RateLimit>,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// From when on it is expired; none means never.
+    pub expires_at: Option<Timestamp>,
+    /// When it was revoked, if it was.
+    pub revoked_at: Option<Timestamp>,
+}
+
+/// What an API key is at some moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ApiKeyState {
+    /// Requests with it are served.
+    Active,
+    /// Its time has passed.
+    Expired,
+    /// Its owner ended it, for good.
+    Revoked,
+}
+
+impl ApiKeyState {
+    /// Its name: `active`, `expired` or `revoked`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Active => "active",
+            Self::Expired => "expired",
+            Self::Revoked => "revoked",
+        }
+    }
+}
+
+impl ApiKey {
+    /// What the key is at `now`. It is valid through its last second.
+    pub fn state(&self, now: Timestamp) -> ApiKeyState {
+        let is_past = self.expires_at.is_some_and(|end| end < now);
+        match self.revoked_at {
+            Some(_) => ApiKeyState::Revoked,
+            None if is_past => ApiKeyState::Expired,
+            None => ApiKeyState::Active,
+        }
+    }
+}
+
+/// What was done with a key, or with the whole service, on one day or in all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Usage {
+    /// Requests that consumed the key's window (API.md, rate limit).
+    pub requests: u64,
+    /// Downloads that count.
+    pub downloads: u64,
+    /// Answers 400 to 499, those of status 429 apart.
+    pub client_errors: u64,
+    /// Answers 429.
+    pub limited: u64,
+}
+
+impl Usage {
+    /// Adds what `other` counted.
+    pub fn add(&mut self, other: &Self) {
+        self.requests += other.requests;
+        self.downloads += other.downloads;
+        self.client_errors += other.client_errors;
+        self.limited += other.limited;
+    }
+}

@@ -1,0 +1,146 @@
+//! Files of subtitles: their names at the upstream source, their content, their kinds.
+
+use std::fmt;
+
+use crate::limits::{FILE_NAME_CHARS_MAX, RELEASE_ID_BYTES_MAX};
+
+/// Identifier of a file at the upstream source: `[A-Za-z0-9._-]`, 1 to 200 bytes, not `.` or `..`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ReleaseId(Box<str>);
+
+impl ReleaseId {
+    /// Reads an identifier.
+    pub fn parse(text: &str) -> Option<Self> {
+        let is_length_ok = (1..=RELEASE_ID_BYTES_MAX).contains(&text.len());
+        let is_plain = text
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
+        let is_name = text != "." && text != "..";
+        (is_length_ok && is_plain && is_name).then(|| Self(text.into()))
+    }
+
+    /// The identifier as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for ReleaseId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// The original name of a file: 1 to 255 characters, cleaned only when it is put into a header.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct FileName(Box<str>);
+
+impl FileName {
+    /// Takes a name that is not empty and not too long.
+    pub fn parse(text: &str) -> Option<Self> {
+        let chars_count = text.chars().count();
+        (1..=FILE_NAME_CHARS_MAX)
+            .contains(&chars_count)
+            .then(|| Self(text.into()))
+    }
+
+    /// The name as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// SHA-256 of a file's content: its identity in the content store.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ContentHash(pub [u8; 32]);
+
+impl fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// The kinds of file that are served (API.md, download).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum FileKind {
+    /// `SubRip` text.
+    Srt,
+    /// `MicroDVD` and other text.
+    Sub,
+    /// `SubStation` Alpha text.
+    Ssa,
+    /// Advanced `SubStation` Alpha text.
+    Ass,
+    /// A zip archive.
+    Zip,
+    /// A rar archive, version 4 or 5.
+    Rar,
+}
+
+impl FileKind {
+    /// All kinds.
+    pub const ALL: [Self; 6] = [
+        Self::Srt,
+        Self::Sub,
+        Self::Ssa,
+        Self::Ass,
+        Self::Zip,
+        Self::Rar,
+    ];
+
+    /// The extension without its dot, in lower case.
+    pub const fn extension(self) -> &'static str {
+        match self {
+            Self::Srt => "srt",
+            Self::Sub => "sub",
+            Self::Ssa => "ssa",
+            Self::Ass => "ass",
+            Self::Zip => "zip",
+            Self::Rar => "rar",
+        }
+    }
+
+    /// The kind that an extension names, in any case.
+    pub fn of_extension(extension: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|kind| kind.extension().eq_ignore_ascii_case(extension))
+    }
+
+    /// Whether it is text, which is worth compressing.
+    pub const fn is_text(self) -> bool {
+        !matches!(self, Self::Zip | Self::Rar)
+    }
+}
+
+/// How the bytes of a content are stored: as they are, or compressed beside it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Variant {
+    /// The original bytes.
+    Identity,
+    /// Gzip (RFC 1952).
+    Gzip,
+    /// Brotli (RFC 7932).
+    Brotli,
+}
+
+/// What is known of the file of a release that was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CachedFile {
+    /// Its content.
+    pub content: ContentHash,
+    /// Bytes of the content.
+    pub size_bytes: u64,
+    /// xxh3 of the content, checked when a process first opens it.
+    pub checksum: u64,
+    /// What the content is.
+    pub kind: FileKind,
+    /// The name that upstream gave (`Content-Disposition`, else the end of its URL), unclean.
+    pub upstream_name: Option<FileName>,
+}

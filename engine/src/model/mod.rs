@@ -1,0 +1,24 @@
+//! Pure values: what a record is made of, what an account and an API key are.
+//!
+//! Parse, don't check: a `Year` in hand is a valid year. Nothing here reads a clock, a file or
+//! randomness.
+
+mod account;
+mod api_key;
+mod catalog_id;
+mod file;
+mod language;
+mod record;
+mod record_id;
+mod small;
+mod timestamp;
+
+pub use account::{Account, AccountId, AuditEntry, Email, Role, Session};
+pub use api_key::{ApiKey, ApiKeyId, ApiKeyState, RateLimit, Scopes, Usage};
+pub use catalog_id::CatalogId;
+pub use file::{CachedFile, ContentHash, FileKind, FileName, ReleaseId, Variant};
+pub use language::Language;
+pub use record::{DraftValue, FieldFault, Record, RecordDraft, VideoType};
+pub use record_id::RecordId;
+pub use small::{Number, Year};
+pub use timestamp::{Day, Timestamp};

@@ -1,0 +1,124 @@
+//! What the catalog stores, and a draft of it as it comes from a file.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use super::{CatalogId, FileName, Language, Number, RecordId, ReleaseId, Timestamp, Year};
+
+/// A film or an episode of a series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum VideoType {
+    /// A film.
+    Movie,
+    /// An episode, a season pack or a series pack.
+    Episode,
+}
+
+impl VideoType {
+    /// Its name in requests, answers and imports.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Movie => "movie",
+            Self::Episode => "episode",
+        }
+    }
+
+    /// Reads `movie` or `episode`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "movie" => Some(Self::Movie),
+            "episode" => Some(Self::Episode),
+            _ => None,
+        }
+    }
+}
+
+/// One subtitle record. Every field is valid by its type or by [`RecordDraft`]'s validation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Record {
+    /// Its identity.
+    pub id: RecordId,
+    /// Film or episode.
+    pub video_type: VideoType,
+    /// Title of the film or show: 1 to 500 characters with at least one word.
+    pub title: String,
+    /// Season, of an episode or a season pack.
+    pub season: Option<Number>,
+    /// Episode; none for packs.
+    pub episode: Option<Number>,
+    /// Release year, or the parent show's premiere year.
+    pub year: Option<Year>,
+    /// External id of the title, possibly of the single episode.
+    pub catalog_id: Option<CatalogId>,
+    /// External id of the series of an episode. Never shown.
+    pub parent_catalog_id: Option<CatalogId>,
+    /// Description or release information: at most 10,000 characters.
+    pub description: Option<String>,
+    /// User name of the original uploader: at most 200 characters.
+    pub uploader_name: Option<String>,
+    /// When it was posted.
+    pub posted_at: Timestamp,
+    /// Upstream's count of downloads; ours is kept apart.
+    pub downloads: u32,
+    /// Inactive records are not found and not shown.
+    pub is_active: bool,
+    /// Identifier of the file at the upstream source.
+    pub source_release_id: Option<ReleaseId>,
+    /// Language of the subtitles. Never shown.
+    pub language: Language,
+    /// Original name of the file.
+    pub file_name: Option<FileName>,
+}
+
+/// A value of an import file before anyone judged it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub enum DraftValue<'a> {
+    /// Not there, or null.
+    #[default]
+    Absent,
+    /// Text; of a CSV file everything is.
+    Text(Cow<'a, str>),
+    /// An integer.
+    Integer(i64),
+    /// True or false.
+    Boolean(bool),
+    /// Anything else; the word says what: `a number with a fraction`, `an array`, `an object`.
+    Other(&'static str),
+}
+
+/// One line of an import file: the fields of a record, unjudged.
+#[derive(Debug, Clone, PartialEq, Default)]
+#[expect(missing_docs, reason = "the fields are those of a record")]
+pub struct RecordDraft<'a> {
+    pub id: DraftValue<'a>,
+    pub video_type: DraftValue<'a>,
+    pub title: DraftValue<'a>,
+    pub season: DraftValue<'a>,
+    pub episode: DraftValue<'a>,
+    pub year: DraftValue<'a>,
+    pub catalog_id: DraftValue<'a>,
+    pub parent_catalog_id: DraftValue<'a>,
+    pub description: DraftValue<'a>,
+    pub uploader_name: DraftValue<'a>,
+    pub posted_at: DraftValue<'a>,
+    pub downloads: DraftValue<'a>,
+    pub is_active: DraftValue<'a>,
+    pub source_release_id: DraftValue<'a>,
+    pub language: DraftValue<'a>,
+    pub file_name: DraftValue<'a>,
+}
+
+/// Why a draft is no record: the field and the reason.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FieldFault {
+    /// The field's name in the import record.
+    pub field: &'static str,
+    /// One clause: what is wrong and what is allowed.
+    pub reason: String,
+}
+
+impl fmt::Display for FieldFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.field, self.reason)
+    }
+}

@@ -1,0 +1,155 @@
+//! Points in time and days, in UTC.
+
+use std::fmt;
+
+use jiff::civil::{Date, DateTime};
+use jiff::tz::Offset;
+
+/// Seconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999.
+///
+/// Its text is exactly `YYYY-MM-DDTHH:MM:SSZ` (API.md, answers).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// A day of UTC: whole days since 1970-01-01.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(pub u32);
+
+const SECONDS_MIN: i64 = -62_135_596_800;
+const SECONDS_MAX: i64 = 253_402_300_799;
+const DAY_SECONDS: i64 = 86_400;
+
+impl Timestamp {
+    /// The point in time, when its year is 0001 to 9999.
+    pub const fn from_seconds(seconds: i64) -> Option<Self> {
+        if SECONDS_MIN <= seconds && seconds <= SECONDS_MAX {
+            Some(Self(seconds))
+        } else {
+            None
+        }
+    }
+
+    /// Reads ISO 8601 with any offset. Fractions are cut; without an offset it is UTC; a date
+    /// alone is its midnight.
+    ///
+    /// ```
+    /// use subcat_engine::model::Timestamp;
+    /// let time = Timestamp::parse("2020-02-29T23:30:00.9-02:00").unwrap();
+    /// assert_eq!(time.to_string(), "2020-03-01T01:30:00Z");
+    /// ```
+    pub fn parse(text: &str) -> Option<Self> {
+        let pieces = jiff::fmt::temporal::DateTimeParser::new();
+        let seconds = if let Ok(timestamp) = pieces.parse_timestamp(text) {
+            timestamp.as_nanosecond().div_euclid(1_000_000_000)
+        } else {
+            let local: DateTime = pieces.parse_datetime(text).ok()?;
+            i128::from(Offset::UTC.to_timestamp(local).ok()?.as_second())
+        };
+        Self::from_seconds(i64::try_from(seconds).ok()?)
+    }
+
+    /// Seconds since 1970-01-01T00:00:00Z.
+    pub const fn seconds(self) -> i64 {
+        self.0
+    }
+
+    /// This time and so many seconds more, held to the range.
+    pub fn plus_seconds(self, seconds: i64) -> Self {
+        Self(
+            self.0
+                .saturating_add(seconds)
+                .clamp(SECONDS_MIN, SECONDS_MAX),
+        )
+    }
+
+    /// The day of UTC that holds it; the first day for anything before 1970.
+    pub fn day(self) -> Day {
+        Day(u32::try_from(self.0.div_euclid(DAY_SECONDS)).unwrap_or(0))
+    }
+
+    fn civil(self) -> DateTime {
+        let timestamp = jiff::Timestamp::from_second(self.0).expect("the range is within jiff's");
+        Offset::UTC.to_datetime(timestamp)
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.civil();
+        write!(
+            f,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}Z",
+            at.year(),
+            at.month(),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second()
+        )
+    }
+}
+
+impl Day {
+    /// Its first second.
+    pub fn start(self) -> Timestamp {
+        Timestamp((i64::from(self.0) * DAY_SECONDS).clamp(SECONDS_MIN, SECONDS_MAX))
+    }
+
+    /// Its last second: when a key that expires on this day does.
+    pub fn end(self) -> Timestamp {
+        self.start().plus_seconds(DAY_SECONDS - 1)
+    }
+
+    /// Reads `YYYY-MM-DD`, from 1970 on.
+    pub fn parse(text: &str) -> Option<Self> {
+        let date: Date = text.parse().ok()?;
+        let is_plain = text.len() == 10;
+        let midnight = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?;
+        let day = u32::try_from(midnight.as_second().div_euclid(DAY_SECONDS)).ok()?;
+        is_plain.then_some(Self(day))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.start().civil();
+        write!(f, "{:04}-{:02}-{:02}", at.year(), at.month(), at.day())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(input: &str, expected: Option<&str>) {
+        let text = Timestamp::parse(input).map(|time| time.to_string());
+        assert_eq!(text.as_deref(), expected, "{input}");
+    }
+
+    #[test]
+    fn reads_offsets_fractions_and_dates() {
+        check("2024-05-01T10:00:00Z", Some("2024-05-01T10:00:00Z"));
+        check("2024-05-01T10:00:00+02:00", Some("2024-05-01T08:00:00Z"));
+        check("2024-05-01T10:00:00.999Z", Some("2024-05-01T10:00:00Z"));
+        check("2024-05-01 10:00:00", Some("2024-05-01T10:00:00Z"));
+        check("2024-05-01T10:00", Some("2024-05-01T10:00:00Z"));
+        check("2024-05-01", Some("2024-05-01T00:00:00Z"));
+        check("20240501T100000Z", Some("2024-05-01T10:00:00Z"));
+        check("0001-01-01T00:00:00Z", Some("0001-01-01T00:00:00Z"));
+        check("1969-12-31T23:59:59.5Z", Some("1969-12-31T23:59:59Z"));
+        check("9999-12-31T23:59:59Z", Some("9999-12-31T23:59:59Z"));
+        check("0000-12-31T23:59:59Z", None);
+        check("2024-13-01T10:00:00Z", None);
+        check("2023-02-29T00:00:00Z", None);
+        check("yesterday", None);
+        check("", None);
+    }
+
+    #[test]
+    fn a_day_ends_in_its_last_second() {
+        let day = Day::parse("2027-01-31").unwrap();
+        assert_eq!(day.end().to_string(), "2027-01-31T23:59:59Z");
+        assert_eq!(day.to_string(), "2027-01-31");
+        assert_eq!(day.end().day(), day);
+    }
+}

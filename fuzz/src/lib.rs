@@ -1,0 +1,1 @@
+//! Fuzz bodies, run by libfuzzer and by plain tests.

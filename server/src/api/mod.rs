@@ -1,0 +1,1 @@
+//! The four endpoints, one file each; the order of checks stands in one place.

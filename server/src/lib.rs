@@ -1,0 +1,20 @@
+//! The subtitle catalog service: bytes become typed requests, the engine answers, answers become
+//! bytes.
+//!
+//! Modules are declared bottom-up; a module imports only from modules above it. `runtime` knows
+//! nothing of the API; `request` and `respond` are pure; [`service`] holds what endpoints share.
+
+pub mod admin;
+pub mod api;
+pub mod auth;
+pub mod cache;
+pub mod command;
+pub mod config;
+pub mod limiter;
+pub mod request;
+pub mod respond;
+pub mod rows;
+pub mod runtime;
+pub mod service;
+pub mod upstream;
+pub mod web;

@@ -1,0 +1,2 @@
+//! The `subcat` program.
+fn main() {}

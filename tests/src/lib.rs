@@ -1,0 +1,1 @@
+//! Tests that judge the service from outside.
