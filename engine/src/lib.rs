@@ -6,21 +6,21 @@
 //! Modules are declared bottom-up; a module imports only from modules above it.
 #![deny(unsafe_code)]
 
-pub mod blob;
-pub mod codec;
-pub mod disk;
-mod engine;
-pub mod error;
-pub mod event;
-pub mod index;
 pub mod limits;
+pub mod error;
+pub mod disk;
 pub mod model;
-pub mod plan;
-pub mod query;
-pub mod search;
-pub mod store;
 pub mod text;
+pub mod codec;
+pub mod query;
+pub mod blob;
+pub mod event;
+pub mod store;
+pub mod index;
+pub mod plan;
+pub mod search;
 pub mod write;
+mod engine;
 
 pub use engine::{
     CounterLane, Engine, EngineStats, Finding, ImportSummary, Importer, Options, StoreKind,

@@ -4,17 +4,17 @@
 //! Modules are declared bottom-up; a module imports only from modules above it. `runtime` knows
 //! nothing of the API; `request` and `respond` are pure; [`service`] holds what endpoints share.
 
-pub mod admin;
-pub mod api;
-pub mod auth;
-pub mod cache;
-pub mod command;
 pub mod config;
+pub mod runtime;
 pub mod limiter;
+pub mod auth;
 pub mod request;
 pub mod respond;
-pub mod rows;
-pub mod runtime;
-pub mod service;
+pub mod cache;
 pub mod upstream;
+pub mod service;
+pub mod rows;
+pub mod api;
 pub mod web;
+pub mod admin;
+pub mod command;
