@@ -1,28 +1,13 @@
-//! The web interface: pages made on the server.
+//! The web interface: pages made on the server, in Spanish and English.
+//!
+//! A request outside `/api` comes in at [`handle`]; [`Site`] is what requests share.
 
-use std::net::IpAddr;
-use std::sync::Arc;
+mod handle;
+mod password;
+mod secret;
+mod setup;
+mod site;
 
-use bytes::Bytes;
-use subcat_engine::blob::Blob;
-
-use crate::service::Service;
-
-/// The body of a page: bytes, or a stored file.
-pub enum PageBody {
-    /// Finished bytes.
-    Bytes(Bytes),
-    /// A file of the content store.
-    Blob(Arc<Blob>),
-}
-
-/// Answers a request outside `/api`. Runs on the control runtime; `peer` is the client's address,
-/// trusted proxies taken into account; `is_https` whether the client came by https.
-pub async fn handle(
-    _service: &Arc<Service>,
-    _request: http::Request<Bytes>,
-    _peer: IpAddr,
-    _is_https: bool,
-) -> http::Response<PageBody> {
-    todo!()
-}
+pub use handle::{PageBody, handle};
+pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault, verify};
+pub use site::Site;

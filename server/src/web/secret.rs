@@ -1,0 +1,45 @@
+//! Random values that nobody can guess: session cookies and the token of the first start.
+
+const SECRET_BYTES: usize = 32;
+
+/// 256 random bits as 64 hexadecimal digits.
+pub(crate) struct Secret(String);
+
+impl Secret {
+    /// A new one.
+    pub(crate) fn random() -> Self {
+        let mut bytes = [0; SECRET_BYTES];
+        getrandom::fill(&mut bytes).expect("the kernel gives randomness once it is up");
+        Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    /// Its text.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.0
+    }
+
+    /// Whether `text` is the same, in a time that does not depend on where they differ.
+    pub(crate) fn is_equal(&self, text: &str) -> bool {
+        let difference = self
+            .0
+            .bytes()
+            .zip(text.bytes())
+            .fold(0, |difference, (ours, theirs)| difference | (ours ^ theirs));
+        self.0.len() == text.len() && std::hint::black_box(difference) == 0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_equals_only_itself() {
+        let secret = Secret::random();
+        assert_eq!(secret.as_str().len(), 2 * SECRET_BYTES);
+        assert!(secret.is_equal(secret.as_str()));
+        assert!(!secret.is_equal(Secret::random().as_str()));
+        assert!(!secret.is_equal(&secret.as_str()[1..]));
+        assert!(!secret.is_equal(""));
+    }
+}
