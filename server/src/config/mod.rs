@@ -1,104 +1,16 @@
 //! Settings: command line over environment over file over defaults.
+//!
+//! One table names every setting, says what it allows, and reads and shows its value; layers of
+//! text are laid over the defaults, and every value remembers where it came from.
 
-use std::net::SocketAddr;
-use std::num::NonZeroU32;
-use std::path::PathBuf;
+mod fault;
+mod load;
+mod settings;
+mod values;
 
-use ipnet::IpNet;
-use subcat_engine::StoreKind;
-use subcat_engine::model::RateLimit;
-
-/// The effective configuration. The names are those of the settings page.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct Config {
-    pub data: PathBuf,
-    pub listen: SocketAddr,
-    pub admin: SocketAddr,
-    pub store: StoreKind,
-    /// How users reach the service; without a slash at its end.
-    pub public_url: Option<String>,
-    pub trusted_proxies: Vec<IpNet>,
-    pub workers: usize,
-    pub io: Io,
-    pub connections: Connections,
-    pub rate_limit: RateLimits,
-    pub cache_search_bytes: usize,
-    pub upstream: UpstreamSettings,
-    pub auth_expired_status: ExpiredStatus,
-    pub registration: Registration,
-    pub compat: Compat,
-    pub log: LogSettings,
-}
-
-/// How sockets are driven.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum Io {
-    Auto,
-    IoUring,
-    Epoll,
-}
-
-/// Caps on connections.
-#[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct Connections {
-    pub max: usize,
-    pub max_per_address: usize,
-}
-
-/// Default limits.
-#[derive(Debug, Clone, Copy)]
-pub struct RateLimits {
-    /// Per key, unless the key has its own.
-    pub api_key: RateLimit,
-    /// Per client address, in a window of the same length.
-    pub anonymous_requests: NonZeroU32,
-}
-
-/// Where files come from.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct UpstreamSettings {
-    /// With `{source_release_id}`.
-    pub url: Option<String>,
-    pub connect_seconds: u32,
-    pub timeout_seconds: u32,
-    pub max_bytes: usize,
-    pub concurrency: usize,
-    pub failure_ttl_seconds: u32,
-}
-
-/// The status of requests with an expired key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum ExpiredStatus {
-    Unauthorized,
-    Forbidden,
-}
-
-/// Whether anyone may make an account.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum Registration {
-    Open,
-    Closed,
-}
-
-/// Concessions to clients.
-#[derive(Debug, Clone, Copy)]
-pub struct Compat {
-    /// `imdb_id` is an alias of `catalog_id`.
-    pub imdb_id_alias: bool,
-    /// Null strings are sent as empty ones.
-    pub empty_null_strings: bool,
-}
-
-/// How and how much is logged.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct LogSettings {
-    pub is_json: bool,
-    pub level: String,
-}
+pub use fault::{Fault, Faults};
+pub use load::{Effective, Entry, Origin, Sources};
+pub use values::{
+    Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits, Registration,
+    UpstreamSettings,
+};

@@ -1,0 +1,424 @@
+//! Layers of text over the defaults, and where each value came from.
+
+use std::ffi::OsString;
+use std::fmt;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+use serde_json::Value;
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
+use super::fault::{Fault, Faults};
+use super::settings::{SETTINGS, Setting};
+use super::values::Config;
+
+/// The file that is read when none is named and it is there.
+const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
+const VARIABLE_PREFIX: &str = "SUBCAT_";
+
+/// Where a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// Nobody said anything.
+    Default,
+    /// A line of the file, counted from 1.
+    File(PathBuf, usize),
+    /// An environment variable.
+    Variable(String),
+    /// A flag.
+    CommandLine(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) => write!(f, "{} line {line}", path.display()),
+            Self::Variable(name) => write!(f, "environment {name}"),
+            Self::CommandLine(flag) => write!(f, "command line {flag}"),
+        }
+    }
+}
+
+/// Everything that may say something.
+#[derive(Debug, Clone, Default)]
+pub struct Sources {
+    /// The file that `--config` names.
+    pub file: Option<PathBuf>,
+    /// Environment variables; those of other programs are passed over.
+    pub variables: Vec<(OsString, OsString)>,
+    /// Name of the setting, value, and the flag that gave it.
+    pub flags: Vec<(String, String, String)>,
+}
+
+/// One setting as it is in effect.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Entry {
+    /// The setting's path.
+    pub name: &'static str,
+    /// Its value.
+    pub value: Value,
+    /// Where it came from.
+    pub origin: String,
+}
+
+/// The configuration in effect, and where each value came from.
+#[derive(Debug, Clone)]
+pub struct Effective {
+    /// The values.
+    pub config: Config,
+    /// Every setting in the order of the table.
+    pub entries: Vec<Entry>,
+}
+
+/// One value of one layer.
+struct Layered {
+    setting_idx: usize,
+    value: String,
+    origin: Origin,
+}
+
+impl Sources {
+    /// Lays the layers over the defaults.
+    ///
+    /// Errors: everything that is wrong in any layer, not only the first thing.
+    pub fn load(&self) -> Result<Effective, Faults> {
+        let mut faults = Vec::new();
+        let mut layers = Vec::new();
+        self.read_file(&mut layers, &mut faults);
+        self.read_variables(&mut layers, &mut faults);
+        self.read_flags(&mut layers, &mut faults);
+
+        let mut config = Config::default();
+        let mut origins = vec![Origin::Default; SETTINGS.len()];
+        for layered in layers {
+            let setting = &SETTINGS[layered.setting_idx];
+            if (setting.set)(&mut config, &layered.value).is_some() {
+                origins[layered.setting_idx] = layered.origin;
+                continue;
+            }
+            faults.push(Fault::Value {
+                name: setting.name,
+                value: layered.value,
+                origin: layered.origin,
+                allowed: setting.allowed,
+            });
+        }
+        faults.extend(contradictions(&config));
+        if !faults.is_empty() {
+            return Err(Faults(faults));
+        }
+        let entry = |(setting, origin): (&Setting, &Origin)| Entry {
+            name: setting.name,
+            value: (setting.show)(&config),
+            origin: origin.to_string(),
+        };
+        let entries = SETTINGS.iter().zip(&origins).map(entry).collect();
+        Ok(Effective { config, entries })
+    }
+
+    fn read_file(&self, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+        let path = match &self.file {
+            Some(path) => path.as_path(),
+            None => Path::new(FILE_DEFAULT),
+        };
+        match std::fs::read_to_string(path) {
+            Ok(text) => read_toml(path, &text, layers, faults),
+            Err(error) if self.file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => faults.push(Fault::Unreadable {
+                path: path.display().to_string(),
+                reason: error.to_string(),
+            }),
+        }
+    }
+
+    fn read_variables(&self, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+        for (name, value) in &self.variables {
+            let name = name.to_string_lossy();
+            if !name.starts_with(VARIABLE_PREFIX) {
+                continue;
+            }
+            let value = value.to_string_lossy().into_owned();
+            let origin = Origin::Variable(name.clone().into_owned());
+            let found = SETTINGS.iter().position(|s| s.variable() == name);
+            match found {
+                Some(setting_idx) => layers.push(Layered {
+                    setting_idx,
+                    value,
+                    origin,
+                }),
+                None => faults.push(Fault::Unknown {
+                    nearest: nearest(&name, SETTINGS.iter().map(Setting::variable)),
+                    given: name.into_owned(),
+                    origin: Origin::Variable("variable".into()),
+                }),
+            }
+        }
+    }
+
+    fn read_flags(&self, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+        for (name, value, flag) in &self.flags {
+            let origin = Origin::CommandLine(flag.clone());
+            match position(name) {
+                Some(setting_idx) => layers.push(Layered {
+                    setting_idx,
+                    value: value.clone(),
+                    origin,
+                }),
+                None => faults.push(unknown(name, origin)),
+            }
+        }
+    }
+}
+
+fn position(name: &str) -> Option<usize> {
+    SETTINGS.iter().position(|setting| setting.name == name)
+}
+
+fn unknown(name: &str, origin: Origin) -> Fault {
+    let names = SETTINGS.iter().map(|setting| setting.name.to_owned());
+    Fault::Unknown {
+        given: name.to_owned(),
+        nearest: nearest(name, names),
+        origin,
+    }
+}
+
+/// The name with the fewest edits to `given`.
+fn nearest(given: &str, names: impl Iterator<Item = String>) -> String {
+    names
+        .min_by_key(|name| strsim::damerau_levenshtein(given, name))
+        .unwrap_or_default()
+}
+
+/// What no setting can see alone.
+fn contradictions(config: &Config) -> Option<Fault> {
+    if config.listen == config.admin && config.listen.port() != 0 {
+        let sentence = "listen and admin are the same address: give one of them another port";
+        return Some(Fault::Conflict(sentence));
+    }
+    if config.upstream.timeout_seconds < config.upstream.connect_seconds {
+        let sentence = "upstream.timeout_seconds is below upstream.connect_seconds: \
+                        the whole fetch contains the connection, make it longer";
+        return Some(Fault::Conflict(sentence));
+    }
+    None
+}
+
+fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+    match DeTable::parse(text) {
+        Ok(table) => {
+            let mut reader = FileReader {
+                path,
+                text,
+                layers,
+                faults,
+            };
+            reader.read_table("", table.get_ref());
+        }
+        Err(error) => faults.push(Fault::Syntax {
+            path: path.display().to_string(),
+            line: line_of(text, &error.span().unwrap_or_default()),
+            reason: error.message().trim().replace('\n', " "),
+        }),
+    }
+}
+
+fn line_of(text: &str, span: &Range<usize>) -> usize {
+    let before = text.get(..span.start).unwrap_or(text);
+    before.matches('\n').count() + 1
+}
+
+struct FileReader<'a> {
+    path: &'a Path,
+    text: &'a str,
+    layers: &'a mut Vec<Layered>,
+    faults: &'a mut Vec<Fault>,
+}
+
+impl FileReader<'_> {
+    fn read_table(&mut self, prefix: &str, table: &DeTable<'_>) {
+        for (key, value) in table {
+            let name = format!("{prefix}{}", key.get_ref());
+            self.read_value(&name, key.span(), value);
+        }
+    }
+
+    fn read_value(&mut self, name: &str, key: Range<usize>, value: &Spanned<DeValue<'_>>) {
+        let origin = Origin::File(self.path.to_path_buf(), line_of(self.text, &key));
+        let inner = format!("{name}.");
+        let is_group = SETTINGS.iter().any(|s| s.name.starts_with(&inner));
+        match (position(name), value.get_ref()) {
+            (Some(setting_idx), value) => self.layers.push(Layered {
+                setting_idx,
+                value: plain_text(value),
+                origin,
+            }),
+            (None, DeValue::Table(table)) if is_group => self.read_table(&inner, table),
+            (None, _) => self.faults.push(unknown(name, origin)),
+        }
+    }
+}
+
+/// The value as it would stand in a variable. What no setting takes becomes a text that none
+/// allows.
+fn plain_text(value: &DeValue<'_>) -> String {
+    match value {
+        DeValue::String(text) => text.clone().into_owned(),
+        DeValue::Integer(number) => match i64::from_str_radix(number.as_str(), number.radix()) {
+            Ok(number) => number.to_string(),
+            Err(_) => number.to_string(),
+        },
+        DeValue::Float(number) => number.to_string(),
+        DeValue::Boolean(is_true) => is_true.to_string(),
+        DeValue::Datetime(at) => at.to_string(),
+        DeValue::Array(items) => {
+            let texts: Vec<String> = items.iter().map(|i| plain_text(i.get_ref())).collect();
+            texts.join(",")
+        }
+        DeValue::Table(_) => "{…}".into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn sources(file: &str, variables: &[(&str, &str)], flags: &[(&str, &str)]) -> Vec<String> {
+        match load(file, variables, flags) {
+            Ok(_) => Vec::new(),
+            Err(faults) => faults.0.iter().map(ToString::to_string).collect(),
+        }
+    }
+
+    fn load(
+        file: &str,
+        variables: &[(&str, &str)],
+        flags: &[(&str, &str)],
+    ) -> Result<Effective, Faults> {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("s.toml");
+        std::fs::write(&path, file).unwrap();
+        let sources = Sources {
+            file: Some(path),
+            variables: variables
+                .iter()
+                .map(|(n, v)| (n.into(), v.into()))
+                .collect(),
+            flags: flags
+                .iter()
+                .map(|(n, v)| ((*n).into(), (*v).into(), format!("--{n}")))
+                .collect(),
+        };
+        sources.load()
+    }
+
+    fn entry<'a>(effective: &'a Effective, name: &str) -> &'a Entry {
+        effective.entries.iter().find(|e| e.name == name).unwrap()
+    }
+
+    #[test]
+    fn the_command_line_wins_over_variables_over_the_file_over_defaults() {
+        let file =
+            "workers = 3\n[connections]\nmax = 5\nmax_per_address = 4\n[log]\nlevel = 'warn'";
+        let variables = [
+            ("SUBCAT_CONNECTIONS_MAX", "6"),
+            ("SUBCAT_LOG_LEVEL", "debug"),
+        ];
+        let effective = load(file, &variables, &[("log.level", "trace")]).unwrap();
+        let value = |name| entry(&effective, name).value.clone();
+        assert_eq!(value("workers"), json!(3));
+        assert_eq!(value("connections.max_per_address"), json!(4));
+        assert_eq!(value("connections.max"), json!(6));
+        assert_eq!(value("log.level"), json!("trace"));
+        assert_eq!(value("listen"), json!("127.0.0.1:8080"));
+        assert_eq!(effective.config.connections.max, 6);
+        let origin = |name| entry(&effective, name).origin.clone();
+        assert!(origin("workers").ends_with("s.toml line 1"));
+        assert!(origin("connections.max_per_address").ends_with("s.toml line 4"));
+        assert_eq!(
+            origin("connections.max"),
+            "environment SUBCAT_CONNECTIONS_MAX"
+        );
+        assert_eq!(origin("log.level"), "command line --log.level");
+        assert_eq!(origin("listen"), "default");
+    }
+
+    #[test]
+    fn dotted_keys_arrays_and_other_radixes_are_read() {
+        let file = "rate_limit.requests = 0x10\ntrusted_proxies = ['10.0.0.0/8', '::1']";
+        let effective = load(file, &[], &[]).unwrap();
+        assert_eq!(entry(&effective, "rate_limit.requests").value, json!(16));
+        let networks = json!(["10.0.0.0/8", "::1/128"]);
+        assert_eq!(entry(&effective, "trusted_proxies").value, networks);
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest() {
+        let faults = sources("[upstream]\ntimeout = 3", &[], &[]);
+        assert_eq!(faults.len(), 1);
+        assert!(faults[0].contains("s.toml line 2"), "{faults:?}");
+        assert!(
+            faults[0].contains("unknown setting upstream.timeout "),
+            "{faults:?}"
+        );
+        let faults = sources("", &[("SUBCAT_LISTEM", "x")], &[]);
+        let expected = "unknown setting SUBCAT_LISTEM (environment variable): \
+                        did you mean SUBCAT_LISTEN?";
+        assert_eq!(faults, [expected]);
+        let faults = sources("", &[], &[("conections.max", "1")]);
+        assert!(
+            faults[0].ends_with("did you mean connections.max?"),
+            "{faults:?}"
+        );
+        assert!(sources("[nothing]", &[], &[])[0].contains("unknown setting nothing"));
+        assert!(sources("[listen]\na = 1", &[], &[])[0].starts_with("listen is \"{…}\""));
+        assert!(sources("upstream = 3", &[], &[])[0].contains("unknown setting upstream "));
+    }
+
+    #[test]
+    fn a_bad_value_names_setting_value_origin_and_what_is_allowed() {
+        let faults = sources("", &[("SUBCAT_WORKERS", "many")], &[]);
+        let expected = "workers is \"many\" (environment SUBCAT_WORKERS): \
+                        allowed is a whole number from 1 to 1024";
+        assert_eq!(faults, [expected]);
+    }
+
+    #[test]
+    fn every_fault_is_reported_at_once() {
+        let variables = [
+            ("SUBCAT_IO", "kqueue"),
+            ("SUBCAT_WORKER", "1"),
+            ("PATH", "x"),
+        ];
+        assert_eq!(sources("workers = -1", &variables, &[]).len(), 3);
+    }
+
+    #[test]
+    fn contradictions_are_found() {
+        let faults = sources("listen = '127.0.0.1:1'\nadmin = '127.0.0.1:1'", &[], &[]);
+        assert!(faults[0].starts_with("listen and admin"), "{faults:?}");
+        assert!(sources("listen = '127.0.0.1:0'\nadmin = '127.0.0.1:0'", &[], &[]).is_empty());
+        let faults = sources("upstream.timeout_seconds = 2", &[], &[]);
+        assert!(
+            faults[0].starts_with("upstream.timeout_seconds"),
+            "{faults:?}"
+        );
+    }
+
+    #[test]
+    fn a_file_that_is_no_toml_is_named_with_its_line() {
+        let faults = sources("workers = 3\nlisten = ", &[], &[]);
+        assert!(faults[0].contains("s.toml line 2 is no TOML"), "{faults:?}");
+        let missing = Sources {
+            file: Some("/nonexistent/s.toml".into()),
+            ..Sources::default()
+        };
+        let faults = missing.load().unwrap_err().to_string();
+        assert!(faults.contains("/nonexistent/s.toml"), "{faults}");
+    }
+}

@@ -1,0 +1,394 @@
+//! The table of settings: name, what is allowed, how a value is read and shown.
+
+use std::net::IpAddr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use ipnet::IpNet;
+use serde_json::{Value, json};
+use subcat_engine::StoreKind;
+use subcat_engine::limits::BLOB_BYTES_MAX;
+
+use super::values::{Config, ExpiredStatus, Io, Registration};
+
+/// One setting.
+pub(super) struct Setting {
+    /// Its path, as in the file: `rate_limit.requests`.
+    pub name: &'static str,
+    /// What is allowed, to end the sentence of a fault.
+    pub allowed: &'static str,
+    /// Reads a value into the configuration; `None` when it is not allowed.
+    pub set: fn(&mut Config, &str) -> Option<()>,
+    /// The effective value.
+    pub show: fn(&Config) -> Value,
+}
+
+impl Setting {
+    /// The environment variable that sets it.
+    pub(super) fn variable(&self) -> String {
+        format!("SUBCAT_{}", self.name.replace('.', "_").to_uppercase())
+    }
+}
+
+const ADDRESS: &str = "an IP address with a port, such as 127.0.0.1:8080 or [::1]:8080";
+const COUNT: &str = "a whole number from 1 to 4294967295";
+const SECONDS: &str = "a whole number of seconds from 1 to 86400";
+const SECONDS_OR_ZERO: &str = "a whole number of seconds from 0 to 86400";
+const BYTES: &str = "a number of bytes from 1 to 1 GiB, such as 10485760 or 10 MiB";
+const BYTES_OR_ZERO: &str = "a number of bytes from 0 on, such as 67108864 or 64 MiB";
+const SWITCH: &str = "true or false";
+
+/// Every setting, in the order in which they are shown.
+pub(super) static SETTINGS: &[Setting] = &[
+    Setting {
+        name: "data",
+        allowed: "the path of a directory",
+        set: |c, v| put(&mut c.data, (!v.is_empty()).then(|| PathBuf::from(v))),
+        show: |c| json!(c.data.display().to_string()),
+    },
+    Setting {
+        name: "listen",
+        allowed: ADDRESS,
+        set: |c, v| put(&mut c.listen, v.parse().ok()),
+        show: |c| json!(c.listen),
+    },
+    Setting {
+        name: "admin",
+        allowed: ADDRESS,
+        set: |c, v| put(&mut c.admin, v.parse().ok()),
+        show: |c| json!(c.admin),
+    },
+    Setting {
+        name: "store",
+        allowed: "redb or memory",
+        set: |c, v| put(&mut c.store, choose(v, &STORES)),
+        show: |c| named(c.store, &STORES),
+    },
+    Setting {
+        name: "public_url",
+        allowed: "http:// or https:// with a host and no path, or nothing",
+        set: |c, v| put(&mut c.public_url, public_url(v)),
+        show: |c| json!(c.public_url),
+    },
+    Setting {
+        name: "trusted_proxies",
+        allowed: "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
+        set: |c, v| put(&mut c.trusted_proxies, networks(v)),
+        show: |c| json!(c.trusted_proxies),
+    },
+    Setting {
+        name: "workers",
+        allowed: "a whole number from 1 to 1024",
+        set: |c, v| put(&mut c.workers, number(v, 1, 1024)),
+        show: |c| json!(c.workers),
+    },
+    Setting {
+        name: "io",
+        allowed: "auto, io_uring or epoll",
+        set: |c, v| put(&mut c.io, choose(v, &IOS)),
+        show: |c| named(c.io, &IOS),
+    },
+    Setting {
+        name: "connections.max",
+        allowed: "a whole number from 1 to 1000000",
+        set: |c, v| put(&mut c.connections.max, number(v, 1, 1_000_000)),
+        show: |c| json!(c.connections.max),
+    },
+    Setting {
+        name: "connections.max_per_address",
+        allowed: "a whole number from 1 to 1000000",
+        set: |c, v| put(&mut c.connections.max_per_address, number(v, 1, 1_000_000)),
+        show: |c| json!(c.connections.max_per_address),
+    },
+    Setting {
+        name: "rate_limit.requests",
+        allowed: COUNT,
+        set: |c, v| put(&mut c.rate_limit.api_key.requests, v.parse().ok()),
+        show: |c| json!(c.rate_limit.api_key.requests),
+    },
+    Setting {
+        name: "rate_limit.window_seconds",
+        allowed: SECONDS,
+        set: |c, v| {
+            let seconds = number::<u32>(v, 1, 86_400)?.try_into().ok();
+            put(&mut c.rate_limit.api_key.window_seconds, seconds)
+        },
+        show: |c| json!(c.rate_limit.api_key.window_seconds),
+    },
+    Setting {
+        name: "rate_limit.anonymous_requests",
+        allowed: COUNT,
+        set: |c, v| put(&mut c.rate_limit.anonymous_requests, v.parse().ok()),
+        show: |c| json!(c.rate_limit.anonymous_requests),
+    },
+    Setting {
+        name: "cache.search_bytes",
+        allowed: BYTES_OR_ZERO,
+        set: |c, v| put(&mut c.cache_search_bytes, bytes(v)),
+        show: |c| json!(c.cache_search_bytes),
+    },
+    Setting {
+        name: "upstream.url",
+        allowed: "an http:// or https:// address with {source_release_id} behind its host",
+        set: |c, v| put(&mut c.upstream.url, upstream_url(v)),
+        show: |c| json!(c.upstream.url),
+    },
+    Setting {
+        name: "upstream.connect_seconds",
+        allowed: SECONDS,
+        set: |c, v| put(&mut c.upstream.connect_seconds, number(v, 1, 86_400)),
+        show: |c| json!(c.upstream.connect_seconds),
+    },
+    Setting {
+        name: "upstream.timeout_seconds",
+        allowed: SECONDS,
+        set: |c, v| put(&mut c.upstream.timeout_seconds, number(v, 1, 86_400)),
+        show: |c| json!(c.upstream.timeout_seconds),
+    },
+    Setting {
+        name: "upstream.max_bytes",
+        allowed: BYTES,
+        set: |c, v| {
+            let is_allowed = |n: &usize| (1..=BLOB_BYTES_MAX).contains(&(*n as u64));
+            put(&mut c.upstream.max_bytes, bytes(v).filter(is_allowed))
+        },
+        show: |c| json!(c.upstream.max_bytes),
+    },
+    Setting {
+        name: "upstream.concurrency",
+        allowed: "a whole number from 1 to 10000",
+        set: |c, v| put(&mut c.upstream.concurrency, number(v, 1, 10_000)),
+        show: |c| json!(c.upstream.concurrency),
+    },
+    Setting {
+        name: "upstream.failure_ttl_seconds",
+        allowed: SECONDS_OR_ZERO,
+        set: |c, v| put(&mut c.upstream.failure_ttl_seconds, number(v, 0, 86_400)),
+        show: |c| json!(c.upstream.failure_ttl_seconds),
+    },
+    Setting {
+        name: "auth.expired_status",
+        allowed: "401 or 403",
+        set: |c, v| put(&mut c.auth_expired_status, choose(v, &EXPIRED)),
+        show: |c| match c.auth_expired_status {
+            ExpiredStatus::Unauthorized => json!(401),
+            ExpiredStatus::Forbidden => json!(403),
+        },
+    },
+    Setting {
+        name: "accounts.registration",
+        allowed: "open or closed",
+        set: |c, v| put(&mut c.registration, choose(v, &REGISTRATIONS)),
+        show: |c| named(c.registration, &REGISTRATIONS),
+    },
+    Setting {
+        name: "compat.imdb_id_alias",
+        allowed: SWITCH,
+        set: |c, v| put(&mut c.compat.imdb_id_alias, v.parse().ok()),
+        show: |c| json!(c.compat.imdb_id_alias),
+    },
+    Setting {
+        name: "compat.null_strings",
+        allowed: "null or empty",
+        set: |c, v| put(&mut c.compat.empty_null_strings, choose(v, &NULL_STRINGS)),
+        show: |c| named(c.compat.empty_null_strings, &NULL_STRINGS),
+    },
+    Setting {
+        name: "log.format",
+        allowed: "text or json",
+        set: |c, v| put(&mut c.log.is_json, choose(v, &LOG_FORMATS)),
+        show: |c| named(c.log.is_json, &LOG_FORMATS),
+    },
+    Setting {
+        name: "log.level",
+        allowed: "off, error, warn, info, debug or trace",
+        set: |c, v| {
+            let level = LOG_LEVELS.contains(&v).then(|| v.to_owned());
+            put(&mut c.log.level, level)
+        },
+        show: |c| json!(c.log.level),
+    },
+];
+
+const STORES: [(&str, StoreKind); 2] = [("redb", StoreKind::Redb), ("memory", StoreKind::Memory)];
+const IOS: [(&str, Io); 3] = [
+    ("auto", Io::Auto),
+    ("io_uring", Io::IoUring),
+    ("epoll", Io::Epoll),
+];
+const EXPIRED: [(&str, ExpiredStatus); 2] = [
+    ("401", ExpiredStatus::Unauthorized),
+    ("403", ExpiredStatus::Forbidden),
+];
+const REGISTRATIONS: [(&str, Registration); 2] = [
+    ("open", Registration::Open),
+    ("closed", Registration::Closed),
+];
+const NULL_STRINGS: [(&str, bool); 2] = [("null", false), ("empty", true)];
+const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
+const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
+
+fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
+    *place = value?;
+    Some(())
+}
+
+fn choose<T: Copy>(text: &str, names: &[(&str, T)]) -> Option<T> {
+    let (_, value) = names.iter().find(|(name, _)| *name == text)?;
+    Some(*value)
+}
+
+fn named<T: PartialEq>(value: T, names: &[(&str, T)]) -> Value {
+    let name = names.iter().find(|(_, known)| *known == value);
+    json!(name.map(|(name, _)| *name))
+}
+
+fn number<T: FromStr + PartialOrd>(text: &str, min: T, max: T) -> Option<T> {
+    let number: T = text.parse().ok()?;
+    (min <= number && number <= max).then_some(number)
+}
+
+/// A number of bytes, with an optional unit of KiB, MiB or GiB.
+fn bytes(text: &str) -> Option<usize> {
+    const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
+    for (unit, shift) in UNITS {
+        if let Some(count) = text.strip_suffix(unit) {
+            let count: usize = count.trim_end().parse().ok()?;
+            return count.checked_mul(1 << shift);
+        }
+    }
+    text.parse().ok()
+}
+
+/// Networks, separated by commas; a bare address is a network of one.
+fn networks(text: &str) -> Option<Vec<IpNet>> {
+    let mut networks = Vec::new();
+    for name in text
+        .split(',')
+        .map(str::trim)
+        .filter(|name| !name.is_empty())
+    {
+        let address = || name.parse::<IpAddr>().ok().map(IpNet::from);
+        networks.push(name.parse::<IpNet>().ok().or_else(address)?);
+    }
+    Some(networks)
+}
+
+/// Nothing, or scheme and host with an optional port; a slash at the end is dropped.
+fn public_url(text: &str) -> Option<Option<String>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let url = text.strip_suffix('/').unwrap_or(text);
+    let uri = web_uri(url)?;
+    let is_bare = uri.path() == "/" && uri.query().is_none() && !url.ends_with('/');
+    is_bare.then(|| Some(url.to_owned()))
+}
+
+/// Nothing, or an address whose path or query holds the placeholder.
+fn upstream_url(text: &str) -> Option<Option<String>> {
+    const PLACE: &str = "{source_release_id}";
+    if text.is_empty() {
+        return Some(None);
+    }
+    let uri = web_uri(&text.replace(PLACE, "0"))?;
+    let host_end = text.find("://")? + 3 + uri.authority()?.as_str().len();
+    let is_in_path = text.get(host_end..)?.contains(PLACE);
+    (is_in_path && !text.contains('#')).then(|| Some(text.to_owned()))
+}
+
+fn web_uri(text: &str) -> Option<http::Uri> {
+    let uri: http::Uri = text.parse().ok()?;
+    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
+    let has_host = uri.host().is_some_and(|host| !host.is_empty());
+    let is_anonymous = !uri.authority()?.as_str().contains('@');
+    (is_web && has_host && is_anonymous).then_some(uri)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn set(name: &str, value: &str) -> Option<Value> {
+        let setting = SETTINGS.iter().find(|s| s.name == name).unwrap();
+        let mut config = Config::default();
+        (setting.set)(&mut config, value).map(|()| (setting.show)(&config))
+    }
+
+    fn check(name: &str, value: &str, expected: Option<Value>) {
+        assert_eq!(set(name, value), expected, "{name} = {value}");
+    }
+
+    #[test]
+    fn every_default_can_be_given_back() {
+        let config = Config::default();
+        for setting in SETTINGS {
+            let text = match (setting.show)(&config) {
+                Value::String(text) => text,
+                Value::Null => String::new(),
+                Value::Array(_) => String::new(),
+                other => other.to_string(),
+            };
+            let shown = (setting.show)(&config);
+            check(setting.name, &text, Some(shown));
+        }
+    }
+
+    #[test]
+    fn reads_addresses_and_networks() {
+        check("listen", "[::1]:0", Some(json!("[::1]:0")));
+        check("listen", "localhost:8080", None);
+        check("listen", "127.0.0.1", None);
+        check(
+            "trusted_proxies",
+            "10.0.0.0/8, ::1",
+            Some(json!(["10.0.0.0/8", "::1/128"])),
+        );
+        check("trusted_proxies", "10.0.0.0/33", None);
+    }
+
+    #[test]
+    fn holds_numbers_to_their_ranges() {
+        check("workers", "0", None);
+        check("workers", "1.5", None);
+        check("rate_limit.requests", "0", None);
+        check("rate_limit.requests", "4294967296", None);
+        check("rate_limit.window_seconds", "86401", None);
+        check("upstream.max_bytes", "10 MiB", Some(json!(10_485_760)));
+        check("upstream.max_bytes", "2GiB", None);
+        check("upstream.max_bytes", "99999999999999999999GiB", None);
+        check("upstream.failure_ttl_seconds", "0", Some(json!(0)));
+        check("cache.search_bytes", "0", Some(json!(0)));
+    }
+
+    #[test]
+    fn public_urls_have_a_host_and_no_path() {
+        let site = Some(json!("https://subs.example"));
+        check("public_url", "https://subs.example", site.clone());
+        check("public_url", "https://subs.example/", site);
+        check("public_url", "", Some(Value::Null));
+        check("public_url", "https://subs.example/a", None);
+        check("public_url", "https://subs.example//", None);
+        check("public_url", "https://me:pw@subs.example", None);
+        check("public_url", "ftp://subs.example", None);
+        check("public_url", "subs.example", None);
+    }
+
+    #[test]
+    fn upstream_urls_hold_the_placeholder_behind_the_host() {
+        for url in [
+            "http://127.0.0.1:9/files/{source_release_id}",
+            "https://u.example/get?id={source_release_id}&x=1",
+        ] {
+            check("upstream.url", url, Some(json!(url)));
+        }
+        check("upstream.url", "http://{source_release_id}.example/", None);
+        check("upstream.url", "https://u.example/files/", None);
+        check("upstream.url", "{source_release_id}", None);
+        check(
+            "upstream.url",
+            "http://u.example/#{source_release_id}",
+            None,
+        );
+    }
+}
