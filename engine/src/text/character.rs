@@ -1,0 +1,109 @@
+//! What folding makes of one character: steps 1 to 4 of SEARCH.md 1.
+//!
+//! Every step before the episode words looks at one character at a time. Canonical reordering,
+//! the one part of NFKD that does not, only moves marks, and marks are deleted. So the folding of
+//! a text is the folding of its characters one after another, and each needs to be worked out
+//! only once.
+
+use std::iter;
+use std::sync::LazyLock;
+
+use icu_casemap::{CaseMapper, CaseMapperBorrowed};
+use icu_normalizer::{DecomposingNormalizer, DecomposingNormalizerBorrowed};
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
+use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
+
+/// Characters below this have their folding in a table; it holds the Latin scripts of Europe.
+const TABLE_END: u32 = 0x250;
+
+const NFKD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizer::new_nfkd();
+const CASES: CaseMapperBorrowed<'static> = CaseMapper::new();
+const CATEGORIES: CodePointMapDataBorrowed<'static, GeneralCategory> =
+    CodePointMapData::<GeneralCategory>::new();
+
+/// A folding of at most seven bytes.
+#[derive(Clone, Copy, Default)]
+struct Short {
+    length: u8,
+    bytes: [u8; 7],
+}
+
+static TABLE: LazyLock<Vec<Option<Short>>> = LazyLock::new(|| {
+    let below_end = (0..TABLE_END).filter_map(char::from_u32);
+    below_end.map(short).collect()
+});
+
+fn short(character: char) -> Option<Short> {
+    let mut text = String::new();
+    work_out(character, &mut |letter| text.push(letter));
+    let mut short = Short {
+        length: u8::try_from(text.len()).ok()?,
+        ..Short::default()
+    };
+    let bytes = short.bytes.get_mut(..text.len())?;
+    bytes.copy_from_slice(text.as_bytes());
+    Some(short)
+}
+
+/// Calls `each` with what is left of `character`: letters and numbers, and a space for everything
+/// that separates words. Nothing is left of an apostrophe, a format character or a mark.
+///
+/// Cost: a table look-up for the Latin scripts of Europe, several look-ups in ICU's for others.
+pub(super) fn fold_character(character: char, each: &mut impl FnMut(char)) {
+    let Some(Some(short)) = TABLE.get(u32::from(character) as usize) else {
+        work_out(character, each);
+        return;
+    };
+    let bytes = &short.bytes[..usize::from(short.length)];
+    let text = str::from_utf8(bytes).expect("the table was made of text");
+    text.chars().for_each(each);
+}
+
+/// SEARCH.md 1, steps 1 to 4, for one character.
+fn work_out(character: char, each: &mut impl FnMut(char)) {
+    let is_format = CATEGORIES.get(character) == GeneralCategory::Format;
+    if is_apostrophe(character) || is_format {
+        return;
+    }
+    for part in NFKD.normalize_iter(iter::once(character)) {
+        if GeneralCategoryGroup::Mark.contains(CATEGORIES.get(part)) {
+            continue;
+        }
+        let mut utf8 = [0; 4];
+        let folded = CASES.fold_string(part.encode_utf8(&mut utf8));
+        for letter in folded.chars().filter(|&letter| !is_apostrophe(letter)) {
+            each(if is_word_character(letter) {
+                letter
+            } else {
+                ' '
+            });
+        }
+    }
+}
+
+/// SEARCH.md 1.1.
+fn is_apostrophe(character: char) -> bool {
+    matches!(
+        character,
+        '\u{27}'
+            | '\u{60}'
+            | '\u{B4}'
+            | '\u{2BB}'
+            | '\u{2BC}'
+            | '\u{2018}'
+            | '\u{2019}'
+            | '\u{201B}'
+            | '\u{2032}'
+    )
+}
+
+/// SEARCH.md 1.4: a letter (L) or a number (N).
+fn is_word_character(character: char) -> bool {
+    let category = CATEGORIES.get(character);
+    is_number(character) || GeneralCategoryGroup::Letter.contains(category)
+}
+
+/// Whether the character is a number (N): a word with one is not searched with typos.
+pub(super) fn is_number(character: char) -> bool {
+    GeneralCategoryGroup::Number.contains(CATEGORIES.get(character))
+}
