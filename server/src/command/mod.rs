@@ -1,1 +1,3 @@
 //! Laid out, not yet furnished.
+
+pub mod demo;
