@@ -123,11 +123,8 @@ mod tests {
         assert!(releases.len() >= 400);
         for release in releases {
             let found = file(&release).unwrap_or_else(|| panic!("no file for release {release}"));
-            let kilobytes = found.content.len() as f64 / 1024.0;
-            assert!(
-                (1.0..120.0).contains(&kilobytes),
-                "{release}: {kilobytes} KB"
-            );
+            let bytes = found.content.len();
+            assert!((600..100_000).contains(&bytes), "{release}: {bytes} bytes");
         }
         assert_eq!(file("1"), None);
     }
