@@ -1,6 +1,9 @@
 //! A plan over a snapshot gives ranked hits and their total.
 
+use std::sync::Arc;
+
 use crate::error::Result;
+use crate::index::{Segment, Tombstones};
 use crate::model::{CatalogId, RecordId};
 use crate::query::Query;
 
@@ -19,6 +22,16 @@ pub struct Doc<'a> {
 }
 
 impl Snapshot {
+    /// A snapshot of these segments, each without its tombstones. No id may live in two of them.
+    pub fn new(_id: u64, _parts: Vec<(Arc<Segment>, Arc<Tombstones>)>) -> Self {
+        todo!()
+    }
+
+    /// The segments, in the order that they were given in.
+    pub fn parts(&self) -> &[(Arc<Segment>, Arc<Tombstones>)] {
+        todo!()
+    }
+
     /// Number of the snapshot: greater than that of every snapshot before it.
     pub fn id(&self) -> u64 {
         todo!()
