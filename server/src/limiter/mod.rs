@@ -1,1 +1,10 @@
-//! Laid out, not yet furnished.
+//! How often may someone ask? Fixed windows: exact, without a lock where it matters.
+//!
+//! A key's window is one atomic word that hangs at the key's entry; windows of addresses live in
+//! a table of fixed size.
+
+mod address;
+mod window;
+
+pub use address::{AddressLimiter, ClientAddress};
+pub use window::{Quota, Window};

@@ -1,1 +1,12 @@
-//! Laid out, not yet furnished.
+//! How does a request reach us, and how do bytes leave? Workers, connections, timers, file bodies.
+//!
+//! The only module that names tokio. It knows nothing of the API: what answers a request is a
+//! parameter. Each worker is one thread with a runtime, a listener and connections of its own;
+//! slow things run on the control runtime, which has threads of its own.
+
+mod clock;
+mod control;
+
+pub use clock::{Clock, Moment, SystemClock};
+pub use control::{Control, ControlHandle};
+pub use tokio::sync;

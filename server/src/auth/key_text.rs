@@ -1,0 +1,128 @@
+//! The text of an API key: `sct_`, 32 random base62 digits, 6 digits of checksum.
+
+use sha2::{Digest, Sha256};
+
+/// What every key begins with: secret scanners find it.
+const PREFIX: &str = "sct_";
+/// Digits in the order of their value (API.md, keys).
+const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+const RANDOM_DIGITS: usize = 32;
+const CHECK_DIGITS: usize = 6;
+const BODY_BYTES: usize = PREFIX.len() + RANDOM_DIGITS;
+const TEXT_BYTES: usize = BODY_BYTES + CHECK_DIGITS;
+
+/// The text of a new API key from 32 random base62 digits: `sct_`, the digits, and six digits of
+/// the CRC-32 (IEEE) of what precedes, most significant first (API.md, keys).
+///
+/// Panics when a byte of `random` is no base62 digit: a programmer's mistake.
+pub fn api_key_text(random: &[u8; 32]) -> String {
+    let mut text = String::with_capacity(TEXT_BYTES);
+    text.push_str(PREFIX);
+    for digit in random {
+        assert!(DIGITS.contains(digit), "a key is made of base62 digits");
+        text.push(char::from(*digit));
+    }
+    for digit in check_digits(text.as_bytes()) {
+        text.push(char::from(digit));
+    }
+    text
+}
+
+/// Whether a text has the shape and the checksum of a key. Cost: one CRC, no look-up.
+pub fn is_api_key_text(text: &[u8]) -> bool {
+    if text.len() != TEXT_BYTES || !text.starts_with(PREFIX.as_bytes()) {
+        return false;
+    }
+    let (body, check) = text.split_at(BODY_BYTES);
+    let digits = &body[PREFIX.len()..];
+    digits.iter().all(u8::is_ascii_alphanumeric) && check == check_digits(body)
+}
+
+/// SHA-256 of a key's text: the only form in which a key is kept.
+pub fn api_key_digest(text: &str) -> [u8; 32] {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+/// How lists show a key: `sct_AbCd…wXyZ`. A text too short for that is not shown at all.
+pub fn api_key_partial(text: &str) -> String {
+    let head = text.get(..PREFIX.len() + 4).unwrap_or_default();
+    let tail_start = text.len().saturating_sub(4).max(head.len());
+    let tail = text.get(tail_start..).unwrap_or_default();
+    format!("{head}…{tail}")
+}
+
+fn check_digits(body: &[u8]) -> [u8; CHECK_DIGITS] {
+    let mut rest = crc32fast::hash(body);
+    let mut digits = [b'0'; CHECK_DIGITS];
+    for digit in digits.iter_mut().rev() {
+        let value = usize::try_from(rest % 62).expect("below 62");
+        *digit = DIGITS[value];
+        rest /= 62;
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RANDOM: &[u8; 32] = b"AbCd0000000000000000000000000wXy";
+
+    #[test]
+    fn a_key_carries_its_checksum() {
+        let text = api_key_text(RANDOM);
+        assert_eq!(text.len(), 42);
+        assert!(text.starts_with("sct_AbCd"));
+        assert!(is_api_key_text(text.as_bytes()));
+        // CRC-32 of "sct_" and the digits, worked out with zlib and written in base 62.
+        assert_eq!(&text[36..], check_by_hand(&text[..36]));
+    }
+
+    /// The same number in base 62, most significant first, by repeated division of powers.
+    fn check_by_hand(body: &str) -> String {
+        let crc = u64::from(crc32fast::hash(body.as_bytes()));
+        let digit = |power: u32| {
+            let value = crc / 62_u64.pow(power) % 62;
+            char::from(DIGITS[usize::try_from(value).unwrap()])
+        };
+        (0..6).rev().map(digit).collect()
+    }
+
+    #[test]
+    fn the_checksum_is_the_ieee_one() {
+        // The check value of CRC-32/ISO-HDLC: 0xCBF43926 = 3421780262, in base 62 "3jZPM6".
+        let digits = check_digits(b"123456789");
+        let value = digits.iter().fold(0_u64, |sum, digit| {
+            let place = DIGITS.iter().position(|known| known == digit).unwrap();
+            sum * 62 + u64::try_from(place).unwrap()
+        });
+        assert_eq!(value, 0xCBF4_3926);
+    }
+
+    #[test]
+    fn typos_are_refused() {
+        let text = api_key_text(RANDOM);
+        for idx in 0..text.len() {
+            let mut typo = text.clone().into_bytes();
+            typo[idx] = if typo[idx] == b'7' { b'8' } else { b'7' };
+            assert!(!is_api_key_text(&typo), "at {idx}");
+        }
+        assert!(!is_api_key_text(&text.as_bytes()[..41]));
+        assert!(!is_api_key_text(b""));
+        assert!(!is_api_key_text(format!("{text}0").as_bytes()));
+    }
+
+    #[test]
+    fn lists_show_the_ends_only() {
+        let text = api_key_text(RANDOM);
+        let expected = format!("sct_AbCd…{}", &text[38..]);
+        assert_eq!(api_key_partial(&text), expected);
+        assert_eq!(api_key_partial("short"), "…hort");
+    }
+
+    #[test]
+    fn the_digest_is_sha_256() {
+        let digest = api_key_digest("abc");
+        assert_eq!(digest[..4], [0xba, 0x78, 0x16, 0xbf]);
+    }
+}

@@ -1,0 +1,5 @@
+//! Where does a request go? The one door: HTTP's own rules, then the API or the pages.
+
+mod server;
+
+pub use server::{Server, serve};

@@ -1,0 +1,128 @@
+//! Time as a parameter.
+
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+use subcat_engine::model::Timestamp;
+
+/// One reading of both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Moment {
+    /// Microseconds of a clock that never jumps, since the process started.
+    pub monotonic_us: u64,
+    /// Milliseconds since 1970-01-01T00:00:00Z.
+    pub unix_ms: i64,
+}
+
+impl Moment {
+    /// The second of UTC that holds it.
+    pub fn timestamp(self) -> Timestamp {
+        let seconds = self.unix_ms.div_euclid(1000);
+        Timestamp::from_seconds(seconds).unwrap_or_else(|| {
+            Timestamp::from_seconds(0).expect("1970 is within the range of timestamps")
+        })
+    }
+}
+
+/// Where time comes from; tests own theirs.
+pub trait Clock: Send + Sync {
+    /// Now. Cost: one read of the monotonic clock.
+    fn now(&self) -> Moment;
+
+    /// Takes the wall clock's jumps in. Called once a second.
+    fn resync(&self) {}
+}
+
+/// The system's clocks.
+///
+/// The wall clock is the monotonic one and an offset, which [`Clock::resync`] measures again: a
+/// reading costs one clock, and time of day still follows a clock that was set.
+pub struct SystemClock {
+    started: Instant,
+    offset_ms: AtomicI64,
+}
+
+/// Jumps of the wall clock smaller than this are slewing, which the monotonic clock follows.
+const JUMP_MS_MIN: i64 = 250;
+
+impl SystemClock {
+    /// The clocks, as of now.
+    pub fn new() -> Self {
+        let clock = Self {
+            started: Instant::now(),
+            offset_ms: AtomicI64::new(0),
+        };
+        clock.offset_ms.store(clock.measure_ms(), Ordering::Relaxed);
+        clock
+    }
+
+    fn measure_ms(&self) -> i64 {
+        let wall = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        let wall_ms = i64::try_from(wall.as_millis()).unwrap_or(i64::MAX);
+        let elapsed_ms = i64::try_from(self.started.elapsed().as_millis()).unwrap_or(i64::MAX);
+        wall_ms.saturating_sub(elapsed_ms)
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Clock for SystemClock {
+    fn now(&self) -> Moment {
+        let elapsed_us = u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX);
+        let elapsed_ms = i64::try_from(elapsed_us / 1000).unwrap_or(i64::MAX);
+        Moment {
+            monotonic_us: elapsed_us,
+            unix_ms: self.offset_ms.load(Ordering::Relaxed) + elapsed_ms,
+        }
+    }
+
+    fn resync(&self) {
+        let measured_ms = self.measure_ms();
+        let known_ms = self.offset_ms.load(Ordering::Relaxed);
+        if JUMP_MS_MIN <= (measured_ms - known_ms).abs() {
+            self.offset_ms.store(measured_ms, Ordering::Relaxed);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moment_knows_its_second() {
+        let check = |unix_ms: i64, expected: &str| {
+            let moment = Moment {
+                monotonic_us: 0,
+                unix_ms,
+            };
+            assert_eq!(moment.timestamp().to_string(), expected);
+        };
+        check(0, "1970-01-01T00:00:00Z");
+        check(999, "1970-01-01T00:00:00Z");
+        check(1_700_000_000_500, "2023-11-14T22:13:20Z");
+    }
+
+    #[test]
+    fn the_system_clock_agrees_with_the_wall() {
+        let clock = SystemClock::new();
+        let wall_ms = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap()
+            .as_millis();
+        let difference_ms = clock
+            .now()
+            .unix_ms
+            .abs_diff(i64::try_from(wall_ms).unwrap());
+        assert!(difference_ms < 1000);
+        clock.offset_ms.store(0, Ordering::Relaxed);
+        clock.resync();
+        assert!(clock.now().unix_ms > 1_600_000_000_000);
+    }
+}

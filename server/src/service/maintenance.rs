@@ -1,0 +1,103 @@
+//! The thread that keeps house: folds counters, flushes and merges segments, stores usage.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+use subcat_engine::event::StateEvent;
+
+use super::{Phase, Service};
+
+/// How often the thread looks after things.
+const PERIOD: Duration = Duration::from_secs(1);
+/// Sessions that have expired are dropped every so many rounds.
+const SESSION_ROUNDS: u64 = 600;
+
+/// The maintenance thread of a serving process.
+pub struct Maintenance {
+    is_stopping: Arc<(Mutex<bool>, Condvar)>,
+    thread: JoinHandle<()>,
+}
+
+impl Maintenance {
+    /// Starts it. Errors: no thread can be made.
+    pub fn start(service: Arc<Service>) -> std::io::Result<Self> {
+        let is_stopping = Arc::new((Mutex::new(false), Condvar::new()));
+        let signal = Arc::clone(&is_stopping);
+        let thread = std::thread::Builder::new()
+            .name("maintenance".to_owned())
+            .spawn(move || run(&service, &signal))?;
+        Ok(Self {
+            is_stopping,
+            thread,
+        })
+    }
+
+    /// Lets it finish its round and one more, so that nothing counted is left behind.
+    pub fn stop(self) {
+        let (flag, wake) = &*self.is_stopping;
+        *flag.lock() = true;
+        wake.notify_all();
+        if self.thread.join().is_err() {
+            tracing::error!("the maintenance thread had panicked");
+        }
+    }
+}
+
+fn run(service: &Service, signal: &(Mutex<bool>, Condvar)) {
+    let (flag, wake) = signal;
+    let mut round = 0_u64;
+    loop {
+        let is_last = {
+            let mut is_stopping = flag.lock();
+            if !*is_stopping {
+                wake.wait_for(&mut is_stopping, PERIOD);
+            }
+            *is_stopping
+        };
+        let is_dropping_sessions = round % SESSION_ROUNDS == 0;
+        report(service, one_round(service, is_dropping_sessions));
+        if is_last {
+            return;
+        }
+        round += 1;
+    }
+}
+
+/// One round. Errors: the engine's; the next round tries again.
+fn one_round(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<()> {
+    service.clock.resync();
+    let now = service.now();
+    service.engine.sync_counters()?;
+    let mut events = Vec::new();
+    let usage = service.usage.take();
+    if !usage.is_empty() {
+        events.push(StateEvent::AddUsage(usage));
+    }
+    if is_dropping_sessions {
+        events.push(StateEvent::DropExpiredSessions(now));
+    }
+    if !events.is_empty() {
+        service.engine.apply(events)?;
+    }
+    while service.engine.maintain(now)? {}
+    Ok(())
+}
+
+fn report(service: &Service, outcome: subcat_engine::Result<()>) {
+    match outcome {
+        Ok(()) if service.phase() == Phase::Failing => {
+            tracing::info!("maintenance works again");
+            service.set_phase(Phase::Ready);
+        }
+        Ok(()) => {}
+        Err(error) => {
+            let cause = std::error::Error::source(&error).map(ToString::to_string);
+            tracing::error!(%error, cause, "maintenance failed; it is tried again in a second");
+            if service.phase() == Phase::Ready {
+                service.set_phase(Phase::Failing);
+            }
+        }
+    }
+}
