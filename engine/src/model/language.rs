@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use super::iso_639::two_letter_code;
+
 /// A language tag as it was written: two or three letters, then subtags.
 ///
 /// INVARIANT: it matches `^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$` (SEARCH.md, filters).
@@ -29,6 +31,41 @@ impl Language {
     /// The tag as it was written.
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+
+    /// The language itself: the first subtag in lower case, as its ISO 639-1 code where there is
+    /// one. Shape: two or three letters.
+    ///
+    /// Source: SEARCH.md 3.4.
+    ///
+    /// ```
+    /// use subcat_engine::model::Language;
+    /// assert_eq!(Language::parse("SPA_mx").unwrap().primary(), "es");
+    /// assert_eq!(Language::parse("ast").unwrap().primary(), "ast");
+    /// ```
+    pub fn primary(&self) -> String {
+        let first = self.0.split(['-', '_']).next().unwrap_or_default();
+        let lower = first.to_ascii_lowercase();
+        two_letter_code(&lower).map_or(lower, str::to_string)
+    }
+
+    /// The region: the first later subtag of two letters (in capitals) or three digits.
+    ///
+    /// Source: SEARCH.md 3.4.
+    ///
+    /// ```
+    /// use subcat_engine::model::Language;
+    /// let region = |tag| Language::parse(tag).unwrap().region();
+    /// assert_eq!(region("zh-Hant-tw").as_deref(), Some("TW"));
+    /// assert_eq!(region("es-419").as_deref(), Some("419"));
+    /// assert_eq!(region("es"), None);
+    /// ```
+    pub fn region(&self) -> Option<String> {
+        let mut later = self.0.split(['-', '_']).skip(1);
+        let is_country = |tag: &str| tag.len() == 2 && tag.bytes().all(|b| b.is_ascii_alphabetic());
+        let is_area = |tag: &str| tag.len() == 3 && tag.bytes().all(|b| b.is_ascii_digit());
+        let region = later.find(|subtag| is_country(subtag) || is_area(subtag))?;
+        Some(region.to_ascii_uppercase())
     }
 }
 
@@ -69,5 +106,28 @@ mod tests {
         ] {
             assert!(Language::parse(tag).is_none(), "{tag}");
         }
+    }
+
+    fn check(tag: &str, primary: &str, region: Option<&str>) {
+        let language = Language::parse(tag).unwrap();
+        assert_eq!(language.primary(), primary, "{tag}");
+        assert_eq!(language.region().as_deref(), region, "{tag}");
+    }
+
+    #[test]
+    fn search_rule_3_4_reads_language_and_region() {
+        check("es", "es", None);
+        check("ES", "es", None);
+        check("Spa", "es", None);
+        check("fre-CA", "fr", Some("CA"));
+        check("es_mx", "es", Some("MX"));
+        check("es-419", "es", Some("419"));
+        check("spa-Latn-419-ES", "es", Some("419"));
+        check("zh-Hant-TW", "zh", Some("TW"));
+        check("zh-Hant", "zh", None);
+        check("es-a1-12-1234", "es", None);
+        check("ast-ES", "ast", Some("ES"));
+        check("iw", "iw", None);
+        check("hbs", "hbs", None);
     }
 }

@@ -7,6 +7,7 @@ mod account;
 mod api_key;
 mod catalog_id;
 mod file;
+mod iso_639;
 mod language;
 mod record;
 mod record_id;

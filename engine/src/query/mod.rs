@@ -1,5 +1,12 @@
 //! What the caller asks, already valid.
+//!
+//! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`Reading`] tells the
+//! words of a text from its markers, [`LanguageTerm`] when two language tags agree.
 
+mod language;
 mod request;
+mod text;
 
-pub use request::{CatalogTerm, Filters, Query, SearchText, TooManyWords};
+pub use language::LanguageTerm;
+pub use request::{CatalogTerm, Filters, Query};
+pub use text::{Reading, SearchText, TooManyWords};

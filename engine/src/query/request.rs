@@ -1,33 +1,8 @@
 //! A search request as typed values.
 
-use crate::model::{Language, Number, RecordId, VideoType, Year};
+use crate::model::{CatalogId, Language, Number, RecordId, VideoType, Year};
 
-/// A `query` or `title` value: folded, with at least one word.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct SearchText {
-    folded: String,
-}
-
-/// A `query` of more words than [`crate::limits::QUERY_WORDS_MAX`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TooManyWords;
-
-impl SearchText {
-    /// Folds a `query` value. `None` when it has no words (it counts as not supplied).
-    pub fn query(_value: &str) -> Result<Option<Self>, TooManyWords> {
-        todo!()
-    }
-
-    /// Folds a `title` value. `None` when it has no words (it counts as not supplied).
-    pub fn title(_value: &str) -> Option<Self> {
-        todo!()
-    }
-
-    /// The folded text: words joined by single spaces.
-    pub fn folded(&self) -> &str {
-        &self.folded
-    }
-}
+use super::{LanguageTerm, Reading, SearchText};
 
 /// A `catalog_id` value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -40,8 +15,24 @@ pub enum CatalogTerm {
 
 impl CatalogTerm {
     /// Reads a trimmed, non-empty value.
-    pub fn parse(_value: &str) -> Self {
-        todo!()
+    ///
+    /// Source: SEARCH.md 4.2.
+    ///
+    /// ```
+    /// use subcat_engine::query::CatalogTerm;
+    /// assert_eq!(CatalogTerm::parse("TT0012345"), CatalogTerm::Number(12345));
+    /// assert_eq!(CatalogTerm::parse("12345"), CatalogTerm::Number(12345));
+    /// assert_eq!(CatalogTerm::parse("nm12345"), CatalogTerm::Nothing);
+    /// ```
+    pub fn parse(value: &str) -> Self {
+        let digits = match value.as_bytes() {
+            [b't' | b'T', b't' | b'T', ..] => &value[2..],
+            _ => value,
+        };
+        match CatalogId::from_digits(digits) {
+            Some(id) => Self::Number(id.number()),
+            None => Self::Nothing,
+        }
     }
 }
 
@@ -155,9 +146,208 @@ impl Query {
         self.query.is_some()
     }
 
+    /// The words and markers of the `query` criterion. Its year marker depends on the `year`
+    /// filter.
+    ///
+    /// Source: SEARCH.md 2.
+    pub fn query_reading(&self) -> Option<Reading<'_>> {
+        let text = self.query.as_ref()?;
+        Some(Reading::of_query(text, self.filters.year))
+    }
+
+    /// The words and markers of the `title` criterion.
+    ///
+    /// Source: SEARCH.md 2.
+    pub fn title_reading(&self) -> Option<Reading<'_>> {
+        self.title.as_ref().map(Reading::of_title)
+    }
+
     /// The canonical form: equal bytes exactly for requests with equal answers by form. Appended
     /// to `out`; the search cache puts `search:v3:` before it.
-    pub fn write_canonical(&self, _out: &mut Vec<u8>) {
-        todo!()
+    ///
+    /// Shape: for each part that is there, in a fixed order, a letter and a value of fixed or
+    /// told length, least significant byte first.
+    pub fn write_canonical(&self, out: &mut Vec<u8>) {
+        out.push(b'k');
+        out.extend(self.page_size.to_le_bytes());
+        write_text(b'q', self.query.as_ref(), out);
+        write_text(b't', self.title.as_ref(), out);
+        match self.catalog_id {
+            Some(CatalogTerm::Number(number)) => {
+                out.push(b'c');
+                out.extend(number.to_le_bytes());
+            }
+            Some(CatalogTerm::Nothing) => out.push(b'n'),
+            None => {}
+        }
+        if let Some(id) = self.public_id {
+            out.push(b'p');
+            out.extend(id.as_bytes());
+        }
+        self.filters.write_canonical(out);
+    }
+}
+
+impl Filters {
+    fn write_canonical(&self, out: &mut Vec<u8>) {
+        write_number(b'y', self.year.map(Year::get), out);
+        match self.video_type {
+            Some(VideoType::Movie) => out.push(b'm'),
+            Some(VideoType::Episode) => out.push(b'v'),
+            None => {}
+        }
+        write_number(b's', self.season.map(Number::get), out);
+        write_number(b'e', self.episode.map(Number::get), out);
+        if let Some(language) = &self.language {
+            out.push(b'l');
+            out.extend(LanguageTerm::of(language).to_bytes());
+        }
+    }
+}
+
+fn write_text(letter: u8, text: Option<&SearchText>, out: &mut Vec<u8>) {
+    if let Some(text) = text {
+        let bytes = text.folded().as_bytes();
+        out.push(letter);
+        out.extend((bytes.len() as u64).to_le_bytes());
+        out.extend(bytes);
+    }
+}
+
+fn write_number(letter: u8, number: Option<u16>, out: &mut Vec<u8>) {
+    if let Some(number) = number {
+        out.push(letter);
+        out.extend(number.to_le_bytes());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(value: &str, expected: Option<u64>) {
+        let term = expected.map_or(CatalogTerm::Nothing, CatalogTerm::Number);
+        assert_eq!(CatalogTerm::parse(value), term, "{value}");
+    }
+
+    #[test]
+    fn search_rule_4_2_catalog_ids_are_numbers_with_or_without_tt() {
+        check("tt0012345", Some(12345));
+        check("TT12345", Some(12345));
+        check("tT12345", Some(12345));
+        check("12345", Some(12345));
+        check("0", Some(0));
+        check("tt000000000001", Some(1));
+        check("123456789012", Some(123_456_789_012));
+        check("1234567890123", None);
+        check("tt", None);
+        check("ttt1", None);
+        check("t1", None);
+        check("tt 1", None);
+        check("tt-1", None);
+        check("+1", None);
+        check("tt１", None);
+        check("ｔｔ1", None);
+        check("ñ", None);
+    }
+
+    fn canonical(query: &Query) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        query.write_canonical(&mut bytes);
+        bytes
+    }
+
+    fn by_query(value: &str) -> Query {
+        Query::new(Filters::default(), 100).with_query(SearchText::query(value).unwrap())
+    }
+
+    fn by_catalog_id(value: &str) -> Query {
+        Query::new(Filters::default(), 100).with_catalog_id(Some(CatalogTerm::parse(value)))
+    }
+
+    fn by_language(tag: &str) -> Query {
+        let language = Language::parse(tag);
+        let filters = Filters {
+            language,
+            ..Filters::default()
+        };
+        Query::new(filters, 100).with_title(SearchText::title("x"))
+    }
+
+    #[test]
+    fn requests_that_mean_the_same_have_one_canonical_form() {
+        assert_eq!(
+            canonical(&by_query("Lost 1x02")),
+            canonical(&by_query("lost s1 e2"))
+        );
+        assert_eq!(
+            canonical(&by_catalog_id("tt007")),
+            canonical(&by_catalog_id("7"))
+        );
+        assert_eq!(
+            canonical(&by_catalog_id("a")),
+            canonical(&by_catalog_id("b"))
+        );
+        assert_eq!(
+            canonical(&by_language("spa_mx")),
+            canonical(&by_language("es-MX"))
+        );
+    }
+
+    #[test]
+    fn requests_that_differ_have_different_canonical_forms() {
+        let title = Query::new(Filters::default(), 100).with_title(SearchText::title("lost"));
+        let number = Number::new(1);
+        let year = Filters {
+            year: Year::new(1999),
+            ..Filters::default()
+        };
+        let season = Filters {
+            season: number,
+            ..Filters::default()
+        };
+        let episode = Filters {
+            episode: number,
+            ..Filters::default()
+        };
+        let of_type = |video_type| Filters {
+            video_type: Some(video_type),
+            ..Filters::default()
+        };
+        let queries = [
+            by_query("lost"),
+            by_query("lost s01"),
+            title.clone(),
+            by_query("lost").with_title(SearchText::title("lost")),
+            by_catalog_id("7"),
+            by_catalog_id("x"),
+            by_query("lost").with_catalog_id(Some(CatalogTerm::Number(7))),
+            by_language("es"),
+            by_language("es-419"),
+            Query::new(Filters::default(), 99).with_title(SearchText::title("lost")),
+            Query::new(year, 100).with_title(SearchText::title("lost")),
+            Query::new(season, 100).with_title(SearchText::title("lost")),
+            Query::new(episode, 100).with_title(SearchText::title("lost")),
+            Query::new(of_type(VideoType::Movie), 100).with_title(SearchText::title("lost")),
+            Query::new(of_type(VideoType::Episode), 100).with_title(SearchText::title("lost")),
+            title.with_public_id(Some(RecordId::from_bytes([0; 16]))),
+        ];
+        let mut forms: Vec<Vec<u8>> = queries.iter().map(canonical).collect();
+        forms.sort();
+        forms.dedup();
+        assert_eq!(forms.len(), queries.len());
+    }
+
+    #[test]
+    fn search_rule_2_2_the_year_filter_decides_the_year_marker() {
+        let year = Filters {
+            year: Year::new(2049),
+            ..Filters::default()
+        };
+        let text = SearchText::query("blade runner 2049 2017").unwrap();
+        let given = Query::new(year, 100).with_query(text.clone());
+        assert_eq!(given.query_reading().unwrap().year_word(), Some("2049"));
+        let open = Query::new(Filters::default(), 100).with_query(text);
+        assert_eq!(open.query_reading().unwrap().year_word(), Some("2017"));
     }
 }

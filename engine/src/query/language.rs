@@ -1,0 +1,171 @@
+//! When the language of a record is the one that a request asks for.
+
+use std::fmt;
+
+use crate::model::Language;
+
+/// A language tag reduced to what decides a match: the language and the region.
+///
+/// Six bytes, so that an index can keep it as a column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct LanguageTerm {
+    primary: [u8; 3],
+    region: [u8; 3],
+}
+
+/// No region.
+const NOWHERE: [u8; 3] = [0; 3];
+
+impl LanguageTerm {
+    /// Reduces a tag.
+    ///
+    /// ```
+    /// use subcat_engine::model::Language;
+    /// use subcat_engine::query::LanguageTerm;
+    /// let term = |tag| LanguageTerm::of(&Language::parse(tag).unwrap());
+    /// assert_eq!(term("spa_mx"), term("es-MX"));
+    /// ```
+    pub fn of(language: &Language) -> Self {
+        Self {
+            primary: padded(&language.primary()),
+            region: language.region().map_or(NOWHERE, |region| padded(&region)),
+        }
+    }
+
+    /// Whether a record of this language passes the filter `requested`. Symmetric.
+    ///
+    /// Source: SEARCH.md 3.4.
+    ///
+    /// ```
+    /// use subcat_engine::model::Language;
+    /// use subcat_engine::query::LanguageTerm;
+    /// let term = |tag| LanguageTerm::of(&Language::parse(tag).unwrap());
+    /// assert!(term("es-MX").passes(term("es-419")));
+    /// assert!(!term("es-ES").passes(term("es-419")));
+    /// assert!(term("es-ES").passes(term("es")));
+    /// ```
+    pub fn passes(self, requested: Self) -> bool {
+        if self.primary != requested.primary {
+            return false;
+        }
+        let (ours, theirs) = (self.region, requested.region);
+        ours == theirs || ours == NOWHERE || theirs == NOWHERE || self.spans_both(ours, theirs)
+    }
+
+    /// Latin America's Spanish is that of every region but Spain.
+    fn spans_both(self, ours: [u8; 3], theirs: [u8; 3]) -> bool {
+        let is_latin_america = ours == *b"419" || theirs == *b"419";
+        let is_spain = ours == *b"ES\0" || theirs == *b"ES\0";
+        self.is_spanish() && is_latin_america && !is_spain
+    }
+
+    /// Whether the language is Spanish, of whatever region.
+    pub fn is_spanish(self) -> bool {
+        self.primary == *b"es\0"
+    }
+
+    /// Whether a region is named.
+    pub fn has_region(self) -> bool {
+        self.region != NOWHERE
+    }
+
+    /// Language and region, each padded with zeros to three bytes.
+    pub fn to_bytes(self) -> [u8; 6] {
+        let [a, b, c] = self.primary;
+        let [d, e, f] = self.region;
+        [a, b, c, d, e, f]
+    }
+
+    /// The opposite of [`LanguageTerm::to_bytes`]. Other bytes give a term that no request has.
+    pub fn from_bytes([a, b, c, d, e, f]: [u8; 6]) -> Self {
+        Self {
+            primary: [a, b, c],
+            region: [d, e, f],
+        }
+    }
+}
+
+impl fmt::Display for LanguageTerm {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = |bytes: [u8; 3]| String::from_utf8_lossy(&bytes).replace('\0', "");
+        f.write_str(&text(self.primary))?;
+        match self.has_region() {
+            true => write!(f, "-{}", text(self.region)),
+            false => Ok(()),
+        }
+    }
+}
+
+/// At most three letters or digits, with zeros behind.
+fn padded(text: &str) -> [u8; 3] {
+    let mut bytes = [0; 3];
+    for (place, byte) in bytes.iter_mut().zip(text.bytes()) {
+        *place = byte;
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn term(tag: &str) -> LanguageTerm {
+        LanguageTerm::of(&Language::parse(tag).unwrap())
+    }
+
+    fn check(record: &str, request: &str, expected: bool) {
+        assert_eq!(
+            term(record).passes(term(request)),
+            expected,
+            "{record} {request}"
+        );
+        assert_eq!(
+            term(request).passes(term(record)),
+            expected,
+            "{request} {record}"
+        );
+    }
+
+    #[test]
+    fn search_rule_3_4_languages_are_equal_after_mapping() {
+        check("es", "es", true);
+        check("es", "ES", true);
+        check("es", "spa", true);
+        check("fr", "fre", true);
+        check("fra", "fre", true);
+        check("es", "en", false);
+        check("es", "est", false);
+        check("zh-Hant", "zh-Hans", true);
+        check("ast", "ast", true);
+        check("he", "iw", false);
+    }
+
+    #[test]
+    fn search_rule_3_4_regions_are_equal_where_both_have_one() {
+        check("es-MX", "es_mx", true);
+        check("es-MX", "es-AR", false);
+        check("es-MX", "es", true);
+        check("en-GB", "en-US", false);
+        check("zh-Hant-TW", "zh-TW", true);
+        check("en-419", "en-US", false);
+    }
+
+    #[test]
+    fn search_rule_3_4_latin_america_is_every_region_but_spain() {
+        check("es-419", "es-419", true);
+        check("es-419", "es-MX", true);
+        check("es-419", "es-US", true);
+        check("spa-419", "es-003", true);
+        check("es-419", "es-ES", false);
+        check("es-419", "es", true);
+        check("es-ES", "es-ES", true);
+    }
+
+    #[test]
+    fn bytes_and_text_keep_everything() {
+        for tag in ["es", "es-MX", "es-419", "ast-ES"] {
+            assert_eq!(LanguageTerm::from_bytes(term(tag).to_bytes()), term(tag));
+            assert_eq!(term(tag).to_string(), tag);
+        }
+    }
+}
