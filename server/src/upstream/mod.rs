@@ -1,11 +1,17 @@
 //! Files that are not cached yet: the only module that dials out.
 
+mod names;
+mod sniff;
+
 use std::sync::Arc;
 
 use subcat_engine::Engine;
 use subcat_engine::model::{CachedFile, FileName, ReleaseId};
 
 use crate::config::UpstreamSettings;
+
+pub use names::upstream_name;
+pub use sniff::kind_of;
 
 /// Why a file could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,0 +1,364 @@
+//! What is in these bytes? Archives and text are recognised; everything else is refused.
+//!
+//! Source: API.md, kinds of files.
+
+use subcat_engine::model::FileKind;
+
+/// What the content is, or `None` for HTML and other binaries. `name_kind` is what its name calls
+/// it: text of no recognisable kind is taken at its name's word.
+///
+/// Cost: one pass over text, a few bytes of anything else.
+pub fn kind_of(content: &[u8], name_kind: Option<FileKind>) -> Option<FileKind> {
+    if is_zip(content) {
+        return Some(FileKind::Zip);
+    }
+    if is_rar(content) {
+        return Some(FileKind::Rar);
+    }
+    if content.is_empty() || content.starts_with(b"%PDF-") {
+        return None;
+    }
+    let beginning = beginning_of_text(content)?;
+    let text_kind = subtitle_kind(&beginning);
+    if is_html(&beginning, text_kind.is_some()) {
+        return None;
+    }
+    let named_text = name_kind.filter(|kind| kind.is_text());
+    Some(text_kind.or(named_text).unwrap_or(FileKind::Srt))
+}
+
+/// A first file, the end of an empty archive, or the mark of a split one.
+fn is_zip(content: &[u8]) -> bool {
+    [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"]
+        .iter()
+        .any(|magic| content.starts_with(*magic))
+}
+
+/// Version 4 or 5.
+fn is_rar(content: &[u8]) -> bool {
+    content.starts_with(b"Rar!\x1A\x07\x00") || content.starts_with(b"Rar!\x1A\x07\x01\x00")
+}
+
+/// So much of a text is looked at to tell its kind, in bytes.
+const BEGINNING_BYTES: usize = 4096;
+/// Of so many characters at most one is a control character in text; compressed bytes have one
+/// in nine.
+const CHARS_PER_CONTROL_MIN: usize = 50;
+
+/// The first characters when the content is text in UTF-8, UTF-16 or an 8-bit code page (whose
+/// upper half is read as Latin-1).
+fn beginning_of_text(content: &[u8]) -> Option<String> {
+    match utf16_order(content) {
+        Some(order) => beginning_of_utf16(content, order),
+        None => beginning_of_8bit(content),
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ByteOrder {
+    Little,
+    Big,
+}
+
+/// Whether it is UTF-16: by its mark, or because every other of the first bytes is zero.
+fn utf16_order(content: &[u8]) -> Option<ByteOrder> {
+    if content.starts_with(&[0xFF, 0xFE]) {
+        return Some(ByteOrder::Little);
+    }
+    if content.starts_with(&[0xFE, 0xFF]) {
+        return Some(ByteOrder::Big);
+    }
+    let beginning = &content[..content.len().min(BEGINNING_BYTES) & !1];
+    let mut zeros = [0_usize; 2];
+    for pair in beginning.chunks_exact(2) {
+        zeros[0] += usize::from(pair[0] == 0);
+        zeros[1] += usize::from(pair[1] == 0);
+    }
+    let most = beginning.len() / 4;
+    match zeros {
+        [0, odd] if most < odd => Some(ByteOrder::Little),
+        [even, 0] if most < even => Some(ByteOrder::Big),
+        _ => None,
+    }
+}
+
+fn beginning_of_utf16(content: &[u8], order: ByteOrder) -> Option<String> {
+    let unit = |pair: &[u8]| match order {
+        ByteOrder::Little => u16::from_le_bytes([pair[0], pair[1]]),
+        ByteOrder::Big => u16::from_be_bytes([pair[0], pair[1]]),
+    };
+    let mut beginning = String::new();
+    let mut chars_count = 0;
+    let mut controls_count = 0;
+    for decoded in char::decode_utf16(content.chunks_exact(2).map(unit)) {
+        let c = decoded.unwrap_or('\u{FFFF}');
+        if c == '\0' {
+            return None;
+        }
+        chars_count += 1;
+        controls_count += usize::from(c == '\u{FFFF}' || is_binary(u32::from(c)));
+        if beginning.len() < BEGINNING_BYTES {
+            beginning.push(c);
+        }
+    }
+    (controls_count * CHARS_PER_CONTROL_MIN <= chars_count).then_some(beginning)
+}
+
+fn beginning_of_8bit(content: &[u8]) -> Option<String> {
+    let end = content.iter().rposition(|byte| *byte != 0)? + 1;
+    let content = &content[..end];
+    let controls = content.iter().filter(|byte| is_binary(u32::from(**byte)));
+    let is_text = !content.contains(&0) && controls.count() * CHARS_PER_CONTROL_MIN <= end;
+    let beginning = content[..end.min(BEGINNING_BYTES)].iter();
+    is_text.then(|| beginning.map(|byte| char::from(*byte)).collect())
+}
+
+/// C0 control characters that no text has: all but tab, line ends, form feed, end of file (26)
+/// and escape.
+fn is_binary(c: u32) -> bool {
+    c < 0x20 && !matches!(c, 9 | 10 | 12 | 13 | 26 | 27)
+}
+
+/// The beginning without a byte order mark (in UTF-8 read as Latin-1, too) and white space.
+fn bare(beginning: &str) -> &str {
+    let marks: &[char] = &['\u{FEFF}', 'ï', '»', '¿'];
+    let is_mark = |c: char| marks.contains(&c) || c.is_whitespace();
+    beginning.trim_start_matches(is_mark)
+}
+
+fn subtitle_kind(beginning: &str) -> Option<FileKind> {
+    let text = bare(beginning);
+    let lower = text.to_ascii_lowercase();
+    if lower.starts_with("[script info]") {
+        let is_old = lower.contains("[v4 styles]")
+            || lower.contains("scripttype: v4.00\r")
+            || lower.contains("scripttype: v4.00\n");
+        let is_ass = lower.contains("[v4+ styles]") || lower.contains("scripttype: v4.00+");
+        let kind = if is_old && !is_ass {
+            FileKind::Ssa
+        } else {
+            FileKind::Ass
+        };
+        return Some(kind);
+    }
+    if is_frame_line(text, ['{', '}']) || is_frame_line(text, ['[', ']']) {
+        return Some(FileKind::Sub);
+    }
+    if lower.starts_with("[information]") {
+        return Some(FileKind::Sub);
+    }
+    if lower.starts_with("webvtt") {
+        return None;
+    }
+    text.lines().take(100).find_map(time_line_kind)
+}
+
+/// `{12}{34}` of `MicroDVD`, `[12][34]` of MPL2.
+fn is_frame_line(text: &str, [open, close]: [char; 2]) -> bool {
+    let mut rest = text;
+    for _ in 0..2 {
+        let Some((digits, after)) = rest.strip_prefix(open).and_then(|r| r.split_once(close))
+        else {
+            return false;
+        };
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return false;
+        }
+        rest = after;
+    }
+    !text.starts_with("{}{}") && !text.starts_with("[][]")
+}
+
+/// `00:00:01,000 --> 00:00:02,000` is `SubRip`, `00:00:01.00,00:00:02.00` is `SubViewer`.
+fn time_line_kind(line: &str) -> Option<FileKind> {
+    let line = line.trim();
+    if let Some((start, end)) = line.split_once("-->") {
+        let end = end.trim_start();
+        let end = end.split_whitespace().next().unwrap_or_default();
+        return (is_time(start.trim_end()) && is_time(end)).then_some(FileKind::Srt);
+    }
+    let (start, end) = line.split_once(',')?;
+    (is_time(start) && is_time(end)).then_some(FileKind::Sub)
+}
+
+/// Hours, minutes, seconds with an optional fraction.
+fn is_time(text: &str) -> bool {
+    let is_digit_or_point = |b: u8| b.is_ascii_digit() || b":,. ".contains(&b);
+    let starts_right = text.bytes().next().is_some_and(|b| b.is_ascii_digit());
+    starts_right && text.matches(':').count() == 2 && text.bytes().all(is_digit_or_point)
+}
+
+/// A page instead of a file. What is recognised as a subtitle is none, whatever it quotes.
+fn is_html(beginning: &str, is_subtitle: bool) -> bool {
+    const TAGS: [&str; 12] = [
+        "<!doctype html",
+        "<html",
+        "<head",
+        "<body",
+        "<script",
+        "<title",
+        "<meta",
+        "<iframe",
+        "<div",
+        "<table",
+        "<h1",
+        "<style",
+    ];
+    if is_subtitle {
+        return false;
+    }
+    let text = bare(beginning).to_ascii_lowercase();
+    if text.starts_with('<') {
+        return TAGS.iter().any(|tag| text.contains(tag));
+    }
+    text.contains("<!doctype html") || text.contains("<html")
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const SRT: &str = "1\r\n00:00:01,000 --> 00:00:02,500\r\nHola.\r\n";
+
+    fn check(content: impl AsRef<[u8]>, expected: Option<FileKind>) {
+        let content = content.as_ref();
+        let shown = String::from_utf8_lossy(content);
+        assert_eq!(kind_of(content, None), expected, "{shown}");
+    }
+
+    fn utf16(text: &str, order: ByteOrder, has_mark: bool) -> Vec<u8> {
+        let mark = has_mark.then_some(0xFEFF_u16);
+        mark.into_iter()
+            .chain(text.encode_utf16())
+            .flat_map(|unit| match order {
+                ByteOrder::Little => unit.to_le_bytes(),
+                ByteOrder::Big => unit.to_be_bytes(),
+            })
+            .collect()
+    }
+
+    #[test]
+    fn recognises_archives() {
+        check(b"PK\x03\x04rest", Some(FileKind::Zip));
+        check(
+            b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0",
+            Some(FileKind::Zip),
+        );
+        check(b"PK\x07\x08PK\x03\x04", Some(FileKind::Zip));
+        check(b"Rar!\x1A\x07\x00rest", Some(FileKind::Rar));
+        check(b"Rar!\x1A\x07\x01\x00rest", Some(FileKind::Rar));
+        assert_eq!(
+            kind_of(b"PK\x03\x04", Some(FileKind::Srt)),
+            Some(FileKind::Zip)
+        );
+    }
+
+    #[test]
+    fn recognises_kinds_of_text() {
+        check(SRT, Some(FileKind::Srt));
+        check(
+            "\u{FEFF}\n\n1\n0:00:01.000 --> 0:00:02.500\nHola",
+            Some(FileKind::Srt),
+        );
+        check("[Script Info]\nScriptType: v4.00+\n", Some(FileKind::Ass));
+        check(
+            "[Script Info]\nTitle: a\n[V4+ Styles]\n",
+            Some(FileKind::Ass),
+        );
+        check(
+            "[Script Info]\nScriptType: v4.00\n[V4 Styles]\n",
+            Some(FileKind::Ssa),
+        );
+        check("{1}{1}23.976\n{24}{48}Hola", Some(FileKind::Sub));
+        check("{0}{}Hola", Some(FileKind::Sub));
+        check("[10][20]Hola", Some(FileKind::Sub));
+        check("[INFORMATION]\n[TITLE]x", Some(FileKind::Sub));
+        check("00:00:01.00,00:00:02.00\nHola", Some(FileKind::Sub));
+    }
+
+    #[test]
+    fn other_text_is_taken_at_its_names_word() {
+        let text = b"Hola, esto es un texto.";
+        assert_eq!(kind_of(text, None), Some(FileKind::Srt));
+        assert_eq!(kind_of(text, Some(FileKind::Sub)), Some(FileKind::Sub));
+        assert_eq!(kind_of(text, Some(FileKind::Zip)), Some(FileKind::Srt));
+        assert_eq!(
+            kind_of(SRT.as_bytes(), Some(FileKind::Sub)),
+            Some(FileKind::Srt)
+        );
+        check(
+            "WEBVTT\n\n00:01.000 --> 00:02.000\nHola",
+            Some(FileKind::Srt),
+        );
+    }
+
+    #[test]
+    fn reads_utf16_and_8bit_text() {
+        for order in [ByteOrder::Little, ByteOrder::Big] {
+            check(utf16(SRT, order, true), Some(FileKind::Srt));
+            check(utf16(SRT, order, false), Some(FileKind::Srt));
+            check(
+                utf16("[Script Info]\n[V4+ Styles]", order, true),
+                Some(FileKind::Ass),
+            );
+            check(utf16("字幕のテキスト", order, true), Some(FileKind::Srt));
+        }
+        check(
+            b"1\n00:00:01,000 --> 00:00:02,000\n\xBFQu\xE9?\n",
+            Some(FileKind::Srt),
+        );
+        check(b"\x80\x81\x9F\xFF cp1252", Some(FileKind::Srt));
+        check(b"{0}{25}fin\x1A\0\0\0\0", Some(FileKind::Sub));
+    }
+
+    #[test]
+    fn refuses_html_and_binaries() {
+        check("", None);
+        check("<!DOCTYPE html><title>404</title>", None);
+        check("\u{FEFF}  <HTML lang=es>", None);
+        check("<!-- x --><html>", None);
+        check("<?xml version='1.0'?><!DOCTYPE html PUBLIC 'x'>", None);
+        check("Warning: x in y\n<html><body>", None);
+        check(
+            utf16("<html><body>No</body></html>", ByteOrder::Little, true),
+            None,
+        );
+        check(b"\x89PNG\r\n\x1A\n\0\0\0\rIHDR", None);
+        check(b"\x1F\x8B\x08\0\0\0\0\0\0\x03", None);
+        check(b"7z\xBC\xAF\x27\x1C\0\x04", None);
+        check(b"%PDF-1.4\n%\xE2\xE3\xCF\xD3\n", None);
+        check(b"\x7FELF\x02\x01\x01\0", None);
+        check(b"MZ\x90\0\x03", None);
+        check(b"\xFF\xFE\0\0a\0\0\0", None);
+        check([0; 100], None);
+        let noise: Vec<u8> = (0..1000_u32).map(|i| (i * 7919 >> 3) as u8 | 1).collect();
+        check(noise, None);
+    }
+
+    #[test]
+    fn html_inside_a_subtitle_is_a_subtitle() {
+        check(
+            "1\n00:00:01,000 --> 00:00:02,000\n<html> es una etiqueta",
+            Some(FileKind::Srt),
+        );
+        check("<i>Hola</i>", Some(FileKind::Srt));
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_judged(content: Vec<u8>) {
+            let kind = kind_of(&content, None);
+            prop_assert!(!content.is_empty() || kind.is_none());
+        }
+
+        #[test]
+        fn text_in_any_encoding_is_text(text in "[a-zñá ,.!?\n]{1,200}") {
+            for order in [ByteOrder::Little, ByteOrder::Big] {
+                prop_assert!(kind_of(&utf16(&text, order, true), None).is_some());
+            }
+            prop_assert!(kind_of(text.as_bytes(), None).is_some());
+        }
+    }
+}
