@@ -1,9 +1,11 @@
 //! What the caller asks, already valid.
 //!
 //! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`Reading`] tells the
-//! words of a text from its markers, [`LanguageTerm`] when two language tags agree.
+//! words of a text from its markers, [`LanguageTerm`] when two language tags agree. [`oracle`] is
+//! the judge of the engine: the search rules, executed naively.
 
 mod language;
+pub mod oracle;
 mod request;
 mod text;
 

@@ -103,7 +103,11 @@ fn is_word_character(character: char) -> bool {
     is_number(character) || GeneralCategoryGroup::Letter.contains(category)
 }
 
-/// Whether the character is a number (N): a word with one is not searched with typos.
-pub(super) fn is_number(character: char) -> bool {
+/// Whether a word has a number character (N): then no typos are allowed in it (SEARCH.md 4.6).
+pub fn has_number(word: &str) -> bool {
+    word.chars().any(is_number)
+}
+
+fn is_number(character: char) -> bool {
     GeneralCategoryGroup::Number.contains(CATEGORIES.get(character))
 }

@@ -9,6 +9,7 @@ mod fold;
 mod marker;
 mod spanish;
 
+pub use character::has_number;
 pub use episode_word::EpisodeWord;
 pub use fold::{FOLDING_FINGERPRINT, UNICODE_VERSION, fold, fold_into, words};
 pub use marker::{EpisodeMarker, Markers, YearMarker};

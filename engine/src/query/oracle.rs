@@ -1,0 +1,537 @@
+//! The search rules, executed naively: slow and obviously right.
+//!
+//! One function for each rule of SEARCH.md, over a slice of records. No index, no plan, no
+//! shortcut, and no code of the engine beyond `text` and `model`: a judge must not know the
+//! accused. Tests and fuzzers ask the oracle and the engine the same questions.
+
+use std::cmp::Reverse;
+
+use crate::model::{CatalogId, Language, Record, RecordId, Year};
+use crate::text::{EpisodeMarker, Markers, fold, has_number, words};
+
+use super::{CatalogTerm, Filters, Query};
+
+/// A catalog that answers searches by looking at every record.
+#[derive(Debug, Clone)]
+pub struct Oracle<'a> {
+    entries: Vec<Entry<'a>>,
+}
+
+/// What a search must return.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// The first hits, in order: at most the page size.
+    pub hits: Vec<JudgedHit>,
+    /// How many records match.
+    pub total: u64,
+}
+
+/// A record that matches, and the smallest pair of all the ways in which it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JudgedHit {
+    /// The record.
+    pub id: RecordId,
+    /// Its relevance: 0 is best, 9 is worst.
+    pub relevance: u8,
+    /// Its fit: 0 or 1.
+    pub fit: u8,
+}
+
+/// Relevance and fit of one way in which a record matches (SEARCH.md 5.1).
+type Rank = (u8, u8);
+
+/// A record and its folded text (SEARCH.md 1.6).
+#[derive(Debug, Clone)]
+struct Entry<'a> {
+    record: &'a Record,
+    title: String,
+    title_words: Vec<String>,
+    words: Vec<String>,
+}
+
+/// Whether the second try with typos is on (SEARCH.md 4.6).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Typos {
+    No,
+    Yes,
+}
+
+/// The `query` or `title` value: its words, and which of them are markers.
+struct Value {
+    words: Vec<String>,
+    markers: Markers,
+}
+
+impl<'a> Oracle<'a> {
+    /// Folds the texts of all records. Ids are unique.
+    pub fn new(records: &'a [Record]) -> Self {
+        Self {
+            entries: records.iter().map(Entry::new).collect(),
+        }
+    }
+
+    /// Runs a search. Cost: every record is looked at, twice when typos are tried.
+    ///
+    /// Source: SEARCH.md 3 to 5.
+    pub fn search(&self, query: &Query) -> Answer {
+        let filters = query.filters();
+        let mut passing = Vec::new();
+        for entry in &self.entries {
+            if entry.passes(filters) {
+                passing.push(entry);
+            }
+        }
+        let asked = Asked::new(query);
+        let typos = asked.typos(&passing);
+        let mut ranked = Vec::new();
+        for entry in passing {
+            if let Some((relevance, fit)) = asked.ways(entry, typos).into_iter().min() {
+                ranked.push((relevance, fit, entry.record));
+            }
+        }
+        ranked.sort_by_key(|(relevance, fit, record)| {
+            (*relevance, *fit, Reverse(record.posted_at), record.id)
+        });
+        let first = ranked.iter().take(usize::from(query.page_size()));
+        Answer {
+            hits: first.map(JudgedHit::of).collect(),
+            total: ranked.len() as u64,
+        }
+    }
+}
+
+impl JudgedHit {
+    fn of((relevance, fit, record): &(u8, u8, &Record)) -> Self {
+        Self {
+            id: record.id,
+            relevance: *relevance,
+            fit: *fit,
+        }
+    }
+}
+
+// ---- 1. Text
+
+impl<'a> Entry<'a> {
+    /// SEARCH.md 1.6.
+    fn new(record: &'a Record) -> Self {
+        let title = fold(&record.title);
+        let description = fold(record.description.as_deref().unwrap_or(""));
+        let title_words: Vec<String> = words(&title).map(str::to_string).collect();
+        let mut all_words = title_words.clone();
+        all_words.extend(words(&description).map(str::to_string));
+        Self {
+            record,
+            title,
+            title_words,
+            words: all_words,
+        }
+    }
+
+    fn has_title_word(&self, word: &str) -> bool {
+        self.title_words.iter().any(|title_word| title_word == word)
+    }
+
+    fn has_word(&self, word: &str) -> bool {
+        self.words.iter().any(|any_word| any_word == word)
+    }
+}
+
+// ---- 2. Markers
+
+impl Value {
+    fn plain_words(&self) -> Vec<&str> {
+        let mut plain = Vec::new();
+        for (word_idx, word) in self.words.iter().enumerate() {
+            if !self.markers.is_marker(word_idx) {
+                plain.push(word.as_str());
+            }
+        }
+        plain
+    }
+
+    fn episode_word(&self) -> Option<(&str, EpisodeMarker)> {
+        let marker = self.markers.episode?;
+        Some((&self.words[marker.word_idx], marker))
+    }
+
+    fn year_word(&self) -> Option<(&str, Year)> {
+        let marker = self.markers.year?;
+        Some((&self.words[marker.word_idx], marker.year))
+    }
+
+    /// The words joined by single spaces, without the words at these positions.
+    fn joined_without(&self, left_out: &[usize]) -> String {
+        let mut kept = Vec::new();
+        for (word_idx, word) in self.words.iter().enumerate() {
+            if !left_out.contains(&word_idx) {
+                kept.push(word.as_str());
+            }
+        }
+        kept.join(" ")
+    }
+}
+
+impl Entry<'_> {
+    /// SEARCH.md 2.4.
+    fn fits(&self, marker: EpisodeMarker) -> bool {
+        let is_pack = self.record.episode.is_none();
+        let is_season = self.record.season == Some(marker.season);
+        is_season && (is_pack || self.fits_exactly(marker))
+    }
+
+    /// SEARCH.md 2.5.
+    fn fits_exactly(&self, marker: EpisodeMarker) -> bool {
+        let is_season = self.record.season == Some(marker.season);
+        let is_episode = marker.episode.is_none() || self.record.episode == marker.episode;
+        is_season && is_episode
+    }
+}
+
+// ---- 3. Filters
+
+impl Entry<'_> {
+    fn passes(&self, filters: &Filters) -> bool {
+        let record = self.record;
+        let Filters {
+            year,
+            video_type,
+            season,
+            episode,
+            language,
+        } = filters;
+        // 3.1
+        record.is_active
+            // 3.2
+            && (year.is_none() || record.year.is_none() || record.year == *year)
+            // 3.3
+            && (video_type.is_none() || *video_type == Some(record.video_type))
+            && (season.is_none() || record.season == *season)
+            && (episode.is_none() || record.episode == *episode)
+            // 3.4
+            && language.as_ref().is_none_or(|asked| is_same_language(asked, &record.language))
+    }
+}
+
+/// SEARCH.md 3.4.
+fn is_same_language(asked: &Language, recorded: &Language) -> bool {
+    if asked.primary() != recorded.primary() {
+        return false;
+    }
+    let (Some(a), Some(b)) = (asked.region(), recorded.region()) else {
+        return true;
+    };
+    let is_spanish = asked.primary() == "es";
+    a == b || is_spanish && (a == "419" && b != "ES" || b == "419" && a != "ES")
+}
+
+// ---- 4. Branches, and the relevance that 5.1 gives to each way
+
+/// A request, read.
+struct Asked<'q> {
+    query: &'q Query,
+    /// The number of each `catalog_id` branch.
+    catalog_numbers: Vec<u64>,
+    title: Option<Value>,
+    /// The `query` value, unless it is a catalog id.
+    free_text: Option<Value>,
+}
+
+impl<'q> Asked<'q> {
+    fn new(query: &'q Query) -> Self {
+        let split = |folded: &str| -> Vec<String> { words(folded).map(str::to_string).collect() };
+        let mut catalog_numbers = Vec::new();
+        // 4.2
+        if let Some(CatalogTerm::Number(number)) = query.catalog_id() {
+            catalog_numbers.push(number);
+        }
+        let title = query.title().map(|text| {
+            let words = split(text.folded());
+            let markers = Markers::of_title(&words);
+            Value { words, markers }
+        });
+        let mut free_text = None;
+        if let Some(text) = query.query() {
+            let words = split(text.folded());
+            let markers = Markers::of_query(&words, query.filters().year);
+            match catalog_number(&words) {
+                Some(number) => catalog_numbers.push(number),
+                None => free_text = Some(Value { words, markers }),
+            }
+        }
+        Self {
+            query,
+            catalog_numbers,
+            title,
+            free_text,
+        }
+    }
+
+    /// Every way in which a record that passes the filters matches.
+    fn ways(&self, entry: &Entry<'_>, typos: Typos) -> Vec<Rank> {
+        let mut ways = Vec::new();
+        self.public_id_ways(entry, &mut ways);
+        for number in &self.catalog_numbers {
+            self.catalog_id_ways(*number, entry, &mut ways);
+        }
+        self.title_ways(entry, &mut ways);
+        self.query_ways(entry, typos, &mut ways);
+        ways
+    }
+
+    /// SEARCH.md 4.7.
+    fn public_id_ways(&self, entry: &Entry<'_>, ways: &mut Vec<Rank>) {
+        if self.query.public_id() == Some(entry.record.id) {
+            ways.push((0, u8::from(self.is_year_unknown(entry))));
+        }
+    }
+
+    /// SEARCH.md 4.2 and 5.2.
+    fn catalog_id_ways(&self, number: u64, entry: &Entry<'_>, ways: &mut Vec<Rank>) {
+        let is_year_unknown = u8::from(self.is_year_unknown(entry));
+        if is_number(entry.record.catalog_id, number) {
+            ways.push((1, is_year_unknown));
+        } else if is_number(entry.record.parent_catalog_id, number) {
+            ways.push(match self.named_episode() {
+                Some(marker) if entry.fits_exactly(marker) => (1, is_year_unknown),
+                Some(marker) if entry.fits(marker) => (1, 1),
+                Some(_) => (9, 1),
+                None => (1, 1),
+            });
+        }
+    }
+
+    /// SEARCH.md 5.2: the episode marker of `query`, or else of `title`.
+    fn named_episode(&self) -> Option<EpisodeMarker> {
+        let of_query = self
+            .free_text
+            .as_ref()
+            .and_then(|value| value.markers.episode);
+        let of_title = self.title.as_ref().and_then(|value| value.markers.episode);
+        of_query.or(of_title)
+    }
+
+    /// SEARCH.md 4.3.
+    fn title_ways(&self, entry: &Entry<'_>, ways: &mut Vec<Rank>) {
+        let Some(value) = &self.title else {
+            return;
+        };
+        let fit = self.text_fit(value, entry);
+        let whole = value.joined_without(&[]);
+        if contains(&entry.title, &whole) {
+            ways.push((title_relevance(&entry.title, &whole), fit));
+        }
+        if let Some(marker) = value.markers.episode {
+            let rest = value.joined_without(&[marker.word_idx]);
+            if contains(&entry.title, &rest) && entry.fits(marker) {
+                ways.push((title_relevance(&entry.title, &rest), fit));
+            }
+        }
+    }
+
+    /// SEARCH.md 4.5 and 4.6.
+    fn query_ways(&self, entry: &Entry<'_>, typos: Typos, ways: &mut Vec<Rank>) {
+        let Some(value) = &self.free_text else {
+            return;
+        };
+        if !matches_query(value, entry, typos) {
+            return;
+        }
+        let fit = self.text_fit(value, entry);
+        ways.push((query_relevance(value, entry, typos), fit));
+    }
+
+    /// SEARCH.md 4.6: whether the second try is made.
+    fn typos(&self, passing: &[&Entry<'_>]) -> Typos {
+        let Some(value) = &self.free_text else {
+            return Typos::No;
+        };
+        let is_matched = passing
+            .iter()
+            .any(|entry| matches_query(value, entry, Typos::No));
+        let plain_words = value.plain_words();
+        let may_have_typos = plain_words
+            .iter()
+            .filter(|word| may_have_typo(word))
+            .count();
+        if is_matched || 8 < may_have_typos {
+            Typos::No
+        } else {
+            Typos::Yes
+        }
+    }
+
+    // ---- 5.3, the parts that several branches share
+
+    /// `year` is given and the record's year is null.
+    fn is_year_unknown(&self, entry: &Entry<'_>) -> bool {
+        self.query.filters().year.is_some() && entry.record.year.is_none()
+    }
+
+    /// SEARCH.md 5.3, for a match of `title` or `query`.
+    fn text_fit(&self, value: &Value, entry: &Entry<'_>) -> u8 {
+        let is_episode_off = value.episode_word().is_some_and(|(word, marker)| {
+            !entry.has_title_word(word) && !entry.fits_exactly(marker)
+        });
+        let is_year_off = value.year_word().is_some_and(|(word, year)| {
+            !entry.has_title_word(word) && entry.record.year != Some(year)
+        });
+        u8::from(self.is_year_unknown(entry) || is_episode_off || is_year_off)
+    }
+}
+
+/// SEARCH.md 4.4.
+fn catalog_number(words: &[String]) -> Option<u64> {
+    let [word] = words else {
+        return None;
+    };
+    let digits = word.strip_prefix("tt")?;
+    let is_number = digits.chars().all(|digit| digit.is_ascii_digit());
+    let is_number = is_number && (5..=10).contains(&digits.chars().count());
+    is_number.then(|| digits.parse().ok())?
+}
+
+/// SEARCH.md 4.2: leading zeros do not matter.
+fn is_number(id: Option<CatalogId>, number: u64) -> bool {
+    id.is_some_and(|id| id.number() == number)
+}
+
+/// SEARCH.md 4.3: what "contains" means.
+fn contains(title: &str, string: &str) -> bool {
+    if 3 <= string.chars().count() {
+        title.contains(string)
+    } else {
+        title.split(' ').any(|word| word.starts_with(string))
+    }
+}
+
+/// SEARCH.md 5.1, relevance 2 to 5 of a title that contains the string.
+fn title_relevance(title: &str, string: &str) -> u8 {
+    if title == string {
+        2
+    } else if title.starts_with(&format!("{string} ")) {
+        3
+    } else if format!(" {title} ").contains(&format!(" {string} ")) {
+        4
+    } else {
+        5
+    }
+}
+
+/// SEARCH.md 5.1, relevance 2, 3, 4, 6, 7 and 8 of a record that matches.
+fn query_relevance(value: &Value, entry: &Entry<'_>, typos: Typos) -> u8 {
+    let plain_words = value.plain_words();
+    let strings = query_strings(value);
+    if typos == Typos::Yes {
+        8
+    } else if strings.contains(&entry.title) {
+        2
+    } else if strings
+        .iter()
+        .any(|string| entry.title.starts_with(&format!("{string} ")))
+    {
+        3
+    } else if plain_words.iter().all(|word| entry.has_title_word(word)) {
+        4
+    } else if plain_words.iter().all(|word| entry.has_word(word)) {
+        6
+    } else {
+        7
+    }
+}
+
+/// SEARCH.md 5.1: the words joined by spaces, with none, one or both of the markers left out.
+fn query_strings(value: &Value) -> Vec<String> {
+    let episode = value.markers.episode.map(|marker| marker.word_idx);
+    let year = value.markers.year.map(|marker| marker.word_idx);
+    let mut strings = vec![value.joined_without(&[])];
+    if let Some(episode) = episode {
+        strings.push(value.joined_without(&[episode]));
+    }
+    if let Some(year) = year {
+        strings.push(value.joined_without(&[year]));
+    }
+    if let (Some(episode), Some(year)) = (episode, year) {
+        strings.push(value.joined_without(&[episode, year]));
+    }
+    strings
+}
+
+/// SEARCH.md 4.5: every plain word and every marker is satisfied.
+fn matches_query(value: &Value, entry: &Entry<'_>, typos: Typos) -> bool {
+    let plain_words = value.plain_words();
+    for (word_idx, word) in plain_words.iter().enumerate() {
+        let is_last = word_idx + 1 == plain_words.len();
+        let is_satisfied = entry.has_word(word)
+            || is_last && satisfies_prefix_rule(word, entry)
+            || typos == Typos::Yes && satisfies_with_typo(word, entry);
+        if !is_satisfied {
+            return false;
+        }
+    }
+    let is_episode_satisfied = match value.episode_word() {
+        Some((word, marker)) => entry.fits(marker) || entry.has_word(word),
+        None => true,
+    };
+    let is_year_satisfied = match value.year_word() {
+        Some((word, year)) => {
+            let is_equal_or_null = entry.record.year.is_none_or(|recorded| recorded == year);
+            is_equal_or_null || entry.has_title_word(word)
+        }
+        None => true,
+    };
+    is_episode_satisfied && is_year_satisfied
+}
+
+/// SEARCH.md 4.5, the prefix rule.
+fn satisfies_prefix_rule(last_plain_word: &str, entry: &Entry<'_>) -> bool {
+    let is_long_enough = 3 <= last_plain_word.chars().count();
+    let mut title_words = entry.title_words.iter();
+    is_long_enough && title_words.any(|title_word| title_word.starts_with(last_plain_word))
+}
+
+/// SEARCH.md 4.6: whether a plain word is one that typos are allowed in.
+fn may_have_typo(plain_word: &str) -> bool {
+    5 <= plain_word.chars().count() && !has_number(plain_word)
+}
+
+/// SEARCH.md 4.6.
+fn satisfies_with_typo(plain_word: &str, entry: &Entry<'_>) -> bool {
+    if !may_have_typo(plain_word) {
+        return false;
+    }
+    let wanted: Vec<char> = plain_word.chars().collect();
+    let distance_max = if wanted.len() <= 8 { 1 } else { 2 };
+    for title_word in &entry.title_words {
+        let found: Vec<char> = title_word.chars().collect();
+        if found[0] == wanted[0] && alignment_distance(&wanted, &found) <= distance_max {
+            return true;
+        }
+    }
+    false
+}
+
+/// Optimal string alignment distance: the fewest insertions, deletions, substitutions and
+/// transpositions of neighbours, no part of the string being edited twice.
+fn alignment_distance(a: &[char], b: &[char]) -> usize {
+    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            rows[i][j] = if i == 0 || j == 0 {
+                i + j
+            } else {
+                let is_same = a[i - 1] == b[j - 1];
+                let substituted = rows[i - 1][j - 1] + usize::from(!is_same);
+                let one_longer = rows[i - 1][j].min(rows[i][j - 1]) + 1;
+                let is_swapped = 2 <= i && 2 <= j && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                let best = substituted.min(one_longer);
+                if is_swapped {
+                    best.min(rows[i - 2][j - 2] + 1)
+                } else {
+                    best
+                }
+            };
+        }
+    }
+    rows[a.len()][b.len()]
+}
