@@ -238,12 +238,12 @@ fn choose<T: Copy>(text: &str, names: &[(&str, T)]) -> Option<T> {
     Some(*value)
 }
 
-fn named<T: PartialEq>(value: T, names: &[(&str, T)]) -> Value {
+fn named<T: Copy + PartialEq>(value: T, names: &[(&str, T)]) -> Value {
     let name = names.iter().find(|(_, known)| *known == value);
     json!(name.map(|(name, _)| *name))
 }
 
-fn number<T: FromStr + PartialOrd>(text: &str, min: T, max: T) -> Option<T> {
+fn number<T: Copy + FromStr + PartialOrd>(text: &str, min: T, max: T) -> Option<T> {
     let number: T = text.parse().ok()?;
     (min <= number && number <= max).then_some(number)
 }

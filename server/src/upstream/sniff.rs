@@ -333,7 +333,7 @@ mod tests {
         check(b"MZ\x90\0\x03", None);
         check(b"\xFF\xFE\0\0a\0\0\0", None);
         check([0; 100], None);
-        let noise: Vec<u8> = (0..1000_u32).map(|i| (i * 7919 >> 3) as u8 | 1).collect();
+        let noise: Vec<u8> = (0..1000_u32).map(|i| ((i * 7919) >> 3) as u8 | 1).collect();
         check(noise, None);
     }
 

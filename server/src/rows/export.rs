@@ -1,0 +1,109 @@
+//! A record becomes a line that imports as the same record.
+
+use serde::Serialize;
+use subcat_engine::model::Record;
+
+/// The fields of an import record, in the order of its description; nulls are left out.
+#[derive(Serialize)]
+struct Line<'a> {
+    id: String,
+    video_type: &'static str,
+    title: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    season: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    episode: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    year: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    catalog_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parent_catalog_id: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    description: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uploader_name: Option<&'a str>,
+    posted_at: String,
+    downloads: u32,
+    is_active: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    source_release_id: Option<&'a str>,
+    language: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file_name: Option<&'a str>,
+}
+
+/// Appends the record as one JSON line with its line end.
+pub fn write_record(record: &Record, out: &mut Vec<u8>) {
+    let line = Line {
+        id: record.id.to_string(),
+        video_type: record.video_type.as_str(),
+        title: &record.title,
+        season: record.season.map(|number| number.get()),
+        episode: record.episode.map(|number| number.get()),
+        year: record.year.map(|year| year.get()),
+        catalog_id: record.catalog_id.map(|id| id.to_string()),
+        parent_catalog_id: record.parent_catalog_id.map(|id| id.to_string()),
+        description: record.description.as_deref(),
+        uploader_name: record.uploader_name.as_deref(),
+        posted_at: record.posted_at.to_string(),
+        downloads: record.downloads,
+        is_active: record.is_active,
+        source_release_id: record.source_release_id.as_ref().map(|id| id.as_str()),
+        language: record.language.as_str(),
+        file_name: record.file_name.as_ref().map(|name| name.as_str()),
+    };
+    serde_json::to_writer(&mut *out, &line).expect("texts and numbers always serialise");
+    out.push(b'\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use subcat_engine::model::{
+        CatalogId, DraftValue, FileName, Language, Number, RecordId, ReleaseId, Timestamp,
+        VideoType, Year,
+    };
+
+    use super::*;
+    use crate::rows::read_line;
+
+    fn record() -> Record {
+        Record {
+            id: RecordId::from_bytes([1; 16]),
+            video_type: VideoType::Episode,
+            title: "Lost \"1\"".into(),
+            season: Number::new(1),
+            episode: None,
+            year: Year::new(2004),
+            catalog_id: CatalogId::parse("tt0411008"),
+            parent_catalog_id: None,
+            description: Some("a\nb".into()),
+            uploader_name: None,
+            posted_at: Timestamp::from_seconds(0).unwrap(),
+            downloads: 7,
+            is_active: false,
+            source_release_id: ReleaseId::parse("x.1"),
+            language: Language::spanish(),
+            file_name: FileName::parse("ñ.srt"),
+        }
+    }
+
+    #[test]
+    fn nulls_are_left_out_and_the_rest_reads_back() {
+        let mut out = Vec::new();
+        write_record(&record(), &mut out);
+        let expected = concat!(
+            r#"{"id":"01010101-0101-0101-0101-010101010101","video_type":"episode","#,
+            r#""title":"Lost \"1\"","season":1,"year":2004,"catalog_id":"tt0411008","#,
+            r#""description":"a\nb","posted_at":"1970-01-01T00:00:00Z","downloads":7,"#,
+            r#""is_active":false,"source_release_id":"x.1","language":"es","file_name":"ñ.srt"}"#,
+            "\n"
+        );
+        assert_eq!(String::from_utf8(out.clone()).unwrap(), expected);
+        let row = read_line(1, out.trim_ascii()).unwrap();
+        assert_eq!(row.ignored_fields, 0);
+        assert_eq!(row.draft.title, DraftValue::Text("Lost \"1\"".into()));
+        assert_eq!(row.draft.is_active, DraftValue::Boolean(false));
+        assert_eq!(row.draft.uploader_name, DraftValue::Absent);
+    }
+}

@@ -1,0 +1,241 @@
+//! Files of rows: unpacked, split, numbered.
+
+use std::fmt;
+use std::io::{self, BufRead, BufReader, Cursor, Read};
+
+use flate2::bufread::MultiGzDecoder;
+use serde::{Deserialize, Serialize};
+use subcat_engine::model::{FieldFault, RecordDraft};
+
+use super::csv_rows::read_csv;
+use super::json_rows::read_line;
+
+/// Bytes of one line or row, at most. A record in its longest form (every character of a
+/// description of 10,000 written as two `\u` escapes) takes less than a fifth of it.
+pub(super) const LINE_BYTES_MAX: usize = 1 << 20;
+/// Bytes that are read from a file at a time.
+const BUFFER_BYTES: usize = 256 << 10;
+
+/// How a file holds records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Format {
+    /// One JSON object a line.
+    Jsonl,
+    /// A header of field names, then rows.
+    Csv,
+}
+
+impl Format {
+    /// The format that a file's name tells: CSV for `.csv`, packed or not, else JSON lines.
+    pub fn of_name(name: &str) -> Self {
+        let lower = name.to_ascii_lowercase();
+        let packed = lower
+            .strip_suffix(".gz")
+            .or_else(|| lower.strip_suffix(".zst"));
+        if packed.unwrap_or(&lower).ends_with(".csv") {
+            Self::Csv
+        } else {
+            Self::Jsonl
+        }
+    }
+}
+
+/// One line or row that could be read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row<'a> {
+    /// Counted from 1; of a CSV row that spans lines, the first.
+    pub line: u64,
+    /// Its fields, unjudged.
+    pub draft: RecordDraft<'a>,
+    /// How many fields no record has.
+    pub ignored_fields: u64,
+}
+
+/// Why a line is no record.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RowFault {
+    /// Counted from 1.
+    pub line: u64,
+    /// The field at fault, when it is one.
+    pub field: Option<&'static str>,
+    /// One clause.
+    pub reason: String,
+}
+
+impl RowFault {
+    /// The engine's judgement of the draft on this line.
+    pub fn of_field(line: u64, fault: FieldFault) -> Self {
+        Self {
+            line,
+            field: Some(fault.field),
+            reason: fault.reason,
+        }
+    }
+}
+
+impl fmt::Display for RowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: ", self.line)?;
+        if let Some(field) = self.field {
+            write!(f, "{field}: ")?;
+        }
+        f.write_str(&self.reason)
+    }
+}
+
+/// The input as it was before gzip or zstd packed it; told by its first bytes.
+pub fn unpacked(mut input: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
+    let mut magic = Vec::with_capacity(4);
+    input.by_ref().take(4).read_to_end(&mut magic)?;
+    let is_gzip = magic.starts_with(&[0x1F, 0x8B]);
+    let is_zstd = magic == [0x28, 0xB5, 0x2F, 0xFD];
+    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(magic).chain(input));
+    if is_gzip {
+        let plain = MultiGzDecoder::new(whole);
+        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, plain)));
+    }
+    if is_zstd {
+        let plain = zstd::Decoder::with_buffer(whole)?;
+        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, plain)));
+    }
+    Ok(Box::new(whole))
+}
+
+/// Calls `each` with every row or what is wrong with it, in order. Blank lines are passed over.
+///
+/// Errors: reading fails, or `each` does.
+pub fn read_rows<E: From<io::Error>>(
+    input: &mut dyn BufRead,
+    format: Format,
+    each: &mut dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E>,
+) -> Result<(), E> {
+    match format {
+        Format::Jsonl => read_lines(input, each),
+        Format::Csv => read_csv(input, each),
+    }
+}
+
+fn read_lines<E: From<io::Error>>(
+    input: &mut dyn BufRead,
+    each: &mut dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut buffer = Vec::new();
+    let mut line_number = 0;
+    loop {
+        buffer.clear();
+        line_number += 1;
+        let cap = LINE_BYTES_MAX as u64 + 1;
+        let count = (&mut *input).take(cap).read_until(b'\n', &mut buffer)?;
+        if count == 0 {
+            return Ok(());
+        }
+        let is_whole = buffer.last() == Some(&b'\n') || count <= LINE_BYTES_MAX;
+        if !is_whole {
+            skip_line(input)?;
+            let reason = format!("longer than {LINE_BYTES_MAX} bytes");
+            each(Err(RowFault {
+                line: line_number,
+                field: None,
+                reason,
+            }))?;
+            continue;
+        }
+        let line = match line_number {
+            1 => buffer.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(&buffer),
+            _ => &buffer,
+        };
+        let line = line.trim_ascii();
+        if !line.is_empty() {
+            each(read_line(line_number, line))?;
+        }
+    }
+}
+
+/// Reads to the end of a line without keeping it.
+fn skip_line(input: &mut dyn BufRead) -> io::Result<()> {
+    loop {
+        let available = input.fill_buf()?;
+        if available.is_empty() {
+            return Ok(());
+        }
+        let end = available.iter().position(|byte| *byte == b'\n');
+        let count = end.map_or(available.len(), |idx| idx + 1);
+        input.consume(count);
+        if end.is_some() {
+            return Ok(());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use flate2::Compression;
+    use flate2::write::GzEncoder;
+
+    use super::*;
+
+    fn read(text: &[u8]) -> Vec<String> {
+        let mut seen = Vec::new();
+        let mut input = unpacked(Box::new(Cursor::new(text.to_vec()))).unwrap();
+        read_rows::<io::Error>(&mut input, Format::Jsonl, &mut |row| {
+            seen.push(match row {
+                Ok(row) => format!("{} {:?}", row.line, row.draft.year),
+                Err(fault) => fault.to_string(),
+            });
+            Ok(())
+        })
+        .unwrap();
+        seen
+    }
+
+    const LINES: &[u8] = b"\xEF\xBB\xBF{\"year\":1}\r\n\n  \n{\"year\":2}\nx\n{\"year\":3}";
+
+    const SEEN: [&str; 4] = [
+        "1 Integer(1)",
+        "4 Integer(2)",
+        "line 5: not JSON: expected value at column 1",
+        "6 Integer(3)",
+    ];
+
+    #[test]
+    fn lines_are_counted_with_blank_ones_and_marks() {
+        assert_eq!(read(LINES), SEEN);
+        assert!(read(b"").is_empty());
+    }
+
+    #[test]
+    fn gzip_and_zstd_are_unpacked_whatever_the_name() {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(LINES).unwrap();
+        assert_eq!(read(&gzip.finish().unwrap()), SEEN);
+        assert_eq!(read(&zstd::encode_all(LINES, 1).unwrap()), SEEN);
+    }
+
+    #[test]
+    fn a_line_too_long_is_refused_and_the_next_one_read() {
+        let mut text = vec![b' '; LINE_BYTES_MAX + 1];
+        text.extend_from_slice(b"{}\n{\"year\":2}\n");
+        assert_eq!(
+            read(&text),
+            ["line 1: longer than 1048576 bytes", "2 Integer(2)"]
+        );
+        let mut text = vec![b' '; LINE_BYTES_MAX];
+        text.extend_from_slice(b"\n{\"year\":2}");
+        assert_eq!(read(&text), ["2 Integer(2)"]);
+        let text = vec![b'x'; 3 * LINE_BYTES_MAX];
+        assert_eq!(read(&text), ["line 1: longer than 1048576 bytes"]);
+    }
+
+    #[test]
+    fn a_name_tells_the_format() {
+        assert_eq!(Format::of_name("a.CSV"), Format::Csv);
+        assert_eq!(Format::of_name("a.csv.gz"), Format::Csv);
+        assert_eq!(Format::of_name("a.csv.zst"), Format::Csv);
+        assert_eq!(Format::of_name("a.jsonl.gz"), Format::Jsonl);
+        assert_eq!(Format::of_name("csv"), Format::Jsonl);
+        assert_eq!(Format::of_name("-"), Format::Jsonl);
+    }
+}
