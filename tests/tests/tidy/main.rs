@@ -1,0 +1,75 @@
+//! The rules of the house (ARCHITECTURE.md, laws), held by reading its source.
+//!
+//! Every rule is a function from the parsed house to what breaks it; each violation says file,
+//! line and what to do. `self_test` shows for every rule that it catches what it should.
+
+mod imports;
+mod pages;
+mod self_test;
+mod shape;
+mod source;
+
+use source::{House, Violation};
+
+fn hold(rule: fn(&House) -> Vec<Violation>) {
+    let violations = rule(&House::read());
+    let mut report = String::new();
+    for Violation { path, line, what } in &violations {
+        report.push_str(&format!("\n  {path}:{line}: {what}"));
+    }
+    assert!(
+        violations.is_empty(),
+        "{} violations:{report}",
+        violations.len()
+    );
+}
+
+#[test]
+fn modules_import_only_from_modules_above_them() {
+    hold(imports::order);
+}
+
+#[test]
+fn foreign_crates_have_one_owner() {
+    hold(imports::owners);
+}
+
+#[test]
+fn rooms_keep_the_laws_of_the_house() {
+    hold(imports::laws);
+}
+
+#[test]
+fn files_and_lines_are_short() {
+    hold(shape::size);
+}
+
+#[test]
+fn mod_and_lib_files_are_tables_of_contents() {
+    hold(shape::contents);
+}
+
+#[test]
+fn files_are_nouns() {
+    hold(shape::names);
+}
+
+#[test]
+fn the_top_level_is_fixed() {
+    hold(shape::top_level);
+}
+
+#[test]
+fn nothing_is_left_over() {
+    hold(shape::leftovers);
+}
+
+#[test]
+fn cited_rules_exist() {
+    hold(pages::citations);
+}
+
+#[test]
+fn file_formats_are_drawn_in_the_design() {
+    hold(pages::formats);
+}

@@ -1,0 +1,121 @@
+//! Code and pages agree: cited rules exist, file formats are drawn.
+
+use syn::visit::Visit;
+
+use crate::source::{House, Source, Violation};
+
+/// Pages whose rules code and tests cite by number.
+const CITED: &[(&str, &str)] = &[
+    ("SEARCH.md", "engine/SEARCH.md"),
+    ("API.md", "server/API.md"),
+];
+/// The page that draws every file format.
+const DESIGN: &str = "engine/DESIGN.md";
+
+/// A citation such as `SEARCH.md 4.2` names a rule that stands on that page.
+pub fn citations(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for (name, path) in CITED {
+        let page = house.pages.get(*path).map(String::as_str);
+        let numbers: Vec<&str> = page
+            .unwrap_or("")
+            .lines()
+            .filter_map(leading_number)
+            .collect();
+        for source in house.sources.iter().filter(|source| !is_tidy(source)) {
+            for (line, number) in cited_numbers(source, name) {
+                if !numbers.contains(&number.as_str()) {
+                    let what = format!("{path} has no rule {number}: cite one that stands there");
+                    violations.push(Violation::new(source, line, what));
+                }
+            }
+        }
+    }
+    violations
+}
+
+/// The number of a rule or heading that a line of a page begins with: `### 4.2 Title`, `4.2. Text`.
+fn leading_number(line: &str) -> Option<&str> {
+    let line = line.trim_start_matches(['#', '*', '-', '|', '>', ' ', '§']);
+    number_prefix(line)
+}
+
+/// `4.2` of `4.2. Text`; `None` when the text does not begin with a digit.
+fn number_prefix(text: &str) -> Option<&str> {
+    let end = text
+        .find(|c: char| !c.is_ascii_digit() && c != '.')
+        .unwrap_or(text.len());
+    let number = text[..end].trim_end_matches('.');
+    (!number.is_empty()).then_some(number)
+}
+
+fn cited_numbers(source: &Source, page: &str) -> Vec<(usize, String)> {
+    let mut cited = Vec::new();
+    for (idx, line) in source.text.lines().enumerate() {
+        for (at, _) in line.match_indices(page) {
+            let after = line[at + page.len()..].trim_start_matches(['`', ',', ' ', '§', ':']);
+            if let Some(number) = number_prefix(after) {
+                cited.push((idx + 1, number.to_owned()));
+            }
+        }
+    }
+    cited
+}
+
+/// The magic number of every file format stands in DESIGN.md, beside its byte table.
+pub fn formats(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let design = house.pages.get(DESIGN).map_or("", String::as_str);
+    for source in house
+        .sources
+        .iter()
+        .filter(|source| !source.is_test && !is_tidy(source))
+    {
+        let mut finder = MagicFinder { found: Vec::new() };
+        finder.visit_file(&source.ast);
+        for (line, magic) in finder.found {
+            if !design.contains(&magic) {
+                let what = format!("{DESIGN} does not draw the format with the magic `{magic}`");
+                violations.push(Violation::new(source, line, what));
+            }
+        }
+    }
+    violations
+}
+
+/// Constants whose name has MAGIC in it and whose value is a byte string.
+struct MagicFinder {
+    found: Vec<(usize, String)>,
+}
+
+impl<'ast> Visit<'ast> for MagicFinder {
+    fn visit_item_const(&mut self, item: &'ast syn::ItemConst) {
+        if !item.ident.to_string().contains("MAGIC") {
+            return;
+        }
+        let mut value = item.expr.as_ref();
+        while let syn::Expr::Unary(syn::ExprUnary { expr, .. })
+        | syn::Expr::Reference(syn::ExprReference { expr, .. }) = value
+        {
+            value = expr;
+        }
+        if let syn::Expr::Lit(syn::ExprLit {
+            lit: syn::Lit::ByteStr(bytes),
+            ..
+        }) = value
+        {
+            let text: String = bytes
+                .value()
+                .iter()
+                .filter(|byte| byte.is_ascii_graphic())
+                .map(|byte| char::from(*byte))
+                .collect();
+            self.found.push((item.ident.span().start().line, text));
+        }
+    }
+}
+
+/// These rules speak of citations themselves.
+fn is_tidy(source: &Source) -> bool {
+    source.path.starts_with("tests/tests/tidy/")
+}

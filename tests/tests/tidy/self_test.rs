@@ -1,0 +1,331 @@
+//! Every rule is shown a house that breaks it, and one that keeps it.
+
+use crate::source::{House, Violation};
+use crate::{imports, pages, shape};
+
+const ENGINE_LIB: &str = "//! Docs.\npub mod limits;\npub mod error;\npub mod disk;\n\
+    pub mod model;\npub mod query;\npub mod blob;\npub mod store;\npub mod index;\npub mod search;\nmod engine;\n\
+    pub use engine::Engine;\npub use error::Error;\n";
+const SERVER_LIB: &str = "//! Docs.\npub mod request;\npub mod respond;\npub mod web;\n";
+
+fn house(files: &[(&str, &str)]) -> House {
+    let mut house = House::default();
+    house.add("engine/src/lib.rs", ENGINE_LIB);
+    house.add("server/src/lib.rs", SERVER_LIB);
+    for (path, text) in files {
+        if path.ends_with(".md") {
+            house.pages.insert((*path).to_owned(), (*text).to_owned());
+        } else {
+            house.add(path, text);
+        }
+    }
+    house.mark_tests();
+    house
+}
+
+/// Where the rule finds something, in a house of these files.
+#[track_caller]
+fn check(rule: fn(&House) -> Vec<Violation>, files: &[(&str, &str)], expected: &[(&str, usize)]) {
+    let found = rule(&house(files));
+    let places: Vec<(&str, usize)> = found.iter().map(|v| (v.path.as_str(), v.line)).collect();
+    assert_eq!(places, expected, "{found:#?}");
+}
+
+const MODEL: &str = "engine/src/model/year.rs";
+const INDEX: &str = "engine/src/index/term.rs";
+
+#[test]
+fn upward_imports_are_found_in_every_disguise() {
+    let rule = imports::order;
+    check(
+        rule,
+        &[(
+            INDEX,
+            "use crate::model::Year;\nuse crate::{limits, error::Error};",
+        )],
+        &[],
+    );
+    check(rule, &[(MODEL, "use crate::index::Term;")], &[(MODEL, 1)]);
+    check(
+        rule,
+        &[(MODEL, "use crate::{\n    limits,\n    store::Row,\n};")],
+        &[(MODEL, 3)],
+    );
+    check(
+        rule,
+        &[(MODEL, "use crate::index as ground;")],
+        &[(MODEL, 1)],
+    );
+    check(rule, &[(MODEL, "use crate::index::*;")], &[(MODEL, 1)]);
+    check(
+        rule,
+        &[(MODEL, "use super::super::index::Term;")],
+        &[(MODEL, 1)],
+    );
+    check(
+        rule,
+        &[(
+            MODEL,
+            "mod inner {\n    use super::super::super::index::A;\n}",
+        )],
+        &[(MODEL, 2)],
+    );
+    check(
+        rule,
+        &[(MODEL, "fn f() {\n    crate::index::g();\n}")],
+        &[(MODEL, 2)],
+    );
+    check(
+        rule,
+        &[(MODEL, "fn f(_: &crate::index::Term) {}")],
+        &[(MODEL, 1)],
+    );
+    check(
+        rule,
+        &[(MODEL, "fn f() {\n    assert!(crate::index::is_up());\n}")],
+        &[(MODEL, 2)],
+    );
+}
+
+#[test]
+fn names_of_the_root_count_as_their_room() {
+    check(
+        imports::order,
+        &[(MODEL, "use crate::Error;\nuse crate::Engine;")],
+        &[(MODEL, 2)],
+    );
+}
+
+#[test]
+fn tests_may_look_up() {
+    let text = "#[cfg(test)]\nmod tests {\n    use crate::index::Term;\n}";
+    check(imports::order, &[(MODEL, text)], &[]);
+    let files = [
+        (
+            "engine/src/model/mod.rs",
+            "//! Docs.\n#[cfg(test)]\nmod trials;",
+        ),
+        ("engine/src/model/trials.rs", "use crate::index::Term;"),
+    ];
+    check(imports::order, &files, &[]);
+}
+
+#[test]
+fn foreign_crates_stay_with_their_owner() {
+    let rule = imports::owners;
+    check(
+        rule,
+        &[("engine/src/store/redb.rs", "use redb::Database;")],
+        &[],
+    );
+    check(rule, &[(INDEX, "use redb::Database;")], &[(INDEX, 1)]);
+    check(
+        rule,
+        &[(INDEX, "fn f() {\n    std::fs::remove_file(\"a\").ok();\n}")],
+        &[(INDEX, 2)],
+    );
+    check(
+        rule,
+        &[(MODEL, "#[derive(Debug)]\nstruct A(roaring::RoaringBitmap);")],
+        &[(MODEL, 2)],
+    );
+    check(
+        rule,
+        &[("engine/src/blob/put.rs", "use std::fs::File;")],
+        &[],
+    );
+    check(rule, &[("server/src/web/page.rs", "use std::fs;")], &[]);
+    check(
+        rule,
+        &[("server/src/web/page.rs", "use reqwest::Client;")],
+        &[("server/src/web/page.rs", 1)],
+    );
+}
+
+#[test]
+fn laws_hold_although_the_order_would_allow() {
+    let rule = imports::laws;
+    check(rule, &[(INDEX, "use crate::store::Row;")], &[(INDEX, 1)]);
+    check(rule, &[(INDEX, "use crate::blob::Blob;")], &[(INDEX, 1)]);
+    check(rule, &[(INDEX, "use std::time::{Duration, Instant};")], &[]);
+    check(
+        rule,
+        &[(INDEX, "fn f() {\n    let a = Instant::now();\n}")],
+        &[(INDEX, 2)],
+    );
+    check(
+        rule,
+        &[(INDEX, "fn f() {\n    std::time::SystemTime::now();\n}")],
+        &[(INDEX, 2)],
+    );
+    check(
+        rule,
+        &[(
+            INDEX,
+            "fn f() {\n    println!(\"{:?}\", std::env::args());\n}",
+        )],
+        &[(INDEX, 2)],
+    );
+    let request = "server/src/request/search.rs";
+    check(rule, &[(request, "use subcat_engine::model::Year;")], &[]);
+    check(
+        rule,
+        &[(request, "use subcat_engine::Engine;")],
+        &[(request, 1)],
+    );
+    check(
+        rule,
+        &[(request, "use crate::respond::Failure;")],
+        &[(request, 1)],
+    );
+    let respond = "server/src/respond/failure.rs";
+    check(
+        rule,
+        &[(respond, "use crate::request::Search;")],
+        &[(respond, 1)],
+    );
+}
+
+#[test]
+fn long_files_and_lines_are_found() {
+    let (fits, long) = ("\n".repeat(800), "\n".repeat(801));
+    check(shape::size, &[(MODEL, &fits)], &[]);
+    check(shape::size, &[(MODEL, &long)], &[(MODEL, 801)]);
+    check(
+        shape::size,
+        &[("server/src/main.rs", &"\n".repeat(61))],
+        &[("server/src/main.rs", 61)],
+    );
+    let line = |columns: usize| format!("\n// {}\n", "á".repeat(columns - 3));
+    check(shape::size, &[(MODEL, &line(100))], &[]);
+    check(shape::size, &[(MODEL, &line(101))], &[(MODEL, 2)]);
+}
+
+#[test]
+fn tables_of_contents_hold_nothing_else() {
+    let path = "engine/src/model/mod.rs";
+    check(
+        shape::contents,
+        &[(path, "//! Docs.\nmod year;\npub use year::Year;")],
+        &[],
+    );
+    check(
+        shape::contents,
+        &[(path, "//! Docs.\nmod year;\nstruct A;")],
+        &[(path, 3)],
+    );
+    check(
+        shape::contents,
+        &[(path, "//! Docs.\nmod year {}")],
+        &[(path, 2)],
+    );
+    check(shape::contents, &[(path, "mod year;")], &[(path, 1)]);
+}
+
+#[test]
+fn nameless_files_are_found() {
+    check(shape::names, &[(MODEL, "")], &[]);
+    check(
+        shape::names,
+        &[("engine/src/utils.rs", "")],
+        &[("engine/src/utils.rs", 0)],
+    );
+}
+
+#[test]
+fn strangers_at_the_top_level_are_found() {
+    let mut house = house(&[]);
+    house.top_level = vec![
+        "engine".to_owned(),
+        "target".to_owned(),
+        "notes.txt".to_owned(),
+    ];
+    let found = shape::top_level(&house);
+    assert_eq!(found.len(), 1);
+    assert_eq!(found[0].path, "notes.txt");
+}
+
+#[test]
+fn leftovers_are_found() {
+    let rule = shape::leftovers;
+    let comment = concat!("fn f() {}\n// TO", "DO: later\n");
+    check(rule, &[(MODEL, comment)], &[(MODEL, 2)]);
+    check(
+        rule,
+        &[(MODEL, "/// Turns HTTP into TODOS.\nfn f() {}")],
+        &[],
+    );
+    check(
+        rule,
+        &[(MODEL, "#[test]\n#[ignore]\nfn f() {}")],
+        &[(MODEL, 2)],
+    );
+    check(
+        rule,
+        &[(MODEL, "#[test]\n#[ignore = \"slow\"]\nfn f() {}")],
+        &[(MODEL, 2)],
+    );
+    check(
+        rule,
+        &[(MODEL, "#[allow(dead_code)]\nfn f() {}")],
+        &[(MODEL, 1)],
+    );
+    check(
+        rule,
+        &[(MODEL, "#![allow(unused_imports, clippy::all)]")],
+        &[(MODEL, 1)],
+    );
+    check(
+        rule,
+        &[(MODEL, "#[allow(unsafe_code)]\nfn f() {}")],
+        &[(MODEL, 1)],
+    );
+    check(
+        rule,
+        &[("engine/src/disk/map.rs", "#![allow(unsafe_code)]")],
+        &[],
+    );
+    check(rule, &[(MODEL, "fn f() {\n    todo!()\n}")], &[(MODEL, 2)]);
+}
+
+#[test]
+fn citations_of_rules_that_do_not_stand_are_found() {
+    let page = (
+        "engine/SEARCH.md",
+        "# Rules\n\n## 4. Branches\n\n4.2 A plain word.\n",
+    );
+    check(
+        pages::citations,
+        &[
+            page,
+            (MODEL, "/// SEARCH.md 4.2, and SEARCH.md 4.\nfn f() {}"),
+        ],
+        &[],
+    );
+    check(
+        pages::citations,
+        &[page, (MODEL, "/// SEARCH.md says so.\nfn f() {}")],
+        &[],
+    );
+    check(
+        pages::citations,
+        &[page, (MODEL, "\n// (SEARCH.md, 4.3)")],
+        &[(MODEL, 2)],
+    );
+    check(
+        pages::citations,
+        &[page, (MODEL, "// API.md 4.2")],
+        &[(MODEL, 1)],
+    );
+}
+
+#[test]
+fn formats_that_are_not_drawn_are_found() {
+    let code = (INDEX, "\nconst MAGIC: [u8; 8] = *b\"subcatSG\";");
+    check(
+        pages::formats,
+        &[code, ("engine/DESIGN.md", "magic `subcatSG`")],
+        &[],
+    );
+    check(pages::formats, &[code], &[(INDEX, 2)]);
+}

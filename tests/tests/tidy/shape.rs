@@ -1,0 +1,232 @@
+//! What files look like: size, table of contents, words and attributes that stay out.
+
+use syn::visit::Visit;
+
+use crate::source::{House, Source, Violation};
+
+const FILE_LINES_MAX: usize = 800;
+const MAIN_LINES_MAX: usize = 60;
+const LINE_COLUMNS_MAX: usize = 100;
+
+/// What may stand at the top level of the repository.
+const TOP_LEVEL: &[&str] = &[
+    ".ci",
+    ".editorconfig",
+    ".git",
+    ".gitignore",
+    "ARCHITECTURE.md",
+    "CHANGELOG.md",
+    "Cargo.lock",
+    "Cargo.toml",
+    "LICENSE-APACHE",
+    "LICENSE-MIT",
+    "README.md",
+    "bench",
+    "clippy.toml",
+    "deny.toml",
+    "engine",
+    "fuzz",
+    "rustfmt.toml",
+    "scripts",
+    "server",
+    "tests",
+];
+/// What tools and the program leave there, and `.gitignore` leaves out.
+const TOP_LEVEL_MADE: &[&str] = &["target", "subcat-data", "node_modules"];
+
+/// Names of files that say nothing.
+const NAMELESS: &[&str] = &[
+    "common", "helper", "helpers", "manager", "misc", "util", "utils",
+];
+
+/// Rooms that may allow `unsafe`.
+const UNSAFE_ROOMS: &[&str] = &["engine/src/disk", "server/src/runtime"];
+
+/// Files are at most 800 lines of at most 100 columns; `main.rs` of the program is a few lines.
+pub fn size(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for source in &house.sources {
+        let is_main = source.path == "server/src/main.rs";
+        let lines_max = if is_main {
+            MAIN_LINES_MAX
+        } else {
+            FILE_LINES_MAX
+        };
+        let line_count = source.text.lines().count();
+        if line_count > lines_max {
+            let what =
+                format!("{line_count} lines, at most {lines_max}: which two nouns live here?");
+            violations.push(Violation::new(source, line_count, what));
+        }
+        for (idx, line) in source.text.lines().enumerate() {
+            let columns = line.chars().count();
+            if columns > LINE_COLUMNS_MAX {
+                let what = format!("{columns} columns, at most {LINE_COLUMNS_MAX}: break the line");
+                violations.push(Violation::new(source, idx + 1, what));
+            }
+        }
+    }
+    violations
+}
+
+/// `mod.rs` and `lib.rs` are tables of contents: a paragraph, modules, re-exports.
+pub fn contents(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for source in &house.sources {
+        let is_contents = source.path.ends_with("/mod.rs")
+            || source.path == "engine/src/lib.rs"
+            || source.path == "server/src/lib.rs";
+        if !is_contents || source.is_test {
+            continue;
+        }
+        for item in &source.ast.items {
+            let is_listed = match item {
+                syn::Item::Use(_) => true,
+                syn::Item::Mod(module) => module.content.is_none(),
+                _ => false,
+            };
+            if !is_listed {
+                use syn::spanned::Spanned;
+                let line = item.span().start().line;
+                let what = "only docs, `mod` and `use` stand here: give the item a file".to_owned();
+                violations.push(Violation::new(source, line, what));
+            }
+        }
+        if !has_docs(&source.ast.attrs) {
+            let what = "say in a paragraph (`//!`) what the folder is for".to_owned();
+            violations.push(Violation::new(source, 1, what));
+        }
+    }
+    violations
+}
+
+fn has_docs(attrs: &[syn::Attribute]) -> bool {
+    attrs.iter().any(|attr| attr.path().is_ident("doc"))
+}
+
+/// A file is a noun.
+pub fn names(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for source in &house.sources {
+        for part in source.path.trim_end_matches(".rs").split('/') {
+            if NAMELESS.contains(&part) {
+                let what = format!("`{part}` names nothing: what is it that lives here?");
+                violations.push(Violation::new(source, 0, what));
+            }
+        }
+    }
+    violations
+}
+
+/// Nothing new at the top level.
+pub fn top_level(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for name in &house.top_level {
+        if !TOP_LEVEL.contains(&name.as_str()) && !TOP_LEVEL_MADE.contains(&name.as_str()) {
+            violations.push(Violation {
+                path: name.clone(),
+                line: 0,
+                what: "does not belong at the top level: find its room, or list it in \
+                       tests/tests/tidy/shape.rs and in ARCHITECTURE.md"
+                    .to_owned(),
+            });
+        }
+    }
+    violations
+}
+
+/// No promises in comments, no tests that never run, no silenced dead code, no holes.
+pub fn leftovers(house: &House) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    // Put together here, so that this file does not report itself.
+    let words = [
+        concat!("TO", "DO"),
+        concat!("FIX", "ME"),
+        concat!("XX", "X"),
+        concat!("HA", "CK"),
+    ];
+    for source in &house.sources {
+        for (idx, line) in source.text.lines().enumerate() {
+            let Some((_, comment)) = line.split_once("//") else {
+                continue;
+            };
+            for word in words {
+                let mut parts = comment.split(|c: char| !c.is_ascii_alphanumeric());
+                if parts.any(|part| part == word) {
+                    let what = format!("`{word}`: do it, or write down why it is not done");
+                    violations.push(Violation::new(source, idx + 1, what));
+                }
+            }
+        }
+        let mut finder = LeftoverFinder {
+            source,
+            violations: &mut violations,
+        };
+        finder.visit_file(&source.ast);
+    }
+    violations
+}
+
+struct LeftoverFinder<'a> {
+    source: &'a Source,
+    violations: &'a mut Vec<Violation>,
+}
+
+impl LeftoverFinder<'_> {
+    fn report(&mut self, ident: &syn::Ident, what: &str) {
+        let line = ident.span().start().line;
+        self.violations
+            .push(Violation::new(self.source, line, what.to_owned()));
+    }
+}
+
+impl<'ast> Visit<'ast> for LeftoverFinder<'_> {
+    fn visit_attribute(&mut self, attr: &'ast syn::Attribute) {
+        let Some(name) = attr.path().get_ident() else {
+            return;
+        };
+        if name == "ignore" {
+            self.report(
+                name,
+                "a test that never runs asserts nothing: make it fast, or a script",
+            );
+        }
+        let (syn::Meta::List(list), true) = (&attr.meta, name == "allow" || name == "expect")
+        else {
+            return;
+        };
+        let lints = list.tokens.to_string();
+        let is_named = |lint: &str| {
+            lints
+                .split(|c: char| !c.is_alphanumeric() && c != '_')
+                .any(|l| l == lint)
+        };
+        for lint in [
+            "dead_code",
+            "unused",
+            "unused_variables",
+            "unused_imports",
+            "unused_mut",
+        ] {
+            if is_named(lint) {
+                self.report(name, "wire it or remove it: dead code is not silenced");
+            }
+        }
+        let is_home = UNSAFE_ROOMS
+            .iter()
+            .any(|room| self.source.path.starts_with(room));
+        if is_named("unsafe_code") && !is_home && !self.source.is_test {
+            let rooms = UNSAFE_ROOMS.join(" and ");
+            self.report(name, &format!("unsafe code lives only in {rooms}"));
+        }
+    }
+
+    fn visit_macro(&mut self, call: &'ast syn::Macro) {
+        let Some(name) = call.path.get_ident() else {
+            return;
+        };
+        if name == "todo" || name == "unimplemented" || name == "dbg" {
+            self.report(name, "a hole in the program: fill it");
+        }
+    }
+}
