@@ -9,4 +9,4 @@ mod control;
 
 pub use clock::{Clock, Moment, SystemClock};
 pub use control::{Control, ControlHandle};
-pub use tokio::sync;
+pub use tokio::{sync, time};

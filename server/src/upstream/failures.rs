@@ -1,0 +1,106 @@
+//! Failures, remembered for a while.
+
+use std::collections::{HashMap, VecDeque};
+use std::time::{Duration, Instant};
+
+use subcat_engine::model::ReleaseId;
+
+use super::fetch::FetchFailure;
+
+/// Failures that are remembered at once, at most; the oldest give way.
+const FAILURES_MAX: usize = 10_000;
+
+/// Releases that could not be fetched lately.
+pub(super) struct Failures {
+    ttl: Duration,
+    by_release: HashMap<ReleaseId, (FetchFailure, Instant), foldhash::quality::RandomState>,
+    oldest_first: VecDeque<(ReleaseId, Instant)>,
+}
+
+impl Failures {
+    pub(super) fn new(ttl: Duration) -> Self {
+        Self {
+            ttl,
+            by_release: HashMap::default(),
+            oldest_first: VecDeque::new(),
+        }
+    }
+
+    /// The failure of a release, while it is remembered.
+    pub(super) fn get(&self, release: &ReleaseId, now: Instant) -> Option<FetchFailure> {
+        let (failure, at) = self.by_release.get(release)?;
+        (now.duration_since(*at) < self.ttl).then_some(*failure)
+    }
+
+    /// Remembers a failure from `now` on.
+    pub(super) fn put(&mut self, release: ReleaseId, failure: FetchFailure, now: Instant) {
+        self.by_release.insert(release.clone(), (failure, now));
+        self.oldest_first.push_back((release, now));
+        while let Some((oldest, at)) = self.oldest_first.front() {
+            let is_over = self.ttl <= now.duration_since(*at);
+            if !is_over && self.oldest_first.len() <= FAILURES_MAX {
+                return;
+            }
+            // A release that failed again since then stays.
+            let is_current = self
+                .by_release
+                .get(oldest)
+                .is_some_and(|(_, last)| last == at);
+            if is_current {
+                self.by_release.remove(oldest);
+            }
+            self.oldest_first.pop_front();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn release(number: usize) -> ReleaseId {
+        ReleaseId::parse(&number.to_string()).unwrap()
+    }
+
+    #[test]
+    fn a_failure_is_remembered_for_its_time() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut failures = Failures::new(Duration::from_secs(30));
+        failures.put(release(1), FetchFailure::Unusable, at(0));
+        assert_eq!(
+            failures.get(&release(1), at(29)),
+            Some(FetchFailure::Unusable)
+        );
+        assert_eq!(failures.get(&release(1), at(30)), None);
+        assert_eq!(failures.get(&release(2), at(0)), None);
+        failures.put(release(1), FetchFailure::Unavailable, at(20));
+        failures.put(release(2), FetchFailure::Unavailable, at(40));
+        assert_eq!(
+            failures.get(&release(1), at(49)),
+            Some(FetchFailure::Unavailable)
+        );
+        assert_eq!(failures.oldest_first.len(), 2);
+    }
+
+    #[test]
+    fn no_more_than_the_bound_are_kept() {
+        let now = Instant::now();
+        let mut failures = Failures::new(Duration::from_secs(30));
+        for number in 0..FAILURES_MAX + 5 {
+            failures.put(release(number), FetchFailure::Unavailable, now);
+        }
+        assert_eq!(failures.by_release.len(), FAILURES_MAX);
+        assert_eq!(failures.get(&release(4), now), None);
+        assert!(failures.get(&release(5), now).is_some());
+    }
+
+    #[test]
+    fn with_no_time_nothing_is_remembered() {
+        let now = Instant::now();
+        let mut failures = Failures::new(Duration::ZERO);
+        failures.put(release(1), FetchFailure::Unavailable, now);
+        assert_eq!(failures.get(&release(1), now), None);
+        assert!(failures.by_release.is_empty());
+    }
+}
