@@ -8,7 +8,7 @@ use csv::{ByteRecord, ReaderBuilder, Terminator};
 use subcat_engine::model::{DraftValue, RecordDraft};
 
 use super::fields::{FIELD_NAMES, field_idx, field_of};
-use super::reading::{LINE_BYTES_MAX, Row, RowFault};
+use super::reading::{EachRow, LINE_BYTES_MAX, Row, RowFault};
 
 /// Reads every row. An empty cell is no value; everything else is text.
 ///
@@ -16,7 +16,7 @@ use super::reading::{LINE_BYTES_MAX, Row, RowFault};
 /// or none of a record's, a row without end.
 pub(super) fn read_csv<E: From<io::Error>>(
     input: &mut dyn BufRead,
-    each: &mut dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E>,
+    each: &mut EachRow<'_, E>,
 ) -> Result<(), E> {
     let row_bytes = Cell::new(0);
     let capped = CappedRead {

@@ -1,7 +1,7 @@
 //! A record becomes a line that imports as the same record.
 
 use serde::Serialize;
-use subcat_engine::model::Record;
+use subcat_engine::model::{FileName, Number, Record, ReleaseId, Year};
 
 /// The fields of an import record, in the order of its description; nulls are left out.
 #[derive(Serialize)]
@@ -39,9 +39,9 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
         id: record.id.to_string(),
         video_type: record.video_type.as_str(),
         title: &record.title,
-        season: record.season.map(|number| number.get()),
-        episode: record.episode.map(|number| number.get()),
-        year: record.year.map(|year| year.get()),
+        season: record.season.map(Number::get),
+        episode: record.episode.map(Number::get),
+        year: record.year.map(Year::get),
         catalog_id: record.catalog_id.map(|id| id.to_string()),
         parent_catalog_id: record.parent_catalog_id.map(|id| id.to_string()),
         description: record.description.as_deref(),
@@ -49,9 +49,9 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
         posted_at: record.posted_at.to_string(),
         downloads: record.downloads,
         is_active: record.is_active,
-        source_release_id: record.source_release_id.as_ref().map(|id| id.as_str()),
+        source_release_id: record.source_release_id.as_ref().map(ReleaseId::as_str),
         language: record.language.as_str(),
-        file_name: record.file_name.as_ref().map(|name| name.as_str()),
+        file_name: record.file_name.as_ref().map(FileName::as_str),
     };
     serde_json::to_writer(&mut *out, &line).expect("texts and numbers always serialise");
     out.push(b'\n');
@@ -59,10 +59,7 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::model::{
-        CatalogId, DraftValue, FileName, Language, Number, RecordId, ReleaseId, Timestamp,
-        VideoType, Year,
-    };
+    use subcat_engine::model::{CatalogId, DraftValue, Language, RecordId, Timestamp, VideoType};
 
     use super::*;
     use crate::rows::read_line;

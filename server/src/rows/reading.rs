@@ -84,6 +84,9 @@ impl fmt::Display for RowFault {
     }
 }
 
+/// What is called with every row, or with what is wrong with it.
+pub type EachRow<'a, E> = dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E> + 'a;
+
 /// The input as it was before gzip or zstd packed it; told by its first bytes.
 pub fn unpacked(mut input: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
     let mut magic = Vec::with_capacity(4);
@@ -108,7 +111,7 @@ pub fn unpacked(mut input: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
 pub fn read_rows<E: From<io::Error>>(
     input: &mut dyn BufRead,
     format: Format,
-    each: &mut dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E>,
+    each: &mut EachRow<'_, E>,
 ) -> Result<(), E> {
     match format {
         Format::Jsonl => read_lines(input, each),
@@ -118,7 +121,7 @@ pub fn read_rows<E: From<io::Error>>(
 
 fn read_lines<E: From<io::Error>>(
     input: &mut dyn BufRead,
-    each: &mut dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E>,
+    each: &mut EachRow<'_, E>,
 ) -> Result<(), E> {
     let mut buffer = Vec::new();
     let mut line_number = 0;

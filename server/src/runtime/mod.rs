@@ -6,7 +6,9 @@
 
 mod clock;
 mod control;
+mod side;
 
 pub use clock::{Clock, Moment, SystemClock};
 pub use control::{Control, ControlHandle};
+pub use side::{SideListener, SideServer, ask_socket, stop_requested};
 pub use tokio::{sync, time};

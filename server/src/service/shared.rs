@@ -73,11 +73,7 @@ impl Service {
         control: ControlHandle,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        let upstream = Upstream::new(
-            config.upstream.clone(),
-            Arc::clone(&engine),
-            control.clone(),
-        );
+        let upstream = Upstream::new(&config.upstream, Arc::clone(&engine), control.clone());
         let service = Self {
             api_keys: KeyTable::new(Vec::new()),
             upstream,

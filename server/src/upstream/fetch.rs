@@ -49,9 +49,9 @@ struct Desk {
 
 impl Upstream {
     /// An upstream with these settings, spawning on `control`.
-    pub fn new(settings: UpstreamSettings, engine: Arc<Engine>, control: ControlHandle) -> Self {
+    pub fn new(settings: &UpstreamSettings, engine: Arc<Engine>, control: ControlHandle) -> Self {
         let counts = Arc::new(FetchCounts::default());
-        let source = match Source::new(&settings, Arc::clone(&counts)) {
+        let source = match Source::new(settings, Arc::clone(&counts)) {
             Ok(source) => source,
             Err(error) => {
                 tracing::error!(%error, "no client for upstream.url: nothing can be fetched");

@@ -1,0 +1,230 @@
+//! Connections that are not the public ones: administration, over TCP and over a socket file.
+
+use std::fs::File;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use http::{Request, Response};
+use http_body::Body;
+use hyper::body::Incoming;
+use hyper::client::conn::http1 as client;
+use hyper::server::conn::http1 as server;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, UnixListener, UnixStream};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::ControlHandle;
+
+/// A client that says nothing for so long is left.
+const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
+/// How long to wait when the process has no descriptor for another connection.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
+/// Bytes of a socket's path, at most: a longer one is reached through its open directory.
+const SOCKET_PATH_BYTES_MAX: usize = 100;
+
+/// A listener beside the public one.
+pub enum SideListener {
+    /// An address.
+    Tcp(TcpListener),
+    /// A socket file.
+    Unix(UnixListener),
+}
+
+impl SideListener {
+    /// Listens on an address. Errors: it cannot be had.
+    pub fn tcp(address: SocketAddr, control: &ControlHandle) -> io::Result<Self> {
+        let _context = control.enter();
+        let listener = std::net::TcpListener::bind(address)?;
+        listener.set_nonblocking(true)?;
+        Ok(Self::Tcp(TcpListener::from_std(listener)?))
+    }
+
+    /// Listens on a socket file that only its owner may use. A file that another process left
+    /// there is replaced: the caller holds the directory.
+    pub fn unix(path: &Path, control: &ControlHandle) -> io::Result<Self> {
+        let _context = control.enter();
+        match std::fs::remove_file(path) {
+            Ok(()) => {}
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
+        }
+        let (short_path, _directory) = short_path(path)?;
+        let listener = UnixListener::bind(short_path)?;
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
+        Ok(Self::Unix(listener))
+    }
+
+    /// The address, with the port as it became; none for a socket file.
+    pub fn local_addr(&self) -> Option<SocketAddr> {
+        match self {
+            Self::Tcp(listener) => listener.local_addr().ok(),
+            Self::Unix(_) => None,
+        }
+    }
+
+    async fn accept_and_serve<H, F, B>(&self, handler: &H) -> io::Result<()>
+    where
+        H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Response<B>> + Send + 'static,
+        B: Body<Error = io::Error> + Send + 'static,
+        B::Data: Send,
+    {
+        match self {
+            Self::Tcp(listener) => {
+                let (stream, _) = listener.accept().await?;
+                tokio::spawn(serve_connection(TokioIo::new(stream), handler.clone()));
+            }
+            Self::Unix(listener) => {
+                let (stream, _) = listener.accept().await?;
+                tokio::spawn(serve_connection(TokioIo::new(stream), handler.clone()));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A side listener at work; dropping it closes the listener, not its connections.
+pub struct SideServer {
+    accepting: tokio::task::JoinHandle<()>,
+}
+
+impl SideServer {
+    /// Answers every request of `listener` by `handler`.
+    pub fn start<H, F, B>(listener: SideListener, control: &ControlHandle, handler: H) -> Self
+    where
+        H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+        F: Future<Output = Response<B>> + Send + 'static,
+        B: Body<Error = io::Error> + Send + 'static,
+        B::Data: Send,
+    {
+        let accepting = control.spawn(async move {
+            loop {
+                if let Err(error) = listener.accept_and_serve(&handler).await {
+                    tracing::warn!(%error, "a side connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            }
+        });
+        Self { accepting }
+    }
+}
+
+impl Drop for SideServer {
+    fn drop(&mut self) {
+        self.accepting.abort();
+    }
+}
+
+async fn serve_connection<I, H, F, B>(io: TokioIo<I>, handler: H)
+where
+    TokioIo<I>: hyper::rt::Read + hyper::rt::Write + Unpin,
+    H: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<B>>,
+    B: Body<Error = io::Error> + 'static,
+{
+    let service = service_fn(|request| {
+        let answer = handler(request);
+        async move { Ok::<_, std::convert::Infallible>(answer.await) }
+    });
+    let connection = server::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEADER_READ_TIMEOUT)
+        .serve_connection(io, service);
+    if let Err(error) = connection.await {
+        tracing::debug!(%error, "a side connection ended");
+    }
+}
+
+/// Sends one request to a socket file. Errors: nobody listens, the connection breaks.
+pub async fn ask_socket<B>(path: &Path, request: Request<B>) -> io::Result<Response<Incoming>>
+where
+    B: Body<Error = io::Error> + Send + 'static,
+    B::Data: Send,
+{
+    let stream = {
+        let (short_path, _directory) = short_path(path)?;
+        UnixStream::connect(short_path).await?
+    };
+    let (mut sender, connection) = client::handshake(TokioIo::new(stream))
+        .await
+        .map_err(io::Error::other)?;
+    tokio::spawn(connection);
+    sender.send_request(request).await.map_err(io::Error::other)
+}
+
+/// A path to the same file that fits into a socket's address, and what it depends on.
+fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
+    if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
+        return Ok((path.to_path_buf(), None));
+    }
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
+        return Err(io::ErrorKind::InvalidInput.into());
+    };
+    let directory = File::open(parent)?;
+    let link = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string());
+    Ok((link.join(name), Some(directory)))
+}
+
+/// Returns when the process is asked to stop, with the name of the signal.
+pub async fn stop_requested() -> io::Result<&'static str> {
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        _ = terminate.recv() => Ok("SIGTERM"),
+        _ = interrupt.recv() => Ok("SIGINT"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use bytes::Bytes;
+    use http_body_util::{BodyExt, Full};
+
+    use super::*;
+    use crate::runtime::Control;
+
+    fn body(text: &'static str) -> impl Body<Data = Bytes, Error = io::Error> + Send {
+        Full::new(Bytes::from_static(text.as_bytes())).map_err(|never| match never {})
+    }
+
+    #[test]
+    fn a_socket_file_answers_its_owner_however_long_its_path() {
+        let control = Control::start().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let long = dir.path().join("x".repeat(120));
+        std::fs::create_dir(&long).unwrap();
+        for directory in [dir.path(), &long] {
+            let path = directory.join("a.sock");
+            std::fs::write(&path, "left by a process that was killed").unwrap();
+            let listener = SideListener::unix(&path, &control.handle()).unwrap();
+            let mode = std::fs::metadata(&path).unwrap().permissions().mode();
+            assert_eq!(mode & 0o777, 0o600);
+            let handler = |request: Request<Incoming>| async move {
+                assert_eq!(request.uri().path(), "/x");
+                Response::new(body("answer"))
+            };
+            let _server = SideServer::start(listener, &control.handle(), handler);
+            let request = Request::post("/x").body(body("question")).unwrap();
+            let answer = control.block_on(async {
+                let response = ask_socket(&path, request).await.unwrap();
+                response.into_body().collect().await.unwrap().to_bytes()
+            });
+            assert_eq!(answer, "answer");
+        }
+    }
+
+    #[test]
+    fn nobody_listening_is_an_error() {
+        let control = Control::start().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let request = Request::post("/x").body(body("")).unwrap();
+        let answer = control.block_on(ask_socket(&dir.path().join("a.sock"), request));
+        assert!(answer.is_err());
+    }
+}
