@@ -1,1 +1,21 @@
-//! Laid out, not yet furnished.
+//! What does a request say? Heads, paths, parameters and header fields as typed values.
+//!
+//! Pure: bytes in, values or faults out. Knows no answer.
+
+mod address;
+mod bearer;
+mod encoding;
+mod head;
+mod path;
+mod precondition;
+mod query_string;
+mod search;
+
+pub use address::client_address;
+pub use bearer::{Credentials, bearer_token, credentials};
+pub use encoding::accepted_variants;
+pub use head::{HeadFault, check_head};
+pub use path::{ApiPath, api_path};
+pub use precondition::{ByteRange, byte_range, is_none_match, is_range_current};
+pub use query_string::parameters;
+pub use search::{Fault, SearchRefusal, SearchRequest, search_request};

@@ -4,11 +4,22 @@
 //! parameter. Each worker is one thread with a runtime, a listener and connections of its own;
 //! slow things run on the control runtime, which has threads of its own.
 
+mod body;
 mod clock;
+mod connection;
 mod control;
+mod gate;
+mod handler;
+mod listen;
 mod side;
+mod socket;
+mod worker;
 
+pub use body::{Body, BodyFailure, RequestBody, StoredBytes};
 pub use clock::{Clock, Moment, SystemClock};
 pub use control::{Control, ControlHandle};
+pub use gate::ConnectionCounts;
+pub use handler::{Answer, Handler, LaterAnswer};
+pub use listen::{ListenSettings, Workers};
 pub use side::{SideListener, SideServer, ask_socket, stop_requested};
 pub use tokio::{sync, time};

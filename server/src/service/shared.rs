@@ -124,10 +124,12 @@ impl Service {
     /// Says what the service is doing from now on. Draining is final.
     pub fn set_phase(&self, phase: Phase) {
         let keep_draining = |old: u8| (old != Phase::Draining as u8).then_some(phase as u8);
-        // The error is the refusal to leave draining.
-        drop(
-            self.phase
-                .fetch_update(Ordering::AcqRel, Ordering::Acquire, keep_draining),
-        );
+        let order = Ordering::AcqRel;
+        let outcome = self
+            .phase
+            .fetch_update(order, Ordering::Acquire, keep_draining);
+        if outcome.is_err() {
+            tracing::debug!(?phase, "the service is draining and stays so");
+        }
     }
 }

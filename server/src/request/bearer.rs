@@ -1,0 +1,78 @@
+//! The `Authorization` header.
+
+use http::HeaderMap;
+use http::header::AUTHORIZATION;
+
+/// What a request says about who sends it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Credentials<'a> {
+    /// Nothing, or nothing that can be understood.
+    None,
+    /// One `Authorization` value, with the token that it bears.
+    Bearer {
+        /// The whole value: what a connection remembers.
+        value: &'a http::HeaderValue,
+    },
+}
+
+/// The one `Authorization` field of a request; two of them are none (API.md, authentication).
+pub fn credentials(headers: &HeaderMap) -> Credentials<'_> {
+    let mut values = headers.get_all(AUTHORIZATION).iter();
+    match (values.next(), values.next()) {
+        (Some(value), None) => Credentials::Bearer { value },
+        _ => Credentials::None,
+    }
+}
+
+/// The token of `Bearer <token>`: the scheme in any case, one space, one token.
+///
+/// ```
+/// use subcat_server::request::bearer_token;
+/// assert_eq!(bearer_token(b"bearer abc"), Some("abc"));
+/// assert_eq!(bearer_token(b"Bearer a b"), None);
+/// ```
+pub fn bearer_token(value: &[u8]) -> Option<&str> {
+    const SCHEME: &[u8] = b"bearer ";
+    let (scheme, token) = value.split_at_checked(SCHEME.len())?;
+    let is_bearer = scheme.eq_ignore_ascii_case(SCHEME);
+    let is_token = !token.is_empty() && token.iter().all(u8::is_ascii_graphic);
+    let token = std::str::from_utf8(token).ok()?;
+    (is_bearer && is_token).then_some(token)
+}
+
+#[cfg(test)]
+mod tests {
+    use http::HeaderValue;
+
+    use super::*;
+
+    fn check(value: &[u8], expected: Option<&str>) {
+        assert_eq!(bearer_token(value), expected, "{}", value.escape_ascii());
+    }
+
+    #[test]
+    fn reads_one_token_after_one_space() {
+        check(b"Bearer abc", Some("abc"));
+        check(b"BEARER abc", Some("abc"));
+        check(b"Bearer", None);
+        check(b"Bearer ", None);
+        check(b"Bearer  abc", None);
+        check(b"Bearer abc def", None);
+        check(b"Bearer abc ", None);
+        check(b"Bearer\tabc", None);
+        check(b"Basic abc", None);
+        check(b"abc", None);
+        check(b"", None);
+        check(b"Bearer \xff", None);
+    }
+
+    #[test]
+    fn two_fields_are_none() {
+        let mut headers = HeaderMap::new();
+        assert_eq!(credentials(&headers), Credentials::None);
+        headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer a"));
+        assert!(matches!(credentials(&headers), Credentials::Bearer { .. }));
+        headers.append(AUTHORIZATION, HeaderValue::from_static("Bearer a"));
+        assert_eq!(credentials(&headers), Credentials::None);
+    }
+}

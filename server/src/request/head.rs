@@ -1,0 +1,302 @@
+//! HTTP's own rules: which heads are refused before anyone looks at what they ask.
+
+use std::net::Ipv6Addr;
+
+use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::request::Parts;
+use http::{HeaderMap, Method, Uri, Version};
+
+/// Bytes of a request target, at most.
+const URL_BYTES_MAX: usize = 8 << 10;
+/// Bytes of all fields, name + value + 4 each, at most.
+const FIELD_BYTES_MAX: usize = 16 << 10;
+/// Fields, at most.
+const FIELDS_MAX: usize = 64;
+/// Bytes that a field takes beside its name and value.
+const FIELD_FRAME_BYTES: usize = 4;
+/// Bytes of a request body, at most: it is read and thrown away, or it is a form.
+pub const BODY_BYTES_MAX: usize = 64 << 10;
+
+/// Why a request is refused by HTTP's own rules (API.md, requests). All of them close the
+/// connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum HeadFault {
+    /// 400: the method, the target or `Host` is not what it must be.
+    BadRequest,
+    /// 411: the body has a transfer coding.
+    LengthRequired,
+    /// 413: the body is too long.
+    ContentTooLarge,
+    /// 414: the target is too long.
+    UriTooLong,
+    /// 431: the fields are too many or too long.
+    FieldsTooLarge,
+}
+
+/// Checks the head of a request. Cost: a pass over its fields, no allocation.
+pub fn check_head(head: &Parts) -> Result<(), HeadFault> {
+    if URL_BYTES_MAX < target_bytes(&head.uri) {
+        return Err(HeadFault::UriTooLong);
+    }
+    check_fields(&head.headers)?;
+    check_method(&head.method)?;
+    let host = host(head)?;
+    check_target(&head.uri, &head.method, host)?;
+    if head.headers.contains_key(TRANSFER_ENCODING) {
+        return Err(HeadFault::LengthRequired);
+    }
+    check_length(&head.headers)
+}
+
+fn target_bytes(uri: &Uri) -> usize {
+    const SCHEME_FRAME_BYTES: usize = "://".len();
+    let path_bytes = uri.path_and_query().map_or(0, |path| path.as_str().len());
+    let scheme_bytes = uri
+        .scheme_str()
+        .map_or(0, |scheme| scheme.len() + SCHEME_FRAME_BYTES);
+    let authority_bytes = uri.authority().map_or(0, |name| name.as_str().len());
+    path_bytes + scheme_bytes + authority_bytes
+}
+
+fn check_fields(headers: &HeaderMap) -> Result<(), HeadFault> {
+    let field_bytes = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
+        name.as_str().len() + value.len() + FIELD_FRAME_BYTES
+    };
+    let bytes_count: usize = headers.iter().map(field_bytes).sum();
+    if FIELDS_MAX < headers.len() || FIELD_BYTES_MAX < bytes_count {
+        return Err(HeadFault::FieldsTooLarge);
+    }
+    Ok(())
+}
+
+fn check_method(method: &Method) -> Result<(), HeadFault> {
+    let is_plain = method
+        .as_str()
+        .bytes()
+        .all(|byte| byte.is_ascii_uppercase());
+    if !is_plain || *method == Method::CONNECT {
+        return Err(HeadFault::BadRequest);
+    }
+    Ok(())
+}
+
+/// The one valid `Host`; none only before HTTP/1.1.
+fn host(head: &Parts) -> Result<Option<&str>, HeadFault> {
+    let mut values = head.headers.get_all(HOST).iter();
+    let value = match (values.next(), values.next()) {
+        (Some(value), None) => value,
+        (None, _) if head.version < Version::HTTP_11 => return Ok(None),
+        _ => return Err(HeadFault::BadRequest),
+    };
+    let host = value.to_str().map_err(|_| HeadFault::BadRequest)?;
+    if !is_host(host) {
+        return Err(HeadFault::BadRequest);
+    }
+    Ok(Some(host))
+}
+
+/// Whether this is `uri-host [ ":" port ]` (RFC 9110, 7.2), not empty, without commas.
+fn is_host(text: &str) -> bool {
+    let (name, port) = split_port(text);
+    let is_port_ok = port.is_empty()
+        || (port.bytes().all(|byte| byte.is_ascii_digit()) && port.parse::<u16>().is_ok());
+    let literal = name
+        .strip_prefix('[')
+        .and_then(|rest| rest.strip_suffix(']'));
+    let is_name_ok = match literal {
+        Some(address) => address.parse::<Ipv6Addr>().is_ok(),
+        None => !name.is_empty() && is_reg_name(name.as_bytes()),
+    };
+    is_port_ok && is_name_ok
+}
+
+/// The host and the port, which may be empty.
+fn split_port(text: &str) -> (&str, &str) {
+    match text.rsplit_once(':') {
+        Some((name, port)) if !port.contains(']') => (name, port),
+        _ => (text, ""),
+    }
+}
+
+fn is_reg_name(name: &[u8]) -> bool {
+    let mut rest = name;
+    while let Some((first, tail)) = rest.split_first() {
+        rest = match (*first, tail) {
+            (b'%', [high, low, after @ ..])
+                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
+            {
+                after
+            }
+            (byte, _) if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=".contains(&byte) => tail,
+            _ => return false,
+        };
+    }
+    true
+}
+
+/// Only a path, an absolute URL of the same host, or `*` with `OPTIONS`.
+fn check_target(uri: &Uri, method: &Method, host: Option<&str>) -> Result<(), HeadFault> {
+    let is_fitting = match (uri.scheme_str(), uri.authority()) {
+        (None, None) if uri.path() == "*" => *method == Method::OPTIONS,
+        (None, None) => uri.path().starts_with('/'),
+        (Some("http" | "https"), Some(authority)) => {
+            let is_same = |host: &str| is_same_host(authority.as_str(), host);
+            is_host(authority.as_str()) && host.is_none_or(is_same)
+        }
+        _ => false,
+    };
+    if is_fitting {
+        Ok(())
+    } else {
+        Err(HeadFault::BadRequest)
+    }
+}
+
+/// Case does not matter; port 80 may be left out.
+fn is_same_host(one: &str, other: &str) -> bool {
+    let parts = |text| {
+        let (name, port) = split_port(text);
+        (name, if port.is_empty() { "80" } else { port })
+    };
+    let (name, port) = parts(one);
+    let (other_name, other_port) = parts(other);
+    name.eq_ignore_ascii_case(other_name) && port == other_port
+}
+
+fn check_length(headers: &HeaderMap) -> Result<(), HeadFault> {
+    for value in headers.get_all(CONTENT_LENGTH) {
+        let text = value.to_str().map_err(|_| HeadFault::BadRequest)?;
+        let length: u64 = text.trim().parse().map_err(|_| HeadFault::BadRequest)?;
+        if BODY_BYTES_MAX as u64 <= length.saturating_sub(1) {
+            return Err(HeadFault::ContentTooLarge);
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use http::{HeaderName, HeaderValue, Request};
+
+    use super::*;
+    use HeadFault::{BadRequest, ContentTooLarge, FieldsTooLarge, LengthRequired, UriTooLong};
+
+    fn head(method: &str, target: &str, fields: &[(&str, &str)]) -> Parts {
+        let mut request = Request::builder()
+            .method(method)
+            .uri(target)
+            .body(())
+            .unwrap();
+        for (name, value) in fields {
+            let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
+            let value = HeaderValue::from_str(value).unwrap();
+            request.headers_mut().append(name, value);
+        }
+        request.into_parts().0
+    }
+
+    fn check(method: &str, target: &str, fields: &[(&str, &str)], expected: Option<HeadFault>) {
+        let fault = check_head(&head(method, target, fields)).err();
+        assert_eq!(fault, expected, "{method} {target} {fields:?}");
+    }
+
+    #[test]
+    fn host_is_there_once_and_valid() {
+        let check_host = |host: &str, expected| check("GET", "/", &[("host", host)], expected);
+        check("GET", "/", &[], Some(BadRequest));
+        check(
+            "GET",
+            "/",
+            &[("host", "a"), ("host", "a")],
+            Some(BadRequest),
+        );
+        for host in [
+            "a",
+            "a:80",
+            "a:",
+            "127.0.0.1:8080",
+            "[::1]",
+            "[::1]:80",
+            "a%20b",
+            "a_b.c",
+        ] {
+            check_host(host, None);
+        }
+        for host in [
+            "", "a,b", "a b", "a/b", "u@a", "a:b", "a:99999", "[::1", "[x]", "a%2", ":80", "a:-1",
+            "a?", "a#", "::1",
+        ] {
+            check_host(host, Some(BadRequest));
+        }
+    }
+
+    #[test]
+    fn host_may_be_missing_before_http_1_1() {
+        let mut old = head("GET", "/", &[]);
+        old.version = Version::HTTP_10;
+        assert_eq!(check_head(&old), Ok(()));
+        let mut old = head("GET", "/", &[("host", "a,b")]);
+        old.version = Version::HTTP_10;
+        assert_eq!(check_head(&old), Err(BadRequest));
+    }
+
+    #[test]
+    fn methods_are_upper_case_letters() {
+        let host = [("host", "a")];
+        for method in ["GET", "TRACE", "PROPFIND"] {
+            check(method, "/", &host, None);
+        }
+        for method in ["get", "GeT", "M-SEARCH", "G3T"] {
+            check(method, "/", &host, Some(BadRequest));
+        }
+        check("CONNECT", "a:80", &host, Some(BadRequest));
+    }
+
+    #[test]
+    fn targets_are_paths_or_our_own_urls() {
+        let host = [("host", "a")];
+        check("GET", "/x?y", &host, None);
+        check("GET", "http://a/x", &host, None);
+        check("GET", "http://A:80/x", &host, None);
+        check("GET", "http://b/x", &host, Some(BadRequest));
+        check("GET", "http://a:81/x", &host, Some(BadRequest));
+        check("GET", "http://u@a/x", &host, Some(BadRequest));
+        check("GET", "ftp://a/x", &host, Some(BadRequest));
+        check("GET", "a:80", &host, Some(BadRequest));
+        check("OPTIONS", "*", &host, None);
+        check("GET", "*", &host, Some(BadRequest));
+    }
+
+    #[test]
+    fn bodies_have_a_length_within_the_limit() {
+        let with = |name, value, expected| {
+            check("POST", "/", &[("host", "a"), (name, value)], expected);
+        };
+        with("transfer-encoding", "chunked", Some(LengthRequired));
+        with("transfer-encoding", "identity", Some(LengthRequired));
+        with("content-length", "0", None);
+        with("content-length", "65536", None);
+        with("content-length", "65537", Some(ContentTooLarge));
+        with("content-length", "99999999999999999999", Some(BadRequest));
+    }
+
+    #[test]
+    fn sizes_are_limited() {
+        let host = ("host", "a");
+        let long = |bytes: usize| format!("/{}", "x".repeat(bytes - 1));
+        check("GET", &long(8192), &[host], None);
+        check("GET", &long(8193), &[host], Some(UriTooLong));
+
+        let mut fields = vec![host];
+        fields.resize(64, ("x", "y"));
+        check("GET", "/", &fields, None);
+        fields.push(("x", "y"));
+        check("GET", "/", &fields, Some(FieldsTooLarge));
+
+        // host: 4 + 1 + 4 bytes, x: 1 + value + 4.
+        let value = "v".repeat((16 << 10) - 9 - 5);
+        check("GET", "/", &[host, ("x", &value)], None);
+        let value = "v".repeat((16 << 10) - 9 - 4);
+        check("GET", "/", &[host, ("x", &value)], Some(FieldsTooLarge));
+    }
+}

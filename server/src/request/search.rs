@@ -1,0 +1,395 @@
+//! The parameters of a search.
+
+use std::borrow::Cow;
+
+use subcat_engine::limits::{
+    PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, YEAR_MAX,
+};
+use subcat_engine::model::{Language, Number, RecordId, VideoType, Year};
+use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
+
+use super::query_string::parameters;
+
+/// A valid search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SearchRequest {
+    /// What is asked.
+    pub query: Query,
+    /// Whether the request spoke of `imdb_id`, so that the items do too.
+    pub echoes_imdb_id: bool,
+}
+
+/// One fault of one parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The parameter's name, as the request had it.
+    pub parameter: &'static str,
+    /// What is wrong, for people.
+    pub message: &'static str,
+    /// What is wrong, for programs.
+    pub kind: &'static str,
+}
+
+/// Why a search is refused, in the order in which it is checked (API.md, order of checks).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SearchRefusal {
+    /// 422: every fault of a parameter, in the order of the interface's table.
+    Faults(Vec<Fault>),
+    /// 400: no criterion.
+    NoCriterion,
+    /// 422: `season` or `episode` without `video_type=episode`.
+    SeasonWithoutEpisodes,
+}
+
+const INT_PARSING: Problem = Problem(
+    "Input should be a valid integer, unable to parse string as an integer",
+    "int_parsing",
+);
+const LITERAL: Problem = Problem("Input should be 'movie' or 'episode'", "literal_error");
+const UUID: Problem = Problem("Input should be a valid UUID", "uuid_parsing");
+const LANGUAGE: Problem = Problem("Input should be a language tag", "string_pattern_mismatch");
+const TOO_LONG: Problem = Problem(
+    "Input should have at most 512 characters",
+    "string_too_long",
+);
+const TOO_MANY_WORDS: Problem = Problem("Input should have at most 32 words", "too_many_words");
+const BELOW_1: Problem = Problem(
+    "Input should be greater than or equal to 1",
+    "greater_than_equal",
+);
+const BELOW_1900: Problem = Problem(
+    "Input should be greater than or equal to 1900",
+    "greater_than_equal",
+);
+const ABOVE_200: Problem = Problem(
+    "Input should be less than or equal to 200",
+    "less_than_equal",
+);
+const ABOVE_2100: Problem = Problem(
+    "Input should be less than or equal to 2100",
+    "less_than_equal",
+);
+const ABOVE_65535: Problem = Problem(
+    "Input should be less than or equal to 65535",
+    "less_than_equal",
+);
+
+const _: () = assert!(SEARCH_TEXT_CHARS_MAX == 512);
+const _: () = assert!(subcat_engine::limits::QUERY_WORDS_MAX == 32);
+const _: () = assert!(PAGE_SIZE_MAX == 200);
+const _: () = assert!(SEARCH_YEAR_MIN == 1900);
+const _: () = assert!(YEAR_MAX == 2100);
+
+/// Message and type of a fault.
+#[derive(Debug, Clone, Copy)]
+struct Problem(&'static str, &'static str);
+
+/// The bounds of an integer parameter and what is said beyond them.
+struct Bounds {
+    min: u16,
+    max: u16,
+    below: Problem,
+    above: Problem,
+}
+
+const YEARS: Bounds = Bounds {
+    min: SEARCH_YEAR_MIN,
+    max: YEAR_MAX,
+    below: BELOW_1900,
+    above: ABOVE_2100,
+};
+const PAGE_SIZES: Bounds = Bounds {
+    min: 1,
+    max: PAGE_SIZE_MAX,
+    below: BELOW_1,
+    above: ABOVE_200,
+};
+const NUMBERS: Bounds = Bounds {
+    min: 1,
+    max: u16::MAX,
+    below: BELOW_1,
+    above: ABOVE_65535,
+};
+
+/// The known parameters as they were written; of a repeated one the last.
+#[derive(Default)]
+struct Raw<'a> {
+    query: Option<Cow<'a, str>>,
+    title: Option<Cow<'a, str>>,
+    catalog_id: Option<Cow<'a, str>>,
+    imdb_id: Option<Cow<'a, str>>,
+    public_id: Option<Cow<'a, str>>,
+    year: Option<Cow<'a, str>>,
+    video_type: Option<Cow<'a, str>>,
+    language: Option<Cow<'a, str>>,
+    limit: Option<Cow<'a, str>>,
+    season: Option<Cow<'a, str>>,
+    episode: Option<Cow<'a, str>>,
+}
+
+impl<'a> Raw<'a> {
+    fn read(query_string: &'a str, has_imdb_id: bool) -> Self {
+        let mut raw = Self::default();
+        for (name, value) in parameters(query_string) {
+            let place = match &*name {
+                "query" => &mut raw.query,
+                "title" => &mut raw.title,
+                "catalog_id" => &mut raw.catalog_id,
+                "imdb_id" if has_imdb_id => &mut raw.imdb_id,
+                "public_id" => &mut raw.public_id,
+                "year" => &mut raw.year,
+                "video_type" => &mut raw.video_type,
+                "language" => &mut raw.language,
+                "limit" => &mut raw.limit,
+                "season" => &mut raw.season,
+                "episode" => &mut raw.episode,
+                _ => continue,
+            };
+            *place = Some(value);
+        }
+        raw
+    }
+}
+
+/// Faults so far.
+#[derive(Default)]
+struct Judge {
+    faults: Vec<Fault>,
+}
+
+impl Judge {
+    /// The value, or its fault noted.
+    fn keep<T>(&mut self, parameter: &'static str, value: Result<T, Problem>) -> Option<T> {
+        let fault = |Problem(message, kind)| Fault {
+            parameter,
+            message,
+            kind,
+        };
+        value
+            .map_err(|problem| self.faults.push(fault(problem)))
+            .ok()
+    }
+}
+
+/// The search that a query string asks for.
+///
+/// `has_imdb_id`: whether `imdb_id` is an alias of `catalog_id` (setting `compat.imdb_id_alias`).
+/// Errors: every fault of a parameter at once; else no criterion; else the season rule.
+pub fn search_request(
+    query_string: &str,
+    has_imdb_id: bool,
+) -> Result<SearchRequest, SearchRefusal> {
+    let raw = Raw::read(query_string, has_imdb_id);
+    let mut judge = Judge::default();
+    let query = judge.keep("query", free_text(supplied(raw.query.as_ref())));
+    let title = judge.keep("title", short(supplied(raw.title.as_ref())));
+    let catalog_id = judge.keep("catalog_id", short(supplied(raw.catalog_id.as_ref())));
+    let imdb_id = judge.keep("imdb_id", short(supplied(raw.imdb_id.as_ref())));
+    let public_id = judge.keep("public_id", record_id(supplied(raw.public_id.as_ref())));
+    // An empty year is a fault, unlike any other empty value.
+    let year = raw.year.as_ref().map(|value| value.trim());
+    let year = judge.keep("year", integer(year, &YEARS));
+    let video_type = judge.keep("video_type", video(supplied(raw.video_type.as_ref())));
+    let language = judge.keep("language", tag(supplied(raw.language.as_ref())));
+    let page_size = judge.keep("limit", integer(supplied(raw.limit.as_ref()), &PAGE_SIZES));
+    let season = judge.keep("season", integer(supplied(raw.season.as_ref()), &NUMBERS));
+    let episode = judge.keep("episode", integer(supplied(raw.episode.as_ref()), &NUMBERS));
+    if !judge.faults.is_empty() {
+        return Err(SearchRefusal::Faults(judge.faults));
+    }
+    let filters = Filters {
+        year: year.flatten().and_then(Year::new),
+        video_type: video_type.flatten(),
+        season: season.flatten().and_then(Number::new),
+        episode: episode.flatten().and_then(Number::new),
+        language: language.flatten(),
+    };
+    let is_season_allowed = filters.video_type == Some(VideoType::Episode)
+        || (filters.season.is_none() && filters.episode.is_none());
+    let (catalog_id, imdb_id) = (catalog_id.flatten(), imdb_id.flatten());
+    let page_size = page_size.flatten().unwrap_or(PAGE_SIZE_DEFAULT);
+    let query = Query::new(filters, page_size)
+        .with_query(query.flatten())
+        .with_title(title.flatten().and_then(SearchText::title))
+        .with_catalog_id(catalog_id.or(imdb_id).map(CatalogTerm::parse))
+        .with_public_id(public_id.flatten());
+    if !query.has_criterion() {
+        return Err(SearchRefusal::NoCriterion);
+    }
+    if !is_season_allowed {
+        return Err(SearchRefusal::SeasonWithoutEpisodes);
+    }
+    Ok(SearchRequest {
+        query,
+        echoes_imdb_id: catalog_id.is_none() && imdb_id.is_some(),
+    })
+}
+
+/// The trimmed value; an empty one counts as not supplied.
+fn supplied<'a>(value: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
+    value
+        .map(|value| value.trim())
+        .filter(|value| !value.is_empty())
+}
+
+fn short(value: Option<&str>) -> Result<Option<&str>, Problem> {
+    let is_long = |value: &str| {
+        // Characters are bytes at most: most values are told by their length alone.
+        SEARCH_TEXT_CHARS_MAX < value.len() && SEARCH_TEXT_CHARS_MAX < value.chars().count()
+    };
+    if value.is_some_and(is_long) {
+        return Err(TOO_LONG);
+    }
+    Ok(value)
+}
+
+fn free_text(value: Option<&str>) -> Result<Option<SearchText>, Problem> {
+    match short(value)? {
+        Some(value) => SearchText::query(value).map_err(|_| TOO_MANY_WORDS),
+        None => Ok(None),
+    }
+}
+
+fn record_id(value: Option<&str>) -> Result<Option<RecordId>, Problem> {
+    let parse = |value| RecordId::parse(value).ok_or(UUID);
+    value.map(parse).transpose()
+}
+
+fn video(value: Option<&str>) -> Result<Option<VideoType>, Problem> {
+    let parse = |value| VideoType::parse(value).ok_or(LITERAL);
+    value.map(parse).transpose()
+}
+
+fn tag(value: Option<&str>) -> Result<Option<Language>, Problem> {
+    let parse = |value| Language::parse(value).ok_or(LANGUAGE);
+    value.map(parse).transpose()
+}
+
+/// Decimal digits with an optional `+`, within bounds; however many digits there are.
+fn integer(value: Option<&str>, bounds: &Bounds) -> Result<Option<u16>, Problem> {
+    let Some(value) = value else {
+        return Ok(None);
+    };
+    let digits = value.strip_prefix('+').unwrap_or(value);
+    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(INT_PARSING);
+    }
+    // Nothing but digits: what does not fit is too large.
+    let Ok(number) = digits.parse::<u16>() else {
+        return Err(bounds.above);
+    };
+    if number < bounds.min {
+        return Err(bounds.below);
+    }
+    if bounds.max < number {
+        return Err(bounds.above);
+    }
+    Ok(Some(number))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(query_string: &str) -> Vec<(&'static str, &'static str)> {
+        match search_request(query_string, true) {
+            Err(SearchRefusal::Faults(faults)) => faults
+                .into_iter()
+                .map(|fault| (fault.parameter, fault.kind))
+                .collect(),
+            _ => Vec::new(),
+        }
+    }
+
+    fn check(query_string: &str, expected: &[(&str, &str)]) {
+        assert_eq!(faults(query_string), expected, "{query_string}");
+    }
+
+    const ID: &str = "public_id=0b0e7c4a9b1f4c638d4e0123456789ab";
+
+    #[test]
+    fn integers_are_digits_with_an_optional_plus() {
+        let limit = |value: &str| {
+            let request = search_request(&format!("{ID}&limit={value}"), true);
+            request.map(|request| request.query.page_size()).ok()
+        };
+        assert_eq!(limit("1"), Some(1));
+        assert_eq!(limit("200"), Some(200));
+        assert_eq!(limit("%2B7"), Some(7));
+        assert_eq!(limit("+7"), Some(7));
+        assert_eq!(limit("0007"), Some(7));
+        assert_eq!(limit(""), Some(100));
+        check("limit=0", &[("limit", "greater_than_equal")]);
+        check("limit=201", &[("limit", "less_than_equal")]);
+        let huge = "limit=99999999999999999999999999";
+        check(huge, &[("limit", "less_than_equal")]);
+        for value in ["-1", "1.0", "1e2", "x", "%2B", "1_0", "٣", "0x1", "1 0"] {
+            check(&format!("limit={value}"), &[("limit", "int_parsing")]);
+        }
+    }
+
+    #[test]
+    fn a_year_must_not_be_empty() {
+        check("year=", &[("year", "int_parsing")]);
+        check("year", &[("year", "int_parsing")]);
+        check("year=+", &[("year", "int_parsing")]);
+        check("year=1899", &[("year", "greater_than_equal")]);
+        check("year=2101", &[("year", "less_than_equal")]);
+        check(&format!("{ID}&year=&year=1900"), &[]);
+        check(&format!("{ID}&year=2100"), &[]);
+    }
+
+    #[test]
+    fn all_faults_come_at_once_in_the_order_of_the_table() {
+        let mess = "episode=0&season=70000&limit=x&language=e&video_type=film&year=&public_id=1";
+        check(
+            mess,
+            &[
+                ("public_id", "uuid_parsing"),
+                ("year", "int_parsing"),
+                ("video_type", "literal_error"),
+                ("language", "string_pattern_mismatch"),
+                ("limit", "int_parsing"),
+                ("season", "less_than_equal"),
+                ("episode", "greater_than_equal"),
+            ],
+        );
+    }
+
+    #[test]
+    fn the_last_of_a_repeated_parameter_counts() {
+        check(
+            "limit=x&limit=5&public_id=1",
+            &[("public_id", "uuid_parsing")],
+        );
+        check(&format!("public_id=1&{ID}"), &[]);
+        let emptied = search_request(&format!("{ID}&public_id="), true);
+        assert_eq!(emptied, Err(SearchRefusal::NoCriterion));
+    }
+
+    #[test]
+    fn criteria_are_needed_before_the_season_rule() {
+        let refusal = |query_string: &str| search_request(query_string, true).err();
+        assert_eq!(refusal(""), Some(SearchRefusal::NoCriterion));
+        assert_eq!(refusal("season=1"), Some(SearchRefusal::NoCriterion));
+        assert_eq!(refusal("tmdb_id=5"), Some(SearchRefusal::NoCriterion));
+        let rule = Some(SearchRefusal::SeasonWithoutEpisodes);
+        assert_eq!(refusal(&format!("{ID}&season=1")), rule);
+        assert_eq!(refusal(&format!("{ID}&episode=1&video_type=movie")), rule);
+        assert_eq!(refusal(&format!("{ID}&episode=1&video_type=episode")), None);
+    }
+
+    #[test]
+    fn messages_are_those_of_the_interface() {
+        let message = |query_string: &str| match search_request(query_string, true) {
+            Err(SearchRefusal::Faults(faults)) => faults[0].message,
+            _ => "",
+        };
+        let integer = "Input should be a valid integer, unable to parse string as an integer";
+        assert_eq!(message("limit=x"), integer);
+        let above = "Input should be less than or equal to 65535";
+        assert_eq!(message("season=65536"), above);
+        let video_type = "Input should be 'movie' or 'episode'";
+        assert_eq!(message("video_type=Movie"), video_type);
+    }
+}

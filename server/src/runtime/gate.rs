@@ -1,0 +1,162 @@
+//! How many connections there may be, in all and from one address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use ipnet::IpNet;
+use parking_lot::Mutex;
+
+/// What became of connections.
+#[derive(Debug, Default)]
+pub struct ConnectionCounts {
+    /// Open now.
+    pub open: AtomicU64,
+    /// Accepted so far.
+    pub accepted: AtomicU64,
+    /// Turned away because there were too many.
+    pub refused: AtomicU64,
+    /// Cut because they took too long.
+    pub cut: AtomicU64,
+}
+
+/// Admits connections.
+pub(super) struct Gate {
+    connections_max: u64,
+    per_address_max: u32,
+    /// Networks to which the cap per address does not apply.
+    exempt: Vec<IpNet>,
+    by_address: Mutex<HashMap<IpAddr, u32, foldhash::quality::RandomState>>,
+    counts: Arc<ConnectionCounts>,
+}
+
+/// An admitted connection; gives its place back when it is dropped.
+pub(super) struct Pass {
+    gate: Arc<Gate>,
+    /// None for exempt addresses.
+    address: Option<IpAddr>,
+}
+
+impl Gate {
+    /// A gate with these caps.
+    pub(super) fn new(
+        connections_max: usize,
+        per_address_max: usize,
+        exempt: Vec<IpNet>,
+        counts: Arc<ConnectionCounts>,
+    ) -> Self {
+        Self {
+            connections_max: connections_max as u64,
+            per_address_max: u32::try_from(per_address_max).unwrap_or(u32::MAX),
+            exempt,
+            by_address: Mutex::default(),
+            counts,
+        }
+    }
+
+    /// Admits a connection from this address, or turns it away.
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Pass> {
+        let peer = peer.to_canonical();
+        let is_exempt = self.exempt.iter().any(|network| network.contains(&peer));
+        let address = (!is_exempt).then(|| place(peer));
+        let open_before = self.counts.open.fetch_add(1, Ordering::Relaxed);
+        let has_room = open_before < self.connections_max;
+        if !has_room || !address.is_none_or(|address| self.enter(address)) {
+            self.counts.open.fetch_sub(1, Ordering::Relaxed);
+            self.counts.refused.fetch_add(1, Ordering::Relaxed);
+            return None;
+        }
+        self.counts.accepted.fetch_add(1, Ordering::Relaxed);
+        Some(Pass {
+            gate: Arc::clone(self),
+            address,
+        })
+    }
+
+    /// Counts connections that were cut.
+    pub(super) fn count_cut(&self, connections_count: u64) {
+        self.counts
+            .cut
+            .fetch_add(connections_count, Ordering::Relaxed);
+    }
+
+    fn enter(&self, address: IpAddr) -> bool {
+        let mut by_address = self.by_address.lock();
+        let count = by_address.entry(address).or_insert(0);
+        let has_room = *count < self.per_address_max;
+        if has_room {
+            *count += 1;
+        } else if *count == 0 {
+            by_address.remove(&address);
+        }
+        has_room
+    }
+}
+
+impl Drop for Pass {
+    fn drop(&mut self) {
+        self.gate.counts.open.fetch_sub(1, Ordering::Relaxed);
+        let Some(address) = self.address else {
+            return;
+        };
+        let mut by_address = self.gate.by_address.lock();
+        if let Some(count) = by_address.get_mut(&address) {
+            *count -= 1;
+            if *count == 0 {
+                by_address.remove(&address);
+            }
+        }
+    }
+}
+
+/// An IPv4 address is itself; of IPv6 a client has a whole /64.
+fn place(peer: IpAddr) -> IpAddr {
+    match peer {
+        IpAddr::V4(_) => peer,
+        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn address(text: &str) -> IpAddr {
+        text.parse().unwrap()
+    }
+
+    fn gate(connections_max: usize, per_address_max: usize) -> Arc<Gate> {
+        let exempt = vec!["10.0.0.0/8".parse().unwrap()];
+        let counts = Arc::default();
+        Arc::new(Gate::new(connections_max, per_address_max, exempt, counts))
+    }
+
+    #[test]
+    fn caps_all_connections() {
+        let gate = gate(2, 9);
+        let first = gate.admit(address("192.0.2.1")).unwrap();
+        let _second = gate.admit(address("192.0.2.2")).unwrap();
+        assert!(gate.admit(address("192.0.2.3")).is_none());
+        drop(first);
+        assert!(gate.admit(address("192.0.2.3")).is_some());
+        assert_eq!(gate.counts.refused.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn caps_an_address_and_a_slash_64_but_no_proxy() {
+        let gate = gate(100, 1);
+        let first = gate.admit(address("2001:db8::1")).unwrap();
+        assert!(gate.admit(address("2001:db8::2")).is_none());
+        assert!(gate.admit(address("2001:db8:0:1::2")).is_some());
+        drop(first);
+        assert!(gate.admit(address("2001:db8::2")).is_some());
+        let proxied: Vec<Pass> = (0..5)
+            .map(|_| gate.admit(address("::ffff:10.0.0.1")).unwrap())
+            .collect();
+        assert_eq!(proxied.len(), 5);
+        drop(proxied);
+        assert!(gate.by_address.lock().is_empty());
+        assert_eq!(gate.counts.open.load(Ordering::Relaxed), 0);
+    }
+}

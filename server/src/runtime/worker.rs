@@ -1,0 +1,284 @@
+//! One worker: a thread, a runtime, a listener, and its connections.
+
+use std::cell::RefCell;
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Weak};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use http::header::CONNECTION;
+use http::{HeaderValue, Request, Response};
+use hyper::body::{Body as _, Incoming};
+use hyper::server::conn::http1;
+use parking_lot::Mutex;
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::watch;
+
+use super::body::{OutgoingBody, RequestBody};
+use super::connection::{ConnectionState, ConnectionTask, Doing};
+use super::gate::{Gate, Pass};
+use super::handler::{Answer, Handler};
+use super::socket::Socket;
+
+/// Bytes of a request head that hyper takes in, and of its write queue.
+const BUFFER_BYTES_MAX: usize = 64 << 10;
+/// How long accepting pauses when there are no file descriptors left.
+const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
+/// How long connections may use their keep-alive after the worker was asked to stop: each gets an
+/// answer that says `Connection: close`, so that none is closed while a request is on its way.
+const GOODBYE: Duration = Duration::from_millis(1000);
+/// How often a stopping worker looks whether its connections are done.
+const STOP_POLL: Duration = Duration::from_millis(10);
+
+/// What a worker is told while it runs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Order {
+    /// Serve.
+    Serve,
+    /// Stop within this time.
+    Stop(Duration),
+}
+
+/// What makes up one worker.
+pub(super) struct Worker<H> {
+    pub(super) handler: Arc<H>,
+    pub(super) gate: Arc<Gate>,
+    pub(super) orders: watch::Receiver<Order>,
+}
+
+/// What the tasks of a worker share.
+struct Shared<H> {
+    handler: Arc<H>,
+    gate: Arc<Gate>,
+    connections: Mutex<Vec<Weak<ConnectionState>>>,
+    second: Arc<AtomicU32>,
+    is_stopping: Arc<AtomicBool>,
+}
+
+impl<H: Handler> Worker<H> {
+    /// Serves until it is told to stop. Runs inside a current-thread runtime.
+    pub(super) async fn run(mut self, listener: std::net::TcpListener) -> io::Result<()> {
+        let listener = TcpListener::from_std(listener)?;
+        let shared = Arc::new(Shared {
+            handler: self.handler,
+            gate: self.gate,
+            connections: Mutex::default(),
+            second: Arc::default(),
+            is_stopping: Arc::default(),
+        });
+        let ticking = tokio::spawn(tick(Arc::clone(&shared)));
+        let grace = tokio::select! {
+            () = accept(&shared, &listener) => Duration::ZERO,
+            grace = stop_order(&mut self.orders) => grace,
+        };
+        shared.is_stopping.store(true, Ordering::Relaxed);
+        // Who stands in the queue of the listener has a connection already.
+        while let Some(Ok((stream, peer))) = at_once(listener.accept()).await {
+            enter(&shared, stream, peer);
+        }
+        drop(listener);
+        finish(&shared, grace).await;
+        ticking.abort();
+        shared.handler.tick();
+        Ok(())
+    }
+}
+
+async fn stop_order(orders: &mut watch::Receiver<Order>) -> Duration {
+    let is_stop = |order: &Order| matches!(order, Order::Stop(_));
+    match orders.wait_for(is_stop).await.as_deref() {
+        Ok(Order::Stop(grace)) => *grace,
+        Ok(Order::Serve) | Err(_) => Duration::ZERO,
+    }
+}
+
+/// The future's result if it has one without waiting.
+async fn at_once<F: Future>(future: F) -> Option<F::Output> {
+    tokio::select! {
+        biased;
+        output = future => Some(output),
+        () = std::future::ready(()) => None,
+    }
+}
+
+async fn accept<H: Handler>(shared: &Arc<Shared<H>>, listener: &TcpListener) {
+    loop {
+        match listener.accept().await {
+            Ok((stream, peer)) => enter(shared, stream, peer),
+            Err(error) if is_of_one_connection(&error) => {}
+            Err(error) => {
+                tracing::warn!(%error, "cannot accept connections: trying again shortly");
+                tokio::time::sleep(EXHAUSTED_PAUSE).await;
+            }
+        }
+    }
+}
+
+/// Whether an error of `accept` is that of a connection that is gone already.
+fn is_of_one_connection(error: &io::Error) -> bool {
+    matches!(
+        error.kind(),
+        io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionRefused
+            | io::ErrorKind::Interrupted
+    )
+}
+
+fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAddr) {
+    let state = Arc::new(ConnectionState::new(Arc::clone(&shared.second)));
+    shared.connections.lock().push(Arc::downgrade(&state));
+    let Some(pass) = shared.gate.admit(peer.ip()) else {
+        let words = shared.handler.turn_away(peer);
+        let goodbye = Box::pin(turn_away(stream, words, Arc::clone(&state)));
+        tokio::spawn(ConnectionTask::new(goodbye, state, ()));
+        return;
+    };
+    let service = ConnectionService {
+        memory: RefCell::new(shared.handler.connect(peer)),
+        handler: Arc::clone(&shared.handler),
+        state: Arc::clone(&state),
+        is_stopping: Arc::clone(&shared.is_stopping),
+    };
+    let connection = http1::Builder::new()
+        .half_close(true)
+        .max_buf_size(BUFFER_BYTES_MAX)
+        .header_read_timeout(None)
+        .serve_connection(Socket::new(stream, Arc::clone(&state)), service);
+    tokio::spawn(ConnectionTask::<_, Pass>::new(connection, state, pass));
+}
+
+async fn turn_away(stream: TcpStream, words: bytes::Bytes, state: Arc<ConnectionState>) {
+    // The words fit into any send buffer; who does not take them at once goes without.
+    if stream.try_write(&words).is_ok() {
+        let mut socket = Socket::new(stream, state);
+        let shut_down = |context: &mut Context<'_>| {
+            hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context)
+        };
+        drop(std::future::poll_fn(shut_down).await);
+    }
+}
+
+async fn tick<H: Handler>(shared: Arc<Shared<H>>) {
+    let mut interval = tokio::time::interval(Duration::from_secs(1));
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    loop {
+        interval.tick().await;
+        shared.second.fetch_add(1, Ordering::Relaxed);
+        shared.sweep();
+        shared.handler.tick();
+    }
+}
+
+impl<H> Shared<H> {
+    /// Forgets connections that ended and cuts those that take too long.
+    fn sweep(&self) {
+        let mut cut_count = 0;
+        self.connections.lock().retain(|connection| {
+            let Some(state) = connection.upgrade() else {
+                return false;
+            };
+            let is_overdue = state.is_overdue();
+            if is_overdue {
+                state.cut();
+                cut_count += 1;
+            }
+            !is_overdue
+        });
+        self.gate.count_cut(cut_count);
+    }
+
+    /// Cuts the connections that do one of these things; says whether any are left.
+    fn cut(&self, is_cut: impl Fn(Doing) -> bool) -> bool {
+        let mut connections = self.connections.lock();
+        connections.retain(|connection| {
+            let Some(state) = connection.upgrade() else {
+                return false;
+            };
+            if is_cut(state.doing()) {
+                state.cut();
+            }
+            true
+        });
+        !connections.is_empty()
+    }
+}
+
+async fn finish<H>(shared: &Shared<H>, grace: Duration) {
+    let started = tokio::time::Instant::now();
+    while shared.cut(|_| false) && started.elapsed() < GOODBYE.min(grace) {
+        tokio::time::sleep(STOP_POLL).await;
+    }
+    let is_silent = |doing| matches!(doing, Doing::Idle | Doing::Lingering);
+    while shared.cut(is_silent) && started.elapsed() < grace {
+        tokio::time::sleep(STOP_POLL).await;
+    }
+    shared.cut(|_| true);
+}
+
+/// hyper's service of one connection.
+struct ConnectionService<H: Handler> {
+    handler: Arc<H>,
+    memory: RefCell<H::Connection>,
+    state: Arc<ConnectionState>,
+    is_stopping: Arc<AtomicBool>,
+}
+
+impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionService<H> {
+    type Response = Response<OutgoingBody>;
+    type Error = Infallible;
+    type Future = AnswerFuture;
+
+    fn call(&self, request: Request<Incoming>) -> AnswerFuture {
+        self.state.head_received(!request.body().is_end_stream());
+        let request = request.map(|body| RequestBody::new(body, Arc::clone(&self.state)));
+        let answer = self.handler.handle(&mut self.memory.borrow_mut(), request);
+        AnswerFuture {
+            answer: Some(answer),
+            state: Arc::clone(&self.state),
+            is_stopping: Arc::clone(&self.is_stopping),
+        }
+    }
+}
+
+/// An answer on its way to hyper.
+struct AnswerFuture {
+    answer: Option<Answer>,
+    state: Arc<ConnectionState>,
+    is_stopping: Arc<AtomicBool>,
+}
+
+impl AnswerFuture {
+    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Response<super::Body>> {
+        match self.answer.take() {
+            Some(Answer::Now(response)) => Poll::Ready(response),
+            Some(Answer::Later(mut later)) => {
+                let outcome = later.as_mut().poll(context);
+                self.answer = Some(Answer::Later(later));
+                outcome
+            }
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Future for AnswerFuture {
+    type Output = Result<Response<OutgoingBody>, Infallible>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let Poll::Ready(mut response) = self.poll_answer(context) else {
+            return Poll::Pending;
+        };
+        if self.is_stopping.load(Ordering::Relaxed) {
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+        }
+        let state = Arc::clone(&self.state);
+        Poll::Ready(Ok(response.map(|body| OutgoingBody::new(body, state))))
+    }
+}
