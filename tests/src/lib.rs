@@ -1,1 +1,3 @@
 //! Tests that judge the service from outside.
+
+pub mod rules;

@@ -1,0 +1,165 @@
+//! Requests near the records of a catalog: found, nearly found, and not found.
+
+use subcat_engine::limits::SEARCH_YEAR_MIN;
+use subcat_engine::model::{Record, VideoType, Year};
+use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
+
+use crate::choices::Choices;
+use crate::records::{CATALOG_IDS, language, number, record_id, year};
+use crate::vocabulary::{description_text, part, title_text, with_typos};
+
+/// A valid request.
+pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
+    let page_size = choices.pick(&[100, 1, 2, 3, 7, 200]);
+    let mut query = Query::new(filters(choices), page_size);
+    let criteria = match choices.below(8) {
+        0..=2 => 0b0001,
+        3 | 4 => 0b0010,
+        5 => 0b0100,
+        _ => 1 + choices.below(15),
+    };
+    let has = |bit: usize| criteria & bit != 0;
+    if has(1) {
+        let text = text(choices, records);
+        query = query.with_query(SearchText::query(&text).unwrap_or(None));
+    }
+    if has(2) {
+        let text = text(choices, records);
+        query = query.with_title(SearchText::title(&text));
+    }
+    if has(4) {
+        query = query.with_catalog_id(Some(CatalogTerm::parse(&catalog_text(choices))));
+    }
+    if has(8) {
+        query = query.with_public_id(Some(record_id(choices)));
+    }
+    if query.has_criterion() {
+        query
+    } else {
+        query.with_title(SearchText::title("lost"))
+    }
+}
+
+fn filters(choices: &mut Choices<'_>) -> Filters {
+    let mut filters = Filters::default();
+    if choices.one_in(2) {
+        return filters;
+    }
+    if choices.one_in(3) {
+        filters.year = Some(year(choices)).filter(|year| Year::get(*year) >= SEARCH_YEAR_MIN);
+    }
+    if choices.one_in(4) {
+        filters.video_type = Some(choices.pick(&[VideoType::Episode, VideoType::Movie]));
+    }
+    if choices.one_in(6) {
+        filters.season = Some(number(choices));
+    }
+    if choices.one_in(6) {
+        filters.episode = Some(number(choices));
+    }
+    if choices.one_in(3) {
+        filters.language = Some(language(choices));
+    }
+    filters
+}
+
+/// A `catalog_id` value: known, unknown, or none.
+fn catalog_text(choices: &mut Choices<'_>) -> String {
+    let id = choices.pick(CATALOG_IDS);
+    match choices.below(6) {
+        0 => id.to_uppercase(),
+        1 => id[2..].to_string(),
+        2 => choices
+            .pick(&["tt999", "nm12345", "tt", "tt1234567890123", "-1"])
+            .to_string(),
+        _ => id.to_string(),
+    }
+}
+
+/// A `query` or `title` value.
+fn text(choices: &mut Choices<'_>, records: &[Record]) -> String {
+    let Some(record) = some_record(choices, records) else {
+        return title_text(choices, 4);
+    };
+    let mut text = match choices.below(10) {
+        0 | 1 => title_text(choices, 4),
+        2 | 3 => record.title.clone(),
+        4 => part(choices, &record.title),
+        5 => with_typos(choices, &record.title),
+        6 => some_words(choices, record),
+        7 => {
+            let words = some_words(choices, record);
+            with_typos(choices, &words)
+        }
+        8 => catalog_text(choices),
+        _ => match choices.below(6) {
+            0 => (0..choices.below(40))
+                .map(|_| choices.character())
+                .collect(),
+            1 => description_text(choices, 14),
+            2 => title_text(choices, 40),
+            _ => title_text(choices, 1),
+        },
+    };
+    if choices.one_in(3) {
+        add_markers(choices, record, &mut text);
+    }
+    text
+}
+
+fn some_record<'r>(choices: &mut Choices<'_>, records: &'r [Record]) -> Option<&'r Record> {
+    let indexable = records.len().min(1 << 16);
+    (0 < indexable).then(|| &records[choices.below(indexable)])
+}
+
+/// Some words of title and description, the last perhaps cut short.
+fn some_words(choices: &mut Choices<'_>, record: &Record) -> String {
+    let mut words: Vec<&str> = Vec::new();
+    let texts = [
+        record.title.as_str(),
+        record.description.as_deref().unwrap_or(""),
+    ];
+    for word in texts
+        .iter()
+        .flat_map(|text| text.split_whitespace())
+        .take(20)
+    {
+        if !choices.one_in(3) {
+            words.push(word);
+        }
+    }
+    if choices.one_in(3) {
+        words.reverse();
+    }
+    let text = words.join(" ");
+    if !choices.one_in(3) {
+        return text;
+    }
+    let letters_count = text.chars().count();
+    let cut = choices.below(4);
+    text.chars()
+        .take(letters_count.saturating_sub(cut))
+        .collect()
+}
+
+/// The record's season, episode and year, or others, before, behind or amid the text.
+fn add_markers(choices: &mut Choices<'_>, record: &Record, text: &mut String) {
+    let season = record.season.unwrap_or_else(|| number(choices)).get();
+    let episode = record.episode.unwrap_or_else(|| number(choices)).get();
+    let known_year = record.year.unwrap_or_else(|| year(choices)).get();
+    let other_year = year(choices).get();
+    let marker = match choices.below(9) {
+        0 | 1 => format!("s{season:02}e{episode:02}"),
+        2 => format!("s{season}"),
+        3 | 4 => known_year.to_string(),
+        5 => format!("{season}x{episode:02} {known_year}"),
+        6 => format!("{other_year}"),
+        7 => format!("S{season} E{} {other_year}", episode.saturating_add(1)),
+        _ => format!("s{}e{episode}", season.saturating_add(1)),
+    };
+    match choices.below(4) {
+        0 => *text = format!("{marker} {text}"),
+        1 => *text = text.replacen(' ', &format!(" {marker} "), 1),
+        _ => *text = format!("{text} {marker}"),
+    }
+}
