@@ -1,1 +1,7 @@
 //! Benchmarks, catalog generator, load program and comparisons.
+
+pub mod failure;
+pub mod random;
+pub mod process;
+pub mod load;
+pub mod floor;
