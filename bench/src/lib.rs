@@ -5,3 +5,4 @@ pub mod random;
 pub mod process;
 pub mod load;
 pub mod floor;
+pub mod catalog;
