@@ -30,8 +30,8 @@ pub(super) const FIRST_EN: &str = "Shadow,River,Night,Winter,Blood,Silent,Broken
 pub(super) const SECOND_EN: &str = "Road,House,City,Garden,King,Queen,Station,Harbor,Ghost,Soldier,\
     Letter,Dream,Island,Storm,Empire,Song,Witness,Hunter,Horizon,Doctor,Kitchen,Window,Mirror,\
     Machine,Protocol,Contract,Highway,Wedding,Funeral,Brothers,Sisters,Daughter,Father,Valley,\
-    Mountain,Ocean,Circus,Detective,Lawyer,Teacher,Stranger,Neighbor,Passenger,Pilot,Captain,Wolves,\
-    Ravens,Horses,Diamonds,Promises,Secrets,Lies,Games,Days,Nights,Hours,Kingdom,Republic,Frontier,\
+    Mountain,Ocean,Circus,Detective,Lawyer,Teacher,Stranger,Neighbor,Passenger,Pilot,Captain,\
+    Wolves,Ravens,Horses,Diamonds,Promises,Secrets,Lies,Games,Days,Nights,Hours,Kingdom,Republic,Frontier,\
     District,Avenue,Hotel,Theater,Orchestra,Waltz,Paradox,Theory,Signal,Code,Verdict,Inheritance,\
     Reckoning,Awakening,Reunion,Getaway,Ransom,Masquerade,Labyrinth,Lighthouse,Tide,Desert";
 /// Syllables of names of people and places.

@@ -3,9 +3,10 @@
 use crate::source::{House, Violation};
 use crate::{imports, pages, shape};
 
-const ENGINE_LIB: &str = "//! Docs.\npub mod limits;\npub mod error;\npub mod disk;\n\
-    pub mod model;\npub mod query;\npub mod blob;\npub mod store;\npub mod index;\npub mod search;\n\
-    mod engine;\npub use engine::Engine;\npub use error::Error;\n";
+const ENGINE_LIB: &str = "//! Docs.\n\
+    pub mod limits;\npub mod error;\npub mod disk;\npub mod model;\npub mod query;\n\
+    pub mod blob;\npub mod store;\npub mod index;\npub mod search;\nmod engine;\n\
+    pub use engine::Engine;\npub use error::Error;\n";
 const SERVER_LIB: &str = "//! Docs.\npub mod request;\npub mod respond;\npub mod web;\n";
 
 fn house(files: &[(&str, &str)]) -> House {
