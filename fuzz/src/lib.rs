@@ -1,10 +1,12 @@
 //! Fuzz bodies, run by libfuzzer and by plain tests.
 //!
 //! A body takes bytes and panics when a promise is broken. `fuzz_targets/` hands libfuzzer's bytes
-//! to them, `tests/` the regression corpus and seeded ones. Generated catalogs and requests take
-//! their decisions from [`choices::Choices`], which reads either.
+//! to them; `tests/` hands them the regression corpus and seeded bytes. Generated catalogs and
+//! requests take their decisions from [`choices::Choices`], which reads either.
 
+pub mod bodies;
 pub mod choices;
 pub mod records;
+pub mod replay;
 pub mod requests;
 mod vocabulary;

@@ -1,0 +1,10 @@
+//! Fuzzes paths.
+#![cfg_attr(fuzzing, no_main)]
+
+#[cfg(fuzzing)]
+libfuzzer_sys::fuzz_target!(|data: &[u8]| subcat_fuzz::bodies::path(data));
+
+#[cfg(not(fuzzing))]
+fn main() -> std::process::ExitCode {
+    subcat_fuzz::replay::replay("path", subcat_fuzz::bodies::path)
+}

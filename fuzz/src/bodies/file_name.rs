@@ -1,0 +1,60 @@
+//! Names of files in headers, and kinds of files by their content.
+
+use subcat_engine::model::FileKind;
+use subcat_server::respond::{clean_name, content_disposition, served_name};
+use subcat_server::upstream::{kind_of, upstream_name};
+
+use crate::choices::Choices;
+use crate::records::record_id;
+
+/// A name is served clean, in a header of printable ASCII, and reads back as it was.
+pub fn file_name(data: &[u8]) {
+    let (choice, rest) = data.split_at(data.len().min(3));
+    let mut choices = Choices::from_bytes(choice);
+    let kind = choices.pick(&FileKind::ALL);
+    let id = record_id(&mut choices);
+    let name = String::from_utf8_lossy(rest);
+    // Reading what upstream sends must not fail either, whatever it sends.
+    upstream_name(Some(rest), &name);
+    let served = served_name(Some(&name), None, id, kind);
+    assert_eq!(
+        clean_name(&served).as_deref(),
+        Some(served.as_str()),
+        "{name:?}"
+    );
+    let named = served
+        .rsplit_once('.')
+        .and_then(|(_, end)| FileKind::of_extension(end));
+    let is_fitting = named.is_some_and(|named| named == kind || named.is_text() && kind.is_text());
+    assert!(is_fitting, "{name:?} became {served:?} for {kind:?}");
+    let header = content_disposition(&served);
+    assert!(
+        header.bytes().all(|byte| (b' '..=b'~').contains(&byte)),
+        "{header:?}"
+    );
+    assert!(!header.contains('\\'), "{header:?}");
+    assert_eq!(header.matches('"').count(), 2, "{header:?}");
+    if let Some(read) = upstream_name(Some(header.as_bytes()), "") {
+        assert_eq!(read.as_str(), served, "{header:?}");
+    } else {
+        assert!(255 < served.chars().count(), "{header:?}");
+    }
+}
+
+/// Archives are told by their first bytes whatever the name says; what is refused without a name
+/// is refused with every name.
+pub fn file_kind(data: &[u8]) {
+    let nameless = kind_of(data, None);
+    for named in FileKind::ALL {
+        let kind = kind_of(data, Some(named));
+        assert_eq!(kind.is_some(), nameless.is_some(), "{named:?}");
+        let is_text = |kind: Option<FileKind>| kind.is_some_and(FileKind::is_text);
+        assert_eq!(is_text(kind), is_text(nameless), "{named:?}");
+        if !is_text(kind) {
+            assert_eq!(kind, nameless, "{named:?}");
+        }
+    }
+    let is_zip = data.starts_with(b"PK\x03\x04") || data.starts_with(b"PK\x05\x06");
+    assert!(!is_zip || nameless == Some(FileKind::Zip));
+    assert!(!data.starts_with(b"Rar!\x1A\x07\x00") || nameless == Some(FileKind::Rar));
+}

@@ -1,0 +1,16 @@
+//! The bodies, one promise or one pair of opinions each. A body never panics unless a promise is
+//! broken.
+
+mod api_key;
+mod fields;
+mod file_name;
+mod parameters;
+mod rows;
+mod text;
+
+pub use api_key::{api_key, bearer};
+pub use fields::{conditional_headers, path};
+pub use file_name::{file_kind, file_name};
+pub use parameters::{query_string, search_parameters};
+pub use rows::{csv_rows, json_row, record_row};
+pub use text::{markers, text_fold};

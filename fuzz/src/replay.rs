@@ -1,0 +1,23 @@
+//! What a target is when it is not built for fuzzing: a program that replays files.
+
+use std::process::ExitCode;
+
+/// Hands every file that the command line names to the body: how a finding is looked at with an
+/// ordinary build.
+pub fn replay(name: &str, body: fn(&[u8])) -> ExitCode {
+    let paths: Vec<_> = std::env::args_os().skip(1).collect();
+    if paths.is_empty() {
+        eprintln!("usage: {name} FILE...\nTo fuzz, run: scripts/fuzz {name}");
+        return ExitCode::from(2);
+    }
+    for path in paths {
+        match std::fs::read(&path) {
+            Ok(data) => body(&data),
+            Err(error) => {
+                eprintln!("could not read {}: {error}", path.display());
+                return ExitCode::FAILURE;
+            }
+        }
+    }
+    ExitCode::SUCCESS
+}
