@@ -31,9 +31,9 @@ pub(super) const SECOND_EN: &str = "Road,House,City,Garden,King,Queen,Station,Ha
     Letter,Dream,Island,Storm,Empire,Song,Witness,Hunter,Horizon,Doctor,Kitchen,Window,Mirror,\
     Machine,Protocol,Contract,Highway,Wedding,Funeral,Brothers,Sisters,Daughter,Father,Valley,\
     Mountain,Ocean,Circus,Detective,Lawyer,Teacher,Stranger,Neighbor,Passenger,Pilot,Captain,\
-    Wolves,Ravens,Horses,Diamonds,Promises,Secrets,Lies,Games,Days,Nights,Hours,Kingdom,Republic,Frontier,\
-    District,Avenue,Hotel,Theater,Orchestra,Waltz,Paradox,Theory,Signal,Code,Verdict,Inheritance,\
-    Reckoning,Awakening,Reunion,Getaway,Ransom,Masquerade,Labyrinth,Lighthouse,Tide,Desert";
+    Wolves,Ravens,Horses,Diamonds,Promises,Secrets,Lies,Games,Days,Nights,Hours,Kingdom,\
+    Republic,Frontier,District,Avenue,Hotel,Theater,Orchestra,Waltz,Paradox,Theory,Signal,Code,Verdict,\
+    Inheritance,Reckoning,Awakening,Reunion,Getaway,Ransom,Masquerade,Labyrinth,Lighthouse,Tide,Desert";
 /// Syllables of names of people and places.
 pub(super) const SYLLABLES: &str = "ba be bo ca cha che co cu da de do fa fe fi ga go gui ja ju ka \
     ki la le li lo lu ma me mi mo na ne ni no nu pa pe pi po que ra re ri ro ru sa se si so ta te \

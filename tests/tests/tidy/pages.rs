@@ -34,10 +34,11 @@ pub fn citations(house: &House) -> Vec<Violation> {
     violations
 }
 
-/// The number of a rule or heading that a line of a page begins with: `### 4.2 Title`, `4.2. Text`.
+/// The number of a heading or rule that a line of a page begins with: `## 4. Title`, `- **4.2** Text`.
 fn leading_number(line: &str) -> Option<&str> {
-    let line = line.trim_start_matches(['#', '*', '-', '|', '>', ' ', '§']);
-    number_prefix(line)
+    let line = line.trim_start_matches([' ', '-']);
+    let number = line.strip_prefix("**").or_else(|| line.strip_prefix('#'))?;
+    number_prefix(number.trim_start_matches(['#', ' ']))
 }
 
 /// `4.2` of `4.2. Text`; `None` when the text does not begin with a digit.

@@ -293,7 +293,7 @@ fn leftovers_are_found() {
 fn citations_of_rules_that_do_not_stand_are_found() {
     let page = (
         "engine/SEARCH.md",
-        "# Rules\n\n## 4. Branches\n\n4.2 A plain word.\n",
+        "# Rules\n\n## 4. Branches\n\n- **4.2** A plain word.\n4.3 is no rule\n",
     );
     check(
         pages::citations,
