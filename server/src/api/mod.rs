@@ -1,1 +1,12 @@
-//! The four endpoints, one file each; the order of checks stands in one place.
+//! The four endpoints, one file each; the order of checks stands in one place, `checks`.
+
+mod checks;
+mod desk;
+mod download;
+mod health;
+mod library;
+mod record;
+mod search;
+
+pub use desk::{ApiWorker, Caller};
+pub use library::Library;

@@ -1,1 +1,8 @@
-//! Laid out, not yet furnished.
+//! What has a worker found before? Hits of searches, and open files; both bounded.
+
+mod generations;
+mod open_files;
+mod search;
+
+pub use open_files::{OpenFile, OpenFiles};
+pub use search::{CachedSearch, SearchCache};

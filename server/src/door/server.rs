@@ -5,37 +5,77 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::porter::Porter;
+use crate::api::{ApiWorker, Library};
 use crate::config::Io;
-use crate::service::Service;
+use crate::runtime::{ListenSettings, Workers};
+use crate::service::{Maintenance, Phase, Service};
+use crate::web::Site;
 
 /// A server that listens.
 pub struct Server {
-    address: SocketAddr,
-    io: Io,
+    service: Arc<Service>,
+    site: Arc<Site>,
+    workers: Workers,
+    maintenance: Maintenance,
 }
 
 /// Starts workers and maintenance. When it returns, the service is ready and listens on
 /// `config.listen` (port 0 becomes a free one, see [`Server::local_addr`]).
 ///
-/// Errors: the address cannot be had, no threads, no lanes.
-pub fn serve(_service: &Arc<Service>) -> io::Result<Server> {
-    todo!()
+/// Errors: the address cannot be had, no threads, no counter lanes (one per worker and one for
+/// the pages are taken from the engine).
+pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
+    let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
+    let engine = Arc::clone(&service.engine);
+    let library = Arc::new(Library::new(engine, service.control.clone()));
+    let config = &service.config;
+    let mut porters = Vec::new();
+    for worker_idx in 0..config.workers {
+        let lane = service.engine.counter_lane().map_err(io::Error::other)?;
+        let (service, library) = (Arc::clone(service), Arc::clone(&library));
+        let api = Arc::new(ApiWorker::new(service, library, lane, worker_idx));
+        porters.push(Porter::new(api, Arc::clone(&site)));
+    }
+    let settings = ListenSettings {
+        listen: config.listen,
+        io: config.io,
+        connections: config.connections,
+        proxies: config.trusted_proxies.clone(),
+        counts: Arc::clone(&service.metrics.connections),
+    };
+    let workers = Workers::start(settings, porters)?;
+    let maintenance = Maintenance::start(Arc::clone(service))?;
+    service.set_phase(Phase::Ready);
+    Ok(Server {
+        service: Arc::clone(service),
+        site,
+        workers,
+        maintenance,
+    })
 }
 
 impl Server {
     /// Where it listens.
     pub fn local_addr(&self) -> SocketAddr {
-        self.address
+        self.workers.address()
     }
 
     /// How sockets are driven: never [`Io::Auto`].
     pub fn io(&self) -> Io {
-        self.io
+        self.workers.io()
+    }
+
+    /// The pages that it serves.
+    pub fn site(&self) -> &Arc<Site> {
+        &self.site
     }
 
     /// Stops: no new connections, `/api/health` says draining, what is under way is finished
     /// within `grace`, usage is stored. Blocks until it is done. The engine stays open.
-    pub fn stop(self, _grace: Duration) {
-        todo!()
+    pub fn stop(self, grace: Duration) {
+        self.service.set_phase(Phase::Draining);
+        self.workers.stop(grace);
+        self.maintenance.stop();
     }
 }

@@ -14,6 +14,13 @@ pub enum ByteRange {
     Unsatisfiable,
 }
 
+impl ByteRange {
+    /// Whether it holds the first byte.
+    pub const fn begins_at_0(self) -> bool {
+        matches!(self, Self::Whole | Self::Part(0, _))
+    }
+}
+
 /// The range that is asked of a file of so many bytes (API.md, ranges). One range only; several
 /// are answered with the whole file.
 pub fn byte_range(headers: &HeaderMap, size_bytes: u64) -> ByteRange {

@@ -1,5 +1,18 @@
-//! How does an answer become bytes? File names, and the headers that carry them.
+//! How does an answer become bytes? The only module that writes status codes and headers.
+//!
+//! Pure: typed values in, responses out. [`Failure`] is the one table of errors.
 
+mod decimal;
+mod failure;
+mod fields;
+mod file;
 mod file_name;
+mod plain;
+mod records;
 
+pub use failure::{Failure, failure, invalid_parameters};
+pub use fields::{Envelope, ResetText};
+pub use file::{FileAnswer, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use file_name::{clean_name, content_disposition, named_kind, served_name};
+pub use plain::{health, json, preflight, turn_away};
+pub use records::{RecordItem, RecordStyle, write_list, write_record};

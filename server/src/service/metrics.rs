@@ -1,6 +1,9 @@
 //! What workers count: plain numbers, each written by one worker and read by anyone.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::runtime::ConnectionCounts;
 
 /// What a request asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,8 +156,10 @@ fn bucket_idx(latency_us: u64) -> usize {
 
 /// Everything that is counted.
 pub struct Metrics {
-    /// By worker; the last one counts what the control runtime answers.
+    /// By worker.
     pub workers: Box<[WorkerMetrics]>,
+    /// What became of connections.
+    pub connections: Arc<ConnectionCounts>,
 }
 
 impl Metrics {
@@ -163,6 +168,7 @@ impl Metrics {
         let workers = (0..workers_count).map(|_| WorkerMetrics::default());
         Self {
             workers: workers.collect(),
+            connections: Arc::default(),
         }
     }
 

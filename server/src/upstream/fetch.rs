@@ -32,7 +32,7 @@ pub enum FetchFailure {
 /// Fetches, one at a time per release; remembers failures for a while. Lives on the control
 /// runtime; its methods may be awaited on any runtime.
 pub struct Upstream {
-    flights: Flights<Result<CachedFile, FetchFailure>>,
+    flights: Flights<ReleaseId, Result<CachedFile, FetchFailure>>,
     desk: Arc<Desk>,
     control: ControlHandle,
 }

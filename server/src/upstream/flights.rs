@@ -1,25 +1,25 @@
-//! One work at a time per release, however many want its result.
+//! One work at a time per subject, however many want its result.
 
 use std::collections::HashMap;
 use std::future::Future;
+use std::hash::Hash;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use subcat_engine::model::ReleaseId;
 
 use crate::runtime::ControlHandle;
 use crate::runtime::sync::watch;
 
 type Outcome<T> = watch::Receiver<Option<T>>;
-type Table<T> = Mutex<HashMap<ReleaseId, Outcome<T>, foldhash::quality::RandomState>>;
+type Table<K, T> = Mutex<HashMap<K, Outcome<T>, foldhash::quality::RandomState>>;
 
-/// Works under way, by release.
-pub(super) struct Flights<T> {
-    under_way: Arc<Table<T>>,
+/// Works under way, by their subject.
+pub(crate) struct Flights<K, T> {
+    under_way: Arc<Table<K, T>>,
 }
 
 /// What a caller gets.
-pub(super) enum Joined<T> {
+pub(crate) enum Joined<T> {
     /// The result was known.
     Known(T),
     /// The result of a work that another caller started.
@@ -28,40 +28,44 @@ pub(super) enum Joined<T> {
     Own(Outcome<T>),
 }
 
-impl<T: Clone + Send + Sync + 'static> Flights<T> {
-    pub(super) fn new() -> Self {
+impl<K, T> Flights<K, T>
+where
+    K: Clone + Eq + Hash + Send + 'static,
+    T: Clone + Send + Sync + 'static,
+{
+    pub(crate) fn new() -> Self {
         Self {
             under_way: Arc::default(),
         }
     }
 
     /// How many works are under way.
-    pub(super) fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.under_way.lock().len()
     }
 
-    /// Joins the work for `release`, or asks `known` and, without an answer, spawns `work`, which
+    /// Joins the work for `subject`, or asks `known` and, without an answer, spawns `work`, which
     /// goes on whoever leaves. `known` is asked when no work is under way, so whatever a work
     /// leaves behind for it must be there before that work ends.
-    pub(super) fn join<F: Future<Output = T> + Send + 'static>(
+    pub(crate) fn join<F: Future<Output = T> + Send + 'static>(
         &self,
-        release: &ReleaseId,
+        subject: &K,
         control: &ControlHandle,
         known: impl FnOnce() -> Option<T>,
         work: impl FnOnce() -> F,
     ) -> Joined<T> {
         let mut under_way = self.under_way.lock();
-        if let Some(outcome) = under_way.get(release) {
+        if let Some(outcome) = under_way.get(subject) {
             return Joined::Other(outcome.clone());
         }
         if let Some(result) = known() {
             return Joined::Known(result);
         }
         let (sender, outcome) = watch::channel(None);
-        under_way.insert(release.clone(), outcome.clone());
+        under_way.insert(subject.clone(), outcome.clone());
         drop(under_way);
         let landing = Landing {
-            release: release.clone(),
+            subject: subject.clone(),
             under_way: Arc::clone(&self.under_way),
         };
         let work = work();
@@ -75,25 +79,27 @@ impl<T: Clone + Send + Sync + 'static> Flights<T> {
 }
 
 /// Waits for the result; `None` when the work panicked.
-pub(super) async fn result_of<T: Clone>(mut outcome: Outcome<T>) -> Option<T> {
+pub(crate) async fn result_of<T: Clone>(mut outcome: Outcome<T>) -> Option<T> {
     let result = outcome.wait_for(Option::is_some).await.ok()?;
     result.clone()
 }
 
 /// Takes the work off the table, also when it panics.
-struct Landing<T> {
-    release: ReleaseId,
-    under_way: Arc<Table<T>>,
+struct Landing<K: Eq + Hash, T> {
+    subject: K,
+    under_way: Arc<Table<K, T>>,
 }
 
-impl<T> Drop for Landing<T> {
+impl<K: Eq + Hash, T> Drop for Landing<K, T> {
     fn drop(&mut self) {
-        self.under_way.lock().remove(&self.release);
+        self.under_way.lock().remove(&self.subject);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use subcat_engine::model::ReleaseId;
+
     use super::*;
     use crate::runtime::Control;
     use crate::runtime::sync::Semaphore;
@@ -105,7 +111,7 @@ mod tests {
     #[test]
     fn many_callers_share_one_work_which_outlives_them() {
         let control = Control::start().unwrap();
-        let flights = Flights::<u32>::new();
+        let flights = Flights::<ReleaseId, u32>::new();
         let gate = Arc::new(Semaphore::new(0));
         let join = |value| {
             let gate = Arc::clone(&gate);
@@ -140,7 +146,7 @@ mod tests {
     #[test]
     fn a_known_result_starts_nothing() {
         let control = Control::start().unwrap();
-        let flights = Flights::<u32>::new();
+        let flights = Flights::<ReleaseId, u32>::new();
         let joined = flights.join(&release(), &control.handle(), || Some(7), || async { 8 });
         assert!(matches!(joined, Joined::Known(7)));
         assert_eq!(flights.count(), 0);
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn a_work_that_panics_is_taken_off_the_table() {
         let control = Control::start().unwrap();
-        let flights = Flights::<u32>::new();
+        let flights = Flights::<ReleaseId, u32>::new();
         let work = || async { panic!("on purpose") };
         let Joined::Own(outcome) = flights.join(&release(), &control.handle(), || None, work)
         else {

@@ -13,5 +13,6 @@ mod source;
 
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::{FetchFailure, Upstream};
+pub(crate) use flights::{Flights, Joined, result_of};
 pub use names::upstream_name;
 pub use sniff::kind_of;

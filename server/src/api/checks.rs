@@ -1,0 +1,232 @@
+//! The order of checks, in one place (API.md, order of checks).
+//!
+//! The key; without a valid one the window of the address, then 401; the window of the key; the
+//! route; the scope. Parameters and the work are the endpoints'.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Method, Response};
+use subcat_engine::model::Scopes;
+
+use super::desk::{ApiWorker, Caller, Tally, Visit, Visitor};
+use super::{download, health, record, search};
+use crate::auth::KnownKey;
+use crate::config::ExpiredStatus;
+use crate::limiter::{ClientAddress, Quota};
+use crate::request::{ApiPath, HeadFault};
+use crate::respond::{Failure, failure, preflight, turn_away};
+use crate::runtime::{Answer, Body, Moment};
+use crate::service::{Refusal, Route};
+
+impl ApiWorker {
+    /// Answers a request under `/api` whose head is in order.
+    pub fn handle(
+        self: &Arc<Self>,
+        caller: &mut Caller,
+        head: Parts,
+        path: ApiPath,
+        now: Moment,
+    ) -> Answer {
+        let visitor = caller.identify(&self.service, &head.headers, now);
+        let is_free = head.method == Method::OPTIONS || path == ApiPath::Health;
+        if is_free {
+            return Answer::Now(self.free(caller, head, &visitor, path, now));
+        }
+        let known = match visitor {
+            Visitor::Known(known) => known,
+            Visitor::Expired => return Answer::Now(self.strange(caller, head, true, path, now)),
+            Visitor::Nobody => return Answer::Now(self.strange(caller, head, false, path, now)),
+        };
+        let quota = known.window.take(self.limit(&known), now);
+        let mut tally = tally(path, now);
+        tally.api_key = Some(known.api_key.id);
+        tally.is_charged = quota.retry_after.is_none();
+        let is_head = head.method == Method::HEAD;
+        let visit = caller.visit(quota, is_head, tally);
+        match permit(&known, &head.method, path, quota) {
+            Ok(()) => self.endpoint(visit, head, path),
+            Err(refusal) => {
+                if refusal == Failure::RateLimited {
+                    self.metrics().refused(Refusal::ApiKeyWindow);
+                }
+                Answer::Now(self.fail(visit, head.headers, refusal))
+            }
+        }
+    }
+
+    /// Answers `OPTIONS *`.
+    pub fn preflight(&self, caller: &mut Caller, head: &Parts, now: Moment) -> Response<Body> {
+        let address = caller.address(&self.service, &head.headers);
+        let quota = self.peek_address(address, now);
+        let visit = caller.visit(quota, false, tally(ApiPath::Unknown, now));
+        let (envelope, tally) = visit.envelope(HeaderMap::new());
+        self.settle(&tally, preflight(envelope))
+    }
+
+    /// Answers a request that HTTP's own rules refuse, or the door itself cannot handle. Consumes
+    /// nothing and carries the window of the address.
+    pub fn refuse(
+        &self,
+        caller: &mut Caller,
+        headers: HeaderMap,
+        is_head: bool,
+        refusal: Failure,
+    ) -> Response<Body> {
+        let now = self.service.clock.now();
+        let address = caller.address(&self.service, &headers);
+        let tally = Tally {
+            route: Route::Refused,
+            api_key: None,
+            is_charged: false,
+            started: now,
+        };
+        let visit = caller.visit(self.peek_address(address, now), is_head, tally);
+        self.fail(visit, headers, refusal)
+    }
+
+    /// The whole answer for a client for whom there is no room.
+    pub fn turn_away(&self, peer: IpAddr) -> Bytes {
+        let mut caller = Caller::new(peer);
+        let refusal = Failure::Unavailable;
+        turn_away(&self.refuse(&mut caller, HeaderMap::new(), false, refusal))
+    }
+
+    pub(super) fn fail(
+        &self,
+        visit: Visit,
+        recycled: HeaderMap,
+        refusal: Failure,
+    ) -> Response<Body> {
+        let (envelope, tally) = visit.envelope(recycled);
+        self.settle(&tally, failure(envelope, refusal))
+    }
+
+    fn limit(&self, known: &KnownKey) -> subcat_engine::model::RateLimit {
+        let default = self.service.config.rate_limit.api_key;
+        known.api_key.limit.unwrap_or(default)
+    }
+
+    /// Health and preflights: no key is needed and nothing is consumed.
+    fn free(
+        &self,
+        caller: &mut Caller,
+        head: Parts,
+        visitor: &Visitor,
+        path: ApiPath,
+        now: Moment,
+    ) -> Response<Body> {
+        let quota = match visitor {
+            Visitor::Known(known) => known.window.peek(self.limit(known), now),
+            Visitor::Expired | Visitor::Nobody => {
+                let address = caller.address(&self.service, &head.headers);
+                self.peek_address(address, now)
+            }
+        };
+        let is_head = head.method == Method::HEAD;
+        let visit = caller.visit(quota, is_head, tally(path, now));
+        if head.method == Method::OPTIONS {
+            let (envelope, tally) = visit.envelope(head.headers);
+            return self.settle(&tally, preflight(envelope));
+        }
+        if !is_served(&head.method) {
+            return self.fail(visit, head.headers, Failure::MethodNotAllowed);
+        }
+        health::answer(self, visit, head.headers)
+    }
+
+    /// A request without a valid key.
+    fn strange(
+        &self,
+        caller: &mut Caller,
+        head: Parts,
+        is_expired: bool,
+        path: ApiPath,
+        now: Moment,
+    ) -> Response<Body> {
+        let owner = ClientAddress::of(caller.address(&self.service, &head.headers));
+        let quota = self
+            .service
+            .addresses
+            .take(owner, self.address_limit(), now);
+        let is_limited = quota.retry_after.is_some();
+        let expired_status = self.service.config.auth_expired_status;
+        let refusal = if is_limited {
+            self.metrics().refused(Refusal::AddressWindow);
+            Failure::RateLimited
+        } else if is_expired && expired_status == ExpiredStatus::Forbidden {
+            Failure::Forbidden
+        } else {
+            Failure::Unauthorized
+        };
+        let mut tally = tally(path, now);
+        tally.is_charged = !is_limited;
+        let visit = caller.visit(quota, head.method == Method::HEAD, tally);
+        self.fail(visit, head.headers, refusal)
+    }
+
+    fn endpoint(self: &Arc<Self>, visit: Visit, head: Parts, path: ApiPath) -> Answer {
+        match path {
+            ApiPath::Search => Answer::Now(search::answer(self, visit, head)),
+            ApiPath::Record(id) => Answer::Now(record::answer(self, visit, head.headers, id)),
+            ApiPath::Download(id) => download::answer(self, visit, head.headers, id),
+            ApiPath::Health | ApiPath::Unknown => {
+                Answer::Now(self.fail(visit, head.headers, Failure::NotFound))
+            }
+        }
+    }
+}
+
+/// The checks behind a valid key: its window, the route, the method, the scope.
+fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Result<(), Failure> {
+    if quota.retry_after.is_some() {
+        return Err(Failure::RateLimited);
+    }
+    let scope = match path {
+        ApiPath::Search => Scopes::SEARCH,
+        ApiPath::Record(_) => Scopes::READ,
+        ApiPath::Download(_) => Scopes::DOWNLOAD,
+        ApiPath::Health | ApiPath::Unknown => return Err(Failure::NotFound),
+    };
+    if !is_served(method) {
+        return Err(Failure::MethodNotAllowed);
+    }
+    if !known.api_key.scopes.contains(scope) {
+        return Err(Failure::Forbidden);
+    }
+    Ok(())
+}
+
+fn is_served(method: &Method) -> bool {
+    *method == Method::GET || *method == Method::HEAD
+}
+
+fn tally(path: ApiPath, started: Moment) -> Tally {
+    let route = match path {
+        ApiPath::Health => Route::Health,
+        ApiPath::Search => Route::Search,
+        ApiPath::Record(_) => Route::Record,
+        ApiPath::Download(_) => Route::Download,
+        ApiPath::Unknown => Route::Other,
+    };
+    Tally {
+        route,
+        api_key: None,
+        is_charged: false,
+        started,
+    }
+}
+
+impl From<HeadFault> for Failure {
+    fn from(fault: HeadFault) -> Self {
+        match fault {
+            HeadFault::BadRequest => Self::BadRequest,
+            HeadFault::LengthRequired => Self::LengthRequired,
+            HeadFault::ContentTooLarge => Self::ContentTooLarge,
+            HeadFault::UriTooLong => Self::UriTooLong,
+            HeadFault::FieldsTooLarge => Self::FieldsTooLarge,
+        }
+    }
+}

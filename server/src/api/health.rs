@@ -1,0 +1,14 @@
+//! `GET /api/health`.
+
+use http::{HeaderMap, Response};
+
+use super::desk::{ApiWorker, Visit};
+use crate::respond::health;
+use crate::runtime::Body;
+
+/// What the service is doing, and its version.
+pub(super) fn answer(worker: &ApiWorker, visit: Visit, recycled: HeaderMap) -> Response<Body> {
+    let status = worker.service.phase().as_str();
+    let (envelope, tally) = visit.envelope(recycled);
+    worker.settle(&tally, health(envelope, status, env!("CARGO_PKG_VERSION")))
+}

@@ -1,0 +1,177 @@
+//! Stored files, made ready to be sent: opened off the workers, compressed once.
+
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use subcat_engine::Engine;
+use subcat_engine::blob::Blob;
+use subcat_engine::model::{CachedFile, ContentHash, Variant};
+
+use crate::cache::OpenFile;
+use crate::runtime::ControlHandle;
+use crate::upstream::{Flights, Joined, result_of};
+
+/// Files up to this size are read once and sent from memory; larger ones go from the file to the
+/// socket.
+const READ_BYTES_MAX: u64 = 16 << 10;
+/// Quality of brotli: a variant is made once, and its first client waits.
+const BROTLI_QUALITY: u32 = 9;
+const BROTLI_WINDOW_BITS: u32 = 22;
+const BROTLI_BUFFER_BYTES: usize = 64 << 10;
+
+/// A stored file cannot be made ready; the cause is in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NotReady;
+
+/// Makes files ready on the control runtime, one work at a time per file and variant.
+pub struct Library {
+    engine: Arc<Engine>,
+    control: ControlHandle,
+    flights: Flights<(ContentHash, Variant), Result<Option<OpenFile>, NotReady>>,
+}
+
+impl Library {
+    /// The files of an engine.
+    pub fn new(engine: Arc<Engine>, control: ControlHandle) -> Self {
+        Self {
+            engine,
+            control,
+            flights: Flights::new(),
+        }
+    }
+
+    /// The file in one variant, made when it was not there; `None` when a compressed one would
+    /// not be smaller. Errors: it is missing or damaged, or cannot be stored.
+    pub async fn ready(
+        &self,
+        file: &CachedFile,
+        variant: Variant,
+    ) -> Result<Option<OpenFile>, NotReady> {
+        let subject = (file.content, variant);
+        let work = || {
+            let (engine, file) = (Arc::clone(&self.engine), file.clone());
+            let blocking = self
+                .control
+                .spawn_blocking(move || make_ready(&engine, &file, variant));
+            async move { blocking.await.unwrap_or(Err(NotReady)) }
+        };
+        match self.flights.join(&subject, &self.control, || None, work) {
+            Joined::Known(result) => result,
+            Joined::Own(outcome) | Joined::Other(outcome) => {
+                result_of(outcome).await.unwrap_or(Err(NotReady))
+            }
+        }
+    }
+}
+
+fn make_ready(
+    engine: &Engine,
+    file: &CachedFile,
+    variant: Variant,
+) -> Result<Option<OpenFile>, NotReady> {
+    let told = |outcome: Result<Option<OpenFile>, std::io::Error>| {
+        outcome.map_err(|error| {
+            tracing::error!(%error, content = %file.content, "a stored file cannot be read");
+            NotReady
+        })
+    };
+    let blob = stored(engine, file, variant)?;
+    if let Some(blob) = blob {
+        return told(open(blob).map(Some));
+    }
+    let plain = stored(engine, file, Variant::Identity)?.ok_or(NotReady)?;
+    let compressed = read(&plain).and_then(|content| compress(&content, variant));
+    let compressed = match compressed {
+        Ok(compressed) if (compressed.len() as u64) < plain.size_bytes() => compressed,
+        Ok(_) => return Ok(None),
+        Err(error) => return told(Err(error)),
+    };
+    match engine.store_variant(&file.content, variant, &compressed) {
+        Ok(blob) => told(open(blob).map(Some)),
+        Err(error) => {
+            // It is derived: that it cannot be kept is no reason not to send it.
+            tracing::warn!(%error, content = %file.content, "a variant cannot be stored");
+            Ok(Some(OpenFile::Read(compressed.into())))
+        }
+    }
+}
+
+fn stored(
+    engine: &Engine,
+    file: &CachedFile,
+    variant: Variant,
+) -> Result<Option<Arc<Blob>>, NotReady> {
+    engine.blob(file, variant).map_err(|error| {
+        tracing::error!(%error, content = %file.content, "a stored file cannot be opened");
+        NotReady
+    })
+}
+
+fn open(blob: Arc<Blob>) -> std::io::Result<OpenFile> {
+    if blob.size_bytes() <= READ_BYTES_MAX {
+        return read(&blob).map(OpenFile::Read);
+    }
+    Ok(OpenFile::Mapped(blob))
+}
+
+/// Reads a whole file; the mapping is not touched, so a file that was cut is an error.
+fn read(blob: &Blob) -> std::io::Result<Bytes> {
+    let size_bytes = usize::try_from(blob.size_bytes())
+        .map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
+    let mut content = vec![0; size_bytes];
+    blob.file().read_exact_at(&mut content, 0)?;
+    Ok(content.into())
+}
+
+fn compress(content: &[u8], variant: Variant) -> std::io::Result<Vec<u8>> {
+    match variant {
+        Variant::Identity => Ok(content.to_vec()),
+        Variant::Gzip => {
+            let best = flate2::Compression::best();
+            let mut encoder = flate2::write::GzEncoder::new(Vec::new(), best);
+            encoder.write_all(content)?;
+            encoder.finish()
+        }
+        Variant::Brotli => {
+            let mut compressed = Vec::new();
+            let mut encoder = brotli::CompressorWriter::new(
+                &mut compressed,
+                BROTLI_BUFFER_BYTES,
+                BROTLI_QUALITY,
+                BROTLI_WINDOW_BITS,
+            );
+            encoder.write_all(content)?;
+            encoder.flush()?;
+            drop(encoder);
+            Ok(compressed)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::*;
+
+    #[test]
+    fn variants_unpack_to_the_same_bytes() {
+        let content = "1\n00:00:01,000 --> 00:00:02,000\n¿Qué?\n\n".repeat(500);
+        let gzip = compress(content.as_bytes(), Variant::Gzip).unwrap();
+        let mut unpacked = String::new();
+        flate2::read::GzDecoder::new(gzip.as_slice())
+            .read_to_string(&mut unpacked)
+            .unwrap();
+        assert_eq!(unpacked, content);
+        let brotli = compress(content.as_bytes(), Variant::Brotli).unwrap();
+        let mut unpacked = String::new();
+        brotli::Decompressor::new(brotli.as_slice(), 4096)
+            .read_to_string(&mut unpacked)
+            .unwrap();
+        assert_eq!(unpacked, content);
+        assert!(gzip.len() < content.len());
+        assert!(brotli.len() < content.len());
+    }
+}

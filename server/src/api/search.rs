@@ -1,0 +1,140 @@
+//! `GET /api/subtitles/search`.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Response};
+use subcat_engine::search::{Hits, Snapshot};
+
+use super::desk::{ApiWorker, Desk, Visit};
+use crate::cache::CachedSearch;
+use crate::request::{SearchRefusal, SearchRequest, search_request};
+use crate::respond::{Failure, RecordItem, RecordStyle, invalid_parameters, json, write_list};
+use crate::runtime::Body;
+
+/// Why there is no list.
+enum NoList {
+    Refused(SearchRefusal),
+    Engine(subcat_engine::Error),
+}
+
+/// The records that match (API.md, search).
+pub(super) fn answer(worker: &ApiWorker, visit: Visit, head: Parts) -> Response<Body> {
+    let query_string = head.uri.query().unwrap_or_default();
+    match list(worker, query_string) {
+        Ok(body) => {
+            let (envelope, tally) = visit.envelope(head.headers);
+            worker.settle(&tally, json(envelope, body))
+        }
+        Err(NoList::Refused(refusal)) => refused(worker, visit, head.headers, refusal),
+        Err(NoList::Engine(error)) => {
+            tracing::error!(%error, "a search failed");
+            worker.fail(visit, head.headers, Failure::Internal)
+        }
+    }
+}
+
+fn refused(
+    worker: &ApiWorker,
+    visit: Visit,
+    recycled: HeaderMap,
+    refusal: SearchRefusal,
+) -> Response<Body> {
+    let faults = match refusal {
+        SearchRefusal::NoCriterion => {
+            return worker.fail(visit, recycled, Failure::NoCriterion);
+        }
+        SearchRefusal::SeasonWithoutEpisodes => {
+            return worker.fail(visit, recycled, Failure::SeasonWithoutEpisodes);
+        }
+        SearchRefusal::Faults(faults) => faults,
+    };
+    let (envelope, tally) = visit.envelope(recycled);
+    let faults = faults
+        .iter()
+        .map(|fault| (fault.parameter, fault.message, fault.kind));
+    worker.settle(&tally, invalid_parameters(envelope, faults))
+}
+
+/// The finished answer.
+fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
+    let snapshot = worker.service.engine.snapshot();
+    let mut desk = worker.desk.lock();
+    let known = desk
+        .searches
+        .get_by_query_string(snapshot.id(), query_string);
+    let search = match known {
+        Some(search) => {
+            worker.metrics().search_cache_hits.add(1);
+            search
+        }
+        None => look_up(worker, &mut desk, &snapshot, query_string)?,
+    };
+    if search.uses_free_text {
+        worker.service.engine.request_reindex();
+    }
+    write(worker, &mut desk, &snapshot, &search).map_err(NoList::Engine)
+}
+
+/// Reads the query string; takes the hits of an equal request, or searches.
+fn look_up(
+    worker: &ApiWorker,
+    desk: &mut Desk,
+    snapshot: &Snapshot,
+    query_string: &str,
+) -> Result<CachedSearch, NoList> {
+    let has_imdb_id = worker.service.config.compat.imdb_id_alias;
+    let request = search_request(query_string, has_imdb_id).map_err(NoList::Refused)?;
+    let search = CachedSearch {
+        hits: hits_of(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
+        echoes_imdb_id: request.echoes_imdb_id,
+        uses_free_text: request.query.uses_free_text(),
+    };
+    desk.searches.put_query_string(query_string, search.clone());
+    Ok(search)
+}
+
+fn hits_of(
+    worker: &ApiWorker,
+    desk: &mut Desk,
+    snapshot: &Snapshot,
+    request: &SearchRequest,
+) -> subcat_engine::Result<Arc<Hits>> {
+    let known = desk
+        .searches
+        .get(snapshot.id(), |out| request.query.write_canonical(out));
+    if let Some(hits) = known {
+        worker.metrics().search_cache_hits.add(1);
+        return Ok(hits);
+    }
+    worker.metrics().search_cache_misses.add(1);
+    let hits = Arc::new(snapshot.search(&request.query)?);
+    desk.searches.put(&hits);
+    Ok(hits)
+}
+
+fn write(
+    worker: &ApiWorker,
+    desk: &mut Desk,
+    snapshot: &Snapshot,
+    search: &CachedSearch,
+) -> subcat_engine::Result<Bytes> {
+    let style = RecordStyle {
+        has_imdb_id: search.echoes_imdb_id,
+        has_empty_strings: worker.service.config.compat.empty_null_strings,
+    };
+    let hits = &search.hits;
+    let items = (0..hits.len()).map(|hit_idx| {
+        let doc = snapshot.hit_doc(hits, hit_idx)?;
+        let ours = worker.service.engine.downloads(doc.id());
+        Ok(RecordItem {
+            fragment: doc.fragment(),
+            downloads: u64::from(doc.upstream_downloads()) + ours,
+            catalog_id: doc.catalog_id(),
+        })
+    });
+    let outcome = write_list(&mut desk.buffer, items, hits.total(), style);
+    let body = desk.buffer.split().freeze();
+    outcome.map(|()| body)
+}

@@ -1,0 +1,103 @@
+//! A bounded map that forgets what has not been asked for lately.
+
+use std::borrow::Borrow;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+type Map<K, V> = HashMap<K, (V, usize), foldhash::quality::RandomState>;
+
+/// Two maps: new entries go to the young one; when that is full it becomes the old one, and what
+/// was old is dropped. An old entry that is asked for becomes young again.
+///
+/// INVARIANT: each map weighs at most half of what the whole may.
+pub(super) struct Generations<K, V> {
+    young: Map<K, V>,
+    old: Map<K, V>,
+    young_weight: usize,
+    old_weight: usize,
+    half_weight_max: usize,
+}
+
+impl<K: Hash + Eq, V: Clone> Generations<K, V> {
+    /// An empty map of at most this weight.
+    pub(super) fn new(weight_max: usize) -> Self {
+        Self {
+            young: Map::default(),
+            old: Map::default(),
+            young_weight: 0,
+            old_weight: 0,
+            half_weight_max: weight_max / 2,
+        }
+    }
+
+    /// The value of a key. Cost: one look-up, two for an old entry.
+    pub(super) fn get<Q>(&mut self, wanted: &Q) -> Option<V>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if let Some((value, _)) = self.young.get(wanted) {
+            return Some(value.clone());
+        }
+        let (found, (value, weight)) = self.old.remove_entry(wanted)?;
+        self.old_weight -= weight;
+        self.put(found, value.clone(), weight);
+        Some(value)
+    }
+
+    /// Keeps a value of this weight, unless it is heavier than half of all.
+    pub(super) fn put(&mut self, place: K, value: V, weight: usize) {
+        if self.half_weight_max < weight {
+            return;
+        }
+        if self.half_weight_max < self.young_weight + weight {
+            self.old = std::mem::take(&mut self.young);
+            self.old_weight = std::mem::take(&mut self.young_weight);
+        }
+        if let Some((_, replaced_weight)) = self.young.insert(place, (value, weight)) {
+            self.young_weight -= replaced_weight;
+        }
+        self.young_weight += weight;
+    }
+
+    /// Forgets everything.
+    pub(super) fn clear(&mut self) {
+        self.young.clear();
+        self.old.clear();
+        self.young_weight = 0;
+        self.old_weight = 0;
+    }
+
+    /// What it weighs now.
+    pub(super) fn weight(&self) -> usize {
+        self.young_weight + self.old_weight
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stays_within_its_weight_and_keeps_what_is_used() {
+        let mut map = Generations::new(20);
+        for number in 0..1000_u32 {
+            map.put(number, number, 1);
+            assert!(map.weight() <= 20);
+            assert_eq!(map.get(&0), Some(0), "asked for at every step, at {number}");
+        }
+        assert_eq!(map.get(&1), None);
+        map.clear();
+        assert_eq!((map.get(&0), map.weight()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_too_heavy_is_not_kept() {
+        let mut map = Generations::new(20);
+        map.put(1, 1, 11);
+        assert_eq!(map.get(&1), None);
+        map.put(1, 1, 10);
+        map.put(1, 2, 3);
+        assert_eq!((map.get(&1), map.weight()), (Some(2), 3));
+    }
+}

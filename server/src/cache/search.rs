@@ -1,0 +1,105 @@
+//! Ranked hits by canonical request.
+
+use std::sync::Arc;
+
+use subcat_engine::search::Hits;
+
+use super::generations::Generations;
+
+/// What every canonical request is kept under.
+const PREFIX: &[u8] = b"search:v3:";
+/// Bytes that an entry takes beside its key and its hits.
+const ENTRY_BYTES: usize = 96;
+
+/// A search that was answered before.
+#[derive(Clone)]
+pub struct CachedSearch {
+    /// Its hits.
+    pub hits: Arc<Hits>,
+    /// Whether the request spoke of `imdb_id`.
+    pub echoes_imdb_id: bool,
+    /// Whether the request used `query`.
+    pub uses_free_text: bool,
+}
+
+/// Ranked hits under `search:v3:` and the canonical request; besides, which query strings were
+/// read as which request, so that a repeated one is not even parsed.
+///
+/// INVARIANT: everything in it was computed from the snapshot `snapshot_id`.
+pub struct SearchCache {
+    snapshot_id: u64,
+    by_request: Generations<Box<[u8]>, Arc<Hits>>,
+    by_query_string: Generations<Box<str>, CachedSearch>,
+    row_key: Vec<u8>,
+}
+
+impl SearchCache {
+    /// An empty cache of at most so many bytes.
+    pub fn new(bytes_max: usize) -> Self {
+        Self {
+            snapshot_id: 0,
+            by_request: Generations::new(bytes_max / 4 * 3),
+            by_query_string: Generations::new(bytes_max / 4),
+            row_key: Vec::new(),
+        }
+    }
+
+    /// Drops everything when this is not the snapshot that it came from.
+    fn follow(&mut self, snapshot_id: u64) {
+        if self.snapshot_id != snapshot_id {
+            self.by_request.clear();
+            self.by_query_string.clear();
+            self.snapshot_id = snapshot_id;
+        }
+    }
+
+    /// What the same query string was answered with. Cost: one hash of the string.
+    pub fn get_by_query_string(
+        &mut self,
+        snapshot_id: u64,
+        query_string: &str,
+    ) -> Option<CachedSearch> {
+        self.follow(snapshot_id);
+        self.by_query_string.get(query_string)
+    }
+
+    /// The hits of an equal request; `write_canonical` appends its canonical form.
+    pub fn get(
+        &mut self,
+        snapshot_id: u64,
+        write_canonical: impl FnOnce(&mut Vec<u8>),
+    ) -> Option<Arc<Hits>> {
+        self.follow(snapshot_id);
+        self.row_key.clear();
+        self.row_key.extend_from_slice(PREFIX);
+        write_canonical(&mut self.row_key);
+        self.by_request.get(self.row_key.as_slice())
+    }
+
+    /// Keeps the hits of the request that [`SearchCache::get`] was asked for last, unless they
+    /// come from another snapshot.
+    pub fn put(&mut self, hits: &Arc<Hits>) {
+        if hits.snapshot_id() != self.snapshot_id {
+            return;
+        }
+        let weight = self.row_key.len() + hits.memory_bytes() + ENTRY_BYTES;
+        let row_key = self.row_key.as_slice().into();
+        self.by_request.put(row_key, Arc::clone(hits), weight);
+    }
+
+    /// Remembers how a query string was read. Hits that only a query string still holds count
+    /// with it.
+    pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
+        if search.hits.snapshot_id() != self.snapshot_id {
+            return;
+        }
+        let weight = query_string.len() + search.hits.memory_bytes() + ENTRY_BYTES;
+        self.by_query_string
+            .put(query_string.into(), search, weight);
+    }
+
+    /// Bytes that it takes.
+    pub fn memory_bytes(&self) -> usize {
+        self.by_request.weight() + self.by_query_string.weight()
+    }
+}

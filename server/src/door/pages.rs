@@ -1,0 +1,84 @@
+//! The way to the web interface: on the control runtime, and back.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
+
+use crate::api::Caller;
+use crate::runtime::{Body, StoredBytes};
+use crate::service::Service;
+use crate::web::{PageBody, Site, handle};
+
+/// Who asks for a page, and how they came.
+pub(super) struct PageVisitor {
+    address: IpAddr,
+    is_https: bool,
+}
+
+impl PageVisitor {
+    /// The visitor of a request, trusted proxies taken into account.
+    pub(super) fn of(service: &Service, caller: &Caller, headers: &HeaderMap) -> Self {
+        let has_https_url = service
+            .config
+            .public_url
+            .as_ref()
+            .is_some_and(|url| url.starts_with("https://"));
+        let proto = headers.get("x-forwarded-proto");
+        let says_https = proto.is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"));
+        Self {
+            address: caller.address(service, headers),
+            is_https: has_https_url || (says_https && caller.is_proxied(service)),
+        }
+    }
+}
+
+/// The page; none when making it panicked.
+pub(super) async fn answer(
+    service: &Service,
+    site: Arc<Site>,
+    request: Request<Bytes>,
+    visitor: PageVisitor,
+) -> Option<Response<Body>> {
+    let is_head = request.method() == Method::HEAD;
+    let page = service
+        .control
+        .spawn(async move { handle(&site, request, visitor.address, visitor.is_https).await });
+    let response = page.await.ok()?.map(body_of);
+    Some(if is_head {
+        without_body(response)
+    } else {
+        response
+    })
+}
+
+fn body_of(body: PageBody) -> Body {
+    match body {
+        PageBody::Bytes(bytes) => Body::Bytes(bytes),
+        PageBody::Blob(blob) => {
+            let size_bytes = usize::try_from(blob.size_bytes()).unwrap_or(usize::MAX);
+            Body::File(blob as Arc<dyn StoredBytes>, 0..size_bytes)
+        }
+    }
+}
+
+fn without_body(mut response: Response<Body>) -> Response<Body> {
+    let length_bytes = response.body().len_bytes();
+    if length_bytes != 0 {
+        let length = HeaderValue::from(length_bytes);
+        response.headers_mut().insert(CONTENT_LENGTH, length);
+    }
+    response.map(|_| Body::Empty)
+}
+
+/// What is shown when making a page panicked.
+pub(super) fn internal_error() -> Response<Body> {
+    const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
+    let body = Bytes::from_static(b"Internal Server Error\n");
+    let mut response = Response::new(Body::Bytes(body));
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+    response.headers_mut().insert(CONTENT_TYPE, TEXT);
+    response
+}

@@ -1,0 +1,190 @@
+//! Takes each request of a worker in: refuses it, or hands it to the API or to the pages.
+
+use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::task::{Context, Poll};
+
+use bytes::Bytes;
+use http::request::Parts;
+use http::{HeaderMap, Method, Request, Response};
+
+use super::pages;
+use crate::api::{ApiWorker, Caller};
+use crate::request::{BODY_BYTES_MAX, api_path, check_head};
+use crate::respond::Failure;
+use crate::runtime::{Answer, Body, BodyFailure, Handler, LaterAnswer, Moment, RequestBody};
+use crate::web::Site;
+
+/// What answers the requests of one worker.
+pub(super) struct Porter {
+    api: Arc<ApiWorker>,
+    site: Arc<Site>,
+}
+
+impl Porter {
+    pub(super) fn new(api: Arc<ApiWorker>, site: Arc<Site>) -> Self {
+        Self { api, site }
+    }
+
+    /// Hands the request on; both ways have the body, if any, read first.
+    fn direct(&self, caller: &mut Caller, head: Parts, body: RequestBody, now: Moment) -> Answer {
+        let path = head.uri.path();
+        if path == "*" {
+            // `OPTIONS *` asks about the whole server.
+            let answer = self.api.preflight(caller, &head, now);
+            return self.after_body(caller, head.headers, body, Answer::Now(answer));
+        }
+        match api_path(path) {
+            Some(path) if body.is_empty() => self.api.handle(caller, head, path, now),
+            Some(path) => {
+                let headers = head.headers.clone();
+                let answer = self.api.handle(caller, head, path, now);
+                self.after_body(caller, headers, body, answer)
+            }
+            None => self.page(caller, head, body, now),
+        }
+    }
+
+    /// An answer that is given when the body, which says nothing, has been read.
+    fn after_body(
+        &self,
+        caller: &mut Caller,
+        headers: HeaderMap,
+        body: RequestBody,
+        answer: Answer,
+    ) -> Answer {
+        if body.is_empty() {
+            return answer;
+        }
+        let refused = self.refused(caller, headers);
+        Answer::Later(Box::pin(async move {
+            match body.collect(BODY_BYTES_MAX).await {
+                Ok(_) => match answer {
+                    Answer::Now(response) => response,
+                    Answer::Later(later) => later.await,
+                },
+                Err(failure) => refused(failure),
+            }
+        }))
+    }
+
+    /// What answers a body that cannot be read.
+    fn refused(
+        &self,
+        caller: &mut Caller,
+        headers: HeaderMap,
+    ) -> impl FnOnce(BodyFailure) -> Response<Body> + Send + use<> {
+        let api = Arc::clone(&self.api);
+        let mut caller = caller.stand_in();
+        move |failure| {
+            let refusal = match failure {
+                BodyFailure::TooLarge => Failure::ContentTooLarge,
+                BodyFailure::Broken => Failure::BadRequest,
+            };
+            api.refuse(&mut caller, headers, false, refusal)
+        }
+    }
+
+    fn page(&self, caller: &mut Caller, head: Parts, body: RequestBody, now: Moment) -> Answer {
+        let refused = self.refused(caller, head.headers.clone());
+        let visitor = pages::PageVisitor::of(self.api.service(), caller, &head.headers);
+        let api = Arc::clone(&self.api);
+        let site = Arc::clone(&self.site);
+        Answer::Later(Box::pin(async move {
+            let body = match body.collect(BODY_BYTES_MAX).await {
+                Ok(body) => body,
+                Err(failure) => return refused(failure),
+            };
+            let request = Request::from_parts(head, body);
+            match pages::answer(api.service(), site, request, visitor).await {
+                Some(response) => {
+                    api.settle_page(response.status().as_u16(), now);
+                    response
+                }
+                None => {
+                    api.metrics().panics.add(1);
+                    api.settle_page(500, now);
+                    pages::internal_error()
+                }
+            }
+        }))
+    }
+
+    /// The answer to a request whose handling panicked.
+    fn panicked(&self, caller: &mut Caller, is_head: bool) -> Response<Body> {
+        self.api.metrics().panics.add(1);
+        let refusal = Failure::Internal;
+        self.api.refuse(caller, HeaderMap::new(), is_head, refusal)
+    }
+}
+
+impl Handler for Porter {
+    type Connection = Caller;
+
+    fn connect(&self, peer: SocketAddr) -> Caller {
+        Caller::new(peer.ip())
+    }
+
+    fn handle(&self, caller: &mut Caller, request: Request<RequestBody>) -> Answer {
+        let now = self.api.service().clock.now();
+        let (head, body) = request.into_parts();
+        let is_head = head.method == Method::HEAD;
+        if let Err(fault) = check_head(&head) {
+            let refusal = Failure::from(fault);
+            let response = self.api.refuse(caller, head.headers, is_head, refusal);
+            return Answer::Now(response);
+        }
+        // One request that hits a defect must not take its worker along.
+        let direct = AssertUnwindSafe(|| self.direct(caller, head, body, now));
+        match catch_unwind(direct) {
+            Ok(Answer::Now(response)) => Answer::Now(response),
+            Ok(Answer::Later(later)) => {
+                let api = Arc::clone(&self.api);
+                let caller = caller.stand_in();
+                Answer::Later(Box::pin(Guarded {
+                    later,
+                    api,
+                    caller,
+                    is_head,
+                }))
+            }
+            Err(_) => Answer::Now(self.panicked(caller, is_head)),
+        }
+    }
+
+    fn turn_away(&self, peer: SocketAddr) -> Bytes {
+        self.api.turn_away(peer.ip())
+    }
+
+    fn tick(&self) {
+        self.api.tick();
+    }
+}
+
+/// An answer that takes a while; when it panics it is a 500.
+struct Guarded {
+    later: LaterAnswer,
+    api: Arc<ApiWorker>,
+    caller: Caller,
+    is_head: bool,
+}
+
+impl Future for Guarded {
+    type Output = Response<Body>;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
+        let this = &mut *self;
+        let poll = AssertUnwindSafe(|| this.later.as_mut().poll(context));
+        match catch_unwind(poll) {
+            Ok(outcome) => outcome,
+            Err(_) => {
+                this.api.metrics().panics.add(1);
+                let (headers, refusal) = (HeaderMap::new(), Failure::Internal);
+                let is_head = this.is_head;
+                Poll::Ready(this.api.refuse(&mut this.caller, headers, is_head, refusal))
+            }
+        }
+    }
+}

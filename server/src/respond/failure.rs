@@ -1,0 +1,185 @@
+//! The one table of errors: what goes wrong, and what the client is told.
+
+use bytes::Bytes;
+use http::header::{ALLOW, CONNECTION, CONTENT_RANGE, WWW_AUTHENTICATE};
+use http::{HeaderValue, Response, StatusCode};
+
+use super::fields::{Envelope, OF_THE_MOMENT};
+use crate::runtime::Body;
+
+/// Everything that can be refused or go wrong under `/api` (API.md, errors).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Failure {
+    /// HTTP's own rules: method, target or `Host`.
+    BadRequest,
+    /// A search without a criterion.
+    NoCriterion,
+    /// A record without a file at the upstream source.
+    NoReleaseId,
+    /// A file came that cannot be served.
+    DownloadFailed,
+    /// No valid key.
+    Unauthorized,
+    /// A key without the scope, or an expired one (setting `auth.expired_status`).
+    Forbidden,
+    /// No such path.
+    NotFound,
+    /// No such record.
+    SubtitleNotFound,
+    /// A known path, another method.
+    MethodNotAllowed,
+    /// A body with a transfer coding.
+    LengthRequired,
+    /// A body that is too long.
+    ContentTooLarge,
+    /// A target that is too long.
+    UriTooLong,
+    /// A range that the file of so many bytes does not have.
+    RangeNotSatisfiable(u64),
+    /// `season` or `episode` without `video_type=episode`.
+    SeasonWithoutEpisodes,
+    /// A window is full.
+    RateLimited,
+    /// Too many or too long fields.
+    FieldsTooLarge,
+    /// Our own fault.
+    Internal,
+    /// The upstream source does not give the file.
+    UpstreamFailed,
+    /// No room for another connection.
+    Unavailable,
+}
+
+impl Failure {
+    /// Status and body.
+    const fn told(self) -> (StatusCode, &'static str) {
+        match self {
+            Self::BadRequest => (StatusCode::BAD_REQUEST, r#"{"detail":"Bad Request"}"#),
+            Self::NoCriterion => (
+                StatusCode::BAD_REQUEST,
+                r#"{"detail":"Provide at least one search criteria: query, title, catalog_id or public_id"}"#,
+            ),
+            Self::NoReleaseId => (
+                StatusCode::BAD_REQUEST,
+                r#"{"detail":"Subtitle missing source_release_id to download"}"#,
+            ),
+            Self::DownloadFailed => (
+                StatusCode::BAD_REQUEST,
+                r#"{"detail":"Failed to download subtitle"}"#,
+            ),
+            Self::Unauthorized => (
+                StatusCode::UNAUTHORIZED,
+                r#"{"detail":"Invalid authentication credentials"}"#,
+            ),
+            Self::Forbidden => (StatusCode::FORBIDDEN, r#"{"detail":"Forbidden"}"#),
+            Self::NotFound => (StatusCode::NOT_FOUND, r#"{"detail":"Not Found"}"#),
+            Self::SubtitleNotFound => (StatusCode::NOT_FOUND, r#"{"detail":"Subtitle not found"}"#),
+            Self::MethodNotAllowed => (
+                StatusCode::METHOD_NOT_ALLOWED,
+                r#"{"detail":"Method Not Allowed"}"#,
+            ),
+            Self::LengthRequired => (
+                StatusCode::LENGTH_REQUIRED,
+                r#"{"detail":"Length Required"}"#,
+            ),
+            Self::ContentTooLarge => (
+                StatusCode::PAYLOAD_TOO_LARGE,
+                r#"{"detail":"Content Too Large"}"#,
+            ),
+            Self::UriTooLong => (StatusCode::URI_TOO_LONG, r#"{"detail":"URI Too Long"}"#),
+            Self::RangeNotSatisfiable(_) => (
+                StatusCode::RANGE_NOT_SATISFIABLE,
+                r#"{"detail":"Range Not Satisfiable"}"#,
+            ),
+            Self::SeasonWithoutEpisodes => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                r#"{"detail":"Parameters 'season' and 'episode' are only allowed when video_type=episode"}"#,
+            ),
+            Self::RateLimited => (
+                StatusCode::TOO_MANY_REQUESTS,
+                r#"{"detail":"Rate limit exceeded"}"#,
+            ),
+            Self::FieldsTooLarge => (
+                StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
+                r#"{"detail":"Request Header Fields Too Large"}"#,
+            ),
+            Self::Internal => (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                r#"{"detail":"Internal Server Error"}"#,
+            ),
+            Self::UpstreamFailed => (
+                StatusCode::BAD_GATEWAY,
+                r#"{"detail":"Failed to fetch subtitle from source"}"#,
+            ),
+            Self::Unavailable => (
+                StatusCode::SERVICE_UNAVAILABLE,
+                r#"{"detail":"Service Unavailable"}"#,
+            ),
+        }
+    }
+
+    /// Whether the connection cannot be used any further.
+    const fn closes(self) -> bool {
+        matches!(
+            self,
+            Self::BadRequest
+                | Self::LengthRequired
+                | Self::ContentTooLarge
+                | Self::UriTooLong
+                | Self::FieldsTooLarge
+                | Self::Unavailable
+        )
+    }
+}
+
+const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+/// The methods of every path under `/api`.
+pub(super) const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
+
+/// The answer to what went wrong.
+pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
+    let (status, body) = failure.told();
+    let mut answer = envelope.open(status, OF_THE_MOMENT);
+    match failure {
+        Failure::Unauthorized => {
+            answer.fields.insert(WWW_AUTHENTICATE, BEARER);
+        }
+        Failure::MethodNotAllowed => {
+            answer.fields.insert(ALLOW, METHODS);
+        }
+        Failure::RangeNotSatisfiable(size_bytes) => {
+            let range = HeaderValue::from_str(&format!("bytes */{size_bytes}"))
+                .expect("digits are allowed in a field");
+            answer.fields.insert(CONTENT_RANGE, range);
+        }
+        _ => {}
+    }
+    if failure.closes() {
+        answer.fields.insert(CONNECTION, CLOSE);
+    }
+    answer.json(Body::Bytes(Bytes::from_static(body.as_bytes())))
+}
+
+/// The answer to parameters with faults: name, message and type of each.
+pub fn invalid_parameters<'a>(
+    envelope: Envelope,
+    faults: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
+) -> Response<Body> {
+    let mut body = String::from(r#"{"detail":["#);
+    for (fault_idx, (parameter, message, kind)) in faults.enumerate() {
+        let separator = if fault_idx == 0 { "" } else { "," };
+        body.push_str(separator);
+        // All three are our own words, without a character that JSON escapes.
+        body.push_str(r#"{"loc":["query",""#);
+        body.push_str(parameter);
+        body.push_str(r#""],"msg":""#);
+        body.push_str(message);
+        body.push_str(r#"","type":""#);
+        body.push_str(kind);
+        body.push_str(r#""}"#);
+    }
+    body.push_str("]}");
+    let answer = envelope.open(StatusCode::UNPROCESSABLE_ENTITY, OF_THE_MOMENT);
+    answer.json(Body::Bytes(body.into()))
+}
