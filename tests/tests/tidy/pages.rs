@@ -34,7 +34,7 @@ pub fn citations(house: &House) -> Vec<Violation> {
     violations
 }
 
-/// The number of a heading or rule that a line of a page begins with: `## 4. Title`, `- **4.2** Text`.
+/// The number of a heading or rule that a line begins with: `## 4. Title`, `- **4.2** Text`.
 fn leading_number(line: &str) -> Option<&str> {
     let line = line.trim_start_matches([' ', '-']);
     let number = line.strip_prefix("**").or_else(|| line.strip_prefix('#'))?;
