@@ -6,6 +6,7 @@
 //! only once.
 
 use std::iter;
+use std::ops::RangeInclusive;
 use std::sync::LazyLock;
 
 use icu_casemap::{CaseMapper, CaseMapperBorrowed};
@@ -13,8 +14,11 @@ use icu_normalizer::{DecomposingNormalizer, DecomposingNormalizerBorrowed};
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 
-/// Characters below this have their folding in a table; it holds the Latin scripts of Europe.
-const TABLE_END: u32 = 0x250;
+/// Characters below this have their folding in a table of 98 KB: all scripts of Europe, the Near
+/// East and India, punctuation, and kana.
+const TABLE_END: u32 = 0x3100;
+/// Of the others, these are letters that fold to themselves.
+const IDEOGRAPHS: RangeInclusive<char> = '\u{4E00}'..='\u{9FFF}';
 
 const NFKD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizer::new_nfkd();
 const CASES: CaseMapperBorrowed<'static> = CaseMapper::new();
@@ -48,8 +52,12 @@ fn short(character: char) -> Option<Short> {
 /// Calls `each` with what is left of `character`: letters and numbers, and a space for everything
 /// that separates words. Nothing is left of an apostrophe, a format character or a mark.
 ///
-/// Cost: a table look-up for the Latin scripts of Europe, several look-ups in ICU's for others.
+/// Cost: a table look-up for most scripts, several look-ups in ICU's for the others.
 pub(super) fn fold_character(character: char, each: &mut impl FnMut(char)) {
+    if IDEOGRAPHS.contains(&character) {
+        each(character);
+        return;
+    }
     let Some(Some(short)) = TABLE.get(u32::from(character) as usize) else {
         work_out(character, each);
         return;
