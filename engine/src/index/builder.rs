@@ -2,8 +2,22 @@
 
 use std::io::Write;
 
+use foldhash::HashMap;
+
 use crate::error::Result;
-use crate::model::Record;
+use crate::model::{CatalogId, Record};
+use crate::query::LanguageTerm;
+use crate::text::{fold_into, words};
+
+use super::dictionary::DictionaryBuilder;
+use super::document::write_document;
+use super::facts::RecordFacts;
+use super::interner::Interner;
+use super::packed::PackedBuilder;
+use super::section::{Section, SectionWriter};
+use super::writer::{
+    CatalogEntry, Columns, PostingsWriter, write_catalogs, write_columns, write_facts, write_titles,
+};
 
 /// What a finished segment holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -16,9 +30,40 @@ pub struct SegmentSummary {
     pub document_bytes: u64,
 }
 
+/// A record that was taken in.
+struct Entry {
+    seconds: i64,
+    id: [u8; 16],
+    document_at: usize,
+    words_at: usize,
+    title: u32,
+    language: u32,
+    facts: RecordFacts,
+    catalog: Option<u64>,
+    parent: Option<u64>,
+}
+
 /// Collects records and writes them as one segment.
+///
+/// Memory: about 500 bytes a record, most of it its document.
 #[derive(Default)]
-pub struct SegmentBuilder {}
+pub struct SegmentBuilder {
+    entries: Vec<Entry>,
+    documents: Vec<u8>,
+    /// Words of descriptions, each once a record, as numbers of `terms`.
+    words: Vec<u32>,
+    terms: Interner,
+    /// For each term, 1 more than the entry that had it last.
+    last_seen: Vec<u32>,
+    /// Folded title of each title as it was written.
+    written_titles: Interner,
+    folded_of_written: Vec<u32>,
+    titles: Interner,
+    /// Words of each folded title, each once, as numbers of `terms`.
+    title_words: Vec<Box<[u32]>>,
+    languages: HashMap<LanguageTerm, u32>,
+    folded: String,
+}
 
 impl SegmentBuilder {
     /// A builder without records.
@@ -27,13 +72,75 @@ impl SegmentBuilder {
     }
 
     /// Takes a record in; an inactive one is passed over. Ids must not repeat.
-    pub fn add(&mut self, _record: &Record) -> Result<()> {
-        todo!()
+    ///
+    /// Cost: folding and a hash look-up per word. Titles are folded once each.
+    pub fn add(&mut self, record: &Record) -> Result<()> {
+        if !record.is_active {
+            return Ok(());
+        }
+        let title = self.take_title(&record.title);
+        let words_at = self.words.len();
+        self.take_words(record.description.as_deref().unwrap_or(""));
+        let languages_count = self.languages.len() as u32;
+        let language = LanguageTerm::of(&record.language);
+        let language = *self.languages.entry(language).or_insert(languages_count);
+        let document_at = self.documents.len();
+        write_document(record, &mut self.documents);
+        self.entries.push(Entry {
+            seconds: record.posted_at.seconds(),
+            id: *record.id.as_bytes(),
+            document_at,
+            words_at,
+            title,
+            language,
+            facts: RecordFacts::of(record),
+            catalog: record.catalog_id.map(CatalogId::number),
+            parent: record.parent_catalog_id.map(CatalogId::number),
+        });
+        Ok(())
+    }
+
+    fn take_title(&mut self, title: &str) -> u32 {
+        let (written, is_new) = self.written_titles.intern(title);
+        if !is_new {
+            return self.folded_of_written[written as usize];
+        }
+        self.folded.clear();
+        fold_into(title, &mut self.folded);
+        let (folded, is_new) = self.titles.intern(&self.folded);
+        self.folded_of_written.push(folded);
+        if is_new {
+            let mut numbers: Vec<u32> = words(&self.folded)
+                .map(|word| self.terms.intern(word).0)
+                .collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            self.last_seen.resize(self.terms.len(), 0);
+            self.title_words.push(numbers.into());
+        }
+        folded
+    }
+
+    fn take_words(&mut self, description: &str) {
+        self.folded.clear();
+        fold_into(description, &mut self.folded);
+        let seen = self.entries.len() as u32 + 1;
+        for word in words(&self.folded) {
+            let (term, is_new) = self.terms.intern(word);
+            if is_new {
+                self.last_seen.push(0);
+            }
+            let last_seen = &mut self.last_seen[term as usize];
+            if *last_seen != seen {
+                *last_seen = seen;
+                self.words.push(term);
+            }
+        }
     }
 
     /// Active records taken in.
     pub fn len(&self) -> usize {
-        todo!()
+        self.entries.len()
     }
 
     /// Whether no active record was taken in.
@@ -43,11 +150,243 @@ impl SegmentBuilder {
 
     /// Bytes of memory in use, roughly: to decide when to finish.
     pub fn memory_bytes(&self) -> usize {
-        todo!()
+        let texts = [&self.terms, &self.written_titles, &self.titles];
+        self.documents.len()
+            + self.words.len() * 4
+            + self.entries.len() * size_of::<Entry>()
+            + self.title_words.len() * 40
+            + texts.map(Interner::memory_bytes).iter().sum::<usize>()
     }
 
     /// Writes the segment. An empty one is a valid segment too.
-    pub fn finish(self, _out: &mut dyn Write) -> Result<SegmentSummary> {
-        todo!()
+    pub fn finish(mut self, out: &mut dyn Write) -> Result<SegmentSummary> {
+        let docs_count = u32::try_from(self.entries.len()).expect("documents are below 2^32");
+        let mut writer = SectionWriter::new(out, docs_count)?;
+        let order = self.answer_order();
+        self.write_documents(&mut writer, &order)?;
+        let title_order = self.titles.sorted();
+        let title_ranks = ranks(&title_order);
+        let columns = self.columns(&order, &title_ranks);
+        write_columns(&mut writer, &columns)?;
+        let titles = title_order.iter().map(|&title| self.titles.get(title));
+        write_titles(&mut writer, titles, &columns.titles)?;
+        self.write_terms(&mut writer, &order, &title_order)?;
+        write_catalogs(&mut writer, self.catalogs(&order))?;
+        write_facts(&mut writer, &columns)?;
+        let (segment_bytes, document_bytes) = writer.finish()?;
+        Ok(SegmentSummary {
+            docs_count,
+            segment_bytes,
+            document_bytes,
+        })
+    }
+
+    /// Entries newest first, then by id (SEARCH.md 5).
+    fn answer_order(&self) -> Vec<u32> {
+        let mut order: Vec<u32> = (0..self.entries.len() as u32).collect();
+        order.sort_unstable_by(|&a, &b| {
+            let (a, b) = (&self.entries[a as usize], &self.entries[b as usize]);
+            b.seconds.cmp(&a.seconds).then_with(|| a.id.cmp(&b.id))
+        });
+        order
+    }
+
+    fn entry_words(&self, entry_idx: u32) -> &[u32] {
+        let idx = entry_idx as usize;
+        let end = self
+            .entries
+            .get(idx + 1)
+            .map_or(self.words.len(), |next| next.words_at);
+        &self.words[self.entries[idx].words_at..end]
+    }
+
+    fn write_documents(&mut self, writer: &mut SectionWriter<'_>, order: &[u32]) -> Result<()> {
+        let documents = std::mem::take(&mut self.documents);
+        let mut offsets = PackedBuilder::new(documents.len() as u64, order.len() + 1);
+        offsets.push(0);
+        for &entry_idx in order {
+            let idx = entry_idx as usize;
+            let end = self
+                .entries
+                .get(idx + 1)
+                .map_or(documents.len(), |next| next.document_at);
+            writer.write(&documents[self.entries[idx].document_at..end])?;
+            offsets.push(writer.section_bytes());
+        }
+        writer.end(Section::Documents)?;
+        writer.section(Section::DocumentOffsets, &offsets.finish())
+    }
+
+    fn columns(&self, order: &[u32], title_ranks: &[u32]) -> Columns {
+        let entry = |&idx: &u32| &self.entries[idx as usize];
+        let mut language_terms: Vec<LanguageTerm> = self.languages.keys().copied().collect();
+        language_terms.sort_unstable();
+        let mut language_ranks = vec![0; language_terms.len()];
+        for (rank, term) in language_terms.iter().enumerate() {
+            language_ranks[self.languages[term] as usize] = rank as u32;
+        }
+        let mut id_order: Vec<u32> = (0..order.len() as u32).collect();
+        id_order.sort_unstable_by_key(|&doc| entry(&order[doc as usize]).id);
+        Columns {
+            facts: order.iter().map(|idx| entry(idx).facts).collect(),
+            languages: order
+                .iter()
+                .map(|idx| language_ranks[entry(idx).language as usize])
+                .collect(),
+            language_terms,
+            titles: order
+                .iter()
+                .map(|idx| title_ranks[entry(idx).title as usize])
+                .collect(),
+            id_order,
+        }
+    }
+
+    fn catalogs(&self, order: &[u32]) -> Vec<CatalogEntry> {
+        let mut entries = Vec::with_capacity(order.len() * 5 / 4);
+        for (doc, &idx) in order.iter().enumerate() {
+            let entry = &self.entries[idx as usize];
+            let doc = doc as u32;
+            for (number, is_parent) in [(entry.catalog, false), (entry.parent, true)] {
+                entries.extend(number.map(|number| CatalogEntry {
+                    number,
+                    is_parent,
+                    doc,
+                }));
+            }
+        }
+        entries
+    }
+
+    /// Writes the titles and the documents of each term, then the two dictionaries.
+    fn write_terms(
+        &self,
+        writer: &mut SectionWriter<'_>,
+        order: &[u32],
+        title_order: &[u32],
+    ) -> Result<()> {
+        let (term_order, title_terms_count) = self.term_order();
+        let ranks = ranks(&term_order);
+        let mut by_title = Inverter::new(term_order.len());
+        for &title in title_order {
+            by_title.count(self.title_words[title as usize].iter(), &ranks);
+        }
+        by_title.start();
+        for (rank, &title) in title_order.iter().enumerate() {
+            by_title.push(rank as u32, self.title_words[title as usize].iter(), &ranks);
+        }
+        let mut postings = PostingsWriter::new();
+        for rank in 0..title_terms_count {
+            postings.push(writer, by_title.numbers(rank))?;
+        }
+        postings.finish(writer, Section::TermTitles, Section::TermTitleOffsets)?;
+        drop(by_title);
+        let all_words = |&idx: &u32| {
+            let title = &self.title_words[self.entries[idx as usize].title as usize];
+            title.iter().chain(self.entry_words(idx))
+        };
+        let mut by_term = Inverter::new(term_order.len());
+        order
+            .iter()
+            .for_each(|idx| by_term.count(all_words(idx), &ranks));
+        by_term.start();
+        for (doc, idx) in order.iter().enumerate() {
+            by_term.push(doc as u32, all_words(idx), &ranks);
+        }
+        let mut postings = PostingsWriter::new();
+        for rank in 0..term_order.len() {
+            postings.push(writer, by_term.numbers(rank))?;
+        }
+        postings.finish(writer, Section::TermDocuments, Section::TermDocumentOffsets)?;
+        let (title_terms, other_terms) = term_order.split_at(title_terms_count);
+        for (section, terms) in [
+            (Section::TitleTerms, title_terms),
+            (Section::OtherTerms, other_terms),
+        ] {
+            let mut dictionary = DictionaryBuilder::new();
+            for &term in terms {
+                dictionary.push(self.terms.get(term).as_bytes());
+            }
+            writer.section(section, &dictionary.finish())?;
+        }
+        Ok(())
+    }
+
+    /// Terms of titles, sorted, then the others, sorted; and how many the first are.
+    fn term_order(&self) -> (Vec<u32>, usize) {
+        let mut is_title_term = vec![false; self.terms.len()];
+        for &term in self.title_words.iter().flatten() {
+            is_title_term[term as usize] = true;
+        }
+        let sorted = self.terms.sorted();
+        let (mut order, others): (Vec<u32>, Vec<u32>) = sorted
+            .into_iter()
+            .partition(|&term| is_title_term[term as usize]);
+        let title_terms_count = order.len();
+        order.extend(others);
+        (order, title_terms_count)
+    }
+}
+
+/// The place of each number in an order.
+fn ranks(order: &[u32]) -> Vec<u32> {
+    let mut ranks = vec![0; order.len()];
+    for (rank, &number) in order.iter().enumerate() {
+        ranks[number as usize] = rank as u32;
+    }
+    ranks
+}
+
+/// Turns "words of each number" into "numbers of each word", in two passes.
+struct Inverter {
+    /// First how many numbers each word has, then where they end so far.
+    ends: Vec<u32>,
+    starts: Vec<u32>,
+    numbers: Vec<u32>,
+}
+
+impl Inverter {
+    fn new(words_count: usize) -> Self {
+        Self {
+            ends: vec![0; words_count],
+            starts: Vec::new(),
+            numbers: Vec::new(),
+        }
+    }
+
+    /// First pass: words may repeat.
+    fn count<'w>(&mut self, words: impl Iterator<Item = &'w u32>, ranks: &[u32]) {
+        for &word in words {
+            self.ends[ranks[word as usize] as usize] += 1;
+        }
+    }
+
+    /// Between the passes.
+    fn start(&mut self) {
+        let mut total = 0;
+        for end in &mut self.ends {
+            let count = *end;
+            *end = total;
+            total += count;
+        }
+        self.starts = self.ends.clone();
+        self.numbers = vec![0; total as usize];
+    }
+
+    /// Second pass: numbers come in ascending order; a word that repeats is taken once.
+    fn push<'w>(&mut self, number: u32, words: impl Iterator<Item = &'w u32>, ranks: &[u32]) {
+        for &word in words {
+            let rank = ranks[word as usize] as usize;
+            let end = self.ends[rank] as usize;
+            let is_repeated = self.starts[rank] < end as u32 && self.numbers[end - 1] == number;
+            if !is_repeated {
+                self.numbers[end] = number;
+                self.ends[rank] += 1;
+            }
+        }
+    }
+
+    fn numbers(&self, rank: usize) -> &[u32] {
+        &self.numbers[self.starts[rank] as usize..self.ends[rank] as usize]
     }
 }

@@ -1,12 +1,28 @@
 //! Term to postings, document to columns and fragment: the segment format, its writer, reader and
 //! merge. The only room that names fst and roaring.
 
+mod bits;
 mod builder;
+mod dictionary;
+mod document;
+mod facts;
+mod interner;
 mod merge;
+mod packed;
+mod postings;
+mod section;
 mod segment;
+mod suffix;
 mod tombstones;
+mod verify;
+mod writer;
 
+pub(crate) use bits::Bits;
 pub use builder::{SegmentBuilder, SegmentSummary};
+pub use document::StoredDoc;
+pub(crate) use facts::{Fact, FactTest};
 pub use merge::merge;
+pub(crate) use postings::{Postings, Probe};
 pub use segment::Segment;
+pub(crate) use segment::{Term, View};
 pub use tombstones::Tombstones;

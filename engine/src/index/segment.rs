@@ -1,29 +1,57 @@
 //! A segment's bytes as documents and postings.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::RecordId;
+use crate::query::LanguageTerm;
+
+use super::dictionary::Dictionary;
+use super::document::StoredDoc;
+use super::facts::{Fact, Facts};
+use super::packed::Packed;
+use super::postings::Postings;
+use super::section::{Section, Sections};
+
+/// Probes of an interpolation search before it becomes a binary one.
+const INTERPOLATIONS_MAX: usize = 8;
 
 /// An open segment: bytes of a mapped file, or of the heap.
-pub struct Segment {}
+pub struct Segment {
+    sections: Sections,
+    title_terms: Dictionary,
+    other_terms: Dictionary,
+}
 
 impl Segment {
     /// Checks header, footer and dictionaries; every other block is checked at its first use.
     ///
     /// `name` is the file below the data directory, for errors. Errors: [`crate::Error::Corrupt`].
-    pub fn open(_bytes: Bytes, _name: &str) -> Result<Self> {
-        todo!()
+    pub fn open(bytes: Bytes, name: &str) -> Result<Self> {
+        let sections = Sections::open(bytes, name)?;
+        let dictionary = |section| {
+            Dictionary::read(sections.whole_bytes(section)?)
+                .ok_or_else(|| sections.corrupt(section, 0, "an fst"))
+        };
+        let title_terms = dictionary(Section::TitleTerms)?;
+        let other_terms = dictionary(Section::OtherTerms)?;
+        Ok(Self {
+            sections,
+            title_terms,
+            other_terms,
+        })
     }
 
     /// The name that it was opened with.
     pub fn name(&self) -> &str {
-        todo!()
+        self.sections.name()
     }
 
     /// How many documents, tombstones not counted off.
     pub fn len(&self) -> u32 {
-        todo!()
+        self.sections.docs_count()
     }
 
     /// Whether it holds no document.
@@ -33,21 +61,334 @@ impl Segment {
 
     /// Bytes of the whole segment, and bytes of it that hold documents.
     pub fn size_bytes(&self) -> (u64, u64) {
-        todo!()
+        let document_bytes = self.sections.section_bytes(Section::Documents);
+        (self.sections.segment_bytes(), document_bytes)
     }
 
-    /// The document with this id. Cost: an interpolation search.
-    pub fn find(&self, _id: RecordId) -> Result<Option<u32>> {
-        todo!()
+    pub(super) fn packed(&self, section: Section) -> Result<Packed<'_>> {
+        Packed::read(self.sections.whole(section)?)
+            .ok_or_else(|| self.sections.corrupt(section, 0, "packed numbers"))
+    }
+
+    /// The document with this id. Cost: an interpolation search, about five documents looked at.
+    pub fn find(&self, id: RecordId) -> Result<Option<u32>> {
+        let order = self.packed(Section::IdOrder)?;
+        let (mut from, mut to) = (0, order.len());
+        let wanted = u128::from_be_bytes(*id.as_bytes());
+        let (mut lowest, mut highest) = (0u128, u128::MAX);
+        let mut probes_count = 0;
+        while from < to {
+            probes_count += 1;
+            let at = if probes_count <= INTERPOLATIONS_MAX {
+                let share =
+                    ((wanted - lowest) >> 64) as f64 / (((highest - lowest) >> 64) as f64 + 1.0);
+                from + ((share * (to - from) as f64) as usize).min(to - from - 1)
+            } else {
+                from + (to - from) / 2
+            };
+            let doc = order.get_u32(at);
+            let found = u128::from_be_bytes(*self.id(doc)?.as_bytes());
+            if found == wanted {
+                return Ok(Some(doc));
+            } else if found < wanted {
+                from = at + 1;
+                lowest = found;
+            } else {
+                to = at;
+                highest = found;
+            }
+        }
+        Ok(None)
     }
 
     /// The id of a document. Panics when there is no such document.
-    pub fn id(&self, _doc: u32) -> Result<RecordId> {
-        todo!()
+    pub fn id(&self, doc: u32) -> Result<RecordId> {
+        let id = self.doc(doc)?.id();
+        id.ok_or_else(|| self.damaged_doc(doc, "an id"))
     }
 
-    /// Checks every block and every structure, whether used or not: for the scrubber.
-    pub fn verify_all(&self) -> Result<()> {
-        todo!()
+    /// A stored document. Panics when there is no such document.
+    pub fn doc(&self, doc: u32) -> Result<StoredDoc<'_>> {
+        assert!(
+            doc < self.len(),
+            "documents are below the count of the segment"
+        );
+        StoredDoc::read(self.doc_bytes(doc)?).ok_or_else(|| self.damaged_doc(doc, "a document"))
     }
+
+    /// The bytes of a stored document.
+    pub(super) fn doc_bytes(&self, doc: u32) -> Result<&[u8]> {
+        let span = self.packed(Section::DocumentOffsets)?.span(doc as usize);
+        self.sections.part(Section::Documents, span)
+    }
+
+    /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; at the first use
+    /// the checksums of all columns.
+    pub(crate) fn view(&self) -> Result<View<'_>> {
+        let facts = Facts::read(self.sections.whole(Section::Facts)?)
+            .ok_or_else(|| self.sections.corrupt(Section::Facts, 0, "facts"))?;
+        Ok(View {
+            segment: self,
+            facts,
+            languages: self.packed(Section::Languages)?,
+            doc_titles: self.packed(Section::DocumentTitles)?,
+            title_text: self.sections.whole(Section::TitleText)?,
+            title_offsets: self.packed(Section::TitleOffsets)?,
+            title_starts: self.packed(Section::TitleStarts)?,
+            title_docs: self.packed(Section::TitleDocuments)?,
+            term_title_offsets: self.packed(Section::TermTitleOffsets)?,
+            term_doc_offsets: self.packed(Section::TermDocumentOffsets)?,
+        })
+    }
+
+    fn damaged_doc(&self, doc: u32, expected: &'static str) -> Error {
+        let offsets = self.packed(Section::DocumentOffsets);
+        let at = offsets.map_or(0, |offsets| offsets.get(doc as usize) as usize);
+        self.sections.corrupt(Section::Documents, at, expected)
+    }
+
+    pub(super) fn sections(&self) -> &Sections {
+        &self.sections
+    }
+
+    /// The rank, behind all title terms, of a word of descriptions only.
+    pub(super) fn other_rank(&self, rank: u32) -> u32 {
+        rank + self.title_terms.len() as u32
+    }
+
+    /// Whether the rank is that of a title term.
+    pub(super) fn is_title_rank(&self, rank: u32) -> bool {
+        (rank as usize) < self.title_terms.len()
+    }
+
+    /// Words of titles, and words of descriptions only.
+    pub(super) fn dictionaries(&self) -> [&Dictionary; 2] {
+        [&self.title_terms, &self.other_terms]
+    }
+}
+
+/// A word of the segment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Term {
+    /// Its rank among title terms, or behind them.
+    pub(crate) rank: u32,
+    /// Whether it is a word of a title.
+    pub(crate) is_title: bool,
+}
+
+/// Everything that a search reads of a segment.
+#[derive(Clone, Copy)]
+pub(crate) struct View<'a> {
+    segment: &'a Segment,
+    /// Type, year, season, episode of each document.
+    pub(crate) facts: Facts<'a>,
+    languages: Packed<'a>,
+    doc_titles: Packed<'a>,
+    title_text: &'a [u8],
+    title_offsets: Packed<'a>,
+    title_starts: Packed<'a>,
+    title_docs: Packed<'a>,
+    term_title_offsets: Packed<'a>,
+    term_doc_offsets: Packed<'a>,
+}
+
+impl<'a> View<'a> {
+    /// How many documents.
+    pub(crate) fn docs_count(&self) -> u32 {
+        self.segment.len()
+    }
+
+    /// How many distinct folded titles.
+    pub(crate) fn titles_count(&self) -> u32 {
+        self.title_offsets.len() as u32 - 1
+    }
+
+    // ---- terms
+
+    /// Looks a word up, among title terms first.
+    pub(crate) fn term(&self, word: &str) -> Option<Term> {
+        let [title_terms, other_terms] = self.segment.dictionaries();
+        if let Some(rank) = title_terms.rank(word.as_bytes()) {
+            return Some(Term {
+                rank,
+                is_title: true,
+            });
+        }
+        Some(Term {
+            rank: self.segment.other_rank(other_terms.rank(word.as_bytes())?),
+            is_title: false,
+        })
+    }
+
+    /// Ranks of the title terms that begin with `prefix`.
+    pub(crate) fn prefix_ranks(&self, prefix: &str) -> Range<u32> {
+        self.segment.title_terms.prefix_ranks(prefix)
+    }
+
+    /// Ranks of the title terms close to a word; see [`Dictionary::close_terms`].
+    pub(crate) fn close_terms(&self, word: &str, distance_max: u8, out: &mut Vec<u32>) {
+        self.segment
+            .title_terms
+            .close_terms(word, distance_max, out);
+    }
+
+    fn postings(&self, section: Section, span: Range<usize>) -> Result<Postings<'a>> {
+        let at = span.start;
+        let sections = &self.segment.sections;
+        Postings::read(sections.part(section, span)?)
+            .ok_or_else(|| sections.corrupt(section, at, "a set of numbers"))
+    }
+
+    /// Documents with the term in title or description.
+    pub(crate) fn term_docs(&self, rank: u32) -> Result<Postings<'a>> {
+        self.postings(
+            Section::TermDocuments,
+            self.term_doc_offsets.span(rank as usize),
+        )
+    }
+
+    /// Titles with the title term.
+    pub(crate) fn term_titles(&self, rank: u32) -> Result<Postings<'a>> {
+        self.postings(
+            Section::TermTitles,
+            self.term_title_offsets.span(rank as usize),
+        )
+    }
+
+    // ---- titles
+
+    /// Rank of a document's folded title.
+    #[inline(always)]
+    pub(crate) fn title_of(&self, doc: u32) -> u32 {
+        self.doc_titles.get_u32(doc as usize)
+    }
+
+    /// The folded title with this rank.
+    pub(crate) fn title(&self, title: u32) -> &'a [u8] {
+        let span = self.title_offsets.span(title as usize);
+        &self.title_text[span.start..span.end - 1]
+    }
+
+    /// How many titles sort before `text`.
+    pub(crate) fn titles_before(&self, text: &[u8]) -> u32 {
+        let (mut from, mut to) = (0, self.titles_count());
+        while from < to {
+            let middle = from + (to - from) / 2;
+            if self.title(middle) < text {
+                from = middle + 1;
+            } else {
+                to = middle;
+            }
+        }
+        from
+    }
+
+    /// Titles that begin with `text`.
+    pub(crate) fn titles_beginning(&self, text: &[u8]) -> Range<u32> {
+        let mut beyond = text.to_vec();
+        // UTF-8 has no byte 255, so this sorts after everything that begins with the text.
+        beyond.push(0xff);
+        self.titles_before(text)..self.titles_before(&beyond)
+    }
+
+    /// How many documents bear a title.
+    #[inline]
+    pub(crate) fn title_docs_count(&self, title: u32) -> u32 {
+        self.title_starts.span(title as usize).len() as u32
+    }
+
+    /// The documents that bear a title, ascending.
+    #[inline]
+    pub(crate) fn title_docs(&self, title: u32) -> impl Iterator<Item = u32> + use<'a> {
+        let docs = self.title_docs;
+        self.title_starts
+            .span(title as usize)
+            .map(move |at| docs.get_u32(at))
+    }
+
+    /// Calls `each` with the title around every place where `text` occurs, with the bytes before
+    /// and behind. Cost: a search among all places, a search among titles per occurrence.
+    pub(crate) fn occurrences(&self, text: &[u8], mut each: impl FnMut(u32, u8, u8)) -> Result<()> {
+        let suffixes = self.segment.packed(Section::Suffixes)?;
+        let rest = |at: usize| &self.title_text[suffixes.get(at) as usize..];
+        let begins = |at: usize| rest(at).starts_with(text);
+        let from = partition(0, suffixes.len(), |at| rest(at) < text);
+        let to = partition(from, suffixes.len(), begins);
+        for at in from..to {
+            let place = suffixes.get(at);
+            let titles = partition(0, self.title_offsets.len(), |title| {
+                self.title_offsets.get(title) <= place
+            });
+            let before = self.title_text[place as usize - 1];
+            let behind = self.title_text[place as usize + text.len()];
+            each(titles as u32 - 1, before, behind);
+        }
+        Ok(())
+    }
+
+    // ---- catalog ids, facts, languages
+
+    /// Documents with this catalog id, and documents of its episodes.
+    pub(crate) fn catalog_docs(&self, number: u64) -> Result<[Postings<'a>; 2]> {
+        let numbers = self.segment.packed(Section::CatalogNumbers)?;
+        let at = partition(0, numbers.len(), |at| numbers.get(at) < number);
+        if at == numbers.len() || numbers.get(at) != number {
+            return Ok([Postings::EMPTY; 2]);
+        }
+        let offsets = self.segment.packed(Section::CatalogOffsets)?;
+        let own = self.postings(Section::CatalogDocuments, offsets.span(2 * at))?;
+        let parent = self.postings(Section::CatalogDocuments, offsets.span(2 * at + 1))?;
+        Ok([own, parent])
+    }
+
+    /// Documents with a fact.
+    pub(crate) fn fact_docs(&self, fact: Fact) -> Result<Postings<'a>> {
+        let code = fact.code();
+        let found = self.facts_docs(code..code + 1)?;
+        Ok(found.first().copied().unwrap_or(Postings::EMPTY))
+    }
+
+    /// Documents of a season, a set for each of its episodes and for its packs.
+    pub(crate) fn season_docs(&self, season: u16) -> Result<Vec<Postings<'a>>> {
+        let first = Fact::SeasonEpisode(season, 0).code();
+        self.facts_docs(first..first + (1 << 16))
+    }
+
+    fn facts_docs(&self, wanted: Range<u64>) -> Result<Vec<Postings<'a>>> {
+        let codes = self.segment.packed(Section::FactCodes)?;
+        let offsets = self.segment.packed(Section::FactOffsets)?;
+        let from = partition(0, codes.len(), |at| codes.get(at) < wanted.start);
+        (from..codes.len())
+            .take_while(|&at| codes.get(at) < wanted.end)
+            .map(|at| self.postings(Section::FactDocuments, offsets.span(at)))
+            .collect()
+    }
+
+    /// The languages of the segment, in the order of their numbers.
+    pub(crate) fn language_terms(&self) -> Result<impl Iterator<Item = LanguageTerm> + use<'a>> {
+        let bytes = self.segment.sections.whole(Section::LanguageTable)?;
+        Ok(bytes
+            .chunks_exact(6)
+            .map(|term| LanguageTerm::from_bytes(term.try_into().expect("chunks of six"))))
+    }
+
+    /// Number of a document's language.
+    #[inline(always)]
+    pub(crate) fn language_of(&self, doc: u32) -> u32 {
+        self.languages.get_u32(doc as usize)
+    }
+}
+
+/// The first place in a range for which `is_before`, true up to some place, no longer holds.
+#[inline]
+fn partition(mut from: usize, mut to: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    while from < to {
+        let middle = from + (to - from) / 2;
+        if is_before(middle) {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    from
 }

@@ -1,0 +1,193 @@
+//! A record as the fragment of an answer: finished JSON up to the count of downloads.
+
+use std::io::Write;
+
+use crate::model::{Record, RecordId, Timestamp};
+
+/// What every fragment begins with; the id's 36 characters follow.
+const HEAD: &[u8] = b"{\"id\":\"";
+/// What stands between the time's 20 characters and the end of every fragment.
+const TAIL: &[u8] = b"\",\"downloads\":";
+const ID_CHARS: usize = 36;
+const TIME_CHARS: usize = 20;
+
+/// Appends the record's fields in the order of the interface, from `{"id":` to `"downloads":`;
+/// the count and `}` complete it.
+///
+/// Shape: one JSON object without its last value; strings are escaped as far as JSON demands.
+/// Cost: one copy of the record's text. Source: API.md, subtitle record.
+///
+/// ```
+/// # use subcat_engine::{codec::write_fragment, model::*};
+/// # let record = Record {
+/// #     id: RecordId::from_bytes([0; 16]), video_type: VideoType::Movie, title: "Ran".into(),
+/// #     season: None, episode: None, year: Year::new(1985), catalog_id: None,
+/// #     parent_catalog_id: None, description: None, uploader_name: None,
+/// #     posted_at: Timestamp::from_seconds(0).unwrap(), downloads: 7, is_active: true,
+/// #     source_release_id: None, language: Language::spanish(), file_name: None,
+/// # };
+/// let mut fragment = Vec::new();
+/// write_fragment(&record, &mut fragment);
+/// assert!(fragment.ends_with(br#""posted_at":"1970-01-01T00:00:00Z","downloads":"#));
+/// ```
+pub fn write_fragment(record: &Record, out: &mut Vec<u8>) {
+    out.extend_from_slice(HEAD);
+    write_id(record.id, out);
+    out.extend_from_slice(b"\",\"video_type\":\"");
+    out.extend_from_slice(record.video_type.as_str().as_bytes());
+    out.extend_from_slice(b"\",\"title\":");
+    write_string(&record.title, out);
+    let number = |number: Option<u16>, out: &mut Vec<u8>| match number {
+        Some(number) => out.extend_from_slice(itoa::Buffer::new().format(number).as_bytes()),
+        None => out.extend_from_slice(b"null"),
+    };
+    out.extend_from_slice(b",\"season\":");
+    number(record.season.map(|season| season.get()), out);
+    out.extend_from_slice(b",\"episode\":");
+    number(record.episode.map(|episode| episode.get()), out);
+    out.extend_from_slice(b",\"year\":");
+    number(record.year.map(|year| year.get()), out);
+    out.extend_from_slice(b",\"catalog_id\":");
+    match record.catalog_id {
+        Some(id) => write!(out, "\"{id}\"").expect("a vector takes every write"),
+        None => out.extend_from_slice(b"null"),
+    }
+    out.extend_from_slice(b",\"description\":");
+    write_text(record.description.as_deref(), out);
+    out.extend_from_slice(b",\"uploader_name\":");
+    write_text(record.uploader_name.as_deref(), out);
+    out.extend_from_slice(b",\"posted_at\":\"");
+    write_time(record.posted_at, out);
+    out.extend_from_slice(TAIL);
+}
+
+/// The id that a fragment begins with; `None` when it is no fragment.
+pub fn fragment_id(fragment: &[u8]) -> Option<RecordId> {
+    let text = fragment.get(HEAD.len()..HEAD.len() + ID_CHARS)?;
+    let mut bytes = [0; 16];
+    let mut digits = text.iter().filter(|&&byte| byte != b'-');
+    for byte in &mut bytes {
+        let high = char::from(*digits.next()?).to_digit(16)?;
+        let low = char::from(*digits.next()?).to_digit(16)?;
+        *byte = u8::try_from(high << 4 | low).ok()?;
+    }
+    Some(RecordId::from_bytes(bytes))
+}
+
+/// The text of `posted_at` in a fragment, `YYYY-MM-DDTHH:MM:SSZ`: its bytes sort by time. `None`
+/// when it is no fragment.
+pub fn fragment_time(fragment: &[u8]) -> Option<&[u8]> {
+    let end = fragment.len().checked_sub(TAIL.len())?;
+    fragment.get(end.checked_sub(TIME_CHARS)?..end)
+}
+
+fn write_id(id: RecordId, out: &mut Vec<u8>) {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    for (idx, byte) in id.as_bytes().iter().enumerate() {
+        if matches!(idx, 4 | 6 | 8 | 10) {
+            out.push(b'-');
+        }
+        out.push(DIGITS[usize::from(byte >> 4)]);
+        out.push(DIGITS[usize::from(byte & 15)]);
+    }
+}
+
+fn write_time(time: Timestamp, out: &mut Vec<u8>) {
+    write!(out, "{time}").expect("a vector takes every write");
+}
+
+fn write_text(text: Option<&str>, out: &mut Vec<u8>) {
+    match text {
+        Some(text) => write_string(text, out),
+        None => out.extend_from_slice(b"null"),
+    }
+}
+
+/// Appends a JSON string: runs of plain bytes are copied whole.
+fn write_string(text: &str, out: &mut Vec<u8>) {
+    out.push(b'"');
+    let bytes = text.as_bytes();
+    let mut plain_from = 0;
+    for (idx, &byte) in bytes.iter().enumerate() {
+        if byte >= b' ' && byte != b'"' && byte != b'\\' {
+            continue;
+        }
+        out.extend_from_slice(&bytes[plain_from..idx]);
+        plain_from = idx + 1;
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            b'\r' => out.extend_from_slice(b"\\r"),
+            b'\t' => out.extend_from_slice(b"\\t"),
+            8 => out.extend_from_slice(b"\\b"),
+            12 => out.extend_from_slice(b"\\f"),
+            _ => write!(out, "\\u{byte:04x}").expect("a vector takes every write"),
+        }
+    }
+    out.extend_from_slice(&bytes[plain_from..]);
+    out.push(b'"');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{CatalogId, Language, Number, VideoType, Year};
+
+    fn record() -> Record {
+        Record {
+            id: RecordId::parse("d4ed735c-a1a4-457d-a19d-7f4e0f46b848").unwrap(),
+            video_type: VideoType::Episode,
+            title: "Sailor \"Moon\"".into(),
+            season: Number::new(3),
+            episode: Number::new(2),
+            year: Year::new(1992),
+            catalog_id: CatalogId::parse("tt0012"),
+            parent_catalog_id: None,
+            description: Some("ñ\\ a\r\nb\u{1}\u{7f}/".into()),
+            uploader_name: None,
+            posted_at: Timestamp::parse("2026-09-17T05:32:37Z").unwrap(),
+            downloads: 2871,
+            is_active: true,
+            source_release_id: None,
+            language: Language::spanish(),
+            file_name: None,
+        }
+    }
+
+    #[test]
+    fn holds_the_fields_in_order() {
+        let mut fragment = Vec::new();
+        write_fragment(&record(), &mut fragment);
+        let expected = concat!(
+            r#"{"id":"d4ed735c-a1a4-457d-a19d-7f4e0f46b848","video_type":"episode","#,
+            r#""title":"Sailor \"Moon\"","season":3,"episode":2,"year":1992,"#,
+            r#""catalog_id":"tt0012","description":"ñ\\ a\r\nb\u0001"#,
+            "\u{7f}",
+            r#"/","uploader_name":null,"posted_at":"2026-09-17T05:32:37Z","downloads":"#
+        );
+        assert_eq!(String::from_utf8(fragment).unwrap(), expected);
+    }
+
+    #[test]
+    fn is_json_with_the_same_strings() {
+        let record = record();
+        let mut fragment = Vec::new();
+        write_fragment(&record, &mut fragment);
+        fragment.extend_from_slice(b"5}");
+        let value: serde_json::Value = serde_json::from_slice(&fragment).unwrap();
+        assert_eq!(value["title"], record.title);
+        assert_eq!(value["description"], record.description.unwrap());
+        assert_eq!(value["downloads"], 5);
+    }
+
+    #[test]
+    fn gives_back_id_and_time() {
+        let mut fragment = Vec::new();
+        write_fragment(&record(), &mut fragment);
+        assert_eq!(fragment_id(&fragment), Some(record().id));
+        assert_eq!(fragment_time(&fragment), Some(&b"2026-09-17T05:32:37Z"[..]));
+        assert_eq!(fragment_id(b"{}"), None);
+        assert_eq!(fragment_time(b"{}"), None);
+    }
+}

@@ -1,0 +1,126 @@
+//! A set with a bit for every document of a segment.
+
+/// A bit per number below a limit. Cost of every whole-set operation: limit / 64 words.
+#[derive(Debug, Clone)]
+pub(crate) struct Bits {
+    words: Vec<u64>,
+}
+
+const CHUNK_WORDS: usize = 1024;
+
+impl Bits {
+    /// The empty set of numbers below `limit`.
+    pub(crate) fn new(limit: u32) -> Self {
+        Self {
+            words: vec![0; (limit as usize).div_ceil(64)],
+        }
+    }
+
+    /// Adds a number.
+    #[inline(always)]
+    pub(crate) fn insert(&mut self, number: u32) {
+        self.words[number as usize / 64] |= 1 << (number % 64);
+    }
+
+    /// Whether the number is in the set.
+    #[inline(always)]
+    pub(crate) fn contains(&self, number: u32) -> bool {
+        self.words[number as usize / 64] >> (number % 64) & 1 != 0
+    }
+
+    /// Removes all numbers.
+    pub(crate) fn clear(&mut self) {
+        self.words.fill(0);
+    }
+
+    /// Removes the numbers from `from` to before `to`, both multiples of 65,536 or at the end.
+    pub(crate) fn clear_range(&mut self, from: u32, to: u32) {
+        let len = self.words.len();
+        let from = (from as usize / 64).min(len);
+        let to = (to as usize).div_ceil(64).min(len);
+        if from < to {
+            self.words[from..to].fill(0);
+        }
+    }
+
+    fn chunk_mut(&mut self, base: u32) -> &mut [u64] {
+        let from = base as usize / 64;
+        let to = self.words.len().min(from + CHUNK_WORDS);
+        &mut self.words[from.min(to)..to]
+    }
+
+    /// Adds a chunk of bits.
+    pub(crate) fn or_chunk(&mut self, base: u32, bytes: &[u8]) {
+        for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
+            *word |= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
+        }
+    }
+
+    /// Keeps of the chunk at `base` what the chunk of bits has.
+    pub(crate) fn and_chunk(&mut self, base: u32, bytes: &[u8]) {
+        for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
+            *word &= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
+        }
+    }
+
+    /// Keeps of the chunk at `base` what the array of lower halves has.
+    pub(crate) fn and_array(&mut self, base: u32, bytes: &[u8]) {
+        let mut kept = [0u64; CHUNK_WORDS];
+        for low in bytes.chunks_exact(2) {
+            let low = u16::from_le_bytes([low[0], low[1]]);
+            kept[usize::from(low >> 6)] |= 1 << (low & 63);
+        }
+        for (word, other) in self.chunk_mut(base).iter_mut().zip(kept) {
+            *word &= other;
+        }
+    }
+
+    /// Adds all numbers of another set of the same limit.
+    pub(crate) fn or(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word |= other;
+        }
+    }
+
+    /// Keeps the numbers that the other set has too.
+    pub(crate) fn and(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= other;
+        }
+    }
+
+    /// How many numbers.
+    pub(crate) fn count(&self) -> u64 {
+        self.words
+            .iter()
+            .map(|word| u64::from(word.count_ones()))
+            .sum()
+    }
+
+    /// Keeps the numbers that `keep` wants.
+    pub(crate) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
+        for (idx, word) in self.words.iter_mut().enumerate() {
+            let mut rest = *word;
+            while rest != 0 {
+                let bit = rest.trailing_zeros();
+                if !keep(idx as u32 * 64 + bit) {
+                    *word &= !(1 << bit);
+                }
+                rest &= rest - 1;
+            }
+        }
+    }
+
+    /// Calls `each` with the numbers in order until it says no.
+    pub(crate) fn for_each_while(&self, mut each: impl FnMut(u32) -> bool) {
+        for (idx, &word) in self.words.iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                if !each(idx as u32 * 64 + rest.trailing_zeros()) {
+                    return;
+                }
+                rest &= rest - 1;
+            }
+        }
+    }
+}

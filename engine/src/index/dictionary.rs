@@ -1,0 +1,229 @@
+//! Terms in order, each with its rank: an fst.
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use bytes::Bytes;
+use fst::raw::{Builder, Fst, Node};
+use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+
+/// Sorted terms; the value of a term is its rank, so that terms with one prefix are a range.
+pub(crate) struct Dictionary {
+    fst: Fst<Bytes>,
+}
+
+impl Dictionary {
+    /// The dictionary in these bytes, or `None` when they are none.
+    pub(crate) fn read(bytes: Bytes) -> Option<Self> {
+        let fst = Fst::new(bytes).ok()?;
+        Some(Self { fst })
+    }
+
+    /// How many terms.
+    pub(crate) fn len(&self) -> usize {
+        self.fst.len()
+    }
+
+    /// The rank of a term. Cost: a step per byte.
+    pub(crate) fn rank(&self, term: &[u8]) -> Option<u32> {
+        self.fst.get(term).map(|rank| rank.value() as u32)
+    }
+
+    /// The ranks of all terms that begin with `prefix`. Cost: a step per byte of the prefix and of
+    /// the last such term.
+    ///
+    /// An fst has the outputs of common prefixes as early as can be, so on the way to a node the
+    /// smallest rank below it is complete.
+    pub(crate) fn prefix_ranks(&self, prefix: &str) -> Range<u32> {
+        let mut node = self.fst.root();
+        let mut first = 0;
+        for &byte in prefix.as_bytes() {
+            let Some(idx) = node.find_input(byte) else {
+                return 0..0;
+            };
+            let transition = node.transition(idx);
+            first += transition.out.value();
+            node = self.fst.node(transition.addr);
+        }
+        first as u32..(first + last_output(&self.fst, node)) as u32 + 1
+    }
+
+    /// Appends the ranks of the terms with the word's first character at optimal string alignment
+    /// distance 1 to `distance_max` (1 or 2).
+    ///
+    /// Cost: the automaton of the word, then one step for each node of the dictionary that some
+    /// close word could pass through; bounded by the terms with that first character.
+    pub(crate) fn close_terms(&self, word: &str, distance_max: u8, out: &mut Vec<u32>) {
+        let dfa = automata(distance_max).build_dfa(word);
+        let mut node = self.fst.root();
+        let (mut state, mut rank) = (dfa.initial_state(), 0);
+        let first = word.chars().next().map_or(0, char::len_utf8);
+        for &byte in &word.as_bytes()[..first] {
+            let Some(idx) = node.find_input(byte) else {
+                return;
+            };
+            let transition = node.transition(idx);
+            rank += transition.out.value();
+            state = dfa.transition(state, byte);
+            node = self.fst.node(transition.addr);
+        }
+        self.walk(&dfa, node, state, rank, out);
+    }
+
+    fn walk<'a>(&'a self, dfa: &DFA, from: Node<'a>, state: u32, rank: u64, out: &mut Vec<u32>) {
+        let mut stack = vec![(from.addr(), state, rank)];
+        while let Some((addr, state, rank)) = stack.pop() {
+            let node = self.fst.node(addr);
+            if node.is_final() && matches!(dfa.distance(state), Distance::Exact(1..)) {
+                out.push((rank + node.final_output().value()) as u32);
+            }
+            for transition in node.transitions() {
+                let next = dfa.transition(state, transition.inp);
+                if next != SINK_STATE {
+                    stack.push((transition.addr, next, rank + transition.out.value()));
+                }
+            }
+        }
+    }
+
+    /// All terms with their ranks, in order.
+    pub(crate) fn stream(&self) -> fst::raw::Stream<'_> {
+        self.fst.stream()
+    }
+}
+
+fn last_output<'a>(fst: &'a Fst<Bytes>, mut node: Node<'a>) -> u64 {
+    let mut output = 0;
+    while !node.is_empty() {
+        let transition = node.transition(node.len() - 1);
+        output += transition.out.value();
+        node = fst.node(transition.addr);
+    }
+    output + node.final_output().value()
+}
+
+/// The tables from which automata are built, made once in a process.
+fn automata(distance_max: u8) -> &'static LevenshteinAutomatonBuilder {
+    static ONE: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
+    static TWO: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
+    let (cell, distance) = match distance_max {
+        1 => (&ONE, 1),
+        _ => (&TWO, 2),
+    };
+    cell.get_or_init(|| LevenshteinAutomatonBuilder::new(distance, true))
+}
+
+/// Writes sorted, distinct terms; the rank of each is its place.
+pub(crate) struct DictionaryBuilder {
+    builder: Builder<Vec<u8>>,
+    len: u64,
+}
+
+impl DictionaryBuilder {
+    /// A dictionary without terms.
+    pub(crate) fn new() -> Self {
+        Self {
+            builder: Builder::memory(),
+            len: 0,
+        }
+    }
+
+    /// Appends a term, which must come after all before it.
+    pub(crate) fn push(&mut self, term: &[u8]) {
+        self.builder
+            .insert(term, self.len)
+            .expect("terms come in order and memory takes every write");
+        self.len += 1;
+    }
+
+    /// The finished bytes.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.builder.into_inner().expect("memory takes every write")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn dictionary(terms: &[String]) -> Dictionary {
+        let mut builder = DictionaryBuilder::new();
+        terms.iter().for_each(|term| builder.push(term.as_bytes()));
+        Dictionary::read(builder.finish().into()).unwrap()
+    }
+
+    /// Insertion, deletion, substitution, adjacent transposition; no part edited twice.
+    fn alignment_distance(a: &str, b: &str) -> usize {
+        let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+        let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
+        for i in 0..=a.len() {
+            for j in 0..=b.len() {
+                rows[i][j] = if i == 0 || j == 0 {
+                    i + j
+                } else {
+                    let edit = usize::from(a[i - 1] != b[j - 1]);
+                    let mut best = rows[i - 1][j - 1] + edit;
+                    best = best.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
+                    if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                        best = best.min(rows[i - 2][j - 2] + 1);
+                    }
+                    best
+                };
+            }
+        }
+        rows[a.len()][b.len()]
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_sorted_list(
+            terms in prop::collection::btree_set("[abñ]{1,5}", 0..60),
+            word in "[abñ]{1,5}",
+        ) {
+            let terms: Vec<String> = terms.into_iter().collect();
+            let dictionary = dictionary(&terms);
+            prop_assert_eq!(dictionary.len(), terms.len());
+            let rank = terms.binary_search(&word).ok().map(|rank| rank as u32);
+            prop_assert_eq!(dictionary.rank(word.as_bytes()), rank);
+            let range = dictionary.prefix_ranks(&word);
+            let expected: Vec<u32> = (0..terms.len() as u32)
+                .filter(|&rank| terms[rank as usize].starts_with(&word))
+                .collect();
+            prop_assert_eq!(range.collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
+        fn finds_exactly_the_close_terms(
+            terms in prop::collection::btree_set("[abcñ]{3,10}", 0..80),
+            word in "[abcñ]{5,9}",
+            distance_max in 1u8..=2,
+        ) {
+            let terms: Vec<String> = terms.into_iter().collect();
+            let mut found = Vec::new();
+            dictionary(&terms).close_terms(&word, distance_max, &mut found);
+            found.sort_unstable();
+            let expected: Vec<u32> = (0..terms.len() as u32)
+                .filter(|&rank| {
+                    let term = &terms[rank as usize];
+                    let distance = alignment_distance(&word, term);
+                    term.chars().next() == word.chars().next()
+                        && (1..=usize::from(distance_max)).contains(&distance)
+                })
+                .collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+
+    #[test]
+    fn one_part_is_not_edited_twice() {
+        let terms = ["xabc".to_owned()];
+        let mut found = Vec::new();
+        dictionary(&terms).close_terms("xca", 2, &mut found);
+        assert!(
+            found.is_empty(),
+            "ca to abc is 2 only when a swap may be split"
+        );
+    }
+}

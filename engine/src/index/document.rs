@@ -1,0 +1,116 @@
+//! A stored document: what an answer and a download need of a record.
+//!
+//! ```text
+//! offset  bytes  field
+//! 0       4      upstream's count of downloads
+//! 4       1      digits of the catalog id, 0 for none
+//! 5       5      its number
+//! 10      1      bytes of the release id, 0 for none
+//! 11      2      bytes of the file name, 0 for none
+//! 13      8      number of the parent catalog id and 1; 0 for none
+//! 21      …      release id, file name, answer fragment
+//! ```
+
+use crate::codec::{fragment_id, fragment_time, write_fragment};
+use crate::model::{CatalogId, Record, RecordId};
+
+const HEAD_BYTES: usize = 21;
+
+/// A view of a stored document.
+#[derive(Debug, Clone, Copy)]
+pub struct StoredDoc<'a> {
+    head: &'a [u8; HEAD_BYTES],
+    release: &'a str,
+    file_name: &'a str,
+    fragment: &'a [u8],
+}
+
+/// Appends a record as a document.
+pub(crate) fn write_document(record: &Record, out: &mut Vec<u8>) {
+    let release = record
+        .source_release_id
+        .as_ref()
+        .map_or("", |id| id.as_str());
+    let file_name = record.file_name.as_ref().map_or("", |name| name.as_str());
+    let release_bytes = u8::try_from(release.len()).expect("a release id has at most 200 bytes");
+    let name_bytes = u16::try_from(file_name.len()).expect("a file name has at most 1,020 bytes");
+    let catalog_number = record.catalog_id.map_or(0, CatalogId::number);
+    let parent = record.parent_catalog_id.map_or(0, |id| id.number() + 1);
+    out.extend_from_slice(&record.downloads.to_le_bytes());
+    out.push(record.catalog_id.map_or(0, CatalogId::digits_count));
+    out.extend_from_slice(&catalog_number.to_le_bytes()[..5]);
+    out.push(release_bytes);
+    out.extend_from_slice(&name_bytes.to_le_bytes());
+    out.extend_from_slice(&parent.to_le_bytes());
+    out.extend_from_slice(release.as_bytes());
+    out.extend_from_slice(file_name.as_bytes());
+    write_fragment(record, out);
+}
+
+impl<'a> StoredDoc<'a> {
+    /// The view, or `None` when the bytes are no document.
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let (head, rest) = bytes.split_first_chunk()?;
+        let release_bytes = usize::from(head[10]);
+        let name_bytes = usize::from(u16::from_le_bytes([head[11], head[12]]));
+        let (release, rest) = rest.split_at_checked(release_bytes)?;
+        let (file_name, fragment) = rest.split_at_checked(name_bytes)?;
+        Some(Self {
+            head,
+            release: str::from_utf8(release).ok()?,
+            file_name: str::from_utf8(file_name).ok()?,
+            fragment,
+        })
+    }
+
+    /// Upstream's count of downloads.
+    pub fn downloads(&self) -> u32 {
+        let [a, b, c, d, ..] = *self.head;
+        u32::from_le_bytes([a, b, c, d])
+    }
+
+    /// Its catalog id.
+    pub fn catalog_id(&self) -> Option<CatalogId> {
+        let digits_count = usize::from(self.head[4]);
+        if digits_count == 0 {
+            return None;
+        }
+        let mut number = [0; 8];
+        number[..5].copy_from_slice(&self.head[5..10]);
+        let number = u64::from_le_bytes(number);
+        CatalogId::from_digits(&format!("{number:0digits_count$}"))
+    }
+
+    /// The number of the catalog id of its series.
+    pub(crate) fn parent_catalog_number(&self) -> Option<u64> {
+        let bytes = self.head[13..]
+            .try_into()
+            .expect("the head ends in eight bytes");
+        u64::from_le_bytes(bytes).checked_sub(1)
+    }
+
+    /// Identifier of its file at the upstream source.
+    pub fn source_release_id(&self) -> Option<&'a str> {
+        (!self.release.is_empty()).then_some(self.release)
+    }
+
+    /// Original name of its file.
+    pub fn file_name(&self) -> Option<&'a str> {
+        (!self.file_name.is_empty()).then_some(self.file_name)
+    }
+
+    /// Its answer fragment.
+    pub fn fragment(&self) -> &'a [u8] {
+        self.fragment
+    }
+
+    /// Its id.
+    pub(crate) fn id(&self) -> Option<RecordId> {
+        fragment_id(self.fragment)
+    }
+
+    /// The text of its time.
+    pub(crate) fn time(&self) -> Option<&'a [u8]> {
+        fragment_time(self.fragment)
+    }
+}

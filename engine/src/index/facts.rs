@@ -1,0 +1,282 @@
+//! What filters and markers ask of a document: type, year, season, episode, in one packed number.
+//!
+//! ```text
+//! offset  bytes  field
+//! 0       1      bits of a season
+//! 1       1      bits of an episode
+//! 2       6      zero
+//! 8       …      packed: from the lowest bit 1 for an episode, 8 for the year less 1,849, the
+//!                season, the episode; 0 is none
+//! ```
+
+use crate::limits::{YEAR_MAX, YEAR_MIN};
+use crate::model::{Number, Record, VideoType, Year};
+
+use super::packed::{Packed, PackedBuilder};
+
+const YEAR_SHIFT: u32 = 1;
+const YEAR_BITS: u32 = 8;
+const SEASON_SHIFT: u32 = YEAR_SHIFT + YEAR_BITS;
+const YEAR_BASE: u16 = YEAR_MIN - 1;
+const HEAD_BYTES: usize = 8;
+const _: () = assert!(YEAR_MAX - YEAR_BASE < 1 << YEAR_BITS);
+
+/// The facts of one record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct RecordFacts {
+    /// 1 for an episode.
+    pub(crate) is_episode: bool,
+    /// 0 when unknown.
+    pub(crate) year: u16,
+    /// 0 when there is none.
+    pub(crate) season: u16,
+    /// 0 when there is none.
+    pub(crate) episode: u16,
+}
+
+impl RecordFacts {
+    /// The facts of a record.
+    pub(crate) fn of(record: &Record) -> Self {
+        Self {
+            is_episode: record.video_type == VideoType::Episode,
+            year: record.year.map_or(0, Year::get),
+            season: record.season.map_or(0, Number::get),
+            episode: record.episode.map_or(0, Number::get),
+        }
+    }
+}
+
+/// A fact that has postings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Fact {
+    /// The year; none when unknown.
+    Year(Option<Year>),
+    /// The type.
+    VideoType(VideoType),
+    /// Season and episode, 0 for none; not both.
+    SeasonEpisode(u16, u16),
+    /// The number of a language.
+    Language(u32),
+}
+
+impl Fact {
+    /// The number by which the fact is found; the season comes before the episode.
+    pub(crate) fn code(self) -> u64 {
+        match self {
+            Self::Year(year) => 1 << 40 | u64::from(year.map_or(0, Year::get)),
+            Self::VideoType(VideoType::Movie) => 2 << 40,
+            Self::VideoType(VideoType::Episode) => 2 << 40 | 1,
+            Self::SeasonEpisode(season, episode) => {
+                3 << 40 | u64::from(season) << 16 | u64::from(episode)
+            }
+            Self::Language(number) => 4 << 40 | u64::from(number),
+        }
+    }
+}
+
+/// A view of all facts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Facts<'a> {
+    rows: Packed<'a>,
+    episode_shift: u32,
+    season_mask: u64,
+}
+
+impl<'a> Facts<'a> {
+    /// The view, or `None` when the head is broken.
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let head = bytes.get(..HEAD_BYTES)?;
+        let (season_bits, episode_bits) = (u32::from(head[0]), u32::from(head[1]));
+        if season_bits > 16 || episode_bits > 16 {
+            return None;
+        }
+        Some(Self {
+            rows: Packed::read(&bytes[HEAD_BYTES..])?,
+            episode_shift: SEASON_SHIFT + season_bits,
+            season_mask: (1 << season_bits) - 1,
+        })
+    }
+
+    /// How many documents.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The packed facts of a document, for [`FactTest`].
+    #[inline(always)]
+    pub(crate) fn row(&self, doc: u32) -> u64 {
+        self.rows.get(doc as usize)
+    }
+
+    /// The facts of a document.
+    #[inline(always)]
+    pub(crate) fn get(&self, doc: u32) -> RecordFacts {
+        let row = self.row(doc);
+        let year = (row >> YEAR_SHIFT) as u16 & ((1 << YEAR_BITS) - 1);
+        RecordFacts {
+            is_episode: row & 1 != 0,
+            year: if year == 0 { 0 } else { year + YEAR_BASE },
+            season: (row >> SEASON_SHIFT & self.season_mask) as u16,
+            episode: (row >> self.episode_shift) as u16,
+        }
+    }
+
+    /// A test for a type, a year (or none), a season, an episode, as far as they are given. `None`
+    /// when no document can pass.
+    pub(crate) fn test(
+        &self,
+        video_type: Option<VideoType>,
+        year: Option<Year>,
+        season: Option<Number>,
+        episode: Option<Number>,
+    ) -> Option<FactTest> {
+        let mut test = FactTest::default();
+        if let Some(video_type) = video_type {
+            test.demand(1, u64::from(video_type == VideoType::Episode));
+        }
+        if let Some(season) = season {
+            self.demand_season(&mut test, season)?;
+        }
+        if let Some(episode) = episode {
+            test.demand(self.episode_mask(), self.episode_value(episode));
+        }
+        test.value_or = test.value;
+        if let Some(year) = year {
+            test.mask |= ((1 << YEAR_BITS) - 1) << YEAR_SHIFT;
+            test.value |= u64::from(year.get() - YEAR_BASE) << YEAR_SHIFT;
+        }
+        Some(test)
+    }
+
+    /// A test for a season and, when given, an episode or none (SEARCH.md 2, fits). `None` when no
+    /// document can pass.
+    pub(crate) fn fit_test(&self, season: Number, episode: Option<Number>) -> Option<FactTest> {
+        let mut test = FactTest::default();
+        self.demand_season(&mut test, season)?;
+        test.value_or = test.value;
+        if let Some(episode) = episode {
+            test.mask |= self.episode_mask();
+            test.value |= self.episode_value(episode);
+        }
+        Some(test)
+    }
+
+    fn demand_season(&self, test: &mut FactTest, season: Number) -> Option<()> {
+        let season = u64::from(season.get());
+        test.demand(self.season_mask << SEASON_SHIFT, season << SEASON_SHIFT);
+        (season <= self.season_mask).then_some(())
+    }
+
+    fn episode_mask(&self) -> u64 {
+        0xffff << self.episode_shift
+    }
+
+    fn episode_value(&self, episode: Number) -> u64 {
+        u64::from(episode.get()) << self.episode_shift
+    }
+}
+
+/// What a row must be equal to, under a mask: one of two values, for a year or none.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct FactTest {
+    mask: u64,
+    value: u64,
+    value_or: u64,
+}
+
+impl FactTest {
+    fn demand(&mut self, mask: u64, value: u64) {
+        self.mask |= mask;
+        self.value |= value;
+    }
+
+    /// Whether a row passes.
+    #[inline(always)]
+    pub(crate) fn passes(&self, row: u64) -> bool {
+        let row = row & self.mask;
+        row == self.value || row == self.value_or
+    }
+
+    /// Whether every row passes.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.mask == 0
+    }
+}
+
+/// Packs facts.
+pub(crate) fn pack_facts(facts: impl Iterator<Item = RecordFacts> + Clone) -> Vec<u8> {
+    let bits = |number: u16| u16::BITS - number.leading_zeros();
+    let season_bits = facts.clone().map(|f| bits(f.season)).max().unwrap_or(0);
+    let episode_bits = facts.clone().map(|f| bits(f.episode)).max().unwrap_or(0);
+    let episode_shift = SEASON_SHIFT + season_bits;
+    let mut bytes = vec![season_bits as u8, episode_bits as u8, 0, 0, 0, 0, 0, 0];
+    let max = (1u64 << (episode_shift + episode_bits)) - 1;
+    let mut rows = PackedBuilder::new(max, facts.size_hint().0);
+    for fact in facts {
+        let year = if fact.year == 0 {
+            0
+        } else {
+            fact.year - YEAR_BASE
+        };
+        rows.push(
+            u64::from(fact.is_episode)
+                | u64::from(year) << YEAR_SHIFT
+                | u64::from(fact.season) << SEASON_SHIFT
+                | u64::from(fact.episode) << episode_shift,
+        );
+    }
+    bytes.extend_from_slice(&rows.finish());
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn facts() -> impl Strategy<Value = RecordFacts> {
+        let year = prop_oneof![Just(0), YEAR_MIN..=YEAR_MAX];
+        (
+            any::<bool>(),
+            year,
+            0..40u16,
+            prop_oneof![0..9u16, any::<u16>()],
+        )
+            .prop_map(|(is_episode, year, season, episode)| RecordFacts {
+                is_episode,
+                year,
+                season,
+                episode,
+            })
+    }
+
+    proptest! {
+        #[test]
+        fn tests_like_a_plain_comparison(
+            rows in prop::collection::vec(facts(), 1..50),
+            wanted in facts(),
+            asked in any::<[bool; 4]>(),
+        ) {
+            let bytes = pack_facts(rows.iter().copied());
+            let view = Facts::read(&bytes).unwrap();
+            let video_type = match wanted.is_episode {
+                true => VideoType::Episode,
+                false => VideoType::Movie,
+            };
+            let year = Year::new(wanted.year).filter(|_| asked[1]);
+            let season = Number::new(wanted.season).filter(|_| asked[2]);
+            let episode = Number::new(wanted.episode).filter(|_| asked[3]);
+            let test = view.test(asked[0].then_some(video_type), year, season, episode);
+            for (doc, row) in rows.iter().enumerate() {
+                prop_assert_eq!(view.get(doc as u32), *row);
+                let expected = (!asked[0] || row.is_episode == wanted.is_episode)
+                    && year.is_none_or(|year| row.year == 0 || row.year == year.get())
+                    && season.is_none_or(|season| row.season == season.get())
+                    && episode.is_none_or(|episode| row.episode == episode.get());
+                let passes = test.is_some_and(|test| test.passes(view.row(doc as u32)));
+                prop_assert_eq!(passes, expected);
+            }
+        }
+    }
+}

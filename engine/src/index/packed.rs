@@ -1,0 +1,158 @@
+//! Numbers of one width, side by side: the columns of a segment.
+//!
+//! ```text
+//! offset  bytes  field
+//! 0       8      how many numbers, little-endian
+//! 8       1      bits of each, 0 to 56
+//! 9       7      zero
+//! 16      …      the numbers, lowest bit first, then 8 zero bytes so that a read of 8 never leaves
+//! ```
+
+/// Bits of a number, at most: a number begins in the first of 8 bytes that are read.
+const WIDTH_MAX: u32 = 56;
+const HEAD_BYTES: usize = 16;
+const TAIL_BYTES: usize = 8;
+
+/// A view of packed numbers.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Packed<'a> {
+    data: &'a [u8],
+    width: usize,
+    mask: u64,
+    len: usize,
+}
+
+impl<'a> Packed<'a> {
+    /// The view, or `None` when head and length do not agree.
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let head = bytes.get(..HEAD_BYTES)?;
+        let len = u64::from_le_bytes(head[..8].try_into().ok()?);
+        let len = usize::try_from(len).ok()?;
+        let width = u32::from(head[8]);
+        let is_width_ok = width <= WIDTH_MAX && head[9..] == [0; 7];
+        let data = &bytes[HEAD_BYTES..];
+        let data_bytes = len.checked_mul(width as usize)?.div_ceil(8) + TAIL_BYTES;
+        (is_width_ok && data.len() == data_bytes).then_some(Self {
+            data,
+            width: width as usize,
+            mask: (1u64 << width) - 1,
+            len,
+        })
+    }
+
+    /// How many numbers.
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// The number at `idx`. Cost: one unaligned read, a shift and a mask. Panics far beyond the
+    /// end only; callers stay below `len`.
+    #[inline(always)]
+    pub(crate) fn get(&self, idx: usize) -> u64 {
+        let bit = idx * self.width;
+        let at = bit >> 3;
+        let bytes = self.data[at..at + 8].try_into().expect("a slice of eight");
+        (u64::from_le_bytes(bytes) >> (bit & 7)) & self.mask
+    }
+
+    /// The number at `idx` as an index or document.
+    #[inline(always)]
+    pub(crate) fn get_u32(&self, idx: usize) -> u32 {
+        self.get(idx) as u32
+    }
+
+    /// The range between the numbers at `idx` and `idx + 1`, of a column of offsets.
+    #[inline(always)]
+    pub(crate) fn span(&self, idx: usize) -> std::ops::Range<usize> {
+        self.get(idx) as usize..self.get(idx + 1) as usize
+    }
+}
+
+/// Packs numbers that are not above `max`.
+pub(crate) struct PackedBuilder {
+    bytes: Vec<u8>,
+    pending: u128,
+    pending_bits: u32,
+    width: u32,
+    len: u64,
+}
+
+impl PackedBuilder {
+    /// For about `capacity` numbers up to `max`, which is below 2^56.
+    pub(crate) fn new(max: u64, capacity: usize) -> Self {
+        let width = u64::BITS - max.leading_zeros();
+        assert!(width <= WIDTH_MAX, "packed numbers are below 2^56");
+        let bytes_count = HEAD_BYTES + (capacity * width as usize).div_ceil(8) + TAIL_BYTES;
+        let mut bytes = Vec::with_capacity(bytes_count);
+        bytes.resize(HEAD_BYTES, 0);
+        Self {
+            bytes,
+            pending: 0,
+            pending_bits: 0,
+            width,
+            len: 0,
+        }
+    }
+
+    /// Appends a number.
+    pub(crate) fn push(&mut self, number: u64) {
+        debug_assert!(self.width == 0 && number == 0 || number >> self.width == 0);
+        self.pending |= u128::from(number) << self.pending_bits;
+        self.pending_bits += self.width;
+        if self.pending_bits >= 64 {
+            self.bytes
+                .extend_from_slice(&(self.pending as u64).to_le_bytes());
+            self.pending >>= 64;
+            self.pending_bits -= 64;
+        }
+        self.len += 1;
+    }
+
+    /// The finished bytes.
+    pub(crate) fn finish(mut self) -> Vec<u8> {
+        let rest_bytes = self.pending_bits.div_ceil(8) as usize;
+        self.bytes
+            .extend_from_slice(&self.pending.to_le_bytes()[..rest_bytes]);
+        self.bytes.extend_from_slice(&[0; TAIL_BYTES]);
+        self.bytes[..8].copy_from_slice(&self.len.to_le_bytes());
+        self.bytes[8] = u8::try_from(self.width).expect("a width is at most 56");
+        self.bytes
+    }
+}
+
+/// Packs all of `numbers`.
+pub(crate) fn pack(numbers: impl ExactSizeIterator<Item = u64> + Clone) -> Vec<u8> {
+    let max = numbers.clone().max().unwrap_or(0);
+    let mut builder = PackedBuilder::new(max, numbers.len());
+    numbers.for_each(|number| builder.push(number));
+    builder.finish()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn gives_back_what_was_packed(
+            width in 0u32..=56, seeds in prop::collection::vec(any::<u64>(), 0..200)
+        ) {
+            let mask = if width == 0 { 0 } else { u64::MAX >> (64 - width) };
+            let numbers: Vec<u64> = seeds.iter().map(|seed| seed & mask).collect();
+            let bytes = pack(numbers.iter().copied());
+            let packed = Packed::read(&bytes).unwrap();
+            prop_assert_eq!(packed.len(), numbers.len());
+            for (idx, &number) in numbers.iter().enumerate() {
+                prop_assert_eq!(packed.get(idx), number);
+            }
+        }
+
+        #[test]
+        fn refuses_any_other_length(cut in 1usize..20) {
+            let bytes = pack([1u64, 2, 3, 1000].into_iter());
+            prop_assert!(Packed::read(&bytes[..bytes.len().saturating_sub(cut)]).is_none());
+        }
+    }
+}

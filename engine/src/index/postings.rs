@@ -1,0 +1,509 @@
+//! Sorted sets of documents (or of titles) as bytes, read in place.
+//!
+//! Two forms, whichever serves better:
+//!
+//! ```text
+//! head     varint   count * 2 + form
+//! form 0   list     a varint for each: its distance from the one before (the first: from -1), less 1
+//! form 1   chunks   2  how many chunks
+//!                   8  for each: 2 upper half of its numbers, 2 count - 1, 4 offset after the table
+//!                   …  each chunk: up to 4,096 numbers as their lower halves of 2 bytes, else 8,192
+//!                      bytes with a bit for each
+//! ```
+//! The second is roaring's layout; it is read without being decoded.
+
+use super::bits::Bits;
+
+/// Numbers of a chunk up to which it is an array.
+const ARRAY_MAX: usize = 4096;
+const CHUNK_BITS_BYTES: usize = 8192;
+const CHUNK_ENTRY_BYTES: usize = 8;
+/// Numbers up to which a set is always a list.
+const LIST_MAX: usize = 128;
+
+/// Appends the encoded form of ascending `numbers`.
+pub(crate) fn encode(numbers: &[u32], out: &mut Vec<u8>) {
+    debug_assert!(numbers.is_sorted_by(|a, b| a < b));
+    if numbers.len() > LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * 5 / 4 {
+        write_varint(numbers.len() as u64 * 2 + 1, out);
+        encode_chunks(numbers, out);
+    } else {
+        write_varint(numbers.len() as u64 * 2, out);
+        let mut next = 0;
+        for &number in numbers {
+            write_varint(u64::from(number - next), out);
+            next = number + 1;
+        }
+    }
+}
+
+fn list_bytes(numbers: &[u32]) -> usize {
+    let mut next = 0;
+    let mut bytes_count = 0;
+    for &number in numbers {
+        bytes_count += match number - next {
+            0..0x80 => 1,
+            0x80..0x4000 => 2,
+            0x4000..0x20_0000 => 3,
+            _ => 4,
+        };
+        next = number + 1;
+    }
+    bytes_count
+}
+
+fn chunk_bytes(count: usize) -> usize {
+    if count <= ARRAY_MAX {
+        count * 2
+    } else {
+        CHUNK_BITS_BYTES
+    }
+}
+
+fn chunks_bytes(numbers: &[u32]) -> usize {
+    let chunks = numbers.chunk_by(|a, b| a >> 16 == b >> 16);
+    chunks
+        .map(|chunk| CHUNK_ENTRY_BYTES + chunk_bytes(chunk.len()))
+        .sum()
+}
+
+fn encode_chunks(numbers: &[u32], out: &mut Vec<u8>) {
+    let chunks = || numbers.chunk_by(|a, b| a >> 16 == b >> 16);
+    let chunks_count = u16::try_from(chunks().count()).expect("32 bits have 2^16 upper halves");
+    out.extend_from_slice(&chunks_count.to_le_bytes());
+    let mut offset = 0;
+    for chunk in chunks() {
+        out.extend_from_slice(&((chunk[0] >> 16) as u16).to_le_bytes());
+        out.extend_from_slice(&((chunk.len() - 1) as u16).to_le_bytes());
+        out.extend_from_slice(&(offset as u32).to_le_bytes());
+        offset += chunk_bytes(chunk.len());
+    }
+    for chunk in chunks() {
+        if chunk.len() <= ARRAY_MAX {
+            for &number in chunk {
+                out.extend_from_slice(&(number as u16).to_le_bytes());
+            }
+        } else {
+            let start = out.len();
+            out.resize(start + CHUNK_BITS_BYTES, 0);
+            for &number in chunk {
+                let low = usize::from(number as u16);
+                out[start + low / 8] |= 1 << (low % 8);
+            }
+        }
+    }
+}
+
+/// Appends a number, 7 bits a byte, lowest first.
+pub(crate) fn write_varint(mut number: u64, out: &mut Vec<u8>) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads a number and leaves the rest; `None` when the bytes end in it.
+#[inline]
+pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    for (idx, &byte) in bytes.iter().enumerate().take(9) {
+        number |= u64::from(byte & 0x7f) << (7 * idx);
+        if byte < 0x80 {
+            *bytes = &bytes[idx + 1..];
+            return Some(number);
+        }
+    }
+    None
+}
+
+/// A view of an encoded set.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Postings<'a> {
+    count: u32,
+    form: Form<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Form<'a> {
+    List(&'a [u8]),
+    Chunks { table: &'a [u8], data: &'a [u8] },
+}
+
+/// A chunk: numbers with one upper half.
+#[derive(Debug, Clone, Copy)]
+struct Chunk<'a> {
+    base: u32,
+    body: Body<'a>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Body<'a> {
+    Array(&'a [u8]),
+    Bits(&'a [u8]),
+}
+
+impl<'a> Postings<'a> {
+    /// The empty set.
+    pub(crate) const EMPTY: Self = Self {
+        count: 0,
+        form: Form::List(&[]),
+    };
+
+    /// The set that begins these bytes; `None` when the head is broken.
+    pub(crate) fn read(mut bytes: &'a [u8]) -> Option<Self> {
+        let head = read_varint(&mut bytes)?;
+        let count = u32::try_from(head / 2).ok()?;
+        if head % 2 == 0 {
+            return Some(Self {
+                count,
+                form: Form::List(bytes),
+            });
+        }
+        let chunks_count = usize::from(u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?));
+        let table = bytes.get(2..2 + chunks_count * CHUNK_ENTRY_BYTES)?;
+        let data = &bytes[2 + table.len()..];
+        Some(Self {
+            count,
+            form: Form::Chunks { table, data },
+        })
+    }
+
+    /// How many numbers.
+    pub(crate) fn count(&self) -> u32 {
+        self.count
+    }
+
+    fn chunk(table: &'a [u8], data: &'a [u8], idx: usize) -> Chunk<'a> {
+        let entry = &table[idx * CHUNK_ENTRY_BYTES..(idx + 1) * CHUNK_ENTRY_BYTES];
+        let upper = u16::from_le_bytes([entry[0], entry[1]]);
+        let count = usize::from(u16::from_le_bytes([entry[2], entry[3]])) + 1;
+        let offset = u32::from_le_bytes([entry[4], entry[5], entry[6], entry[7]]) as usize;
+        let bytes = &data[offset..offset + chunk_bytes(count)];
+        let body = if count <= ARRAY_MAX {
+            Body::Array(bytes)
+        } else {
+            Body::Bits(bytes)
+        };
+        Chunk {
+            base: u32::from(upper) << 16,
+            body,
+        }
+    }
+
+    fn chunks(table: &'a [u8], data: &'a [u8]) -> impl Iterator<Item = Chunk<'a>> {
+        (0..table.len() / CHUNK_ENTRY_BYTES).map(move |idx| Self::chunk(table, data, idx))
+    }
+
+    /// Calls `each` with the numbers in order until it says no.
+    pub(crate) fn for_each_while(&self, mut each: impl FnMut(u32) -> bool) {
+        match self.form {
+            Form::List(mut bytes) => {
+                let mut next = 0;
+                for _ in 0..self.count {
+                    let Some(distance) = read_varint(&mut bytes) else {
+                        return;
+                    };
+                    let number = next + distance as u32;
+                    next = number + 1;
+                    if !each(number) {
+                        return;
+                    }
+                }
+            }
+            Form::Chunks { table, data } => {
+                for chunk in Self::chunks(table, data) {
+                    if !chunk.for_each_while(&mut each) {
+                        return;
+                    }
+                }
+            }
+        }
+    }
+
+    /// Appends all numbers in order.
+    pub(crate) fn decode(&self, out: &mut Vec<u32>) {
+        out.reserve(self.count as usize);
+        self.for_each_while(|number| {
+            out.push(number);
+            true
+        });
+    }
+
+    /// Sets the bits of all numbers.
+    pub(crate) fn set_bits(&self, bits: &mut Bits) {
+        let Form::Chunks { table, data } = self.form else {
+            self.for_each_while(|number| {
+                bits.insert(number);
+                true
+            });
+            return;
+        };
+        for chunk in Self::chunks(table, data) {
+            match chunk.body {
+                Body::Bits(bytes) => bits.or_chunk(chunk.base, bytes),
+                Body::Array(_) => {
+                    chunk.for_each_while(&mut |number| {
+                        bits.insert(number);
+                        true
+                    });
+                }
+            }
+        }
+    }
+
+    /// Clears every bit that is not of one of the numbers.
+    pub(crate) fn keep_bits(&self, bits: &mut Bits) {
+        let Form::Chunks { table, data } = self.form else {
+            let mut kept = Vec::new();
+            self.decode(&mut kept);
+            kept.retain(|&number| bits.contains(number));
+            bits.clear();
+            kept.iter().for_each(|&number| bits.insert(number));
+            return;
+        };
+        let mut next_base = 0;
+        for chunk in Self::chunks(table, data) {
+            bits.clear_range(next_base, chunk.base);
+            match chunk.body {
+                Body::Bits(bytes) => bits.and_chunk(chunk.base, bytes),
+                Body::Array(bytes) => bits.and_array(chunk.base, bytes),
+            }
+            next_base = chunk.base.saturating_add(1 << 16);
+        }
+        bits.clear_range(next_base, u32::MAX);
+    }
+
+    /// Keeps those of the ascending numbers of `list` that are in the set.
+    ///
+    /// Cost: a bit test per number in dense chunks, a search that gallops in sparse ones.
+    pub(crate) fn retain(&self, list: &mut Vec<u32>) {
+        let Form::Chunks { table, data } = self.form else {
+            return self.retain_by_list(list);
+        };
+        let (mut read, mut kept) = (0, 0);
+        let chunks_count = table.len() / CHUNK_ENTRY_BYTES;
+        let mut chunk_idx = 0;
+        while read < list.len() && chunk_idx < chunks_count {
+            let chunk = Self::chunk(table, data, chunk_idx);
+            let upper = list[read] & !0xffff;
+            if chunk.base < upper {
+                chunk_idx += 1;
+                continue;
+            }
+            let rest = &list[read..];
+            let end = read + rest.partition_point(|&number| number & !0xffff <= upper);
+            if chunk.base == upper {
+                kept = chunk.retain(list, read..end, kept);
+            }
+            read = end;
+        }
+        list.truncate(kept);
+    }
+
+    fn retain_by_list(&self, list: &mut Vec<u32>) {
+        let (mut read, mut kept) = (0, 0);
+        self.for_each_while(|number| {
+            while read < list.len() && list[read] < number {
+                read += 1;
+            }
+            if read < list.len() && list[read] == number {
+                list[kept] = number;
+                kept += 1;
+                read += 1;
+            }
+            read < list.len()
+        });
+        list.truncate(kept);
+    }
+
+    /// A form in which single numbers are found quickly.
+    pub(crate) fn probe(&self) -> Probe<'a> {
+        match self.form {
+            Form::List(_) => {
+                let mut numbers = Vec::new();
+                self.decode(&mut numbers);
+                Probe::List(numbers)
+            }
+            Form::Chunks { table, data } => Probe::Chunks { table, data },
+        }
+    }
+
+    /// Whether every number is below `limit`, they ascend, and they are as many as the head says.
+    pub(crate) fn is_sound(&self, limit: u32) -> bool {
+        if let Form::Chunks { table, data } = self.form {
+            let mut end = 0;
+            for idx in 0..table.len() / CHUNK_ENTRY_BYTES {
+                let entry = &table[idx * CHUNK_ENTRY_BYTES..];
+                let count = usize::from(u16::from_le_bytes([entry[2], entry[3]])) + 1;
+                let offset = u32::from_le_bytes([entry[4], entry[5], entry[6], entry[7]]);
+                if offset as usize != end {
+                    return false;
+                }
+                end += chunk_bytes(count);
+            }
+            if data.len() < end {
+                return false;
+            }
+        }
+        let (mut found, mut last) = (0, None);
+        self.for_each_while(|number| {
+            let is_next = last < Some(number) && number < limit;
+            found += u32::from(is_next);
+            last = Some(number);
+            is_next
+        });
+        found == self.count
+    }
+}
+
+impl Chunk<'_> {
+    fn for_each_while(&self, each: &mut impl FnMut(u32) -> bool) -> bool {
+        match self.body {
+            Body::Array(bytes) => bytes
+                .chunks_exact(2)
+                .all(|low| each(self.base | u32::from(u16::from_le_bytes([low[0], low[1]])))),
+            Body::Bits(bytes) => {
+                for (idx, word) in bytes.chunks_exact(8).enumerate() {
+                    let mut word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
+                    while word != 0 {
+                        let number = self.base + idx as u32 * 64 + word.trailing_zeros();
+                        if !each(number) {
+                            return false;
+                        }
+                        word &= word - 1;
+                    }
+                }
+                true
+            }
+        }
+    }
+
+    /// Moves the numbers of `list[range]` that the chunk has to `list[kept..]`; returns its end.
+    fn retain(&self, list: &mut [u32], range: std::ops::Range<usize>, mut kept: usize) -> usize {
+        match self.body {
+            Body::Bits(bytes) => {
+                for idx in range {
+                    let number = list[idx];
+                    list[kept] = number;
+                    kept += usize::from(bit_at(bytes, number as u16));
+                }
+            }
+            Body::Array(bytes) => {
+                let mut at = 0;
+                for idx in range {
+                    let number = list[idx];
+                    at = gallop(bytes, at, number as u16);
+                    if at * 2 == bytes.len() {
+                        break;
+                    }
+                    list[kept] = number;
+                    kept += usize::from(low_at(bytes, at) == number as u16);
+                }
+            }
+        }
+        kept
+    }
+}
+
+#[inline(always)]
+fn bit_at(bytes: &[u8], low: u16) -> bool {
+    bytes[usize::from(low >> 3)] >> (low & 7) & 1 != 0
+}
+
+#[inline(always)]
+fn low_at(bytes: &[u8], idx: usize) -> u16 {
+    u16::from_le_bytes([bytes[idx * 2], bytes[idx * 2 + 1]])
+}
+
+/// The first place from `at` on whose number is not below `low`.
+#[inline]
+fn gallop(bytes: &[u8], mut at: usize, low: u16) -> usize {
+    let len = bytes.len() / 2;
+    let mut step = 1;
+    let mut from = at;
+    while at < len && low_at(bytes, at) < low {
+        from = at + 1;
+        at += step;
+        step *= 2;
+    }
+    let mut to = at.min(len);
+    while from < to {
+        let middle = (from + to) / 2;
+        if low_at(bytes, middle) < low {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    from
+}
+
+/// A set in which single numbers are found quickly.
+#[derive(Debug, Clone)]
+pub(crate) enum Probe<'a> {
+    /// All numbers, ascending.
+    List(Vec<u32>),
+    /// The encoded chunks.
+    Chunks {
+        /// Upper half, count and offset of each chunk.
+        table: &'a [u8],
+        /// The chunks.
+        data: &'a [u8],
+    },
+}
+
+impl Probe<'_> {
+    /// Whether the number is in the set.
+    pub(crate) fn contains(&self, number: u32) -> bool {
+        match self {
+            Self::List(numbers) => numbers.binary_search(&number).is_ok(),
+            Self::Chunks { table, data } => {
+                let upper = (number >> 16) as u16;
+                let upper_at = |idx: usize| {
+                    let at = idx * CHUNK_ENTRY_BYTES;
+                    u16::from_le_bytes([table[at], table[at + 1]])
+                };
+                let chunks_count = table.len() / CHUNK_ENTRY_BYTES;
+                let guess = usize::from(upper);
+                let idx = if guess < chunks_count && upper_at(guess) == upper {
+                    guess
+                } else {
+                    let (mut from, mut to) = (0, chunks_count);
+                    while from < to {
+                        let middle = (from + to) / 2;
+                        if upper_at(middle) < upper {
+                            from = middle + 1;
+                        } else {
+                            to = middle;
+                        }
+                    }
+                    if from == chunks_count || upper_at(from) != upper {
+                        return false;
+                    }
+                    from
+                };
+                match Postings::chunk(table, data, idx).body {
+                    Body::Bits(bytes) => bit_at(bytes, number as u16),
+                    Body::Array(bytes) => {
+                        let at = lower_bound(bytes, number as u16);
+                        at * 2 < bytes.len() && low_at(bytes, at) == number as u16
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn lower_bound(bytes: &[u8], low: u16) -> usize {
+    let (mut from, mut to) = (0, bytes.len() / 2);
+    while from < to {
+        let middle = (from + to) / 2;
+        if low_at(bytes, middle) < low {
+            from = middle + 1;
+        } else {
+            to = middle;
+        }
+    }
+    from
+}

@@ -1,0 +1,487 @@
+//! The outer form of a segment: header, sections, footer, and a checksum for every block.
+//!
+//! ```text
+//! header   0   8  magic "SUBCSEGM"
+//!          8   4  format version
+//!         12   4  documents
+//!         16   8  fingerprint of the folding that made the terms
+//!         24   8  xxh3 of the 24 bytes before
+//! sections    …   one after the other, in the order of `Section`
+//! footer       per section: 8 offset, 8 bytes, then 8 for the xxh3 of each block of it
+//! trailer  0   8  offset of the footer
+//!          8   8  xxh3 of the footer
+//!         16   8  magic "SUBCSEGM"
+//! ```
+//! All integers are little-endian. A block is [`BLOCK_BYTES`] of one section, the last one shorter.
+
+use std::io::Write;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use bytes::Bytes;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::error::{Error, Result};
+use crate::text::FOLDING_FINGERPRINT;
+
+const MAGIC: [u8; 8] = *b"SUBCSEGM";
+/// Version of the format that this program reads and writes.
+const VERSION: u32 = 1;
+/// Bytes that one checksum covers.
+pub(crate) const BLOCK_BYTES: usize = 16 << 10;
+const HEADER_BYTES: usize = 32;
+const TRAILER_BYTES: usize = 24;
+
+/// The parts of a segment, in file order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(usize)]
+pub(crate) enum Section {
+    /// Stored documents, in answer order.
+    Documents,
+    /// Packed: where each document begins, and the end.
+    DocumentOffsets,
+    /// Packed: documents in the order of their ids.
+    IdOrder,
+    /// Year, type, season and episode of each document.
+    Facts,
+    /// Packed: number of each document's language.
+    Languages,
+    /// The languages.
+    LanguageTable,
+    /// Packed: number of each document's folded title.
+    DocumentTitles,
+    /// The distinct folded titles, sorted, between line feeds.
+    TitleText,
+    /// Packed: where each title begins in the text, and the end.
+    TitleOffsets,
+    /// Packed: where the documents of each title begin, and the end.
+    TitleStarts,
+    /// Packed: documents by title, ascending in each.
+    TitleDocuments,
+    /// Packed: positions in the title text, sorted by what follows.
+    Suffixes,
+    /// Titles of each title term.
+    TermTitles,
+    /// Packed: where the titles of each title term begin, and the end.
+    TermTitleOffsets,
+    /// Documents of each term, title terms first.
+    TermDocuments,
+    /// Packed: where the documents of each term begin, and the end.
+    TermDocumentOffsets,
+    /// fst: words of titles, each with its rank.
+    TitleTerms,
+    /// fst: words of descriptions only, each with its rank.
+    OtherTerms,
+    /// Documents of each catalog id.
+    CatalogDocuments,
+    /// Packed: where the documents of each begin, its own and those of its episodes, and the end.
+    CatalogOffsets,
+    /// Packed: numbers of catalog ids, sorted.
+    CatalogNumbers,
+    /// Documents of each fact.
+    FactDocuments,
+    /// Packed: where the documents of each begin, and the end.
+    FactOffsets,
+    /// Packed: facts that have postings, sorted.
+    FactCodes,
+}
+
+/// How many sections there are.
+pub(crate) const SECTIONS_COUNT: usize = Section::FactCodes as usize + 1;
+
+/// Writes the sections of a segment in order, then its footer.
+pub(crate) struct SectionWriter<'a> {
+    out: &'a mut dyn Write,
+    written: u64,
+    footer: Vec<u8>,
+    block: Vec<u8>,
+    section_bytes: u64,
+    checksums: Vec<u64>,
+    sections_count: usize,
+    document_bytes: u64,
+}
+
+impl<'a> SectionWriter<'a> {
+    /// Writes the header.
+    pub(crate) fn new(out: &'a mut dyn Write, docs_count: u32) -> Result<Self> {
+        let mut header = Vec::with_capacity(HEADER_BYTES);
+        header.extend_from_slice(&MAGIC);
+        header.extend_from_slice(&VERSION.to_le_bytes());
+        header.extend_from_slice(&docs_count.to_le_bytes());
+        header.extend_from_slice(&FOLDING_FINGERPRINT.to_le_bytes());
+        header.extend_from_slice(&xxh3_64(&header).to_le_bytes());
+        out.write_all(&header).map_err(write_failed)?;
+        Ok(Self {
+            out,
+            written: HEADER_BYTES as u64,
+            footer: Vec::new(),
+            block: Vec::with_capacity(BLOCK_BYTES),
+            section_bytes: 0,
+            checksums: Vec::new(),
+            sections_count: 0,
+            document_bytes: 0,
+        })
+    }
+
+    /// Bytes of the section that is being written.
+    pub(crate) fn section_bytes(&self) -> u64 {
+        self.section_bytes
+    }
+
+    /// Appends to the section that is being written.
+    pub(crate) fn write(&mut self, mut bytes: &[u8]) -> Result<()> {
+        self.section_bytes += bytes.len() as u64;
+        while !bytes.is_empty() {
+            let taken = bytes.len().min(BLOCK_BYTES - self.block.len());
+            self.block.extend_from_slice(&bytes[..taken]);
+            bytes = &bytes[taken..];
+            if self.block.len() == BLOCK_BYTES {
+                self.end_block()?;
+            }
+        }
+        Ok(())
+    }
+
+    fn end_block(&mut self) -> Result<()> {
+        self.checksums.push(xxh3_64(&self.block));
+        self.out.write_all(&self.block).map_err(write_failed)?;
+        self.block.clear();
+        Ok(())
+    }
+
+    /// Ends a section; `section` must be the next one.
+    pub(crate) fn end(&mut self, section: Section) -> Result<()> {
+        assert_eq!(
+            section as usize, self.sections_count,
+            "sections come in order"
+        );
+        if !self.block.is_empty() {
+            self.end_block()?;
+        }
+        self.footer.extend_from_slice(&self.written.to_le_bytes());
+        self.footer
+            .extend_from_slice(&self.section_bytes.to_le_bytes());
+        for checksum in self.checksums.drain(..) {
+            self.footer.extend_from_slice(&checksum.to_le_bytes());
+        }
+        if section == Section::Documents {
+            self.document_bytes = self.section_bytes;
+        }
+        self.written += self.section_bytes;
+        self.section_bytes = 0;
+        self.sections_count += 1;
+        Ok(())
+    }
+
+    /// Writes a whole section.
+    pub(crate) fn section(&mut self, section: Section, bytes: &[u8]) -> Result<()> {
+        self.write(bytes)?;
+        self.end(section)
+    }
+
+    /// Writes footer and trailer; returns the bytes of the segment and of its documents.
+    pub(crate) fn finish(self) -> Result<(u64, u64)> {
+        assert_eq!(
+            self.sections_count, SECTIONS_COUNT,
+            "every section is written"
+        );
+        let mut trailer = Vec::with_capacity(TRAILER_BYTES);
+        trailer.extend_from_slice(&self.written.to_le_bytes());
+        trailer.extend_from_slice(&xxh3_64(&self.footer).to_le_bytes());
+        trailer.extend_from_slice(&MAGIC);
+        self.out.write_all(&self.footer).map_err(write_failed)?;
+        self.out.write_all(&trailer).map_err(write_failed)?;
+        let segment_bytes = self.written + (self.footer.len() + TRAILER_BYTES) as u64;
+        Ok((segment_bytes, self.document_bytes))
+    }
+}
+
+fn write_failed(source: std::io::Error) -> Error {
+    Error::Io {
+        action: "write a segment to",
+        path: "index".into(),
+        source,
+    }
+}
+
+/// Where a section lies and which of its blocks were found sound.
+struct SectionState {
+    offset: usize,
+    len: usize,
+    checksums: Box<[u64]>,
+    checked: Box<[AtomicU64]>,
+    is_checked: AtomicBool,
+}
+
+/// The sections of an open segment.
+pub(crate) struct Sections {
+    bytes: Bytes,
+    name: Box<str>,
+    docs_count: u32,
+    sections: Vec<SectionState>,
+}
+
+impl Sections {
+    /// Checks header, footer and trailer.
+    pub(crate) fn open(bytes: Bytes, name: &str) -> Result<Self> {
+        let corrupt = |offset, expected| Error::corrupt(name, offset, expected);
+        let header = bytes
+            .get(..HEADER_BYTES)
+            .ok_or_else(|| corrupt(0, "the header of a segment"))?;
+        if header[..8] != MAGIC {
+            return Err(corrupt(0, "the magic number of a segment"));
+        }
+        if read_u64(header, 24) != Some(xxh3_64(&header[..24])) {
+            return Err(corrupt(24, "the checksum of the header"));
+        }
+        if read_u64(header, 8).map(|word| word as u32) != Some(VERSION) {
+            return Err(corrupt(8, "version 1 of the segment format"));
+        }
+        if read_u64(header, 16) != Some(FOLDING_FINGERPRINT) {
+            return Err(corrupt(16, "terms folded as this program folds"));
+        }
+        let docs_count = (read_u64(header, 8).unwrap_or(0) >> 32) as u32;
+        let sections = read_footer(&bytes, name)?;
+        Ok(Self {
+            bytes,
+            name: name.into(),
+            docs_count,
+            sections,
+        })
+    }
+
+    /// The name that the segment was opened with.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Documents, as the header says.
+    pub(crate) fn docs_count(&self) -> u32 {
+        self.docs_count
+    }
+
+    /// Bytes of the whole segment.
+    pub(crate) fn segment_bytes(&self) -> u64 {
+        self.bytes.len() as u64
+    }
+
+    /// Bytes of a section.
+    pub(crate) fn section_bytes(&self, section: Section) -> u64 {
+        self.sections[section as usize].len as u64
+    }
+
+    /// A whole section, every block of it sound. Cost after its first use: one atomic load.
+    pub(crate) fn whole(&self, section: Section) -> Result<&[u8]> {
+        let state = &self.sections[section as usize];
+        let bytes = &self.bytes[state.offset..state.offset + state.len];
+        if !state.is_checked.load(Ordering::Acquire) {
+            self.check(section, 0, state.len)?;
+            state.is_checked.store(true, Ordering::Release);
+        }
+        Ok(bytes)
+    }
+
+    /// A whole section as a cheap handle.
+    pub(crate) fn whole_bytes(&self, section: Section) -> Result<Bytes> {
+        self.whole(section)?;
+        let state = &self.sections[section as usize];
+        Ok(self.bytes.slice(state.offset..state.offset + state.len))
+    }
+
+    /// A part of a section, the blocks that hold it sound. Cost after the first use: one atomic
+    /// load per block.
+    #[inline]
+    pub(crate) fn part(&self, section: Section, range: std::ops::Range<usize>) -> Result<&[u8]> {
+        let state = &self.sections[section as usize];
+        if range.start > range.end || range.end > state.len {
+            return Err(self.corrupt(section, range.start, "offsets inside the section"));
+        }
+        if !state.is_checked.load(Ordering::Acquire) {
+            self.check(section, range.start, range.end)?;
+        }
+        Ok(&self.bytes[state.offset + range.start..state.offset + range.end])
+    }
+
+    fn check(&self, section: Section, from: usize, to: usize) -> Result<()> {
+        let state = &self.sections[section as usize];
+        for block_idx in from / BLOCK_BYTES..to.div_ceil(BLOCK_BYTES) {
+            let (word, bit) = (&state.checked[block_idx / 64], 1 << (block_idx % 64));
+            if word.load(Ordering::Acquire) & bit != 0 {
+                continue;
+            }
+            self.check_block(section, block_idx)?;
+            word.fetch_or(bit, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    fn check_block(&self, section: Section, block_idx: usize) -> Result<()> {
+        let state = &self.sections[section as usize];
+        let start = block_idx * BLOCK_BYTES;
+        let end = state.len.min(start + BLOCK_BYTES);
+        let block = &self.bytes[state.offset + start..state.offset + end];
+        if xxh3_64(block) != state.checksums[block_idx] {
+            return Err(self.corrupt(section, start, "a block that has its checksum"));
+        }
+        Ok(())
+    }
+
+    /// Checks every block anew, used or not.
+    pub(crate) fn check_all(&self) -> Result<()> {
+        for section in ALL {
+            let blocks_count = self.sections[section as usize].checksums.len();
+            (0..blocks_count).try_for_each(|block_idx| self.check_block(section, block_idx))?;
+        }
+        Ok(())
+    }
+
+    /// An error at a byte of a section.
+    pub(crate) fn corrupt(&self, section: Section, at: usize, expected: &'static str) -> Error {
+        let offset = self.sections[section as usize].offset + at;
+        Error::corrupt(&*self.name, offset as u64, expected)
+    }
+}
+
+/// All sections, in file order.
+const ALL: [Section; SECTIONS_COUNT] = [
+    Section::Documents,
+    Section::DocumentOffsets,
+    Section::IdOrder,
+    Section::Facts,
+    Section::Languages,
+    Section::LanguageTable,
+    Section::DocumentTitles,
+    Section::TitleText,
+    Section::TitleOffsets,
+    Section::TitleStarts,
+    Section::TitleDocuments,
+    Section::Suffixes,
+    Section::TermTitles,
+    Section::TermTitleOffsets,
+    Section::TermDocuments,
+    Section::TermDocumentOffsets,
+    Section::TitleTerms,
+    Section::OtherTerms,
+    Section::CatalogDocuments,
+    Section::CatalogOffsets,
+    Section::CatalogNumbers,
+    Section::FactDocuments,
+    Section::FactOffsets,
+    Section::FactCodes,
+];
+
+fn read_u64(bytes: &[u8], at: usize) -> Option<u64> {
+    let bytes = bytes.get(at..at.checked_add(8)?)?;
+    Some(u64::from_le_bytes(bytes.try_into().ok()?))
+}
+
+fn read_footer(bytes: &[u8], name: &str) -> Result<Vec<SectionState>> {
+    let trailer_at = bytes.len().saturating_sub(TRAILER_BYTES);
+    let corrupt = |at: usize, expected| Error::corrupt(name, at as u64, expected);
+    if trailer_at < HEADER_BYTES || bytes[trailer_at + 16..] != MAGIC {
+        return Err(corrupt(trailer_at, "the trailer of a segment"));
+    }
+    let footer_at = read_u64(bytes, trailer_at).and_then(|at| usize::try_from(at).ok());
+    let footer = footer_at.and_then(|at| bytes.get(at..trailer_at));
+    let (Some(footer_at), Some(footer)) = (footer_at, footer) else {
+        return Err(corrupt(trailer_at, "the offset of the footer"));
+    };
+    if read_u64(bytes, trailer_at + 8) != Some(xxh3_64(footer)) {
+        return Err(corrupt(footer_at, "a footer that has its checksum"));
+    }
+    let mut sections = Vec::with_capacity(SECTIONS_COUNT);
+    let (mut at, mut next_offset) = (0, HEADER_BYTES);
+    for _ in 0..SECTIONS_COUNT {
+        let state = read_section(footer, &mut at, next_offset)
+            .filter(|state| state.len <= footer_at - state.offset)
+            .ok_or_else(|| corrupt(footer_at + at, "sections one after the other"))?;
+        next_offset = state.offset + state.len;
+        sections.push(state);
+    }
+    if at != footer.len() || next_offset != footer_at {
+        return Err(corrupt(footer_at, "sections up to the footer"));
+    }
+    Ok(sections)
+}
+
+fn read_section(footer: &[u8], at: &mut usize, offset: usize) -> Option<SectionState> {
+    let stored_offset = usize::try_from(read_u64(footer, *at)?).ok()?;
+    let len = usize::try_from(read_u64(footer, *at + 8)?).ok()?;
+    let blocks_count = len.div_ceil(BLOCK_BYTES);
+    let checksums = footer
+        .get(*at + 16..)?
+        .get(..blocks_count.checked_mul(8)?)?;
+    *at += 16 + checksums.len();
+    (stored_offset == offset).then(|| SectionState {
+        offset,
+        len,
+        checksums: checksums
+            .chunks_exact(8)
+            .map(|chunk| u64::from_le_bytes(chunk.try_into().expect("chunks of eight")))
+            .collect(),
+        checked: (0..blocks_count.div_ceil(64))
+            .map(|_| AtomicU64::new(0))
+            .collect(),
+        is_checked: AtomicBool::new(len == 0),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written() -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let mut writer = SectionWriter::new(&mut bytes, 3).unwrap();
+        for (idx, section) in ALL.into_iter().enumerate() {
+            writer
+                .section(section, &vec![idx as u8; idx * 1500])
+                .unwrap();
+        }
+        writer.finish().unwrap();
+        bytes
+    }
+
+    #[test]
+    fn gives_back_every_section() {
+        let sections = Sections::open(written().into(), "x").unwrap();
+        assert_eq!(sections.docs_count(), 3);
+        for (idx, section) in ALL.into_iter().enumerate() {
+            assert_eq!(
+                sections.whole(section).unwrap(),
+                vec![idx as u8; idx * 1500]
+            );
+        }
+        sections.check_all().unwrap();
+        let part = sections.part(Section::FactCodes, 20_000..20_003).unwrap();
+        assert_eq!(part, [23; 3]);
+        assert!(sections.part(Section::FactCodes, 40_000..40_001).is_err());
+    }
+
+    #[test]
+    fn finds_every_flipped_byte() {
+        let good = written();
+        for at in (0..good.len())
+            .step_by(37)
+            .chain(good.len() - 200..good.len())
+        {
+            let mut bytes = good.clone();
+            bytes[at] ^= 1 << (at % 8);
+            let found = Sections::open(bytes.into(), "x").and_then(|s| s.check_all());
+            assert!(found.is_err(), "byte {at}");
+        }
+    }
+
+    #[test]
+    fn refuses_every_truncation() {
+        let good = written();
+        for len in (0..good.len())
+            .step_by(97)
+            .chain(good.len() - 30..good.len())
+        {
+            assert!(
+                Sections::open(good[..len].to_vec().into(), "x").is_err(),
+                "{len}"
+            );
+        }
+    }
+}

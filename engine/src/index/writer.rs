@@ -1,0 +1,209 @@
+//! The sections of a segment from their parts: what building and merging have in common.
+
+use std::collections::BTreeSet;
+
+use crate::error::Result;
+use crate::model::VideoType;
+use crate::model::Year;
+use crate::query::LanguageTerm;
+
+use super::facts::{Fact, RecordFacts, pack_facts};
+use super::packed::{PackedBuilder, pack};
+use super::postings::encode;
+use super::section::{Section, SectionWriter};
+use super::suffix::sort_suffixes;
+
+/// The columns of a segment, in document order.
+#[derive(Default)]
+pub(crate) struct Columns {
+    /// Type, year, season, episode.
+    pub(crate) facts: Vec<RecordFacts>,
+    /// Place of the language in `language_terms`.
+    pub(crate) languages: Vec<u32>,
+    /// The distinct languages, sorted.
+    pub(crate) language_terms: Vec<LanguageTerm>,
+    /// Rank of the folded title.
+    pub(crate) titles: Vec<u32>,
+    /// Documents in the order of their ids.
+    pub(crate) id_order: Vec<u32>,
+}
+
+/// A document under a catalog id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct CatalogEntry {
+    /// The number of the id.
+    pub(crate) number: u64,
+    /// Whether it is the id of the document's series.
+    pub(crate) is_parent: bool,
+    /// The document.
+    pub(crate) doc: u32,
+}
+
+/// Writes the columns.
+pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &Columns) -> Result<()> {
+    let numbers = |column: &[u32]| pack(column.to_vec().into_iter().map(u64::from));
+    writer.section(Section::IdOrder, &numbers(&columns.id_order))?;
+    writer.section(Section::Facts, &pack_facts(columns.facts.iter().copied()))?;
+    writer.section(Section::Languages, &numbers(&columns.languages))?;
+    let mut table = Vec::with_capacity(columns.language_terms.len() * 6);
+    for term in &columns.language_terms {
+        table.extend_from_slice(&term.to_bytes());
+    }
+    writer.section(Section::LanguageTable, &table)?;
+    writer.section(Section::DocumentTitles, &numbers(&columns.titles))
+}
+
+/// Writes the distinct folded titles, which come sorted, and the documents of each.
+pub(crate) fn write_titles<'t>(
+    writer: &mut SectionWriter<'_>,
+    titles: impl Iterator<Item = &'t str>,
+    doc_titles: &[u32],
+) -> Result<()> {
+    let mut text = vec![b'\n'];
+    let mut offsets = vec![1u64];
+    for title in titles {
+        text.extend_from_slice(title.as_bytes());
+        text.push(b'\n');
+        offsets.push(text.len() as u64);
+    }
+    let titles_count = offsets.len() - 1;
+    writer.section(Section::TitleText, &text)?;
+    writer.section(Section::TitleOffsets, &pack(offsets.iter().copied()))?;
+    drop(offsets);
+    let (starts, docs) = invert(doc_titles, titles_count);
+    writer.section(
+        Section::TitleStarts,
+        &pack(starts.iter().map(|&at| u64::from(at))),
+    )?;
+    writer.section(
+        Section::TitleDocuments,
+        &pack(docs.iter().map(|&doc| u64::from(doc))),
+    )?;
+    let suffixes = sort_suffixes(&text);
+    writer.section(
+        Section::Suffixes,
+        &pack(suffixes.iter().map(|&at| u64::from(at))),
+    )
+}
+
+/// Where the documents of each number begin, and the documents by number, ascending in each.
+pub(crate) fn invert(numbers: &[u32], numbers_count: usize) -> (Vec<u32>, Vec<u32>) {
+    let mut starts = vec![0u32; numbers_count + 1];
+    for &number in numbers {
+        starts[number as usize + 1] += 1;
+    }
+    for idx in 0..numbers_count {
+        starts[idx + 1] += starts[idx];
+    }
+    let mut docs = vec![0; numbers.len()];
+    let mut ends = starts.clone();
+    for (doc, &number) in numbers.iter().enumerate() {
+        let end = &mut ends[number as usize];
+        docs[*end as usize] = doc as u32;
+        *end += 1;
+    }
+    (starts, docs)
+}
+
+/// Writes sets of numbers one after the other, then where each begins.
+pub(crate) struct PostingsWriter {
+    offsets: Vec<u64>,
+    bytes: Vec<u8>,
+}
+
+impl PostingsWriter {
+    /// No set yet.
+    pub(crate) fn new() -> Self {
+        Self {
+            offsets: vec![0],
+            bytes: Vec::new(),
+        }
+    }
+
+    /// Writes one set of ascending numbers.
+    pub(crate) fn push(&mut self, writer: &mut SectionWriter<'_>, numbers: &[u32]) -> Result<()> {
+        self.bytes.clear();
+        encode(numbers, &mut self.bytes);
+        writer.write(&self.bytes)?;
+        self.offsets.push(writer.section_bytes());
+        Ok(())
+    }
+
+    /// Ends the section of sets and writes that of their offsets.
+    pub(crate) fn finish(
+        self,
+        writer: &mut SectionWriter<'_>,
+        sets: Section,
+        offsets: Section,
+    ) -> Result<()> {
+        writer.end(sets)?;
+        let max = self.offsets.last().copied().unwrap_or(0);
+        let mut packed = PackedBuilder::new(max, self.offsets.len());
+        self.offsets.iter().for_each(|&offset| packed.push(offset));
+        writer.section(offsets, &packed.finish())
+    }
+}
+
+/// Writes the documents of each catalog id: its own, then those of its episodes.
+pub(crate) fn write_catalogs(
+    writer: &mut SectionWriter<'_>,
+    mut entries: Vec<CatalogEntry>,
+) -> Result<()> {
+    entries.sort_unstable();
+    let mut numbers = Vec::new();
+    let mut postings = PostingsWriter::new();
+    let mut docs = Vec::new();
+    for entries in entries.chunk_by(|a, b| a.number == b.number) {
+        numbers.push(entries[0].number);
+        let own_count = entries.partition_point(|entry| !entry.is_parent);
+        for part in [&entries[..own_count], &entries[own_count..]] {
+            docs.clear();
+            docs.extend(part.iter().map(|entry| entry.doc));
+            postings.push(writer, &docs)?;
+        }
+    }
+    postings.finish(writer, Section::CatalogDocuments, Section::CatalogOffsets)?;
+    writer.section(Section::CatalogNumbers, &pack(numbers.iter().copied()))
+}
+
+/// Writes the documents of each fact that a filter or a marker asks for.
+pub(crate) fn write_facts(writer: &mut SectionWriter<'_>, columns: &Columns) -> Result<()> {
+    let mut codes = Vec::new();
+    let mut postings = PostingsWriter::new();
+    let no_pack = Fact::SeasonEpisode(0, 0).code();
+    let kinds: [&dyn Fn(usize) -> Fact; 4] = [
+        &|doc| Fact::Year(Year::new(columns.facts[doc].year)),
+        &|doc| {
+            Fact::VideoType(if columns.facts[doc].is_episode {
+                VideoType::Episode
+            } else {
+                VideoType::Movie
+            })
+        },
+        &|doc| Fact::SeasonEpisode(columns.facts[doc].season, columns.facts[doc].episode),
+        &|doc| Fact::Language(columns.languages[doc]),
+    ];
+    for fact_of in kinds {
+        let code_of = |doc: usize| fact_of(doc).code();
+        let mut distinct: BTreeSet<u64> = BTreeSet::new();
+        let mut last = None;
+        for code in (0..columns.facts.len()).map(code_of) {
+            if last.replace(code) != Some(code) {
+                distinct.insert(code);
+            }
+        }
+        let distinct: Vec<u64> = distinct.into_iter().collect();
+        let place = |doc| distinct.binary_search(&code_of(doc)).unwrap_or(0) as u32;
+        let places: Vec<u32> = (0..columns.facts.len()).map(place).collect();
+        let (starts, docs) = invert(&places, distinct.len());
+        for (place, &code) in distinct.iter().enumerate() {
+            if code != no_pack {
+                let span = starts[place] as usize..starts[place + 1] as usize;
+                codes.push(code);
+                postings.push(writer, &docs[span])?;
+            }
+        }
+    }
+    postings.finish(writer, Section::FactDocuments, Section::FactOffsets)?;
+    writer.section(Section::FactCodes, &pack(codes.iter().copied()))
+}

@@ -1,0 +1,117 @@
+//! The filters of a request (SEARCH.md 3) over one segment.
+
+use crate::error::Result;
+use crate::index::{Fact, FactTest, Tombstones, View};
+use crate::query::{Filters, LanguageTerm};
+
+use super::condition::{Condition, Subject};
+
+/// What every match must pass: filters, and not being gone.
+pub(crate) struct Filter<'a> {
+    view: View<'a>,
+    tombstones: &'a Tombstones,
+    test: FactTest,
+    languages: Option<Vec<bool>>,
+    has_year: bool,
+    is_hopeless: bool,
+}
+
+impl<'a> Filter<'a> {
+    /// The filters of a request over a segment.
+    pub(crate) fn new(
+        view: View<'a>,
+        tombstones: &'a Tombstones,
+        filters: &Filters,
+    ) -> Result<Self> {
+        let test = view.facts.test(
+            filters.video_type,
+            filters.year,
+            filters.season,
+            filters.episode,
+        );
+        let mut is_hopeless = test.is_none();
+        let mut languages = None;
+        if let Some(language) = &filters.language {
+            let wanted = LanguageTerm::of(language);
+            let passing = view.language_terms()?.map(|term| term.passes(wanted));
+            let passing: Vec<bool> = passing.collect();
+            is_hopeless |= !passing.contains(&true);
+            languages = passing.contains(&false).then_some(passing);
+        }
+        Ok(Self {
+            view,
+            tombstones,
+            test: test.unwrap_or_default(),
+            languages,
+            has_year: filters.year.is_some(),
+            is_hopeless,
+        })
+    }
+
+    /// Whether no document of the segment can pass.
+    pub(crate) fn is_hopeless(&self) -> bool {
+        self.is_hopeless
+    }
+
+    /// Whether every document of the segment passes.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.test.is_trivial() && self.languages.is_none() && self.tombstones.is_empty()
+    }
+
+    /// Whether the document passes. Cost: a probe of each column that is asked.
+    #[inline]
+    pub(crate) fn passes(&self, doc: u32) -> bool {
+        self.test.passes(self.view.facts.row(doc)) && self.passes_rest(doc)
+    }
+
+    #[inline]
+    fn passes_rest(&self, doc: u32) -> bool {
+        let language_passes = match &self.languages {
+            Some(passing) => passing[self.view.language_of(doc) as usize],
+            None => true,
+        };
+        language_passes && (self.tombstones.is_empty() || !self.tombstones.contains(doc))
+    }
+
+    /// Whether the year is asked for and the document has none: fit 1 (SEARCH.md 5).
+    #[inline]
+    pub(crate) fn is_year_guessed(&self, doc: u32) -> bool {
+        self.has_year && self.view.facts.get(doc).year == 0
+    }
+
+    /// The filters as sets of documents, for a plan that starts from one of them or intersects
+    /// them whole. An episode without a season has no set.
+    pub(crate) fn conditions(&self, filters: &Filters) -> Result<Vec<Condition<'a>>> {
+        let view = &self.view;
+        let mut conditions = Vec::new();
+        if let Some(year) = filters.year {
+            let sets = vec![
+                view.fact_docs(Fact::Year(Some(year)))?,
+                view.fact_docs(Fact::Year(None))?,
+            ];
+            conditions.push(Condition::of_sets(Subject::YearFilter, sets));
+        }
+        if let Some(video_type) = filters.video_type {
+            let sets = vec![view.fact_docs(Fact::VideoType(video_type))?];
+            conditions.push(Condition::of_sets(Subject::TypeFilter, sets));
+        }
+        if let Some(season) = filters.season {
+            let sets = match filters.episode {
+                Some(episode) => {
+                    let fact = Fact::SeasonEpisode(season.get(), episode.get());
+                    vec![view.fact_docs(fact)?]
+                }
+                None => view.season_docs(season.get())?,
+            };
+            conditions.push(Condition::of_sets(Subject::SeasonFilter, sets));
+        }
+        if let Some(passing) = &self.languages {
+            let numbers = (0..passing.len()).filter(|&number| passing[number]);
+            let sets = numbers
+                .map(|number| view.fact_docs(Fact::Language(number as u32)))
+                .collect::<Result<Vec<_>>>()?;
+            conditions.push(Condition::of_sets(Subject::LanguageFilter, sets));
+        }
+        Ok(conditions)
+    }
+}

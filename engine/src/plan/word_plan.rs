@@ -1,0 +1,368 @@
+//! The `query` branch over one segment (SEARCH.md 4.5, 4.6).
+
+use std::ops::Range;
+
+use crate::error::Result;
+use crate::index::{Fact, Postings, Probe, Term, View};
+use crate::query::Reading;
+use crate::text::{EpisodeMarker, YearMarker, has_number};
+
+use super::condition::{Condition, Subject};
+use super::filter::Filter;
+use super::title_set::TitleSet;
+
+/// Characters of the last plain word from which on it may be the beginning of a title word.
+const PREFIX_CHARS_MIN: usize = 3;
+/// Characters of a plain word from which on it is searched with typos, and with two of them.
+const ONE_TYPO_CHARS_MIN: usize = 5;
+const TWO_TYPOS_CHARS_MIN: usize = 9;
+/// Words with typos, at most: with more the branch is not tried again.
+const TYPO_WORDS_MAX: usize = 8;
+/// Titles up to which each is compared with the texts of relevance 2 and 3.
+const COMPARED_TITLES_MAX: usize = 8;
+
+/// Whether this is the second try, with typos allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Typos {
+    /// Words as they are.
+    Refused,
+    /// Title words close to a word satisfy it too.
+    Allowed,
+}
+
+/// What every match satisfies, and what tells the ways of matching apart.
+pub(crate) struct WordPlan<'a> {
+    /// A condition for each distinct plain word and each marker.
+    pub(crate) conditions: Vec<Condition<'a>>,
+    /// Titles with all plain words.
+    pub(crate) full_titles: FullTitles<'a>,
+    /// Documents with the last plain word as it is, when the prefix rule adds others.
+    pub(crate) last_word: Option<Postings<'a>>,
+    /// What gives fit 1.
+    pub(crate) fit: FitRule<'a>,
+    /// Whether every match is found only with typos allowed.
+    pub(crate) typos: Typos,
+}
+
+impl<'a> WordPlan<'a> {
+    /// The plan, or `None` when nothing can match or, with typos, when no second try is made.
+    pub(crate) fn new(
+        view: &View<'a>,
+        reading: &Reading<'_>,
+        typos: Typos,
+    ) -> Result<Option<Self>> {
+        if typos == Typos::Allowed && !allows_typos(reading) {
+            return Ok(None);
+        }
+        let mut words: Vec<&str> = reading.plain_words().collect();
+        words.sort_unstable();
+        words.dedup();
+        // Where the last word stands twice, its other place allows no prefix.
+        let last = reading.last_plain_word();
+        let is_repeated = reading.plain_words().filter(|word| *word == last).count() > 1;
+        let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
+        let mut conditions = Vec::with_capacity(words.len() + 2);
+        let mut last_word = None;
+        for (idx, (word, term)) in words.iter().zip(&terms).enumerate() {
+            let is_last = *word == last && !is_repeated;
+            let condition = word_condition(view, Subject::Word(idx), word, *term, is_last, typos)?;
+            if condition.size_max() == 0 {
+                return Ok(None);
+            }
+            if is_last && condition.titles().is_some() {
+                last_word = Some(term_docs(view, *term)?);
+            }
+            conditions.push(condition);
+        }
+        let fit = FitRule::new(view, reading)?;
+        conditions.extend(episode_condition(view, reading)?);
+        conditions.extend(year_condition(view, reading)?);
+        let full_titles = match typos {
+            Typos::Refused => FullTitles::new(view, &terms, reading)?,
+            Typos::Allowed => FullTitles::default(),
+        };
+        Ok(Some(Self {
+            conditions,
+            full_titles,
+            last_word,
+            fit,
+            typos,
+        }))
+    }
+}
+
+fn allows_typos(reading: &Reading<'_>) -> bool {
+    let words_count = reading
+        .plain_words()
+        .filter(|word| typos_max(word) > 0)
+        .count();
+    (1..=TYPO_WORDS_MAX).contains(&words_count)
+}
+
+/// How many typos a plain word may have.
+fn typos_max(word: &str) -> u8 {
+    match word.chars().count() {
+        _ if has_number(word) => 0,
+        TWO_TYPOS_CHARS_MIN.. => 2,
+        ONE_TYPO_CHARS_MIN.. => 1,
+        _ => 0,
+    }
+}
+
+fn term_docs<'a>(view: &View<'a>, term: Option<Term>) -> Result<Postings<'a>> {
+    match term {
+        Some(term) => view.term_docs(term.rank),
+        None => Ok(Postings::EMPTY),
+    }
+}
+
+fn word_condition<'a>(
+    view: &View<'a>,
+    subject: Subject,
+    word: &str,
+    term: Option<Term>,
+    is_last: bool,
+    typos: Typos,
+) -> Result<Condition<'a>> {
+    let condition = Condition::of_sets(subject, Vec::new()).or_set(term_docs(view, term)?);
+    let mut ranks = Vec::new();
+    if is_last && word.chars().count() >= PREFIX_CHARS_MIN {
+        ranks.extend(view.prefix_ranks(word));
+    }
+    if typos == Typos::Allowed && typos_max(word) > 0 {
+        view.close_terms(word, typos_max(word), &mut ranks);
+    }
+    // Documents with the word itself are in its own set already.
+    ranks.retain(|&rank| Some(rank) != term.map(|term| term.rank));
+    ranks.sort_unstable();
+    ranks.dedup();
+    if ranks.is_empty() {
+        return Ok(condition);
+    }
+    let sets = ranks.into_iter().map(|rank| view.term_titles(rank));
+    Ok(condition.or_titles(TitleSet::union(view, sets)?))
+}
+
+fn episode_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Condition<'a>>> {
+    let (Some(marker), Some(word)) = (reading.markers().episode, reading.episode_word()) else {
+        return Ok(None);
+    };
+    let season = marker.season.get();
+    let sets = match marker.episode {
+        Some(episode) => vec![
+            view.fact_docs(Fact::SeasonEpisode(season, episode.get()))?,
+            view.fact_docs(Fact::SeasonEpisode(season, 0))?,
+        ],
+        None => view.season_docs(season)?,
+    };
+    let mut condition = Condition::of_sets(Subject::EpisodeMarker, sets);
+    if let Some(test) = view.facts.fit_test(marker.season, marker.episode) {
+        condition = condition.tested_by(test);
+    }
+    Ok(Some(condition.or_set(term_docs(view, view.term(word))?)))
+}
+
+fn year_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Condition<'a>>> {
+    let (Some(marker), Some(word)) = (reading.markers().year, reading.year_word()) else {
+        return Ok(None);
+    };
+    let sets = vec![
+        view.fact_docs(Fact::Year(Some(marker.year)))?,
+        view.fact_docs(Fact::Year(None))?,
+    ];
+    let mut condition = Condition::of_sets(Subject::YearMarker, sets);
+    if let Some(test) = view.facts.test(None, Some(marker.year), None, None) {
+        condition = condition.tested_by(test);
+    }
+    let titles = titles_with(view, word)?;
+    Ok(Some(condition.or_titles(titles)))
+}
+
+/// The titles with a word.
+fn titles_with(view: &View<'_>, word: &str) -> Result<TitleSet> {
+    let term = view.term(word).filter(|term| term.is_title);
+    let set = term.map(|term| view.term_titles(term.rank));
+    TitleSet::union(view, set.into_iter())
+}
+
+/// The titles with all plain words: relevance 2, 3 and 4 (SEARCH.md 5.1).
+#[derive(Default)]
+pub(crate) struct FullTitles<'a> {
+    members: Members<'a>,
+    /// Titles that are one of the texts.
+    pub(crate) equal: Vec<u32>,
+    /// Titles that begin with one of the texts and a space.
+    pub(crate) beginning: Vec<Range<u32>>,
+}
+
+#[derive(Default)]
+enum Members<'a> {
+    #[default]
+    None,
+    /// The titles of a single plain word, left as they are stored.
+    OfOneWord(Postings<'a>, Probe<'a>),
+    Set(TitleSet),
+}
+
+impl<'a> FullTitles<'a> {
+    fn new(view: &View<'a>, terms: &[Option<Term>], reading: &Reading<'_>) -> Result<Self> {
+        let is_title = |term: &Option<Term>| term.is_some_and(|term| term.is_title);
+        if !terms.iter().all(is_title) {
+            return Ok(Self::default());
+        }
+        let mut sets = terms
+            .iter()
+            .flatten()
+            .map(|term| view.term_titles(term.rank))
+            .collect::<Result<Vec<_>>>()?;
+        sets.sort_unstable_by_key(Postings::count);
+        let (first, others) = sets.split_first().expect("there is a plain word");
+        if others.is_empty() && first.count() as usize > COMPARED_TITLES_MAX {
+            let members = Members::OfOneWord(*first, first.probe());
+            return Ok(Self::located(view, members, reading));
+        }
+        let mut titles = Vec::new();
+        first.decode(&mut titles);
+        others.iter().for_each(|set| set.retain(&mut titles));
+        if titles.len() > COMPARED_TITLES_MAX {
+            let members = Members::Set(TitleSet::of_sorted(view, titles));
+            return Ok(Self::located(view, members, reading));
+        }
+        Ok(Self::compared(view, titles, reading))
+    }
+
+    /// Looks the texts up among all titles.
+    fn located(view: &View<'a>, members: Members<'a>, reading: &Reading<'_>) -> Self {
+        let (mut equal, mut beginning) = (Vec::new(), Vec::new());
+        for mut text in reading.strings() {
+            let at = view.titles_before(text.as_bytes());
+            if at < view.titles_count() && view.title(at) == text.as_bytes() {
+                equal.push(at);
+            }
+            text.push(' ');
+            beginning.push(view.titles_beginning(text.as_bytes()));
+        }
+        Self {
+            members,
+            equal,
+            beginning,
+        }
+    }
+
+    /// Compares each of a few titles with the texts.
+    fn compared(view: &View<'a>, titles: Vec<u32>, reading: &Reading<'_>) -> Self {
+        let (mut equal, mut beginning) = (Vec::new(), Vec::new());
+        if !titles.is_empty() {
+            let texts = reading.strings();
+            for &title in &titles {
+                for text in &texts {
+                    match view.title(title).strip_prefix(text.as_bytes()) {
+                        Some([]) => equal.push(title),
+                        Some([b' ', ..]) => beginning.push(title..title + 1),
+                        _ => {}
+                    }
+                }
+            }
+        }
+        Self {
+            members: Members::Set(TitleSet::of_sorted(view, titles)),
+            equal,
+            beginning,
+        }
+    }
+
+    /// Relevance 2, 3 or 4 of a title with all plain words.
+    #[inline]
+    pub(crate) fn relevance(&self, title: u32) -> Option<u8> {
+        let is_member = match &self.members {
+            Members::None => false,
+            Members::OfOneWord(_, probe) => probe.contains(title),
+            Members::Set(titles) => titles.contains(title),
+        };
+        is_member.then(|| self.member_relevance(title))
+    }
+
+    /// The relevance of a title that is one of them.
+    #[inline]
+    pub(crate) fn member_relevance(&self, title: u32) -> u8 {
+        if self.equal.contains(&title) {
+            2
+        } else if self.beginning.iter().any(|range| range.contains(&title)) {
+            3
+        } else {
+            4
+        }
+    }
+
+    /// How many titles.
+    pub(crate) fn len(&self) -> usize {
+        match &self.members {
+            Members::None => 0,
+            Members::OfOneWord(set, _) => set.count() as usize,
+            Members::Set(titles) => titles.titles().len(),
+        }
+    }
+
+    /// Calls `each` with every title, ascending.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(u32)) {
+        match &self.members {
+            Members::None => {}
+            Members::OfOneWord(set, _) => set.for_each_while(|title| {
+                each(title);
+                true
+            }),
+            Members::Set(titles) => titles.titles().iter().copied().for_each(each),
+        }
+    }
+}
+
+/// What gives a match of a branch fit 1 (SEARCH.md 5.2).
+pub(crate) struct FitRule<'a> {
+    view: View<'a>,
+    episode: Option<(EpisodeMarker, TitleSet)>,
+    year: Option<(YearMarker, TitleSet)>,
+}
+
+impl<'a> FitRule<'a> {
+    /// The rule for a value.
+    pub(crate) fn new(view: &View<'a>, reading: &Reading<'_>) -> Result<Self> {
+        let titles = |word| titles_with(view, word);
+        let markers = reading.markers();
+        let episode_titles = reading.episode_word().map(titles).transpose()?;
+        let year_titles = reading.year_word().map(titles).transpose()?;
+        Ok(Self {
+            view: *view,
+            episode: markers.episode.zip(episode_titles),
+            year: markers.year.zip(year_titles),
+        })
+    }
+
+    /// Whether it gives every document fit 0 unless its year is guessed.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.episode.is_none() && self.year.is_none()
+    }
+
+    /// The fit of a document.
+    #[inline]
+    pub(crate) fn fit(&self, doc: u32, filter: &Filter<'_>) -> u8 {
+        if filter.is_year_guessed(doc) {
+            return 1;
+        }
+        if self.is_trivial() {
+            return 0;
+        }
+        let facts = self.view.facts.get(doc);
+        let title = self.view.title_of(doc);
+        let misses_episode = self.episode.as_ref().is_some_and(|(marker, titles)| {
+            let is_season = facts.season == marker.season.get();
+            let is_episode = marker
+                .episode
+                .is_none_or(|wanted| facts.episode == wanted.get());
+            !(is_season && is_episode) && !titles.contains(title)
+        });
+        let misses_year = self.year.as_ref().is_some_and(|(marker, titles)| {
+            facts.year != marker.year.get() && !titles.contains(title)
+        });
+        u8::from(misses_episode || misses_year)
+    }
+}

@@ -1,0 +1,89 @@
+//! The `catalog_id` and `public_id` branches over one segment.
+
+use crate::error::Result;
+use crate::index::{Segment, View};
+use crate::model::RecordId;
+use crate::plan::Filter;
+use crate::text::EpisodeMarker;
+
+use super::doc_set::DocSet;
+use super::top::{Ranked, Top};
+use super::word_branch::Found;
+
+/// Runs the `catalog_id` branch; `marker` is the episode that the request names besides.
+///
+/// Source: SEARCH.md 4.2, 5.1, 5.2.
+pub(super) fn search_catalog(
+    view: &View<'_>,
+    number: u64,
+    marker: Option<EpisodeMarker>,
+    filter: &Filter<'_>,
+    (page_size, needs_docs): (usize, bool),
+) -> Result<Found> {
+    let [own, parent] = view.catalog_docs(number)?;
+    let mut top = Top::new(page_size);
+    if filter.is_trivial() && parent.count() == 0 && !needs_docs {
+        let mut room = page_size;
+        own.for_each_while(|doc| {
+            top.offer(Ranked::new(1, 0, doc));
+            room -= 1;
+            room > 0
+        });
+        return Ok(Found {
+            total: u64::from(own.count()),
+            best: top.into_sorted(),
+            docs: None,
+        });
+    }
+    let mut own_docs = Vec::new();
+    own.decode(&mut own_docs);
+    let mut parent_docs = Vec::new();
+    parent.decode(&mut parent_docs);
+    parent_docs.retain(|doc| own_docs.binary_search(doc).is_err());
+    let mut docs = Vec::with_capacity(own_docs.len() + parent_docs.len());
+    for &doc in own_docs.iter().filter(|&&doc| filter.passes(doc)) {
+        docs.push(doc);
+        top.offer(Ranked::new(1, u8::from(filter.is_year_guessed(doc)), doc));
+    }
+    for &doc in parent_docs.iter().filter(|&&doc| filter.passes(doc)) {
+        docs.push(doc);
+        let (relevance, fit) = parent_rank(view, doc, marker);
+        let fit = fit.max(u8::from(filter.is_year_guessed(doc)));
+        top.offer(Ranked::new(relevance, fit, doc));
+    }
+    docs.sort_unstable();
+    Ok(Found {
+        total: docs.len() as u64,
+        best: top.into_sorted(),
+        docs: Some(DocSet::List(docs)),
+    })
+}
+
+/// Relevance and fit of a document that matches by the id of its series only.
+fn parent_rank(view: &View<'_>, doc: u32, marker: Option<EpisodeMarker>) -> (u8, u8) {
+    let Some(marker) = marker else {
+        return (1, 1);
+    };
+    let facts = view.facts.get(doc);
+    let is_season = facts.season == marker.season.get();
+    match marker.episode {
+        None if is_season => (1, 0),
+        Some(episode) if is_season && facts.episode == episode.get() => (1, 0),
+        Some(_) if is_season && facts.episode == 0 => (1, 1),
+        _ => (9, 1),
+    }
+}
+
+/// Runs the `public_id` branch.
+pub(super) fn search_id(segment: &Segment, id: RecordId, filter: &Filter<'_>) -> Result<Found> {
+    let found = segment.find(id)?.filter(|&doc| filter.passes(doc));
+    let Some(doc) = found else {
+        return Ok(Found::nothing());
+    };
+    let fit = u8::from(filter.is_year_guessed(doc));
+    Ok(Found {
+        total: 1,
+        best: vec![Ranked::new(0, fit, doc)],
+        docs: Some(DocSet::List(vec![doc])),
+    })
+}

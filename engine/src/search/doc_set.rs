@@ -1,0 +1,149 @@
+//! The documents of one segment that match.
+
+use crate::index::{Bits, View};
+use crate::plan::{Condition, Filter};
+
+/// A document list is used while a set is below this share of the segment; bits above.
+const LIST_SHARE: u64 = 64;
+
+/// Matching documents.
+#[derive(Debug, Clone)]
+pub(super) enum DocSet {
+    /// Ascending.
+    List(Vec<u32>),
+    /// A bit each, and how many.
+    Bits(Bits, u64),
+}
+
+impl DocSet {
+    /// No document.
+    pub(super) const fn empty() -> Self {
+        Self::List(Vec::new())
+    }
+
+    /// How many documents.
+    pub(super) fn len(&self) -> u64 {
+        match self {
+            Self::List(docs) => docs.len() as u64,
+            Self::Bits(_, count) => *count,
+        }
+    }
+
+    /// Calls `each` with the documents, ascending, until it says no.
+    pub(super) fn for_each_while(&self, mut each: impl FnMut(u32) -> bool) {
+        match self {
+            Self::List(docs) => {
+                docs.iter().all(|&doc| each(doc));
+            }
+            Self::Bits(bits, _) => bits.for_each_while(each),
+        }
+    }
+
+    /// Whether the document is in the set.
+    pub(super) fn contains(&self, doc: u32) -> bool {
+        match self {
+            Self::List(docs) => docs.binary_search(&doc).is_ok(),
+            Self::Bits(bits, _) => bits.contains(doc),
+        }
+    }
+
+    fn add_to(&self, bits: &mut Bits) {
+        self.for_each_while(|doc| {
+            bits.insert(doc);
+            true
+        });
+    }
+
+    /// How many documents are in any of the sets.
+    pub(super) fn union_len(sets: &[Self], view: &View<'_>) -> u64 {
+        match sets {
+            [] => 0,
+            [set] => set.len(),
+            _ if sets.iter().all(|set| matches!(set, Self::List(_))) => {
+                let mut docs = Vec::new();
+                for set in sets {
+                    if let Self::List(more) = set {
+                        docs.extend_from_slice(more);
+                    }
+                }
+                docs.sort_unstable();
+                docs.dedup();
+                docs.len() as u64
+            }
+            _ => {
+                let mut bits = Bits::new(view.docs_count());
+                for set in sets {
+                    match set {
+                        Self::Bits(more, _) => bits.or(more),
+                        Self::List(_) => set.add_to(&mut bits),
+                    }
+                }
+                bits.count()
+            }
+        }
+    }
+}
+
+/// The documents that satisfy all conditions and pass the filter.
+///
+/// Starts from the smallest set. While that is a small share of the segment, its documents are
+/// listed, the filter is probed for each and the list is cut by one condition after the other,
+/// smallest first; else all sets are intersected as bits. Cost: linear in the smallest set, or a
+/// bit of every document per set. `filters` are the filter's own sets.
+pub(super) fn intersect(
+    view: &View<'_>,
+    filter: &Filter<'_>,
+    conditions: &[Condition<'_>],
+    filters: &[Condition<'_>],
+) -> DocSet {
+    let mut ordered: Vec<&Condition<'_>> = conditions.iter().collect();
+    ordered.sort_by_key(|condition| condition.size_max());
+    let smallest_filter = filters.iter().min_by_key(|condition| condition.size_max());
+    let smallest = ordered
+        .first()
+        .map_or(u64::MAX, |condition| condition.size_max());
+    let by_filter = smallest_filter.filter(|condition| condition.size_max() < smallest);
+    let size_max = by_filter.map_or(smallest, |condition| condition.size_max());
+    if size_max > u64::from(view.docs_count()) / LIST_SHARE {
+        return intersect_bits(view, filter, &ordered, filters);
+    }
+    let mut docs = match by_filter {
+        Some(condition) => condition.docs(view),
+        None => ordered.remove(0).docs(view),
+    };
+    if !filter.is_trivial() {
+        docs.retain(|&doc| filter.passes(doc));
+    }
+    for condition in ordered {
+        condition.retain(view, &mut docs);
+    }
+    DocSet::List(docs)
+}
+
+fn intersect_bits(
+    view: &View<'_>,
+    filter: &Filter<'_>,
+    ordered: &[&Condition<'_>],
+    filters: &[Condition<'_>],
+) -> DocSet {
+    let mut all = ordered.iter().copied().chain(filters);
+    let mut bits = Bits::new(view.docs_count());
+    let first = all.next().expect("a branch has a condition");
+    first.set_bits(view, &mut bits);
+    let mut union = None;
+    for condition in all {
+        if let Some(set) = condition.only_set() {
+            set.keep_bits(&mut bits);
+            continue;
+        }
+        let union = union.get_or_insert_with(|| Bits::new(view.docs_count()));
+        union.clear();
+        condition.set_bits(view, union);
+        bits.and(union);
+    }
+    if !filter.is_trivial() {
+        bits.retain(|doc| filter.passes(doc));
+    }
+    let count = bits.count();
+    DocSet::Bits(bits, count)
+}

@@ -1,0 +1,266 @@
+//! How a search is read, planned and ranked.
+
+use std::fmt;
+
+use crate::error::Result;
+use crate::plan::{Subject, TitlePlan, Typos, WordPlan};
+use crate::query::{Query, Reading};
+
+use super::Snapshot;
+use super::segment_search::{Asked, Part};
+
+/// How one request is read, planned and ranked.
+#[derive(Debug, Clone)]
+pub struct Explanation {
+    /// How each criterion is read, a clause each.
+    pub readings: Vec<String>,
+    /// The work in each segment.
+    pub segments: Vec<SegmentExplanation>,
+    /// Whether the second try, with typos, was made.
+    pub is_typo_search: bool,
+    /// How many records match.
+    pub total: u64,
+    /// The hits, in order: id, relevance, fit, and what the relevance means.
+    pub hits: Vec<HitExplanation>,
+    /// Nanoseconds of the whole search.
+    pub nanoseconds: u64,
+}
+
+/// The work in one segment.
+#[derive(Debug, Clone)]
+pub struct SegmentExplanation {
+    /// Its name.
+    pub name: String,
+    /// Its documents, tombstones counted.
+    pub docs_count: u32,
+    /// The steps, in order.
+    pub steps: Vec<Step>,
+}
+
+/// One step of the work.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// What is done.
+    pub what: String,
+    /// Documents: an upper bound for a set that is planned, the number for a result.
+    pub docs_count: u64,
+    /// Nanoseconds, of steps that were timed.
+    pub nanoseconds: Option<u64>,
+}
+
+/// Why one hit ranks where it does.
+#[derive(Debug, Clone)]
+pub struct HitExplanation {
+    /// The record.
+    pub id: String,
+    /// Its relevance.
+    pub relevance: u8,
+    /// Its fit.
+    pub fit: u8,
+    /// What the relevance means.
+    pub way: &'static str,
+}
+
+impl Snapshot {
+    /// How a search is read, planned and ranked, as text for people; `clock` gives nanoseconds.
+    pub fn explain(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<String> {
+        Ok(self.explanation(query, clock)?.to_string())
+    }
+
+    /// How a search is read, planned and ranked; `clock` gives nanoseconds.
+    pub fn explanation(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<Explanation> {
+        let asked = Asked::new(query);
+        let began = clock();
+        let hits = self.search(query)?;
+        let nanoseconds = clock() - began;
+        let is_typo_search = hits.hits().iter().any(|hit| hit.relevance == 8);
+        let mut segments = Vec::new();
+        for (part_idx, part) in self.prepared(query)? {
+            let segment = &self.parts()[part_idx].0;
+            segments.push(SegmentExplanation {
+                name: segment.name().to_owned(),
+                docs_count: segment.len(),
+                steps: steps(&part, &asked, is_typo_search, clock)?,
+            });
+        }
+        let mut explained = Vec::with_capacity(hits.len());
+        for (hit_idx, hit) in hits.hits().iter().enumerate() {
+            explained.push(HitExplanation {
+                id: self.hit_doc(&hits, hit_idx)?.id().to_string(),
+                relevance: hit.relevance,
+                fit: hit.fit,
+                way: way(hit.relevance),
+            });
+        }
+        Ok(Explanation {
+            readings: readings(&asked),
+            segments,
+            is_typo_search,
+            total: hits.total(),
+            hits: explained,
+            nanoseconds,
+        })
+    }
+}
+
+fn readings(asked: &Asked<'_>) -> Vec<String> {
+    let mut readings = Vec::new();
+    if let Some(id) = asked.public_id {
+        readings.push(format!("public_id: {id}"));
+    }
+    for number in &asked.catalog_numbers {
+        readings.push(format!("catalog_id: number {number}"));
+    }
+    if let Some(reading) = &asked.title {
+        readings.push(format!("title: {}", read_text(reading)));
+    }
+    if let Some(reading) = &asked.words {
+        readings.push(format!("query: {}", read_text(reading)));
+    }
+    readings
+}
+
+fn read_text(reading: &Reading<'_>) -> String {
+    let words: Vec<&str> = reading.plain_words().collect();
+    let mut text = format!("words [{}]", words.join(" "));
+    if let Some(word) = reading.episode_word() {
+        text += &format!(", episode marker {word}");
+    }
+    if let Some(word) = reading.year_word() {
+        text += &format!(", year marker {word}");
+    }
+    text
+}
+
+fn steps(
+    part: &Part<'_>,
+    asked: &Asked<'_>,
+    is_typo_search: bool,
+    clock: &dyn Fn() -> u64,
+) -> Result<Vec<Step>> {
+    let mut steps = Vec::new();
+    for condition in &part.filter_sets {
+        let what = subject_text(condition.subject(), &[]);
+        steps.push(planned(what, condition.size_max()));
+    }
+    let typos = match is_typo_search {
+        true => Typos::Allowed,
+        false => Typos::Refused,
+    };
+    let began = clock();
+    if let Some(reading) = &asked.words {
+        let mut words: Vec<&str> = reading.plain_words().collect();
+        words.sort_unstable();
+        words.dedup();
+        let plan = WordPlan::new(&part.view, reading, typos)?;
+        let planned_at = clock();
+        for condition in plan.iter().flat_map(|plan| &plan.conditions) {
+            let what = subject_text(condition.subject(), &words);
+            steps.push(planned(what, condition.size_max()));
+        }
+        let titles_count = plan.map_or(0, |plan| plan.full_titles.len());
+        let what = "query: dictionaries, sets and titles with all words".to_owned();
+        steps.push(timed(what, titles_count as u64, planned_at - began));
+    }
+    let began = clock();
+    let words = part.search_words(asked, typos)?;
+    if let Some(found) = &words {
+        let what = "query: intersect and rank".to_owned();
+        steps.push(timed(what, found.total, clock() - began));
+    }
+    let began = clock();
+    if let Some(reading) = &asked.title {
+        let plan = TitlePlan::new(&part.view, reading)?;
+        let what = "title: distinct titles that contain the text".to_owned();
+        steps.push(timed(what, plan.ways.len() as u64, clock() - began));
+    }
+    let began = clock();
+    let found = part.unite(asked, words)?;
+    let what = "other branches, and all united".to_owned();
+    steps.push(timed(what, found.total, clock() - began));
+    Ok(steps)
+}
+
+fn planned(what: String, docs_count: u64) -> Step {
+    Step {
+        what,
+        docs_count,
+        nanoseconds: None,
+    }
+}
+
+fn timed(what: String, docs_count: u64, nanoseconds: u64) -> Step {
+    Step {
+        what,
+        docs_count,
+        nanoseconds: Some(nanoseconds),
+    }
+}
+
+fn subject_text(subject: Subject, words: &[&str]) -> String {
+    match subject {
+        Subject::Word(idx) => format!("set: word {}", words[idx]),
+        Subject::EpisodeMarker => "set: episode marker".into(),
+        Subject::YearMarker => "set: year marker".into(),
+        Subject::YearFilter => "filter: year".into(),
+        Subject::TypeFilter => "filter: video_type".into(),
+        Subject::SeasonFilter => "filter: season".into(),
+        Subject::LanguageFilter => "filter: language".into(),
+    }
+}
+
+/// What a relevance means (SEARCH.md 5.1).
+fn way(relevance: u8) -> &'static str {
+    match relevance {
+        0 => "public_id",
+        1 => "catalog_id",
+        2 => "the title is the text",
+        3 => "the title begins with the text",
+        4 => "the text, or every word, in the title",
+        5 => "the title contains the text inside words",
+        6 => "every word in the title or the description",
+        7 => "the last word begins a title word",
+        8 => "with typos",
+        _ => "catalog_id of the series, another episode was named",
+    }
+}
+
+impl fmt::Display for Explanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for reading in &self.readings {
+            writeln!(f, "{reading}")?;
+        }
+        for segment in &self.segments {
+            writeln!(
+                f,
+                "segment {} ({} documents)",
+                segment.name, segment.docs_count
+            )?;
+            for step in &segment.steps {
+                match step.nanoseconds {
+                    Some(time) => {
+                        let time = time as f64 / 1000.0;
+                        writeln!(
+                            f,
+                            "  {:<52} {:>9}  {time:>9.1} us",
+                            step.what, step.docs_count
+                        )?;
+                    }
+                    None => writeln!(f, "  {:<52} {:>9}", step.what, step.docs_count)?,
+                }
+            }
+        }
+        let typos = if self.is_typo_search {
+            ", with typos"
+        } else {
+            ""
+        };
+        let time = self.nanoseconds as f64 / 1000.0;
+        writeln!(f, "total {}{typos}, {time:.1} us", self.total)?;
+        for (idx, hit) in self.hits.iter().enumerate() {
+            let (place, id, way) = (idx + 1, &hit.id, hit.way);
+            writeln!(f, "{place:>4}  {id}  {}.{}  {way}", hit.relevance, hit.fit)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,97 @@
+//! What a search found, and one record of it.
+
+use crate::index::StoredDoc;
+use crate::model::{CatalogId, RecordId};
+
+/// A document of one segment of a snapshot, and why it ranks where it does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Hit {
+    /// Place of the segment in the snapshot.
+    pub(super) part_idx: u32,
+    /// The document.
+    pub(super) doc: u32,
+    /// Smallest relevance of all ways in which it matches: 0 is best, 9 is worst (SEARCH.md 5).
+    pub relevance: u8,
+    /// The fit of that way: 0 or 1.
+    pub fit: u8,
+}
+
+/// The first hits of a search, in order, and how many there are in all. Valid only with the
+/// snapshot that it came from.
+#[derive(Debug, Clone)]
+pub struct Hits {
+    pub(super) snapshot_id: u64,
+    pub(super) total: u64,
+    pub(super) hits: Box<[Hit]>,
+}
+
+/// One active record of a snapshot.
+#[derive(Debug, Clone, Copy)]
+pub struct Doc<'a> {
+    pub(super) id: RecordId,
+    pub(super) stored: StoredDoc<'a>,
+}
+
+impl Hits {
+    /// The snapshot that it came from.
+    pub fn snapshot_id(&self) -> u64 {
+        self.snapshot_id
+    }
+
+    /// How many records match.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The hits, in order.
+    pub fn hits(&self) -> &[Hit] {
+        &self.hits
+    }
+
+    /// How many hits are held: at most the page size.
+    pub fn len(&self) -> usize {
+        self.hits.len()
+    }
+
+    /// Whether no hit is held.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Bytes of memory that it takes, for the bound of a cache.
+    pub fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + size_of_val(&*self.hits)
+    }
+}
+
+impl<'a> Doc<'a> {
+    /// Its id.
+    pub fn id(&self) -> RecordId {
+        self.id
+    }
+
+    /// Finished JSON of the answer up to and with `"downloads":`; the count and `}` follow.
+    pub fn fragment(&self) -> &'a [u8] {
+        self.stored.fragment()
+    }
+
+    /// Upstream's count of downloads; [`crate::Engine::downloads`] is added to it.
+    pub fn upstream_downloads(&self) -> u32 {
+        self.stored.downloads()
+    }
+
+    /// Its catalog id.
+    pub fn catalog_id(&self) -> Option<CatalogId> {
+        self.stored.catalog_id()
+    }
+
+    /// Identifier of its file at the upstream source.
+    pub fn source_release_id(&self) -> Option<&'a str> {
+        self.stored.source_release_id()
+    }
+
+    /// Original name of its file, as imported.
+    pub fn file_name(&self) -> Option<&'a str> {
+        self.stored.file_name()
+    }
+}

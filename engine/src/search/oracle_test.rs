@@ -1,0 +1,264 @@
+//! Snapshots of random segments answer like the oracle: same hits, same ranks, same total.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use crate::index::{Segment, SegmentBuilder, Tombstones, merge};
+use crate::model::{CatalogId, Language, Number, Record, RecordId, Timestamp, VideoType, Year};
+use crate::query::oracle::Oracle;
+use crate::query::{CatalogTerm, Filters, Query, SearchText};
+
+use super::Snapshot;
+
+const WORDS: &[&str] = &[
+    "lost",
+    "los",
+    "lostt",
+    "the",
+    "lo",
+    "l",
+    "2004",
+    "1999",
+    "s01e02",
+    "S1",
+    "1x02",
+    "Niño",
+    "breaking",
+    "braking",
+    "breakings",
+    "extraordinary",
+    "extraordinario",
+    "extroardinary",
+    "o",
+    "tt12345",
+    "bad",
+    "badlands",
+    "æon",
+    "日本",
+    "日本語",
+    "x",
+    "a",
+    "ab",
+    "abc",
+];
+const LANGUAGES: &[&str] = &["es", "es-ES", "es-419", "spa-MX", "en", "en-US"];
+
+fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
+    let word = prop::sample::select(WORDS);
+    prop::collection::vec(word, words).prop_map(|words| words.join(" "))
+}
+
+fn year() -> impl Strategy<Value = Option<Year>> {
+    prop_oneof![
+        Just(None),
+        (2003u16..2006).prop_map(Year::new),
+        Just(Year::new(1999))
+    ]
+}
+
+fn number() -> impl Strategy<Value = Option<Number>> {
+    (0u16..4).prop_map(Number::new)
+}
+
+fn catalog() -> impl Strategy<Value = Option<CatalogId>> {
+    let digits = prop::sample::select(vec!["", "12345", "0012345", "7", "99"]);
+    digits.prop_map(CatalogId::from_digits)
+}
+
+fn record() -> impl Strategy<Value = Record> {
+    let facts = (any::<bool>(), number(), number(), year());
+    let ids = (catalog(), catalog(), any::<[u8; 2]>(), 0i64..6);
+    let rest = (
+        text(1..4),
+        prop::option::of(text(0..5)),
+        prop::sample::select(LANGUAGES),
+        prop::bool::weighted(0.9),
+    );
+    (facts, ids, rest).prop_map(|(facts, ids, rest)| {
+        let mut id = [0x55; 16];
+        id[0] = ids.2[0];
+        id[15] = ids.2[1];
+        Record {
+            id: RecordId::from_bytes(id),
+            video_type: match facts.0 {
+                true => VideoType::Episode,
+                false => VideoType::Movie,
+            },
+            title: rest.0,
+            season: facts.1,
+            episode: facts.2,
+            year: facts.3,
+            catalog_id: ids.0,
+            parent_catalog_id: ids.1,
+            description: rest.1,
+            uploader_name: None,
+            posted_at: Timestamp::from_seconds(ids.3 * 1000).unwrap(),
+            downloads: 3,
+            is_active: rest.3,
+            source_release_id: None,
+            language: Language::parse(rest.2).unwrap(),
+            file_name: None,
+        }
+    })
+}
+
+fn filters() -> impl Strategy<Value = Filters> {
+    let video_type = prop::sample::select(vec![VideoType::Movie, VideoType::Episode]);
+    (
+        prop::option::weighted(0.3, year()),
+        prop::option::weighted(0.3, video_type),
+        prop::option::weighted(0.2, number()),
+        prop::option::weighted(0.2, number()),
+        prop::option::weighted(0.2, prop::sample::select(LANGUAGES)),
+    )
+        .prop_map(|(year, video_type, season, episode, language)| Filters {
+            year: year.flatten(),
+            video_type,
+            season: season.flatten(),
+            episode: episode.flatten(),
+            language: language.map(|tag| Language::parse(tag).unwrap()),
+        })
+}
+
+fn cut(text: &str, from: usize, to: usize) -> String {
+    let chars: Vec<char> = text.chars().collect();
+    let from = from.min(chars.len());
+    let to = to.clamp(from, chars.len());
+    chars[from..to].iter().collect()
+}
+
+fn query() -> impl Strategy<Value = Query> {
+    let texts = (
+        prop::option::weighted(0.7, text(1..4)),
+        prop::option::weighted(0.4, (text(1..4), 0usize..6, 3usize..20)),
+        0usize..12,
+    );
+    let ids = (
+        prop::option::weighted(0.2, prop::sample::select(vec!["12345", "tt7", "nope"])),
+        prop::option::weighted(0.1, any::<[u8; 2]>()),
+    );
+    (texts, ids, filters(), 1u16..12).prop_map(|(texts, ids, filters, page_size)| {
+        let (words, title, dropped) = texts;
+        let words = words.map(|words| {
+            let kept: Vec<char> = words.chars().collect();
+            let all = kept.iter().enumerate();
+            all.filter(|(idx, _)| *idx != dropped)
+                .map(|(_, c)| *c)
+                .collect::<String>()
+        });
+        let title = title.map(|(text, from, to)| cut(&text, from, to));
+        let mut id = [0x55; 16];
+        if let Some(bytes) = ids.1 {
+            id[0] = bytes[0];
+            id[15] = bytes[1];
+        }
+        Query::new(filters, page_size)
+            .with_query(words.and_then(|words| SearchText::query(&words).unwrap()))
+            .with_title(title.and_then(|title| SearchText::title(&title)))
+            .with_catalog_id(ids.0.map(CatalogTerm::parse))
+            .with_public_id(ids.1.map(|_| RecordId::from_bytes(id)))
+    })
+}
+
+fn segment(records: &[Record], name: &str) -> Arc<Segment> {
+    let mut builder = SegmentBuilder::new();
+    records
+        .iter()
+        .for_each(|record| builder.add(record).unwrap());
+    let mut bytes = Vec::new();
+    let summary = builder.finish(&mut bytes).unwrap();
+    assert_eq!(summary.segment_bytes, bytes.len() as u64);
+    let segment = Segment::open(bytes.into(), name).unwrap();
+    segment.verify_all().unwrap();
+    Arc::new(segment)
+}
+
+/// Records as segments, each with a few that are gone; and those that are left.
+fn parts(
+    records: Vec<Record>,
+    sizes: &[usize],
+) -> (Vec<(Arc<Segment>, Arc<Tombstones>)>, Vec<Record>) {
+    let mut distinct: Vec<Record> = Vec::new();
+    for record in records {
+        if distinct.iter().all(|other| other.id != record.id) {
+            distinct.push(record);
+        }
+    }
+    let (mut parts, mut left) = (Vec::new(), Vec::new());
+    let mut rest = &distinct[..];
+    for (idx, &size) in sizes.iter().enumerate() {
+        let is_last = idx + 1 == sizes.len();
+        let (taken, others) = rest.split_at(if is_last {
+            rest.len()
+        } else {
+            size.min(rest.len())
+        });
+        rest = others;
+        let segment = segment(taken, "part");
+        let mut tombstones = Tombstones::new();
+        for (at, record) in taken.iter().enumerate() {
+            let doc = segment.find(record.id).unwrap();
+            assert_eq!(doc.is_some(), record.is_active);
+            match doc {
+                Some(doc) if at % 5 == idx + 1 => {
+                    assert!(tombstones.insert(doc));
+                }
+                _ => left.push(record.clone()),
+            }
+        }
+        parts.push((segment, Arc::new(tombstones)));
+    }
+    (parts, left)
+}
+
+fn check(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Query) {
+    let hits = snapshot.search(query).unwrap();
+    let answer = oracle.search(query);
+    let found: Vec<(RecordId, u8, u8)> = hits
+        .hits()
+        .iter()
+        .enumerate()
+        .map(|(idx, hit)| {
+            let doc = snapshot.hit_doc(&hits, idx).unwrap();
+            assert_eq!(
+                snapshot.doc(doc.id()).unwrap().unwrap().fragment(),
+                doc.fragment()
+            );
+            (doc.id(), hit.relevance, hit.fit)
+        })
+        .collect();
+    let expected: Vec<(RecordId, u8, u8)> = answer
+        .hits
+        .iter()
+        .map(|hit| (hit.id, hit.relevance, hit.fit))
+        .collect();
+    assert_eq!((found, hits.total()), (expected, answer.total), "{query:?}");
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(300))]
+
+    #[test]
+    fn snapshots_answer_like_the_oracle(
+        records in prop::collection::vec(record(), 0..60),
+        sizes in prop::collection::vec(0usize..40, 1..4),
+        queries in prop::collection::vec(query(), 30),
+    ) {
+        let (parts, left) = parts(records, &sizes);
+        let oracle = Oracle::new(&left);
+        let merged = {
+            let mut bytes = Vec::new();
+            merge(&parts, &mut bytes).unwrap();
+            let segment = Segment::open(bytes.into(), "merged").unwrap();
+            segment.verify_all().unwrap();
+            Snapshot::new(2, vec![(Arc::new(segment), Arc::new(Tombstones::new()))])
+        };
+        let snapshot = Snapshot::new(1, parts);
+        for query in queries.iter().filter(|query| query.has_criterion()) {
+            check(&snapshot, &oracle, query);
+            check(&merged, &oracle, query);
+            snapshot.explain(query, &|| 0).unwrap();
+        }
+    }
+}

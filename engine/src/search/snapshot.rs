@@ -1,0 +1,181 @@
+//! Segments and tombstones of one moment.
+
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+use crate::index::{Segment, StoredDoc, Tombstones};
+use crate::model::RecordId;
+use crate::plan::Typos;
+use crate::query::Query;
+
+use super::hits::{Doc, Hit, Hits};
+use super::segment_search::{Asked, Part, PartFound};
+use super::top::Ranked;
+
+/// Segments and tombstones of one moment. Readers hold it as long as they need it.
+pub struct Snapshot {
+    id: u64,
+    parts: Vec<(Arc<Segment>, Arc<Tombstones>)>,
+}
+
+impl Snapshot {
+    /// A snapshot of these segments, each without its tombstones. No id may live in two of them.
+    pub fn new(id: u64, parts: Vec<(Arc<Segment>, Arc<Tombstones>)>) -> Self {
+        Self { id, parts }
+    }
+
+    /// The segments, in the order that they were given in.
+    pub fn parts(&self) -> &[(Arc<Segment>, Arc<Tombstones>)] {
+        &self.parts
+    }
+
+    /// Number of the snapshot: greater than that of every snapshot before it.
+    pub fn id(&self) -> u64 {
+        self.id
+    }
+
+    /// Runs a search.
+    ///
+    /// Cost: that of its branches in every segment, then a merge of one page for each. Errors: a
+    /// damaged block. Source: SEARCH.md 3 to 5.
+    pub fn search(&self, query: &Query) -> Result<Hits> {
+        let asked = Asked::new(query);
+        let parts = self.prepared(query)?;
+        let mut words = search_words(&parts, &asked, Typos::Refused)?;
+        // SEARCH.md 4.6: typos only when the branch matches nothing in the whole catalog.
+        let matches_none = words.iter().flatten().all(|found| found.total == 0);
+        if asked.words.is_some() && matches_none {
+            words = search_words(&parts, &asked, Typos::Allowed)?;
+        }
+        let mut found = Vec::with_capacity(parts.len());
+        for ((part_idx, part), words) in parts.iter().zip(words) {
+            found.push((*part_idx, part.unite(&asked, words)?));
+        }
+        Ok(Hits {
+            snapshot_id: self.id,
+            total: found.iter().map(|(_, found)| found.total).sum(),
+            hits: self.merge(&found, usize::from(query.page_size()))?,
+        })
+    }
+
+    /// The segments in which something can pass the filters, with their places.
+    pub(super) fn prepared(&self, query: &Query) -> Result<Vec<(usize, Part<'_>)>> {
+        let mut prepared = Vec::with_capacity(self.parts.len());
+        for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate() {
+            if let Some(part) = Part::new(segment, tombstones, query)? {
+                prepared.push((part_idx, part));
+            }
+        }
+        Ok(prepared)
+    }
+
+    /// Merges the best of each segment by relevance, fit, time and id (SEARCH.md 5).
+    fn merge(&self, found: &[(usize, PartFound)], page_size: usize) -> Result<Box<[Hit]>> {
+        if let [(part_idx, found)] = found {
+            return Ok(found
+                .best
+                .iter()
+                .map(|&ranked| hit(*part_idx, ranked))
+                .collect());
+        }
+        let mut heads = Vec::with_capacity(found.len());
+        for (part_idx, found) in found {
+            heads.extend(self.head(*part_idx, &found.best)?);
+        }
+        let mut hits = Vec::with_capacity(page_size);
+        while hits.len() < page_size {
+            let best = heads.iter().enumerate().min_by(|a, b| a.1.compare(b.1));
+            let Some((head_idx, head)) = best else {
+                break;
+            };
+            hits.push(hit(head.part_idx, head.ranked));
+            match self.head(head.part_idx, head.rest)? {
+                Some(next) => heads[head_idx] = next,
+                None => {
+                    heads.swap_remove(head_idx);
+                }
+            }
+        }
+        Ok(hits.into())
+    }
+
+    fn head<'a>(&'a self, part_idx: usize, best: &'a [Ranked]) -> Result<Option<Head<'a>>> {
+        let Some((&ranked, rest)) = best.split_first() else {
+            return Ok(None);
+        };
+        let stored = self.parts[part_idx].0.doc(ranked.doc())?;
+        Ok(Some(Head {
+            part_idx,
+            ranked,
+            stored,
+            rest,
+        }))
+    }
+
+    /// The active record with this id. Cost: an interpolation search per segment.
+    pub fn doc(&self, id: RecordId) -> Result<Option<Doc<'_>>> {
+        for (segment, tombstones) in self.parts.iter().rev() {
+            let found = segment.find(id)?.filter(|&doc| !tombstones.contains(doc));
+            if let Some(doc) = found {
+                let stored = segment.doc(doc)?;
+                return Ok(Some(Doc { id, stored }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The record behind one hit of this snapshot. Panics when the hits are of another snapshot,
+    /// or there are not so many.
+    pub fn hit_doc<'a>(&'a self, hits: &Hits, hit_idx: usize) -> Result<Doc<'a>> {
+        assert_eq!(
+            hits.snapshot_id, self.id,
+            "hits are read from their snapshot"
+        );
+        let hit = hits.hits[hit_idx];
+        let segment = &self.parts[hit.part_idx as usize].0;
+        let stored = segment.doc(hit.doc)?;
+        let id = stored
+            .id()
+            .ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))?;
+        Ok(Doc { id, stored })
+    }
+}
+
+fn search_words(
+    parts: &[(usize, Part<'_>)],
+    asked: &Asked<'_>,
+    typos: Typos,
+) -> Result<Vec<Option<super::word_branch::Found>>> {
+    parts
+        .iter()
+        .map(|(_, part)| part.search_words(asked, typos))
+        .collect()
+}
+
+fn hit(part_idx: usize, ranked: Ranked) -> Hit {
+    Hit {
+        part_idx: part_idx as u32,
+        doc: ranked.doc(),
+        relevance: ranked.relevance(),
+        fit: ranked.fit(),
+    }
+}
+
+/// The best document of a segment that is not merged yet.
+struct Head<'a> {
+    part_idx: usize,
+    ranked: Ranked,
+    stored: StoredDoc<'a>,
+    rest: &'a [Ranked],
+}
+
+impl Head<'_> {
+    fn compare(&self, other: &Self) -> Ordering {
+        let rank = |head: &Self| (head.ranked.relevance(), head.ranked.fit());
+        rank(self)
+            .cmp(&rank(other))
+            .then_with(|| other.stored.time().cmp(&self.stored.time()))
+            .then_with(|| self.stored.id().cmp(&other.stored.id()))
+    }
+}

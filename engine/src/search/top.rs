@@ -1,0 +1,124 @@
+//! The best of many ranked documents.
+
+/// A document of one segment with its rank, as a number that sorts in answer order: relevance, fit,
+/// document (documents are numbered newest first, then by id: SEARCH.md 5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Ranked(u64);
+
+impl Ranked {
+    /// A ranked document.
+    #[inline(always)]
+    pub(super) fn new(relevance: u8, fit: u8, doc: u32) -> Self {
+        Self(u64::from(relevance) << 40 | u64::from(fit) << 32 | u64::from(doc))
+    }
+
+    /// Its relevance: 0 is best, 9 is worst.
+    pub(super) fn relevance(self) -> u8 {
+        (self.0 >> 40) as u8
+    }
+
+    /// Its fit: 0 or 1.
+    pub(super) fn fit(self) -> u8 {
+        (self.0 >> 32) as u8
+    }
+
+    /// The document.
+    pub(super) fn doc(self) -> u32 {
+        self.0 as u32
+    }
+}
+
+/// The best `size_max` of the documents that are offered, in any order.
+///
+/// Cost: a comparison for a document that is not among them; twice the page is kept at most.
+#[derive(Debug)]
+pub(super) struct Top {
+    size_max: usize,
+    kept: Vec<Ranked>,
+    /// What is not below this is not among the best.
+    bar: Ranked,
+}
+
+impl Top {
+    /// No document yet.
+    pub(super) fn new(size_max: usize) -> Self {
+        Self {
+            size_max: size_max.max(1),
+            kept: Vec::with_capacity(2 * size_max.max(1)),
+            bar: Ranked(u64::MAX),
+        }
+    }
+
+    /// Offers a document.
+    #[inline]
+    pub(super) fn offer(&mut self, ranked: Ranked) {
+        if ranked < self.bar {
+            self.kept.push(ranked);
+            if self.kept.len() == 2 * self.size_max {
+                self.shrink();
+            }
+        }
+    }
+
+    fn shrink(&mut self) {
+        let (_, last, _) = self.kept.select_nth_unstable(self.size_max - 1);
+        self.bar = *last;
+        self.kept.truncate(self.size_max);
+    }
+
+    /// How many documents that were offered are kept: at least the page, when there were as many.
+    pub(super) fn len(&self) -> usize {
+        self.kept.len()
+    }
+
+    /// The best, in order.
+    pub(super) fn into_sorted(mut self) -> Vec<Ranked> {
+        self.kept.sort_unstable();
+        self.kept.truncate(self.size_max);
+        self.kept
+    }
+}
+
+/// The best of several branches: a document that more than one found counts once, by its smallest
+/// pair. The best of all are among the best of each.
+pub(super) fn best_of_branches(branches: Vec<Vec<Ranked>>, size_max: usize) -> Vec<Ranked> {
+    let mut all = branches.concat();
+    all.sort_unstable_by_key(|ranked| (ranked.doc(), *ranked));
+    all.dedup_by_key(|ranked| ranked.doc());
+    all.sort_unstable();
+    all.truncate(size_max);
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn keeps_the_best(
+            offered in prop::collection::vec((0u8..3, 0u8..2, 0u32..50), 0..200),
+            size_max in 1usize..20,
+        ) {
+            let mut ranked: Vec<Ranked> = offered
+                .into_iter()
+                .map(|(relevance, fit, doc)| Ranked::new(relevance, fit, doc))
+                .collect();
+            let mut top = Top::new(size_max);
+            ranked.iter().for_each(|&ranked| top.offer(ranked));
+            ranked.sort_unstable();
+            ranked.truncate(size_max);
+            prop_assert_eq!(top.into_sorted(), ranked);
+        }
+    }
+
+    #[test]
+    fn a_document_of_two_branches_counts_once() {
+        let first = vec![Ranked::new(2, 0, 7), Ranked::new(4, 0, 1)];
+        let second = vec![Ranked::new(1, 1, 1), Ranked::new(9, 0, 7)];
+        let best = best_of_branches(vec![first, second], 5);
+        assert_eq!(best, [Ranked::new(1, 1, 1), Ranked::new(2, 0, 7)]);
+    }
+}
