@@ -6,6 +6,7 @@
 
 pub mod bodies;
 pub mod choices;
+pub mod differ;
 pub mod records;
 pub mod replay;
 pub mod requests;

@@ -1,0 +1,64 @@
+//! Engine and oracle agree: random catalogs, random histories, random requests.
+//!
+//! `MODEL_REQUESTS` sets how many requests are compared (default: 20,000), `MODEL_SEED` where the
+//! seeds begin. A disagreement names its seed; `scripts/model` runs a million.
+
+use std::env;
+
+use proptest::prelude::*;
+use subcat_fuzz::choices::Choices;
+use subcat_fuzz::differ::segments;
+
+fn setting(name: &str, default: usize) -> usize {
+    match env::var(name) {
+        Ok(text) => text
+            .parse()
+            .unwrap_or_else(|_| panic!("{name} is a number, not {text}")),
+        Err(_) => default,
+    }
+}
+
+/// Says which seed it was when a comparison panics.
+struct Seed(u64);
+
+impl Drop for Seed {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!(
+                "seed {}: MODEL_SEED={} MODEL_REQUESTS=1 runs it again",
+                self.0, self.0
+            );
+        }
+    }
+}
+
+/// Runs seeds until so many requests were compared.
+fn compare(requests_min: usize, mut run: impl FnMut(&mut Choices<'_>) -> usize) {
+    let mut seed = setting("MODEL_SEED", 0) as u64;
+    let mut requests_count = 0;
+    while requests_count < requests_min {
+        let named = Seed(seed);
+        requests_count += run(&mut Choices::seeded(seed));
+        drop(named);
+        seed += 1;
+    }
+    println!("{requests_count} requests compared");
+}
+
+#[test]
+fn segments_answer_like_the_oracle() {
+    let requests = setting("MODEL_REQUESTS", 20_000);
+    compare(requests, |choices| segments(choices, 20));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    /// The same from arbitrary bytes, which shrink to the smallest catalog that disagrees.
+    #[test]
+    fn segments_answer_like_the_oracle_from_bytes(
+        bytes in prop::collection::vec(any::<u8>(), 0..3000),
+    ) {
+        segments(&mut Choices::from_bytes(&bytes), 4);
+    }
+}
