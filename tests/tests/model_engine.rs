@@ -7,7 +7,7 @@ use std::env;
 
 use proptest::prelude::*;
 use subcat_fuzz::choices::Choices;
-use subcat_fuzz::differ::segments;
+use subcat_fuzz::differ::{large, segments};
 
 fn setting(name: &str, default: usize) -> usize {
     match env::var(name) {
@@ -49,6 +49,14 @@ fn compare(requests_min: usize, mut run: impl FnMut(&mut Choices<'_>) -> usize) 
 fn segments_answer_like_the_oracle() {
     let requests = setting("MODEL_REQUESTS", 20_000);
     compare(requests, |choices| segments(choices, 20));
+}
+
+/// Beyond one chunk of documents, beyond dense and sparse postings.
+#[test]
+fn a_large_catalog_answers_like_the_oracle() {
+    let requests_count = setting("MODEL_REQUESTS", 20_000).div_ceil(1000).min(400);
+    let seed = setting("MODEL_SEED", 0) as u64;
+    large(&mut Choices::seeded(seed), 75_000, requests_count);
 }
 
 proptest! {

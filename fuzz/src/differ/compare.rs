@@ -1,7 +1,7 @@
 //! One request put to a snapshot and to the oracle, and one record read from a snapshot.
 
 use serde_json::{Value, json};
-use subcat_engine::model::{CatalogId, Number, Record, ReleaseId, Year};
+use subcat_engine::model::{CatalogId, FileName, Number, Record, ReleaseId, Year};
 use subcat_engine::query::Query;
 use subcat_engine::query::oracle::{JudgedHit, Oracle};
 use subcat_engine::search::{Doc, Snapshot};
@@ -45,7 +45,7 @@ pub(super) fn same_record(snapshot: &Snapshot, record: &Record) {
     assert_eq!(doc.source_release_id(), release);
     assert_eq!(
         doc.file_name(),
-        record.file_name.as_ref().map(|name| name.as_str())
+        record.file_name.as_ref().map(FileName::as_str)
     );
 }
 

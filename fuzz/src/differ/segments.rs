@@ -19,11 +19,14 @@ const CHANGES_MAX: usize = 12;
 /// Records written by one change, at most.
 const BATCH_MAX: usize = 64;
 
+/// A segment and what is gone from it.
+pub(super) type Part = (Arc<Segment>, Arc<Tombstones>);
+
 /// A catalog as segments, and as what it should be.
 #[derive(Default)]
 struct Catalog {
     truth: BTreeMap<RecordId, Record>,
-    parts: Vec<(Arc<Segment>, Arc<Tombstones>)>,
+    parts: Vec<Part>,
 }
 
 /// Changes a catalog at random and, after each change, puts requests to it and to the oracle.
@@ -130,7 +133,8 @@ impl Catalog {
     }
 }
 
-fn open(bytes: Vec<u8>) -> (Arc<Segment>, Arc<Tombstones>) {
+/// Opens what a builder or a merge wrote.
+pub(super) fn open(bytes: Vec<u8>) -> Part {
     let segment = Segment::open(Bytes::from(bytes), "generated").expect("what was written opens");
     segment.verify_all().expect("what was written is whole");
     (Arc::new(segment), Arc::new(Tombstones::new()))

@@ -1,0 +1,111 @@
+//! A catalog so large that every container, block and shortcut of a segment is used.
+
+use std::sync::Arc;
+
+use subcat_engine::index::{SegmentBuilder, Tombstones, merge};
+use subcat_engine::model::{Record, RecordId};
+use subcat_engine::query::oracle::Oracle;
+use subcat_engine::search::Snapshot;
+
+use super::compare::{same_answer, same_record};
+use super::segments::{Part, open};
+use crate::choices::Choices;
+use crate::records::record;
+use crate::requests::request;
+
+/// Records that the others are copies of: so many titles and descriptions there are.
+const MODELS_COUNT: usize = 400;
+/// Segments that the catalog is written in.
+const PARTS_COUNT: usize = 3;
+
+/// Puts requests to a catalog of so many records, before and after its segments are merged.
+///
+/// Panics when an answer differs from the oracle's.
+pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usize) {
+    let models: Vec<Record> = (0..MODELS_COUNT).map(|_| record(choices)).collect();
+    let mut records = Vec::new();
+    let mut parts: Vec<Part> = Vec::new();
+    let share = records_count / PARTS_COUNT as u32;
+    for part_idx in 0..PARTS_COUNT as u32 {
+        let numbers = part_idx * share..(part_idx + 1) * share;
+        parts.push(part(choices, &models, numbers, &mut records));
+    }
+    records.sort_by_key(|record| record.id);
+    let oracle = Oracle::new(&records);
+    let mut merged = Vec::new();
+    merge(&parts, &mut merged).expect("undamaged segments merge");
+    let snapshots = [
+        Snapshot::new(1, parts),
+        Snapshot::new(2, vec![open(merged)]),
+    ];
+    for _ in 0..requests_count {
+        let query = request(choices, &models);
+        for snapshot in &snapshots {
+            same_answer(snapshot, &oracle, &query);
+        }
+    }
+    for _ in 0..requests_count {
+        let record = &records[choices.below(records.len().min(1 << 16))];
+        for snapshot in &snapshots {
+            same_record(snapshot, record);
+        }
+    }
+}
+
+/// A segment with records of these numbers, of which some are gone again; what is left is put
+/// into `records`.
+fn part(
+    choices: &mut Choices<'_>,
+    models: &[Record],
+    numbers: std::ops::Range<u32>,
+    records: &mut Vec<Record>,
+) -> Part {
+    let mut builder = SegmentBuilder::new();
+    let mut gone = Vec::new();
+    for number in numbers {
+        let model = choices.pick(models);
+        let id = id(number);
+        let seconds = i64::from(choices.byte()) - 128;
+        let record = Record {
+            id,
+            posted_at: model.posted_at.plus_seconds(seconds),
+            ..model
+        };
+        builder.add(&record).expect("a record fits into memory");
+        if choices.one_in(50) {
+            gone.push(id);
+        } else {
+            records.push(record);
+        }
+    }
+    let mut bytes = Vec::new();
+    builder
+        .finish(&mut bytes)
+        .expect("memory takes every write");
+    let (segment, _) = open(bytes);
+    let mut tombstones = Tombstones::new();
+    for id in gone {
+        if let Some(doc) = segment.find(id).expect("an undamaged segment answers") {
+            tombstones.insert(doc);
+        }
+    }
+    (segment, Arc::new(tombstones))
+}
+
+/// Ids spread over all of their space, near one another, and at both ends.
+fn id(number: u32) -> RecordId {
+    let mut bytes = [0; 16];
+    match number % 4 {
+        0 => bytes[0..4].copy_from_slice(&number.wrapping_mul(0x9E37_79B1).to_be_bytes()),
+        1 => bytes[12..16].copy_from_slice(&number.to_be_bytes()),
+        2 => {
+            bytes = [0xFF; 16];
+            bytes[12..16].copy_from_slice(&number.to_be_bytes());
+        }
+        _ => {
+            bytes[0] = 0x42;
+            bytes[4..8].copy_from_slice(&number.to_be_bytes());
+        }
+    }
+    RecordId::from_bytes(bytes)
+}
