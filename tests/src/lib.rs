@@ -1,3 +1,4 @@
 //! Tests that judge the service from outside.
 
+pub mod raw;
 pub mod rules;

@@ -1,0 +1,261 @@
+//! Workers, connections and file bodies, with a handler that knows no API.
+
+use std::fs::File;
+use std::io::Write;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
+
+use subcat_server::config::{Connections, Io};
+use subcat_server::runtime::{
+    Answer, Body, ConnectionCounts, Handler, ListenSettings, RequestBody, StoredBytes, Workers,
+};
+use subcat_tests::raw::Client;
+
+/// A file that is longer in memory than it may be on disk.
+struct Stored {
+    file: File,
+    mapped: Vec<u8>,
+}
+
+impl StoredBytes for Stored {
+    fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Not the file's bytes: what arrives at the client must come from the file.
+    fn mapped(&self) -> &[u8] {
+        &self.mapped
+    }
+}
+
+/// `/file` and `/part` send the file, `/slow` takes a while, anything else is said back.
+struct Echo {
+    stored: Arc<Stored>,
+}
+
+impl Handler for Echo {
+    type Connection = u32;
+
+    fn connect(&self, _: SocketAddr) -> u32 {
+        0
+    }
+
+    fn handle(&self, asked: &mut u32, request: http::Request<RequestBody>) -> Answer {
+        *asked += 1;
+        let stored = Arc::clone(&self.stored) as Arc<dyn StoredBytes>;
+        let size = stored.mapped().len();
+        let body = match request.uri().path() {
+            "/file" => Body::File(stored, 0..size),
+            "/part" => Body::File(stored, 1000..size - 1000),
+            "/slow" => {
+                return Answer::Later(Box::pin(async {
+                    subcat_server::runtime::time::sleep(Duration::from_millis(300)).await;
+                    http::Response::new(Body::Bytes("slow".into()))
+                }));
+            }
+            path => Body::Bytes(format!("{path} {asked}").into()),
+        };
+        Answer::Now(http::Response::new(body))
+    }
+
+    fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
+        "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n".into()
+    }
+
+    fn tick(&self) {}
+}
+
+const FILE_BYTES: usize = 3 << 20;
+
+fn file_byte(offset: usize) -> u8 {
+    u8::try_from(offset * 7 % 251).unwrap()
+}
+
+fn stored(file_bytes: usize) -> Arc<Stored> {
+    let mut file = tempfile::tempfile().unwrap();
+    let content: Vec<u8> = (0..file_bytes).map(file_byte).collect();
+    file.write_all(&content).unwrap();
+    Arc::new(Stored {
+        file,
+        mapped: vec![0; FILE_BYTES],
+    })
+}
+
+fn start(io: Io, max: usize, file_bytes: usize) -> (Workers, Arc<ConnectionCounts>) {
+    let counts = Arc::new(ConnectionCounts::default());
+    let settings = ListenSettings {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        io,
+        connections: Connections {
+            max,
+            max_per_address: max,
+        },
+        proxies: Vec::new(),
+        counts: Arc::clone(&counts),
+    };
+    let stored = stored(file_bytes);
+    let handler = |_| Echo {
+        stored: Arc::clone(&stored),
+    };
+    let workers = Workers::start(settings, (0..2).map(handler).collect()).unwrap();
+    (workers, counts)
+}
+
+/// Each test runs with every way of driving sockets that this kernel allows.
+fn with_each_io(test: impl Fn(Io)) {
+    test(Io::Epoll);
+    test(Io::IoUring);
+}
+
+#[test]
+fn connections_are_kept_and_remembered() {
+    with_each_io(|io| {
+        let (workers, counts) = start(io, 100, FILE_BYTES);
+        let mut client = Client::connect(workers.address());
+        assert_eq!(client.get("/a", None).text(), "/a 1");
+        assert_eq!(client.get("/b", None).text(), "/b 2");
+        assert_eq!(counts.accepted.load(Ordering::Relaxed), 1);
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
+#[test]
+fn pipelined_requests_are_answered_in_order() {
+    with_each_io(|io| {
+        let (workers, _) = start(io, 100, FILE_BYTES);
+        let mut client = Client::connect(workers.address());
+        let paths = ["/a", "/slow", "/file", "/b", "/part", "/part", "/c"];
+        let requests: String = paths
+            .iter()
+            .map(|path| format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n"))
+            .collect();
+        client.send(requests);
+        assert_eq!(client.read_answer(false).text(), "/a 1");
+        assert_eq!(client.read_answer(false).text(), "slow");
+        let file = client.read_answer(false).body;
+        assert!(file.iter().copied().eq((0..FILE_BYTES).map(file_byte)));
+        assert_eq!(client.read_answer(false).text(), "/b 4");
+        for _ in 0..2 {
+            let part = client.read_answer(false).body;
+            let expected = (1000..FILE_BYTES - 1000).map(file_byte);
+            assert!(part.iter().copied().eq(expected));
+        }
+        assert_eq!(client.read_answer(false).text(), "/c 7");
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
+#[test]
+fn a_client_that_half_closes_gets_its_answer() {
+    with_each_io(|io| {
+        let (workers, _) = start(io, 100, FILE_BYTES);
+        let mut client = Client::connect(workers.address());
+        client.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+        client.finish();
+        assert_eq!(client.read_answer(false).text(), "slow");
+        assert!(client.is_closed());
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
+/// API.md 11.5
+#[test]
+fn rule_11_5_a_file_that_became_shorter_ends_the_connection() {
+    with_each_io(|io| {
+        let (workers, _) = start(io, 100, FILE_BYTES - 100_000);
+        let mut client = Client::connect(workers.address());
+        client.send("GET /file HTTP/1.1\r\nHost: a\r\n\r\n");
+        let answer = client.read_to_end();
+        assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+        assert!(answer.len() < FILE_BYTES);
+        let mut other = Client::connect(workers.address());
+        assert_eq!(other.get("/a", None).text(), "/a 1");
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
+/// API.md 11.3
+#[test]
+fn rule_11_3_too_many_connections_are_turned_away() {
+    with_each_io(|io| {
+        let (workers, counts) = start(io, 2, FILE_BYTES);
+        let mut first = Client::connect(workers.address());
+        let mut second = Client::connect(workers.address());
+        assert_eq!(first.get("/a", None).status, 200);
+        assert_eq!(second.get("/a", None).status, 200);
+        let mut third = Client::connect(workers.address());
+        assert_eq!(third.get("/a", None).status, 503);
+        assert!(third.is_closed());
+        assert_eq!(first.get("/b", None).text(), "/b 2");
+        assert_eq!(counts.refused.load(Ordering::Relaxed), 1);
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
+/// API.md 11.4
+#[test]
+fn rule_11_4_stopping_finishes_what_is_under_way() {
+    with_each_io(|io| {
+        let (workers, counts) = start(io, 100, FILE_BYTES);
+        let address = workers.address();
+        let mut idle = Client::connect(address);
+        assert_eq!(idle.get("/a", None).status, 200);
+        let mut busy = Client::connect(address);
+        busy.send("GET /slow HTTP/1.1\r\nHost: a\r\n\r\n");
+        while counts.accepted.load(Ordering::Relaxed) < 2 {
+            std::thread::yield_now();
+        }
+        let started = Instant::now();
+        let stopping = std::thread::spawn(move || workers.stop(Duration::from_secs(5)));
+        let answer = busy.read_answer(false);
+        assert_eq!(answer.text(), "slow");
+        assert!(busy.is_closed());
+        assert!(idle.is_closed());
+        stopping.join().unwrap();
+        assert!(started.elapsed() < Duration::from_secs(5));
+        assert_eq!(counts.open.load(Ordering::Relaxed), 0);
+        assert!(std::net::TcpStream::connect(address).is_err());
+    });
+}
+
+/// A client that never reads must not keep its worker from others.
+#[test]
+fn a_client_that_does_not_read_stalls_no_one() {
+    with_each_io(|io| {
+        let (workers, _) = start(io, 100, FILE_BYTES);
+        let address = workers.address();
+        let mut deaf: Vec<Client> = (0..16).map(|_| Client::connect(address)).collect();
+        let requests = "GET /file HTTP/1.1\r\nHost: a\r\n\r\n".repeat(10);
+        for client in &mut deaf {
+            client.send(&requests);
+        }
+        let started = Instant::now();
+        for _ in 0..16 {
+            let mut client = Client::connect(address);
+            assert_eq!(client.get("/a", None).text(), "/a 1");
+        }
+        assert!(started.elapsed() < Duration::from_secs(5));
+        workers.stop(Duration::from_millis(100));
+    });
+}
+
+#[test]
+fn two_servers_do_not_share_a_port() {
+    let (workers, counts) = start(Io::Epoll, 100, FILE_BYTES);
+    let settings = ListenSettings {
+        listen: workers.address(),
+        io: Io::Epoll,
+        connections: Connections {
+            max: 1,
+            max_per_address: 1,
+        },
+        proxies: Vec::new(),
+        counts,
+    };
+    let handler = Echo { stored: stored(1) };
+    let refused = Workers::start(settings, vec![handler]).err().unwrap();
+    assert_eq!(refused.kind(), std::io::ErrorKind::AddrInUse);
+    workers.stop(Duration::from_secs(5));
+}
