@@ -10,7 +10,7 @@ use subcat_engine::model::{
 use subcat_engine::text::fold;
 
 use crate::choices::Choices;
-use crate::vocabulary::{description_text, title_text};
+use crate::vocabulary::{description_text, long_words, title_text};
 
 /// Catalog ids, of which several have one number.
 pub(crate) const CATALOG_IDS: &[&str] = &[
@@ -88,8 +88,10 @@ pub fn record_id(choices: &mut Choices<'_>) -> RecordId {
 
 fn title(choices: &mut Choices<'_>) -> String {
     let mut title = title_text(choices, 5);
-    if choices.one_in(300) {
-        title = title.repeat(40);
+    match choices.below(256) {
+        254 => title = title.repeat(40),
+        240..254 => title = long_words(choices),
+        _ => {}
     }
     let title: String = title.chars().take(TITLE_CHARS_MAX).collect();
     if fold(&title).is_empty() {

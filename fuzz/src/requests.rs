@@ -40,6 +40,38 @@ pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
     }
 }
 
+/// A request for words and titles that very many records have.
+pub fn common_request(choices: &mut Choices<'_>) -> Query {
+    const TEXTS: &[&str] = &[
+        "lost",
+        "los",
+        "lost subs",
+        "subs lost",
+        "subs",
+        "lost 2004",
+        "lost s01e02",
+        "s01 lost",
+        "lost subs the",
+        "lost sub",
+        "l",
+        "lo",
+        "a",
+        "losz subs",
+        "lost lost",
+        "the",
+    ];
+    let page_size = choices.pick(&[100, 1, 7, 200]);
+    let query = Query::new(filters(choices), page_size);
+    let text = choices.pick(TEXTS);
+    match choices.below(4) {
+        0 => query.with_title(SearchText::title(text)),
+        1 => query
+            .with_title(SearchText::title(choices.pick(TEXTS)))
+            .with_query(SearchText::query(text).unwrap_or(None)),
+        _ => query.with_query(SearchText::query(text).unwrap_or(None)),
+    }
+}
+
 fn filters(choices: &mut Choices<'_>) -> Filters {
     let mut filters = Filters::default();
     if choices.one_in(2) {

@@ -130,6 +130,23 @@ fn text(choices: &mut Choices<'_>, words_max: usize, lists: &[&[&str]]) -> Strin
     text
 }
 
+/// Words that typos are allowed in, about as many as a request may have (SEARCH.md 4.6).
+pub(crate) fn long_words(choices: &mut Choices<'_>) -> String {
+    const LONG_WORDS: &[&str] = &[
+        "Blade",
+        "Runner",
+        "Sherlock",
+        "Interstellar",
+        "breaking",
+        "strasse",
+        "Schindlers",
+        "ıstanbul",
+    ];
+    let words_count = 7 + choices.below(4);
+    let words: Vec<&str> = (0..words_count).map(|_| choices.pick(LONG_WORDS)).collect();
+    words.join(" ")
+}
+
 /// The text with one or two letters inserted, deleted, replaced or swapped.
 pub(crate) fn with_typos(choices: &mut Choices<'_>, text: &str) -> String {
     let mut letters: Vec<char> = text.chars().collect();

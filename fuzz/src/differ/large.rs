@@ -11,7 +11,7 @@ use super::compare::{same_answer, same_record};
 use super::segments::{Part, open};
 use crate::choices::Choices;
 use crate::records::record;
-use crate::requests::request;
+use crate::requests::{common_request, request};
 
 /// Records that the others are copies of: so many titles and descriptions there are.
 const MODELS_COUNT: usize = 400;
@@ -22,7 +22,7 @@ const PARTS_COUNT: usize = 3;
 ///
 /// Panics when an answer differs from the oracle's.
 pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usize) {
-    let models: Vec<Record> = (0..MODELS_COUNT).map(|_| record(choices)).collect();
+    let models: Vec<Record> = (0..MODELS_COUNT).map(|_| common(choices)).collect();
     let mut records = Vec::new();
     let mut parts: Vec<Part> = Vec::new();
     let share = records_count / PARTS_COUNT as u32;
@@ -38,8 +38,11 @@ pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usiz
         Snapshot::new(1, parts),
         Snapshot::new(2, vec![open(merged)]),
     ];
-    for _ in 0..requests_count {
-        let query = request(choices, &models);
+    for request_idx in 0..requests_count {
+        let query = match request_idx % 2 {
+            0 => common_request(choices),
+            _ => request(choices, &models),
+        };
         for snapshot in &snapshots {
             same_answer(snapshot, &oracle, &query);
         }
@@ -50,6 +53,22 @@ pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usiz
             same_record(snapshot, record);
         }
     }
+}
+
+/// A record with words that most others have too.
+fn common(choices: &mut Choices<'_>) -> Record {
+    let mut record = record(choices);
+    match choices.below(4) {
+        0 => record.title = "lost".to_string(),
+        1 => record.title = format!("lost {}", record.title),
+        2 => record.title = format!("{} lost", record.title),
+        _ => {}
+    }
+    if !choices.one_in(4) {
+        let description = record.description.unwrap_or_default();
+        record.description = Some(format!("{description} subs"));
+    }
+    record
 }
 
 /// A segment with records of these numbers, of which some are gone again; what is left is put
