@@ -2,7 +2,12 @@
 
 pub mod failure;
 pub mod random;
+pub mod catalog;
 pub mod process;
 pub mod load;
 pub mod floor;
-pub mod catalog;
+pub mod fetch;
+pub mod child;
+pub mod machine;
+pub mod subcat;
+pub mod compare;

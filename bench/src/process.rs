@@ -77,6 +77,20 @@ pub fn memory(pids: &[u32]) -> Result<Memory> {
     Ok(sum)
 }
 
+/// Processor time of all children that this process has waited for, by ticks of 10 ms.
+pub fn children_cpu_time() -> Result<Duration> {
+    let text = read("/proc/self/stat")?;
+    let fields = text.rsplit_once(')').map(|(_, fields)| fields);
+    let ticks = fields.map(|f| {
+        f.split_whitespace()
+            .skip(13)
+            .take(2)
+            .flat_map(str::parse::<u64>)
+    });
+    let ticks: u64 = ticks.map_or(0, Iterator::sum);
+    Ok(Duration::from_millis(ticks * 1000 / TICKS_PER_SECOND))
+}
+
 /// Processes whose parent is `pid`, in ascending order.
 pub fn children(pid: u32) -> Result<Vec<u32>> {
     let path = format!("/proc/{pid}/task/{pid}/children");

@@ -8,7 +8,9 @@
 mod description;
 mod dice;
 mod generator;
+mod file;
 mod pool;
 mod vocabulary;
 
+pub use file::write_file;
 pub use generator::Generator;

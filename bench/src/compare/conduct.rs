@@ -1,0 +1,306 @@
+//! A comparison from its first step to its last.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::nginx::Nginx;
+use super::outcome::{Calls, Outcome, Row};
+use super::rounds::{Asked, Rig, measure};
+use super::stage::{Prepared, Stage};
+use super::syscalls::calls_per_request;
+use super::works::Kind;
+use crate::child::{Server, pinned};
+use crate::failure::{Failure, Result};
+use crate::machine::Machine;
+use crate::subcat::Program;
+
+/// Connections of the open loop, of two workers and of the counted system calls.
+const CONNECTIONS: usize = 64;
+/// Works whose latency under half load is compared, and which two workers share.
+const SPREAD: [&str; 2] = ["search", "file-40k"];
+/// p99 under half load, as a multiple of nginx's.
+const P99_BAR: f64 = 1.2;
+/// CPU time per request of two workers, as a multiple of one's.
+const WORKERS_BAR: f64 = 1.1;
+const FLAVOURS: [&str; 2] = ["epoll", "io_uring"];
+
+/// What a comparison needs to know.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The service.
+    pub program: Program,
+    /// The floor's program.
+    pub floor: PathBuf,
+    /// How loads are made.
+    pub rig: Rig,
+    /// Import records to load before those of the works.
+    pub catalog: Option<PathBuf>,
+    /// The core of every server.
+    pub core: String,
+    /// Idle connections to hold; 0 leaves that step out.
+    pub idle: usize,
+    /// Only this work, and none of the further steps.
+    pub only: Option<String>,
+}
+
+/// Carries out a comparison; progress goes to standard error.
+pub fn conduct(settings: &Settings, machine: Machine) -> Result<Outcome> {
+    eprintln!("preparing catalog, files and answers");
+    let stage = Stage::set_up(&settings.program, settings.catalog.as_deref())?;
+    let works = stage.prepare(settings.only.as_deref())?;
+    if works.is_empty() {
+        return Err(Failure::new("--only names no work"));
+    }
+    let bench = Bench::start(settings, &stage, &works)?;
+    let mut outcome = Outcome {
+        machine,
+        nginx: Nginx::version()?,
+        rounds: (settings.rig.rounds, settings.rig.seconds),
+        closed: bench.closed()?,
+        open: Vec::new(),
+        workers: Vec::new(),
+        idle: (settings.idle, Vec::new()),
+        calls: bench.calls()?,
+    };
+    if settings.only.is_some() {
+        return Ok(outcome);
+    }
+    outcome.open = bench.open(&outcome.closed)?;
+    drop(bench);
+    outcome.workers = workers(settings, &stage, &works)?;
+    if 0 < settings.idle {
+        outcome.idle.1 = idle(settings, &stage, &works)?;
+    }
+    Ok(outcome)
+}
+
+/// Servers on one core, and the floor of each work.
+struct Bench<'a> {
+    settings: &'a Settings,
+    works: &'a [Prepared],
+    folder: &'a Path,
+    floors: Vec<Server>,
+    nginx: Nginx,
+    flavours: Vec<Server>,
+}
+
+impl<'a> Bench<'a> {
+    fn start(settings: &'a Settings, stage: &'a Stage, works: &'a [Prepared]) -> Result<Self> {
+        let mut floors = Vec::new();
+        for prepared in works {
+            floors.push(floor(settings, stage, prepared)?);
+        }
+        let mut flavours = Vec::new();
+        for io in FLAVOURS {
+            let data = stage.copy_data(io)?;
+            let asked = [("workers", "1"), ("io", io)];
+            let core = Some(settings.core.as_str());
+            flavours.push(settings.program.serve(io, &data, core, &asked)?);
+        }
+        Ok(Self {
+            settings,
+            works,
+            folder: stage.folder(),
+            floors,
+            nginx: Nginx::of_works(stage.folder(), works, &settings.core)?,
+            flavours,
+        })
+    }
+
+    /// Every server of one work, in the order of the rounds.
+    fn asked<'b>(&'b self, idx: usize, target: &'b str) -> Vec<Asked<'b>> {
+        let prepared = &self.works[idx];
+        let asked = |server, target| Asked {
+            server,
+            target,
+            headers: &prepared.headers,
+            length: prepared.answer.body.len(),
+        };
+        let mut all = vec![
+            asked(&self.floors[idx], "/"),
+            asked(&self.nginx.server, target),
+        ];
+        let flavours = self.flavours.iter();
+        all.extend(flavours.map(|server| asked(server, prepared.target.as_str())));
+        all
+    }
+
+    fn closed(&self) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for (idx, prepared) in self.works.iter().enumerate() {
+            let work = &prepared.work;
+            let target = Nginx::target(prepared);
+            for (place, &connections) in work.connections.iter().enumerate() {
+                eprintln!("{}, {connections} connections", work.what);
+                let asked = self.asked(idx, &target);
+                rows.push(Row {
+                    work: work.name.to_owned(),
+                    what: work.what.to_owned(),
+                    connections,
+                    rate: None,
+                    bar: (place == 0).then_some(work.bar),
+                    cells: measure(&self.settings.rig, &asked, connections, None)?,
+                });
+            }
+        }
+        Ok(rows)
+    }
+
+    fn open(&self, closed: &[Row]) -> Result<Vec<Row>> {
+        let mut rows = Vec::new();
+        for (idx, prepared) in self.works.iter().enumerate() {
+            let work = &prepared.work;
+            let is_at = |row: &&Row| row.work == work.name && row.connections == CONNECTIONS;
+            let saturated = closed.iter().find(is_at).and_then(|row| row.cell("nginx"));
+            let Some(saturated) = saturated.filter(|_| SPREAD.contains(&work.name)) else {
+                continue;
+            };
+            let rate = (saturated.median(|s| s.per_second) / 2.0).floor();
+            eprintln!("{}, open loop at {rate}/s", work.what);
+            let target = Nginx::target(prepared);
+            let asked = self.asked(idx, &target);
+            rows.push(Row {
+                work: work.name.to_owned(),
+                what: work.what.to_owned(),
+                connections: CONNECTIONS,
+                rate: Some(rate),
+                bar: Some(P99_BAR),
+                cells: measure(&self.settings.rig, &asked, CONNECTIONS, Some(rate))?,
+            });
+        }
+        Ok(rows)
+    }
+
+    fn calls(&self) -> Result<Vec<Calls>> {
+        let mut all = Vec::new();
+        for (idx, prepared) in self.works.iter().enumerate() {
+            if prepared.work.bytes > 1024 * 1024 {
+                continue;
+            }
+            eprintln!("{}, system calls", prepared.work.what);
+            let target = Nginx::target(prepared);
+            for asked in self.asked(idx, &target) {
+                let Some(counts) = calls_per_request(&self.settings.rig, &asked, self.folder)?
+                else {
+                    eprintln!("strace is not installed: system calls are not counted");
+                    return Ok(Vec::new());
+                };
+                all.push(Calls {
+                    what: prepared.work.what.to_owned(),
+                    server: asked.server.name.clone(),
+                    counts,
+                });
+            }
+        }
+        Ok(all)
+    }
+}
+
+/// A floor with the bytes of one work.
+fn floor(settings: &Settings, stage: &Stage, prepared: &Prepared) -> Result<Server> {
+    let work = &prepared.work;
+    let mut command = pinned(&settings.floor, Some(settings.core.as_str()));
+    if work.kind == Kind::Json {
+        let mut answer = b"HTTP/1.1 200 OK\r\n".to_vec();
+        for header in &prepared.answer.headers {
+            if !header.to_ascii_lowercase().starts_with("connection:") {
+                answer.extend_from_slice(header.as_bytes());
+                answer.extend_from_slice(b"\r\n");
+            }
+        }
+        answer.extend_from_slice(b"\r\n");
+        answer.extend_from_slice(&prepared.answer.body);
+        let path = stage.folder().join(format!("{}.answer", work.name));
+        fs::write(&path, answer).map_err(Failure::on(format!("write {}", path.display())))?;
+        command.arg("--answer").arg(path);
+    } else {
+        let file = stage.file(work);
+        let is_variant = work.kind == Kind::Gzip;
+        let file = if is_variant {
+            file.with_extension("srt.gz")
+        } else {
+            file
+        };
+        command.arg("--file").arg(file);
+        for header in &prepared.answer.headers {
+            let name = header.to_ascii_lowercase();
+            if !name.starts_with("content-length:") && !name.starts_with("connection:") {
+                command.arg("--header").arg(header);
+            }
+        }
+    }
+    Server::start("floor", &mut command)
+}
+
+/// The service with one worker and with two, on the same free cores as the load.
+fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<Row>> {
+    let mut servers = Vec::new();
+    for (name, count) in [("1 worker", "1"), ("2 workers", "2")] {
+        let data = stage.copy_data(&format!("workers-{count}"))?;
+        let asked = [("workers", count)];
+        servers.push(settings.program.serve(name, &data, None, &asked)?);
+    }
+    let rig = Rig {
+        cores: None,
+        ..settings.rig.clone()
+    };
+    let mut rows = Vec::new();
+    for prepared in works.iter().filter(|p| SPREAD.contains(&p.work.name)) {
+        eprintln!("{}, one worker and two", prepared.work.what);
+        let asked: Vec<Asked<'_>> = servers
+            .iter()
+            .map(|server| of_service(server, prepared))
+            .collect();
+        rows.push(Row {
+            work: prepared.work.name.to_owned(),
+            what: prepared.work.what.to_owned(),
+            connections: CONNECTIONS,
+            rate: None,
+            bar: Some(WORKERS_BAR),
+            cells: measure(&rig, &asked, CONNECTIONS, None)?,
+        });
+    }
+    Ok(rows)
+}
+
+fn of_service<'a>(server: &'a Server, prepared: &'a Prepared) -> Asked<'a> {
+    Asked {
+        server,
+        target: &prepared.target,
+        headers: &prepared.headers,
+        length: prepared.answer.body.len(),
+    }
+}
+
+/// Memory of idle connections, on servers that have served nothing else.
+fn idle(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<(String, f64)>> {
+    eprintln!("{} idle connections", settings.idle);
+    let prepared = &works[0];
+    let arguments = ["--idle".to_owned(), settings.idle.to_string()];
+    let core = Some(settings.core.as_str());
+    let mut all = Vec::new();
+    let mut hold = |asked: &Asked<'_>| -> Result<()> {
+        settings
+            .rig
+            .load(asked, &["-n".to_owned(), "100".to_owned()])?;
+        let report = settings.rig.load(asked, &arguments)?;
+        let bytes = report["bytes_each"].as_f64().unwrap_or(f64::NAN);
+        all.push((asked.server.name.clone(), bytes));
+        Ok(())
+    };
+    let nginx = Nginx::of_works(stage.folder(), works, &settings.core)?;
+    let target = Nginx::target(prepared);
+    hold(&Asked {
+        server: &nginx.server,
+        target: &target,
+        ..of_service(&nginx.server, prepared)
+    })?;
+    drop(nginx);
+    for io in FLAVOURS {
+        let data = stage.copy_data(&format!("idle-{io}"))?;
+        let asked = [("workers", "1"), ("io", io)];
+        let server = settings.program.serve(io, &data, core, &asked)?;
+        hold(&of_service(&server, prepared))?;
+    }
+    Ok(all)
+}

@@ -1,0 +1,271 @@
+//! A comparison as a page: one table per question, the bar beside what it is for.
+
+use std::fmt::Write as _;
+
+use super::outcome::{Cell, Outcome, Row, Sample};
+
+/// The servers of a row, in the order of columns.
+const COLUMNS: [&str; 4] = ["floor", "nginx", "epoll", "io_uring"];
+
+/// The page of a comparison, in Markdown.
+pub fn table(outcome: &Outcome) -> String {
+    let mut page = String::new();
+    head(&mut page, outcome);
+    closed(&mut page, outcome);
+    throughput(&mut page, outcome);
+    open(&mut page, outcome);
+    workers(&mut page, outcome);
+    idle(&mut page, outcome);
+    calls(&mut page, outcome);
+    page
+}
+
+fn line(page: &mut String, text: &str) {
+    page.push_str(text);
+    page.push('\n');
+}
+
+fn head(page: &mut String, outcome: &Outcome) {
+    let machine = &outcome.machine;
+    let (rounds, seconds) = outcome.rounds;
+    line(
+        page,
+        "# Serving, beside nginx and the floor of this kernel\n",
+    );
+    line(page, &format!("- Machine: {}", machine.sentence()));
+    line(
+        page,
+        &format!("- Commit: {}, {}", machine.commit, machine.date),
+    );
+    line(
+        page,
+        &format!("- nginx {}; `scripts/compare-serving`", outcome.nginx),
+    );
+    let text = format!(
+        "- {rounds} rounds of {seconds} s per load, the servers in turns; medians; ratios are the \
+         median of the rounds' ratios"
+    );
+    line(page, &text);
+    line(
+        page,
+        "- Every server has one worker on core 0, the load program is on core 1. The service does \
+         all its work: key, limits, counters, headers. nginx returns the same bytes and headers \
+         from its configuration (`return 200`), or sends the same files (sendfile, tcp_nopush, \
+         open_file_cache, gzip_static). The floor is an epoll loop that sends a canned answer and \
+         parses nothing.\n",
+    );
+    line(page, "![CPU time per request](serving.svg)\n");
+}
+
+fn closed(page: &mut String, outcome: &Outcome) {
+    line(page, "## CPU time of the server per request, µs\n");
+    line(
+        page,
+        "| work | connections | floor | nginx | epoll | io_uring | better one to nginx | bar |",
+    );
+    line(page, "|---|---|---|---|---|---|---|---|");
+    for row in &outcome.closed {
+        let mut text = format!("| {} | {} |", row.what, row.connections);
+        for server in COLUMNS {
+            push(&mut text, row.cell(server), |s| s.cpu_us, 2);
+        }
+        let ratio = better(row, |s| s.cpu_us);
+        write!(text, " {} | {} |", shown(ratio), bar(row, ratio)).expect("a String takes text");
+        line(page, &text);
+    }
+    line(page, "");
+}
+
+fn throughput(page: &mut String, outcome: &Outcome) {
+    line(page, "## Requests per second and latency\n");
+    line(
+        page,
+        "Latency is p50 / p99 / p99.9 in µs; the closed loop keeps the server saturated.\n",
+    );
+    line(
+        page,
+        "| work | connections | server | requests/s | latency |",
+    );
+    line(page, "|---|---|---|---|---|");
+    for row in &outcome.closed {
+        for cell in &row.cells {
+            let text = format!(
+                "| {} | {} | {} | {:.0} | {} |",
+                row.what,
+                row.connections,
+                cell.server,
+                cell.median(|s| s.per_second),
+                latency(cell),
+            );
+            line(page, &text);
+        }
+    }
+    line(page, "");
+}
+
+fn open(page: &mut String, outcome: &Outcome) {
+    if outcome.open.is_empty() {
+        return;
+    }
+    line(page, "## Open loop at half of nginx's saturation\n");
+    line(
+        page,
+        "Latency counts from when a request was due, p50 / p99 / p99.9 in µs.\n",
+    );
+    line(
+        page,
+        "| work | requests/s | floor | nginx | epoll | io_uring | better p99 to nginx | bar |",
+    );
+    line(page, "|---|---|---|---|---|---|---|---|");
+    for row in &outcome.open {
+        let mut text = format!("| {} | {:.0} |", row.what, row.rate.unwrap_or(0.0));
+        for server in COLUMNS {
+            let shown = row.cell(server).map_or_else(|| "–".to_owned(), latency);
+            write!(text, " {shown} |").expect("a String takes text");
+        }
+        let ratio = better(row, |s| s.p99_us);
+        write!(text, " {} | {} |", shown(ratio), bar(row, ratio)).expect("a String takes text");
+        line(page, &text);
+    }
+    line(page, "");
+}
+
+fn workers(page: &mut String, outcome: &Outcome) {
+    if outcome.workers.is_empty() {
+        return;
+    }
+    line(page, "## Two workers against one\n");
+    line(
+        page,
+        "CPU µs per request, 64 connections, nothing pinned, the load on the same cores.\n",
+    );
+    line(page, "| work | 1 worker | 2 workers | ratio | bar |");
+    line(page, "|---|---|---|---|---|");
+    for row in &outcome.workers {
+        let mut text = format!("| {} |", row.what);
+        push(&mut text, row.cell("1 worker"), |s| s.cpu_us, 2);
+        push(&mut text, row.cell("2 workers"), |s| s.cpu_us, 2);
+        let ratio = row.ratio("2 workers", "1 worker", |s| s.cpu_us);
+        write!(text, " {} | {} |", shown(ratio), bar(row, ratio)).expect("a String takes text");
+        line(page, &text);
+    }
+    line(page, "");
+}
+
+fn idle(page: &mut String, outcome: &Outcome) {
+    let (count, servers) = &outcome.idle;
+    if servers.is_empty() {
+        return;
+    }
+    line(page, "## Idle connections\n");
+    let text = format!("Resident bytes that each of {count} idle keep-alive connections adds.\n");
+    line(page, &text);
+    line(page, "| server | bytes each | bar |");
+    line(page, "|---|---|---|");
+    for (server, bytes) in servers {
+        let bar = if server == "nginx" { "" } else { "≤ 12,288" };
+        line(page, &format!("| {server} | {bytes:.0} | {bar} |"));
+    }
+    line(page, "");
+}
+
+fn calls(page: &mut String, outcome: &Outcome) {
+    if outcome.calls.is_empty() {
+        return;
+    }
+    line(page, "## System calls per request\n");
+    line(
+        page,
+        "`strace -c -f` over 20,000 requests on 64 connections.\n",
+    );
+    line(page, "| work | server | in all | which |");
+    line(page, "|---|---|---|---|");
+    for calls in &outcome.calls {
+        let (what, server, total) = (&calls.what, &calls.server, calls.total());
+        let which: Vec<String> = calls
+            .counts
+            .iter()
+            .map(|(name, count)| format!("{name} {count:.2}"))
+            .collect();
+        line(
+            page,
+            &format!("| {what} | {server} | {total:.2} | {} |", which.join(", ")),
+        );
+    }
+    line(page, "");
+}
+
+/// The smaller of the two flavours' ratios to nginx: `io = auto` may choose it.
+pub(super) fn better(row: &Row, figure: fn(&Sample) -> f64) -> Option<f64> {
+    let ratios = ["epoll", "io_uring"].map(|server| row.ratio(server, "nginx", figure));
+    ratios.into_iter().flatten().min_by(f64::total_cmp)
+}
+
+fn push(text: &mut String, cell: Option<&Cell>, figure: fn(&Sample) -> f64, digits: usize) {
+    match cell {
+        Some(cell) => write!(text, " {:.digits$} |", cell.median(figure)),
+        None => write!(text, " – |"),
+    }
+    .expect("a String takes text");
+}
+
+fn latency(cell: &Cell) -> String {
+    let [p50, p99, p99_9] = [
+        cell.median(|s| s.p50_us),
+        cell.median(|s| s.p99_us),
+        cell.median(|s| s.p99_9_us),
+    ];
+    format!("{p50:.0} / {p99:.0} / {p99_9:.0}")
+}
+
+fn shown(ratio: Option<f64>) -> String {
+    ratio.map_or_else(|| "–".to_owned(), |ratio| format!("{ratio:.2}x"))
+}
+
+fn bar(row: &Row, ratio: Option<f64>) -> String {
+    match (row.bar, ratio) {
+        (Some(bar), Some(ratio)) if ratio <= bar => format!("≤ {bar}x: met"),
+        (Some(bar), Some(_)) => format!("≤ {bar}x: **missed**"),
+        _ => String::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(bar: f64, ours: f64) -> Row {
+        let cell = |server: &str, cpu_us| Cell {
+            server: server.to_owned(),
+            samples: vec![Sample {
+                cpu_us,
+                per_second: 1.0,
+                p50_us: 1.0,
+                p99_us: 1.0,
+                p99_9_us: 1.0,
+            }],
+        };
+        Row {
+            work: "search".to_owned(),
+            what: "search".to_owned(),
+            connections: 64,
+            rate: None,
+            bar: Some(bar),
+            cells: vec![
+                cell("nginx", 10.0),
+                cell("epoll", ours),
+                cell("io_uring", 99.0),
+            ],
+        }
+    }
+
+    #[test]
+    fn a_bar_is_met_or_missed_by_the_better_flavour() {
+        let row_met = row(1.1, 11.0);
+        let ratio = better(&row_met, |s| s.cpu_us);
+        assert_eq!(bar(&row_met, ratio), "≤ 1.1x: met");
+        let row_missed = row(1.1, 11.2);
+        let ratio = better(&row_missed, |s| s.cpu_us);
+        assert_eq!(bar(&row_missed, ratio), "≤ 1.1x: **missed**");
+    }
+}
