@@ -8,10 +8,16 @@ use std::path::Path;
 use subcat_fuzz::bodies;
 use subcat_fuzz::choices::Choices;
 
-/// Seeded inputs to each body; scripts/fuzz does the rest.
+/// Seeded inputs to a body; scripts/fuzz does the rest.
 const SEEDED_COUNT: u64 = 2_000;
+/// The same to a body that works for milliseconds.
+const SEEDED_COUNT_SLOW: u64 = 200;
 
 fn check(name: &str, body: fn(&[u8])) {
+    check_some(name, body, SEEDED_COUNT);
+}
+
+fn check_some(name: &str, body: fn(&[u8]), seeded_count: u64) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("regressions")
         .join(name);
@@ -23,7 +29,7 @@ fn check(name: &str, body: fn(&[u8])) {
         files_count += 1;
     }
     assert!(0 < files_count, "{} is empty", folder.display());
-    for seed in 0..SEEDED_COUNT {
+    for seed in 0..seeded_count {
         body(&seeded_bytes(seed));
     }
 }
@@ -106,6 +112,24 @@ fn bearer() {
 #[test]
 fn conditional_headers() {
     check("conditional_headers", bodies::conditional_headers);
+}
+
+#[test]
+fn damaged_segment() {
+    check_some(
+        "damaged_segment",
+        bodies::damaged_segment,
+        SEEDED_COUNT_SLOW,
+    );
+}
+
+#[test]
+fn engine_and_oracle() {
+    check_some(
+        "engine_and_oracle",
+        bodies::engine_and_oracle,
+        SEEDED_COUNT_SLOW,
+    );
 }
 
 #[test]

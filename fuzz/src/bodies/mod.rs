@@ -6,6 +6,7 @@ mod fields;
 mod file_name;
 mod parameters;
 mod rows;
+mod search;
 mod text;
 
 pub use api_key::{api_key, bearer};
@@ -13,4 +14,5 @@ pub use fields::{conditional_headers, path};
 pub use file_name::{file_kind, file_name};
 pub use parameters::{query_string, search_parameters};
 pub use rows::{csv_rows, json_row, record_row};
+pub use search::{damaged_segment, engine_and_oracle};
 pub use text::{markers, text_fold};
