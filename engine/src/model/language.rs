@@ -6,7 +6,7 @@ use super::iso_639::two_letter_code;
 
 /// A language tag as it was written: two or three letters, then subtags.
 ///
-/// INVARIANT: it matches `^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$` (SEARCH.md, filters).
+/// INVARIANT: it matches `^[A-Za-z]{2,3}([-_][A-Za-z0-9]{2,8})*$` (SEARCH.md 3.4).
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Language(Box<str>);
 

@@ -73,7 +73,7 @@ impl<'a> Filter<'a> {
         language_passes && (self.tombstones.is_empty() || !self.tombstones.contains(doc))
     }
 
-    /// Whether the year is asked for and the document has none: fit 1 (SEARCH.md 5).
+    /// Whether the year is asked for and the document has none: fit 1 (SEARCH.md 5.3).
     #[inline]
     pub(crate) fn is_year_guessed(&self, doc: u32) -> bool {
         self.has_year && self.view.facts.get(doc).year == 0

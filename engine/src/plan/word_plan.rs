@@ -316,7 +316,7 @@ impl<'a> FullTitles<'a> {
     }
 }
 
-/// What gives a match of a branch fit 1 (SEARCH.md 5.2).
+/// What gives a match of a branch fit 1 (SEARCH.md 5.3).
 pub(crate) struct FitRule<'a> {
     view: View<'a>,
     episode: Option<(EpisodeMarker, TitleSet)>,

@@ -36,7 +36,7 @@ impl CatalogTerm {
     }
 }
 
-/// What applies to every branch (SEARCH.md, filters).
+/// What applies to every branch (SEARCH.md 3).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// The record's year is equal or null.
