@@ -3,8 +3,9 @@
 use subcat_engine::model::{
     CatalogId, Language, Number, Record, RecordId, Timestamp, VideoType, Year,
 };
-use subcat_engine::query::oracle::{Answer, Oracle};
+use subcat_engine::query::oracle::Answer;
 use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
+use subcat_fuzz::differ::agreed_answer;
 
 /// A film that is told from others by its number; without year, ids and description.
 pub fn film(number: u8, title: &str) -> Record {
@@ -150,9 +151,9 @@ pub fn request(parameters: &str) -> Query {
     query
 }
 
-/// What the oracle says to the request.
+/// What oracle and engine answer; panics when they differ.
 pub fn answer(records: &[Record], parameters: &str) -> Answer {
-    Oracle::new(records).search(&request(parameters))
+    agreed_answer(records, &request(parameters))
 }
 
 /// Asserts that the request finds exactly these records, in this order.

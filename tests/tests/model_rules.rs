@@ -4,6 +4,53 @@
 use subcat_engine::model::Record;
 use subcat_tests::rules::{With, answer, episode, film, finds, pack, ranks};
 
+// ---- 1. Text
+
+#[test]
+fn search_rule_1_both_sides_are_folded() {
+    let catalog = [
+        film(1, "Schindler\u{2019}s List"),
+        film(2, "El Niño 2"),
+        film(3, "Straße ﬁlm"),
+        film(4, "9½ Weeks"),
+        film(5, "İstanbul"),
+        film(6, "Ocean\u{2032}s ① 1"),
+        film(7, "千と千尋"),
+    ];
+    ranks(&catalog, "query=schindlers list", &[(1, 2, 0)]);
+    ranks(&catalog, "query=SCHINDLER`S LIST", &[(1, 2, 0)]);
+    ranks(&catalog, "query=schindler s list", &[]);
+    ranks(&catalog, "title=nin\u{303}o", &[(2, 4, 0)]);
+    ranks(&catalog, "title=STRASSE", &[(3, 3, 0)]);
+    ranks(&catalog, "title=film", &[(3, 4, 0)]);
+    ranks(&catalog, "title=91 2 weeks", &[(4, 2, 0)]);
+    ranks(&catalog, "query=ISTANBUL", &[(5, 2, 0)]);
+    ranks(&catalog, "query=ıstanbul", &[]);
+    ranks(&catalog, "query=oceans １ 1", &[(6, 2, 0)]);
+    ranks(&catalog, "title=と千", &[]);
+    ranks(&catalog, "title=と千尋", &[(7, 5, 0)]);
+}
+
+#[test]
+fn search_rule_1_5_episodes_meet_however_they_are_written() {
+    let catalog = [
+        film(1, "Lost 1x02"),
+        film(2, "Lost").described("Lost.S01E02-E03.720p"),
+    ];
+    for query in [
+        "lost s1e2",
+        "Lost 01x02",
+        "lost S01 E002",
+        "lost s1.e2.e3",
+        "LOST S01E02E03",
+    ] {
+        ranks(&catalog, &format!("query={query}"), &[(1, 2, 0), (2, 2, 1)]);
+        ranks(&catalog, &format!("title={query}"), &[(1, 2, 0)]);
+    }
+    ranks(&catalog, "query=lost s1 e3", &[]);
+    ranks(&catalog, "query=lost e03", &[]);
+}
+
 // ---- 2. Markers
 
 #[test]

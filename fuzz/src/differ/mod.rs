@@ -7,4 +7,4 @@ mod large;
 mod segments;
 
 pub use large::large;
-pub use segments::segments;
+pub use segments::{agreed_answer, segments};

@@ -6,7 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use subcat_engine::index::{Segment, SegmentBuilder, Tombstones, merge};
 use subcat_engine::model::{Record, RecordId};
-use subcat_engine::query::oracle::Oracle;
+use subcat_engine::query::Query;
+use subcat_engine::query::oracle::{Answer, Oracle};
 use subcat_engine::search::Snapshot;
 
 use super::compare::{same_answer, same_record};
@@ -49,6 +50,31 @@ pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize 
         }
     }
     requests_count
+}
+
+/// What the oracle answers, and the engine too: with all records in one segment, and with a
+/// segment for each.
+///
+/// Panics when they differ. Ids are unique.
+pub fn agreed_answer(records: &[Record], query: &Query) -> Answer {
+    let oracle = Oracle::new(records);
+    let together = Snapshot::new(1, vec![segment_of(records)]);
+    same_answer(&together, &oracle, query);
+    let apart = records.chunks(1).map(segment_of).collect();
+    same_answer(&Snapshot::new(2, apart), &oracle, query);
+    oracle.search(query)
+}
+
+fn segment_of(records: &[Record]) -> Part {
+    let mut builder = SegmentBuilder::new();
+    for record in records {
+        builder.add(record).expect("a record fits into memory");
+    }
+    let mut bytes = Vec::new();
+    builder
+        .finish(&mut bytes)
+        .expect("memory takes every write");
+    open(bytes)
 }
 
 impl Catalog {
