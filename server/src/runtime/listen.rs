@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::sync::watch;
 
+use super::flavour::Flavour;
 use super::gate::{ConnectionCounts, Gate};
 use super::handler::Handler;
 use super::worker::{Order, Worker};
@@ -56,6 +57,7 @@ impl Workers {
             settings.proxies,
             settings.counts,
         ));
+        let flavour = Flavour::of(settings.io);
         let (orders, _) = watch::channel(Order::Serve);
         let mut threads = Vec::new();
         for (worker_idx, (listener, handler)) in listeners.into_iter().zip(handlers).enumerate() {
@@ -64,11 +66,11 @@ impl Workers {
                 gate: Arc::clone(&gate),
                 orders: orders.subscribe(),
             };
-            threads.push(start_thread(worker_idx, worker, listener)?);
+            threads.push(start_thread(worker_idx, flavour, worker, listener)?);
         }
         Ok(Self {
             address,
-            io: Io::Epoll,
+            io: flavour.setting(),
             orders,
             threads,
         })
@@ -97,16 +99,14 @@ impl Workers {
 
 fn start_thread<H: Handler>(
     worker_idx: usize,
+    flavour: Flavour,
     worker: Worker<H>,
     listener: std::net::TcpListener,
 ) -> io::Result<JoinHandle<()>> {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_all()
-        .build()?;
     std::thread::Builder::new()
         .name(format!("worker-{worker_idx}"))
         .spawn(move || {
-            if let Err(error) = runtime.block_on(worker.run(listener)) {
+            if let Err(error) = flavour.run(worker.run(listener)) {
                 tracing::error!(%error, "a worker cannot listen");
             }
         })

@@ -8,6 +8,7 @@ mod body;
 mod clock;
 mod connection;
 mod control;
+mod flavour;
 mod gate;
 mod handler;
 mod listen;
