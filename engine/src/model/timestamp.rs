@@ -2,7 +2,9 @@
 
 use std::fmt;
 
-use jiff::civil::{Date, DateTime};
+use jiff::Span;
+use jiff::civil::{Date, DateTime, Time, date};
+use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
 /// Seconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999.
@@ -18,6 +20,7 @@ pub struct Day(pub u32);
 const SECONDS_MIN: i64 = -62_135_596_800;
 const SECONDS_MAX: i64 = 253_402_300_799;
 const DAY_SECONDS: i64 = 86_400;
+const EPOCH: Date = date(1970, 1, 1);
 
 impl Timestamp {
     /// The point in time, when its year is 0001 to 9999.
@@ -38,14 +41,17 @@ impl Timestamp {
     /// assert_eq!(time.to_string(), "2020-03-01T01:30:00Z");
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
-        let pieces = jiff::fmt::temporal::DateTimeParser::new();
-        let seconds = if let Ok(timestamp) = pieces.parse_timestamp(text) {
-            timestamp.as_nanosecond().div_euclid(1_000_000_000)
-        } else {
-            let local: DateTime = pieces.parse_datetime(text).ok()?;
-            i128::from(Offset::UTC.to_timestamp(local).ok()?.as_second())
-        };
-        Self::from_seconds(i64::try_from(seconds).ok()?)
+        let pieces = Pieces::parse(text).ok()?;
+        if pieces.time_zone_annotation().is_some() {
+            return None;
+        }
+        let offset = pieces
+            .offset()
+            .map_or(Offset::UTC, |offset| offset.to_numeric_offset());
+        let time = pieces.time().unwrap_or(Time::midnight());
+        let local = pieces.date().to_datetime(time);
+        let seconds = seconds_since_epoch(local) - i64::from(offset.seconds());
+        Self::from_seconds(seconds)
     }
 
     /// Seconds since 1970-01-01T00:00:00Z.
@@ -67,10 +73,25 @@ impl Timestamp {
         Day(u32::try_from(self.0.div_euclid(DAY_SECONDS)).unwrap_or(0))
     }
 
+    /// The same in UTC. jiff's own points in time end some hours before the year 9999 does, its
+    /// dates do not.
     fn civil(self) -> DateTime {
-        let timestamp = jiff::Timestamp::from_second(self.0).expect("the range is within jiff's");
-        Offset::UTC.to_datetime(timestamp)
+        let days = Span::new().days(self.0.div_euclid(DAY_SECONDS));
+        let seconds = Span::new().seconds(self.0.rem_euclid(DAY_SECONDS));
+        let midnight = EPOCH.checked_add(days).expect("the range is within jiff's");
+        let midnight = midnight.to_datetime(Time::midnight());
+        midnight
+            .checked_add(seconds)
+            .expect("a day has 86,400 seconds")
     }
+}
+
+/// Seconds from the epoch to a date and time of UTC; its fraction is cut.
+fn seconds_since_epoch(at: DateTime) -> i64 {
+    let days = at.date().duration_since(EPOCH).as_secs();
+    let time = at.time();
+    let (hours, minutes) = (i64::from(time.hour()), i64::from(time.minute()));
+    days + hours * 3600 + minutes * 60 + i64::from(time.second())
 }
 
 impl fmt::Display for Timestamp {
@@ -104,8 +125,8 @@ impl Day {
     pub fn parse(text: &str) -> Option<Self> {
         let date: Date = text.parse().ok()?;
         let is_plain = text.len() == 10;
-        let midnight = Offset::UTC.to_timestamp(date.at(0, 0, 0, 0)).ok()?;
-        let day = u32::try_from(midnight.as_second().div_euclid(DAY_SECONDS)).ok()?;
+        let seconds = date.duration_since(EPOCH).as_secs();
+        let day = u32::try_from(seconds.div_euclid(DAY_SECONDS)).ok()?;
         is_plain.then_some(Self(day))
     }
 }
@@ -138,6 +159,11 @@ mod tests {
         check("0001-01-01T00:00:00Z", Some("0001-01-01T00:00:00Z"));
         check("1969-12-31T23:59:59.5Z", Some("1969-12-31T23:59:59Z"));
         check("9999-12-31T23:59:59Z", Some("9999-12-31T23:59:59Z"));
+        check("9999-12-31T23:59:59-00:01", None);
+        check("0001-01-01T00:00:00+00:01", None);
+        check("0000-12-31T23:59:59-00:01", Some("0001-01-01T00:00:59Z"));
+        check("1969-12-31T23:59:59.5-00:00", Some("1969-12-31T23:59:59Z"));
+        check("2024-05-01T10:00:00+02:00[Europe/Madrid]", None);
         check("0000-12-31T23:59:59Z", None);
         check("2024-13-01T10:00:00Z", None);
         check("2023-02-29T00:00:00Z", None);
