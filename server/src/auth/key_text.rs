@@ -28,6 +28,28 @@ pub fn api_key_text(random: &[u8; 32]) -> String {
     text
 }
 
+/// The text of a new API key, with digits drawn from the kernel.
+pub fn new_api_key_text() -> String {
+    let mut digits = [0; RANDOM_DIGITS];
+    for digit in &mut digits {
+        *digit = random_digit();
+    }
+    api_key_text(&digits)
+}
+
+/// One digit, each as likely as any other: bytes from the last incomplete run of 62 are drawn
+/// again.
+fn random_digit() -> u8 {
+    loop {
+        let mut byte = [0];
+        getrandom::fill(&mut byte).expect("the kernel gives randomness once it is up");
+        let [value] = byte;
+        if value < 4 * 62 {
+            return DIGITS[usize::from(value % 62)];
+        }
+    }
+}
+
 /// Whether a text has the shape and the checksum of a key. Cost: one CRC, no look-up.
 pub fn is_api_key_text(text: &[u8]) -> bool {
     if text.len() != TEXT_BYTES || !text.starts_with(PREFIX.as_bytes()) {
@@ -97,6 +119,17 @@ mod tests {
             sum * 62 + u64::try_from(place).unwrap()
         });
         assert_eq!(value, 0xCBF4_3926);
+    }
+
+    #[test]
+    fn new_keys_are_valid_and_unlike_each_other() {
+        let texts: std::collections::HashSet<String> =
+            (0..100).map(|_| new_api_key_text()).collect();
+        assert_eq!(texts.len(), 100);
+        assert!(texts.iter().all(|text| is_api_key_text(text.as_bytes())));
+        let digits = texts.iter().flat_map(|text| text.bytes().skip(4).take(32));
+        let seen: std::collections::HashSet<u8> = digits.collect();
+        assert_eq!(seen.len(), 62);
     }
 
     #[test]

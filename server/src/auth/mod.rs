@@ -3,5 +3,7 @@
 mod key_text;
 mod table;
 
-pub use key_text::{api_key_digest, api_key_partial, api_key_text, is_api_key_text};
+pub use key_text::{
+    api_key_digest, api_key_partial, api_key_text, is_api_key_text, new_api_key_text,
+};
 pub use table::{KeyTable, KnownKey};

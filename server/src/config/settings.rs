@@ -315,8 +315,8 @@ mod tests {
         (setting.set)(&mut config, value).map(|()| (setting.show)(&config))
     }
 
-    fn check(name: &str, value: &str, expected: Option<Value>) {
-        assert_eq!(set(name, value), expected, "{name} = {value}");
+    fn check(name: &str, value: &str, expected: impl Into<Option<Value>>) {
+        assert_eq!(set(name, value), expected.into(), "{name} = {value}");
     }
 
     #[test]

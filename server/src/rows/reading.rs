@@ -88,7 +88,7 @@ impl fmt::Display for RowFault {
 pub type EachRow<'a, E> = dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E> + 'a;
 
 /// The input as it was before gzip or zstd packed it; told by its first bytes.
-pub fn unpacked(mut input: Box<dyn Read>) -> io::Result<Box<dyn BufRead>> {
+pub fn unpacked<'a>(mut input: Box<dyn Read + 'a>) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut magic = Vec::with_capacity(4);
     input.by_ref().take(4).read_to_end(&mut magic)?;
     let is_gzip = magic.starts_with(&[0x1F, 0x8B]);

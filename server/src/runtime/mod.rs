@@ -21,6 +21,7 @@ pub use clock::{Clock, Moment, SystemClock};
 pub use control::{Control, ControlHandle};
 pub use gate::ConnectionCounts;
 pub use handler::{Answer, Handler, LaterAnswer};
+pub use hyper::body::Incoming;
 pub use listen::{ListenSettings, Workers};
 pub use side::{SideListener, SideServer, ask_socket, stop_requested};
 pub use tokio::{sync, time};

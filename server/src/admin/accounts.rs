@@ -1,0 +1,104 @@
+//! Accounts: create, list, password, disable.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+use subcat_engine::event::{NewAccount, Outcome, StateEvent};
+use subcat_engine::model::{Account, Email, Role};
+
+use super::desk::{Desk, answer};
+use super::failure::Failure;
+use super::operation::NewAccountOrder;
+
+/// One account as `account list` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountListed {
+    /// Its number.
+    pub id: u64,
+    /// Its address.
+    pub email: String,
+    /// `user` or `admin`.
+    pub role: String,
+    /// When it was made.
+    pub created_at: String,
+    /// When it was disabled, or null.
+    pub disabled_at: Option<String>,
+    /// How many keys it has, of any state.
+    pub keys: u64,
+}
+
+impl Desk<'_> {
+    pub(super) fn create_account(&self, order: NewAccountOrder) -> Result<String, Failure> {
+        let email = valid_email(&order.email)?;
+        let role = Role::parse(&order.role)
+            .ok_or_else(|| Failure::new(format!("{:?} is no role: user, admin", order.role)))?;
+        let outcome = self.apply(StateEvent::CreateAccount(NewAccount {
+            email,
+            display_name: String::new(),
+            role,
+            password_hash: order.password_hash,
+            created_at: self.now,
+        }))?;
+        let Outcome::Account(account) = outcome else {
+            let sentence = format!("there is an account {} already", order.email);
+            return Err(Failure::new(sentence));
+        };
+        self.audit(
+            "account created",
+            Some(account.id),
+            None,
+            account.email.as_str(),
+        )?;
+        (self.keys_changed)();
+        answer(&self.account_listed(&account))
+    }
+
+    pub(super) fn list_accounts(&self) -> Result<String, Failure> {
+        let accounts = self.engine.accounts();
+        let listed: Vec<_> = accounts.iter().map(|a| self.account_listed(a)).collect();
+        answer(&listed)
+    }
+
+    pub(super) fn set_password(&self, email: &str, hash: String) -> Result<String, Failure> {
+        let account = self.known_account(email)?;
+        self.apply(StateEvent::SetPassword(account.id, hash))?;
+        self.audit("password changed", Some(account.id), None, "")?;
+        Ok(json!({ "id": account.id.0, "email": account.email.as_str() }).to_string())
+    }
+
+    pub(super) fn disable_account(&self, email: &str) -> Result<String, Failure> {
+        let account = self.known_account(email)?;
+        if account.disabled_at.is_none() {
+            self.apply(StateEvent::SetDisabled(account.id, Some(self.now)))?;
+            (self.keys_changed)();
+            self.audit("account disabled", Some(account.id), None, "")?;
+        }
+        let account = self.known_account(email)?;
+        answer(&self.account_listed(&account))
+    }
+
+    fn known_account(&self, email: &str) -> Result<Account, Failure> {
+        let found = self.engine.account_by_email(&valid_email(email)?);
+        let sentence = || format!("no account {email} (subcat account list shows all)");
+        found.ok_or_else(|| Failure::new(sentence()))
+    }
+
+    fn account_listed(&self, account: &Account) -> AccountListed {
+        let api_keys = self.engine.api_keys();
+        let own = api_keys
+            .iter()
+            .filter(|key| key.account == Some(account.id));
+        AccountListed {
+            id: account.id.0,
+            email: account.email.as_str().to_owned(),
+            role: account.role.as_str().to_owned(),
+            created_at: account.created_at.to_string(),
+            disabled_at: account.disabled_at.map(|at| at.to_string()),
+            keys: own.count() as u64,
+        }
+    }
+}
+
+fn valid_email(text: &str) -> Result<Email, Failure> {
+    let sentence = || format!("{text:?} is no e-mail address");
+    Email::parse(text).ok_or_else(|| Failure::new(sentence()))
+}

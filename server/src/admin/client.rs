@@ -1,0 +1,180 @@
+//! A subcommand's side of the admin socket.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::{Path, PathBuf};
+
+use crate::runtime::Incoming;
+use bytes::Bytes;
+use http::{Request, Response, StatusCode};
+use http_body_util::BodyExt;
+use serde_json::Value;
+
+use super::failure::Failure;
+use super::import::{ImportOptions, ImportReport, ImportResult};
+use super::import_frames::FrameWriter;
+use super::operation::Operation;
+use super::socket::{ImportLine, SOCKET_NAME};
+use super::stream::{ReceivedBody, SentBody};
+use crate::runtime::sync::mpsc;
+use crate::runtime::{Control, ask_socket};
+
+/// Bytes that are gathered before they are sent.
+const PIECE_BYTES: usize = 256 << 10;
+
+/// A connection to the server that runs on a data directory.
+pub struct Client {
+    control: Control,
+    socket: PathBuf,
+}
+
+impl Client {
+    /// Finds the server that runs on `data`; `None` when there is none.
+    ///
+    /// Errors: there is a socket, but it may not be used.
+    pub fn find(data: &Path) -> Result<Option<Self>, Failure> {
+        let socket = data.join(SOCKET_NAME);
+        let control = Control::start()?;
+        let client = Self { control, socket };
+        match client.post("/ping", SentBody::whole("{}")) {
+            Ok(_) => Ok(Some(client)),
+            Err(error) => match error.kind() {
+                io::ErrorKind::NotFound
+                | io::ErrorKind::NotADirectory
+                | io::ErrorKind::ConnectionRefused => Ok(None),
+                _ => Err(Failure::io(&client.socket.display().to_string(), &error)),
+            },
+        }
+    }
+
+    /// Has the server perform an operation; its answer is JSON.
+    pub fn perform(&self, operation: &Operation) -> Result<String, Failure> {
+        let (path, body) = operation.to_request();
+        let response = self.post(&path, SentBody::whole(body))?;
+        let status = response.status();
+        let body = self.read(response)?;
+        let text = String::from_utf8_lossy(&body).into_owned();
+        if status == StatusCode::OK {
+            return Ok(text);
+        }
+        Err(Failure::new(reason_in(&text)))
+    }
+
+    /// Sends files, which `write` writes on a thread of its own, and passes news on.
+    pub fn import(
+        &self,
+        options: ImportOptions,
+        write: impl FnOnce(&mut FrameWriter<PieceWriter>) -> io::Result<()> + Send,
+        report: &mut dyn FnMut(ImportReport),
+    ) -> Result<ImportResult, Failure> {
+        let (sender, body) = SentBody::pieces();
+        let ImportOptions {
+            is_strict,
+            is_dry_run,
+        } = options;
+        let path = format!("/import?strict={is_strict}&dry_run={is_dry_run}");
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(move || {
+                let piece_writer = PieceWriter {
+                    sender: sender.clone(),
+                    piece: Vec::with_capacity(PIECE_BYTES),
+                };
+                let mut writer = FrameWriter::new(piece_writer);
+                let written = write(&mut writer).and_then(|()| writer.flush());
+                if written.is_err() {
+                    // The server must not take what it has for the whole.
+                    let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
+                    let _ = sender.blocking_send(Err(cut));
+                }
+                written
+            });
+            let read = self.post(&path, body).map_err(Failure::from);
+            let read = read.and_then(|response| self.read_import(response, report));
+            let written = writing
+                .join()
+                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            match (read, written) {
+                (Ok(result), Ok(())) => Ok(result),
+                // A writer that fails because the server has stopped reading is no cause.
+                (Err(failure), Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
+                    Err(failure)
+                }
+                (_, Err(error)) => Err(Failure::new(format!("{error}: nothing was loaded"))),
+                (Err(failure), Ok(())) => Err(failure),
+            }
+        })
+    }
+
+    /// The lines of every record, to be read to their end.
+    pub fn export(&self) -> Result<impl Read, Failure> {
+        let response = self.post("/export", SentBody::whole("{}"))?;
+        Ok(ReceivedBody::new(
+            response.into_body(),
+            &self.control.handle(),
+        ))
+    }
+
+    fn post(&self, path: &str, body: SentBody) -> io::Result<Response<Incoming>> {
+        let request = Request::post(path)
+            .header(http::header::HOST, "admin")
+            .body(body);
+        let request = request.map_err(io::Error::other)?;
+        self.control.block_on(ask_socket(&self.socket, request))
+    }
+
+    fn read(&self, response: Response<Incoming>) -> Result<Bytes, Failure> {
+        let collected = self.control.block_on(response.into_body().collect());
+        let collected =
+            collected.map_err(|error| Failure::new(format!("the server went away: {error}")))?;
+        Ok(collected.to_bytes())
+    }
+
+    fn read_import(
+        &self,
+        response: Response<Incoming>,
+        report: &mut dyn FnMut(ImportReport),
+    ) -> Result<ImportResult, Failure> {
+        let body = ReceivedBody::new(response.into_body(), &self.control.handle());
+        for line in BufReader::new(body).lines() {
+            let line: ImportLine = serde_json::from_str(&line?).map_err(io::Error::from)?;
+            match line {
+                ImportLine::News(news) => report(news),
+                ImportLine::Done(result) => return Ok(result),
+                ImportLine::Failed(sentence) => return Err(Failure::new(sentence)),
+            }
+        }
+        Err(Failure::new(
+            "the server went away during the import: start it and run the import again",
+        ))
+    }
+}
+
+fn reason_in(body: &str) -> String {
+    let value: Option<Value> = serde_json::from_str(body).ok();
+    let reason = value.as_ref().and_then(|value| value["error"].as_str());
+    reason.unwrap_or("the server gave no reason").to_owned()
+}
+
+/// Gathers bytes into pieces of a body.
+pub struct PieceWriter {
+    sender: mpsc::Sender<io::Result<Bytes>>,
+    piece: Vec<u8>,
+}
+
+impl Write for PieceWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if PIECE_BYTES < self.piece.len() + bytes.len() {
+            self.flush()?;
+        }
+        self.piece.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
+        if piece.is_empty() {
+            return Ok(());
+        }
+        let sent = self.sender.blocking_send(Ok(piece.into()));
+        sent.map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}

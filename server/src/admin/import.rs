@@ -1,0 +1,183 @@
+//! Files of rows into the catalog.
+
+use std::fmt;
+use std::io::{self, BufRead};
+
+use serde::{Deserialize, Serialize};
+use subcat_engine::{Engine, Error};
+
+use super::failure::Failure;
+use crate::rows::{Format, RowFault, read_rows};
+
+/// How to import.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ImportOptions {
+    /// Load nothing when any line is refused.
+    pub is_strict: bool,
+    /// Load nothing at all; say what would be refused.
+    pub is_dry_run: bool,
+}
+
+/// Where the files come from, one after the other.
+pub trait ImportFiles {
+    /// Name, format and plain content of the next file. Errors: it cannot be read.
+    fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>>;
+}
+
+/// One file to import.
+pub struct ImportFile<'a> {
+    /// Its name, for reports.
+    pub name: String,
+    /// How it holds records.
+    pub format: Format,
+    /// Its content, unpacked.
+    pub content: Box<dyn BufRead + 'a>,
+}
+
+/// News of an import under way.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ImportReport {
+    /// A line is not loaded.
+    Refused(RefusedLine),
+    /// So many lines have been read.
+    Read(u64),
+    /// So many records are durable.
+    Loaded(u64),
+}
+
+/// A line that is not loaded, and why.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RefusedLine {
+    /// The file's name.
+    pub file: String,
+    /// Counted from 1.
+    pub line: u64,
+    /// The field at fault, or null.
+    pub field: Option<String>,
+    /// One clause.
+    pub reason: String,
+}
+
+impl fmt::Display for RefusedLine {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} line {}: ", self.file, self.line)?;
+        if let Some(field) = &self.field {
+            write!(f, "{field}: ")?;
+        }
+        f.write_str(&self.reason)
+    }
+}
+
+/// What an import did, or would do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct ImportResult {
+    /// Records that were new.
+    pub inserted: u64,
+    /// Records that replaced another one.
+    pub updated: u64,
+    /// Records equal to the stored ones.
+    pub unchanged: u64,
+    /// Lines that are no record.
+    pub refused: u64,
+    /// Fields that no record has.
+    pub ignored_fields: u64,
+}
+
+/// Rows between two reports of how many were read.
+const ROWS_PER_REPORT: u64 = 10_000;
+
+/// Why reading stops.
+enum Stop {
+    File(io::Error),
+    Engine(Error),
+}
+
+impl From<io::Error> for Stop {
+    fn from(error: io::Error) -> Self {
+        Self::File(error)
+    }
+}
+
+impl From<Error> for Stop {
+    fn from(error: Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// Imports every file; bad lines are reported and the others loaded, all searchable when it
+/// returns. Of two lines with one id, in whatever files, the later counts.
+///
+/// Errors: a file cannot be read (nothing is loaded), lines are refused and `is_strict` (nothing
+/// is loaded), the disk fails (whole groups may be loaded, and the sentence says how many).
+pub fn import(
+    engine: &Engine,
+    files: &mut dyn ImportFiles,
+    options: ImportOptions,
+    report: &mut dyn FnMut(ImportReport),
+) -> Result<ImportResult, Failure> {
+    let mut importer = engine.importer()?;
+    let mut result = ImportResult::default();
+    let mut rows_count = 0;
+    while let Some(mut file) = files.next_file()? {
+        let name = file.name;
+        let read = read_rows::<Stop>(&mut file.content, file.format, &mut |row| {
+            rows_count += 1;
+            if rows_count % ROWS_PER_REPORT == 0 {
+                report(ImportReport::Read(rows_count));
+            }
+            let fault = match row {
+                Ok(row) => {
+                    result.ignored_fields += row.ignored_fields;
+                    let judged = importer.push(row.draft)?;
+                    judged
+                        .err()
+                        .map(|fault| RowFault::of_field(row.line, fault))
+                }
+                Err(fault) => Some(fault),
+            };
+            if let Some(fault) = fault {
+                result.refused += 1;
+                report(ImportReport::Refused(refused_line(&name, fault)));
+            }
+            Ok(())
+        });
+        read.map_err(|stop| match stop {
+            Stop::File(error) => Failure::new(format!("{name}: {error}: nothing was loaded")),
+            Stop::Engine(error) => Failure::from(error),
+        })?;
+    }
+    if options.is_strict && result.refused != 0 {
+        let refused = result.refused;
+        let advice = "mend them, or leave out --strict to load the others";
+        let sentence = format!("{refused} of {rows_count} lines are refused: {advice}");
+        return Err(Failure::new(format!("{sentence}; nothing was loaded")));
+    }
+    if options.is_dry_run {
+        return Ok(result);
+    }
+    let mut loaded = 0;
+    let finished = importer.finish(&mut |records| {
+        loaded = records;
+        report(ImportReport::Loaded(records));
+    });
+    let summary = finished.map_err(|error| {
+        let reason = Failure::from(error);
+        Failure::new(format!(
+            "{reason}: {loaded} records are loaded, run the import again"
+        ))
+    })?;
+    result.inserted = summary.inserted;
+    result.updated = summary.updated;
+    result.unchanged = summary.unchanged;
+    Ok(result)
+}
+
+fn refused_line(file: &str, fault: RowFault) -> RefusedLine {
+    RefusedLine {
+        file: file.to_owned(),
+        line: fault.line,
+        field: fault.field.map(str::to_owned),
+        reason: fault.reason,
+    }
+}

@@ -1,0 +1,202 @@
+//! Several files in one body: each is a header, frames of bytes, and an empty frame.
+//!
+//! ```text
+//! file   := frame(JSON {"name", "format"}) frame(bytes)* frame()
+//! frame  := length: u32, big endian | bytes
+//! ```
+//! A body that ends inside a file was cut: the reader fails, and the import with it.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+
+use serde::{Deserialize, Serialize};
+
+use crate::rows::Format;
+
+/// Bytes of one frame, at most.
+const FRAME_BYTES_MAX: usize = 256 << 10;
+
+/// What the first frame of a file says.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct FileHeader {
+    name: String,
+    format: Format,
+}
+
+/// Writes files as frames.
+pub struct FrameWriter<W: Write> {
+    output: W,
+}
+
+impl<W: Write> FrameWriter<W> {
+    /// Frames go to `output`.
+    pub fn new(output: W) -> Self {
+        Self { output }
+    }
+
+    /// Writes one file. Errors: of either side.
+    pub fn write_file(
+        &mut self,
+        name: &str,
+        format: Format,
+        input: &mut dyn BufRead,
+    ) -> io::Result<()> {
+        let header = FileHeader {
+            name: name.to_owned(),
+            format,
+        };
+        self.write_frame(&serde_json::to_vec(&header)?)?;
+        loop {
+            let available = input.fill_buf()?;
+            if available.is_empty() {
+                return self.write_frame(&[]);
+            }
+            let count = available.len().min(FRAME_BYTES_MAX);
+            self.write_frame(&available[..count])?;
+            input.consume(count);
+        }
+    }
+
+    /// Hands on what the output still holds.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
+    }
+
+    fn write_frame(&mut self, bytes: &[u8]) -> io::Result<()> {
+        let length = u32::try_from(bytes.len()).expect("a frame is at most 256 KiB");
+        let mut frame = Vec::with_capacity(4 + bytes.len());
+        frame.extend_from_slice(&length.to_be_bytes());
+        frame.extend_from_slice(bytes);
+        self.output.write_all(&frame)
+    }
+}
+
+/// Reads files from frames.
+pub(super) struct FrameReader<R: Read> {
+    input: R,
+}
+
+impl<R: Read> FrameReader<R> {
+    pub(super) fn new(input: R) -> Self {
+        Self { input }
+    }
+
+    /// The next file, or `None` at the end of the body.
+    pub(super) fn next_file(&mut self) -> io::Result<Option<(String, Format, FrameFile<'_, R>)>> {
+        let Some(header) = self.read_header()? else {
+            return Ok(None);
+        };
+        let file = BufReader::with_capacity(
+            FRAME_BYTES_MAX,
+            FileRead {
+                input: &mut self.input,
+                rest_bytes: 0,
+                is_over: false,
+            },
+        );
+        Ok(Some((header.name, header.format, file)))
+    }
+
+    fn read_header(&mut self) -> io::Result<Option<FileHeader>> {
+        let mut length = [0; 4];
+        if self.input.read(&mut length[..1])? == 0 {
+            return Ok(None);
+        }
+        self.input.read_exact(&mut length[1..])?;
+        let mut header = vec![0; frame_bytes(length)?];
+        self.input.read_exact(&mut header)?;
+        Ok(Some(serde_json::from_slice(&header)?))
+    }
+}
+
+/// One file out of frames.
+pub(super) type FrameFile<'a, R> = BufReader<FileRead<'a, R>>;
+
+/// The frames of one file as a stream of bytes.
+pub(super) struct FileRead<'a, R: Read> {
+    input: &'a mut R,
+    rest_bytes: usize,
+    is_over: bool,
+}
+
+impl<R: Read> Read for FileRead<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.rest_bytes == 0 && !self.is_over {
+            let mut length = [0; 4];
+            self.input.read_exact(&mut length)?;
+            self.rest_bytes = frame_bytes(length)?;
+            self.is_over = self.rest_bytes == 0;
+        }
+        if self.is_over {
+            return Ok(0);
+        }
+        let count_max = buffer.len().min(self.rest_bytes);
+        let count = self.input.read(&mut buffer[..count_max])?;
+        if count == 0 && count_max != 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        self.rest_bytes -= count;
+        Ok(count)
+    }
+}
+
+fn frame_bytes(length: [u8; 4]) -> io::Result<usize> {
+    let bytes = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
+    if FRAME_BYTES_MAX < bytes {
+        let reason = "a frame of an import is too long: the body is not of this program";
+        return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+    }
+    Ok(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn two_files() -> Vec<u8> {
+        let mut body = Vec::new();
+        let mut writer = FrameWriter::new(&mut body);
+        let long = vec![b'x'; FRAME_BYTES_MAX + 1];
+        writer
+            .write_file("a", Format::Jsonl, &mut long.as_slice())
+            .unwrap();
+        writer
+            .write_file("b.csv", Format::Csv, &mut b"".as_slice())
+            .unwrap();
+        body
+    }
+
+    fn read(body: &[u8]) -> io::Result<Vec<(String, Format, usize)>> {
+        let mut reader = FrameReader::new(body);
+        let mut files = Vec::new();
+        while let Some((name, format, mut file)) = reader.next_file()? {
+            let mut content = Vec::new();
+            file.read_to_end(&mut content)?;
+            files.push((name, format, content.len()));
+        }
+        Ok(files)
+    }
+
+    #[test]
+    fn files_come_out_as_they_went_in() {
+        let expected = [
+            ("a".to_owned(), Format::Jsonl, FRAME_BYTES_MAX + 1),
+            ("b.csv".to_owned(), Format::Csv, 0),
+        ];
+        assert_eq!(read(&two_files()).unwrap(), expected);
+        assert!(read(b"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn a_cut_body_is_an_error_wherever_it_is_cut() {
+        let body = two_files();
+        let first_end = body.len() - (4 + 31 + 4);
+        for cut in (1..body.len())
+            .step_by(997)
+            .chain(body.len() - 60..body.len())
+        {
+            let is_between_files = cut == first_end;
+            assert_eq!(read(&body[..cut]).is_ok(), is_between_files, "{cut}");
+        }
+        assert!(read(b"\xFF\xFF\xFF\xFF").is_err());
+    }
+}

@@ -1,0 +1,336 @@
+//! Everything that is counted, as OpenMetrics text.
+
+use std::fmt;
+use std::sync::Arc;
+
+use prometheus_client::collector::Collector;
+use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text};
+use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::ConstCounter;
+use prometheus_client::metrics::gauge::ConstGauge;
+use prometheus_client::registry::Registry;
+use subcat_engine::EngineStats;
+
+use super::failure::Failure;
+use crate::service::{
+    LATENCY_BUCKETS_US, Metrics, Phase, Refusal, Route, STATUSES, Service, WorkerMetrics,
+};
+use crate::upstream::FetchOutcome;
+
+/// The answer of `/metrics`. Cost: a walk over all counters and [`subcat_engine::Engine::stats`];
+/// blocks.
+pub(super) fn metrics_text(service: Arc<Service>) -> Result<String, Failure> {
+    let stats = service.engine.stats()?;
+    let mut registry = Registry::with_prefix("subcat");
+    registry.register_collector(Box::new(Scrape { service, stats }));
+    let mut out = String::new();
+    let encoded = text::encode(&mut out, &registry);
+    encoded.map_err(|_| Failure::new("metrics could not be written as text"))?;
+    Ok(out)
+}
+
+/// One reading of everything.
+struct Scrape {
+    service: Arc<Service>,
+    stats: EngineStats,
+}
+
+impl fmt::Debug for Scrape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Scrape")
+    }
+}
+
+impl Collector for Scrape {
+    fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+        let mut sheet = Sheet { encoder };
+        let metrics = &self.service.metrics;
+        requests(&mut sheet, metrics)?;
+        latencies(&mut sheet, metrics)?;
+        workers(&mut sheet, metrics)?;
+        upstream(&mut sheet, &self.service)?;
+        engine(&mut sheet, &self.stats)?;
+        process(&mut sheet, &self.service)
+    }
+}
+
+/// Where metrics are written, one family after the other.
+struct Sheet<'a> {
+    encoder: DescriptorEncoder<'a>,
+}
+
+impl Sheet<'_> {
+    fn family(
+        &mut self,
+        name: &'static str,
+        help: &str,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'_>, fmt::Error> {
+        self.encoder.encode_descriptor(name, help, None, kind)
+    }
+
+    fn counter(&mut self, name: &'static str, help: &str, value: u64) -> fmt::Result {
+        ConstCounter::new(value).encode(self.family(name, help, MetricType::Counter)?)
+    }
+
+    fn gauge(&mut self, name: &'static str, help: &str, value: u64) -> fmt::Result {
+        ConstGauge::new(value).encode(self.family(name, help, MetricType::Gauge)?)
+    }
+}
+
+/// Counters that are never zero, by route and status: most pairs never occur.
+fn requests(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+    let help = "Answers by route and status.";
+    let mut family = sheet.family("requests", help, MetricType::Counter)?;
+    for (route_idx, route) in Route::ALL.into_iter().enumerate() {
+        for (status_idx, status) in STATUSES.into_iter().enumerate() {
+            let of_worker = |w: &WorkerMetrics| w.routes[route_idx].answers[status_idx].get();
+            let count = metrics.sum(of_worker);
+            if count == 0 {
+                continue;
+            }
+            let status = match status {
+                0 => "other".to_owned(),
+                known => known.to_string(),
+            };
+            let labels = [("route", route.as_str()), ("status", status.as_str())];
+            ConstCounter::new(count).encode(family.encode_family(&labels)?)?;
+        }
+    }
+    Ok(())
+}
+
+#[expect(clippy::cast_precision_loss, reason = "microseconds of years fit")]
+fn latencies(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+    let help = "Time from a request's head to its answer's, by route.";
+    let name = "request_duration_seconds";
+    let mut family = sheet.family(name, help, MetricType::Histogram)?;
+    for (route_idx, route) in Route::ALL.into_iter().enumerate() {
+        let mut buckets = Vec::with_capacity(LATENCY_BUCKETS_US.len() + 1);
+        for bucket_idx in 0..=LATENCY_BUCKETS_US.len() {
+            let of_worker = |w: &WorkerMetrics| w.routes[route_idx].latency[bucket_idx].get();
+            let end = LATENCY_BUCKETS_US.get(bucket_idx);
+            let end_seconds = end.map_or(f64::INFINITY, |end_us| *end_us as f64 / 1e6);
+            buckets.push((end_seconds, metrics.sum(of_worker)));
+        }
+        let sum_us = metrics.sum(|w| w.routes[route_idx].latency_us_sum.get());
+        let count = buckets.iter().map(|(_, count)| count).sum();
+        let labels = [("route", route.as_str())];
+        let mut encoder = family.encode_family(&labels)?;
+        encoder.encode_histogram::<NoLabels>(sum_us as f64 / 1e6, count, &buckets, None)?;
+    }
+    Ok(())
+}
+
+/// The label set of exemplars, which there are none of.
+type NoLabels = [(&'static str, &'static str); 0];
+
+fn workers(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+    let help = "Requests refused by a window, by whose it is.";
+    let mut family = sheet.family("limiter_refusals", help, MetricType::Counter)?;
+    for (window, refusal) in [
+        ("api_key", Refusal::ApiKeyWindow),
+        ("address", Refusal::AddressWindow),
+    ] {
+        let count = metrics.sum(|w| w.refusals[refusal as usize].get());
+        ConstCounter::new(count).encode(family.encode_family(&[("window", window)])?)?;
+    }
+    let counters: [(&'static str, &str, u64); 5] = [
+        (
+            "search_cache_hits",
+            "Searches answered from remembered hits.",
+            metrics.sum(|w| w.search_cache_hits.get()),
+        ),
+        (
+            "search_cache_misses",
+            "Searches that were run.",
+            metrics.sum(|w| w.search_cache_misses.get()),
+        ),
+        (
+            "file_bytes",
+            "Bytes of files in answers.",
+            metrics.sum(|w| w.file_bytes.get()),
+        ),
+        (
+            "downloads",
+            "Downloads that count.",
+            metrics.sum(|w| w.downloads.get()),
+        ),
+        (
+            "panics",
+            "Requests whose handling panicked.",
+            metrics.sum(|w| w.panics.get()),
+        ),
+    ];
+    for (name, help, value) in counters {
+        sheet.counter(name, help, value)?;
+    }
+    let bytes = metrics.sum(|w| w.search_cache_bytes.get());
+    sheet.gauge("search_cache_bytes", "Bytes of remembered hits.", bytes)
+}
+
+fn upstream(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
+    let counts = service.upstream.counts();
+    let help = "Requests for files that were not cached, by outcome.";
+    let mut family = sheet.family("upstream_fetches", help, MetricType::Counter)?;
+    for outcome in FetchOutcome::ALL {
+        let labels = [("outcome", outcome.as_str())];
+        let counter = ConstCounter::new(counts.outcome(outcome));
+        counter.encode(family.encode_family(&labels)?)?;
+    }
+    let help = "Requests sent upstream, retries included.";
+    sheet.counter("upstream_attempts", help, counts.attempts())?;
+    sheet.counter(
+        "upstream_bytes",
+        "Bytes received from upstream.",
+        counts.bytes(),
+    )?;
+    let help = "Fetches under way, those that wait for their turn included.";
+    sheet.gauge("upstream_under_way", help, counts.under_way())
+}
+
+fn engine(sheet: &mut Sheet<'_>, stats: &EngineStats) -> fmt::Result {
+    let gauges: [(&'static str, &str, u64); 13] = [
+        ("records", "Records of the catalog.", stats.records),
+        (
+            "records_active",
+            "Records that can be found.",
+            stats.active_records,
+        ),
+        ("segments", "Segment files.", stats.file_segments),
+        (
+            "delta_records",
+            "Records that no segment file has yet.",
+            stats.delta_records,
+        ),
+        (
+            "tombstones",
+            "Replaced records still in segments.",
+            stats.tombstones,
+        ),
+        (
+            "index_bytes",
+            "Bytes of dictionaries and postings.",
+            stats.index_bytes,
+        ),
+        (
+            "document_bytes",
+            "Bytes of documents.",
+            stats.document_bytes,
+        ),
+        (
+            "catalog_store_bytes",
+            "Bytes of catalog.redb.",
+            stats.catalog_store_bytes,
+        ),
+        (
+            "state_store_bytes",
+            "Bytes of state.redb.",
+            stats.state_store_bytes,
+        ),
+        (
+            "cached_files",
+            "Releases whose file is cached.",
+            stats.cached_files,
+        ),
+        ("blob_bytes", "Bytes of cached files.", stats.blob_bytes),
+        ("accounts", "Accounts.", stats.accounts),
+        ("api_keys", "API keys of any state.", stats.api_keys),
+    ];
+    for (name, help, value) in gauges {
+        sheet.gauge(name, help, value)?;
+    }
+    let help = "Reindex jobs that made the delta a segment file.";
+    sheet.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
+    sheet.counter("merges", "Merges of segment files.", stats.merges_done)
+}
+
+fn process(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
+    let is_ready = u64::from(service.phase() == Phase::Ready);
+    sheet.gauge("ready", "1 when the service serves.", is_ready)?;
+    let Some(usage) = ProcessUsage::read() else {
+        return Ok(());
+    };
+    let help = "Resident memory, mapped files included.";
+    sheet.gauge("process_resident_bytes", help, usage.resident_bytes)?;
+    sheet.gauge("process_open_files", "Open descriptors.", usage.files_count)?;
+    let help = "Processor time, user and system.";
+    let family = sheet.family("process_cpu_seconds", help, MetricType::Counter)?;
+    ConstCounter::new(usage.cpu_seconds).encode(family)
+}
+
+/// What the kernel says of this process.
+struct ProcessUsage {
+    resident_bytes: u64,
+    files_count: u64,
+    cpu_seconds: f64,
+}
+
+impl ProcessUsage {
+    /// From `/proc`; `None` where there is none.
+    fn read() -> Option<Self> {
+        let status = std::fs::read_to_string("/proc/self/status").ok()?;
+        let resident = status
+            .lines()
+            .find_map(|line| line.strip_prefix("VmRSS:"))?;
+        let resident_kib: u64 = resident.trim().strip_suffix(" kB")?.parse().ok()?;
+        let cpu = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+        #[expect(clippy::cast_precision_loss, reason = "seconds of years fit")]
+        let cpu_seconds = cpu.tv_sec as f64 + cpu.tv_nsec as f64 / 1e9;
+        Some(Self {
+            resident_bytes: resident_kib * 1024,
+            files_count: std::fs::read_dir("/proc/self/fd").ok()?.count() as u64,
+            cpu_seconds,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug)]
+    struct Part;
+
+    impl Collector for Part {
+        fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
+            let metrics = Metrics::new(2);
+            metrics.workers[0].answered(Route::Search, 200, 20);
+            metrics.workers[1].answered(Route::Search, 200, 7_000_000);
+            metrics.workers[1].answered(Route::Download, 418, 1);
+            metrics.workers[0].refused(Refusal::AddressWindow);
+            let mut sheet = Sheet { encoder };
+            requests(&mut sheet, &metrics)?;
+            latencies(&mut sheet, &metrics)?;
+            workers(&mut sheet, &metrics)
+        }
+    }
+
+    #[test]
+    fn counters_of_workers_are_summed_and_labelled() {
+        let mut registry = Registry::with_prefix("subcat");
+        registry.register_collector(Box::new(Part));
+        let mut out = String::new();
+        text::encode(&mut out, &registry).unwrap();
+        for line in [
+            "subcat_requests_total{route=\"search\",status=\"200\"} 2",
+            "subcat_requests_total{route=\"download\",status=\"other\"} 1",
+            "subcat_request_duration_seconds_bucket{le=\"0.000025\",route=\"search\"} 1",
+            "subcat_request_duration_seconds_bucket{le=\"+Inf\",route=\"search\"} 2",
+            "subcat_request_duration_seconds_count{route=\"search\"} 2",
+            "subcat_limiter_refusals_total{window=\"address\"} 1",
+            "subcat_limiter_refusals_total{window=\"api_key\"} 0",
+            "# TYPE subcat_search_cache_hits counter",
+            "# EOF",
+        ] {
+            assert!(out.lines().any(|l| l == line), "{line} is not in\n{out}");
+        }
+    }
+
+    #[test]
+    fn the_kernel_knows_this_process() {
+        let usage = ProcessUsage::read().unwrap();
+        assert!(0 < usage.resident_bytes);
+        assert!(3 <= usage.files_count);
+    }
+}

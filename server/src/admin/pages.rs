@@ -1,0 +1,77 @@
+//! The admin address: metrics, and the health of the process.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use crate::runtime::Incoming;
+use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::{Method, Request, Response, StatusCode};
+
+use super::metrics::metrics_text;
+use super::stream::SentBody;
+use crate::service::{Phase, Service};
+
+const TEXT: &str = "text/plain; charset=utf-8";
+const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
+
+/// What answers requests on the admin address of a running service: `/metrics`, `/livez` (the
+/// process answers), `/readyz` (it also serves).
+pub fn admin_pages(
+    service: Arc<Service>,
+) -> impl Fn(Request<Incoming>) -> Answering + Clone + Send + Sync + 'static {
+    move |request| Box::pin(answer(Arc::clone(&service), request))
+}
+
+async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<SentBody> {
+    let is_head = request.method() == Method::HEAD;
+    if request.method() != Method::GET && !is_head {
+        let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET or HEAD\n");
+        response
+            .headers_mut()
+            .insert(ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    match request.uri().path() {
+        "/livez" => page(StatusCode::OK, TEXT, "ok\n"),
+        "/readyz" => readiness(service.phase()),
+        "/metrics" => metrics(service).await,
+        _ => page(StatusCode::NOT_FOUND, TEXT, "/metrics, /livez or /readyz\n"),
+    }
+}
+
+fn readiness(phase: Phase) -> Response<SentBody> {
+    let status = match phase {
+        Phase::Ready => StatusCode::OK,
+        Phase::Starting | Phase::Draining | Phase::Failing => StatusCode::SERVICE_UNAVAILABLE,
+    };
+    page(status, TEXT, format!("{}\n", phase.as_str()))
+}
+
+async fn metrics(service: Arc<Service>) -> Response<SentBody> {
+    let control = service.control.clone();
+    let counted = control.spawn_blocking(move || metrics_text(service));
+    match counted.await {
+        Ok(Ok(text)) => page(StatusCode::OK, METRICS, text),
+        Ok(Err(failure)) => {
+            tracing::error!(%failure, "metrics could not be counted");
+            page(
+                StatusCode::INTERNAL_SERVER_ERROR,
+                TEXT,
+                format!("{failure}\n"),
+            )
+        }
+        Err(_) => page(StatusCode::INTERNAL_SERVER_ERROR, TEXT, "see the log\n"),
+    }
+}
+
+fn page(status: StatusCode, kind: &'static str, text: impl Into<String>) -> Response<SentBody> {
+    let mut response = Response::new(SentBody::whole(text.into()));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(kind));
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    response
+}

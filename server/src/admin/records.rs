@@ -1,0 +1,67 @@
+//! Single records: show, switch on and off, delete.
+
+use serde_json::json;
+use subcat_engine::model::RecordId;
+
+use super::desk::Desk;
+use super::failure::Failure;
+use crate::rows::write_record;
+
+impl Desk<'_> {
+    pub(super) fn set_record(&self, id: &str, is_active: bool) -> Result<String, Failure> {
+        let id = record_id(id)?;
+        if !self.engine.set_active(id, is_active)? {
+            return Err(unknown(&[id]));
+        }
+        Ok(json!({ "id": id.to_string(), "is_active": is_active }).to_string())
+    }
+
+    /// The record as export writes it, and our own count of downloads, which answers add to
+    /// upstream's.
+    pub(super) fn show_record(&self, id: &str) -> Result<String, Failure> {
+        let id = record_id(id)?;
+        let Some(record) = self.engine.stored_record(id)? else {
+            return Err(unknown(&[id]));
+        };
+        let mut line = Vec::new();
+        write_record(&record, &mut line);
+        let line = String::from_utf8(line).expect("export writes UTF-8");
+        let open_object = line.trim_end().strip_suffix('}').unwrap_or(&line);
+        let own_downloads = self.engine.downloads(id);
+        Ok(format!("{open_object},\"own_downloads\":{own_downloads}}}"))
+    }
+
+    /// Deletes all in one transaction, or, when one of them is not there, none.
+    pub(super) fn delete_records(&self, ids: &[String]) -> Result<String, Failure> {
+        let ids: Vec<RecordId> = ids
+            .iter()
+            .map(|id| record_id(id))
+            .collect::<Result<_, _>>()?;
+        let mut missing = Vec::new();
+        for id in &ids {
+            if self.engine.stored_record(*id)?.is_none() {
+                missing.push(*id);
+            }
+        }
+        if !missing.is_empty() {
+            return Err(unknown(&missing));
+        }
+        let vanished = self.engine.delete_records(&ids)?;
+        if !vanished.is_empty() {
+            return Err(unknown(&vanished));
+        }
+        Ok(json!({ "deleted": ids.len() }).to_string())
+    }
+}
+
+fn record_id(text: &str) -> Result<RecordId, Failure> {
+    RecordId::parse(text).ok_or_else(|| Failure::new(format!("{text} is no UUID")))
+}
+
+fn unknown(ids: &[RecordId]) -> Failure {
+    let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    let names = names.join(", ");
+    Failure::new(format!(
+        "no record {names} in the catalog: nothing was changed"
+    ))
+}

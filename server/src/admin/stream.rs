@@ -1,0 +1,98 @@
+//! Bodies of the admin socket: whole, or made and read piece by piece by code that blocks.
+
+use std::io::{self, Read};
+use std::pin::Pin;
+use std::task::{Context, Poll};
+
+use crate::runtime::Incoming;
+use bytes::{Buf, Bytes};
+use http_body::{Body, Frame};
+use http_body_util::BodyExt;
+
+use crate::runtime::ControlHandle;
+use crate::runtime::sync::mpsc;
+
+/// Pieces that wait between the two sides, at most.
+const PIECES_MAX: usize = 8;
+
+/// A body to be sent.
+pub enum SentBody {
+    /// Known in full; none once it is sent.
+    Whole(Option<Bytes>),
+    /// What comes through a channel; it ends when the sender goes.
+    Pieces(mpsc::Receiver<io::Result<Bytes>>),
+}
+
+impl SentBody {
+    /// A body that is there already.
+    pub fn whole(bytes: impl Into<Bytes>) -> Self {
+        Self::Whole(Some(bytes.into()))
+    }
+
+    /// A body and where its pieces go in. Sending blocks while the other side is slow.
+    pub fn pieces() -> (mpsc::Sender<io::Result<Bytes>>, Self) {
+        let (sender, receiver) = mpsc::channel(PIECES_MAX);
+        (sender, Self::Pieces(receiver))
+    }
+}
+
+impl Body for SentBody {
+    type Data = Bytes;
+    type Error = io::Error;
+
+    fn poll_frame(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<io::Result<Frame<Bytes>>>> {
+        match self.get_mut() {
+            Self::Whole(bytes) => Poll::Ready(bytes.take().map(|bytes| Ok(Frame::data(bytes)))),
+            Self::Pieces(receiver) => {
+                let piece = receiver.poll_recv(context);
+                piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
+            }
+        }
+    }
+}
+
+/// A received body for code that blocks.
+pub struct ReceivedBody {
+    pieces: mpsc::Receiver<io::Result<Bytes>>,
+    current: Bytes,
+}
+
+impl ReceivedBody {
+    /// Pumps `body` on the control runtime; reading blocks, so it must happen elsewhere.
+    pub fn new(mut body: Incoming, control: &ControlHandle) -> Self {
+        let (sender, pieces) = mpsc::channel(PIECES_MAX);
+        control.spawn(async move {
+            while let Some(frame) = body.frame().await {
+                let piece = match frame.map(Frame::into_data) {
+                    Ok(Ok(bytes)) => Ok(bytes),
+                    Ok(Err(_)) => continue,
+                    Err(error) => Err(io::Error::other(error)),
+                };
+                if sender.send(piece).await.is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            pieces,
+            current: Bytes::new(),
+        }
+    }
+}
+
+impl Read for ReceivedBody {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        while self.current.is_empty() {
+            match self.pieces.blocking_recv() {
+                Some(piece) => self.current = piece?,
+                None => return Ok(0),
+            }
+        }
+        let count = buffer.len().min(self.current.len());
+        self.current.copy_to_slice(&mut buffer[..count]);
+        Ok(count)
+    }
+}
