@@ -4,9 +4,16 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use http::header::{CONTENT_TYPE, SET_COOKIE};
+use http::{Method, Request, Response};
 use subcat_engine::blob::Blob;
 
+use super::answer::{self, Refusal};
+use super::frame::Theme;
+use super::language::Lang;
 use super::site::Site;
+use super::visit::Visit;
+use super::{origin, pages, session};
 
 /// The body of a page: bytes, or a stored file.
 pub enum PageBody {
@@ -18,11 +25,75 @@ pub enum PageBody {
 
 /// Answers a request outside `/api`. Runs on the control runtime; `peer` is the client's address,
 /// trusted proxies taken into account; `is_https` whether the client came by https.
+///
+/// Answers to `HEAD` carry the body of `GET`, which is not to be sent.
 pub async fn handle(
-    _site: &Arc<Site>,
-    _request: http::Request<Bytes>,
-    _peer: IpAddr,
-    _is_https: bool,
-) -> http::Response<PageBody> {
-    todo!()
+    site: &Arc<Site>,
+    request: Request<Bytes>,
+    peer: IpAddr,
+    is_https: bool,
+) -> Response<PageBody> {
+    let visit = Arc::new(Visit::read(site, request, peer, is_https));
+    let result = match admit(&visit) {
+        Ok(()) => match switch(&visit) {
+            Some(response) => Ok(response),
+            None => pages::route(&visit).await,
+        },
+        Err(refusal) => Err(refusal),
+    };
+    let mut response = result.unwrap_or_else(|refusal| refusal.answer(&visit));
+    answer::seal(response.headers_mut());
+    response
+}
+
+/// Methods, and forms from elsewhere.
+fn admit(visit: &Visit) -> Result<(), Refusal> {
+    match visit.method {
+        Method::GET | Method::HEAD => Ok(()),
+        Method::POST if !origin::is_ours(&visit.headers, &visit.origins()) => Err(Refusal::NotOurs),
+        Method::POST => {
+            let content_type = visit.headers.get(CONTENT_TYPE);
+            let content_type = content_type.and_then(|value| value.to_str().ok());
+            let media_type = content_type.unwrap_or("").split(';').next().unwrap_or("");
+            let is_form = media_type
+                .trim()
+                .eq_ignore_ascii_case("application/x-www-form-urlencoded");
+            // A form without fields may come without a body and its type.
+            let is_empty = visit.form.is_empty() && content_type.is_none();
+            if is_form || is_empty {
+                Ok(())
+            } else {
+                Err(Refusal::NotAForm)
+            }
+        }
+        _ => Err(Refusal::Method("GET, HEAD, POST")),
+    }
+}
+
+/// `?lang=` and `?theme=` on any page: remembers the choice and shows the page again.
+fn switch(visit: &Visit) -> Option<Response<PageBody>> {
+    let lang = Lang::parse(visit.query.get("lang"));
+    let theme = Theme::parse(visit.query.get("theme"));
+    if visit.method == Method::POST || (lang.is_none() && theme.is_none()) {
+        return None;
+    }
+    let rest = visit.query.without(&["lang", "theme"]);
+    let joint = if rest.is_empty() { "" } else { "?" };
+    // Two slashes at the beginning would be another site.
+    let path = visit.path.trim_start_matches(['/', '\\']);
+    let mut response = answer::see_other(&format!("/{path}{joint}{rest}"));
+    let headers = response.headers_mut();
+    if let Some(lang) = lang {
+        headers.append(
+            SET_COOKIE,
+            session::remember("lang", lang.code(), visit.is_secure),
+        );
+    }
+    if let Some(theme) = theme {
+        headers.append(
+            SET_COOKIE,
+            session::remember("theme", theme.as_str(), visit.is_secure),
+        );
+    }
+    Some(response)
 }

@@ -2,11 +2,24 @@
 //!
 //! A request outside `/api` comes in at [`handle`]; [`Site`] is what requests share.
 
+mod answer;
+mod assets;
+mod chart;
+mod frame;
 mod handle;
+mod hashing;
+mod language;
+mod openapi;
+mod origin;
+mod pages;
+mod params;
 mod password;
 mod secret;
+mod session;
 mod setup;
 mod site;
+mod throttle;
+mod visit;
 
 pub use handle::{PageBody, handle};
 pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault, verify};

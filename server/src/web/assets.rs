@@ -1,0 +1,58 @@
+//! Style, script and pictures of the pages: in the binary, under addresses that name their
+//! content, so that a browser may keep them for good.
+
+use std::sync::LazyLock;
+
+/// One file under `/assets/`.
+pub(crate) struct Asset {
+    /// Its address, with a checksum of its content.
+    pub(crate) url: String,
+    /// Its media type.
+    pub(crate) content_type: &'static str,
+    /// Its bytes.
+    pub(crate) bytes: &'static [u8],
+}
+
+/// The style sheet.
+pub(crate) static STYLE: LazyLock<Asset> =
+    LazyLock::new(|| asset("style", "css", include_bytes!("assets/style.css")));
+/// The script: copy buttons, nothing else. Pages work without it.
+pub(crate) static SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| asset("copy", "js", include_bytes!("assets/copy.js")));
+/// The icon.
+pub(crate) static ICON: LazyLock<Asset> =
+    LazyLock::new(|| asset("icon", "svg", include_bytes!("assets/icon.svg")));
+
+fn asset(name: &str, extension: &str, bytes: &'static [u8]) -> Asset {
+    let content_type = match extension {
+        "css" => "text/css; charset=utf-8",
+        "js" => "text/javascript; charset=utf-8",
+        _ => "image/svg+xml",
+    };
+    Asset {
+        url: format!("/assets/{name}-{:08x}.{extension}", crc32fast::hash(bytes)),
+        content_type,
+        bytes,
+    }
+}
+
+/// The asset at this path.
+pub(crate) fn find(path: &str) -> Option<&'static Asset> {
+    [&*STYLE, &*SCRIPT, &*ICON]
+        .into_iter()
+        .find(|asset| asset.url == path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_name_the_content() {
+        let style = find(&STYLE.url).unwrap();
+        assert!(style.url.starts_with("/assets/style-"));
+        assert_eq!(style.content_type, "text/css; charset=utf-8");
+        assert!(find("/assets/style-00000000.css").is_none());
+        assert!(find("/assets/../Cargo.toml").is_none());
+    }
+}

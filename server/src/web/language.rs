@@ -1,0 +1,166 @@
+//! The two languages of the pages, and how each writes numbers and times.
+
+use subcat_engine::model::{Day, Timestamp};
+
+/// A language of the pages.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lang {
+    En,
+    Es,
+}
+
+const MONTHS_EN: [&str; 12] = [
+    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+];
+const MONTHS_ES: [&str; 12] = [
+    "ene", "feb", "mar", "abr", "may", "jun", "jul", "ago", "sept", "oct", "nov", "dic",
+];
+
+impl Lang {
+    /// Its code: `en` or `es`.
+    pub(crate) const fn code(self) -> &'static str {
+        match self {
+            Self::En => "en",
+            Self::Es => "es",
+        }
+    }
+
+    /// Reads `en` or `es`.
+    pub(crate) fn parse(code: &str) -> Option<Self> {
+        match code {
+            "en" => Some(Self::En),
+            "es" => Some(Self::Es),
+            _ => None,
+        }
+    }
+
+    /// The one that an `Accept-Language` header welcomes most; English when it names neither.
+    /// Of two equally welcome ones the first counts.
+    pub(crate) fn negotiate(accept_language: &str) -> Self {
+        let mut best = (Self::En, 0.0);
+        for range in accept_language.split(',') {
+            let (tag, params) = range.split_once(';').unwrap_or((range, ""));
+            let primary = tag.trim().split('-').next().unwrap_or("");
+            let quality = match params.trim().strip_prefix("q=") {
+                Some(number) => number.trim().parse().unwrap_or(0.0),
+                None => 1.0,
+            };
+            if let Some(lang) = Self::parse(&primary.to_ascii_lowercase())
+                && best.1 < quality
+            {
+                best = (lang, quality);
+            }
+        }
+        best.0
+    }
+
+    /// The text in this language. Every sentence of the pages is written in both, side by side.
+    pub(crate) const fn t(self, en: &'static str, es: &'static str) -> &'static str {
+        match self {
+            Self::En => en,
+            Self::Es => es,
+        }
+    }
+
+    /// A whole number with separated thousands.
+    pub(crate) fn number(self, number: u64) -> String {
+        let digits = number.to_string();
+        let mut text = String::with_capacity(digits.len() + digits.len() / 3);
+        for (digit_idx, digit) in digits.char_indices() {
+            let left_count = digits.len() - digit_idx;
+            // Spanish leaves numbers of four digits whole.
+            let is_grouped = self == Self::En || 4 < digits.len();
+            if digit_idx != 0 && left_count.is_multiple_of(3) && is_grouped {
+                text.push(if self == Self::En { ',' } else { '.' });
+            }
+            text.push(digit);
+        }
+        text
+    }
+
+    /// A size in bytes, in the largest unit that leaves at least 1, with one decimal.
+    pub(crate) fn bytes(self, bytes: u64) -> String {
+        const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
+        if bytes < 1024 {
+            return format!("{bytes} B");
+        }
+        let (mut tenths, mut unit_idx) = (u128::from(bytes) * 10 / 1024, 0);
+        while 10_240 <= tenths && unit_idx + 1 < UNITS.len() {
+            tenths /= 1024;
+            unit_idx += 1;
+        }
+        let point = self.t(".", ",");
+        format!("{}{point}{} {}", tenths / 10, tenths % 10, UNITS[unit_idx])
+    }
+
+    /// A day of UTC: `3 May 2026`, `3 may 2026`.
+    pub(crate) fn day(self, day: Day) -> String {
+        let text = day.to_string();
+        let mut parts = text.split('-');
+        let year = parts.next().unwrap_or("");
+        let month_idx = parts.next().and_then(|month| month.parse::<usize>().ok());
+        let date = parts.next().unwrap_or("").trim_start_matches('0');
+        let months = match self {
+            Self::En => MONTHS_EN,
+            Self::Es => MONTHS_ES,
+        };
+        let month = month_idx.and_then(|month| months.get(month.wrapping_sub(1)));
+        format!("{date} {} {year}", month.copied().unwrap_or(""))
+    }
+
+    /// The day of a time.
+    pub(crate) fn date(self, time: Timestamp) -> String {
+        if time.seconds() < 0 {
+            // Days are counted from 1970; what is older is rare and shown as it is written.
+            return time.to_string().chars().take(10).collect();
+        }
+        self.day(time.day())
+    }
+
+    /// A time to the minute: `3 May 2026, 09:05`.
+    pub(crate) fn moment(self, time: Timestamp) -> String {
+        let text = time.to_string();
+        let clock = text.get(11..16).unwrap_or("");
+        format!("{}, {clock}", self.date(time))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(header: &str, expected: Lang) {
+        assert_eq!(Lang::negotiate(header), expected, "{header}");
+    }
+
+    #[test]
+    fn the_most_welcome_language_counts() {
+        check("es", Lang::Es);
+        check("es-MX,es;q=0.9,en;q=0.8", Lang::Es);
+        check("en-GB,en;q=0.9,es;q=0.8", Lang::En);
+        check("fr,es;q=0.5,en;q=0.3", Lang::Es);
+        check("ES-419", Lang::Es);
+        check("fr, de", Lang::En);
+        check("en;q=0, es;q=0.1", Lang::Es);
+        check("es;q=0", Lang::En);
+        check("es;q=nonsense, ;;, ,", Lang::En);
+        check("", Lang::En);
+    }
+
+    #[test]
+    fn numbers_and_times_are_written_as_each_language_does() {
+        assert_eq!(Lang::En.number(1_234_567), "1,234,567");
+        assert_eq!(Lang::En.number(1_234), "1,234");
+        assert_eq!(Lang::Es.number(1_234), "1234");
+        assert_eq!(Lang::Es.number(12_345), "12.345");
+        assert_eq!(Lang::En.number(0), "0");
+        assert_eq!(Lang::En.bytes(1023), "1023 B");
+        assert_eq!(Lang::En.bytes(1536), "1.5 KB");
+        assert_eq!(Lang::Es.bytes(5 << 30), "5,0 GB");
+        let time = Timestamp::parse("2026-05-03T09:05:59Z").unwrap();
+        assert_eq!(Lang::En.moment(time), "3 May 2026, 09:05");
+        assert_eq!(Lang::Es.moment(time), "3 may 2026, 09:05");
+        let old = Timestamp::parse("1931-01-02T00:00:00Z").unwrap();
+        assert_eq!(Lang::En.date(old), "1931-01-02");
+    }
+}

@@ -1,0 +1,194 @@
+//! The OpenAPI document: one text in the binary, served as it is and rendered as a page.
+//!
+//! Descriptions stand in both languages: `description` in English, `x-es` in Spanish. Tests hold
+//! it against the code: parameters and bounds here, statuses, texts and examples over a socket.
+
+use std::sync::LazyLock;
+
+use serde_json::Value;
+
+/// The document with this program's version.
+pub(crate) struct Document {
+    /// As it is served.
+    pub(crate) text: String,
+    /// Its entity tag, with the quotes.
+    pub(crate) etag: String,
+    /// As the page of the API reads it.
+    pub(crate) value: Value,
+}
+
+/// The one document.
+pub(crate) fn document() -> &'static Document {
+    static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
+        let source = include_str!("assets/openapi.json");
+        let mut value: Value = serde_json::from_str(source).expect("tests parse the same text");
+        value["info"]["version"] = env!("CARGO_PKG_VERSION").into();
+        let text = value.to_string();
+        Document {
+            etag: format!("\"{:08x}\"", crc32fast::hash(text.as_bytes())),
+            text,
+            value,
+        }
+    });
+    &DOCUMENT
+}
+
+/// What a `$ref` of the document stands for; anything else stands for itself.
+pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
+    let target = value["$ref"]
+        .as_str()
+        .and_then(|path| path.strip_prefix('#'));
+    match target.and_then(|pointer| document.pointer(pointer)) {
+        Some(target) => target,
+        None => value,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use subcat_engine::limits;
+    use subcat_engine::model::Scopes;
+
+    use super::*;
+    use crate::request::{SearchRefusal, search_request};
+
+    fn search_parameters() -> &'static [Value] {
+        let operation = &document().value["paths"]["/api/subtitles/search"]["get"];
+        operation["parameters"].as_array().unwrap()
+    }
+
+    /// The types of the faults that a search for `x` with this parameter has.
+    fn faults(name: &str, value: &str) -> Vec<&'static str> {
+        match search_request(&format!("title=x&video_type=episode&{name}={value}"), true) {
+            Ok(_) => Vec::new(),
+            Err(SearchRefusal::Faults(faults)) => {
+                assert!(faults.iter().all(|fault| fault.parameter == name));
+                faults.into_iter().map(|fault| fault.kind).collect()
+            }
+            Err(other) => panic!("{name}={value}: {other:?}"),
+        }
+    }
+
+    #[test]
+    fn bounds_are_those_of_the_code() {
+        for parameter in search_parameters() {
+            let name = parameter["name"].as_str().unwrap();
+            let schema = &parameter["schema"];
+            if let (Some(min), Some(max)) = (schema["minimum"].as_i64(), schema["maximum"].as_i64())
+            {
+                assert_eq!(faults(name, &min.to_string()), [""; 0], "{name}");
+                assert_eq!(faults(name, &max.to_string()), [""; 0], "{name}");
+                assert_eq!(faults(name, &(min - 1).to_string()), ["greater_than_equal"]);
+                assert_eq!(faults(name, &(max + 1).to_string()), ["less_than_equal"]);
+            } else if let Some(values) = schema["enum"].as_array() {
+                for value in values {
+                    assert_eq!(faults(name, value.as_str().unwrap()), [""; 0]);
+                }
+                assert_eq!(faults(name, "other"), ["literal_error"]);
+            } else if schema["format"] == "uuid" {
+                assert_eq!(faults(name, "no"), ["uuid_parsing"]);
+            } else if schema["pattern"].is_string() {
+                assert_eq!(faults(name, "n!"), ["string_pattern_mismatch"]);
+            } else {
+                let chars_max = schema["maxLength"].as_u64().unwrap();
+                assert_eq!(chars_max, limits::SEARCH_TEXT_CHARS_MAX as u64);
+                let longest = "x".repeat(limits::SEARCH_TEXT_CHARS_MAX);
+                assert_eq!(faults(name, &longest), [""; 0], "{name}");
+                assert_eq!(faults(name, &format!("{longest}x")), ["string_too_long"]);
+            }
+        }
+    }
+
+    #[test]
+    fn every_parameter_of_the_code_is_described_and_no_other() {
+        let names: Vec<_> = search_parameters()
+            .iter()
+            .map(|p| p["name"].clone())
+            .collect();
+        let known = [
+            "query",
+            "title",
+            "catalog_id",
+            "imdb_id",
+            "public_id",
+            "year",
+            "video_type",
+            "language",
+            "limit",
+            "season",
+            "episode",
+        ];
+        assert_eq!(names, known);
+        for (idx, name) in known.into_iter().enumerate() {
+            let criterion = if idx < 5 {
+                ""
+            } else {
+                "query=x&video_type=episode&"
+            };
+            let value = match name {
+                "public_id" => "0b0e7c4a9b1f4c638d4e0123456789ab",
+                "year" => "2000",
+                "video_type" => "movie",
+                "season" | "episode" | "limit" => "7",
+                "language" => "es",
+                _ => "tt42",
+            };
+            let with = search_request(&format!("{criterion}{name}={value}"), true).unwrap();
+            let without = search_request(&format!("{criterion}other={value}"), true);
+            assert_ne!(without, Ok(with), "{name} changes what is asked");
+        }
+    }
+
+    #[test]
+    fn limits_and_scopes_are_those_of_the_code() {
+        let limit = search_parameters()
+            .iter()
+            .find(|p| p["name"] == "limit")
+            .unwrap();
+        assert_eq!(limit["schema"]["default"], limits::PAGE_SIZE_DEFAULT);
+        let year = &document().value["components"]["schemas"]["Subtitle"]["properties"]["year"];
+        assert_eq!(year["minimum"], limits::YEAR_MIN);
+        assert_eq!(year["maximum"], limits::YEAR_MAX);
+        let paths = document().value["paths"].as_object().unwrap();
+        for (_, scope) in Scopes::NAMES {
+            let is_named = |path: &Value| {
+                let description = path["get"]["description"].as_str().unwrap();
+                description.contains(&format!("scope `{scope}`"))
+            };
+            assert_eq!(
+                paths.values().filter(|path| is_named(path)).count(),
+                1,
+                "{scope}"
+            );
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere_and_every_sentence_has_its_twin() {
+        fn walk(document: &Value, value: &Value) {
+            if value["$ref"].is_string() {
+                assert!(resolve(document, value)["$ref"].is_null(), "{value}");
+            }
+            if value["description"].is_string() {
+                assert!(value["x-es"].is_string(), "{}", value["description"]);
+            }
+            let children: Vec<&Value> = match value {
+                Value::Object(fields) => {
+                    let is_ours = |(name, _): &(&String, _)| *name != "example";
+                    fields
+                        .iter()
+                        .filter(is_ours)
+                        .map(|(_, value)| value)
+                        .collect()
+                }
+                Value::Array(items) => items.iter().collect(),
+                _ => Vec::new(),
+            };
+            for child in children {
+                walk(document, child);
+            }
+        }
+        walk(&document().value, &document().value);
+        assert!(document().text.len() < 40_000);
+    }
+}

@@ -1,0 +1,164 @@
+//! Accounts, for administrators: find them, disable them, change their role, see their keys.
+
+use std::collections::HashMap;
+
+use askama::Template;
+use http::StatusCode;
+use subcat_engine::event::StateEvent;
+use subcat_engine::model::{Account, AccountId, Role};
+
+use super::key_list::KeyList;
+use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::visit::{About, Visit};
+
+/// Accounts in one list.
+const ACCOUNTS_SHOWN_MAX: usize = 50;
+
+struct AccountRow {
+    number: u64,
+    email: String,
+    name: String,
+    role: &'static str,
+    is_admin: bool,
+    is_disabled: bool,
+    created: String,
+    keys_count: usize,
+}
+
+impl AccountRow {
+    fn new(account: &Account, keys_count: usize, lang: Lang) -> Self {
+        Self {
+            number: account.id.0,
+            email: account.email.as_str().to_owned(),
+            name: account.display_name.clone(),
+            role: match account.role {
+                Role::Admin => lang.t("administrator", "administrador"),
+                Role::User => lang.t("user", "usuario"),
+            },
+            is_admin: account.role == Role::Admin,
+            is_disabled: account.disabled_at.is_some(),
+            created: lang.date(account.created_at),
+            keys_count,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin_accounts.html")]
+struct AccountsPage<'a> {
+    page: Frame,
+    find: &'a str,
+    rows: Vec<AccountRow>,
+    is_cut: bool,
+}
+
+/// `GET /admin/accounts`: newest first; `find` is part of an address or a name.
+pub(crate) fn show_all(visit: &Visit) -> PageResult {
+    visit.admin()?;
+    let engine = &visit.site.service.engine;
+    let find = visit.query.get("find");
+    let wanted = find.to_lowercase();
+    let is_wanted = |account: &Account| {
+        account.email.as_str().contains(&wanted)
+            || account.display_name.to_lowercase().contains(&wanted)
+    };
+    let mut keys_counts: HashMap<AccountId, usize> = HashMap::new();
+    for owner in engine.api_keys().iter().filter_map(|key| key.account) {
+        *keys_counts.entry(owner).or_default() += 1;
+    }
+    let mut accounts = engine.accounts();
+    accounts.retain(is_wanted);
+    accounts.sort_unstable_by_key(|account| std::cmp::Reverse(account.id));
+    let is_cut = ACCOUNTS_SHOWN_MAX < accounts.len();
+    let rows = accounts.iter().take(ACCOUNTS_SHOWN_MAX).map(|account| {
+        let keys_count = keys_counts.get(&account.id).copied().unwrap_or(0);
+        AccountRow::new(account, keys_count, visit.lang)
+    });
+    let template = AccountsPage {
+        page: visit.frame("/admin"),
+        find,
+        rows: rows.collect(),
+        is_cut,
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+#[derive(Template)]
+#[template(path = "admin_account.html")]
+struct AccountPage {
+    page: Frame,
+    notice: &'static str,
+    row: AccountRow,
+    is_own: bool,
+    list: KeyList,
+}
+
+/// `GET /admin/accounts/{number}`.
+pub(crate) fn show(visit: &Visit, number: &str) -> PageResult {
+    let viewer = visit.admin()?;
+    let account = find(visit, number)?;
+    let notice = match visit.query.get("notice") {
+        "revoked" => visit
+            .lang
+            .t("The key is revoked.", "La clave está revocada."),
+        "changed" => visit
+            .lang
+            .t("The account is changed.", "La cuenta ha cambiado."),
+        _ => "",
+    };
+    let template = AccountPage {
+        page: visit.frame("/admin"),
+        notice,
+        row: AccountRow::new(&account, 0, visit.lang),
+        is_own: account.id == viewer.account.id,
+        list: KeyList::of(visit, account.id)?,
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+/// `POST /admin/accounts/{number}`: `action` says what is changed. Nobody changes their own
+/// account here, so there is always an administrator left.
+pub(crate) fn change(visit: &Visit, number: &str) -> PageResult {
+    let viewer = visit.admin()?;
+    let account = find(visit, number)?;
+    if account.id == viewer.account.id {
+        return Err(Refusal::Forbidden);
+    }
+    let (event, action) = match visit.form.get("action") {
+        "make-admin" => (
+            StateEvent::SetRole(account.id, Role::Admin),
+            "role changed to admin",
+        ),
+        "make-user" => (
+            StateEvent::SetRole(account.id, Role::User),
+            "role changed to user",
+        ),
+        "disable" => (
+            StateEvent::SetDisabled(account.id, Some(visit.now)),
+            "account disabled",
+        ),
+        "enable" => (StateEvent::SetDisabled(account.id, None), "account enabled"),
+        _ => return Err(Refusal::NotAForm),
+    };
+    let line = visit
+        .audit(viewer.account.email.as_str(), action)
+        .about_account(account.id);
+    let service = &visit.site.service;
+    service.engine.apply(vec![event, StateEvent::Audit(line)])?;
+    // Keys of a disabled account are refused from now on.
+    service.reload_api_keys();
+    let location = format!("/admin/accounts/{}?notice=changed", account.id.0);
+    Ok(answer::see_other(&location))
+}
+
+fn find(visit: &Visit, number: &str) -> Result<Account, Refusal> {
+    let id = AccountId(number.parse().map_err(|_| Refusal::NotFound)?);
+    visit
+        .site
+        .service
+        .engine
+        .account(id)
+        .ok_or(Refusal::NotFound)
+}

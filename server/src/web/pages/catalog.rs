@@ -1,0 +1,269 @@
+//! The catalog for people: the API's own search, and a page for each record.
+
+use askama::Template;
+use http::StatusCode;
+use subcat_engine::model::RecordId;
+
+use super::hit::HitView;
+use crate::request::{Fault, SearchRefusal, search_request};
+use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::params::Params;
+use crate::web::visit::Visit;
+
+/// Hits that a page shows when nothing is said: fewer than an API answer has, for a small page.
+const PAGE_SIZE: u16 = 25;
+const PAGE_SIZES: [u16; 4] = [25, 50, 100, 200];
+/// Characters of a description in a list of hits.
+const DESCRIPTION_CHARS: usize = 140;
+
+#[derive(Template)]
+#[template(path = "catalog.html")]
+struct CatalogPage<'a> {
+    page: Frame,
+    form: &'a Params,
+    is_filtered: bool,
+    page_sizes: [u16; 4],
+    page_size: u16,
+    faults: FaultsView,
+    results: Option<Results>,
+}
+
+struct Results {
+    hits: Vec<HitView>,
+    total: String,
+    is_one: bool,
+    /// Whether there are more than are shown.
+    is_cut: bool,
+}
+
+/// Why a search cannot be read.
+#[derive(Default)]
+struct FaultsView {
+    parameters: Vec<&'static str>,
+    lines: Vec<String>,
+}
+
+impl FaultsView {
+    fn has(&self, parameter: &str) -> bool {
+        self.parameters.contains(&parameter)
+    }
+
+    fn of(refusal: SearchRefusal, lang: Lang) -> Self {
+        match refusal {
+            SearchRefusal::Faults(faults) => Self {
+                parameters: faults.iter().map(|fault| fault.parameter).collect(),
+                lines: faults.iter().map(|fault| fault_text(fault, lang)).collect(),
+            },
+            SearchRefusal::NoCriterion => Self {
+                parameters: vec!["query"],
+                lines: vec![
+                    lang.t(
+                        "Write at least one word, a title or an id.",
+                        "Escribe al menos una palabra, un título o un id.",
+                    )
+                    .to_owned(),
+                ],
+            },
+            SearchRefusal::SeasonWithoutEpisodes => Self {
+                parameters: vec!["season", "episode"],
+                lines: vec![
+                    lang.t(
+                        "Season and episode go with the type “Episodes”.",
+                        "Temporada y episodio van con el tipo «Episodios».",
+                    )
+                    .to_owned(),
+                ],
+            },
+        }
+    }
+}
+
+/// `GET /catalog`: the parameters of the API's search, in its order; `limit` is 25 unless given.
+pub(crate) fn show(visit: &Visit) -> PageResult {
+    visit.viewer()?;
+    let form = &visit.query;
+    // Empty fields of the form are not supplied.
+    let asked = form.without(&["lang", "theme"]);
+    let has_alias = visit.site.service.config.compat.imdb_id_alias;
+    let (mut faults, mut results, mut page_size) = (FaultsView::default(), None, PAGE_SIZE);
+    if !asked.is_empty() {
+        // Of a repeated parameter the last counts: this limit gives way to any other.
+        match search_request(&format!("limit={PAGE_SIZE}&{asked}"), has_alias) {
+            Ok(request) => {
+                page_size = request.query.page_size();
+                results = Some(search(visit, &request.query)?);
+            }
+            Err(refusal) => faults = FaultsView::of(refusal, visit.lang),
+        }
+    }
+    let filters = [
+        "title",
+        "video_type",
+        "year",
+        "season",
+        "episode",
+        "language",
+        "catalog_id",
+        "public_id",
+        "imdb_id",
+    ];
+    let template = CatalogPage {
+        page: visit.frame("/catalog"),
+        form,
+        is_filtered: filters.iter().any(|name| !form.get(name).is_empty()),
+        page_sizes: PAGE_SIZES,
+        page_size,
+        faults,
+        results,
+    };
+    let is_refused = !template.faults.lines.is_empty();
+    let status = if is_refused {
+        StatusCode::UNPROCESSABLE_ENTITY
+    } else {
+        StatusCode::OK
+    };
+    answer::page(status, &template)
+}
+
+fn search(visit: &Visit, query: &subcat_engine::query::Query) -> Result<Results, Refusal> {
+    let engine = &visit.site.service.engine;
+    let snapshot = engine.snapshot();
+    let hits = snapshot.search(query)?;
+    if query.uses_free_text() {
+        engine.request_reindex();
+    }
+    let mut views = Vec::with_capacity(hits.len());
+    for hit_idx in 0..hits.len() {
+        let doc = snapshot.hit_doc(&hits, hit_idx)?;
+        let view = HitView::new(&doc, engine, visit.lang)?;
+        views.push(view.shortened(DESCRIPTION_CHARS));
+    }
+    Ok(Results {
+        total: visit.lang.number(hits.total()),
+        is_one: hits.total() == 1,
+        is_cut: (hits.len() as u64) < hits.total(),
+        hits: views,
+    })
+}
+
+#[derive(Template)]
+#[template(path = "record.html")]
+struct RecordPage {
+    page: Frame,
+    hit: HitView,
+    base_url: String,
+}
+
+/// `GET /catalog/{id}`.
+pub(crate) fn show_record(visit: &Visit, id: &str) -> PageResult {
+    visit.viewer()?;
+    let id = RecordId::parse(id).ok_or(Refusal::NotFound)?;
+    let engine = &visit.site.service.engine;
+    let snapshot = engine.snapshot();
+    let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
+    let template = RecordPage {
+        page: visit.frame("/catalog"),
+        hit: HitView::new(&doc, engine, visit.lang)?,
+        base_url: visit.base_url(),
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+/// A fault of a parameter, in the language of the page.
+fn fault_text(fault: &Fault, lang: Lang) -> String {
+    let name = match fault.parameter {
+        "query" => lang.t("Words", "Palabras"),
+        "title" => lang.t("Title", "Título"),
+        "catalog_id" | "imdb_id" => lang.t("Catalog id", "Id de catálogo"),
+        "public_id" => lang.t("Record id", "Id de la ficha"),
+        "year" => lang.t("Year", "Año"),
+        "video_type" => lang.t("Type", "Tipo"),
+        "language" => lang.t("Language", "Idioma"),
+        "limit" => lang.t("Show", "Mostrar"),
+        "season" => lang.t("Season", "Temporada"),
+        "episode" => lang.t("Episode", "Episodio"),
+        other => other,
+    };
+    let bound: String = fault.message.chars().filter(char::is_ascii_digit).collect();
+    let text = match fault.kind {
+        "int_parsing" => lang.t("a whole number is needed", "hace falta un número entero"),
+        "greater_than_equal" => lang.t("at least", "como mínimo"),
+        "less_than_equal" => lang.t("at most", "como máximo"),
+        "uuid_parsing" => lang.t("a UUID is needed", "hace falta un UUID"),
+        "string_pattern_mismatch" => lang.t(
+            "a language tag such as es-419 is needed",
+            "hace falta una etiqueta de idioma como es-419",
+        ),
+        "string_too_long" => lang.t(
+            "too long; characters at most:",
+            "demasiado largo; caracteres como máximo:",
+        ),
+        "too_many_words" => lang.t(
+            "too many words; at most",
+            "demasiadas palabras; como máximo",
+        ),
+        _ => lang.t("not one of those offered", "no es ninguna de las opciones"),
+    };
+    let bound = match fault.kind {
+        "greater_than_equal" | "less_than_equal" | "string_too_long" | "too_many_words" => bound,
+        _ => String::new(),
+    };
+    format!("{name}: {text} {bound}").trim_end().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_fault_is_told_in_both_languages() {
+        let check = |query: &str, en: &str, es: &str| {
+            let refusal = search_request(query, true).unwrap_err();
+            let lines = |lang| FaultsView::of(refusal.clone(), lang).lines.join("; ");
+            assert_eq!(lines(Lang::En), en);
+            assert_eq!(lines(Lang::Es), es);
+        };
+        check(
+            "query=a&year=x",
+            "Year: a whole number is needed",
+            "Año: hace falta un número entero",
+        );
+        check(
+            "query=a&year=1",
+            "Year: at least 1900",
+            "Año: como mínimo 1900",
+        );
+        check(
+            "query=a&limit=201",
+            "Show: at most 200",
+            "Mostrar: como máximo 200",
+        );
+        check(
+            "public_id=x",
+            "Record id: a UUID is needed",
+            "Id de la ficha: hace falta un UUID",
+        );
+        check(
+            "query=a&video_type=x",
+            "Type: not one of those offered",
+            "Tipo: no es ninguna de las opciones",
+        );
+        check(
+            "query=a&language=!",
+            "Language: a language tag such as es-419 is needed",
+            "Idioma: hace falta una etiqueta de idioma como es-419",
+        );
+        check(
+            &format!("title={}", "x".repeat(513)),
+            "Title: too long; characters at most: 512",
+            "Título: demasiado largo; caracteres como máximo: 512",
+        );
+        check(
+            &format!("query={}", "x+".repeat(33)),
+            "Words: too many words; at most 32",
+            "Palabras: demasiadas palabras; como máximo 32",
+        );
+    }
+}

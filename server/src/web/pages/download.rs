@@ -1,0 +1,76 @@
+//! The file of a record, for people: counted for the record and the day, on no key's window.
+
+use std::sync::Arc;
+
+use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
+use http::{HeaderValue, Method, Response};
+use subcat_engine::blob::Blob;
+use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
+
+use crate::respond::{content_disposition, served_name};
+use crate::web::PageBody;
+use crate::web::answer::{PageResult, Refusal};
+use crate::web::visit::Visit;
+
+/// What is known of a record's file before it is fetched.
+struct Source {
+    id: RecordId,
+    release: ReleaseId,
+    file_name: Option<FileName>,
+}
+
+/// `GET /catalog/{id}/download`. `HEAD` is not counted.
+pub(crate) async fn download(visit: &Arc<Visit>, id: &str) -> PageResult {
+    visit.viewer()?;
+    let source = source(visit, id)?;
+    let service = &visit.site.service;
+    let cached = service.engine.cached_file(&source.release);
+    let file = match cached {
+        Some(file) => file,
+        None => service
+            .upstream
+            .fetch(&source.release, source.file_name.as_ref())
+            .await
+            .map_err(Refusal::Upstream)?,
+    };
+    visit
+        .blocking(move |visit| {
+            let blob = visit.site.service.engine.blob(&file, Variant::Identity)?;
+            let missing = || Refusal::Failed(format!("the file {} is not there", file.content));
+            let blob = blob.ok_or_else(missing)?;
+            if visit.method != Method::HEAD {
+                let mut lane = visit.site.counter_lane.lock();
+                lane.count(source.id, None, visit.now.day())?;
+            }
+            answer(&source, &file, blob)
+        })
+        .await
+}
+
+fn source(visit: &Visit, id: &str) -> Result<Source, Refusal> {
+    let id = RecordId::parse(id).ok_or(Refusal::NotFound)?;
+    let snapshot = visit.site.service.engine.snapshot();
+    let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
+    let release = doc.source_release_id().and_then(ReleaseId::parse);
+    Ok(Source {
+        id,
+        release: release.ok_or(Refusal::NoFile)?,
+        file_name: doc.file_name().and_then(FileName::parse),
+    })
+}
+
+fn answer(source: &Source, file: &CachedFile, blob: Arc<Blob>) -> PageResult {
+    let own_name = source.file_name.as_ref().map(FileName::as_str);
+    let upstream_name = file.upstream_name.as_ref().map(FileName::as_str);
+    let name = served_name(own_name, upstream_name, source.id, file.kind);
+    let disposition = HeaderValue::try_from(content_disposition(&name))
+        .map_err(|error| Refusal::Failed(error.to_string()))?;
+    let size_bytes = blob.size_bytes();
+    let mut response = Response::new(PageBody::Blob(blob));
+    let headers = response.headers_mut();
+    let binary = HeaderValue::from_static("application/octet-stream");
+    headers.insert(CONTENT_TYPE, binary);
+    headers.insert(CONTENT_LENGTH, size_bytes.into());
+    headers.insert(CONTENT_DISPOSITION, disposition);
+    Ok(response)
+}

@@ -1,0 +1,121 @@
+//! The list of an account's API keys, and a key as lists show it.
+
+use askama::Template;
+use http::StatusCode;
+use subcat_engine::model::{AccountId, ApiKey, ApiKeyState};
+
+use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::visit::Visit;
+
+/// Keys on one page of the list: it stays small whatever an account owns.
+const KEYS_PER_PAGE: usize = 25;
+
+/// One key as lists show it.
+pub(super) struct KeyRow {
+    pub(super) number: u64,
+    pub(super) name: String,
+    pub(super) partial: String,
+    pub(super) state: ApiKeyState,
+    pub(super) created: String,
+    pub(super) last_used: String,
+    pub(super) expires: String,
+    pub(super) requests: String,
+    pub(super) downloads: String,
+}
+
+impl KeyRow {
+    /// Reads what the key was used for. Cost: one look-up in the state store.
+    pub(super) fn new(visit: &Visit, key: &ApiKey) -> Result<Self, Refusal> {
+        let lang = visit.lang;
+        let (usage, last_used_at) = visit.site.service.engine.api_key_totals(key.id)?;
+        let never = lang.t("never", "nunca");
+        Ok(Self {
+            number: key.id.0,
+            name: key.name.clone(),
+            partial: key.partial.clone(),
+            state: key.state(visit.now),
+            created: lang.date(key.created_at),
+            last_used: last_used_at.map_or(never.to_owned(), |time| lang.date(time)),
+            expires: key
+                .expires_at
+                .map_or(never.to_owned(), |time| lang.date(time)),
+            requests: lang.number(usage.requests),
+            downloads: lang.number(usage.downloads),
+        })
+    }
+
+    /// Its state as a class of the style sheet.
+    pub(super) fn state_class(&self) -> &'static str {
+        self.state.as_str()
+    }
+
+    /// Its state in words.
+    pub(super) fn state_name(&self, lang: &Lang) -> &'static str {
+        match self.state {
+            ApiKeyState::Active => lang.t("active", "activa"),
+            ApiKeyState::Expired => lang.t("expired", "caducada"),
+            ApiKeyState::Revoked => lang.t("revoked", "revocada"),
+        }
+    }
+
+    /// Whether it can still be ended: an expired key may come back by a clock that was set.
+    pub(super) fn is_revocable(&self) -> bool {
+        self.state != ApiKeyState::Revoked
+    }
+}
+
+/// One page of an account's keys, newest first.
+pub(super) struct KeyList {
+    pub(super) rows: Vec<KeyRow>,
+    pub(super) page_number: usize,
+    pub(super) pages_count: usize,
+}
+
+impl KeyList {
+    /// The page that `page` asks for. Cost: a walk over all keys, a look-up for each one shown.
+    pub(super) fn of(visit: &Visit, account: AccountId) -> Result<Self, Refusal> {
+        let mut keys = visit.site.service.engine.api_keys();
+        keys.retain(|key| key.account == Some(account));
+        keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
+        let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
+        let asked = visit.query.get("page").parse().unwrap_or(1);
+        let page_number = usize::clamp(asked, 1, pages_count);
+        let shown = keys
+            .iter()
+            .skip((page_number - 1) * KEYS_PER_PAGE)
+            .take(KEYS_PER_PAGE);
+        Ok(Self {
+            rows: shown
+                .map(|key| KeyRow::new(visit, key))
+                .collect::<Result<_, _>>()?,
+            page_number,
+            pages_count,
+        })
+    }
+}
+
+#[derive(Template)]
+#[template(path = "keys.html")]
+struct KeysPage {
+    page: Frame,
+    notice: String,
+    list: KeyList,
+}
+
+/// `GET /keys`.
+pub(crate) fn show(visit: &Visit) -> PageResult {
+    let viewer = visit.viewer()?;
+    let is_revoked = visit.query.get("notice") == "revoked";
+    let notice = visit.lang.t(
+        "The key is revoked. Nothing can use it any more.",
+        "La clave está revocada. Ya nada puede usarla.",
+    );
+    let template = KeysPage {
+        page: visit.frame("/keys"),
+        notice: if is_revoked { notice } else { "" }.to_owned(),
+        list: KeyList::of(visit, viewer.account.id)?,
+    };
+    answer::page(StatusCode::OK, &template)
+}

@@ -1,0 +1,341 @@
+//! A new API key: what is asked, and the one page that shows it.
+
+use askama::Template;
+use http::StatusCode;
+use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
+use subcat_engine::model::{AccountId, ApiKeyState, Day, Scopes, Timestamp};
+
+use super::key::scope_names;
+use crate::auth;
+use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::secret;
+use crate::web::visit::{About, Visit};
+
+/// Characters of a key's name, at most.
+const NAME_CHARS_MAX: usize = 100;
+/// Active keys of one account, at most.
+const ACTIVE_KEYS_MAX: usize = 1_000;
+/// Days until a key expires, at most: a hundred years.
+const EXPIRY_DAYS_MAX: i64 = 36_525;
+const DAY_SECONDS: i64 = 86_400;
+/// The periods that are offered, in days.
+const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
+
+/// What is wrong with a form, in the language of the visit.
+type Fault = &'static str;
+
+/// The form as it was typed.
+struct Draft {
+    name: String,
+    expires: String,
+    expires_on: String,
+    expires_days: String,
+    scopes: Scopes,
+}
+
+/// One way to say when a key expires.
+struct Choice {
+    value: &'static str,
+    text: String,
+    is_chosen: bool,
+}
+
+impl Draft {
+    /// What a new form says.
+    fn blank() -> Self {
+        Self {
+            name: String::new(),
+            expires: "never".to_owned(),
+            expires_on: String::new(),
+            expires_days: String::new(),
+            scopes: Scopes::ALL,
+        }
+    }
+
+    fn read(visit: &Visit) -> Self {
+        let form = &visit.form;
+        let chosen = Scopes::NAMES
+            .into_iter()
+            .filter(|(_, name)| form.has_pair("scope", name));
+        let scopes = chosen.fold(Scopes::NONE, |all, (scope, _)| all.union(scope));
+        Self {
+            name: form.get("name").to_owned(),
+            expires: form.get("expires").to_owned(),
+            expires_on: form.get("expires_on").to_owned(),
+            expires_days: form.get("expires_days").to_owned(),
+            // A form that says nothing of scopes means all of them, as the command line does.
+            scopes: if form.has("scope") {
+                scopes
+            } else {
+                Scopes::ALL
+            },
+        }
+    }
+
+    fn has_search(&self) -> bool {
+        self.scopes.contains(Scopes::SEARCH)
+    }
+
+    fn has_read(&self) -> bool {
+        self.scopes.contains(Scopes::READ)
+    }
+
+    fn has_download(&self) -> bool {
+        self.scopes.contains(Scopes::DOWNLOAD)
+    }
+
+    fn choices(&self, lang: &Lang) -> Vec<Choice> {
+        let choice = |value: &'static str, text: String| Choice {
+            value,
+            text,
+            is_chosen: self.expires == value,
+        };
+        let days = PRESET_DAYS.map(|days| {
+            let unit = lang.t("days", "días");
+            choice(days, format!("{days} {unit}"))
+        });
+        let mut choices = vec![choice("never", lang.t("never", "nunca").to_owned())];
+        choices.extend(days);
+        choices.push(choice(
+            "date",
+            lang.t("on a date", "en una fecha").to_owned(),
+        ));
+        choices.push(choice(
+            "days",
+            lang.t("after some days", "tras unos días").to_owned(),
+        ));
+        choices
+    }
+
+    fn name(&self, lang: Lang) -> Result<String, Fault> {
+        let chars_count = self.name.chars().count();
+        let is_length_ok = (1..=NAME_CHARS_MAX).contains(&chars_count);
+        if is_length_ok && !self.name.chars().any(char::is_control) {
+            return Ok(self.name.clone());
+        }
+        Err(lang.t(
+            "Give the key a name of 1 to 100 characters.",
+            "Ponle a la clave un nombre de 1 a 100 caracteres.",
+        ))
+    }
+
+    /// When the key expires (API.md, keys): a date means the end of that day, a number of days
+    /// counts from now, blank or 0 is never, the past is refused. Without a choice whatever is
+    /// filled in counts, the date first.
+    fn expires_at(&self, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+        match self.expires.as_str() {
+            "never" => Ok(None),
+            "date" => on_date(&self.expires_on, lang, now),
+            "days" => after_days(&self.expires_days, lang, now),
+            "" if !self.expires_on.is_empty() => on_date(&self.expires_on, lang, now),
+            "" => after_days(&self.expires_days, lang, now),
+            days => after_days(days, lang, now),
+        }
+    }
+}
+
+fn on_date(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    if text.is_empty() || text == "0" {
+        return Ok(None);
+    }
+    let day = Day::parse(text).ok_or(lang.t(
+        "Write the date as YYYY-MM-DD.",
+        "Escribe la fecha como AAAA-MM-DD.",
+    ))?;
+    if day.end() < now {
+        return Err(lang.t(
+            "That date is in the past: the key would never work.",
+            "Esa fecha ya ha pasado: la clave no funcionaría nunca.",
+        ));
+    }
+    Ok(Some(day.end()))
+}
+
+fn after_days(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    let days: i64 = match text {
+        "" => 0,
+        text => text.parse().map_err(|_| {
+            lang.t(
+                "Write the days as a whole number.",
+                "Escribe los días como un número entero.",
+            )
+        })?,
+    };
+    match days {
+        0 => Ok(None),
+        1..=EXPIRY_DAYS_MAX => Ok(Some(now.plus_seconds(days * DAY_SECONDS))),
+        ..0 => Err(lang.t(
+            "That is in the past: the key would never work.",
+            "Eso es pasado: la clave no funcionaría nunca.",
+        )),
+        _ => Err(lang.t(
+            "That is too far away: at most 36525 days.",
+            "Es demasiado lejos: como mucho 36525 días.",
+        )),
+    }
+}
+
+#[derive(Template)]
+#[template(path = "key_new.html")]
+struct NewKeyPage {
+    page: Frame,
+    fault: &'static str,
+    draft: Draft,
+    today: Day,
+}
+
+/// `GET /keys/new`.
+pub(crate) fn show(visit: &Visit) -> PageResult {
+    visit.viewer()?;
+    form(visit, StatusCode::OK, Draft::blank(), "")
+}
+
+fn form(visit: &Visit, status: StatusCode, draft: Draft, fault: Fault) -> PageResult {
+    let template = NewKeyPage {
+        page: visit.frame("/keys"),
+        fault,
+        draft,
+        today: visit.now.day(),
+    };
+    answer::page(status, &template)
+}
+
+#[derive(Template)]
+#[template(path = "key_created.html")]
+struct KeyCreatedPage {
+    page: Frame,
+    name: String,
+    text: String,
+    base_url: String,
+    expires: String,
+    scopes: String,
+}
+
+/// `POST /keys`: makes a key and shows it, this once. The key works when the answer comes.
+pub(crate) fn create(visit: &Visit) -> PageResult {
+    let owner = &visit.viewer()?.account;
+    let draft = Draft::read(visit);
+    let text = auth::api_key_text(&secret::random_base62());
+    let api_key = match judge(visit, &draft, owner.id, &text) {
+        Ok(api_key) => api_key,
+        Err(fault) => return form(visit, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
+    };
+    let engine = &visit.site.service.engine;
+    let mut outcomes = engine.apply(vec![StateEvent::CreateApiKey(api_key)])?;
+    let Some(Outcome::ApiKey(api_key)) = outcomes.pop() else {
+        return Err(Refusal::Failed("a new key was refused".to_owned()));
+    };
+    let line = visit
+        .audit(owner.email.as_str(), "key created")
+        .about_account(owner.id)
+        .about_api_key(api_key.id, &api_key.name);
+    engine.apply(vec![StateEvent::Audit(line)])?;
+    visit.site.service.reload_api_keys();
+    let lang = visit.lang;
+    let mut page = visit.frame("/keys");
+    page.is_switchable = false;
+    let never = lang.t("never", "nunca").to_owned();
+    let template = KeyCreatedPage {
+        page,
+        name: api_key.name,
+        text,
+        base_url: visit.base_url(),
+        expires: api_key.expires_at.map_or(never, |time| lang.moment(time)),
+        scopes: scope_names(api_key.scopes),
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+fn judge(visit: &Visit, draft: &Draft, owner: AccountId, text: &str) -> Result<NewApiKey, Fault> {
+    let name = draft.name(visit.lang)?;
+    let expires_at = draft.expires_at(visit.lang, visit.now)?;
+    if draft.scopes == Scopes::NONE {
+        return Err(visit.lang.t(
+            "Choose at least one thing that the key may be used for.",
+            "Elige al menos una cosa que la clave permita.",
+        ));
+    }
+    let keys = visit.site.service.engine.api_keys();
+    let is_own = |key: &&_| is_active_of(key, owner, visit.now);
+    if ACTIVE_KEYS_MAX <= keys.iter().filter(is_own).count() {
+        return Err(visit.lang.t(
+            "You have 1000 active keys, which is all an account may have. Revoke one first.",
+            "Tienes 1000 claves activas, el máximo de una cuenta. Revoca una antes.",
+        ));
+    }
+    Ok(NewApiKey {
+        account: Some(owner),
+        name,
+        digest: auth::api_key_digest(text),
+        partial: auth::api_key_partial(text),
+        scopes: draft.scopes,
+        limit: None,
+        created_at: visit.now,
+        expires_at,
+    })
+}
+
+fn is_active_of(key: &subcat_engine::model::ApiKey, owner: AccountId, now: Timestamp) -> bool {
+    key.account == Some(owner) && key.state(now) == ApiKeyState::Active
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(expires: &str, expires_on: &str, expires_days: &str, expected: Option<Option<&str>>) {
+        let draft = Draft {
+            expires: expires.to_owned(),
+            expires_on: expires_on.to_owned(),
+            expires_days: expires_days.to_owned(),
+            ..Draft::blank()
+        };
+        let now = Timestamp::parse("2026-05-03T10:00:00Z").unwrap();
+        let found = draft.expires_at(Lang::En, now).ok();
+        let found = found.map(|time| time.map(|time| time.to_string()));
+        let found = found.as_ref().map(Option::as_deref);
+        assert_eq!(found, expected, "{expires} {expires_on} {expires_days}");
+    }
+
+    #[test]
+    fn a_key_expires_never_on_a_date_or_after_days() {
+        check("never", "2020-01-01", "7", Some(None));
+        check("30", "", "", Some(Some("2026-06-02T10:00:00Z")));
+        check("date", "2027-01-31", "", Some(Some("2027-01-31T23:59:59Z")));
+        check("date", "2026-05-03", "", Some(Some("2026-05-03T23:59:59Z")));
+        check("date", "", "", Some(None));
+        check("date", "0", "", Some(None));
+        check("date", "2026-05-02", "", None);
+        check("date", "1969-12-31", "", None);
+        check("date", "31/01/2027", "", None);
+        check("days", "", "7", Some(Some("2026-05-10T10:00:00Z")));
+        check("days", "", "", Some(None));
+        check("days", "", "0", Some(None));
+        check("days", "", "-1", None);
+        check("days", "", "1.5", None);
+        check("days", "", "36526", None);
+        check("days", "", "99999999999999999999", None);
+        check("", "2027-01-31", "7", Some(Some("2027-01-31T23:59:59Z")));
+        check("", "", "7", Some(Some("2026-05-10T10:00:00Z")));
+        check("", "", "", Some(None));
+        check("sometime", "", "", None);
+    }
+
+    #[test]
+    fn a_name_is_one_short_line() {
+        let named = |name: &str| {
+            let draft = Draft {
+                name: name.to_owned(),
+                ..Draft::blank()
+            };
+            draft.name(Lang::En).is_ok()
+        };
+        assert!(named("Salón"));
+        assert!(named(&"ñ".repeat(100)));
+        assert!(!named(&"ñ".repeat(101)));
+        assert!(!named(""));
+        assert!(!named("a\nb"));
+    }
+}

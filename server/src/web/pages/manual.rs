@@ -1,0 +1,243 @@
+//! The documentation of the API, rendered from its OpenAPI document.
+
+use std::fmt::Write;
+
+use askama::Template;
+use http::StatusCode;
+use serde_json::Value;
+
+use crate::web::answer::{self, PageResult};
+use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::openapi::{document, resolve};
+use crate::web::visit::Visit;
+
+#[derive(Template)]
+#[template(path = "docs.html")]
+struct ManualPage {
+    page: Frame,
+    base_url: String,
+    lead: String,
+    requests: u32,
+    window_seconds: u32,
+    operations: Vec<Operation>,
+    rate_headers: Vec<Described>,
+    fields: Vec<Parameter>,
+}
+
+/// One endpoint.
+struct Operation {
+    id: String,
+    path: String,
+    summary: String,
+    description: String,
+    parameters: Vec<Parameter>,
+    answers: Vec<Answer>,
+    examples: Vec<Example>,
+}
+
+/// A parameter of a request, or a field of an answer.
+struct Parameter {
+    name: String,
+    /// What values it takes.
+    values: String,
+    /// HTML: the description with its code marked.
+    description: String,
+}
+
+/// One status.
+struct Answer {
+    status: String,
+    description: String,
+    /// An example of the body; empty when there is none.
+    body: String,
+}
+
+struct Example {
+    id: String,
+    title: String,
+    command: String,
+}
+
+/// A name and what it is.
+struct Described {
+    name: String,
+    description: String,
+}
+
+/// `GET /docs`. Open to everyone.
+pub(crate) fn show(visit: &Visit) -> PageResult {
+    let lang = visit.lang;
+    let api = &document().value;
+    let limit = visit.site.service.config.rate_limit.api_key;
+    let base_url = visit.base_url();
+    let operations = members(&api["paths"])
+        .map(|(path, item)| operation(api, path, &item["get"], (lang, &base_url)));
+    let headers = members(&api["components"]["headers"]);
+    let rate_headers = headers
+        .filter(|(name, _)| name.starts_with("X-RateLimit") || *name == "Retry-After")
+        .map(|(name, header)| Described {
+            name: name.to_owned(),
+            description: described(header, lang),
+        });
+    let fields = members(&api["components"]["schemas"]["Subtitle"]["properties"]);
+    let template = ManualPage {
+        page: visit.frame("/docs"),
+        lead: described(&api["info"], lang),
+        requests: limit.requests.get(),
+        window_seconds: limit.window_seconds.get(),
+        rate_headers: rate_headers.collect(),
+        fields: fields
+            .map(|(name, schema)| parameter(name, schema, schema, lang))
+            .collect(),
+        operations: operations.collect(),
+        base_url: base_url.clone(),
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
+    let members = value.as_object().into_iter().flatten();
+    members.map(|(name, value)| (name.as_str(), value))
+}
+
+fn operation(api: &Value, path: &str, get: &Value, (lang, base_url): (Lang, &str)) -> Operation {
+    let id = text(&get["operationId"]);
+    let parameters = get["parameters"].as_array().into_iter().flatten();
+    let answers = members(&get["responses"]).map(|(status, answer)| {
+        let answer = resolve(api, answer);
+        let example = &answer["content"]["application/json"]["example"];
+        Answer {
+            status: status.to_owned(),
+            description: described(answer, lang),
+            body: if example.is_null() {
+                String::new()
+            } else {
+                format!("{example:#}")
+            },
+        }
+    });
+    let examples = get["x-examples"].as_array().into_iter().flatten();
+    let examples = examples.enumerate().map(|(idx, example)| Example {
+        id: format!("{id}-{idx}"),
+        title: in_language(&example["title"], &example["x-es"], lang),
+        command: text(&example["command"]).replace("$SUBCAT_URL", base_url),
+    });
+    Operation {
+        path: path.to_owned(),
+        summary: in_language(&get["summary"], &get["x-summary-es"], lang),
+        description: described(get, lang),
+        parameters: parameters
+            .map(|p| parameter(&text(&p["name"]), p, &p["schema"], lang))
+            .collect(),
+        answers: answers.collect(),
+        examples: examples.collect(),
+        id,
+    }
+}
+
+fn parameter(name: &str, described_at: &Value, schema: &Value, lang: Lang) -> Parameter {
+    Parameter {
+        name: name.to_owned(),
+        values: values(schema, lang),
+        description: described(described_at, lang),
+    }
+}
+
+/// What values a schema takes, in a few words.
+fn values(schema: &Value, lang: Lang) -> String {
+    let bound = |name: &str| schema[name].as_i64();
+    let mut words = match (
+        bound("minimum"),
+        bound("maximum"),
+        schema["enum"].as_array(),
+    ) {
+        (_, _, Some(values)) => values.iter().map(text).collect::<Vec<_>>().join(" | "),
+        (Some(min), Some(max), _) => format!("{min} – {max}"),
+        (Some(min), None, _) => format!("≥ {min}"),
+        _ if schema["format"] == "uuid" => "UUID".to_owned(),
+        _ if schema["format"] == "date-time" => "YYYY-MM-DDTHH:MM:SSZ".to_owned(),
+        _ => lang.t("text", "texto").to_owned(),
+    };
+    let is_nullable = |types: &Vec<Value>| types.iter().any(|kind| kind == "null");
+    if schema["type"].as_array().is_some_and(is_nullable) {
+        words.push_str(", null");
+    }
+    if !schema["default"].is_null() {
+        let by_default = lang.t("default", "por omisión");
+        put(
+            &mut words,
+            format_args!(", {by_default} {}", schema["default"]),
+        );
+    }
+    words
+}
+
+/// The description in the language of the page, as HTML.
+fn described(value: &Value, lang: Lang) -> String {
+    marked(&in_language(&value["description"], &value["x-es"], lang))
+}
+
+fn in_language(english: &Value, spanish: &Value, lang: Lang) -> String {
+    match lang {
+        Lang::En => text(english),
+        Lang::Es => text(spanish),
+    }
+}
+
+fn text(value: &Value) -> String {
+    value.as_str().unwrap_or_default().to_owned()
+}
+
+/// Words between backticks as `code`; everything escaped.
+fn marked(text: &str) -> String {
+    let mut html = String::with_capacity(text.len() + 32);
+    for (idx, part) in text.split('`').enumerate() {
+        let is_code = idx % 2 == 1;
+        html.push_str(if is_code { "<code>" } else { "" });
+        for c in part.chars() {
+            match c {
+                '<' => html.push_str("&lt;"),
+                '>' => html.push_str("&gt;"),
+                '&' => html.push_str("&amp;"),
+                '"' => html.push_str("&quot;"),
+                other => html.push(other),
+            }
+        }
+        html.push_str(if is_code { "</code>" } else { "" });
+    }
+    html
+}
+
+fn put(words: &mut String, piece: std::fmt::Arguments<'_>) {
+    words.write_fmt(piece).expect("a String takes everything");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn code_is_marked_and_the_rest_escaped() {
+        assert_eq!(marked("a `b` <c>"), "a <code>b</code> &lt;c&gt;");
+    }
+
+    #[test]
+    fn schemas_are_said_in_a_few_words() {
+        let check = |schema: Value, expected: &str| {
+            assert_eq!(values(&schema, Lang::En), expected);
+        };
+        check(
+            serde_json::json!({"minimum": 1, "maximum": 200, "default": 100}),
+            "1 – 200, default 100",
+        );
+        check(
+            serde_json::json!({"type": ["string", "null"]}),
+            "text, null",
+        );
+        check(
+            serde_json::json!({"enum": ["movie", "episode"]}),
+            "movie | episode",
+        );
+    }
+}

@@ -1,0 +1,17 @@
+//! Which page is it? One file per page or family of pages; the table of paths stands in `route`.
+
+mod accounts;
+mod admin;
+mod catalog;
+mod download;
+mod entry;
+mod front;
+mod hit;
+mod key;
+mod key_list;
+mod key_new;
+mod manual;
+mod profile;
+mod route;
+
+pub(crate) use route::route;

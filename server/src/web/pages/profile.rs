@@ -1,0 +1,113 @@
+//! The account's own page: name, password, sessions.
+
+use std::sync::Arc;
+
+use askama::Template;
+use http::StatusCode;
+use http::header::SET_COOKIE;
+use subcat_engine::event::StateEvent;
+
+use super::entry::{display_name, new_password};
+use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::frame::Frame;
+use crate::web::session;
+use crate::web::throttle::Subject;
+use crate::web::visit::{About, Visit};
+
+#[derive(Template)]
+#[template(path = "profile.html")]
+struct ProfilePage<'a> {
+    page: Frame,
+    notice: &'static str,
+    fault: &'static str,
+    email: &'a str,
+    name: &'a str,
+    since: String,
+}
+
+/// `GET /profile`.
+pub(crate) fn show(visit: &Visit) -> PageResult {
+    answer_with(visit, StatusCode::OK, "")
+}
+
+fn answer_with(visit: &Visit, status: StatusCode, fault: &'static str) -> PageResult {
+    let account = &visit.viewer()?.account;
+    let notice = match visit.query.get("notice") {
+        "name" => visit
+            .lang
+            .t("Your name is saved.", "Tu nombre se ha guardado."),
+        "password" => visit
+            .lang
+            .t("Your password is changed.", "Tu contraseña se ha cambiado."),
+        _ => "",
+    };
+    let template = ProfilePage {
+        page: visit.frame("/profile"),
+        notice: if fault.is_empty() { notice } else { "" },
+        fault,
+        email: account.email.as_str(),
+        name: &account.display_name,
+        since: visit.lang.date(account.created_at),
+    };
+    answer::page(status, &template)
+}
+
+/// `POST /profile`: `action` says what is changed.
+pub(crate) async fn change(visit: &Arc<Visit>) -> PageResult {
+    visit.viewer()?;
+    match visit.form.get("action") {
+        "name" => visit.blocking(change_name).await,
+        "password" => change_password(visit).await,
+        _ => Err(Refusal::NotAForm),
+    }
+}
+
+fn change_name(visit: &Visit) -> PageResult {
+    let account = &visit.viewer()?.account;
+    let name = match display_name(visit) {
+        Ok(name) => name,
+        Err(fault) => return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault),
+    };
+    let event = StateEvent::SetDisplayName(account.id, name);
+    visit.site.service.engine.apply(vec![event])?;
+    Ok(answer::see_other("/profile?notice=name"))
+}
+
+/// Ends every session of the account and opens a new one for this browser.
+async fn change_password(visit: &Arc<Visit>) -> PageResult {
+    let account = visit.viewer()?.account.clone();
+    let password = match new_password(visit, "new") {
+        Ok(password) => password,
+        Err(fault) => return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault),
+    };
+    let subjects = [Subject::PasswordChange(account.id.0)];
+    visit.site.throttle.take(&subjects, visit.elapsed())?;
+    let hashing = &visit.site.hashing;
+    let old = visit.form.raw("old");
+    if !hashing.verify(old, Some(account.password_hash)).await? {
+        let fault = visit.lang.t(
+            "The current password is not right.",
+            "La contraseña actual no es correcta.",
+        );
+        return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault);
+    }
+    visit.site.throttle.give_back(&subjects);
+    let hash = hashing.hash(password).await?;
+    let (opened, cookie) = session::open(account.id, visit.now, visit.is_secure);
+    let line = visit
+        .audit(account.email.as_str(), "password changed")
+        .about_account(account.id);
+    visit
+        .blocking(move |visit| {
+            let events = vec![
+                StateEvent::SetPassword(account.id, hash),
+                opened,
+                StateEvent::Audit(line),
+            ];
+            visit.site.service.engine.apply(events)?;
+            let mut response = answer::see_other("/profile?notice=password");
+            response.headers_mut().append(SET_COOKIE, cookie);
+            Ok(response)
+        })
+        .await
+}

@@ -1,0 +1,99 @@
+//! Names and values of a query string or of a submitted form.
+
+use std::borrow::Cow;
+
+use percent_encoding::percent_decode_str;
+
+/// `application/x-www-form-urlencoded` pairs. Of a repeated name the last counts.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Params(Vec<(String, String)>);
+
+/// Pairs of one form, at most; what follows is left out.
+const PAIRS_MAX: usize = 64;
+
+impl Params {
+    /// Reads pairs; invalid UTF-8 becomes U+FFFD, as in the API.
+    pub(crate) fn parse(text: &str) -> Self {
+        let mut pairs = Vec::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            if pairs.len() == PAIRS_MAX {
+                break;
+            }
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            pairs.push((decode(name), decode(value)));
+        }
+        Self(pairs)
+    }
+
+    /// The value as sent; empty when the name is not there.
+    pub(crate) fn raw(&self, name: &str) -> &str {
+        let found = self.0.iter().rev().find(|(known, _)| known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// The value without space around it; empty when the name is not there.
+    pub(crate) fn get(&self, name: &str) -> &str {
+        self.raw(name).trim()
+    }
+
+    /// Whether the name is there, whatever its value.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.0.iter().any(|(known, _)| known == name)
+    }
+
+    /// Whether the name is there with this value.
+    pub(crate) fn has_pair(&self, name: &str, value: &str) -> bool {
+        self.0
+            .iter()
+            .any(|(known, found)| known == name && found.trim() == value)
+    }
+
+    /// Whether there are no pairs.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// Written again, without some names and values, in the order in which they came.
+    pub(crate) fn without(&self, names: &[&str]) -> String {
+        let mut text = String::new();
+        for (name, value) in &self.0 {
+            if names.contains(&name.as_str()) || value.is_empty() {
+                continue;
+            }
+            if !text.is_empty() {
+                text.push('&');
+            }
+            text.push_str(&encode(name));
+            text.push('=');
+            text.push_str(&encode(value));
+        }
+        text
+    }
+}
+
+/// Percent-encodes a value for a query string.
+pub(crate) fn encode(text: &str) -> Cow<'_, str> {
+    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).into()
+}
+
+fn decode(text: &str) -> String {
+    let spaced = text.replace('+', " ");
+    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_and_writes_pairs() {
+        let params = Params::parse("name=Mi+clave%20%C3%B1&name=last&x&=&bad=%FF&lang=es");
+        assert_eq!(params.get("name"), "last");
+        assert_eq!(params.get("bad"), "\u{fffd}");
+        assert_eq!(params.get("absent"), "");
+        assert!(params.has("x"));
+        assert_eq!(Params::parse("q=a b&lang=es").without(&["lang"]), "q=a%20b");
+        assert_eq!(Params::parse("password=+s+").raw("password"), " s ");
+        assert_eq!(Params::parse(&"a=b&".repeat(1000)).0.len(), PAIRS_MAX);
+    }
+}

@@ -1,0 +1,137 @@
+//! Cookies: who is signed in, in which language, in which colours.
+
+use http::header::COOKIE;
+use http::{HeaderMap, HeaderValue};
+use subcat_engine::event::StateEvent;
+use subcat_engine::model::{Account, AccountId, Role, Session, Timestamp};
+
+use super::secret::Secret;
+use super::site::Site;
+use crate::auth;
+
+/// How long a browser stays signed in.
+const SESSION_SECONDS: i64 = 14 * 86_400;
+/// How long a browser keeps its language and colours.
+const CHOICE_SECONDS: i64 = 365 * 86_400;
+
+/// Who is signed in, and by which session.
+#[derive(Debug, Clone)]
+pub(crate) struct Viewer {
+    pub(crate) account: Account,
+    pub(crate) session_digest: [u8; 32],
+}
+
+impl Viewer {
+    /// Whether it may do everything.
+    pub(crate) fn is_admin(&self) -> bool {
+        self.account.role == Role::Admin
+    }
+}
+
+/// The value of the cookie `name`; the first one, as browsers send the most specific first.
+pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+    let lines = headers.get_all(COOKIE).iter();
+    lines
+        .filter_map(|line| line.to_str().ok())
+        .flat_map(|line| line.split(';'))
+        .filter_map(|pair| pair.trim().split_once('='))
+        .find(|(known, _)| *known == name)
+        .map(|(_, value)| value)
+}
+
+/// The name of the session's cookie. `__Host-` makes browsers refuse it unless it is `Secure`,
+/// ours alone and valid for every path.
+const fn session_cookie_name(is_secure: bool) -> &'static str {
+    if is_secure {
+        "__Host-subcat-session"
+    } else {
+        "subcat-session"
+    }
+}
+
+/// Who sends these headers, when that session is open and its account enabled.
+pub(crate) fn viewer(
+    site: &Site,
+    headers: &HeaderMap,
+    is_secure: bool,
+    now: Timestamp,
+) -> Option<Viewer> {
+    let value = cookie(headers, session_cookie_name(is_secure))?;
+    let session_digest = auth::api_key_digest(value);
+    let engine = &site.service.engine;
+    let session = engine.session(&session_digest)?;
+    let account = engine.account(session.account)?;
+    let is_open = now < session.expires_at && account.disabled_at.is_none();
+    is_open.then_some(Viewer {
+        account,
+        session_digest,
+    })
+}
+
+/// A new session: the event that opens it and the cookie that carries it.
+pub(crate) fn open(
+    account: AccountId,
+    now: Timestamp,
+    is_secure: bool,
+) -> (StateEvent, HeaderValue) {
+    let secret = Secret::random();
+    let session = Session {
+        digest: auth::api_key_digest(secret.as_str()),
+        account,
+        created_at: now,
+        expires_at: now.plus_seconds(SESSION_SECONDS),
+    };
+    let header = set_cookie(
+        session_cookie_name(is_secure),
+        secret.as_str(),
+        SESSION_SECONDS,
+        is_secure,
+    );
+    (StateEvent::OpenSession(session), header)
+}
+
+/// The header that makes a browser forget its session.
+pub(crate) fn forget(is_secure: bool) -> HeaderValue {
+    set_cookie(session_cookie_name(is_secure), "", 0, is_secure)
+}
+
+/// The header that makes a browser remember a choice (language, colours).
+pub(crate) fn remember(name: &str, value: &str, is_secure: bool) -> HeaderValue {
+    set_cookie(name, value, CHOICE_SECONDS, is_secure)
+}
+
+fn set_cookie(name: &str, value: &str, seconds: i64, is_secure: bool) -> HeaderValue {
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text =
+        format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
+    HeaderValue::try_from(text).expect("names and values of cookies are plain ASCII")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cookies_are_read_from_every_header() {
+        let mut headers = HeaderMap::new();
+        headers.append(COOKIE, "a=1; subcat-session=abc".parse().unwrap());
+        headers.append(COOKIE, "lang=es".parse().unwrap());
+        assert_eq!(cookie(&headers, "subcat-session"), Some("abc"));
+        assert_eq!(cookie(&headers, "lang"), Some("es"));
+        assert_eq!(cookie(&headers, "session"), None);
+    }
+
+    #[test]
+    fn cookies_are_for_us_alone() {
+        let plain = remember("lang", "es", false);
+        assert_eq!(
+            plain.to_str().unwrap(),
+            "lang=es; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict"
+        );
+        let secure = forget(true);
+        assert_eq!(
+            secure.to_str().unwrap(),
+            "__Host-subcat-session=; Path=/; Max-Age=0; HttpOnly; SameSite=Strict; Secure"
+        );
+    }
+}

@@ -1,0 +1,172 @@
+//! How often something may be tried: sign-ins per account and address, sign-ups per address.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+/// Who is counted, at most; when the table is full of open windows, newcomers are refused.
+const ENTRIES_MAX: usize = 65_536;
+
+/// What a window belongs to.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum Subject {
+    /// Tries at one e-mail address, whether or not it has an account.
+    SignInAccount(String),
+    /// Tries from one client address.
+    SignInAddress(IpAddr),
+    /// Accounts made from one client address.
+    SignUpAddress(IpAddr),
+    /// Tries at the password of a signed-in account.
+    PasswordChange(u64),
+}
+
+impl Subject {
+    /// How many tries in how long a window.
+    const fn bound(&self) -> (u32, Duration) {
+        match self {
+            Self::SignInAccount(_) | Self::PasswordChange(_) => (10, Duration::from_secs(600)),
+            Self::SignInAddress(_) => (40, Duration::from_secs(600)),
+            Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
+        }
+    }
+}
+
+struct Window {
+    started_at: Duration,
+    tries: u32,
+}
+
+/// The windows of every subject. Hashing is seeded: subjects are what clients send.
+#[derive(Default)]
+pub(crate) struct Throttle(Mutex<HashMap<Subject, Window>>);
+
+/// Too many tries: when to come back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TooMany {
+    pub(crate) retry_after_seconds: u64,
+}
+
+impl Throttle {
+    /// Counts a try of each subject before it is made, so that tries at the same time do not slip
+    /// through. When one of them has none left, nothing is counted.
+    pub(crate) fn take(&self, subjects: &[Subject], now: Duration) -> Result<(), TooMany> {
+        let mut windows = self.0.lock();
+        if ENTRIES_MAX < windows.len() + subjects.len() {
+            windows.retain(|subject, window| now < window.started_at + subject.bound().1);
+        }
+        if ENTRIES_MAX < windows.len() + subjects.len() {
+            return Err(TooMany {
+                retry_after_seconds: 60,
+            });
+        }
+        for subject in subjects {
+            let (tries_max, length) = subject.bound();
+            if let Some(window) = windows.get(subject) {
+                let left = (window.started_at + length).saturating_sub(now);
+                if !left.is_zero() && tries_max <= window.tries {
+                    return Err(TooMany {
+                        retry_after_seconds: left.as_secs() + 1,
+                    });
+                }
+            }
+        }
+        for subject in subjects {
+            let length = subject.bound().1;
+            let window = windows.entry(subject.clone()).or_insert(Window {
+                started_at: now,
+                tries: 0,
+            });
+            if window.started_at + length <= now {
+                *window = Window {
+                    started_at: now,
+                    tries: 0,
+                };
+            }
+            window.tries += 1;
+        }
+        Ok(())
+    }
+
+    /// Gives a try back: it succeeded.
+    pub(crate) fn give_back(&self, subjects: &[Subject]) {
+        let mut windows = self.0.lock();
+        for subject in subjects {
+            if let Some(window) = windows.get_mut(subject) {
+                window.tries = window.tries.saturating_sub(1);
+            }
+        }
+    }
+}
+
+/// The address that is counted: IPv4 as it is, IPv6 by its /64.
+pub(crate) fn counted_address(peer: IpAddr) -> IpAddr {
+    match peer.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn account(email: &str) -> Subject {
+        Subject::SignInAccount(email.to_owned())
+    }
+
+    #[test]
+    fn an_account_has_ten_tries_in_ten_minutes() {
+        let (throttle, start) = (Throttle::default(), Duration::from_secs(7));
+        for _ in 0..10 {
+            throttle.take(&[account("a@b")], start).unwrap();
+        }
+        let refused = throttle.take(&[account("a@b")], start + Duration::from_secs(599));
+        assert_eq!(
+            refused,
+            Err(TooMany {
+                retry_after_seconds: 2
+            })
+        );
+        throttle.take(&[account("c@d")], start).unwrap();
+        throttle
+            .take(&[account("a@b")], start + Duration::from_secs(600))
+            .unwrap();
+    }
+
+    #[test]
+    fn an_address_is_refused_whatever_the_account_and_counts_nothing_then() {
+        let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
+        let address = Subject::SignInAddress(counted_address("2001:db8::1".parse().unwrap()));
+        let neighbour = Subject::SignInAddress(counted_address("2001:db8::2".parse().unwrap()));
+        assert_eq!(address, neighbour);
+        for number in 0..40 {
+            let subjects = [account(&format!("{number}@b")), address.clone()];
+            throttle.take(&subjects, now).unwrap();
+        }
+        for _ in 0..20 {
+            let subjects = [account("victim@b"), neighbour.clone()];
+            throttle.take(&subjects, now).unwrap_err();
+        }
+        throttle.take(&[account("victim@b")], now).unwrap();
+    }
+
+    #[test]
+    fn a_success_gives_its_try_back_and_the_table_is_bounded() {
+        let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
+        for _ in 0..100 {
+            throttle.take(&[account("a@b")], now).unwrap();
+            throttle.give_back(&[account("a@b")]);
+        }
+        for number in 1..ENTRIES_MAX {
+            throttle.take(&[account(&number.to_string())], now).unwrap();
+        }
+        throttle.take(&[account("one more")], now).unwrap_err();
+        let later = now + Duration::from_secs(600);
+        throttle.take(&[account("one more")], later).unwrap();
+    }
+}

@@ -1,0 +1,222 @@
+//! One request to the pages, with everything that is known of it.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::header::{ACCEPT_LANGUAGE, HOST};
+use http::{HeaderMap, Method, Request};
+use subcat_engine::model::{AccountId, ApiKeyId, AuditEntry, Timestamp};
+
+use super::answer::Refusal;
+use super::frame::{Frame, Theme};
+use super::language::Lang;
+use super::params::Params;
+use super::session::{self, Viewer};
+use super::site::Site;
+use crate::config::Registration;
+
+/// A request, read.
+pub(crate) struct Visit {
+    pub(crate) site: Arc<Site>,
+    pub(crate) method: Method,
+    pub(crate) path: String,
+    pub(crate) headers: HeaderMap,
+    /// The query string as it was sent, and read.
+    pub(crate) raw_query: String,
+    pub(crate) query: Params,
+    /// The submitted form; empty unless it is a POST.
+    pub(crate) form: Params,
+    /// The client's address, as it is counted.
+    pub(crate) peer: IpAddr,
+    /// Whether cookies are `Secure`.
+    pub(crate) is_secure: bool,
+    pub(crate) lang: Lang,
+    pub(crate) theme: Theme,
+    pub(crate) viewer: Option<Viewer>,
+    pub(crate) now: Timestamp,
+}
+
+impl Visit {
+    /// Reads a request. Cost: a look-up of the session in memory.
+    pub(crate) fn read(
+        site: &Arc<Site>,
+        request: Request<Bytes>,
+        peer: IpAddr,
+        is_https: bool,
+    ) -> Self {
+        let (head, body) = request.into_parts();
+        let public_url = site.service.config.public_url.as_deref();
+        let is_secure = is_https || public_url.is_some_and(|url| url.starts_with("https://"));
+        let now = site.service.now();
+        let raw_query = head.uri.query().unwrap_or("").to_owned();
+        let form = match head.method {
+            Method::POST => Params::parse(&String::from_utf8_lossy(&body)),
+            _ => Params::default(),
+        };
+        let accepted = head.headers.get(ACCEPT_LANGUAGE);
+        let accepted = accepted.and_then(|value| value.to_str().ok());
+        let chosen_lang = session::cookie(&head.headers, "lang").and_then(Lang::parse);
+        let chosen_theme = session::cookie(&head.headers, "theme").and_then(Theme::parse);
+        Self {
+            viewer: session::viewer(site, &head.headers, is_secure, now),
+            site: Arc::clone(site),
+            method: head.method,
+            path: head.uri.path().to_owned(),
+            query: Params::parse(&raw_query),
+            raw_query,
+            form,
+            peer: super::throttle::counted_address(peer),
+            is_secure,
+            lang: chosen_lang.unwrap_or_else(|| Lang::negotiate(accepted.unwrap_or(""))),
+            theme: chosen_theme.unwrap_or(Theme::Auto),
+            headers: head.headers,
+            now,
+        }
+    }
+
+    /// The path's parts: slashes at its ends and repeated ones mean nothing.
+    pub(crate) fn segments(&self) -> Vec<&str> {
+        let parts = self.path.split('/');
+        parts.filter(|part| !part.is_empty()).collect()
+    }
+
+    /// Who is signed in, or the refusal that leads to the sign-in.
+    pub(crate) fn viewer(&self) -> Result<&Viewer, Refusal> {
+        self.viewer.as_ref().ok_or(Refusal::SignIn)
+    }
+
+    /// Who is signed in, when it is an administrator.
+    pub(crate) fn admin(&self) -> Result<&Viewer, Refusal> {
+        let viewer = self.viewer()?;
+        if viewer.is_admin() {
+            Ok(viewer)
+        } else {
+            Err(Refusal::Forbidden)
+        }
+    }
+
+    /// What surrounds the content of a page of this section (a path of the navigation).
+    pub(crate) fn frame(&self, section: &'static str) -> Frame {
+        let mut frame = Frame::new(self.lang, self.theme, self.viewer.as_ref());
+        frame.section = section;
+        frame.is_registration_open = self.is_registration_open();
+        frame.at(&self.path, &self.query)
+    }
+
+    pub(crate) fn is_registration_open(&self) -> bool {
+        self.site.service.config.registration == Registration::Open
+    }
+
+    /// The address under which this client reaches us, without a slash at its end: the setting,
+    /// else the `Host` it used.
+    pub(crate) fn base_url(&self) -> String {
+        if let Some(url) = &self.site.service.config.public_url {
+            return url.clone();
+        }
+        self.host_url()
+    }
+
+    /// The origins that are ours: the setting, and the `Host` that this client used.
+    pub(crate) fn origins(&self) -> Vec<String> {
+        let public_url = self.site.service.config.public_url.as_deref();
+        let mut origins: Vec<String> = public_url.and_then(origin_of).into_iter().collect();
+        origins.push(self.host_url());
+        origins
+    }
+
+    fn host_url(&self) -> String {
+        let scheme = if self.is_secure { "https" } else { "http" };
+        let host = self.headers.get(HOST).and_then(|host| host.to_str().ok());
+        // It is shown in lines to be pasted into a shell: only what a host can be made of.
+        let is_plain = |host: &&str| {
+            let is_host = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
+            !host.is_empty() && host.chars().all(is_host)
+        };
+        match host.filter(is_plain) {
+            Some(host) => format!("{scheme}://{host}"),
+            None => format!("{scheme}://{}", self.site.service.config.listen),
+        }
+    }
+
+    /// Time since the process started: what throttles count in.
+    pub(crate) fn elapsed(&self) -> Duration {
+        Duration::from_micros(self.site.service.clock.now().monotonic_us)
+    }
+
+    /// Runs what blocks (a durable write, the reading of tables) off the control threads.
+    pub(crate) async fn blocking<T: Send + 'static>(
+        self: &Arc<Self>,
+        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
+    ) -> Result<T, Refusal> {
+        let visit = Arc::clone(self);
+        let done = self
+            .site
+            .service
+            .control
+            .spawn_blocking(move || work(&visit));
+        match done.await {
+            Ok(result) => result,
+            Err(error) => Err(Refusal::Failed(error.to_string())),
+        }
+    }
+
+    /// A line of the audit log, by whoever is signed in (or `actor`).
+    pub(crate) fn audit(&self, actor: &str, action: &str) -> AuditEntry {
+        AuditEntry {
+            at: self.now,
+            actor: actor.to_owned(),
+            action: action.to_owned(),
+            account: None,
+            api_key: None,
+            detail: String::new(),
+        }
+    }
+}
+
+/// Who and what a line of the audit log is about.
+pub(crate) trait About {
+    /// Concerning an account.
+    fn about_account(self, account: AccountId) -> Self;
+    /// Concerning a key, by its name.
+    fn about_api_key(self, api_key: ApiKeyId, name: &str) -> Self;
+}
+
+impl About for AuditEntry {
+    fn about_account(mut self, account: AccountId) -> Self {
+        self.account = Some(account);
+        self
+    }
+
+    fn about_api_key(mut self, api_key: ApiKeyId, name: &str) -> Self {
+        self.api_key = Some(api_key);
+        name.clone_into(&mut self.detail);
+        self
+    }
+}
+
+/// Scheme, host and port of an address.
+fn origin_of(url: &str) -> Option<String> {
+    let (scheme, rest) = url.split_once("://")?;
+    let host = rest.split('/').next()?;
+    Some(format!("{scheme}://{host}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_origin_has_no_path() {
+        let check = |url: &str, expected: Option<&str>| {
+            assert_eq!(origin_of(url).as_deref(), expected, "{url}");
+        };
+        check("https://sub.example", Some("https://sub.example"));
+        check(
+            "https://sub.example:8443/a/b",
+            Some("https://sub.example:8443"),
+        );
+        check("sub.example", None);
+    }
+}
