@@ -28,6 +28,20 @@ pub(super) fn same_answer(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Quer
     assert_eq!(hits.total(), expected.total, "total of {query:#?}");
 }
 
+/// Asserts that the explanation of a search tells of the same hits and total.
+pub(super) fn same_explanation(snapshot: &Snapshot, query: &Query) {
+    let hits = snapshot
+        .search(query)
+        .expect("an undamaged snapshot answers");
+    let explained = snapshot.explanation(query, &|| 0);
+    let explained = explained.expect("an undamaged snapshot answers");
+    assert_eq!(explained.total, hits.total(), "{query:#?}");
+    let ranks = hits.hits().iter().map(|hit| (hit.relevance, hit.fit));
+    let explained_ranks = explained.hits.iter().map(|hit| (hit.relevance, hit.fit));
+    assert!(ranks.eq(explained_ranks), "{query:#?}");
+    assert!(!explained.to_string().is_empty());
+}
+
 /// Asserts that the snapshot holds the record exactly when it is active, and as it is.
 pub(super) fn same_record(snapshot: &Snapshot, record: &Record) {
     let found = snapshot

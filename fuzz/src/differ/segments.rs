@@ -10,7 +10,7 @@ use subcat_engine::query::Query;
 use subcat_engine::query::oracle::{Answer, Oracle};
 use subcat_engine::search::Snapshot;
 
-use super::compare::{same_answer, same_record};
+use super::compare::{same_answer, same_explanation, same_record};
 use crate::choices::Choices;
 use crate::records::{record, record_id};
 use crate::requests::request;
@@ -45,6 +45,7 @@ pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize 
             same_answer(&snapshot, &oracle, &request(choices, &records));
             requests_count += 1;
         }
+        same_explanation(&snapshot, &request(choices, &records));
         for record in &records {
             same_record(&snapshot, record);
         }
@@ -60,6 +61,7 @@ pub fn agreed_answer(records: &[Record], query: &Query) -> Answer {
     let oracle = Oracle::new(records);
     let together = Snapshot::new(1, vec![segment_of(records)]);
     same_answer(&together, &oracle, query);
+    same_explanation(&together, query);
     let apart = records.chunks(1).map(segment_of).collect();
     same_answer(&Snapshot::new(2, apart), &oracle, query);
     oracle.search(query)
