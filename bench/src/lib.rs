@@ -10,4 +10,6 @@ pub mod fetch;
 pub mod child;
 pub mod machine;
 pub mod subcat;
+pub mod queries;
 pub mod compare;
+pub mod figures;

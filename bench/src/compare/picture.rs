@@ -109,7 +109,8 @@ fn draw(svg: &mut String, row: &Row, top: f64) {
 fn rectangle(svg: &mut String, (x, y): (f64, f64), (wide, high): (f64, f64), colour: &str) {
     writeln!(
         svg,
-        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" fill=\"{colour}\"/>"
+        "<rect x=\"{x:.1}\" y=\"{y:.1}\" width=\"{wide:.1}\" height=\"{high:.1}\" \
+         fill=\"{colour}\"/>"
     )
     .expect("a String takes text");
 }

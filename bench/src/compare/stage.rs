@@ -6,6 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use serde_json::json;
 use tempfile::TempDir;
 
 use super::nginx::Nginx;
@@ -148,25 +149,40 @@ fn target(work: &Work, idx: usize) -> String {
 
 /// One record per work, and those that the search finds, as import lines.
 fn records_of_works() -> String {
-    let mut lines = String::new();
     let about = "Sincronizados para la version WEB-DL de 1080p, revisados linea por linea.";
+    let mut lines = String::new();
     for (idx, work) in WORKS.iter().enumerate() {
-        let (id, name) = (id(idx), work.name);
-        let line = format!(
-            r#"{{"id":"{id}","video_type":"movie","title":"Obra {name}","year":2019,"catalog_id":"tt7654321","description":"{about}","uploader_name":"banco","posted_at":"2025-03-0{day}T10:00:00Z","downloads":17,"source_release_id":"{name}.srt","file_name":"{name}.srt"}}"#,
-            day = idx + 1,
-        );
-        lines.push_str(&line);
-        lines.push('\n');
+        let file = format!("{}.srt", work.name);
+        let record = json!({
+            "id": id(idx),
+            "video_type": "movie",
+            "title": format!("Obra {}", work.name),
+            "year": 2019,
+            "catalog_id": "tt7654321",
+            "description": about,
+            "uploader_name": "banco",
+            "posted_at": format!("2025-03-0{}T10:00:00Z", idx + 1),
+            "downloads": 17,
+            "source_release_id": file,
+            "file_name": file,
+        });
+        writeln!(lines, "{record}").expect("a String takes all text");
     }
-    for idx in 0..FOUND_COUNT {
-        let id = id(1000 + idx);
-        let episode = idx + 1;
-        let line = format!(
-            r#"{{"id":"{id}","video_type":"episode","title":"{RARE_WORD} S01E0{episode}","season":1,"episode":{episode},"year":2021,"catalog_id":"tt7654322","description":"{about}","uploader_name":"banco","posted_at":"2025-04-0{episode}T10:00:00Z","downloads":4711}}"#,
-        );
-        lines.push_str(&line);
-        lines.push('\n');
+    for episode in 1..=FOUND_COUNT {
+        let record = json!({
+            "id": id(1000 + episode),
+            "video_type": "episode",
+            "title": format!("{RARE_WORD} S01E0{episode}"),
+            "season": 1,
+            "episode": episode,
+            "year": 2021,
+            "catalog_id": "tt7654322",
+            "description": about,
+            "uploader_name": "banco",
+            "posted_at": format!("2025-04-0{episode}T10:00:00Z"),
+            "downloads": 4711,
+        });
+        writeln!(lines, "{record}").expect("a String takes all text");
     }
     lines
 }

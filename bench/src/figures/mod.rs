@@ -1,0 +1,7 @@
+//! What the whole service does with a catalog: import, start, memory, answers to one client.
+
+mod report;
+mod take;
+
+pub use report::{Bar, Figure, Figures};
+pub use take::{Settings, take};
