@@ -4,11 +4,13 @@
 //!
 //! ```text
 //! head     varint   count * 2 + form
-//! form 0   list     a varint for each: its distance from the one before (the first: from -1), less 1
+//! form 0   list     a varint for each: its distance from the one before (the first: from -1),
+//!                   less 1
 //! form 1   chunks   2  how many chunks
-//!                   8  for each: 2 upper half of its numbers, 2 count - 1, 4 offset after the table
-//!                   …  each chunk: up to 4,096 numbers as their lower halves of 2 bytes, else 8,192
-//!                      bytes with a bit for each
+//!                   8  for each: 2 upper half of its numbers, 2 count - 1, 4 offset after the
+//!                      table
+//!                   …  each chunk: up to 4,096 numbers as their lower halves of 2 bytes, else
+//!                      8,192 bytes with a bit for each
 //! ```
 //! The second is roaring's layout; it is read without being decoded.
 

@@ -229,7 +229,8 @@ mod tests {
     fn answer(status: &str, headers: &str, body: &str) -> String {
         let length = body.len();
         format!(
-            "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\nConnection: close\r\n\r\n{body}"
+            "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\
+             Connection: close\r\n\r\n{body}"
         )
     }
 

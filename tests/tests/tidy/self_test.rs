@@ -200,6 +200,8 @@ fn long_files_and_lines_are_found() {
     let line = |columns: usize| format!("\n// {}\n", "á".repeat(columns - 3));
     check(shape::size, &[(MODEL, &line(100))], &[]);
     check(shape::size, &[(MODEL, &line(101))], &[(MODEL, 2)]);
+    let data = format!("const A: &str = r#\"{}\"#;", "a".repeat(200));
+    check(shape::size, &[(MODEL, &data)], &[]);
 }
 
 #[test]

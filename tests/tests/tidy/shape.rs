@@ -42,7 +42,8 @@ const NAMELESS: &[&str] = &[
 /// Rooms that may allow `unsafe`.
 const UNSAFE_ROOMS: &[&str] = &["engine/src/disk", "server/src/runtime"];
 
-/// Files are at most 800 lines of at most 100 columns; `main.rs` of the program is a few lines.
+/// Files are at most 800 lines of at most 100 columns; `main.rs` of the program is a few lines. A
+/// raw string may be longer: it is data, and a line break would change it.
 pub fn size(house: &House) -> Vec<Violation> {
     let mut violations = Vec::new();
     for source in &house.sources {
@@ -60,7 +61,7 @@ pub fn size(house: &House) -> Vec<Violation> {
         }
         for (idx, line) in source.text.lines().enumerate() {
             let columns = line.chars().count();
-            if columns > LINE_COLUMNS_MAX {
+            if columns > LINE_COLUMNS_MAX && !line.contains("r#\"") {
                 let what = format!("{columns} columns, at most {LINE_COLUMNS_MAX}: break the line");
                 violations.push(Violation::new(source, idx + 1, what));
             }
