@@ -1,2 +1,7 @@
 //! The `subcat` program.
-fn main() {}
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    subcat_server::command::main(std::env::args_os())
+}

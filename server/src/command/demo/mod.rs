@@ -7,6 +7,9 @@
 
 mod files;
 mod formats;
+mod local_upstream;
+mod run;
 mod script;
 
 pub use files::{CATALOG, DemoFile, file};
+pub(super) use run::Demo;

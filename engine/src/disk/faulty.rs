@@ -1,0 +1,206 @@
+//! A disk that fails where it is told to.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real};
+use crate::error::{Error, Result};
+
+/// Which changing operations of a [`Faulty`] disk fail, counted from 0: creating, writing,
+/// resizing, syncing, renaming and removing files, and syncing directories.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fault {
+    /// The first operation that fails.
+    pub first: u64,
+    /// How many fail in a row.
+    pub count: u64,
+    /// The system's error number: `EIO` is 5, `ENOSPC` 28.
+    pub errno: i32,
+}
+
+impl Fault {
+    /// Input/output error.
+    pub const EIO: i32 = 5;
+    /// No space left on device.
+    pub const ENOSPC: i32 = 28;
+    /// Nothing fails.
+    pub const NONE: Self = Self {
+        first: u64::MAX,
+        count: 0,
+        errno: Self::EIO,
+    };
+
+    /// One operation fails with an input/output error.
+    pub const fn at(op_idx: u64) -> Self {
+        Self {
+            first: op_idx,
+            count: 1,
+            errno: Self::EIO,
+        }
+    }
+
+    fn hits(&self, op_idx: u64) -> bool {
+        self.first <= op_idx && op_idx - self.first < self.count
+    }
+}
+
+/// The real disk, with a fault. For tests.
+#[derive(Debug)]
+pub struct Faulty {
+    plan: Arc<Plan>,
+}
+
+#[derive(Debug)]
+struct Plan {
+    fault: parking_lot::Mutex<Fault>,
+    ops_count: AtomicU64,
+}
+
+impl Plan {
+    fn step(&self) -> io::Result<()> {
+        let op_idx = self.ops_count.fetch_add(1, Ordering::SeqCst);
+        let fault = *self.fault.lock();
+        if fault.hits(op_idx) {
+            return Err(io::Error::from_raw_os_error(fault.errno));
+        }
+        Ok(())
+    }
+}
+
+impl Faulty {
+    /// A disk with this fault.
+    pub fn new(fault: Fault) -> Self {
+        let plan = Plan {
+            fault: parking_lot::Mutex::new(fault),
+            ops_count: AtomicU64::new(0),
+        };
+        Self {
+            plan: Arc::new(plan),
+        }
+    }
+
+    /// How many changing operations there were.
+    pub fn ops_count(&self) -> u64 {
+        self.plan.ops_count.load(Ordering::SeqCst)
+    }
+
+    /// Another fault from now on; operations are still counted from the beginning.
+    pub fn set_fault(&self, fault: Fault) {
+        *self.plan.fault.lock() = fault;
+    }
+
+    fn step(&self, action: &'static str, path: &Path) -> Result<()> {
+        self.plan.step().map_err(Error::io(action, path))
+    }
+
+    fn wrap(&self, file: Box<dyn DiskFile>) -> Box<dyn DiskFile> {
+        let plan = Arc::clone(&self.plan);
+        Box::new(FaultyFile { file, plan })
+    }
+}
+
+impl Disk for Faulty {
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        Real.create_dir(path)
+    }
+
+    fn make_private(&self, path: &Path) -> Result<()> {
+        Real.make_private(path)
+    }
+
+    fn create_temp_dir(&self) -> Result<PathBuf> {
+        Real.create_temp_dir()
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        Real.remove_dir(path)
+    }
+
+    fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>> {
+        Real.list(path)
+    }
+
+    fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
+        Real.size_bytes(path)
+    }
+
+    fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
+        Ok(Real.open(path)?.map(|file| self.wrap(file)))
+    }
+
+    fn open_writable(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
+        Ok(Real.open_writable(path)?.map(|file| self.wrap(file)))
+    }
+
+    fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        self.step("create", path)?;
+        Ok(self.wrap(Real.create(path)?))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        self.step("rename to", to)?;
+        Real.rename(from, to)
+    }
+
+    fn remove(&self, path: &Path) -> Result<bool> {
+        self.step("remove", path)?;
+        Real.remove(path)
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        self.step("sync", path)?;
+        Real.sync_dir(path)
+    }
+
+    fn free_bytes(&self, path: &Path) -> Result<u64> {
+        Real.free_bytes(path)
+    }
+
+    fn lock(&self, path: &Path) -> Result<DirLock> {
+        Real.lock(path)
+    }
+}
+
+struct FaultyFile {
+    file: Box<dyn DiskFile>,
+    plan: Arc<Plan>,
+}
+
+impl DiskFile for FaultyFile {
+    fn size_bytes(&self) -> io::Result<u64> {
+        self.file.size_bytes()
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.file.read_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        if let Err(fault) = self.plan.step() {
+            // A failing write may have written a part.
+            self.file.write_at(&bytes[..bytes.len() / 2], offset)?;
+            return Err(fault);
+        }
+        self.file.write_at(bytes, offset)
+    }
+
+    fn set_size(&self, size_bytes: u64) -> io::Result<()> {
+        self.plan.step()?;
+        self.file.set_size(size_bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.plan.step()?;
+        self.file.sync()
+    }
+
+    fn map(&self) -> io::Result<Mapping> {
+        self.file.map()
+    }
+
+    fn into_os_file(self: Box<Self>) -> OsFile {
+        self.file.into_os_file()
+    }
+}

@@ -1,0 +1,110 @@
+//! What a disk can do.
+
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use super::Mapping;
+use crate::error::Result;
+
+/// An open file of the operating system, for zero-copy answers.
+pub type OsFile = File;
+
+/// A file system: real, or simulated with faults.
+///
+/// Paths are absolute or relative to the process; the engine only ever names paths below its data
+/// directory. Every error names the action and the path.
+pub trait Disk: Send + Sync {
+    /// Makes a directory that only its owner can enter, and those above it. One that exists
+    /// already is left as it is.
+    fn create_dir(&self, path: &Path) -> Result<()>;
+
+    /// Lets only the owner enter a directory.
+    fn make_private(&self, path: &Path) -> Result<()>;
+
+    /// Makes a new directory for things that nobody keeps.
+    fn create_temp_dir(&self) -> Result<std::path::PathBuf>;
+
+    /// Removes a directory with everything in it.
+    fn remove_dir(&self, path: &Path) -> Result<()>;
+
+    /// What a directory holds, ordered by name; `None` when there is no such directory.
+    fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>>;
+
+    /// Size of a file in bytes; `None` when there is no such file.
+    fn size_bytes(&self, path: &Path) -> Result<Option<u64>>;
+
+    /// Opens a file for reading; `None` when there is no such file.
+    fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>>;
+
+    /// Opens a file for reading and writing; `None` when there is no such file.
+    fn open_writable(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>>;
+
+    /// Makes an empty file, readable and writable by its owner only; one that exists is emptied.
+    fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
+
+    /// Gives a file its name, replacing the file that bore it. Durable after [`Disk::sync_dir`].
+    fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Removes a file; false when there is no such file.
+    fn remove(&self, path: &Path) -> Result<bool>;
+
+    /// Makes the names in a directory durable.
+    fn sync_dir(&self, path: &Path) -> Result<()>;
+
+    /// Bytes that may still be written to the file system that holds `path`.
+    fn free_bytes(&self, path: &Path) -> Result<u64>;
+
+    /// Takes the lock file for this process, until the lock is dropped or the process ends.
+    ///
+    /// Errors: [`crate::Error::Locked`] with the id of the process that holds it.
+    fn lock(&self, path: &Path) -> Result<DirLock>;
+}
+
+/// An open file. Positions are bytes from its start; nothing has a current position.
+pub trait DiskFile: Send + Sync {
+    /// Its size in bytes.
+    fn size_bytes(&self) -> io::Result<u64>;
+
+    /// Fills `buffer` from `offset`; a file that ends before is an error.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()>;
+
+    /// Writes all bytes at `offset`, beyond the end if need be.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()>;
+
+    /// Cuts the file, or extends it with zeros.
+    fn set_size(&self, size_bytes: u64) -> io::Result<()>;
+
+    /// Makes its content and size durable.
+    fn sync(&self) -> io::Result<()>;
+
+    /// Maps its content as it is now.
+    fn map(&self) -> io::Result<Mapping>;
+
+    /// Gives up the open file itself.
+    fn into_os_file(self: Box<Self>) -> OsFile;
+}
+
+/// One name in a directory.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct DirEntry {
+    /// The name, without its directory; what is no UTF-8 in it is replaced.
+    pub name: String,
+    /// Whether it is a directory.
+    pub is_dir: bool,
+    /// Size of a file, in bytes.
+    pub size_bytes: u64,
+}
+
+/// A lock that is held as long as this lives.
+#[derive(Debug)]
+pub struct DirLock {
+    _file: File,
+}
+
+impl DirLock {
+    /// The lock that this open and locked file is.
+    pub(super) fn new(file: File) -> Self {
+        Self { _file: file }
+    }
+}

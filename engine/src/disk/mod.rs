@@ -1,0 +1,16 @@
+//! The one trait by which the engine opens, reads, maps, appends, syncs, renames, removes, lists
+//! and locks files, and asks for free space.
+//!
+//! [`Real`] is the operating system's; [`Faulty`] is a disk that fails where a test tells it to.
+
+mod faulty;
+mod file_system;
+mod map;
+mod publish;
+mod real;
+
+pub use faulty::{Fault, Faulty};
+pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile};
+pub use map::Mapping;
+pub(crate) use publish::{FileWriter, publish_file, read_file};
+pub use real::Real;

@@ -1,0 +1,227 @@
+//! The operating system's disk.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::io::{self, ErrorKind, Read};
+use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile};
+use crate::error::{Error, Result};
+
+/// Directories are for their owner only.
+const DIR_MODE: u32 = 0o700;
+/// So are files.
+const FILE_MODE: u32 = 0o600;
+
+/// The operating system's disk.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Real;
+
+/// Tells temporary directories of one process apart.
+static TEMP_DIRS_COUNT: AtomicU64 = AtomicU64::new(0);
+
+impl Disk for Real {
+    fn create_dir(&self, path: &Path) -> Result<()> {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(DIR_MODE);
+        builder.create(path).map_err(Error::io("create", path))
+    }
+
+    fn make_private(&self, path: &Path) -> Result<()> {
+        let permissions = Permissions::from_mode(DIR_MODE);
+        fs::set_permissions(path, permissions).map_err(Error::io("set the mode of", path))
+    }
+
+    fn create_temp_dir(&self) -> Result<PathBuf> {
+        let parent = std::env::temp_dir();
+        loop {
+            let number = TEMP_DIRS_COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = parent.join(format!("subcat-{}-{number}", std::process::id()));
+            match DirBuilder::new().mode(DIR_MODE).create(&path) {
+                Ok(()) => return Ok(path),
+                Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+                Err(error) => return Err(Error::io("create", &path)(error)),
+            }
+        }
+    }
+
+    fn remove_dir(&self, path: &Path) -> Result<()> {
+        fs::remove_dir_all(path).map_err(Error::io("remove", path))
+    }
+
+    fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>> {
+        let Some(entries) = present(fs::read_dir(path)).map_err(Error::io("list", path))? else {
+            return Ok(None);
+        };
+        let mut found = Vec::new();
+        for entry in entries {
+            let entry = entry.map_err(Error::io("list", path))?;
+            // A file that another thread removed since is as good as never listed.
+            let Some(metadata) = present(entry.metadata()).map_err(Error::io("list", path))? else {
+                continue;
+            };
+            found.push(DirEntry {
+                name: entry.file_name().to_string_lossy().into_owned(),
+                is_dir: metadata.is_dir(),
+                size_bytes: metadata.len(),
+            });
+        }
+        found.sort_unstable();
+        Ok(Some(found))
+    }
+
+    fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
+        let metadata = present(fs::metadata(path)).map_err(Error::io("look at", path))?;
+        Ok(metadata.map(|metadata| metadata.len()))
+    }
+
+    fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
+        let file = present(File::open(path)).map_err(Error::io("open", path))?;
+        Ok(file.map(boxed))
+    }
+
+    fn open_writable(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
+        let opened = OpenOptions::new().read(true).write(true).open(path);
+        let file = present(opened).map_err(Error::io("open", path))?;
+        Ok(file.map(boxed))
+    }
+
+    fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(true);
+        let created = options.mode(FILE_MODE).open(path);
+        created.map(boxed).map_err(Error::io("create", path))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::rename(from, to).map_err(Error::io("rename to", to))
+    }
+
+    fn remove(&self, path: &Path) -> Result<bool> {
+        let removed = present(fs::remove_file(path)).map_err(Error::io("remove", path))?;
+        Ok(removed.is_some())
+    }
+
+    fn sync_dir(&self, path: &Path) -> Result<()> {
+        let dir = File::open(path).map_err(Error::io("open", path))?;
+        dir.sync_all().map_err(Error::io("sync", path))
+    }
+
+    fn free_bytes(&self, path: &Path) -> Result<u64> {
+        let told = rustix::fs::statvfs(path).map_err(io::Error::from);
+        let told = told.map_err(Error::io("ask for the free space of", path))?;
+        Ok(told.f_bavail.saturating_mul(told.f_frsize))
+    }
+
+    fn lock(&self, path: &Path) -> Result<DirLock> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let opened = options.mode(FILE_MODE).open(path);
+        let mut file = opened.map_err(Error::io("open", path))?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => {
+                let mut holder = String::new();
+                // Best effort: the refusal stands, with or without the number.
+                let _ = file.read_to_string(&mut holder);
+                return Err(Error::Locked {
+                    path: path.parent().unwrap_or(path).to_path_buf(),
+                    pid: holder.trim().parse().unwrap_or(0),
+                });
+            }
+            Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
+        }
+        let pid = format!("{}\n", std::process::id());
+        file.set_len(0).map_err(Error::io("write", path))?;
+        file.write_all_at(pid.as_bytes(), 0)
+            .map_err(Error::io("write", path))?;
+        Ok(DirLock::new(file))
+    }
+}
+
+impl DiskFile for File {
+    fn size_bytes(&self) -> io::Result<u64> {
+        Ok(self.metadata()?.len())
+    }
+
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.read_exact_at(buffer, offset)
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.write_all_at(bytes, offset)
+    }
+
+    fn set_size(&self, size_bytes: u64) -> io::Result<()> {
+        self.set_len(size_bytes)
+    }
+
+    fn sync(&self) -> io::Result<()> {
+        self.sync_data()
+    }
+
+    fn map(&self) -> io::Result<Mapping> {
+        Mapping::of(self)
+    }
+
+    fn into_os_file(self: Box<Self>) -> OsFile {
+        *self
+    }
+}
+
+fn boxed(file: File) -> Box<dyn DiskFile> {
+    Box::new(file)
+}
+
+/// `None` for what is not there.
+fn present<T>(result: io::Result<T>) -> io::Result<Option<T>> {
+    match result {
+        Ok(value) => Ok(Some(value)),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_not_there_is_none_and_no_error() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("nothing");
+        assert!(Real.open(&path).unwrap().is_none());
+        assert!(Real.open_writable(&path).unwrap().is_none());
+        assert!(Real.list(&path).unwrap().is_none());
+        assert_eq!(Real.size_bytes(&path).unwrap(), None);
+        assert!(!Real.remove(&path).unwrap());
+    }
+
+    #[test]
+    fn a_second_lock_names_the_process_that_holds_the_first() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("lock");
+        let held = Real.lock(&path).unwrap();
+        match Real.lock(&path) {
+            Err(Error::Locked { pid, path }) => {
+                assert_eq!(pid, std::process::id());
+                assert_eq!(path, dir.path());
+            }
+            other => panic!("the lock was given twice: {other:?}"),
+        }
+        drop(held);
+        assert!(Real.lock(&path).is_ok());
+    }
+
+    #[test]
+    fn directories_and_files_are_private() {
+        let dir = tempfile::tempdir().unwrap();
+        let inner = dir.path().join("a/b");
+        Real.create_dir(&inner).unwrap();
+        Real.create(&inner.join("c")).unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(&inner), 0o700);
+        assert_eq!(mode(&inner.join("c")), 0o600);
+    }
+}

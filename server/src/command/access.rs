@@ -1,0 +1,112 @@
+//! The way to the catalog: through the server that runs on it, or by opening it.
+
+use std::sync::Arc;
+
+use subcat_engine::disk::Real;
+use subcat_engine::{Engine, Error, Options, StoreKind};
+
+use super::context::{Stop, now};
+use crate::admin::{Client, Desk, Failure, Operation};
+use crate::config::Config;
+
+/// Whether a data directory may be made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Missing {
+    /// The subcommand has something to put into it.
+    Create,
+    /// Without one there is nothing to do.
+    Refuse,
+}
+
+/// An open way to the catalog.
+pub(super) enum Access {
+    /// A server runs on the data directory.
+    Running(Client),
+    /// None does: it is open here.
+    Opened(Box<Opened>),
+}
+
+/// A data directory that this process holds.
+pub(super) struct Opened {
+    pub engine: Engine,
+    pub config: Config,
+}
+
+impl Access {
+    /// Finds the server or opens the directory.
+    pub(super) fn open(config: Config, missing: Missing) -> Result<Self, Stop> {
+        if let Some(client) = Client::find(&config.data)? {
+            return Ok(Self::Running(client));
+        }
+        Self::open_stopped(config, missing)
+    }
+
+    /// Opens the directory; a server that runs on it is an error.
+    pub(super) fn open_stopped(config: Config, missing: Missing) -> Result<Self, Stop> {
+        if config.store == StoreKind::Memory {
+            let sentence = "with store = memory nothing is kept: start the server first";
+            return Err(Failure::new(sentence).into());
+        }
+        if missing == Missing::Refuse && !config.data.join("format").exists() {
+            let path = config.data.display();
+            let advice = "name another with --data, or make it with subcat import";
+            return Err(Failure::new(format!("there is no catalog in {path}: {advice}")).into());
+        }
+        let engine = open_engine(&config, 0)?;
+        Ok(Self::Opened(Box::new(Opened { engine, config })))
+    }
+
+    /// Performs an operation; its answer is JSON.
+    pub(super) fn perform(&self, operation: Operation) -> Result<String, Stop> {
+        match self {
+            Self::Running(client) => Ok(client.perform(&operation)?),
+            Self::Opened(opened) => {
+                let desk = Desk {
+                    engine: &opened.engine,
+                    config: &opened.config,
+                    now: now(),
+                    keys_changed: &|| (),
+                    is_running: false,
+                };
+                Ok(desk.perform(operation)?)
+            }
+        }
+    }
+
+    /// Closes what was opened, so that the next one opens it fast.
+    pub(super) fn close(self) -> Result<(), Stop> {
+        match self {
+            Self::Running(_) => Ok(()),
+            Self::Opened(opened) => Ok(opened.engine.close(now())?),
+        }
+    }
+}
+
+/// Opens the data directory of these settings.
+pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engine, Failure> {
+    let options = Options {
+        disk: Arc::new(Real),
+        store: config.store,
+        counter_lanes,
+    };
+    Engine::open(&config.data, options, now()).map_err(|error| match error {
+        Error::Locked { path, pid } => Failure::new(format!(
+            "{} is in use by process {pid}, which answers no administration: \
+             wait for it, stop it, or name another data directory",
+            path.display()
+        )),
+        other => Failure::from(other),
+    })
+}
+
+/// Opens, performs one operation, closes.
+pub(super) fn perform_once(
+    config: Config,
+    missing: Missing,
+    operation: Operation,
+) -> Result<String, Stop> {
+    let access = Access::open(config, missing)?;
+    let answer = access.perform(operation)?;
+    access.close()?;
+    Ok(answer)
+}

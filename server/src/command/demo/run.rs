@@ -1,0 +1,254 @@
+//! `subcat demo`: everything that a first look needs, in one command.
+
+use std::io::{self, BufRead};
+use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use subcat_engine::model::{ApiKeyState, Email};
+
+use super::local_upstream::LocalUpstream;
+use crate::admin::{
+    Desk, Failure, ImportFile, ImportFiles, ImportOptions, KeyCreated, NewAccountOrder,
+    NewKeyOrder, Operation, import,
+};
+use crate::auth::{api_key_digest, new_api_key_text};
+use crate::command::context::{Context, Stop, now, print};
+use crate::command::demo::CATALOG;
+use crate::command::logging;
+use crate::command::serve::Running;
+use crate::rows::Format;
+use crate::runtime::Control;
+use crate::service::Service;
+use crate::web::Password;
+
+/// Where the demo keeps its data when nobody says another place.
+const DATA_DEFAULT: &str = "./subcat-demo";
+/// The account that it makes.
+const EMAIL: &str = "demo@example.org";
+/// Its sign-in and its key, in the data directory.
+const CREDENTIALS_NAME: &str = "demo.json";
+
+/// Try it: a catalog of real titles, files, an account and an API key, in one command
+///
+/// The data directory is kept, and a second run uses it again.
+#[derive(Debug, Args)]
+pub(in crate::command) struct Demo {
+    /// The public address
+    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
+    listen: String,
+}
+
+/// What the demo tells once and keeps for its next run.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Credentials {
+    email: String,
+    password: String,
+    key: String,
+}
+
+impl Demo {
+    pub(in crate::command) fn run(self, context: &Context) -> Result<(), Stop> {
+        let control = Control::start().map_err(Failure::from)?;
+        let upstream = LocalUpstream::start(&control.handle())
+            .map_err(|error| Failure::io("the local upstream", &error))?;
+        let data = context.data().is_none().then(|| DATA_DEFAULT.to_owned());
+        let flags = [
+            ("data", data),
+            ("listen", Some(self.listen)),
+            ("admin", Some("127.0.0.1:0".to_owned())),
+            ("accounts.registration", Some("open".to_owned())),
+            ("upstream.url", Some(upstream.url_template())),
+        ];
+        let config = context.effective(&flags)?.config;
+        logging::start(&config.log);
+        let data = config.data.clone();
+        let running = Running::start(config)?;
+        load_catalog(running.service())?;
+        let credentials = prepare(running.service(), &data)?;
+        let sheet = Sheet::new(running.base_url(), &data, credentials)?;
+        print(&running.announcement())?;
+        print(&if context.is_json() {
+            sheet.json()
+        } else {
+            sheet.text()
+        })?;
+        running.wait()?;
+        running.stop()?;
+        drop(upstream);
+        control.stop();
+        Ok(())
+    }
+}
+
+/// The shipped catalog as a file.
+struct ShippedFile {
+    is_read: bool,
+}
+
+impl ImportFiles for ShippedFile {
+    fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
+        if std::mem::replace(&mut self.is_read, true) {
+            return Ok(None);
+        }
+        let content: Box<dyn BufRead> = Box::new(CATALOG.as_bytes());
+        Ok(Some(ImportFile {
+            name: "the demo catalog".into(),
+            format: Format::Jsonl,
+            content,
+        }))
+    }
+}
+
+fn load_catalog(service: &Service) -> Result<(), Failure> {
+    let mut file = ShippedFile { is_read: false };
+    let options = ImportOptions {
+        is_strict: true,
+        is_dry_run: false,
+    };
+    import(&service.engine, &mut file, options, &mut |_| ())?;
+    Ok(())
+}
+
+/// The account and the key of the last run, or new ones.
+fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> {
+    let path = data.join(CREDENTIALS_NAME);
+    if let Some(known) = known_credentials(service, &path) {
+        return Ok(known);
+    }
+    let desk = Desk {
+        engine: &service.engine,
+        config: &service.config,
+        now: now(),
+        keys_changed: &|| service.reload_api_keys(),
+        is_running: true,
+    };
+    let password: String = new_api_key_text().chars().skip(4).take(16).collect();
+    let parsed = Password::parse(&password);
+    let password_hash = parsed
+        .map_err(|fault| Failure::new(fault.to_string()))?
+        .hash();
+    let account = Email::parse(EMAIL).and_then(|email| service.engine.account_by_email(&email));
+    desk.perform(match account {
+        Some(_) => Operation::AccountPassword {
+            email: EMAIL.into(),
+            password_hash,
+        },
+        None => Operation::AccountCreate(NewAccountOrder {
+            email: EMAIL.into(),
+            role: "admin".into(),
+            password_hash,
+        }),
+    })?;
+    let created = desk.perform(Operation::KeyCreate(NewKeyOrder {
+        name: "demo".into(),
+        account: Some(EMAIL.into()),
+        expires_at: None,
+        scopes: None,
+        limit: None,
+    }))?;
+    let created: KeyCreated =
+        serde_json::from_str(&created).map_err(|error| Failure::new(error.to_string()))?;
+    let credentials = Credentials {
+        email: EMAIL.into(),
+        password,
+        key: created.key,
+    };
+    keep(&path, &credentials).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
+    Ok(credentials)
+}
+
+/// What the file says, when its key is still of use.
+fn known_credentials(service: &Service, path: &Path) -> Option<Credentials> {
+    let text = std::fs::read_to_string(path).ok()?;
+    let credentials: Credentials = serde_json::from_str(&text).ok()?;
+    let email = Email::parse(&credentials.email)?;
+    let account = service.engine.account_by_email(&email)?;
+    let digest = api_key_digest(&credentials.key);
+    let api_keys = service.engine.api_keys();
+    let api_key = api_keys.iter().find(|key| key.digest == digest)?;
+    let is_usable = account.disabled_at.is_none()
+        && api_key.account == Some(account.id)
+        && api_key.state(now()) == ApiKeyState::Active;
+    is_usable.then_some(credentials)
+}
+
+fn keep(path: &Path, credentials: &Credentials) -> io::Result<()> {
+    let mut options = std::fs::OpenOptions::new();
+    options.write(true).create(true).truncate(true).mode(0o600);
+    let file = options.open(path)?;
+    file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
+    serde_json::to_writer(&file, credentials)?;
+    file.sync_all()
+}
+
+/// What the demo prints.
+struct Sheet {
+    base: String,
+    data: PathBuf,
+    credentials: Credentials,
+    curl_lines: [String; 3],
+}
+
+impl Sheet {
+    fn new(base: String, data: &Path, credentials: Credentials) -> Result<Self, Failure> {
+        let first = CATALOG.lines().next().unwrap_or_default();
+        let record: Value =
+            serde_json::from_str(first).map_err(|error| Failure::new(error.to_string()))?;
+        let id = record["id"].as_str().unwrap_or_default();
+        let title = record["title"].as_str().unwrap_or_default();
+        let title = utf8_percent_encode(title, NON_ALPHANUMERIC);
+        let key = &credentials.key;
+        let curl = |options: &str, path: String| {
+            format!("curl -s{options} -H 'Authorization: Bearer {key}' '{base}{path}'")
+        };
+        let curl_lines = [
+            curl("", format!("/api/subtitles/search?query={title}")),
+            curl("", format!("/api/subtitles/{id}")),
+            curl("OJ", format!("/api/subtitles/{id}/download")),
+        ];
+        Ok(Self {
+            base,
+            data: data.canonicalize().unwrap_or_else(|_| data.to_path_buf()),
+            credentials,
+            curl_lines,
+        })
+    }
+
+    fn text(&self) -> String {
+        let [search, record, download] = &self.curl_lines;
+        let Credentials {
+            email,
+            password,
+            key,
+        } = &self.credentials;
+        format!(
+            "\nAPI key   {key}\n\n{search}\n{record}\n{download}\n\n\
+             web page  {base}/\nsign in   {email} / {password}\ndata      {data}\n\n\
+             Ctrl-C stops it; the data is kept for the next run.\n",
+            base = self.base,
+            data = self.data.display(),
+        )
+    }
+
+    fn json(&self) -> String {
+        let Credentials {
+            email,
+            password,
+            key,
+        } = &self.credentials;
+        let sheet = json!({
+            "url": self.base,
+            "key": key,
+            "email": email,
+            "password": password,
+            "data": self.data.display().to_string(),
+            "curl": self.curl_lines,
+        });
+        format!("{sheet}\n")
+    }
+}

@@ -1,0 +1,202 @@
+//! `subcat import`: records from files.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use clap::{Args, ValueEnum};
+
+use super::access::{Access, Missing};
+use super::context::{Context, Stop};
+use super::progress::Progress;
+use crate::admin::{
+    Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
+};
+use crate::rows::{Format, unpacked};
+
+/// Load records from files: new ones, and those whose id is there already
+///
+/// Bad lines are reported with line number, field and reason, and the others are loaded. When it
+/// returns, everything is searchable; an interrupted import can be run again.
+#[derive(Debug, Args)]
+pub(super) struct Import {
+    /// JSON lines or CSV, also as .gz or .zst; `-` is stdin
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// How the files hold records [default: csv for .csv, else jsonl]
+    #[arg(long, value_enum)]
+    format: Option<FormatName>,
+    /// Load nothing when any line is bad
+    #[arg(long)]
+    strict: bool,
+    /// Load nothing at all, only report
+    #[arg(long)]
+    dry_run: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FormatName {
+    /// One JSON object a line
+    Jsonl,
+    /// A header of field names, then rows
+    Csv,
+}
+
+impl Import {
+    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+        if self
+            .files
+            .iter()
+            .filter(|file| file.as_os_str() == "-")
+            .count()
+            > 1
+        {
+            return Err(Stop::Usage("stdin can be read once: name - once".into()));
+        }
+        let config = context.effective(&[])?.config;
+        let options = ImportOptions {
+            is_strict: self.strict,
+            is_dry_run: self.dry_run,
+        };
+        let mut files = NamedFiles::new(&self.files, self.format)?;
+        let access = Access::open(config, Missing::Create)?;
+        let progress = Progress::start(files.total_bytes, Arc::clone(&files.read_bytes));
+        let mut report = |news: ImportReport| progress.take(news);
+        let result = match &access {
+            Access::Opened(opened) => import(&opened.engine, &mut files, options, &mut report),
+            Access::Running(client) => client.import(
+                options,
+                move |writer| {
+                    while let Some(mut file) = files.next_file()? {
+                        writer.write_file(&file.name, file.format, &mut file.content)?;
+                    }
+                    Ok(())
+                },
+                &mut report,
+            ),
+        };
+        progress.finish();
+        let result = result?;
+        access.close()?;
+        let answer = serde_json::to_string(&result).expect("numbers always serialise");
+        context.show(&answer, |result: &ImportResult| {
+            summary(result, self.dry_run)
+        })
+    }
+}
+
+fn summary(result: &ImportResult, is_dry_run: bool) -> String {
+    let ImportResult {
+        inserted,
+        updated,
+        unchanged,
+        refused,
+        ignored_fields,
+    } = result;
+    let mood = if is_dry_run {
+        "nothing loaded; would be "
+    } else {
+        ""
+    };
+    let mut line = format!(
+        "{mood}{inserted} inserted, {updated} updated, {unchanged} unchanged, {refused} refused"
+    );
+    if *ignored_fields != 0 {
+        line.push_str(&format!(" ({ignored_fields} unknown fields ignored)"));
+    }
+    line.push('\n');
+    line
+}
+
+/// The files that the command line names.
+struct NamedFiles {
+    /// The last goes first.
+    rest: Vec<PathBuf>,
+    format: Option<FormatName>,
+    /// Bytes of all files as they are stored; none when it cannot be told.
+    total_bytes: Option<u64>,
+    /// Bytes read so far.
+    read_bytes: Arc<AtomicU64>,
+}
+
+impl NamedFiles {
+    /// Errors: one of them is not there, before anything is loaded from the others.
+    fn new(files: &[PathBuf], format: Option<FormatName>) -> Result<Self, Failure> {
+        let mut total_bytes = Some(0);
+        for file in files {
+            if file.as_os_str() == "-" {
+                total_bytes = None;
+                continue;
+            }
+            let metadata = std::fs::metadata(file)
+                .map_err(|error| Failure::io(&file.display().to_string(), &error))?;
+            if metadata.is_dir() {
+                let name = file.display();
+                return Err(Failure::new(format!(
+                    "{name} is a directory: name its files"
+                )));
+            }
+            let is_sized = metadata.is_file();
+            total_bytes = total_bytes
+                .filter(|_| is_sized)
+                .map(|sum| sum + metadata.len());
+        }
+        Ok(Self {
+            rest: files.iter().rev().cloned().collect(),
+            format,
+            total_bytes,
+            read_bytes: Arc::default(),
+        })
+    }
+}
+
+impl ImportFiles for NamedFiles {
+    fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
+        let Some(path) = self.rest.pop() else {
+            return Ok(None);
+        };
+        let is_stdin = path.as_os_str() == "-";
+        let name = if is_stdin {
+            "stdin".to_owned()
+        } else {
+            path.display().to_string()
+        };
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
+        let input: Box<dyn Read> = if is_stdin {
+            Box::new(io::stdin().lock())
+        } else {
+            Box::new(File::open(&path).map_err(named)?)
+        };
+        let counted = CountedRead {
+            input,
+            read_bytes: Arc::clone(&self.read_bytes),
+        };
+        let content = unpacked(Box::new(counted)).map_err(named)?;
+        let format = match self.format {
+            Some(FormatName::Jsonl) => Format::Jsonl,
+            Some(FormatName::Csv) => Format::Csv,
+            None => Format::of_name(&name),
+        };
+        Ok(Some(ImportFile {
+            name,
+            format,
+            content,
+        }))
+    }
+}
+
+/// Counts what is read, for the progress bar.
+struct CountedRead {
+    input: Box<dyn Read>,
+    read_bytes: Arc<AtomicU64>,
+}
+
+impl Read for CountedRead {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let count = self.input.read(buffer)?;
+        self.read_bytes.fetch_add(count as u64, Ordering::Relaxed);
+        Ok(count)
+    }
+}

@@ -1,0 +1,136 @@
+//! `subcat serve`: the server.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::Args;
+use subcat_engine::StoreKind;
+
+use super::access::open_engine;
+use super::context::{Context, Stop, now, print};
+use super::logging;
+use crate::admin::{Client, Failure, admin_pages, admin_socket};
+use crate::config::Config;
+use crate::door::{Server, serve};
+use crate::runtime::{Control, SideListener, SideServer, SystemClock, stop_requested};
+use crate::service::Service;
+
+/// Requests under way have so long to finish when the server stops.
+const GRACE: Duration = Duration::from_secs(4);
+
+/// Run the server
+#[derive(Debug, Args)]
+pub(super) struct Serve {
+    /// The public address [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "IP:PORT")]
+    listen: Option<String>,
+    /// The address of /metrics, /livez and /readyz [default: 127.0.0.1:9090]
+    #[arg(long, value_name = "IP:PORT")]
+    admin: Option<String>,
+}
+
+impl Serve {
+    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+        let flags = [("listen", self.listen), ("admin", self.admin)];
+        let config = context.effective(&flags)?.config;
+        logging::start(&config.log);
+        let running = Running::start(config)?;
+        print(&running.announcement())?;
+        let signal = running.wait()?;
+        tracing::info!(signal, "stopping");
+        running.stop()
+    }
+}
+
+/// A serving process.
+pub(super) struct Running {
+    control: Control,
+    service: Arc<Service>,
+    server: Server,
+    admin_address: SocketAddr,
+    side_servers: [SideServer; 2],
+}
+
+impl Running {
+    /// Opens the catalog and listens everywhere.
+    ///
+    /// Errors: the catalog cannot be opened, an address cannot be had.
+    pub(super) fn start(config: Config) -> Result<Self, Stop> {
+        if Client::find(&config.data)?.is_some() {
+            let path = config.data.display();
+            let sentence = format!("a server runs on {path} already: name another with --data");
+            return Err(Failure::new(sentence).into());
+        }
+        if config.store == StoreKind::Memory {
+            // The engine needs no directory then, but the admin socket does.
+            std::fs::create_dir_all(&config.data)
+                .map_err(|error| Failure::io(&config.data.display().to_string(), &error))?;
+        }
+        let engine = Arc::new(open_engine(&config, config.workers + 1)?);
+        let control = Control::start().map_err(Failure::from)?;
+        let handle = control.handle();
+        let pages = SideListener::tcp(config.admin, &handle)
+            .map_err(|error| Failure::io(&format!("admin = {}", config.admin), &error))?;
+        let admin_address = pages.local_addr().unwrap_or(config.admin);
+        let socket_path = config.data.join("admin.sock");
+        let socket = SideListener::unix(&socket_path, &handle)
+            .map_err(|error| Failure::io(&socket_path.display().to_string(), &error))?;
+        let listen = config.listen;
+        let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
+        let server =
+            serve(&service).map_err(|error| Failure::io(&format!("listen = {listen}"), &error))?;
+        let side_servers = [
+            SideServer::start(pages, &handle, admin_pages(Arc::clone(&service))),
+            SideServer::start(socket, &handle, admin_socket(Arc::clone(&service))),
+        ];
+        Ok(Self {
+            control,
+            service,
+            server,
+            admin_address,
+            side_servers,
+        })
+    }
+
+    /// Where it listens, and what to do first when nobody has an account.
+    pub(super) fn announcement(&self) -> String {
+        let address = self.server.local_addr();
+        let mut lines = format!("listening on http://{address}\n");
+        lines.push_str(&format!("admin on http://{}\n", self.admin_address));
+        if let Some(path) = self.server.site().setup_path() {
+            let base = self.base_url();
+            lines.push_str(&format!("make the first account at {base}{path}\n"));
+        }
+        lines
+    }
+
+    /// How users reach it, without a slash at its end.
+    pub(super) fn base_url(&self) -> String {
+        let public_url = self.service.config.public_url.clone();
+        public_url.unwrap_or_else(|| format!("http://{}", self.server.local_addr()))
+    }
+
+    /// The service behind it.
+    pub(super) fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// Blocks until the process is asked to stop.
+    pub(super) fn wait(&self) -> Result<&'static str, Stop> {
+        let signal = self.control.block_on(stop_requested());
+        Ok(signal.map_err(Failure::from)?)
+    }
+
+    /// Finishes what is under way and closes the catalog.
+    pub(super) fn stop(self) -> Result<(), Stop> {
+        self.server.stop(GRACE);
+        drop(self.side_servers);
+        let socket_path = self.service.config.data.join("admin.sock");
+        // The next server replaces it anyway.
+        let _ = std::fs::remove_file(socket_path);
+        self.service.engine.close(now())?;
+        self.control.stop();
+        Ok(())
+    }
+}

@@ -1,0 +1,68 @@
+//! Answers for people: rows under a header, and facts with names.
+
+/// Rows under a header, every column as wide as its widest cell.
+pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
+    let mut widths: Vec<usize> = header.iter().map(|name| name.chars().count()).collect();
+    for row in rows {
+        for (width, cell) in widths.iter_mut().zip(row) {
+            *width = (*width).max(cell.chars().count());
+        }
+    }
+    let header: Vec<String> = header.iter().map(|name| (*name).to_owned()).collect();
+    let mut out = String::new();
+    for row in std::iter::once(&header).chain(rows) {
+        let mut line = String::new();
+        for (cell, width) in row.iter().zip(&widths) {
+            line.push_str(cell);
+            let fill = width - cell.chars().count() + 2;
+            line.push_str(&" ".repeat(fill));
+        }
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// Facts, one a line, their values under each other.
+pub(super) fn facts(facts: &[(&str, String)]) -> String {
+    let widest = facts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
+    let mut out = String::new();
+    for (name, value) in facts {
+        let line = format!("{name:widest$}  {value}");
+        out.push_str(line.trim_end());
+        out.push('\n');
+    }
+    out
+}
+
+/// A value that may not be there.
+pub(super) fn or_dash(value: Option<&String>) -> String {
+    value.map_or_else(|| "-".to_owned(), Clone::clone)
+}
+
+/// A time that may never come or have come.
+pub(super) fn or_never(value: Option<&String>) -> String {
+    value.map_or_else(|| "never".to_owned(), Clone::clone)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let rows = [
+            vec!["1".to_owned(), "añejo…".to_owned(), "x".to_owned()],
+            vec!["100".to_owned(), String::new(), String::new()],
+        ];
+        let expected = "ID   NAME    X\n1    añejo…  x\n100\n";
+        assert_eq!(table(&["ID", "NAME", "X"], &rows), expected);
+        assert_eq!(table(&["A"], &[]), "A\n");
+    }
+
+    #[test]
+    fn values_stand_under_each_other() {
+        let shown = facts(&[("a", "1".into()), ("long", String::new())]);
+        assert_eq!(shown, "a     1\nlong\n");
+    }
+}
