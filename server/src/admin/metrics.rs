@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeMetric, MetricEncoder, text};
@@ -48,6 +49,7 @@ impl Collector for Scrape {
         requests(&mut sheet, metrics)?;
         latencies(&mut sheet, metrics)?;
         workers(&mut sheet, metrics)?;
+        connections(&mut sheet, metrics)?;
         upstream(&mut sheet, &self.service)?;
         engine(&mut sheet, &self.stats)?;
         process(&mut sheet, &self.service)
@@ -167,6 +169,22 @@ fn workers(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
     }
     let bytes = metrics.sum(|w| w.search_cache_bytes.get());
     sheet.gauge("search_cache_bytes", "Bytes of remembered hits.", bytes)
+}
+
+fn connections(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+    let counts = &metrics.connections;
+    let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    sheet.gauge("connections", "Connections open now.", read(&counts.open))?;
+    let accepted = read(&counts.accepted);
+    sheet.counter("connections_accepted", "Connections accepted.", accepted)?;
+    let refused = read(&counts.refused);
+    sheet.counter(
+        "connections_refused",
+        "Turned away: there were too many.",
+        refused,
+    )?;
+    let cut = read(&counts.cut);
+    sheet.counter("connections_cut", "Cut: they took too long.", cut)
 }
 
 fn upstream(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
@@ -302,7 +320,8 @@ mod tests {
             let mut sheet = Sheet { encoder };
             requests(&mut sheet, &metrics)?;
             latencies(&mut sheet, &metrics)?;
-            workers(&mut sheet, &metrics)
+            workers(&mut sheet, &metrics)?;
+            connections(&mut sheet, &metrics)
         }
     }
 
@@ -321,6 +340,7 @@ mod tests {
             "subcat_limiter_refusals_total{window=\"address\"} 1",
             "subcat_limiter_refusals_total{window=\"api_key\"} 0",
             "# TYPE subcat_search_cache_hits counter",
+            "subcat_connections 0",
             "# EOF",
         ] {
             assert!(out.lines().any(|l| l == line), "{line} is not in\n{out}");
