@@ -49,6 +49,17 @@ pub enum Error {
         /// The process that holds it; 0 when it could not be told.
         pid: u32,
     },
+    /// The directory holds something that no data directory holds.
+    #[error(
+        "{} holds {entry:?}, which is no file of subcat: name a data directory or an empty one",
+        path.display()
+    )]
+    Foreign {
+        /// The directory.
+        path: PathBuf,
+        /// A name in it that is not ours.
+        entry: String,
+    },
     /// The transactional store failed.
     #[error("the store {file} failed to {action}")]
     Store {

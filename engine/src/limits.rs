@@ -35,6 +35,23 @@ pub const IMPORT_SORT_BYTES_MAX: usize = 512 << 20;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
+/// Blobs that are kept open and mapped, at most.
+pub const OPEN_BLOBS_MAX: usize = 1024;
+/// Bytes of memory for pages of the catalog's store.
+pub const CATALOG_CACHE_BYTES: usize = 96 << 20;
+/// Bytes of memory for pages of the state's store.
+pub const STATE_CACHE_BYTES: usize = 24 << 20;
+/// Bytes that must be free before records, segments or files are written.
+pub const FREE_BYTES_MIN: u64 = 48 << 20;
+/// Bytes that must be free before accounts, keys and counts are written: fewer, so that a key can
+/// be revoked when imports are refused already.
+pub const STATE_FREE_BYTES_MIN: u64 = 8 << 20;
+/// Bytes of one file of a counter lane; then the lane begins another.
+pub const COUNTER_FILE_BYTES_MAX: u64 = 1 << 20;
+/// Entries of the audit log that are kept.
+pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
+
+const _: () = assert!(STATE_FREE_BYTES_MIN < FREE_BYTES_MIN);
 const _: () = assert!(YEAR_MIN < SEARCH_YEAR_MIN);
 const _: () = assert!(SEARCH_YEAR_MIN < YEAR_MAX);
 const _: () = assert!(PAGE_SIZE_DEFAULT < PAGE_SIZE_MAX);

@@ -1,5 +1,19 @@
-//! Bytes to values and back, checksummed and versioned.
+//! Bytes to values and back, versioned: what the store keeps and what answers are made of.
+//!
+//! The checksum of a stored value is the store's: it covers the row's key and the value's bytes
+//! and is checked before anything here sees them.
 
 mod answer;
+mod record;
+mod state;
+mod wire;
 
 pub use answer::{fragment_id, fragment_time, write_fragment};
+pub use record::{decode_record, encode_record};
+pub(crate) use state::{
+    ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
+    decode_number, decode_session, decode_totals, decode_usage, encode_account, encode_api_key,
+    encode_audit_entry, encode_cached_file, encode_number, encode_session, encode_totals,
+    encode_usage,
+};
+pub(crate) use wire::{Decoder, Encoder};

@@ -2,4 +2,4 @@
 
 mod state;
 
-pub use state::{NewAccount, NewApiKey, Outcome, StateEvent, UsageDelta};
+pub use state::{DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageDelta};

@@ -1,8 +1,8 @@
 //! Changes of accounts, keys, sessions and usage.
 
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Day, Email, RateLimit, Role, Scopes, Session,
-    Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, Email, RateLimit, RecordId,
+    ReleaseId, Role, Scopes, Session, Timestamp, Usage,
 };
 
 /// An account to be made; its number is given when it is applied.
@@ -43,6 +43,19 @@ pub struct UsageDelta {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// Downloads that were read from the files of the counter lanes.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct DownloadFold {
+    /// Downloads per record, to be added.
+    pub records: Vec<(RecordId, u64)>,
+    /// Downloads per key and day, to be added; without a key, for the day only.
+    pub usage: Vec<(Option<ApiKeyId>, Day, u64)>,
+    /// Up to which byte each file has been read with this fold.
+    pub positions: Vec<(String, u64)>,
+    /// Files that are gone: their positions are forgotten.
+    pub forgotten: Vec<String>,
+}
+
 /// One change of the state file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateEvent {
@@ -72,6 +85,10 @@ pub enum StateEvent {
     AddUsage(Vec<UsageDelta>),
     /// Add a line to the audit log.
     Audit(AuditEntry),
+    /// Remember the file of a release, in place of what was known of it.
+    RememberFile(ReleaseId, CachedFile),
+    /// Add downloads, and remember how far their files have been read.
+    FoldDownloads(DownloadFold),
 }
 
 /// What became of an event.

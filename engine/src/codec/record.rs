@@ -1,0 +1,224 @@
+//! A stored record: a version byte, a byte of flags, then the fields in order.
+//!
+//! Two records are equal when their bytes are, which is how an import tells the unchanged ones.
+
+use super::wire::{Decoder, Encoder};
+use crate::error::Result;
+use crate::model::{
+    CatalogId, FileName, Language, Number, Record, RecordId, ReleaseId, Timestamp, VideoType, Year,
+};
+
+/// Version of the format of a stored record.
+const VERSION: u8 = 1;
+
+const IS_EPISODE: u8 = 1;
+const IS_ACTIVE: u8 = 2;
+const HAS_SEASON: u8 = 4;
+const HAS_EPISODE: u8 = 8;
+const HAS_YEAR: u8 = 16;
+const HAS_LANGUAGE: u8 = 32;
+const KNOWN_FLAGS: u8 = 63;
+
+/// The bytes of a record; its id is their row key and not among them. `memory` is used again.
+pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
+    let mut out = Encoder::reuse(memory, VERSION);
+    let is_spanish = record.language.as_str() == "es";
+    out.put_u8(
+        flag(IS_EPISODE, record.video_type == VideoType::Episode)
+            | flag(IS_ACTIVE, record.is_active)
+            | flag(HAS_SEASON, record.season.is_some())
+            | flag(HAS_EPISODE, record.episode.is_some())
+            | flag(HAS_YEAR, record.year.is_some())
+            | flag(HAS_LANGUAGE, !is_spanish),
+    );
+    let numbers = [
+        record.season.map(Number::get),
+        record.episode.map(Number::get),
+        record.year.map(Year::get),
+    ];
+    for number in numbers.into_iter().flatten() {
+        out.put_integer(number.into());
+    }
+    out.put_signed(record.posted_at.seconds());
+    out.put_integer(record.downloads.into());
+    put_catalog_id(&mut out, record.catalog_id);
+    put_catalog_id(&mut out, record.parent_catalog_id);
+    out.put_text(&record.title);
+    out.put_option(record.description.as_deref(), Encoder::put_text);
+    out.put_option(record.uploader_name.as_deref(), Encoder::put_text);
+    out.put_option(record.source_release_id.as_ref(), |out, release| {
+        out.put_text(release.as_str());
+    });
+    out.put_option(record.file_name.as_ref(), |out, name| {
+        out.put_text(name.as_str());
+    });
+    if !is_spanish {
+        out.put_text(record.language.as_str());
+    }
+    out.finish()
+}
+
+/// The record with this id whose bytes these are.
+///
+/// Errors: [`crate::Error::Corrupt`] when they are not what [`encode_record`] makes.
+pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
+    let mut from = Decoder::new(bytes, VERSION, "catalog.redb, table records")?;
+    let flags = from.u8()?;
+    if flags & !KNOWN_FLAGS != 0 {
+        return Err(from.fault("flags of this version"));
+    }
+    let has = |bit: u8| flags & bit != 0;
+    let record = Record {
+        id,
+        video_type: match has(IS_EPISODE) {
+            true => VideoType::Episode,
+            false => VideoType::Movie,
+        },
+        is_active: has(IS_ACTIVE),
+        season: number(&mut from, has(HAS_SEASON))?,
+        episode: number(&mut from, has(HAS_EPISODE))?,
+        year: match has(HAS_YEAR) {
+            false => None,
+            true => {
+                let year = from.small("a year")?;
+                Some(from.parsed(Year::new(year), "a year of 1850 to 2100")?)
+            }
+        },
+        posted_at: {
+            let seconds = from.signed()?;
+            let time = Timestamp::from_seconds(seconds);
+            from.parsed(time, "a time of the years 1 to 9999")?
+        },
+        downloads: from.small("a count below 2^32")?,
+        catalog_id: catalog_id(&mut from)?,
+        parent_catalog_id: catalog_id(&mut from)?,
+        title: from.text()?.to_owned(),
+        description: owned_text(&mut from)?,
+        uploader_name: owned_text(&mut from)?,
+        source_release_id: from.option(|from| {
+            let text = from.text()?;
+            from.parsed(ReleaseId::parse(text), "a release id")
+        })?,
+        file_name: from.option(|from| {
+            let text = from.text()?;
+            from.parsed(FileName::parse(text), "a file name")
+        })?,
+        language: match has(HAS_LANGUAGE) {
+            false => Language::spanish(),
+            true => {
+                let text = from.text()?;
+                from.parsed(Language::parse(text), "a language tag")?
+            }
+        },
+    };
+    from.finish()?;
+    Ok(record)
+}
+
+const fn flag(bit: u8, is_set: bool) -> u8 {
+    if is_set { bit } else { 0 }
+}
+
+/// 0, or the number of digits and the number.
+fn put_catalog_id(out: &mut Encoder, id: Option<CatalogId>) {
+    out.put_u8(id.map_or(0, CatalogId::digits_count));
+    if let Some(id) = id {
+        out.put_integer(id.number());
+    }
+}
+
+fn catalog_id(from: &mut Decoder<'_>) -> Result<Option<CatalogId>> {
+    let digits_count = usize::from(from.u8()?);
+    if digits_count == 0 {
+        return Ok(None);
+    }
+    let number = from.integer()?;
+    let digits = format!("{number:0digits_count$}");
+    let is_as_long = digits.len() == digits_count;
+    let id = CatalogId::from_digits(&digits).filter(|_| is_as_long);
+    from.parsed(id, "a catalog id of 1 to 12 digits").map(Some)
+}
+
+fn number(from: &mut Decoder<'_>, is_there: bool) -> Result<Option<Number>> {
+    if !is_there {
+        return Ok(None);
+    }
+    let number = from.small("a number below 65536")?;
+    from.parsed(Number::new(number), "a number of at least 1")
+        .map(Some)
+}
+
+fn owned_text(from: &mut Decoder<'_>) -> Result<Option<String>> {
+    from.option(|from| Ok(from.text()?.to_owned()))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn record() -> Record {
+        Record {
+            id: RecordId::from_bytes([7; 16]),
+            video_type: VideoType::Episode,
+            title: "Perdidos S01E02".into(),
+            season: Number::new(1),
+            episode: Number::new(300),
+            year: Year::new(2004),
+            catalog_id: CatalogId::parse("tt0012"),
+            parent_catalog_id: CatalogId::parse("tt999999999999"),
+            description: Some("línea\nlínea".into()),
+            uploader_name: Some("ana".into()),
+            posted_at: Timestamp::from_seconds(-62_135_596_800).unwrap(),
+            downloads: u32::MAX,
+            is_active: true,
+            source_release_id: ReleaseId::parse("a-1"),
+            language: Language::parse("es-419").unwrap(),
+            file_name: FileName::parse("a.srt"),
+        }
+    }
+
+    fn check(record: &Record) {
+        let bytes = encode_record(record, vec![1, 2, 3]);
+        assert_eq!(&decode_record(record.id, &bytes).unwrap(), record);
+        for cut in 0..bytes.len() {
+            assert!(decode_record(record.id, &bytes[..cut]).is_err(), "{cut}");
+        }
+    }
+
+    #[test]
+    fn a_full_record_comes_back() {
+        check(&record());
+    }
+
+    #[test]
+    fn a_bare_record_comes_back() {
+        check(&Record {
+            video_type: VideoType::Movie,
+            season: None,
+            episode: None,
+            year: None,
+            catalog_id: None,
+            parent_catalog_id: None,
+            description: None,
+            uploader_name: None,
+            downloads: 0,
+            is_active: false,
+            source_release_id: None,
+            language: Language::spanish(),
+            file_name: None,
+            ..record()
+        });
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_a_record_or_an_error(mut bytes: Vec<u8>, is_valid_start: bool) {
+            if is_valid_start {
+                bytes.splice(0..0, [VERSION, 63]);
+            }
+            let _ = decode_record(RecordId::from_bytes([0; 16]), &bytes);
+        }
+    }
+}

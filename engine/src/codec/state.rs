@@ -1,0 +1,364 @@
+//! Values of the state file: one version byte, then the fields in order.
+
+use super::wire::{Decoder, Encoder};
+use crate::error::Result;
+use crate::model::{
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Email, FileKind,
+    FileName, RateLimit, Role, Scopes, Session, Timestamp, Usage,
+};
+
+/// Version of every value below; a value of another version is refused.
+const VERSION: u8 = 1;
+
+/// What a key was used for in all, and when last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct ApiKeyTotals {
+    pub(crate) usage: Usage,
+    pub(crate) last_used_at: Option<Timestamp>,
+}
+
+pub(crate) fn encode_account(account: &Account) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_integer(account.id.0);
+    out.put_text(account.email.as_str());
+    out.put_text(&account.display_name);
+    out.put_u8(match account.role {
+        Role::User => 0,
+        Role::Admin => 1,
+    });
+    out.put_text(&account.password_hash);
+    put_time(&mut out, account.created_at);
+    out.put_option(account.disabled_at, put_time);
+    out.finish()
+}
+
+pub(crate) fn decode_account(bytes: &[u8]) -> Result<Account> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table accounts")?;
+    let account = Account {
+        id: AccountId(from.integer()?),
+        email: {
+            let text = from.text()?;
+            from.parsed(Email::parse(text), "an e-mail address")?
+        },
+        display_name: from.text()?.to_owned(),
+        role: match from.u8()? {
+            0 => Role::User,
+            1 => Role::Admin,
+            _ => return Err(from.fault("a role, 0 or 1")),
+        },
+        password_hash: from.text()?.to_owned(),
+        created_at: time(&mut from)?,
+        disabled_at: from.option(time)?,
+    };
+    from.finish()?;
+    Ok(account)
+}
+
+pub(crate) fn encode_api_key(api_key: &ApiKey) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_integer(api_key.id.0);
+    out.put_option(api_key.account, |out, account| out.put_integer(account.0));
+    out.put_text(&api_key.name);
+    out.put_raw(&api_key.digest);
+    out.put_text(&api_key.partial);
+    out.put_u8(api_key.scopes.bits());
+    out.put_option(api_key.limit, |out, limit| {
+        out.put_integer(limit.requests.get().into());
+        out.put_integer(limit.window_seconds.get().into());
+    });
+    put_time(&mut out, api_key.created_at);
+    out.put_option(api_key.expires_at, put_time);
+    out.put_option(api_key.revoked_at, put_time);
+    out.finish()
+}
+
+pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table api_keys")?;
+    let api_key = ApiKey {
+        id: ApiKeyId(from.integer()?),
+        account: from.option(|from| Ok(AccountId(from.integer()?)))?,
+        name: from.text()?.to_owned(),
+        digest: from.array()?,
+        partial: from.text()?.to_owned(),
+        scopes: {
+            let bits = from.u8()?;
+            from.parsed(Scopes::from_bits(bits), "a set of scopes")?
+        },
+        limit: from.option(|from| {
+            let requests: u32 = from.small("a number of requests")?;
+            let window_seconds: u32 = from.small("a number of seconds")?;
+            Ok(RateLimit {
+                requests: from.parsed(requests.try_into().ok(), "at least one request")?,
+                window_seconds: from.parsed(window_seconds.try_into().ok(), "at least a second")?,
+            })
+        })?,
+        created_at: time(&mut from)?,
+        expires_at: from.option(time)?,
+        revoked_at: from.option(time)?,
+    };
+    from.finish()?;
+    Ok(api_key)
+}
+
+pub(crate) fn encode_session(session: &Session) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_raw(&session.digest);
+    out.put_integer(session.account.0);
+    put_time(&mut out, session.created_at);
+    put_time(&mut out, session.expires_at);
+    out.finish()
+}
+
+pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table sessions")?;
+    let session = Session {
+        digest: from.array()?,
+        account: AccountId(from.integer()?),
+        created_at: time(&mut from)?,
+        expires_at: time(&mut from)?,
+    };
+    from.finish()?;
+    Ok(session)
+}
+
+pub(crate) fn encode_usage(usage: &Usage) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    put_usage(&mut out, usage);
+    out.finish()
+}
+
+pub(crate) fn decode_usage(bytes: &[u8]) -> Result<Usage> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table usage")?;
+    let usage = take_usage(&mut from)?;
+    from.finish()?;
+    Ok(usage)
+}
+
+pub(crate) fn encode_totals(totals: &ApiKeyTotals) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    put_usage(&mut out, &totals.usage);
+    out.put_option(totals.last_used_at, put_time);
+    out.finish()
+}
+
+pub(crate) fn decode_totals(bytes: &[u8]) -> Result<ApiKeyTotals> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table api_key_totals")?;
+    let totals = ApiKeyTotals {
+        usage: take_usage(&mut from)?,
+        last_used_at: from.option(time)?,
+    };
+    from.finish()?;
+    Ok(totals)
+}
+
+pub(crate) fn encode_cached_file(file: &CachedFile) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_raw(&file.content.0);
+    out.put_integer(file.size_bytes);
+    out.put_raw(&file.checksum.to_le_bytes());
+    out.put_u8(kind_number(file.kind));
+    out.put_option(file.upstream_name.as_ref(), |out, name| {
+        out.put_text(name.as_str());
+    });
+    out.finish()
+}
+
+pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table files")?;
+    let file = CachedFile {
+        content: ContentHash(from.array()?),
+        size_bytes: from.integer()?,
+        checksum: u64::from_le_bytes(from.array()?),
+        kind: {
+            let number = from.u8()?;
+            let kind = FileKind::ALL.get(usize::from(number)).copied();
+            from.parsed(kind, "a kind of file")?
+        },
+        upstream_name: from.option(|from| {
+            let name = from.text()?;
+            from.parsed(FileName::parse(name), "a file name")
+        })?,
+    };
+    from.finish()?;
+    Ok(file)
+}
+
+pub(crate) fn encode_audit_entry(entry: &AuditEntry) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    put_time(&mut out, entry.at);
+    out.put_text(&entry.actor);
+    out.put_text(&entry.action);
+    out.put_option(entry.account, |out, id| out.put_integer(id.0));
+    out.put_option(entry.api_key, |out, id| out.put_integer(id.0));
+    out.put_text(&entry.detail);
+    out.finish()
+}
+
+pub(crate) fn decode_audit_entry(bytes: &[u8]) -> Result<AuditEntry> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table audit")?;
+    let entry = AuditEntry {
+        at: time(&mut from)?,
+        actor: from.text()?.to_owned(),
+        action: from.text()?.to_owned(),
+        account: from.option(|from| Ok(AccountId(from.integer()?)))?,
+        api_key: from.option(|from| Ok(ApiKeyId(from.integer()?)))?,
+        detail: from.text()?.to_owned(),
+    };
+    from.finish()?;
+    Ok(entry)
+}
+
+/// A plain number: a counter of the `meta` tables, a count of downloads, a position.
+pub(crate) fn encode_number(number: u64) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_integer(number);
+    out.finish()
+}
+
+pub(crate) fn decode_number(bytes: &[u8]) -> Result<u64> {
+    let mut from = Decoder::new(bytes, VERSION, "a stored number")?;
+    let number = from.integer()?;
+    from.finish()?;
+    Ok(number)
+}
+
+/// The number that stands for a kind of file: its place in [`FileKind::ALL`].
+fn kind_number(kind: FileKind) -> u8 {
+    let place = FileKind::ALL.iter().position(|known| *known == kind);
+    place.expect("every kind is in the list of all kinds") as u8
+}
+
+fn put_time(out: &mut Encoder, time: Timestamp) {
+    out.put_signed(time.seconds());
+}
+
+fn time(from: &mut Decoder<'_>) -> Result<Timestamp> {
+    let seconds = from.signed()?;
+    from.parsed(
+        Timestamp::from_seconds(seconds),
+        "a time of the years 1 to 9999",
+    )
+}
+
+fn put_usage(out: &mut Encoder, usage: &Usage) {
+    out.put_integer(usage.requests);
+    out.put_integer(usage.downloads);
+    out.put_integer(usage.client_errors);
+    out.put_integer(usage.limited);
+}
+
+fn take_usage(from: &mut Decoder<'_>) -> Result<Usage> {
+    Ok(Usage {
+        requests: from.integer()?,
+        downloads: from.integer()?,
+        client_errors: from.integer()?,
+        limited: from.integer()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds).unwrap()
+    }
+
+    #[test]
+    fn accounts_come_back() {
+        let mut account = Account {
+            id: AccountId(300),
+            email: Email::parse("Ana@Example.org").unwrap(),
+            display_name: "Ana".into(),
+            role: Role::Admin,
+            password_hash: "$argon2id$".into(),
+            created_at: at(1_700_000_000),
+            disabled_at: Some(at(-5)),
+        };
+        assert_eq!(decode_account(&encode_account(&account)).unwrap(), account);
+        account.disabled_at = None;
+        account.role = Role::User;
+        assert_eq!(decode_account(&encode_account(&account)).unwrap(), account);
+    }
+
+    #[test]
+    fn api_keys_come_back() {
+        let mut api_key = ApiKey {
+            id: ApiKeyId(1),
+            account: Some(AccountId(2)),
+            name: "laptop".into(),
+            digest: [9; 32],
+            partial: "sct_AbCd…wXyZ".into(),
+            scopes: Scopes::ALL,
+            limit: RateLimit::parse("60/1"),
+            created_at: at(1),
+            expires_at: Some(at(2)),
+            revoked_at: None,
+        };
+        assert_eq!(decode_api_key(&encode_api_key(&api_key)).unwrap(), api_key);
+        api_key.limit = None;
+        api_key.account = None;
+        api_key.revoked_at = Some(at(3));
+        assert_eq!(decode_api_key(&encode_api_key(&api_key)).unwrap(), api_key);
+    }
+
+    #[test]
+    fn files_of_every_kind_come_back() {
+        for kind in FileKind::ALL {
+            let file = CachedFile {
+                content: ContentHash([3; 32]),
+                size_bytes: 70_000,
+                checksum: u64::MAX,
+                kind,
+                upstream_name: FileName::parse("película.srt"),
+            };
+            let decoded = decode_cached_file(&encode_cached_file(&file)).unwrap();
+            assert_eq!(decoded, file);
+        }
+    }
+
+    #[test]
+    fn the_rest_comes_back() {
+        let session = Session {
+            digest: [1; 32],
+            account: AccountId(u64::MAX),
+            created_at: at(5),
+            expires_at: at(6),
+        };
+        assert_eq!(decode_session(&encode_session(&session)).unwrap(), session);
+        let usage = Usage {
+            requests: 1,
+            downloads: 200,
+            client_errors: 3,
+            limited: u64::MAX,
+        };
+        assert_eq!(decode_usage(&encode_usage(&usage)).unwrap(), usage);
+        let totals = ApiKeyTotals {
+            usage,
+            last_used_at: Some(at(7)),
+        };
+        assert_eq!(decode_totals(&encode_totals(&totals)).unwrap(), totals);
+        let entry = AuditEntry {
+            at: at(8),
+            actor: "command line".into(),
+            action: "key created".into(),
+            account: None,
+            api_key: Some(ApiKeyId(4)),
+            detail: "laptop".into(),
+        };
+        assert_eq!(
+            decode_audit_entry(&encode_audit_entry(&entry)).unwrap(),
+            entry
+        );
+        assert_eq!(decode_number(&encode_number(77)).unwrap(), 77);
+    }
+
+    #[test]
+    fn a_value_that_is_too_long_or_too_short_is_damaged() {
+        let mut bytes = encode_number(77);
+        bytes.push(0);
+        assert!(decode_number(&bytes).is_err());
+        assert!(decode_number(&bytes[..1]).is_err());
+        assert!(decode_number(&[2, 77]).is_err());
+    }
+}

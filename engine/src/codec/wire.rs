@@ -1,0 +1,219 @@
+//! Bytes, integers, texts and options, one after another.
+
+use crate::error::{Error, Result};
+
+/// Puts values one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Encoder {
+    bytes: Vec<u8>,
+}
+
+impl Encoder {
+    /// Begins with the version of the value's format.
+    pub(crate) fn new(version: u8) -> Self {
+        Self {
+            bytes: vec![version],
+        }
+    }
+
+    /// Begins with the version, in the memory of an earlier value.
+    pub(crate) fn reuse(mut bytes: Vec<u8>, version: u8) -> Self {
+        bytes.clear();
+        bytes.push(version);
+        Self { bytes }
+    }
+
+    /// The bytes.
+    pub(crate) fn finish(self) -> Vec<u8> {
+        self.bytes
+    }
+
+    pub(crate) fn put_u8(&mut self, value: u8) {
+        self.bytes.push(value);
+    }
+
+    /// 7 bits a byte, least significant first, the high bit says that more follow.
+    pub(crate) fn put_integer(&mut self, mut value: u64) {
+        while 0x80 <= value {
+            self.bytes.push((value & 0x7f) as u8 | 0x80);
+            value >>= 7;
+        }
+        self.bytes.push(value as u8);
+    }
+
+    /// Zigzag: small numbers of either sign are short.
+    pub(crate) fn put_signed(&mut self, value: i64) {
+        self.put_integer(((value << 1) ^ (value >> 63)) as u64);
+    }
+
+    /// Exactly these bytes.
+    pub(crate) fn put_raw(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// Length, then bytes.
+    pub(crate) fn put_text(&mut self, text: &str) {
+        self.put_integer(text.len() as u64);
+        self.put_raw(text.as_bytes());
+    }
+
+    /// 0, or 1 and the value.
+    pub(crate) fn put_option<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Self, T)) {
+        match value {
+            None => self.put_u8(0),
+            Some(value) => {
+                self.put_u8(1);
+                put(self, value);
+            }
+        }
+    }
+}
+
+/// Takes values one after another.
+///
+/// Errors of all methods: [`Error::Corrupt`] with the name given at the beginning and the byte in
+/// the value.
+#[derive(Debug)]
+pub(crate) struct Decoder<'a> {
+    bytes: &'a [u8],
+    offset: usize,
+    name: &'static str,
+}
+
+impl<'a> Decoder<'a> {
+    /// Begins at the first byte, which is the version of the value's format.
+    pub(crate) fn new(bytes: &'a [u8], version: u8, name: &'static str) -> Result<Self> {
+        let mut decoder = Self {
+            bytes,
+            offset: 0,
+            name,
+        };
+        if decoder.u8()? != version {
+            return Err(decoder.fault("a known version of the value's format"));
+        }
+        Ok(decoder)
+    }
+
+    /// An error at the last value taken.
+    pub(crate) fn fault(&self, expected: &'static str) -> Error {
+        Error::corrupt(self.name, self.offset as u64, expected)
+    }
+
+    /// Asserts that nothing is left over.
+    pub(crate) fn finish(self) -> Result<()> {
+        if self.offset != self.bytes.len() {
+            return Err(self.fault("the end of the value"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn raw(&mut self, bytes_count: usize) -> Result<&'a [u8]> {
+        let rest = &self.bytes[self.offset..];
+        let Some(taken) = rest.get(..bytes_count) else {
+            return Err(self.fault("a value that is whole"));
+        };
+        self.offset += bytes_count;
+        Ok(taken)
+    }
+
+    pub(crate) fn array<const N: usize>(&mut self) -> Result<[u8; N]> {
+        let mut array = [0; N];
+        array.copy_from_slice(self.raw(N)?);
+        Ok(array)
+    }
+
+    pub(crate) fn u8(&mut self) -> Result<u8> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    pub(crate) fn integer(&mut self) -> Result<u64> {
+        let mut value = 0u64;
+        for shift in (0..64).step_by(7) {
+            let byte = self.u8()?;
+            let bits = u64::from(byte & 0x7f);
+            if bits << shift >> shift != bits {
+                break;
+            }
+            value |= bits << shift;
+            if byte < 0x80 {
+                return Ok(value);
+            }
+        }
+        Err(self.fault("an integer of at most 64 bits"))
+    }
+
+    pub(crate) fn signed(&mut self) -> Result<i64> {
+        let zigzag = self.integer()?;
+        Ok((zigzag >> 1) as i64 ^ -((zigzag & 1) as i64))
+    }
+
+    /// An integer of a smaller type.
+    pub(crate) fn small<T: TryFrom<u64>>(&mut self, expected: &'static str) -> Result<T> {
+        let value = self.integer()?;
+        T::try_from(value).map_err(|_| self.fault(expected))
+    }
+
+    pub(crate) fn text(&mut self) -> Result<&'a str> {
+        let bytes_count = self.small("a length that fits the value")?;
+        let bytes = self.raw(bytes_count)?;
+        std::str::from_utf8(bytes).map_err(|_| self.fault("text in UTF-8"))
+    }
+
+    pub(crate) fn option<T>(
+        &mut self,
+        take: impl FnOnce(&mut Self) -> Result<T>,
+    ) -> Result<Option<T>> {
+        match self.u8()? {
+            0 => Ok(None),
+            1 => take(self).map(Some),
+            _ => Err(self.fault("0 or 1 before an optional value")),
+        }
+    }
+
+    /// A value that parsing may refuse.
+    pub(crate) fn parsed<T>(&self, value: Option<T>, expected: &'static str) -> Result<T> {
+        value.ok_or_else(|| self.fault(expected))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn what_is_put_is_taken(a: u64, b: i64, text: String, c: Option<u64>) {
+            let mut encoder = Encoder::new(7);
+            encoder.put_integer(a);
+            encoder.put_signed(b);
+            encoder.put_text(&text);
+            encoder.put_option(c, Encoder::put_integer);
+            let bytes = encoder.finish();
+            let mut decoder = Decoder::new(&bytes, 7, "test").unwrap();
+            prop_assert_eq!(decoder.integer().unwrap(), a);
+            prop_assert_eq!(decoder.signed().unwrap(), b);
+            prop_assert_eq!(decoder.text().unwrap(), text);
+            prop_assert_eq!(decoder.option(Decoder::integer).unwrap(), c);
+            prop_assert!(decoder.finish().is_ok());
+        }
+
+        #[test]
+        fn any_bytes_are_a_value_or_an_error(bytes: Vec<u8>) {
+            let Ok(mut decoder) = Decoder::new(&bytes, 1, "test") else { return Ok(()) };
+            while decoder.text().is_ok() && decoder.integer().is_ok() {}
+        }
+    }
+
+    #[test]
+    fn an_integer_of_more_than_64_bits_is_refused() {
+        let mut bytes = vec![1];
+        bytes.extend([0xff; 9]);
+        bytes.push(1);
+        let whole = Decoder::new(&bytes, 1, "test").unwrap().integer();
+        assert_eq!(whole.unwrap(), u64::MAX);
+        bytes[10] = 2;
+        assert!(Decoder::new(&bytes, 1, "test").unwrap().integer().is_err());
+    }
+}

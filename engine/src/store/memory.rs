@@ -1,0 +1,170 @@
+//! Rows in memory: nothing is kept.
+
+use std::collections::BTreeMap;
+use std::ops::{Bound, ControlFlow};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+
+use super::seam::{Order, ReadRows, Span, StoreEngine, Table, Visitor, WriteRows};
+use crate::error::Result;
+
+type RowMap = BTreeMap<Vec<u8>, Vec<u8>>;
+type Tables = BTreeMap<Table, Arc<RowMap>>;
+
+/// A store whose rows live as long as the process.
+///
+/// A transaction works on copies of the tables that it changes when a reader still holds the
+/// committed ones, and on those themselves otherwise.
+#[derive(Default)]
+pub(crate) struct MemoryEngine {
+    committed: RwLock<Tables>,
+    writer: Mutex<()>,
+}
+
+impl StoreEngine for MemoryEngine {
+    fn read(&self, work: &mut dyn FnMut(&dyn ReadRows) -> Result<()>) -> Result<()> {
+        let tables = self.committed.read().clone();
+        work(&MemoryRows { tables })
+    }
+
+    fn write(&self, work: &mut dyn FnMut(&mut dyn WriteRows) -> Result<()>) -> Result<()> {
+        let _writer = self.writer.lock();
+        let tables = self.committed.read().clone();
+        let mut transaction = MemoryTransaction {
+            base: MemoryRows { tables },
+            changes: BTreeMap::new(),
+        };
+        work(&mut transaction)?;
+        let MemoryTransaction { base, changes } = transaction;
+        drop(base);
+        let mut committed = self.committed.write();
+        for (table, rows) in changes {
+            let target = Arc::make_mut(committed.entry(table).or_default());
+            for (row_key, value) in rows {
+                match value {
+                    Some(value) => target.insert(row_key, value),
+                    None => target.remove(&row_key),
+                };
+            }
+        }
+        Ok(())
+    }
+
+    fn size_bytes(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn check(&self) -> Result<()> {
+        Ok(())
+    }
+
+    fn close(&self) -> Result<()> {
+        Ok(())
+    }
+}
+
+struct MemoryRows {
+    tables: Tables,
+}
+
+impl ReadRows for MemoryRows {
+    fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let rows = self.tables.get(&table);
+        Ok(rows.and_then(|rows| rows.get(row_key).cloned()))
+    }
+
+    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+        let Some(rows) = self.tables.get(&table) else {
+            return Ok(());
+        };
+        let Some(bounds) = bounds(span) else {
+            return Ok(());
+        };
+        let mut range = rows.range::<[u8], _>(bounds);
+        while let Some((row_key, value)) = match span.order {
+            Order::Ascending => range.next(),
+            Order::Descending => range.next_back(),
+        } {
+            if each(row_key, value)?.is_break() {
+                break;
+            }
+        }
+        Ok(())
+    }
+
+    fn rows_count(&self, table: Table) -> Result<u64> {
+        Ok(self.tables.get(&table).map_or(0, |rows| rows.len() as u64))
+    }
+}
+
+struct MemoryTransaction {
+    base: MemoryRows,
+    changes: BTreeMap<Table, BTreeMap<Vec<u8>, Option<Vec<u8>>>>,
+}
+
+impl ReadRows for MemoryTransaction {
+    fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
+        let change = self.changes.get(&table).and_then(|rows| rows.get(row_key));
+        match change {
+            Some(value) => Ok(value.clone()),
+            None => self.base.get(table, row_key),
+        }
+    }
+
+    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+        let mut merged = RowMap::new();
+        self.base.range(table, span, &mut |row_key, value| {
+            merged.insert(row_key.to_vec(), value.to_vec());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        if let (Some(rows), Some(bounds)) = (self.changes.get(&table), bounds(span)) {
+            for (row_key, value) in rows.range::<[u8], _>(bounds) {
+                match value {
+                    Some(value) => merged.insert(row_key.clone(), value.clone()),
+                    None => merged.remove(row_key),
+                };
+            }
+        }
+        let tables = Tables::from([(table, Arc::new(merged))]);
+        MemoryRows { tables }.range(table, span, each)
+    }
+
+    fn rows_count(&self, table: Table) -> Result<u64> {
+        let mut rows_count = self.base.rows_count(table)?;
+        for (row_key, value) in self.changes.get(&table).into_iter().flatten() {
+            let was_there = self.base.get(table, row_key)?.is_some();
+            match (was_there, value.is_some()) {
+                (false, true) => rows_count += 1,
+                (true, false) => rows_count -= 1,
+                _ => {}
+            }
+        }
+        Ok(rows_count)
+    }
+}
+
+impl WriteRows for MemoryTransaction {
+    fn put(&mut self, table: Table, row_key: &[u8], value: &[u8]) -> Result<()> {
+        let rows = self.changes.entry(table).or_default();
+        rows.insert(row_key.to_vec(), Some(value.to_vec()));
+        Ok(())
+    }
+
+    fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
+        let was_there = self.get(table, row_key)?.is_some();
+        let rows = self.changes.entry(table).or_default();
+        rows.insert(row_key.to_vec(), None);
+        Ok(was_there)
+    }
+}
+
+/// The bounds of a span; `None` when it is empty.
+fn bounds(span: Span<'_>) -> Option<(Bound<&[u8]>, Bound<&[u8]>)> {
+    let to = match span.to {
+        Some(to) if to <= span.from => return None,
+        Some(to) => Bound::Excluded(to),
+        None => Bound::Unbounded,
+    };
+    Some((Bound::Included(span.from), to))
+}

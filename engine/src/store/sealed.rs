@@ -1,0 +1,222 @@
+//! The store as the engine uses it: every value sealed with a checksum.
+
+use std::ops::ControlFlow;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
+
+use super::seam::{ReadRows, Span, StoreEngine, Table, Visitor, WriteRows};
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+
+/// Bytes of the checksum at the end of every stored value.
+const SEAL_BYTES: usize = 8;
+
+/// One file of the truth.
+pub(crate) struct Store {
+    engine: Box<dyn StoreEngine>,
+    /// Its name, for errors.
+    file: &'static str,
+    guard: SpaceGuard,
+}
+
+/// Refuses changes when the disk is nearly full, before they can fail halfway.
+pub(crate) struct SpaceGuard {
+    pub(crate) disk: Arc<dyn Disk>,
+    pub(crate) dir: PathBuf,
+    /// Bytes that must be free for a transaction to begin.
+    pub(crate) needed_bytes: u64,
+}
+
+impl SpaceGuard {
+    /// Errors: [`Error::Space`] when there is too little.
+    pub(crate) fn check(&self) -> Result<()> {
+        let free_bytes = self.disk.free_bytes(&self.dir)?;
+        if free_bytes < self.needed_bytes {
+            return Err(Error::Space {
+                path: self.dir.clone(),
+                free_bytes,
+                needed_bytes: self.needed_bytes,
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Store {
+    /// A store that keeps its rows in `engine`.
+    pub(crate) fn new(engine: Box<dyn StoreEngine>, file: &'static str, guard: SpaceGuard) -> Self {
+        Self {
+            engine,
+            file,
+            guard,
+        }
+    }
+
+    /// Reads at one moment; what is committed meanwhile is not seen.
+    pub(crate) fn read<R>(&self, work: impl FnOnce(&Rows<'_>) -> Result<R>) -> Result<R> {
+        let mut work = Some(work);
+        let mut result = None;
+        self.engine.read(&mut |rows| {
+            let file = self.file;
+            let work = work.take().expect("an engine calls its work once");
+            result = Some(work(&Rows { rows, file })?);
+            Ok(())
+        })?;
+        Ok(result.expect("an engine that succeeds has called its work"))
+    }
+
+    /// Changes rows durably, all or none.
+    pub(crate) fn write<R>(
+        &self,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
+    ) -> Result<R> {
+        self.guard.check()?;
+        let mut work = Some(work);
+        let mut result = None;
+        self.engine.write(&mut |rows| {
+            let work = work.take().expect("an engine calls its work once");
+            let mut transaction = Transaction {
+                rows,
+                file: self.file,
+                sealed: Vec::new(),
+            };
+            result = Some(work(&mut transaction)?);
+            Ok(())
+        })?;
+        Ok(result.expect("an engine that succeeds has called its work"))
+    }
+
+    /// Bytes that it takes on disk.
+    pub(crate) fn size_bytes(&self) -> Result<u64> {
+        self.engine.size_bytes()
+    }
+
+    /// Checks what is below the rows.
+    pub(crate) fn check(&self) -> Result<()> {
+        self.engine.check()
+    }
+
+    /// Closes the file.
+    pub(crate) fn close(&self) -> Result<()> {
+        self.engine.close()
+    }
+}
+
+/// The rows of one moment, their values checked as they are read.
+pub(crate) struct Rows<'a> {
+    rows: &'a dyn ReadRows,
+    file: &'static str,
+}
+
+impl Rows<'_> {
+    /// The value of a row. Errors: [`Error::Corrupt`] when its checksum does not match.
+    pub(crate) fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
+        get(self.rows, self.file, table, row_key)
+    }
+
+    /// Visits the rows of a span in order. Errors as with [`Rows::get`].
+    pub(crate) fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+        self.rows.range(table, span, &mut |row_key, sealed| {
+            each(row_key, unsealed(self.file, table, row_key, sealed)?)
+        })
+    }
+
+    /// Visits rows without trusting them: `each` gets what is wrong with a damaged one.
+    pub(crate) fn inspect(
+        &self,
+        table: Table,
+        each: &mut dyn FnMut(&[u8], Result<&[u8]>),
+    ) -> Result<()> {
+        self.rows.range(table, Span::ALL, &mut |row_key, sealed| {
+            each(row_key, unsealed(self.file, table, row_key, sealed));
+            Ok(ControlFlow::Continue(()))
+        })
+    }
+
+    /// How many rows a table has.
+    pub(crate) fn rows_count(&self, table: Table) -> Result<u64> {
+        self.rows.rows_count(table)
+    }
+}
+
+/// The rows inside a transaction.
+pub(crate) struct Transaction<'a> {
+    rows: &'a mut dyn WriteRows,
+    file: &'static str,
+    sealed: Vec<u8>,
+}
+
+impl Transaction<'_> {
+    /// The value of a row, as changed so far.
+    pub(crate) fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>> {
+        get(self.rows, self.file, table, row_key)
+    }
+
+    /// Visits the rows of a span, as changed so far.
+    pub(crate) fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+        self.rows.range(table, span, &mut |row_key, sealed| {
+            each(row_key, unsealed(self.file, table, row_key, sealed)?)
+        })
+    }
+
+    /// How many rows a table has.
+    pub(crate) fn rows_count(&self, table: Table) -> Result<u64> {
+        self.rows.rows_count(table)
+    }
+
+    /// Sets a row.
+    pub(crate) fn put(&mut self, table: Table, row_key: &[u8], value: &[u8]) -> Result<()> {
+        self.sealed.clear();
+        self.sealed.extend_from_slice(value);
+        let seal = seal(table, row_key, value);
+        self.sealed.extend_from_slice(&seal);
+        self.rows.put(table, row_key, &self.sealed)
+    }
+
+    /// Removes a row; false when there is none.
+    pub(crate) fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
+        self.rows.remove(table, row_key)
+    }
+}
+
+fn get<R: ReadRows + ?Sized>(
+    rows: &R,
+    file: &'static str,
+    table: Table,
+    row_key: &[u8],
+) -> Result<Option<Vec<u8>>> {
+    let Some(mut sealed) = rows.get(table, row_key)? else {
+        return Ok(None);
+    };
+    let value_bytes = unsealed(file, table, row_key, &sealed)?.len();
+    sealed.truncate(value_bytes);
+    Ok(Some(sealed))
+}
+
+/// xxh3 of the value, seeded with table and row key: a value in another's place does not match.
+fn seal(table: Table, row_key: &[u8], value: &[u8]) -> [u8; SEAL_BYTES] {
+    let place = xxh3_64_with_seed(row_key, xxh3_64(table.0.as_bytes()));
+    xxh3_64_with_seed(value, place).to_le_bytes()
+}
+
+fn unsealed<'v>(
+    file: &'static str,
+    table: Table,
+    row_key: &[u8],
+    sealed: &'v [u8],
+) -> Result<&'v [u8]> {
+    if let Some((value, found)) = sealed.split_last_chunk::<SEAL_BYTES>()
+        && *found == seal(table, row_key, value)
+    {
+        return Ok(value);
+    }
+    let row: String = row_key.iter().map(|byte| format!("{byte:02x}")).collect();
+    let place = format!("{file}, table {}, row {row}", table.0);
+    Err(Error::corrupt(
+        place,
+        0,
+        "a value that matches its checksum",
+    ))
+}

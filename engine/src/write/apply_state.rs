@@ -1,0 +1,333 @@
+//! The one function that folds events into `state.redb`, and decides conflicts.
+//!
+//! It is deterministic: the same rows and the same frame give the same rows and outcomes.
+
+use std::ops::ControlFlow;
+
+use super::state_rows::{
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, EMAILS, FILES,
+    LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, META, POSITIONS, SESSIONS, USAGE, account_row,
+    api_key_day_row, api_key_row, day_row,
+};
+use crate::codec::{
+    ApiKeyTotals, decode_account, decode_api_key, decode_number, decode_session, decode_totals,
+    decode_usage, encode_account, encode_api_key, encode_audit_entry, encode_cached_file,
+    encode_number, encode_session, encode_totals, encode_usage,
+};
+use crate::error::Result;
+use crate::event::{DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageDelta};
+use crate::limits::AUDIT_ENTRIES_MAX;
+use crate::model::{
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, ReleaseId, Session,
+    Timestamp, Usage,
+};
+use crate::store::{Span, Table, Transaction};
+
+/// What the tables in memory must learn once a frame is durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Effect {
+    /// An account is new or has changed.
+    Account(Account),
+    /// A key is new or has changed.
+    ApiKey(ApiKey),
+    /// A session was opened.
+    SessionOpened(Session),
+    /// A session was ended.
+    SessionClosed([u8; 32]),
+    /// A file was cached.
+    File(ReleaseId, CachedFile),
+}
+
+/// What a frame has done.
+#[derive(Debug, Default)]
+pub(super) struct Applied {
+    /// Its number.
+    pub(super) number: u64,
+    /// One per event.
+    pub(super) outcomes: Vec<Outcome>,
+    /// In order.
+    pub(super) effects: Vec<Effect>,
+}
+
+/// Applies a frame of events in order.
+pub(super) fn apply_state(rows: &mut Transaction<'_>, frame: &[StateEvent]) -> Result<Applied> {
+    let mut applied = Applied {
+        number: number(rows, META, APPLIED)? + 1,
+        ..Applied::default()
+    };
+    for event in frame {
+        let outcome = Step {
+            rows,
+            effects: &mut applied.effects,
+        }
+        .apply(event)?;
+        applied.outcomes.push(outcome);
+    }
+    rows.put(META, APPLIED, &encode_number(applied.number))?;
+    Ok(applied)
+}
+
+struct Step<'s, 't> {
+    rows: &'s mut Transaction<'t>,
+    effects: &'s mut Vec<Effect>,
+}
+
+impl Step<'_, '_> {
+    fn apply(&mut self, event: &StateEvent) -> Result<Outcome> {
+        match event {
+            StateEvent::CreateAccount(new) => self.create_account(new),
+            StateEvent::SetPassword(id, hash) => {
+                let outcome = self.change_account(*id, |account| {
+                    account.password_hash.clone_from(hash);
+                })?;
+                self.close_sessions(|session| session.account == *id)?;
+                Ok(outcome)
+            }
+            StateEvent::SetDisplayName(id, name) => self.change_account(*id, |account| {
+                account.display_name.clone_from(name);
+            }),
+            StateEvent::SetRole(id, role) => {
+                self.change_account(*id, |account| account.role = *role)
+            }
+            StateEvent::SetDisabled(id, at) => {
+                let outcome = self.change_account(*id, |account| account.disabled_at = *at)?;
+                if at.is_some() {
+                    self.close_sessions(|session| session.account == *id)?;
+                }
+                Ok(outcome)
+            }
+            StateEvent::CreateApiKey(new) => self.create_api_key(new),
+            StateEvent::RevokeApiKey(id, at) => self.revoke_api_key(*id, *at),
+            StateEvent::OpenSession(session) => self.open_session(session),
+            StateEvent::CloseSession(digest) => self.close_session(*digest),
+            StateEvent::CloseSessions(id) => {
+                self.close_sessions(|session| session.account == *id)?;
+                Ok(Outcome::Done)
+            }
+            StateEvent::DropExpiredSessions(now) => {
+                self.close_sessions(|session| session.expires_at < *now)?;
+                Ok(Outcome::Done)
+            }
+            StateEvent::AddUsage(deltas) => self.add_usage(deltas),
+            StateEvent::Audit(entry) => self.audit(entry),
+            StateEvent::RememberFile(release, file) => self.remember_file(release, file),
+            StateEvent::FoldDownloads(fold) => self.fold_downloads(fold),
+        }
+    }
+
+    /// The next number of a kind; numbers are never used twice.
+    fn next_number(&mut self, name: &[u8]) -> Result<u64> {
+        let next = number(self.rows, META, name)? + 1;
+        self.rows.put(META, name, &encode_number(next))?;
+        Ok(next)
+    }
+
+    fn create_account(&mut self, new: &NewAccount) -> Result<Outcome> {
+        let email_row = new.email.as_str().as_bytes();
+        if self.rows.get(EMAILS, email_row)?.is_some() {
+            return Ok(Outcome::EmailTaken);
+        }
+        let account = Account {
+            id: AccountId(self.next_number(LAST_ACCOUNT)?),
+            email: new.email.clone(),
+            display_name: new.display_name.clone(),
+            role: new.role,
+            password_hash: new.password_hash.clone(),
+            created_at: new.created_at,
+            disabled_at: None,
+        };
+        self.rows
+            .put(EMAILS, email_row, &encode_number(account.id.0))?;
+        self.put_account(&account)?;
+        Ok(Outcome::Account(account))
+    }
+
+    fn put_account(&mut self, account: &Account) -> Result<()> {
+        let row_key = account_row(account.id);
+        self.rows
+            .put(ACCOUNTS, &row_key, &encode_account(account))?;
+        self.effects.push(Effect::Account(account.clone()));
+        Ok(())
+    }
+
+    fn change_account(
+        &mut self,
+        id: AccountId,
+        change: impl FnOnce(&mut Account),
+    ) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut account = decode_account(&stored)?;
+        change(&mut account);
+        self.put_account(&account)?;
+        Ok(Outcome::Done)
+    }
+
+    fn create_api_key(&mut self, new: &NewApiKey) -> Result<Outcome> {
+        if let Some(account) = new.account
+            && self.rows.get(ACCOUNTS, &account_row(account))?.is_none()
+        {
+            return Ok(Outcome::Unknown);
+        }
+        let api_key = ApiKey {
+            id: ApiKeyId(self.next_number(LAST_API_KEY)?),
+            account: new.account,
+            name: new.name.clone(),
+            digest: new.digest,
+            partial: new.partial.clone(),
+            scopes: new.scopes,
+            limit: new.limit,
+            created_at: new.created_at,
+            expires_at: new.expires_at,
+            revoked_at: None,
+        };
+        self.put_api_key(api_key)
+    }
+
+    fn put_api_key(&mut self, api_key: ApiKey) -> Result<Outcome> {
+        let row_key = api_key_row(api_key.id);
+        self.rows
+            .put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+        self.effects.push(Effect::ApiKey(api_key.clone()));
+        Ok(Outcome::ApiKey(api_key))
+    }
+
+    fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut api_key = decode_api_key(&stored)?;
+        api_key.revoked_at.get_or_insert(at);
+        self.put_api_key(api_key)
+    }
+
+    fn open_session(&mut self, session: &Session) -> Result<Outcome> {
+        let account_row = account_row(session.account);
+        if self.rows.get(ACCOUNTS, &account_row)?.is_none() {
+            return Ok(Outcome::Unknown);
+        }
+        self.rows
+            .put(SESSIONS, &session.digest, &encode_session(session))?;
+        self.effects.push(Effect::SessionOpened(session.clone()));
+        Ok(Outcome::Done)
+    }
+
+    fn close_session(&mut self, digest: [u8; 32]) -> Result<Outcome> {
+        if !self.rows.remove(SESSIONS, &digest)? {
+            return Ok(Outcome::Unknown);
+        }
+        self.effects.push(Effect::SessionClosed(digest));
+        Ok(Outcome::Done)
+    }
+
+    fn close_sessions(&mut self, is_ended: impl Fn(&Session) -> bool) -> Result<()> {
+        let mut ended = Vec::new();
+        self.rows.range(SESSIONS, Span::ALL, &mut |_, value| {
+            let session = decode_session(value)?;
+            if is_ended(&session) {
+                ended.push(session.digest);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for digest in ended {
+            self.close_session(digest)?;
+        }
+        Ok(())
+    }
+
+    fn add_usage(&mut self, deltas: &[UsageDelta]) -> Result<Outcome> {
+        for delta in deltas {
+            self.count_usage(delta.api_key, delta.day, &delta.usage)?;
+            if let (Some(id), Some(at)) = (delta.api_key, delta.last_used_at) {
+                self.change_totals(id, |totals| {
+                    totals.last_used_at = totals.last_used_at.max(Some(at));
+                })?;
+            }
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Adds usage to the day, and to the key, its day and its totals.
+    fn count_usage(&mut self, api_key: Option<ApiKeyId>, day: Day, usage: &Usage) -> Result<()> {
+        self.add_to_row(USAGE, &day_row(day), usage)?;
+        if let Some(id) = api_key {
+            self.add_to_row(API_KEY_USAGE, &api_key_day_row(id, day), usage)?;
+            self.change_totals(id, |totals| totals.usage.add(usage))?;
+        }
+        Ok(())
+    }
+
+    fn add_to_row(&mut self, table: Table, row_key: &[u8], usage: &Usage) -> Result<()> {
+        let mut sum = match self.rows.get(table, row_key)? {
+            Some(stored) => decode_usage(&stored)?,
+            None => Usage::default(),
+        };
+        sum.add(usage);
+        self.rows.put(table, row_key, &encode_usage(&sum))
+    }
+
+    fn change_totals(
+        &mut self,
+        id: ApiKeyId,
+        change: impl FnOnce(&mut ApiKeyTotals),
+    ) -> Result<()> {
+        let row_key = api_key_row(id);
+        let mut totals = match self.rows.get(API_KEY_TOTALS, &row_key)? {
+            Some(stored) => decode_totals(&stored)?,
+            None => ApiKeyTotals::default(),
+        };
+        change(&mut totals);
+        self.rows
+            .put(API_KEY_TOTALS, &row_key, &encode_totals(&totals))
+    }
+
+    fn audit(&mut self, entry: &AuditEntry) -> Result<Outcome> {
+        let last = self.next_number(LAST_AUDIT)?;
+        self.rows
+            .put(AUDIT, &last.to_be_bytes(), &encode_audit_entry(entry))?;
+        if let Some(oldest) = last.checked_sub(AUDIT_ENTRIES_MAX) {
+            self.rows.remove(AUDIT, &oldest.to_be_bytes())?;
+        }
+        Ok(Outcome::Done)
+    }
+
+    fn remember_file(&mut self, release: &ReleaseId, file: &CachedFile) -> Result<Outcome> {
+        let row_key = release.as_str().as_bytes();
+        self.rows.put(FILES, row_key, &encode_cached_file(file))?;
+        self.effects
+            .push(Effect::File(release.clone(), file.clone()));
+        Ok(Outcome::Done)
+    }
+
+    fn fold_downloads(&mut self, fold: &DownloadFold) -> Result<Outcome> {
+        for (record, downloads) in &fold.records {
+            let row_key = record.as_bytes();
+            let sum = number(self.rows, DOWNLOADS, row_key)?.saturating_add(*downloads);
+            self.rows.put(DOWNLOADS, row_key, &encode_number(sum))?;
+        }
+        for (api_key, day, downloads) in &fold.usage {
+            let usage = Usage {
+                downloads: *downloads,
+                ..Usage::default()
+            };
+            self.count_usage(*api_key, *day, &usage)?;
+        }
+        for (name, position) in &fold.positions {
+            self.rows
+                .put(POSITIONS, name.as_bytes(), &encode_number(*position))?;
+        }
+        for name in &fold.forgotten {
+            self.rows.remove(POSITIONS, name.as_bytes())?;
+        }
+        Ok(Outcome::Done)
+    }
+}
+
+/// A stored number; 0 when there is none.
+fn number(rows: &Transaction<'_>, table: Table, row_key: &[u8]) -> Result<u64> {
+    match rows.get(table, row_key)? {
+        Some(stored) => decode_number(&stored),
+        None => Ok(0),
+    }
+}

@@ -1,0 +1,190 @@
+//! Our own counts of downloads, in memory: read a hundred times for every search answer.
+
+use std::hash::BuildHasher;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use foldhash::fast::RandomState;
+use parking_lot::Mutex;
+
+use crate::model::RecordId;
+
+/// Parts that grow by themselves.
+const SHARDS_COUNT: usize = 16;
+/// Slots of a part when it is new.
+const SLOTS_MIN: usize = 16;
+
+/// Record → count. Readers take no lock and never wait; counting takes the lock of one part.
+pub(crate) struct DownloadTable {
+    hasher: RandomState,
+    shards: Box<[Shard]>,
+}
+
+struct Shard {
+    slots: ArcSwap<Slots>,
+    /// How many slots are taken. Held while anything changes.
+    taken_count: Mutex<usize>,
+}
+
+/// Open addressing with linear probing. The length is a power of two and at most half is taken.
+type Slots = Box<[Slot]>;
+
+/// INVARIANT: once `count` is not 0 the id never changes; `count` is stored after the id.
+#[derive(Default)]
+struct Slot {
+    id_high: AtomicU64,
+    id_low: AtomicU64,
+    count: AtomicU64,
+}
+
+impl DownloadTable {
+    /// A table without counts.
+    pub(crate) fn new() -> Self {
+        let shard = |_| Shard {
+            slots: ArcSwap::from_pointee(empty_slots(SLOTS_MIN)),
+            taken_count: Mutex::new(0),
+        };
+        Self {
+            hasher: RandomState::default(),
+            shards: (0..SHARDS_COUNT).map(shard).collect(),
+        }
+    }
+
+    /// The count of a record. Cost: a hash, and about one cache line of the table.
+    pub(crate) fn get(&self, id: RecordId) -> u64 {
+        let hash = self.hash(id);
+        let slots = self.shards[shard_idx(hash)].slots.load();
+        let slot = &slots[find(&slots, hash, halves(id))];
+        slot.count.load(Ordering::Acquire)
+    }
+
+    /// Adds to the count of a record.
+    pub(crate) fn add(&self, id: RecordId, count: u64) {
+        if count == 0 {
+            return;
+        }
+        let hash = self.hash(id);
+        let shard = &self.shards[shard_idx(hash)];
+        let mut taken_count = shard.taken_count.lock();
+        let slots = shard.slots.load();
+        let slot = &slots[find(&slots, hash, halves(id))];
+        if slot.count.load(Ordering::Relaxed) != 0 {
+            slot.count.fetch_add(count, Ordering::Relaxed);
+            return;
+        }
+        *taken_count += 1;
+        if *taken_count * 2 <= slots.len() {
+            put(slot, halves(id), count);
+            return;
+        }
+        let grown = self.grown(&slots);
+        put(&grown[find(&grown, hash, halves(id))], halves(id), count);
+        shard.slots.store(Arc::new(grown));
+    }
+
+    fn hash(&self, id: RecordId) -> u64 {
+        self.hasher.hash_one(halves(id))
+    }
+
+    fn grown(&self, slots: &Slots) -> Slots {
+        let grown = empty_slots(slots.len() * 2);
+        for slot in slots {
+            let count = slot.count.load(Ordering::Relaxed);
+            if count != 0 {
+                let id = slot.halves();
+                put(
+                    &grown[find(&grown, self.hasher.hash_one(id), id)],
+                    id,
+                    count,
+                );
+            }
+        }
+        grown
+    }
+}
+
+impl Slot {
+    fn halves(&self) -> (u64, u64) {
+        (
+            self.id_high.load(Ordering::Relaxed),
+            self.id_low.load(Ordering::Relaxed),
+        )
+    }
+}
+
+fn empty_slots(slots_count: usize) -> Slots {
+    (0..slots_count).map(|_| Slot::default()).collect()
+}
+
+fn halves(id: RecordId) -> (u64, u64) {
+    let number = u128::from_be_bytes(*id.as_bytes());
+    ((number >> 64) as u64, number as u64)
+}
+
+/// The part of a hash: from its highest bits, since slots use the lowest.
+fn shard_idx(hash: u64) -> usize {
+    (hash >> 60) as usize
+}
+
+/// The slot of an id: the one that holds it, or the empty one where it belongs.
+fn find(slots: &Slots, hash: u64, id: (u64, u64)) -> usize {
+    let mask = slots.len() - 1;
+    let mut slot_idx = hash as usize & mask;
+    loop {
+        let slot = &slots[slot_idx];
+        let is_empty = slot.count.load(Ordering::Acquire) == 0;
+        if is_empty || slot.halves() == id {
+            return slot_idx;
+        }
+        slot_idx = (slot_idx + 1) & mask;
+    }
+}
+
+fn put(slot: &Slot, id: (u64, u64), count: u64) {
+    slot.id_high.store(id.0, Ordering::Relaxed);
+    slot.id_low.store(id.1, Ordering::Relaxed);
+    slot.count.store(count, Ordering::Release);
+}
+
+const _: () = assert!(SHARDS_COUNT == 16);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn id(number: u64) -> RecordId {
+        RecordId::from_bytes(u128::from(number).wrapping_mul(0x9e37_79b9).to_be_bytes())
+    }
+
+    #[test]
+    fn counts_each_record_apart_while_it_grows() {
+        let table = DownloadTable::new();
+        for round in 1..=3 {
+            for number in 0..5_000 {
+                table.add(id(number), number);
+                assert_eq!(table.get(id(number)), number * round);
+            }
+        }
+        assert_eq!(table.get(id(9_999)), 0);
+    }
+
+    #[test]
+    fn threads_lose_no_count_and_never_see_one_shrink() {
+        let table = DownloadTable::new();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for number in 0..20_000 {
+                        table.add(id(number % 500), 1);
+                        let first = table.get(id(number % 100));
+                        assert!(first <= table.get(id(number % 100)));
+                    }
+                });
+            }
+        });
+        for number in 0..500 {
+            assert_eq!(table.get(id(number)), 160);
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The tables of `state.redb` and how their row keys are made.
+
+use crate::model::{AccountId, ApiKeyId, Day};
+use crate::store::Table;
+
+/// Single numbers, by name.
+pub(super) const META: Table = Table("meta");
+/// Account number → account.
+pub(super) const ACCOUNTS: Table = Table("accounts");
+/// E-mail address → account number.
+pub(super) const EMAILS: Table = Table("emails");
+/// Key number → key.
+pub(super) const API_KEYS: Table = Table("api_keys");
+/// Key number → what it was used for in all, and when last.
+pub(super) const API_KEY_TOTALS: Table = Table("api_key_totals");
+/// Key number, day → usage.
+pub(super) const API_KEY_USAGE: Table = Table("api_key_usage");
+/// Day → usage of the whole service.
+pub(super) const USAGE: Table = Table("usage");
+/// Digest of a cookie → session.
+pub(super) const SESSIONS: Table = Table("sessions");
+/// Number → entry of the audit log.
+pub(super) const AUDIT: Table = Table("audit");
+/// Release id → cached file.
+pub(super) const FILES: Table = Table("files");
+/// Record id → our own count of its downloads.
+pub(super) const DOWNLOADS: Table = Table("downloads");
+/// Name of a counter file → byte up to which it is folded.
+pub(super) const POSITIONS: Table = Table("positions");
+
+/// Every table of `state.redb`.
+pub(super) const STATE_TABLES: &[Table] = &[
+    META,
+    ACCOUNTS,
+    EMAILS,
+    API_KEYS,
+    API_KEY_TOTALS,
+    API_KEY_USAGE,
+    USAGE,
+    SESSIONS,
+    AUDIT,
+    FILES,
+    DOWNLOADS,
+    POSITIONS,
+];
+
+/// How many frames have been applied.
+pub(super) const APPLIED: &[u8] = b"applied";
+/// Number of the last account that was made.
+pub(super) const LAST_ACCOUNT: &[u8] = b"last account";
+/// Number of the last key that was made.
+pub(super) const LAST_API_KEY: &[u8] = b"last api key";
+/// Number of the last entry of the audit log.
+pub(super) const LAST_AUDIT: &[u8] = b"last audit entry";
+
+pub(super) fn account_row(id: AccountId) -> [u8; 8] {
+    id.0.to_be_bytes()
+}
+
+pub(super) fn api_key_row(id: ApiKeyId) -> [u8; 8] {
+    id.0.to_be_bytes()
+}
+
+pub(super) fn day_row(day: Day) -> [u8; 4] {
+    day.0.to_be_bytes()
+}
+
+pub(super) fn api_key_day_row(id: ApiKeyId, day: Day) -> [u8; 12] {
+    let mut row_key = [0; 12];
+    row_key[..8].copy_from_slice(&api_key_row(id));
+    row_key[8..].copy_from_slice(&day_row(day));
+    row_key
+}
+
+/// The day at the end of a row key.
+pub(super) fn day_of_row(row_key: &[u8]) -> Option<Day> {
+    let bytes = row_key.last_chunk()?;
+    Some(Day(u32::from_be_bytes(*bytes)))
+}
