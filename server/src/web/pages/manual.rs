@@ -12,6 +12,9 @@ use crate::web::language::Lang;
 use crate::web::openapi::{document, resolve};
 use crate::web::visit::Visit;
 
+/// Characters of a body that is shown on one line, at most.
+const BODY_LINE_CHARS: usize = 100;
+
 #[derive(Template)]
 #[template(path = "docs.html")]
 struct ManualPage {
@@ -110,11 +113,7 @@ fn operation(api: &Value, path: &str, get: &Value, (lang, base_url): (Lang, &str
         Answer {
             status: status.to_owned(),
             description: described(answer, lang),
-            body: if example.is_null() {
-                String::new()
-            } else {
-                format!("{example:#}")
-            },
+            body: body(example),
         }
     });
     let examples = get["x-examples"].as_array().into_iter().flatten();
@@ -134,6 +133,18 @@ fn operation(api: &Value, path: &str, get: &Value, (lang, base_url): (Lang, &str
         examples: examples.collect(),
         id,
     }
+}
+
+/// An example of a body: on one line when that is short.
+fn body(example: &Value) -> String {
+    if example.is_null() {
+        return String::new();
+    }
+    let line = example.to_string();
+    if line.len() <= BODY_LINE_CHARS {
+        return line;
+    }
+    format!("{example:#}")
 }
 
 fn parameter(name: &str, described_at: &Value, schema: &Value, lang: Lang) -> Parameter {
