@@ -29,23 +29,6 @@ impl Secret {
     }
 }
 
-/// 32 random base62 digits, each equally likely: what an API key is made of.
-pub(crate) fn random_base62() -> [u8; 32] {
-    const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
-    let mut digits = [0; 32];
-    let mut bytes = [0; 1];
-    for digit in &mut digits {
-        *digit = loop {
-            getrandom::fill(&mut bytes).expect("the kernel gives randomness once it is up");
-            // Six bits number 64 digits; the two that there are not are drawn again.
-            if let Some(digit) = DIGITS.get(usize::from(bytes[0] >> 2)) {
-                break *digit;
-            }
-        };
-    }
-    digits
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;

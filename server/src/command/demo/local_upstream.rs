@@ -16,14 +16,14 @@ use crate::runtime::{ControlHandle, Incoming, SideListener, SideServer};
 type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
 /// Serves until it is dropped.
-pub(super) struct LocalUpstream {
+pub struct LocalUpstream {
     address: SocketAddr,
     _server: SideServer,
 }
 
 impl LocalUpstream {
     /// Listens on a free port. Errors: there is none.
-    pub(super) fn start(control: &ControlHandle) -> io::Result<Self> {
+    pub fn start(control: &ControlHandle) -> io::Result<Self> {
         let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = SideListener::tcp(any_port, control)?;
         let address = listener
@@ -39,7 +39,7 @@ impl LocalUpstream {
     }
 
     /// The setting `upstream.url` that leads here.
-    pub(super) fn url_template(&self) -> String {
+    pub fn url_template(&self) -> String {
         format!("http://{}/files/{{source_release_id}}", self.address)
     }
 }

@@ -12,4 +12,5 @@ mod run;
 mod script;
 
 pub use files::{CATALOG, DemoFile, file};
+pub use local_upstream::LocalUpstream;
 pub(super) use run::Demo;

@@ -10,7 +10,6 @@ use crate::auth;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::secret;
 use crate::web::visit::{About, Visit};
 
 /// Characters of a key's name, at most.
@@ -217,7 +216,7 @@ struct KeyCreatedPage {
 pub(crate) fn create(visit: &Visit) -> PageResult {
     let owner = &visit.viewer()?.account;
     let draft = Draft::read(visit);
-    let text = auth::api_key_text(&secret::random_base62());
+    let text = auth::new_api_key_text();
     let api_key = match judge(visit, &draft, owner.id, &text) {
         Ok(api_key) => api_key,
         Err(fault) => return form(visit, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
