@@ -70,7 +70,8 @@ impl Import {
                 options,
                 move |writer| {
                     while let Some(mut file) = files.next_file()? {
-                        writer.write_file(&file.name, file.format, &mut file.content)?;
+                        let written = writer.write_file(&file.name, file.format, &mut file.content);
+                        written.map_err(|error| named(&file.name, &error))?;
                     }
                     Ok(())
                 },
@@ -163,17 +164,16 @@ impl ImportFiles for NamedFiles {
         } else {
             path.display().to_string()
         };
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{name}: {error}"));
         let input: Box<dyn Read> = if is_stdin {
             Box::new(io::stdin().lock())
         } else {
-            Box::new(File::open(&path).map_err(named)?)
+            Box::new(File::open(&path).map_err(|error| named(&name, &error))?)
         };
         let counted = CountedRead {
             input,
             read_bytes: Arc::clone(&self.read_bytes),
         };
-        let content = unpacked(Box::new(counted)).map_err(named)?;
+        let content = unpacked(Box::new(counted)).map_err(|error| named(&name, &error))?;
         let format = match self.format {
             Some(FormatName::Jsonl) => Format::Jsonl,
             Some(FormatName::Csv) => Format::Csv,
@@ -185,6 +185,11 @@ impl ImportFiles for NamedFiles {
             content,
         }))
     }
+}
+
+/// The error with the file's name; a broken pipe stays what it is, because it is no file's.
+fn named(name: &str, error: &io::Error) -> io::Error {
+    io::Error::new(error.kind(), format!("{name}: {error}"))
 }
 
 /// Counts what is read, for the progress bar.

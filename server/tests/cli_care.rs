@@ -1,0 +1,68 @@
+//! `stats`, `verify`, `explain`.
+
+mod harness;
+
+use harness::{Place, line};
+use serde_json::json;
+
+#[test]
+fn stats_count_what_is_there() {
+    Place::in_both_modes(|place| {
+        place.import(&[
+            line(1, "Heat", ""),
+            line(2, "Ronin", r#","is_active":false"#),
+        ]);
+        place.create_key(&[]);
+        let stats = place.run(&["stats", "--json"]).json();
+        assert_eq!(stats["records"], 2);
+        assert_eq!(stats["active_records"], 1);
+        assert_eq!(stats["api_keys"], 1);
+        assert_eq!(stats["is_running"], place.is_serving());
+        assert!(
+            stats["index_bytes_per_record"].as_f64().unwrap() > 0.0,
+            "{stats}"
+        );
+        let text = place.run(&["stats"]).ok();
+        assert!(text.contains("records               2\n"), "{text}");
+    });
+}
+
+#[test]
+fn verify_finds_nothing_wrong_in_a_good_directory() {
+    Place::in_both_modes(|place| {
+        place.import(&[line(1, "Heat", "")]);
+        assert_eq!(
+            place.run(&["verify"]).ok(),
+            "everything is as it should be\n"
+        );
+        assert_eq!(place.run(&["verify", "--json"]).json(), json!([]));
+        let repair = place.run(&["verify", "--repair"]);
+        if place.is_serving() {
+            assert!(repair.fails(1).contains("stop it to repair"));
+        } else {
+            repair.ok();
+        }
+    });
+}
+
+#[test]
+fn explain_shows_the_plan_of_a_search() {
+    Place::in_both_modes(|place| {
+        place.import(&[line(1, "Heat", r#","year":1995"#)]);
+        let text = place
+            .run(&["explain", "--query", "heat 1995", "--limit", "5"])
+            .ok();
+        assert!(text.contains("heat"), "{text}");
+        assert!(text.contains("1995"), "{text}");
+        let sentence = place.run(&["explain"]).fails(1);
+        assert!(sentence.contains("--query"), "{sentence}");
+        let sentence = place
+            .run(&["explain", "--title", "x", "--year", "20"])
+            .fails(1);
+        assert!(sentence.contains("--year: Input should be"), "{sentence}");
+        let sentence = place
+            .run(&["explain", "--title", "x", "--season", "1"])
+            .fails(1);
+        assert!(sentence.contains("--video-type episode"), "{sentence}");
+    });
+}

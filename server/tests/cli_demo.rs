@@ -1,0 +1,74 @@
+//! `demo`: everything that a first look needs.
+
+mod harness;
+
+use harness::{Place, Server};
+use serde_json::Value;
+
+/// Starts the demo in a place and reads what it prints.
+fn start(place: &Place) -> (Server, Value) {
+    let mut command = place.command(&["demo", "--json", "--listen", "127.0.0.1:0"]);
+    command.env_remove("SUBCAT_DATA");
+    let mut server = Server::start(command);
+    loop {
+        let line = server.next_line();
+        assert!(
+            !line.is_empty() || server.announcement.len() < 9,
+            "{:?}",
+            server.announcement
+        );
+        if line.starts_with('{') {
+            return (server, serde_json::from_str(&line).unwrap());
+        }
+    }
+}
+
+#[test]
+fn its_three_curl_lines_work_and_a_second_run_too() {
+    let place = Place::stopped();
+    let mut first_key = None;
+    for _ in 0..2 {
+        let (server, sheet) = start(&place);
+        let key = sheet["key"].as_str().unwrap().to_owned();
+        assert_eq!(sheet["url"], format!("http://{}", server.address));
+        assert!(
+            sheet["data"].as_str().unwrap().ends_with("subcat-demo"),
+            "{sheet}"
+        );
+        let paths: Vec<&str> = sheet["curl"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(path_of)
+            .collect();
+        let [search, record, download] = paths[..] else {
+            panic!("{sheet}")
+        };
+        let found = server.get(search, Some(&key));
+        assert!(found.json()["total"].as_u64().unwrap() > 0, "{found:?}");
+        let record = server.get(record, Some(&key));
+        assert_eq!(record.status, 200, "{record:?}");
+        let file = server.get(download, Some(&key));
+        assert_eq!(file.status, 200, "{file:?}");
+        assert!(file.body.len() > 500);
+        let head = file.head.to_lowercase();
+        assert!(
+            head.contains("content-disposition: attachment; filename=\""),
+            "{head}"
+        );
+        assert_eq!(server.get("/", None).status, 200);
+        assert_eq!(
+            first_key.get_or_insert(key.clone()),
+            &key,
+            "the key is kept"
+        );
+        assert_eq!(server.stop(), 0);
+    }
+}
+
+/// The path in a line such as `curl -s … 'http://127.0.0.1:1/api/x'`.
+fn path_of(curl: &Value) -> &str {
+    let url = curl.as_str().unwrap().rsplit('\'').nth(1).unwrap();
+    let path_idx = url.match_indices('/').nth(2).unwrap().0;
+    &url[path_idx..]
+}

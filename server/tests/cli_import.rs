@@ -1,0 +1,231 @@
+//! `import` and `export`.
+
+mod harness;
+
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use harness::{Place, exists, field_names, id, line};
+use serde_json::{Value, json};
+
+fn summary(inserted: u64, updated: u64, unchanged: u64, refused: u64) -> Value {
+    json!({
+        "inserted": inserted, "updated": updated, "unchanged": unchanged,
+        "refused": refused, "ignored_fields": 0,
+    })
+}
+
+#[test]
+fn records_are_inserted_updated_or_unchanged() {
+    Place::in_both_modes(|place| {
+        let two = [line(1, "Heat", ""), line(2, "Ronin", "")];
+        assert_eq!(place.import(&two), summary(2, 0, 0, 0));
+        let again = [
+            line(1, "Heat", r#","year":1995"#),
+            line(2, "Ronin", ""),
+            line(3, "Up", ""),
+        ];
+        assert_eq!(place.import(&again), summary(1, 1, 1, 0));
+        let text = place.run_with(&["import", "-"], line(3, "Up", "")).ok();
+        assert_eq!(text, "0 inserted, 0 updated, 1 unchanged, 0 refused\n");
+    });
+}
+
+#[test]
+fn the_json_summary_has_its_fields_in_order() {
+    let place = Place::stopped();
+    let text = place
+        .run_with(&["import", "-", "--json"], line(1, "Heat", ""))
+        .ok();
+    let names = [
+        "inserted",
+        "updated",
+        "unchanged",
+        "refused",
+        "ignored_fields",
+    ];
+    assert_eq!(field_names(&text), names);
+}
+
+#[test]
+fn bad_lines_are_reported_and_the_others_loaded() {
+    Place::in_both_modes(|place| {
+        let lines = [
+            line(1, "Heat", r#","studio":"x","country":null"#),
+            "nonsense".to_owned(),
+            line(2, "", ""),
+            String::new(),
+            line(3, "Ronin", r#","year":"soon""#),
+            line(4, "Up", ""),
+        ];
+        let file = place.write("a.jsonl", lines.join("\n"));
+        let done = place.run(&["import", &file, "--json"]);
+        let reports: Vec<&str> = done.stderr.lines().collect();
+        assert_eq!(reports.len(), 3, "{reports:?}");
+        assert!(
+            reports[0].starts_with(&format!("{file} line 2: not JSON")),
+            "{reports:?}"
+        );
+        assert!(
+            reports[1].starts_with(&format!("{file} line 3: title: ")),
+            "{reports:?}"
+        );
+        assert!(
+            reports[2].starts_with(&format!("{file} line 5: year: ")),
+            "{reports:?}"
+        );
+        let expected = json!({
+            "inserted": 2, "updated": 0, "unchanged": 0, "refused": 3, "ignored_fields": 2,
+        });
+        assert_eq!(done.json(), expected);
+        assert_eq!(place.export().len(), 2);
+    });
+}
+
+#[test]
+fn strict_loads_all_or_nothing() {
+    Place::in_both_modes(|place| {
+        let file = place.write("a.jsonl", [line(1, "Heat", ""), line(2, "", "")].join("\n"));
+        let done = place.run(&["import", "--strict", &file]);
+        assert_eq!(done.status, 1, "{done:?}");
+        let last = done.stderr.lines().last().unwrap();
+        assert!(last.contains("1 of 2 lines are refused"), "{done:?}");
+        assert!(last.contains("nothing was loaded"), "{done:?}");
+        assert!(place.export().is_empty());
+        let file = place.write("b.jsonl", line(1, "Heat", ""));
+        assert_eq!(
+            place.run(&["import", "--strict", "--json", &file]).json(),
+            summary(1, 0, 0, 0)
+        );
+    });
+}
+
+#[test]
+fn a_dry_run_says_what_would_happen_and_loads_nothing() {
+    Place::in_both_modes(|place| {
+        place.import(&[line(1, "Heat", ""), line(2, "Ronin", "")]);
+        let lines = [
+            line(1, "Heat", ""),
+            line(2, "Ronin", r#","year":1998"#),
+            line(3, "Up", ""),
+            line(3, "Up again", ""),
+            line(4, "", ""),
+        ];
+        let done = place.run_with(&["import", "-", "--dry-run", "--json"], lines.join("\n"));
+        assert!(done.stderr.contains("stdin line 5: title: "), "{done:?}");
+        assert_eq!(done.json(), summary(1, 1, 1, 1));
+        assert_eq!(place.export().len(), 2);
+    });
+}
+
+#[test]
+fn the_last_of_two_lines_with_one_id_counts_across_files() {
+    Place::in_both_modes(|place| {
+        let first = place.write("a.jsonl", line(1, "Heat", ""));
+        let second = place.write("b.jsonl", line(1, "Ronin", ""));
+        let done = place.run(&["import", &first, &second, "--json"]);
+        assert_eq!(done.json(), summary(1, 0, 0, 0));
+        assert_eq!(place.export()[0]["title"], "Ronin");
+    });
+}
+
+#[test]
+fn packed_files_csv_and_stdin_are_read() {
+    Place::in_both_modes(|place| {
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(line(1, "Heat", "").as_bytes()).unwrap();
+        let gzip = place.write("a.jsonl.gz", gzip.finish().unwrap());
+        let zstd = zstd::encode_all(line(2, "Ronin", "").as_bytes(), 1).unwrap();
+        let zstd = place.write("b.jsonl.zst", zstd);
+        let row = format!("{},movie,\"Up, up\",2009,2024-01-01,false,", id(3));
+        let csv = format!("id,video_type,title,year,posted_at,is_active,season\n{row}\n");
+        let csv = place.write("c.csv", &csv);
+        let done = place.run(&["import", "--json", &gzip, &zstd, &csv]);
+        assert_eq!(done.json(), summary(3, 0, 0, 0));
+        let exported = place.export();
+        assert_eq!(exported[2]["title"], "Up, up");
+        assert_eq!(exported[2]["year"], 2009);
+        assert_eq!(exported[2]["is_active"], false);
+        let rows = format!(
+            "id,video_type,title,posted_at\n{},movie,Alien,2024-01-01\n",
+            id(4)
+        );
+        let done = place.run_with(&["import", "--json", "--format", "csv", "-"], rows);
+        assert_eq!(done.json(), summary(1, 0, 0, 0));
+    });
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_and_nothing_loaded() {
+    Place::in_both_modes(|place| {
+        let good = place.write("a.jsonl", line(1, "Heat", ""));
+        let sentence = place.run(&["import", &good, "missing.jsonl"]).fails(1);
+        assert!(sentence.contains("missing.jsonl"), "{sentence}");
+        let sentence = place.run(&["import", "."]).fails(1);
+        assert!(sentence.contains("is a directory"), "{sentence}");
+        let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+        gzip.write_all(line(2, "Ronin", "").as_bytes()).unwrap();
+        let mut cut = gzip.finish().unwrap();
+        cut.truncate(cut.len() - 5);
+        let cut = place.write("cut.jsonl.gz", cut);
+        let sentence = place.run(&["import", &good, &cut]).fails(1);
+        assert!(sentence.contains("cut.jsonl.gz"), "{sentence}");
+        assert!(sentence.contains("nothing was loaded"), "{sentence}");
+        let csv = place.write("a.csv", "a,b\n1,2\n");
+        let sentence = place.run(&["import", &csv]).fails(1);
+        assert!(
+            sentence.contains("names no field of a record"),
+            "{sentence}"
+        );
+        place.import(&[]);
+        assert!(place.export().is_empty());
+    });
+}
+
+#[test]
+fn an_export_imports_as_the_same_catalog() {
+    let source = Place::stopped();
+    let full = concat!(
+        r#","year":1995,"catalog_id":"tt0113277","parent_catalog_id":"tt0000001","#,
+        r#""description":"a\r\nb \"c\" ñ 🎬","uploader_name":"x","downloads":4294967295,"#,
+        r#""is_active":false,"source_release_id":"a.b-c_1","language":"es-MX","file_name":"ñ.srt""#
+    );
+    let episode = line(3, "Lost", r#","season":1,"episode":2"#).replace("movie", "episode");
+    source.import(&[line(2, "Heat", full), line(1, "Ronin", ""), episode]);
+    let text = source.run(&["export"]).ok();
+    assert_eq!(text.lines().count(), 3);
+    assert!(!text.contains("null"), "{text}");
+    let ids: Vec<Value> = source
+        .export()
+        .iter()
+        .map(|record| record["id"].clone())
+        .collect();
+    assert_eq!(ids, [id(1), id(2), id(3)]);
+    Place::in_both_modes(|target| {
+        let done = target.run_with(&["import", "-", "--json"], &text);
+        assert_eq!(done.json(), summary(3, 0, 0, 0));
+        assert_eq!(target.run(&["export", "-"]).ok(), text);
+        target.run(&["export", "out.jsonl"]).ok();
+        assert_eq!(
+            std::fs::read_to_string(target.path("out.jsonl")).unwrap(),
+            text
+        );
+        assert!(!exists(&target.path("out.jsonl.partial")));
+        let sentence = target.run(&["export", "no/such/dir/out.jsonl"]).fails(1);
+        assert!(sentence.contains("no/such/dir"), "{sentence}");
+    });
+}
+
+#[test]
+fn what_is_imported_into_a_running_server_is_searchable_when_import_returns() {
+    let place = Place::serving();
+    let key = place.create_key(&[]);
+    place.import(&[line(1, "Heat", r#","year":1995"#)]);
+    let answer = place
+        .server()
+        .get("/api/subtitles/search?title=heat", Some(&key));
+    assert_eq!(answer.status, 200, "{answer:?}");
+    assert_eq!(answer.json()["total"], 1);
+    assert_eq!(answer.json()["items"][0]["id"], id(1));
+}

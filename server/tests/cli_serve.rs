@@ -1,0 +1,128 @@
+//! `serve`: how a server begins and ends.
+
+mod harness;
+
+use harness::{Place, Server, exists, get, line};
+
+#[test]
+fn it_announces_where_it_listens_and_the_first_account() {
+    let mut place = Place::serving();
+    let setup = place.stop_server();
+    assert_eq!(setup, 0);
+    place.start_server(&[]);
+    let address = place.server().address.clone();
+    let line = {
+        let mut server = Server::start(other_server(&place));
+        server.next_line()
+    };
+    assert!(line.contains("/setup?token="), "{line}");
+    assert!(!address.ends_with(":0"), "{address}");
+    let answer = place.server().get("/api/health", None);
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.json()["status"], "ok");
+}
+
+/// A server on another data directory.
+fn other_server(place: &Place) -> std::process::Command {
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin", "127.0.0.1:0", "--data", "other"]);
+    command
+}
+
+#[test]
+fn the_admin_address_has_metrics_and_health() {
+    let place = Place::serving();
+    place.import(&[line(1, "Heat", "")]);
+    let admin = &place.server().admin;
+    assert_eq!(get(admin, "/livez", None).text(), "ok\n");
+    assert_eq!(get(admin, "/readyz", None).text(), "ok\n");
+    assert_eq!(get(admin, "/", None).status, 404);
+    place.server().get("/api/subtitles/search?title=x", None);
+    let metrics = get(admin, "/metrics", None);
+    assert!(
+        metrics.head.contains("openmetrics-text"),
+        "{}",
+        metrics.head
+    );
+    let text = metrics.text();
+    for line in [
+        "subcat_records 1",
+        "subcat_ready 1",
+        "subcat_requests_total{route=\"other\",status=\"401\"} 1",
+        "subcat_upstream_fetches_total{outcome=\"stored\"} 0",
+        "# TYPE subcat_process_resident_bytes gauge",
+        "# EOF",
+    ] {
+        let is_there = text.lines().any(|l| l == line);
+        // Whether an unknown client's search counts as search or other is the API's matter.
+        let is_search =
+            line.contains("other") && text.contains("route=\"search\",status=\"401\"} 1");
+        assert!(is_there || is_search, "{line} is not in\n{text}");
+    }
+}
+
+#[test]
+fn a_stop_is_graceful_and_leaves_no_socket() {
+    let mut place = Place::serving();
+    assert!(exists(&place.path("data/admin.sock")));
+    assert_eq!(place.stop_server(), 0);
+    assert!(!exists(&place.path("data/admin.sock")));
+}
+
+#[test]
+fn a_second_server_on_the_same_data_is_refused() {
+    let place = Place::serving();
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    let output = command.args(["--admin", "127.0.0.1:0"]).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let sentence = String::from_utf8(output.stderr).unwrap();
+    assert!(sentence.contains("runs on"), "{sentence}");
+    assert_eq!(place.server().get("/api/health", None).status, 200);
+}
+
+#[test]
+fn an_address_that_is_taken_is_named() {
+    let place = Place::serving();
+    let taken = place.server().address.clone();
+    for setting in ["--listen", "--admin"] {
+        let mut command = place.command(&["serve", "--data", "other"]);
+        let other = if setting == "--listen" {
+            "--admin"
+        } else {
+            "--listen"
+        };
+        command.args([setting, &taken, other, "127.0.0.1:0"]);
+        let output = command.output().unwrap();
+        let sentence = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{sentence}");
+        assert!(sentence.contains(&taken), "{sentence}");
+    }
+}
+
+#[test]
+fn a_killed_server_leaves_nothing_in_the_way() {
+    let mut place = Place::serving();
+    place.import(&[line(1, "Heat", "")]);
+    let pid = rustix::process::Pid::from_raw(place.server().pid().cast_signed()).unwrap();
+    rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+    place.stop_server();
+    assert!(exists(&place.path("data/admin.sock")), "nobody removed it");
+    assert_eq!(place.export().len(), 1);
+    place.start_server(&[]);
+    assert_eq!(place.export().len(), 1);
+}
+
+#[test]
+fn with_the_memory_store_everything_works_while_it_runs() {
+    let mut place = Place::stopped();
+    place.start_server(&["--set", "store=memory"]);
+    let key = place.create_key(&[]);
+    place.import(&[line(1, "Heat", "")]);
+    let answer = place
+        .server()
+        .get("/api/subtitles/search?title=heat", Some(&key));
+    assert_eq!(answer.json()["total"], 1);
+    place.stop_server();
+    let done = place.run(&["key", "create", "--name", "x", "--set", "store=memory"]);
+    assert!(done.fails(1).contains("nothing is kept"));
+}
