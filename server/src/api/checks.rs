@@ -30,23 +30,33 @@ impl ApiWorker {
         path: ApiPath,
         now: Moment,
     ) -> Answer {
-        let visitor = caller.identify(&self.service, &head.headers, now);
+        let is_head = head.method == Method::HEAD;
         let is_free = head.method == Method::OPTIONS || path == ApiPath::Health;
-        if is_free {
-            return Answer::Now(self.free(caller, head, &visitor, path, now));
-        }
-        let known = match visitor {
-            Visitor::Known(known) => known,
-            Visitor::Expired => return Answer::Now(self.strange(caller, head, true, path, now)),
-            Visitor::Nobody => return Answer::Now(self.strange(caller, head, false, path, now)),
-        };
-        let quota = known.window.take(self.limit(&known), now);
         let mut tally = tally(path, now);
+        let known = match caller.identify(&self.service, &head.headers, now) {
+            Visitor::Known(known) => known,
+            visitor if !is_free => {
+                let is_expired = matches!(visitor, Visitor::Expired);
+                return Answer::Now(self.strange(caller, head, is_expired, tally));
+            }
+            Visitor::Expired | Visitor::Nobody => {
+                let address = caller.address(&self.service, &head.headers);
+                let visit = caller.visit(self.peek_address(address, now), is_head, tally);
+                return Answer::Now(self.free(visit, head));
+            }
+        };
+        let limit = self.limit(known);
+        if is_free {
+            let quota = known.window.peek(limit, now);
+            let visit = caller.visit(quota, is_head, tally);
+            return Answer::Now(self.free(visit, head));
+        }
+        let quota = known.window.take(limit, now);
+        let permission = permit(known, &head.method, path, quota);
         tally.api_key = Some(known.api_key.id);
         tally.is_charged = quota.retry_after.is_none();
-        let is_head = head.method == Method::HEAD;
         let visit = caller.visit(quota, is_head, tally);
-        match permit(&known, &head.method, path, quota) {
+        match permission {
             Ok(()) => self.endpoint(visit, head, path),
             Err(refusal) => {
                 if refusal == Failure::RateLimited {
@@ -110,23 +120,7 @@ impl ApiWorker {
     }
 
     /// Health and preflights: no key is needed and nothing is consumed.
-    fn free(
-        &self,
-        caller: &mut Caller,
-        head: Parts,
-        visitor: &Visitor,
-        path: ApiPath,
-        now: Moment,
-    ) -> Response<Body> {
-        let quota = match visitor {
-            Visitor::Known(known) => known.window.peek(self.limit(known), now),
-            Visitor::Expired | Visitor::Nobody => {
-                let address = caller.address(&self.service, &head.headers);
-                self.peek_address(address, now)
-            }
-        };
-        let is_head = head.method == Method::HEAD;
-        let visit = caller.visit(quota, is_head, tally(path, now));
+    fn free(&self, visit: Visit, head: Parts) -> Response<Body> {
         if head.method == Method::OPTIONS {
             let (envelope, tally) = visit.envelope(head.headers);
             return self.settle(&tally, preflight(envelope));
@@ -143,9 +137,9 @@ impl ApiWorker {
         caller: &mut Caller,
         head: Parts,
         is_expired: bool,
-        path: ApiPath,
-        now: Moment,
+        mut tally: Tally,
     ) -> Response<Body> {
+        let now = tally.started;
         let owner = ClientAddress::of(caller.address(&self.service, &head.headers));
         let quota = self
             .service
@@ -161,7 +155,6 @@ impl ApiWorker {
         } else {
             Failure::Unauthorized
         };
-        let mut tally = tally(path, now);
         tally.is_charged = !is_limited;
         let visit = caller.visit(quota, head.method == Method::HEAD, tally);
         self.fail(visit, head.headers, refusal)

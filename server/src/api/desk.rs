@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::BytesMut;
-use http::{HeaderMap, HeaderValue, Response};
+use http::{HeaderMap, Response};
 use parking_lot::Mutex;
 use subcat_engine::CounterLane;
 use subcat_engine::model::{ApiKeyId, ApiKeyState, RateLimit, Usage};
@@ -46,14 +46,15 @@ pub struct Caller {
 /// The last `Authorization` value of a connection and the key that it meant.
 struct Remembered {
     generation: u64,
-    value: HeaderValue,
+    /// A copy: the field itself would keep the whole buffer of its request alive.
+    value: Box<[u8]>,
     known: Arc<KnownKey>,
 }
 
 /// Whose request it is.
-pub(super) enum Visitor {
+pub(super) enum Visitor<'a> {
     /// That of a valid key.
-    Known(Arc<KnownKey>),
+    Known(&'a KnownKey),
     /// That of a key that was valid once.
     Expired,
     /// No one's that we know.
@@ -128,37 +129,37 @@ impl Caller {
         }
     }
 
-    /// The key of a request. Cost: a comparison when it is that of the request before.
+    /// The key of a request. Cost: a comparison when it is that of the request before; nothing
+    /// that another worker writes is touched.
     pub(super) fn identify(
         &mut self,
         service: &Service,
         headers: &HeaderMap,
         now: Moment,
-    ) -> Visitor {
+    ) -> Visitor<'_> {
         let Credentials::Bearer { value } = credentials(headers) else {
             return Visitor::Nobody;
         };
         // The number is read before the table: a key found in a newer table is only looked up
         // once more than needed.
         let generation = service.api_keys.generation();
-        let is_last = |last: &&Remembered| last.generation == generation && last.value == value;
-        let known = match self.last.as_ref().filter(is_last) {
-            Some(last) => Arc::clone(&last.known),
-            None => {
-                let token = bearer_token(value.as_bytes());
-                let Some(known) = token.and_then(|text| service.api_keys.lookup(text)) else {
-                    return Visitor::Nobody;
-                };
-                self.last = Some(Remembered {
+        let is_last =
+            |last: &Remembered| last.generation == generation && *last.value == *value.as_bytes();
+        if !self.last.as_ref().is_some_and(is_last) {
+            let token = bearer_token(value.as_bytes());
+            self.last = token
+                .and_then(|text| service.api_keys.lookup(text))
+                .map(|known| Remembered {
                     generation,
-                    value: value.clone(),
-                    known: Arc::clone(&known),
+                    value: value.as_bytes().into(),
+                    known,
                 });
-                known
-            }
+        }
+        let Some(last) = &self.last else {
+            return Visitor::Nobody;
         };
-        match known.api_key.state(now.timestamp()) {
-            ApiKeyState::Active => Visitor::Known(known),
+        match last.known.api_key.state(now.timestamp()) {
+            ApiKeyState::Active => Visitor::Known(&last.known),
             ApiKeyState::Expired => Visitor::Expired,
             ApiKeyState::Revoked => Visitor::Nobody,
         }

@@ -33,8 +33,11 @@ pub struct Quota {
 
 /// A window of one key. The window opens with the first request after the one before has ended.
 ///
+/// Alone on its cache line: keys that are used on different cores do not slow each other down.
+///
 /// INVARIANT: a word whose count is 0 is a window that never opened.
 #[derive(Default)]
+#[repr(align(64))]
 pub struct Window(AtomicU64);
 
 impl Window {
@@ -232,5 +235,63 @@ mod tests {
             });
             assert_eq!(admitted, 1000);
         }
+    }
+
+    /// One thread that takes one request: before its load, or with what it loaded.
+    #[derive(Clone, Copy)]
+    enum Taker {
+        Loads,
+        Swaps(u64),
+        Done { is_admitted: bool },
+    }
+
+    /// Walks every interleaving of the loads and compare-and-swaps of `takers` on one word (a word
+    /// has one order of changes, so this is every behaviour) and returns the numbers of admitted
+    /// requests that occur.
+    fn outcomes(word: u64, takers: &[Taker], now: &[Moment], limit: RateLimit) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut is_over = true;
+        for idx in 0..takers.len() {
+            let mut after = takers.to_vec();
+            let mut word_after = word;
+            after[idx] = match takers[idx] {
+                Taker::Done { .. } => continue,
+                Taker::Loads => Taker::Swaps(word),
+                Taker::Swaps(loaded) => match step(loaded, limit, now[idx]).0 {
+                    None => Taker::Done { is_admitted: false },
+                    // A failed swap loads the current word.
+                    Some(_) if loaded != word => Taker::Swaps(word),
+                    Some(next) => {
+                        word_after = next;
+                        Taker::Done { is_admitted: true }
+                    }
+                },
+            };
+            is_over = false;
+            found.extend(outcomes(word_after, &after, now, limit));
+        }
+        if is_over {
+            let is_admitted = |taker: &&Taker| matches!(taker, Taker::Done { is_admitted: true });
+            found.push(takers.iter().filter(is_admitted).count());
+        }
+        found.sort_unstable();
+        found.dedup();
+        found
+    }
+
+    #[test]
+    fn no_interleaving_admits_more_or_fewer_than_the_limit() {
+        let limit = limit("2/60");
+        let moments = [at(0), at(5), at(5), at(0)];
+        let takers = [Taker::Loads; 4];
+        assert_eq!(outcomes(0, &takers, &moments, limit), [2]);
+        // A full window that ends while they race: whoever is within it is refused, and the new
+        // one admits its two.
+        let full = (0..2).fold(0, |word, _| step(word, limit, at(0)).0.unwrap());
+        let ended = [at(60_000), at(60_000), at(60_010), at(60_020)];
+        assert_eq!(outcomes(full, &takers, &ended, limit), [2]);
+        let astride = [at(59_000), at(60_000), at(60_000)];
+        let all = outcomes(full, &takers[..3], &astride, limit);
+        assert!(all.iter().all(|count| *count <= 2), "{all:?}");
     }
 }
