@@ -2,3 +2,5 @@
 
 pub mod raw;
 pub mod rules;
+pub mod server;
+pub mod upstream;

@@ -1,0 +1,183 @@
+//! A server of the service inside the test's own process, on a port of its own.
+
+use std::net::SocketAddr;
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use subcat_engine::disk::Real;
+use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
+use subcat_engine::model::{ApiKey, DraftValue, RateLimit, RecordDraft, Scopes, Timestamp};
+use subcat_engine::{Engine, Options, StoreKind};
+use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
+use subcat_server::config::Config;
+use subcat_server::door::{Server, serve};
+use subcat_server::runtime::{Control, SystemClock};
+use subcat_server::service::Service;
+use tempfile::TempDir;
+
+use crate::raw::{Client, RawAnswer};
+
+/// A running server with a data directory that goes with it.
+pub struct TestServer {
+    /// What it serves.
+    pub service: Arc<Service>,
+    server: Option<Server>,
+    control: Option<Control>,
+    keys_count: std::sync::atomic::AtomicU64,
+    _data: TempDir,
+}
+
+impl TestServer {
+    /// A server with default settings, but for windows so wide that nothing is refused.
+    pub fn start() -> Self {
+        Self::with(|_| {})
+    }
+
+    /// A server whose settings are changed first.
+    pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        let data = tempfile::tempdir().expect("a directory for the test");
+        let wide = NonZeroU32::new(1_000_000).expect("it is not zero");
+        let mut config = Config {
+            data: data.path().join("data"),
+            listen: "127.0.0.1:0".parse().expect("an address"),
+            store: StoreKind::Redb,
+            workers: 2,
+            ..Config::default()
+        };
+        config.rate_limit.api_key.requests = wide;
+        config.rate_limit.anonymous_requests = wide;
+        change(&mut config);
+        let options = Options {
+            disk: Arc::new(Real),
+            store: config.store,
+            counter_lanes: config.workers + 1,
+        };
+        let clock = Arc::new(SystemClock::new());
+        let now = subcat_server::runtime::Clock::now(&*clock).timestamp();
+        let engine = Engine::open(&config.data, options, now).expect("an empty directory opens");
+        let control = Control::start().expect("threads are to be had");
+        let service = Service::new(config, Arc::new(engine), control.handle(), clock);
+        let server = serve(&service).expect("a free port is to be had");
+        Self {
+            service,
+            server: Some(server),
+            control: Some(control),
+            keys_count: std::sync::atomic::AtomicU64::new(0),
+            _data: data,
+        }
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        let server = self.server.as_ref().expect("it runs until it is stopped");
+        server.local_addr()
+    }
+
+    /// A new connection.
+    pub fn connect(&self) -> Client {
+        Client::connect(self.address())
+    }
+
+    /// Asks once on a connection of its own.
+    pub fn get(&self, path: &str, api_key: Option<&str>) -> RawAnswer {
+        self.connect().get(path, api_key)
+    }
+
+    /// Loads records; each is given by its fields.
+    pub fn import(&self, drafts: Vec<RecordDraft<'_>>) {
+        let mut importer = self.service.engine.importer().expect("an import begins");
+        for draft in drafts {
+            let judged = importer.push(draft).expect("the disk works");
+            judged.expect("the draft is a record");
+        }
+        importer.finish(&mut |_| {}).expect("the disk works");
+    }
+
+    /// A new key that may do everything; its text.
+    pub fn api_key(&self) -> String {
+        self.api_key_with(Scopes::ALL, None, None).0
+    }
+
+    /// A new key; its text, and what is stored of it.
+    pub fn api_key_with(
+        &self,
+        scopes: Scopes,
+        limit: Option<&str>,
+        expires_at: Option<Timestamp>,
+    ) -> (String, ApiKey) {
+        let number = self
+            .keys_count
+            .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        let digits = format!("{number:032}");
+        let random: &[u8; 32] = digits.as_bytes().try_into().expect("32 digits");
+        let text = api_key_text(random);
+        let new = NewApiKey {
+            account: None,
+            name: format!("key {number}"),
+            digest: api_key_digest(&text),
+            partial: api_key_partial(&text),
+            scopes,
+            limit: limit.map(|limit| RateLimit::parse(limit).expect("a limit")),
+            created_at: self.service.now(),
+            expires_at,
+        };
+        let outcomes = self
+            .service
+            .engine
+            .apply(vec![StateEvent::CreateApiKey(new)]);
+        let outcome = outcomes.expect("the disk works").pop();
+        let Some(Outcome::ApiKey(api_key)) = outcome else {
+            panic!("no key was made: {outcome:?}");
+        };
+        self.service.reload_api_keys();
+        (text, api_key)
+    }
+
+    /// Revokes a key, as commands and pages do.
+    pub fn revoke(&self, api_key: &ApiKey) {
+        let revoke = StateEvent::RevokeApiKey(api_key.id, self.service.now());
+        let outcomes = self.service.engine.apply(vec![revoke]);
+        outcomes.expect("the disk works");
+        self.service.reload_api_keys();
+    }
+
+    /// Stops serving.
+    pub fn stop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop(Duration::from_secs(5));
+        }
+        if let Some(control) = self.control.take() {
+            control.stop();
+        }
+    }
+}
+
+impl Drop for TestServer {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop(Duration::from_millis(100));
+        }
+        if let Some(control) = self.control.take() {
+            control.stop();
+        }
+    }
+}
+
+/// A text value of a draft.
+pub fn text(value: &str) -> DraftValue<'_> {
+    DraftValue::Text(value.into())
+}
+
+/// A film with an id, a title, a year, and a release whose file is at upstream.
+pub fn film<'a>(id: &'a str, title: &'a str, year: i64, release: &'a str) -> RecordDraft<'a> {
+    RecordDraft {
+        id: text(id),
+        video_type: text("movie"),
+        title: text(title),
+        year: DraftValue::Integer(year),
+        posted_at: text("2024-05-01T10:00:00Z"),
+        source_release_id: text(release),
+        ..RecordDraft::default()
+    }
+}

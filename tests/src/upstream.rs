@@ -1,0 +1,109 @@
+//! An upstream source that gives what a test tells it to, and counts who asks.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Condvar, Mutex};
+
+/// What is given for one release: status line, fields, body.
+type Given = (String, String, Vec<u8>);
+
+/// A source on a port of its own; its threads end with the process.
+pub struct Upstream {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+}
+
+#[derive(Default)]
+struct Shared {
+    given: Mutex<HashMap<String, Given>>,
+    asked_count: AtomicUsize,
+    is_held: Mutex<bool>,
+    released: Condvar,
+}
+
+impl Upstream {
+    /// A source that has nothing yet.
+    pub fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port is to be had");
+        let address = listener.local_addr().expect("it is bound");
+        let shared = Arc::new(Shared::default());
+        let serving = Arc::clone(&shared);
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let serving = Arc::clone(&serving);
+                std::thread::spawn(move || serving.answer(&stream));
+            }
+        });
+        Self { address, shared }
+    }
+
+    /// The setting `upstream.url`.
+    pub fn url(&self) -> String {
+        format!("http://{}/files/{{source_release_id}}", self.address)
+    }
+
+    /// Gives a file for a release.
+    pub fn give(&self, release: &str, body: impl Into<Vec<u8>>) {
+        self.give_answer(release, "200 OK", "", body);
+    }
+
+    /// Gives an answer for a release; `fields` are whole lines.
+    pub fn give_answer(&self, release: &str, status: &str, fields: &str, body: impl Into<Vec<u8>>) {
+        let given = (status.to_owned(), fields.to_owned(), body.into());
+        let mut all = self.shared.given.lock().expect("no test panicked here");
+        all.insert(release.to_owned(), given);
+    }
+
+    /// How many requests came.
+    pub fn asked_count(&self) -> usize {
+        self.shared.asked_count.load(Ordering::SeqCst)
+    }
+
+    /// From now on answers wait until [`Upstream::release`].
+    pub fn hold(&self) {
+        *self.shared.is_held.lock().expect("no test panicked here") = true;
+    }
+
+    /// Lets all answers go.
+    pub fn release(&self) {
+        *self.shared.is_held.lock().expect("no test panicked here") = false;
+        self.shared.released.notify_all();
+    }
+}
+
+impl Shared {
+    fn answer(&self, stream: &TcpStream) {
+        let mut lines = BufReader::new(stream).lines();
+        let Some(Ok(first)) = lines.next() else {
+            return;
+        };
+        while lines
+            .next()
+            .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
+        {}
+        self.asked_count.fetch_add(1, Ordering::SeqCst);
+        let mut is_held = self.is_held.lock().expect("no test panicked here");
+        while *is_held {
+            is_held = self.released.wait(is_held).expect("no test panicked here");
+        }
+        drop(is_held);
+        let path = first.split(' ').nth(1).unwrap_or_default();
+        let release = path.rsplit('/').next().unwrap_or_default();
+        let given = self.given.lock().expect("no test panicked here");
+        let nothing = || ("404 Not Found".to_owned(), String::new(), Vec::new());
+        let (status, fields, body) = given.get(release).cloned().unwrap_or_else(nothing);
+        drop(given);
+        let length = body.len();
+        let head = format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {length}\r\nconnection: close\r\n{fields}\r\n"
+        );
+        let mut stream = stream;
+        let sent = stream
+            .write_all(head.as_bytes())
+            .and_then(|()| stream.write_all(&body));
+        // A client that left early is a test's own doing.
+        drop(sent);
+    }
+}

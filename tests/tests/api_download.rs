@@ -1,0 +1,363 @@
+//! `GET /api/subtitles/{subtitle_id}/download`.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use subcat_engine::model::{DraftValue, RecordDraft, RecordId, Scopes};
+use subcat_tests::raw::RawAnswer;
+use subcat_tests::server::{TestServer, film, text};
+use subcat_tests::upstream::Upstream;
+
+const ID: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab";
+const OTHER: &str = "00000000-0000-4000-8000-000000000001";
+
+/// A server with one record whose release is `r1`, its source, and a key.
+struct Scene {
+    server: TestServer,
+    upstream: Upstream,
+    api_key: String,
+}
+
+impl Scene {
+    fn new() -> Self {
+        let upstream = Upstream::start();
+        let server = TestServer::with(|config| config.upstream.url = Some(upstream.url()));
+        server.import(vec![film(ID, "x", 2004, "r1")]);
+        let api_key = server.api_key();
+        Self {
+            server,
+            upstream,
+            api_key,
+        }
+    }
+
+    fn with_file(content: &[u8]) -> Self {
+        let scene = Self::new();
+        scene.upstream.give("r1", content);
+        scene
+    }
+
+    fn ask(&self, method: &str, fields: &[(&str, &str)]) -> RawAnswer {
+        let path = format!("/api/subtitles/{ID}/download");
+        let mut client = self.server.connect();
+        client.request(method, &path, Some(&self.api_key), fields)
+    }
+
+    fn get(&self, fields: &[(&str, &str)]) -> RawAnswer {
+        self.ask("GET", fields)
+    }
+
+    fn downloads(&self) -> u64 {
+        let path = format!("/api/subtitles/{ID}");
+        let record = self.server.get(&path, Some(&self.api_key));
+        let record: Value = serde_json::from_slice(&record.body).unwrap();
+        record["downloads"].as_u64().unwrap()
+    }
+}
+
+fn subtitles(lines_count: usize) -> Vec<u8> {
+    let cue = |number: usize| {
+        format!("{number}\r\n00:00:01,000 --> 00:00:02,000\r\n¿Qué dices, número {number}?\r\n\r\n")
+    };
+    (1..=lines_count).map(cue).collect::<String>().into_bytes()
+}
+
+fn check_failed(answer: &RawAnswer, status: u16, detail: &str) {
+    assert_eq!(answer.status, status);
+    assert_eq!(answer.text(), format!(r#"{{"detail":"{detail}"}}"#));
+    assert_eq!(answer.field("content-type"), Some("application/json"));
+}
+
+#[test]
+fn rule_7_2_a_file_is_fetched_once_and_served_from_the_cache() {
+    for lines_count in [2, 2000] {
+        let content = subtitles(lines_count);
+        let scene = Scene::with_file(&content);
+        for _ in 0..4 {
+            let answer = scene.get(&[]);
+            assert_eq!(answer.status, 200);
+            assert_eq!(answer.body, content);
+            let octets = Some("application/octet-stream");
+            assert_eq!(answer.field("content-type"), octets);
+            let length = content.len().to_string();
+            assert_eq!(answer.field("content-length"), Some(length.as_str()));
+            assert_eq!(answer.field("cache-control"), Some("private, no-cache"));
+            assert_eq!(answer.field("content-encoding"), None);
+        }
+        assert_eq!(scene.upstream.asked_count(), 1);
+    }
+}
+
+#[test]
+fn rule_7_1_records_without_a_file_or_none_at_all() {
+    let scene = Scene::new();
+    scene.server.import(vec![RecordDraft {
+        source_release_id: DraftValue::Absent,
+        ..film(OTHER, "y", 2004, "")
+    }]);
+    let get = |id: &str| {
+        let path = format!("/api/subtitles/{id}/download");
+        scene.server.get(&path, Some(&scene.api_key))
+    };
+    let detail = "Subtitle missing source_release_id to download";
+    check_failed(&get(OTHER), 400, detail);
+    for id in ["x", "00000000-0000-4000-8000-00000000000f"] {
+        check_failed(&get(id), 404, "Subtitle not found");
+    }
+    let id = RecordId::parse(OTHER).unwrap();
+    scene.server.service.engine.set_active(id, false).unwrap();
+    check_failed(&get(OTHER), 404, "Subtitle not found");
+}
+
+#[test]
+fn rule_7_2_what_upstream_does_not_give_is_502() {
+    let scene = Scene::new();
+    let detail = "Failed to fetch subtitle from source";
+    for _ in 0..3 {
+        check_failed(&scene.get(&[]), 502, detail);
+    }
+    assert_eq!(scene.upstream.asked_count(), 1, "a failure is remembered");
+    let server = TestServer::start();
+    server.import(vec![film(ID, "x", 2004, "r1")]);
+    let path = format!("/api/subtitles/{ID}/download");
+    let api_key = server.api_key();
+    check_failed(&server.get(&path, Some(&api_key)), 502, detail);
+}
+
+#[test]
+fn rule_7_2_what_is_no_subtitle_file_is_400() {
+    for content in [
+        &b""[..],
+        b"<!DOCTYPE html><html></html>",
+        b"\x7fELF\x02\x01\x01\0\0",
+    ] {
+        let scene = Scene::with_file(content);
+        check_failed(&scene.get(&[]), 400, "Failed to download subtitle");
+        assert_eq!(scene.downloads(), 0);
+    }
+}
+
+#[test]
+fn rule_7_8_downloads_are_counted_when_they_deliver() {
+    let scene = Scene::with_file(&subtitles(3));
+    let etag = scene.get(&[]).field("etag").unwrap().to_owned();
+    assert_eq!(scene.downloads(), 1);
+    assert_eq!(scene.ask("HEAD", &[]).status, 200);
+    assert_eq!(scene.downloads(), 1);
+    let unchanged = [("If-None-Match", etag.as_str())];
+    assert_eq!(scene.get(&unchanged).status, 304);
+    assert_eq!(scene.downloads(), 2);
+    assert_eq!(scene.ask("HEAD", &unchanged).status, 304);
+    assert_eq!(scene.get(&[("Range", "bytes=0-3")]).status, 206);
+    assert_eq!(scene.downloads(), 3);
+    assert_eq!(scene.get(&[("Range", "bytes=1-3")]).status, 206);
+    assert_eq!(scene.get(&[("Range", "bytes=99999-")]).status, 416);
+    assert_eq!(scene.downloads(), 3);
+}
+
+#[test]
+fn rule_7_8_downloads_are_counted_for_the_key() {
+    let mut scene = Scene::with_file(&subtitles(3));
+    let (text, api_key) = scene.server.api_key_with(Scopes::ALL, None, None);
+    let path = format!("/api/subtitles/{ID}/download");
+    for _ in 0..3 {
+        assert_eq!(scene.server.get(&path, Some(&text)).status, 200);
+    }
+    let service = std::sync::Arc::clone(&scene.server.service);
+    scene.server.stop();
+    service.engine.sync_counters().unwrap();
+    while service.engine.maintain(service.now()).unwrap() {}
+    let (usage, _) = service.engine.api_key_totals(api_key.id).unwrap();
+    assert_eq!((usage.requests, usage.downloads), (3, 3));
+}
+
+#[test]
+fn rule_2_4_head_of_a_file_fetches_it() {
+    let content = subtitles(3);
+    let scene = Scene::with_file(&content);
+    let head = scene.ask("HEAD", &[]);
+    assert_eq!(head.status, 200);
+    let length = content.len().to_string();
+    assert_eq!(head.field("content-length"), Some(length.as_str()));
+    assert!(head.body.is_empty());
+    assert_eq!(scene.upstream.asked_count(), 1);
+    assert_eq!(scene.get(&[]).body, content);
+    assert_eq!(scene.upstream.asked_count(), 1);
+}
+
+#[test]
+fn rule_7_9_entity_tags_and_conditions() {
+    let scene = Scene::with_file(&subtitles(3));
+    let whole = scene.get(&[]);
+    let etag = whole.field("etag").unwrap();
+    assert_eq!(etag.len(), 66, "a strong tag of 64 digits");
+    assert_eq!(whole.field("accept-ranges"), Some("bytes"));
+    for value in [etag, "*", &format!("\"x\", W/{etag}")] {
+        let answer = scene.get(&[("If-None-Match", value)]);
+        assert_eq!(answer.status, 304, "{value}");
+        assert_eq!(answer.field("etag"), Some(etag));
+        assert_eq!(answer.field("content-length"), None);
+        assert_eq!(answer.field("cache-control"), Some("private, no-cache"));
+        assert!(answer.field("x-ratelimit-limit").is_some());
+    }
+    assert_eq!(scene.get(&[("If-None-Match", "\"x\"")]).status, 200);
+    let both = [("If-None-Match", etag), ("Range", "bytes=0-1")];
+    assert_eq!(scene.get(&both).status, 304);
+}
+
+#[test]
+fn rule_7_10_one_range_is_served() {
+    for lines_count in [2, 2000] {
+        let content = subtitles(lines_count);
+        let size = content.len();
+        let scene = Scene::with_file(&content);
+        let check = |range: &str, start: usize, end: usize| {
+            let fields = [("Range", range), ("Accept-Encoding", "gzip, br")];
+            let answer = scene.get(&fields);
+            assert_eq!(answer.status, 206, "{range}");
+            assert_eq!(answer.body, content[start..end], "{range}");
+            let expected = format!("bytes {start}-{}/{size}", end - 1);
+            assert_eq!(answer.field("content-range"), Some(expected.as_str()));
+            assert_eq!(answer.field("content-encoding"), None);
+        };
+        check("bytes=0-0", 0, 1);
+        check("bytes=5-9", 5, 10);
+        check("bytes=5-", 5, size);
+        check("bytes=-7", size - 7, size);
+        check("bytes=0-999999999", 0, size);
+        let refused = scene.get(&[("Range", &format!("bytes={size}-"))]);
+        check_failed(&refused, 416, "Range Not Satisfiable");
+        let expected = format!("bytes */{size}");
+        assert_eq!(refused.field("content-range"), Some(expected.as_str()));
+        for range in ["bytes=0-1,3-4", "lines=1-2", "bytes=x", "bytes=9-5"] {
+            let answer = scene.get(&[("Range", range)]);
+            assert_eq!((answer.status, answer.body.len()), (200, size), "{range}");
+        }
+        let etag = scene.get(&[]).field("etag").unwrap().to_owned();
+        let current = [("Range", "bytes=0-1"), ("If-Range", etag.as_str())];
+        assert_eq!(scene.get(&current).status, 206);
+        let stale = [("Range", "bytes=0-1"), ("If-Range", "\"x\"")];
+        assert_eq!(scene.get(&stale).status, 200);
+    }
+}
+
+#[test]
+fn rule_7_11_text_is_compressed_as_the_client_allows() {
+    let content = subtitles(2000);
+    let scene = Scene::with_file(&content);
+    let plain_tag = scene.get(&[]).field("etag").unwrap().to_owned();
+    let check = |accept: &str, expected: Option<&str>| {
+        for _ in 0..2 {
+            let answer = scene.get(&[("Accept-Encoding", accept)]);
+            assert_eq!(answer.status, 200);
+            assert_eq!(answer.field("content-encoding"), expected, "{accept}");
+            let is_plain_tag = answer.field("etag") == Some(&plain_tag);
+            assert_eq!(is_plain_tag, expected.is_none(), "{accept}");
+            assert_eq!(answer.body.len() < content.len(), expected.is_some());
+            let varying = Some("Authorization, Accept-Encoding");
+            assert_eq!(answer.field("vary"), varying);
+        }
+    };
+    check("gzip", Some("gzip"));
+    check("gzip, deflate, br", Some("br"));
+    check("br;q=0.5, gzip", Some("gzip"));
+    check("br;q=0, gzip;q=0", None);
+    check("identity", None);
+    check("identity;q=0", None);
+    check("*;q=0.1", Some("br"));
+    check("", None);
+}
+
+#[test]
+fn rule_7_11_what_does_not_shrink_is_left_alone() {
+    let zip = b"PK\x05\x06\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0";
+    let tiny = b"1\n00:00:01,000 --> 00:00:02,000\na\n";
+    for content in [&zip[..], tiny] {
+        let scene = Scene::with_file(content);
+        for _ in 0..2 {
+            let answer = scene.get(&[("Accept-Encoding", "gzip")]);
+            assert_eq!(answer.status, 200);
+            assert_eq!(answer.field("content-encoding"), None);
+            assert_eq!(answer.body, content);
+        }
+    }
+}
+
+#[test]
+fn rule_7_5_names_come_from_the_record_upstream_or_the_id() {
+    let scene = Scene::new();
+    let disposition = |answer: &RawAnswer| {
+        let value = answer.field("content-disposition").unwrap();
+        value.to_owned()
+    };
+    let fields = "content-disposition: attachment; filename=\"Upstream.srt\"\r\n";
+    scene
+        .upstream
+        .give_answer("r1", "200 OK", fields, subtitles(1));
+    let expected = "attachment; filename=\"Upstream.srt\"";
+    assert_eq!(disposition(&scene.get(&[])), expected);
+    scene.server.import(vec![RecordDraft {
+        file_name: text("../El Niño.srt"),
+        ..film(ID, "x", 2004, "r1")
+    }]);
+    let expected = "attachment; filename=\"El Nino.srt\"; filename*=UTF-8''El%20Ni%C3%B1o.srt";
+    assert_eq!(disposition(&scene.get(&[])), expected);
+    scene.server.import(vec![film(OTHER, "y", 2004, "r2")]);
+    scene.upstream.give("r2", subtitles(1));
+    let path = format!("/api/subtitles/{OTHER}/download");
+    let answer = scene.server.get(&path, Some(&scene.api_key));
+    let expected = format!("attachment; filename=\"{OTHER}.srt\"");
+    assert_eq!(disposition(&answer), expected);
+}
+
+#[test]
+fn rule_14_3_a_hundred_clients_are_one_fetch() {
+    let content = subtitles(100);
+    let scene = Scene::with_file(&content);
+    scene.upstream.hold();
+    std::thread::scope(|scope| {
+        let clients: Vec<_> = (0..100).map(|_| scope.spawn(|| scene.get(&[]))).collect();
+        while scene.upstream.asked_count() == 0 {
+            std::thread::yield_now();
+        }
+        // Searches are served while the fetch hangs.
+        let started = Instant::now();
+        let path = "/api/subtitles/search?title=x";
+        assert_eq!(scene.server.get(path, Some(&scene.api_key)).status, 200);
+        assert!(started.elapsed() < Duration::from_secs(5));
+        scene.upstream.release();
+        for client in clients {
+            assert_eq!(client.join().unwrap().body, content);
+        }
+    });
+    assert_eq!(scene.upstream.asked_count(), 1);
+    assert_eq!(scene.downloads(), 100);
+}
+
+#[test]
+fn rule_14_3_a_fetch_goes_on_when_its_client_has_gone() {
+    let scene = Scene::with_file(&subtitles(3));
+    scene.upstream.hold();
+    let path = format!("/api/subtitles/{ID}/download");
+    let mut client = scene.server.connect();
+    client.send(format!(
+        "GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n\r\n",
+        scene.api_key
+    ));
+    while scene.upstream.asked_count() == 0 {
+        std::thread::yield_now();
+    }
+    drop(client);
+    scene.upstream.release();
+    let release = subcat_engine::model::ReleaseId::parse("r1").unwrap();
+    let started = Instant::now();
+    while scene.server.service.engine.cached_file(&release).is_none() {
+        assert!(
+            started.elapsed() < Duration::from_secs(10),
+            "it was not stored"
+        );
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!(scene.get(&[]).status, 200);
+    assert_eq!(scene.upstream.asked_count(), 1);
+}

@@ -1,0 +1,182 @@
+//! Keys: who is let in, and what they may do.
+
+use subcat_engine::model::Scopes;
+use subcat_server::config::ExpiredStatus;
+use subcat_tests::server::TestServer;
+
+const SEARCH: &str = "/api/subtitles/search?title=x";
+
+fn check_refused(server: &TestServer, fields: &[(&str, &str)]) {
+    let answer = server.connect().request("GET", SEARCH, None, fields);
+    assert_eq!(answer.status, 401, "{fields:?}");
+    assert_eq!(
+        answer.text(),
+        r#"{"detail":"Invalid authentication credentials"}"#
+    );
+    assert_eq!(answer.field("www-authenticate"), Some("Bearer"));
+}
+
+#[test]
+fn rule_9_1_only_a_valid_bearer_is_let_in() {
+    let server = TestServer::start();
+    let api_key = server.api_key();
+    let with = |value: &str| {
+        let fields = [("Authorization", value)];
+        server
+            .connect()
+            .request("GET", SEARCH, None, &fields)
+            .status
+    };
+    assert_eq!(with(&format!("Bearer {api_key}")), 200);
+    assert_eq!(with(&format!("bearer {api_key}")), 200);
+    assert_eq!(with(&format!("BEARER {api_key}")), 200);
+    check_refused(&server, &[]);
+    let bearer = format!("Bearer {api_key}");
+    check_refused(
+        &server,
+        &[("Authorization", &bearer), ("Authorization", &bearer)],
+    );
+    for value in [
+        String::new(),
+        "Bearer".to_owned(),
+        api_key.clone(),
+        format!("Basic {api_key}"),
+        format!("Bearer  {api_key}"),
+        format!("Bearer {api_key} x"),
+        format!("Bearer {}", &api_key[..41]),
+        format!("Bearer {api_key}0"),
+        format!("Bearer {}", api_key.to_uppercase()),
+        "Bearer sct_000000000000000000000000000000000000zz".to_owned(),
+    ] {
+        check_refused(&server, &[("Authorization", &value)]);
+    }
+}
+
+#[test]
+fn rule_9_1_each_request_of_a_connection_is_judged_by_itself() {
+    let server = TestServer::start();
+    let (one, other) = (server.api_key(), server.api_key());
+    let mut client = server.connect();
+    for _ in 0..2 {
+        assert_eq!(client.get(SEARCH, Some(&one)).status, 200);
+        assert_eq!(client.get(SEARCH, None).status, 401);
+        assert_eq!(client.get(SEARCH, Some("sct_x")).status, 401);
+        assert_eq!(client.get(SEARCH, Some(&other)).status, 200);
+    }
+}
+
+#[test]
+fn rule_9_2_expired_keys_are_401_or_403() {
+    for (setting, expected) in [
+        (
+            ExpiredStatus::Unauthorized,
+            (401, "Invalid authentication credentials"),
+        ),
+        (ExpiredStatus::Forbidden, (403, "Forbidden")),
+    ] {
+        let server = TestServer::with(|config| config.auth_expired_status = setting);
+        let second_ago = server.service.now().plus_seconds(-1);
+        let (expired, _) = server.api_key_with(Scopes::ALL, Some("5/60"), Some(second_ago));
+        let answer = server.get(SEARCH, Some(&expired));
+        let detail = format!(r#"{{"detail":"{}"}}"#, expected.1);
+        assert_eq!(
+            (answer.status, answer.text()),
+            (expected.0, detail.as_str())
+        );
+        // It counts as no valid key: the window is the address's.
+        assert_ne!(answer.field("x-ratelimit-limit"), Some("5"));
+        let hour_ahead = server.service.now().plus_seconds(3600);
+        let (valid, _) = server.api_key_with(Scopes::ALL, None, Some(hour_ahead));
+        assert_eq!(server.get(SEARCH, Some(&valid)).status, 200);
+    }
+}
+
+#[test]
+fn rule_9_3_scopes_open_their_endpoints_only() {
+    let server = TestServer::start();
+    let id = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab";
+    let record = format!("/api/subtitles/{id}");
+    let download = format!("/api/subtitles/{id}/download");
+    let endpoints = [
+        (Scopes::SEARCH, SEARCH, 200),
+        (Scopes::READ, record.as_str(), 404),
+        (Scopes::DOWNLOAD, download.as_str(), 404),
+    ];
+    for (scope, _, _) in endpoints {
+        let (api_key, _) = server.api_key_with(scope, None, None);
+        for (needed, path, status) in endpoints {
+            let answer = server.get(path, Some(&api_key));
+            if scope == needed {
+                assert_eq!(answer.status, status, "{path}");
+            } else {
+                assert_eq!(answer.status, 403, "{path}");
+                assert_eq!(answer.text(), r#"{"detail":"Forbidden"}"#);
+            }
+        }
+    }
+}
+
+#[test]
+fn rule_9_5_a_revoked_key_is_refused_at_once_on_open_connections() {
+    let server = TestServer::start();
+    let (text, api_key) = server.api_key_with(Scopes::ALL, None, None);
+    let mut client = server.connect();
+    assert_eq!(client.get(SEARCH, Some(&text)).status, 200);
+    server.revoke(&api_key);
+    assert_eq!(client.get(SEARCH, Some(&text)).status, 401);
+    assert_eq!(server.get(SEARCH, Some(&text)).status, 401);
+}
+
+#[test]
+fn rule_9_5_no_racing_request_passes_a_revoked_key() {
+    let server = TestServer::start();
+    for _ in 0..5 {
+        let (text, api_key) = server.api_key_with(Scopes::ALL, None, None);
+        let is_revoked = std::sync::atomic::AtomicBool::new(false);
+        let order = std::sync::atomic::Ordering::SeqCst;
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    let mut client = server.connect();
+                    loop {
+                        let was_revoked = is_revoked.load(order);
+                        let status = client.get(SEARCH, Some(&text)).status;
+                        if was_revoked {
+                            assert_eq!(status, 401);
+                            return;
+                        }
+                    }
+                });
+            }
+            server.revoke(&api_key);
+            is_revoked.store(true, order);
+        });
+    }
+}
+
+#[test]
+fn rule_9_6_usage_is_counted_by_key_and_day() {
+    let mut server = TestServer::start();
+    let (text, api_key) = server.api_key_with(Scopes::ALL, Some("5/3600"), None);
+    let mut client = server.connect();
+    let statuses: Vec<u16> = [
+        SEARCH,
+        SEARCH,
+        "/api/x",
+        "/api/subtitles/search",
+        SEARCH,
+        SEARCH,
+    ]
+    .into_iter()
+    .map(|path| client.get(path, Some(&text)).status)
+    .collect();
+    assert_eq!(statuses, [200, 200, 404, 400, 200, 429]);
+    let service = std::sync::Arc::clone(&server.service);
+    server.stop();
+    let (usage, last_used_at) = service.engine.api_key_totals(api_key.id).unwrap();
+    assert_eq!(
+        (usage.requests, usage.client_errors, usage.limited),
+        (5, 2, 1)
+    );
+    assert!(last_used_at.is_some());
+}
