@@ -1,6 +1,8 @@
 //! Tests that judge the service from outside.
 
+pub mod portal;
 pub mod raw;
 pub mod rules;
 pub mod server;
 pub mod upstream;
+pub mod webdriver;

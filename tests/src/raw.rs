@@ -123,8 +123,8 @@ impl Client {
             .and_then(|status| status.parse().ok())
             .expect("the first line has a status");
         let field = |line: &str| {
-            let (name, value) = line.split_once(": ").expect("a field has a value");
-            (name.to_ascii_lowercase(), value.to_owned())
+            let (name, value) = line.split_once(':').expect("a field has a value");
+            (name.to_ascii_lowercase(), value.trim_start().to_owned())
         };
         let mut answer = RawAnswer {
             status,

@@ -1,0 +1,252 @@
+//! The whole service on a free port, in this process, and visitors of its pages.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use subcat_engine::disk::Real;
+use subcat_engine::event::{NewAccount, Outcome, StateEvent};
+use subcat_engine::model::{Account, Email, Role};
+use subcat_engine::{Engine, Options, StoreKind};
+use subcat_server::command::demo::{CATALOG, LocalUpstream};
+use subcat_server::config::{Config, Registration};
+use subcat_server::door::{Server, serve};
+use subcat_server::rows::read_line;
+use subcat_server::runtime::{Control, SystemClock};
+use subcat_server::service::Service;
+use subcat_server::web::Password;
+
+use crate::raw::{Client, RawAnswer};
+
+/// A running service with the demo's catalog and the demo's upstream. It stops with the value.
+pub struct Portal {
+    server: Option<Server>,
+    service: Arc<Service>,
+    control: Option<Control>,
+    _upstream: LocalUpstream,
+    _data: tempfile::TempDir,
+}
+
+impl Portal {
+    /// Starts a service that keeps nothing, as `change` wants it.
+    pub fn open(change: impl FnOnce(&mut Config)) -> Self {
+        let data = tempfile::tempdir().expect("a temporary directory");
+        let control = Control::start().expect("the control runtime starts");
+        let upstream = LocalUpstream::start(&control.handle()).expect("a free port");
+        let mut config = Config {
+            data: data.path().join("data"),
+            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+            store: StoreKind::Memory,
+            workers: 1,
+            registration: Registration::Open,
+            ..Config::default()
+        };
+        config.upstream.url = Some(upstream.url_template());
+        change(&mut config);
+        let options = Options {
+            disk: Arc::new(Real),
+            store: config.store,
+            counter_lanes: config.workers + 1,
+        };
+        let clock = Arc::new(SystemClock::new());
+        let now = subcat_server::runtime::Clock::now(&*clock).timestamp();
+        let engine = Engine::open(&config.data, options, now).expect("the engine opens");
+        let engine = Arc::new(engine);
+        fill(&engine);
+        let service = Service::new(config, engine, control.handle(), clock);
+        let server = serve(&service).expect("the service listens");
+        Self {
+            server: Some(server),
+            service,
+            control: Some(control),
+            _upstream: upstream,
+            _data: data,
+        }
+    }
+
+    /// The service.
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    fn server(&self) -> &Server {
+        self.server.as_ref().expect("it runs until it is dropped")
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.server().local_addr()
+    }
+
+    /// The address as a browser writes it.
+    pub fn url(&self, path: &str) -> String {
+        format!("http://{}{path}", self.address())
+    }
+
+    /// The one-time link that makes the first account.
+    pub fn setup_path(&self) -> Option<String> {
+        self.server().site().setup_path()
+    }
+
+    /// Makes an account without a page.
+    pub fn make_account(&self, email: &str, password: &str, role: Role) -> Account {
+        let account = NewAccount {
+            email: Email::parse(email).expect("an address"),
+            display_name: String::new(),
+            role,
+            password_hash: Password::parse(password).expect("long enough").hash(),
+            created_at: self.service.now(),
+        };
+        let events = vec![StateEvent::CreateAccount(account)];
+        match self
+            .service
+            .engine
+            .apply(events)
+            .expect("it is stored")
+            .pop()
+        {
+            Some(Outcome::Account(account)) => account,
+            other => panic!("no account was made: {other:?}"),
+        }
+    }
+
+    /// A visitor who is not signed in.
+    pub fn visitor(&self) -> Visitor {
+        Visitor {
+            client: Client::connect(self.address()),
+            host: self.address().to_string(),
+            cookies: BTreeMap::new(),
+            headers: Vec::new(),
+        }
+    }
+
+    /// A visitor who has signed in.
+    pub fn signed_in(&self, email: &str, password: &str) -> Visitor {
+        let mut visitor = self.visitor();
+        let answer = visitor.post("/signin", &[("email", email), ("password", password)]);
+        assert_eq!(answer.status, 303, "{}", answer.text());
+        visitor
+    }
+}
+
+impl Drop for Portal {
+    fn drop(&mut self) {
+        if let Some(server) = self.server.take() {
+            server.stop(Duration::from_secs(5));
+        }
+        if let Some(control) = self.control.take() {
+            control.stop();
+        }
+    }
+}
+
+/// Loads the demo's catalog.
+fn fill(engine: &Engine) {
+    let mut importer = engine.importer().expect("an import begins");
+    for (line_idx, line) in CATALOG.lines().enumerate() {
+        let row = read_line(line_idx as u64 + 1, line.as_bytes()).expect("the catalog is sound");
+        let fault = importer.push(row.draft).expect("the disk works");
+        fault.expect("the catalog is sound");
+    }
+    importer.finish(&mut |_| ()).expect("the import ends");
+}
+
+/// A program that visits pages as a browser does: it keeps cookies and says where forms come from.
+pub struct Visitor {
+    client: Client,
+    host: String,
+    /// Cookies by name.
+    pub cookies: BTreeMap<String, String>,
+    /// Fields of every request.
+    pub headers: Vec<(String, String)>,
+}
+
+impl Visitor {
+    /// Asks for a page.
+    pub fn get(&mut self, path: &str) -> RawAnswer {
+        self.send("GET", path, &[], "")
+    }
+
+    /// Submits a form from one of our own pages.
+    pub fn post(&mut self, path: &str, fields: &[(&str, &str)]) -> RawAnswer {
+        let origin = format!("http://{}", self.host);
+        self.post_from(path, fields, &[("Origin", &origin)])
+    }
+
+    /// Submits a form with fields of the request that say where it comes from.
+    pub fn post_from(
+        &mut self,
+        path: &str,
+        fields: &[(&str, &str)],
+        headers: &[(&str, &str)],
+    ) -> RawAnswer {
+        let pairs: Vec<String> = fields
+            .iter()
+            .map(|(name, value)| format!("{name}={}", encoded(value)))
+            .collect();
+        let mut headers = headers.to_vec();
+        headers.push(("Content-Type", "application/x-www-form-urlencoded"));
+        self.send("POST", path, &headers, &pairs.join("&"))
+    }
+
+    /// Sends any request and keeps the cookies of its answer.
+    pub fn send(
+        &mut self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: &str,
+    ) -> RawAnswer {
+        let mut request = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.host);
+        for (name, value) in headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        for (name, value) in &self.headers {
+            request.push_str(&format!("{name}: {value}\r\n"));
+        }
+        if !self.cookies.is_empty() {
+            let pairs: Vec<String> = self
+                .cookies
+                .iter()
+                .map(|(name, value)| format!("{name}={value}"))
+                .collect();
+            request.push_str(&format!("Cookie: {}\r\n", pairs.join("; ")));
+        }
+        if !body.is_empty() || method == "POST" {
+            request.push_str(&format!("Content-Length: {}\r\n", body.len()));
+        }
+        let answer = self.client.ask(format!("{request}\r\n{body}"));
+        self.keep_cookies(&answer);
+        answer
+    }
+
+    fn keep_cookies(&mut self, answer: &RawAnswer) {
+        let set = answer
+            .fields
+            .iter()
+            .filter(|(name, _)| name == "set-cookie");
+        for (_, cookie) in set {
+            let pair = cookie.split(';').next().unwrap_or("");
+            let (name, value) = pair.split_once('=').expect("a cookie has a value");
+            if value.is_empty() {
+                self.cookies.remove(name);
+            } else {
+                self.cookies.insert(name.to_owned(), value.to_owned());
+            }
+        }
+    }
+}
+
+/// Percent-encodes a value of a form.
+fn encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() {
+            encoded.push(char::from(byte));
+        } else {
+            encoded.push_str(&format!("%{byte:02X}"));
+        }
+    }
+    encoded
+}

@@ -1,0 +1,301 @@
+//! The pages in a real browser: the life of an account and a key by keyboard alone, in both
+//! languages, wide and narrow, light and dark; pictures go to tests/screenshots.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+use subcat_engine::event::{StateEvent, UsageDelta};
+use subcat_engine::model::{ApiKeyId, Day, Role, Usage};
+use subcat_tests::portal::Portal;
+use subcat_tests::raw::Client;
+use subcat_tests::webdriver::{Browser, Driver, ENTER, Looks, SPACE};
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+
+fn picture(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("screenshots");
+    folder.join(format!("{name}.png"))
+}
+
+fn api_status(portal: &Portal, key: &str) -> u16 {
+    let mut client = Client::connect(portal.address());
+    client
+        .get("/api/subtitles/search?title=matrix", Some(key))
+        .status
+}
+
+/// Looks of every kind that a page must stand: `es` or `en`, phone or desk, light or dark.
+const LOOKS: [(&str, Looks); 4] = [
+    (
+        "es-wide-light",
+        Looks {
+            language: "es",
+            width: 1280,
+            is_dark: false,
+        },
+    ),
+    (
+        "en-wide-dark",
+        Looks {
+            language: "en",
+            width: 1280,
+            is_dark: true,
+        },
+    ),
+    (
+        "es-phone-dark",
+        Looks {
+            language: "es",
+            width: 360,
+            is_dark: true,
+        },
+    ),
+    (
+        "en-phone-light",
+        Looks {
+            language: "en",
+            width: 360,
+            is_dark: false,
+        },
+    ),
+];
+
+/// Fills in a field that has the focus next.
+fn fill(browser: &mut Browser, selector: &str, text: &str) {
+    browser.tab_to(selector);
+    browser.keys(text);
+}
+
+#[test]
+fn the_life_of_an_account_and_a_key_by_keyboard_alone() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    for (name, looks) in [LOOKS[0], LOOKS[3]] {
+        let mut browser = driver.open(looks);
+        life(&portal, &mut browser, &format!("{name}@example.com"));
+        assert_eq!(browser.complaints(), [""; 0], "{name}");
+    }
+}
+
+fn life(portal: &Portal, browser: &mut Browser, email: &str) {
+    browser.goto(&portal.url("/"));
+    browser.tab_to(".skip");
+    browser.tab_to("a[href='/signup']");
+    browser.press_and_follow(ENTER);
+    fill(browser, "#email", email);
+    fill(browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/signin");
+    fill(browser, "#email", email);
+    fill(browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/keys");
+
+    browser.tab_to("main a[href='/keys/new']");
+    browser.press_and_follow(ENTER);
+    fill(browser, "#name", "living room");
+    browser.tab_to("input[value='download']");
+    browser.keys(&SPACE.to_string());
+    browser.tab_to("main form button");
+    browser.press_and_follow(ENTER);
+    let key = browser.text("return document.getElementById('key').value");
+    assert!(key.starts_with("sct_"), "{key}");
+    browser.tab_to("button[data-copy='key']");
+    browser.keys(&ENTER.to_string());
+    assert_eq!(api_status(portal, &key), 200);
+
+    browser.tab_to("main .actions a");
+    browser.press_and_follow(ENTER);
+    let list = browser.text("return document.querySelector('main').innerText");
+    assert!(
+        list.contains("living room") && !list.contains(&key),
+        "{list}"
+    );
+    browser.tab_to("a[href$='/revoke']");
+    browser.press_and_follow(ENTER);
+    let question = browser.text("return document.querySelector('h1').innerText");
+    assert!(question.contains("living room"), "{question}");
+    assert_eq!(api_status(portal, &key), 200);
+    browser.tab_to("main form button");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/keys");
+    assert_eq!(api_status(portal, &key), 401);
+
+    browser.tab_to("a[href='/profile']");
+    browser.press_and_follow(ENTER);
+    fill(browser, "#old", PASSWORD);
+    fill(browser, "#new", "battery staple");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/profile");
+    browser.tab_to("main form[action='/signout'] button");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/signin");
+    fill(browser, "#email", email);
+    fill(browser, "#password", "battery staple");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/keys");
+    browser.tab_to("form[action='/signout'] button");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/signin");
+}
+
+#[test]
+fn a_search_leads_to_a_record_and_its_file() {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    browser.goto(&portal.url("/catalog?query=matrix"));
+    assert_eq!(browser.path(), "/signin");
+    fill(&mut browser, "#email", EMAIL);
+    fill(&mut browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.path(), "/catalog");
+    browser.tab_to(".hits h2 a");
+    browser.press_and_follow(ENTER);
+    let title = browser.text("return document.querySelector('h1').innerText");
+    assert!(title.contains("Matrix"), "{title}");
+    let size = browser.eval_async(
+        "return fetch(document.querySelector('a[href$=\"/download\"]').href)\
+         .then(answer => answer.blob()).then(blob => blob.size)",
+    );
+    assert!(0 < size.as_u64().unwrap_or(0), "{size}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn language_and_colours_are_switched_without_losing_the_place() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[0].1);
+    browser.goto(&portal.url("/signin?next=%2Fprofile"));
+    assert_eq!(browser.text("return document.documentElement.lang"), "es");
+    browser.tab_to("footer a[hreflang='en']");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.text("return document.documentElement.lang"), "en");
+    assert_eq!(browser.text("return location.search"), "?next=%2Fprofile");
+    let background = "return getComputedStyle(document.body).backgroundColor";
+    let light = browser.text(background);
+    browser.tab_to("footer a[href$='theme=dark']");
+    browser.press_and_follow(ENTER);
+    assert_ne!(browser.text(background), light);
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// A portal in which something has happened, and the session of an administrator.
+fn lived_in() -> (Portal, String) {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for (name, days) in [
+        ("Bazarr del salón", "365"),
+        ("Kodi en la tele", "0"),
+        ("Copia de los domingos", "30"),
+        ("Prueba antigua", "90"),
+    ] {
+        let fields = [("name", name), ("expires", "days"), ("expires_days", days)];
+        assert_eq!(ana.post("/keys", &fields).status, 200);
+    }
+    ana.post("/keys/4/revoke", &[]);
+    let now = portal.service().now();
+    let mut deltas = Vec::new();
+    for days_ago in 0..60 {
+        for number in 1..=3 {
+            let wave = u64::from((days_ago * 37 + 11) % 23) * 9 / number;
+            deltas.push(UsageDelta {
+                api_key: Some(ApiKeyId(number)),
+                day: Day(now.day().0 - days_ago),
+                usage: Usage {
+                    requests: 40 + wave,
+                    downloads: 0,
+                    client_errors: wave % 5,
+                    limited: wave.saturating_sub(150),
+                },
+                last_used_at: Some(now),
+            });
+        }
+    }
+    let events = vec![StateEvent::AddUsage(deltas)];
+    portal.service().engine.apply(events).expect("it is stored");
+    let session = ana.cookies["subcat-session"].clone();
+    (portal, session)
+}
+
+/// The source of axe-core, which scripts/setup fetches by npm; panics when it is not there.
+fn axe() -> String {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/axe-core/package/axe.min.js");
+    std::fs::read_to_string(&file).unwrap_or_else(|error| {
+        panic!(
+            "{}: {error}: scripts/setup test fetches it with npm",
+            file.display()
+        )
+    })
+}
+
+#[test]
+fn every_page_is_sound_in_every_look() {
+    let (portal, session) = lived_in();
+    let axe = axe();
+    let driver = Driver::start();
+    let record = {
+        let mut ana = portal.signed_in(EMAIL, PASSWORD);
+        let page = ana.get("/catalog?query=matrix&limit=1");
+        let id = page.text().split("<h2><a href=\"/catalog/").nth(1);
+        let id = id.and_then(|rest| rest.split('"').next()).expect("a hit");
+        format!("/catalog/{id}")
+    };
+    let open = ["/", "/signin", "/signup", "/docs"];
+    let closed = [
+        ("keys", "/keys"),
+        ("key-new", "/keys/new"),
+        ("key", "/keys/1"),
+        ("key-revoke", "/keys/1/revoke"),
+        ("catalog", "/catalog?query=matrix"),
+        ("catalog-empty", "/catalog?query=zzzz"),
+        ("record", record.as_str()),
+        ("profile", "/profile"),
+        ("admin", "/admin"),
+        ("accounts", "/admin/accounts"),
+        ("account", "/admin/accounts/2"),
+        ("audit", "/admin/audit"),
+        ("front", "/"),
+    ];
+    for (look, looks) in LOOKS {
+        let mut browser = driver.open(looks);
+        for path in open {
+            browser.goto(&portal.url(path));
+            is_sound(&mut browser, &axe, look);
+            let name = path.trim_matches('/');
+            browser.screenshot(&picture(&format!("{look}-open-{name}")));
+        }
+        browser.cookie("subcat-session", &session);
+        for (name, path) in closed {
+            browser.goto(&portal.url(path));
+            is_sound(&mut browser, &axe, look);
+            browser.screenshot(&picture(&format!("{look}-{name}")));
+        }
+        assert_eq!(browser.complaints(), [""; 0], "{look}");
+    }
+}
+
+/// Nothing hangs over the edge, the language is that of the browser, and axe-core finds no fault
+/// that is serious or critical.
+fn is_sound(browser: &mut Browser, axe: &str, look: &str) {
+    let path = browser.path();
+    assert_eq!(
+        browser.text("return document.documentElement.lang"),
+        look[..2],
+        "{path}"
+    );
+    let overhang = browser
+        .eval("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    assert_eq!(overhang, 0, "{path} hangs over the edge ({look})");
+    let faults = browser.eval_async(&format!(
+        "{axe}; return window.axe.run().then(result => result.violations\
+         .filter(fault => ['serious', 'critical'].includes(fault.impact))\
+         .map(fault => fault.id + ': ' + fault.nodes.map(node => node.html).join(' | ')))"
+    ));
+    assert_eq!(faults, Value::Array(Vec::new()), "{path} ({look})");
+}

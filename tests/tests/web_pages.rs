@@ -1,0 +1,557 @@
+//! The rules of the web interface (API.md, pages), judged over a socket.
+
+use subcat_engine::model::Role;
+use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::raw::{Client, RawAnswer};
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+const SESSION: &str = "subcat-session";
+
+fn portal() -> Portal {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    portal
+}
+
+/// The first text between two marks.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = text
+        .split_once(start)
+        .unwrap_or_else(|| panic!("no {start} in {text}"));
+    rest.split_once(end).map_or(rest, |(found, _)| found)
+}
+
+/// Makes a key and returns its text.
+fn make_key(visitor: &mut Visitor, fields: &[(&str, &str)]) -> String {
+    let answer = visitor.post("/keys", fields);
+    assert_eq!(answer.status, 200, "{}", answer.text());
+    between(answer.text(), "class=\"secret\" readonly value=\"", "\"").to_owned()
+}
+
+fn api_status(portal: &Portal, key: &str) -> u16 {
+    let mut client = Client::connect(portal.address());
+    client
+        .get("/api/subtitles/search?title=matrix", Some(key))
+        .status
+}
+
+fn location(answer: &RawAnswer) -> &str {
+    answer.field("location").expect("a place to go")
+}
+
+#[test]
+fn every_page_says_what_a_browser_may_do_with_it() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for path in [
+        "/",
+        "/keys",
+        "/keys/new",
+        "/catalog?query=matrix",
+        "/docs",
+        "/profile",
+        "/none",
+    ] {
+        let answer = ana.get(path);
+        let policy = answer.field("content-security-policy").expect(path);
+        assert!(policy.starts_with("default-src 'self';"), "{policy}");
+        assert!(policy.contains("frame-ancestors 'none'"), "{policy}");
+        assert!(!policy.contains("unsafe"), "{policy}");
+        assert_eq!(
+            answer.field("x-content-type-options"),
+            Some("nosniff"),
+            "{path}"
+        );
+        assert_eq!(
+            answer.field("referrer-policy"),
+            Some("same-origin"),
+            "{path}"
+        );
+        assert_eq!(answer.field("cache-control"), Some("no-store"), "{path}");
+        assert_eq!(answer.field("content-encoding"), None, "{path}");
+        assert_eq!(answer.field("access-control-allow-origin"), None, "{path}");
+        assert!(!answer.text().contains(" style="), "{path}");
+        assert!(!answer.text().contains("<style"), "{path}");
+        assert!(!answer.text().contains("onclick"), "{path}");
+    }
+}
+
+#[test]
+fn a_page_and_all_it_loads_are_within_50_kb() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for number in 0..30 {
+        make_key(&mut ana, &[("name", &format!("clave número {number}"))]);
+    }
+    for path in [
+        "/",
+        "/keys",
+        "/keys/1?days=90",
+        "/catalog?query=the",
+        "/docs",
+        "/profile",
+    ] {
+        let page = ana.get(path);
+        assert_eq!(page.status, 200, "{path}");
+        let mut bytes = page.body.len();
+        let text = page.text().to_owned();
+        for piece in text.split("\"/assets/").skip(1) {
+            let name = piece.split('"').next().expect("an address ends");
+            let asset = ana.get(&format!("/assets/{name}"));
+            assert_eq!(asset.status, 200, "{name}");
+            let caching = asset.field("cache-control").expect("assets are kept");
+            assert!(caching.contains("immutable"), "{caching}");
+            bytes += asset.body.len();
+        }
+        assert!(bytes <= 50 << 10, "{path} and its assets are {bytes} bytes");
+    }
+}
+
+#[test]
+fn only_our_own_pages_may_post() {
+    let portal = portal();
+    let fields = [("email", EMAIL), ("password", PASSWORD)];
+    let refused: [&[(&str, &str)]; 5] = [
+        &[],
+        &[("Origin", "https://evil.example")],
+        &[("Sec-Fetch-Site", "cross-site")],
+        &[("Sec-Fetch-Site", "same-site")],
+        &[("Origin", "null")],
+    ];
+    for headers in refused {
+        let answer = portal.visitor().post_from("/signin", &fields, headers);
+        assert_eq!(answer.status, 403, "{headers:?}");
+        assert_eq!(answer.field("set-cookie"), None, "{headers:?}");
+    }
+    for site in ["same-origin", "none"] {
+        let headers = [("Sec-Fetch-Site", site)];
+        let answer = portal.visitor().post_from("/signin", &fields, &headers);
+        assert_eq!(answer.status, 303, "{site}");
+    }
+    let json = [
+        ("Sec-Fetch-Site", "same-origin"),
+        ("Content-Type", "application/json"),
+    ];
+    let answer = portal.visitor().send("POST", "/signin", &json, "{}");
+    assert_eq!(answer.status, 415);
+}
+
+#[test]
+fn a_session_cookie_is_new_at_every_sign_in_and_ends_at_sign_out() {
+    let portal = portal();
+    let mut ana = portal.visitor();
+    ana.cookies
+        .insert(SESSION.to_owned(), "chosen-by-someone-else".to_owned());
+    let answer = ana.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    let cookie = answer.field("set-cookie").expect("a session");
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert!(cookie.contains("; Path=/;"), "{cookie}");
+    assert!(!cookie.contains("Secure"), "{cookie}");
+    let first = ana.cookies[SESSION].clone();
+    assert_ne!(first, "chosen-by-someone-else");
+
+    ana.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    let second = ana.cookies[SESSION].clone();
+    assert_ne!(first, second);
+    let mut thief = portal.visitor();
+    thief.cookies.insert(SESSION.to_owned(), first);
+    assert_eq!(thief.get("/keys").status, 303);
+
+    let mut copy = portal.visitor();
+    copy.cookies.insert(SESSION.to_owned(), second);
+    assert_eq!(copy.get("/keys").status, 200);
+    assert_eq!(ana.post("/signout", &[]).status, 303);
+    assert!(!ana.cookies.contains_key(SESSION));
+    assert_eq!(copy.get("/keys").status, 303);
+}
+
+#[test]
+fn on_https_cookies_are_secure_and_bound_to_the_host() {
+    let portal = Portal::open(|config| config.public_url = Some("https://sub.example".into()));
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let fields = [("email", EMAIL), ("password", PASSWORD)];
+    let ours = [("Origin", "https://sub.example")];
+    let mut ana = portal.visitor();
+    let answer = ana.post_from("/signin", &fields, &ours);
+    assert_eq!(answer.status, 303);
+    let cookie = answer.field("set-cookie").expect("a session");
+    assert!(cookie.starts_with("__Host-subcat-session="), "{cookie}");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    assert_eq!(ana.get("/keys").status, 200);
+}
+
+#[test]
+fn a_wrong_password_and_an_unknown_address_look_alike() {
+    let portal = portal();
+    let disabled = portal.make_account("off@example.com", PASSWORD, Role::User);
+    let event =
+        subcat_engine::event::StateEvent::SetDisabled(disabled.id, Some(portal.service().now()));
+    portal.service().engine.apply(vec![event]).unwrap();
+    let mut answers = Vec::new();
+    for (email, password) in [
+        (EMAIL, "wrong horse"),
+        ("nobody@example.com", "wrong horse"),
+        ("off@example.com", PASSWORD),
+    ] {
+        let answer = portal
+            .visitor()
+            .post("/signin", &[("email", email), ("password", password)]);
+        assert_eq!(answer.status, 422, "{email}");
+        assert!(!answer.text().contains(password), "{email}");
+        answers.push(answer.text().replace(email, "EMAIL"));
+    }
+    assert_eq!(answers[0], answers[1]);
+    assert_eq!(answers[0], answers[2]);
+
+    // Signing up says no more: the address that is taken gets the answer of the one that is not.
+    let sign_up = |email: &str| {
+        let fields = [("email", email), ("password", "another horse")];
+        let answer = portal.visitor().post("/signup", &fields);
+        (answer.status, location(&answer).to_owned(), answer.body)
+    };
+    assert_eq!(sign_up(EMAIL), sign_up("new@example.com"));
+    portal.signed_in(EMAIL, PASSWORD);
+    portal.signed_in("new@example.com", "another horse");
+}
+
+#[test]
+fn tries_at_an_account_are_limited() {
+    let portal = portal();
+    let mut guesser = portal.visitor();
+    for _ in 0..10 {
+        let fields = [("email", "ANA@example.com"), ("password", "wrong horse")];
+        assert_eq!(guesser.post("/signin", &fields).status, 422);
+    }
+    let answer = guesser.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    assert_eq!(answer.status, 429);
+    let seconds: u64 = answer.field("retry-after").unwrap().parse().unwrap();
+    assert!((1..=600).contains(&seconds), "{seconds}");
+}
+
+#[test]
+fn the_first_account_takes_the_link_and_the_link_works_once() {
+    let portal = Portal::open(|config| {
+        config.registration = subcat_server::config::Registration::Closed;
+    });
+    let path = portal.setup_path().expect("there is no account yet");
+    let token = path.strip_prefix("/setup?token=").unwrap();
+    let mut admin = portal.visitor();
+    assert_eq!(admin.get("/setup").status, 404);
+    assert_eq!(admin.get("/setup?token=0000").status, 404);
+    assert_eq!(admin.get("/signup").status, 404);
+    assert_eq!(admin.get(&path).status, 200);
+    let fields = [("token", "0000"), ("email", EMAIL), ("password", PASSWORD)];
+    assert_eq!(admin.post("/setup", &fields).status, 404);
+    let fields = [("token", token), ("email", EMAIL), ("password", PASSWORD)];
+    assert_eq!(admin.post("/setup", &fields).status, 303);
+    assert_eq!(admin.get("/admin").status, 200);
+    assert_eq!(portal.setup_path(), None);
+    assert_eq!(portal.visitor().get(&path).status, 404);
+    let fields = [
+        ("token", token),
+        ("email", "b@example.com"),
+        ("password", PASSWORD),
+    ];
+    assert_eq!(portal.visitor().post("/setup", &fields).status, 404);
+}
+
+#[test]
+fn pages_for_people_with_an_account_lead_to_the_sign_in_and_back() {
+    let portal = portal();
+    let mut visitor = portal.visitor();
+    for path in [
+        "/keys",
+        "/keys/new",
+        "/profile",
+        "/catalog?query=a%20b",
+        "/admin",
+    ] {
+        let answer = visitor.get(path);
+        assert_eq!(answer.status, 303, "{path}");
+        assert!(location(&answer).starts_with("/signin?next=%2F"), "{path}");
+    }
+    let answer = visitor.get("/catalog?query=a%20b");
+    let form = visitor.get(&location(&answer).to_owned());
+    let next = between(form.text(), "name=\"next\" value=\"", "\"").replace("&amp;", "&");
+    let fields = [("email", EMAIL), ("password", PASSWORD), ("next", &next)];
+    let answer = visitor.post("/signin", &fields);
+    assert_eq!(location(&answer), "/catalog?query=a%20b");
+    let fields = [
+        ("email", EMAIL),
+        ("password", PASSWORD),
+        ("next", "//evil.example"),
+    ];
+    assert_eq!(location(&visitor.post("/signin", &fields)), "/keys");
+}
+
+#[test]
+fn a_key_is_shown_once_works_and_stops_at_its_revocation() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let key = make_key(&mut ana, &[("name", "<b>Salón</b>"), ("expires", "30")]);
+    assert!(key.starts_with("sct_") && key.len() == 42, "{key}");
+    assert_eq!(api_status(&portal, &key), 200);
+    let list = ana.get("/keys");
+    assert!(!list.text().contains(&key));
+    assert!(!list.text().contains("<b>Sal"), "names are escaped");
+    let partial = format!("{}…{}", &key[..8], &key[38..]);
+    assert!(list.text().contains(&partial), "{partial}");
+    assert!(!ana.get("/keys/1").text().contains(&key));
+
+    let question = ana.get("/keys/1/revoke");
+    assert!(
+        question.text().contains("&#60;b&#62;Salón"),
+        "it names the key"
+    );
+    assert_eq!(api_status(&portal, &key), 200);
+    assert_eq!(ana.post("/keys/1/revoke", &[]).status, 303);
+    assert_eq!(api_status(&portal, &key), 401);
+}
+
+#[test]
+fn a_key_takes_scopes_and_an_end_and_refuses_the_past() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let key = make_key(&mut ana, &[("name", "read"), ("scope", "read")]);
+    assert_eq!(api_status(&portal, &key), 403);
+    let wrong: [&[(&str, &str)]; 6] = [
+        &[("name", "")],
+        &[
+            ("name", "x"),
+            ("expires", "date"),
+            ("expires_on", "2001-01-01"),
+        ],
+        &[("name", "x"), ("expires", "days"), ("expires_days", "-3")],
+        &[("name", "x"), ("expires", "date"), ("expires_on", "soon")],
+        &[("name", "x"), ("scope", "none")],
+        &[("name", "x"), ("expires", "days"), ("expires_days", "x")],
+    ];
+    for fields in wrong {
+        let answer = ana.post("/keys", fields);
+        assert_eq!(answer.status, 422, "{fields:?}");
+        assert!(answer.text().contains("role=\"alert\""), "{fields:?}");
+    }
+    for days in ["", "0"] {
+        make_key(
+            &mut ana,
+            &[("name", "x"), ("expires", "days"), ("expires_days", days)],
+        );
+    }
+    let keys = portal.service().engine.api_keys();
+    assert_eq!(
+        keys.iter().filter(|key| key.expires_at.is_none()).count(),
+        3
+    );
+}
+
+#[test]
+fn nobody_sees_or_ends_the_keys_of_others() {
+    let portal = portal();
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let key = make_key(&mut ana, &[("name", "hers")]);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    for path in [
+        "/keys/1",
+        "/keys/1/revoke",
+        "/keys/2",
+        "/keys/x",
+        "/keys/-1",
+    ] {
+        assert_eq!(luis.get(path).status, 404, "{path}");
+    }
+    assert_eq!(luis.post("/keys/1/revoke", &[]).status, 404);
+    assert_eq!(luis.get("/admin").status, 403);
+    assert_eq!(
+        luis.post("/admin/accounts/1", &[("action", "disable")])
+            .status,
+        403
+    );
+    assert_eq!(api_status(&portal, &key), 200);
+}
+
+#[test]
+fn an_administrator_disables_an_account_with_its_sessions_and_keys() {
+    let portal = portal();
+    portal.make_account("root@example.com", PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let key = make_key(&mut ana, &[("name", "hers")]);
+    let mut admin = portal.signed_in("root@example.com", PASSWORD);
+    assert!(admin.get("/admin/accounts").text().contains(EMAIL));
+    assert!(admin.get("/admin/accounts/1").text().contains("hers"));
+    let disable = [("action", "disable")];
+    assert_eq!(admin.post("/admin/accounts/1", &disable).status, 303);
+    assert_eq!(ana.get("/keys").status, 303);
+    assert_eq!(api_status(&portal, &key), 401);
+    assert_eq!(
+        admin
+            .post("/admin/accounts/1", &[("action", "enable")])
+            .status,
+        303
+    );
+    assert_eq!(api_status(&portal, &key), 200);
+    assert_eq!(
+        admin.post("/admin/accounts/2", &disable).status,
+        403,
+        "never oneself"
+    );
+    assert_eq!(
+        admin
+            .post("/admin/accounts/1", &[("action", "make-admin")])
+            .status,
+        303
+    );
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let log = ana.get("/admin/audit");
+    for action in [
+        "key created",
+        "account disabled",
+        "account enabled",
+        "role changed to admin",
+    ] {
+        assert!(log.text().contains(action), "{action}");
+    }
+}
+
+#[test]
+fn a_new_password_ends_every_other_session() {
+    let portal = portal();
+    let mut here = portal.signed_in(EMAIL, PASSWORD);
+    let mut there = portal.signed_in(EMAIL, PASSWORD);
+    let mut change = |old: &str| {
+        let fields = [
+            ("action", "password"),
+            ("old", old),
+            ("new", "battery staple"),
+        ];
+        here.post("/profile", &fields).status
+    };
+    assert_eq!(change("wrong horse"), 422);
+    assert_eq!(change(PASSWORD), 303);
+    assert_eq!(here.get("/keys").status, 200);
+    assert_eq!(there.get("/keys").status, 303);
+    portal.signed_in(EMAIL, "battery staple");
+    let answer = here.post("/signout", &[("everywhere", "1")]);
+    assert_eq!(location(&answer), "/signin?notice=signed-out-everywhere");
+    assert_eq!(here.get("/keys").status, 303);
+}
+
+#[test]
+fn the_catalog_answers_as_the_api_does() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let key = make_key(&mut ana, &[("name", "x")]);
+    for query in [
+        "query=the&limit=50",
+        "title=el",
+        "query=s01e02",
+        "query=matrx",
+        "query=zzzz",
+    ] {
+        let answer = Client::connect(portal.address())
+            .get(&format!("/api/subtitles/search?{query}"), Some(&key));
+        let answer: serde_json::Value = serde_json::from_str(answer.text()).unwrap();
+        let expected: Vec<&str> = answer["items"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|item| item["id"].as_str().unwrap())
+            .take(if query.contains("limit") { 50 } else { 25 })
+            .collect();
+        let page = ana.get(&format!("/catalog?{query}"));
+        let found: Vec<&str> = page
+            .text()
+            .split("<h2><a href=\"/catalog/")
+            .skip(1)
+            .map(|piece| piece.split('"').next().unwrap())
+            .collect();
+        assert_eq!(found, expected, "{query}");
+    }
+    assert_eq!(
+        ana.get("/catalog?query=x&year=").status,
+        200,
+        "empty fields are not supplied"
+    );
+    assert_eq!(ana.get("/catalog?query=x&year=1").status, 422);
+    assert_eq!(ana.get("/catalog?season=1").status, 422);
+    assert_eq!(ana.get("/catalog/none").status, 404);
+}
+
+#[test]
+fn a_download_from_a_page_counts_for_the_record_and_no_key() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/catalog?query=matrix&limit=1");
+    let id = between(page.text(), "<h2><a href=\"/catalog/", "\"").to_owned();
+    let record_id = subcat_engine::model::RecordId::parse(&id).unwrap();
+    let path = format!("/catalog/{id}/download");
+    assert_eq!(portal.visitor().get(&path).status, 303);
+    let head = ana.send("HEAD", &path, &[], "");
+    assert_eq!(head.status, 200);
+    let answer = ana.get(&path);
+    assert_eq!(answer.status, 200);
+    assert_eq!(
+        answer.field("content-type"),
+        Some("application/octet-stream")
+    );
+    let disposition = answer.field("content-disposition").unwrap();
+    assert!(
+        disposition.starts_with("attachment; filename=\""),
+        "{disposition}"
+    );
+    assert_eq!(head.field("content-length"), answer.field("content-length"));
+    assert_eq!(
+        portal.service().engine.downloads(record_id),
+        1,
+        "HEAD is not counted"
+    );
+    ana.get(&path);
+    assert_eq!(portal.service().engine.downloads(record_id), 2);
+}
+
+#[test]
+fn pages_speak_the_language_that_is_asked_for_or_chosen() {
+    let portal = portal();
+    let mut visitor = portal.visitor();
+    assert!(visitor.get("/").text().contains("<html lang=\"en\""));
+    visitor
+        .headers
+        .push(("Accept-Language".into(), "es-MX,en;q=0.5".into()));
+    let page = visitor.get("/signin");
+    assert!(page.text().contains("<html lang=\"es\""));
+    assert!(page.text().contains("Contraseña"));
+    let answer = visitor.get("/signin?next=%2Fprofile&lang=en");
+    assert_eq!(answer.status, 303);
+    assert_eq!(location(&answer), "/signin?next=%2Fprofile");
+    assert!(visitor.get("/signin").text().contains("<html lang=\"en\""));
+    visitor.get("/?theme=dark");
+    assert!(visitor.get("/").text().contains("data-theme=\"dark\""));
+    let answer = visitor.get("//evil.example?lang=es");
+    assert_eq!(location(&answer), "/evil.example");
+}
+
+#[test]
+fn other_methods_and_paths_are_refused() {
+    let portal = portal();
+    let mut visitor = portal.visitor();
+    for (method, path, status) in [
+        ("PUT", "/", 405),
+        ("DELETE", "/keys/1", 405),
+        ("POST", "/docs", 405),
+        ("GET", "/signout", 405),
+        ("GET", "/assets/none.css", 404),
+        ("GET", "/nowhere", 404),
+        ("GET", "/keys/", 303),
+        ("OPTIONS", "/", 405),
+    ] {
+        let ours = [("Sec-Fetch-Site", "same-origin")];
+        let answer = visitor.send(method, path, &ours, "");
+        assert_eq!(answer.status, status, "{method} {path}");
+        assert_eq!(
+            answer.field("allow").is_some(),
+            status == 405,
+            "{method} {path}"
+        );
+    }
+}
