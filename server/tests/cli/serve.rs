@@ -1,8 +1,6 @@
 //! `serve`: how a server begins and ends.
 
-mod harness;
-
-use harness::{Place, Server, exists, get, line};
+use crate::harness::{Place, Server, exists, get, line};
 
 #[test]
 fn it_announces_where_it_listens_and_the_first_account() {

@@ -1,11 +1,4 @@
 //! The real program in a directory of its own, with or without a server on it.
-//!
-//! These tests live beside the program because cargo builds it and tells its path only here.
-
-#![allow(
-    dead_code,
-    reason = "every test binary compiles this file and uses a part of it"
-)]
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpStream;

@@ -1,8 +1,6 @@
 //! `key`: API keys.
 
-mod harness;
-
-use harness::{Place, field_names};
+use crate::harness::{Place, field_names};
 use serde_json::{Value, json};
 
 #[test]

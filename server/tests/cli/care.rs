@@ -1,8 +1,6 @@
 //! `stats`, `verify`, `explain`.
 
-mod harness;
-
-use harness::{Place, line};
+use crate::harness::{Place, line};
 use serde_json::json;
 
 #[test]

@@ -1,12 +1,10 @@
 //! `import` and `export`.
 
-mod harness;
-
 use std::io::Write;
 
+use crate::harness::{Place, exists, field_names, id, line};
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use harness::{Place, exists, field_names, id, line};
 use serde_json::{Value, json};
 
 fn summary(inserted: u64, updated: u64, unchanged: u64, refused: u64) -> Value {

@@ -1,8 +1,6 @@
 //! `demo`: everything that a first look needs.
 
-mod harness;
-
-use harness::{Place, Server};
+use crate::harness::{Place, Server};
 use serde_json::Value;
 
 /// Starts the demo in a place and reads what it prints.

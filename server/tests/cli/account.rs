@@ -1,8 +1,6 @@
 //! `account`: accounts of the web interface.
 
-mod harness;
-
-use harness::Place;
+use crate::harness::Place;
 use serde_json::{Value, json};
 
 #[test]

@@ -1,8 +1,6 @@
 //! Arguments, settings, and what needs no catalog.
 
-mod harness;
-
-use harness::{Place, exists};
+use crate::harness::{Place, exists};
 use serde_json::json;
 
 #[test]

@@ -1,8 +1,6 @@
 //! `record`: single records.
 
-mod harness;
-
-use harness::{Place, id, line};
+use crate::harness::{Place, id, line};
 
 #[test]
 fn a_record_is_switched_shown_and_deleted() {
