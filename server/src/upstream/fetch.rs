@@ -193,3 +193,135 @@ impl Desk {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use subcat_engine::disk::Real;
+    use subcat_engine::model::{FileKind, Timestamp};
+    use subcat_engine::{Options, StoreKind};
+
+    use super::*;
+    use crate::runtime::Control;
+    use crate::upstream::test_server::{answer, upstream};
+
+    const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+
+    struct Room {
+        control: Control,
+        engine: Arc<Engine>,
+        upstream: Arc<Upstream>,
+        _dir: tempfile::TempDir,
+    }
+
+    fn room(base: Option<&str>) -> Room {
+        let control = Control::start().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            disk: Arc::new(Real),
+            store: StoreKind::Memory,
+            counter_lanes: 0,
+        };
+        let now = Timestamp::from_seconds(0).unwrap();
+        let engine = Arc::new(Engine::open(dir.path(), options, now).unwrap());
+        let settings = UpstreamSettings {
+            url: base.map(|base| format!("{base}/{{source_release_id}}.srt")),
+            ..UpstreamSettings::default()
+        };
+        let upstream = Upstream::new(&settings, Arc::clone(&engine), control.handle());
+        Room {
+            control,
+            engine,
+            upstream: Arc::new(upstream),
+            _dir: dir,
+        }
+    }
+
+    impl Room {
+        fn fetch(&self, release: &str) -> Result<CachedFile, FetchFailure> {
+            let release = ReleaseId::parse(release).unwrap();
+            self.control.block_on(self.upstream.fetch(&release, None))
+        }
+
+        fn count(&self, outcome: FetchOutcome) -> u64 {
+            self.upstream.counts().outcome(outcome)
+        }
+    }
+
+    #[test]
+    fn a_file_is_recognised_named_and_stored() {
+        let header = "Content-Disposition: attachment; filename=\"a.txt\"\r\n";
+        let (base, seen) = upstream([answer("200 OK", header, SRT)]);
+        let room = room(Some(&base));
+        let file = room.fetch("1").unwrap();
+        assert_eq!(file.kind, FileKind::Srt);
+        assert_eq!(file.size_bytes, SRT.len() as u64);
+        assert_eq!(file.upstream_name, FileName::parse("a.txt"));
+        let release = ReleaseId::parse("1").unwrap();
+        assert_eq!(room.engine.cached_file(&release), Some(file.clone()));
+        assert_eq!(room.fetch("1"), Ok(file), "it is not fetched again");
+        assert_eq!(seen.lock().len(), 1);
+        assert_eq!(room.count(FetchOutcome::Stored), 1);
+    }
+
+    #[test]
+    fn a_hundred_clients_are_one_request_which_outlives_them() {
+        let (release_answer, wait) = mpsc::channel();
+        let answers = std::iter::once_with(move || {
+            wait.recv().unwrap();
+            answer("200 OK", "", SRT)
+        });
+        let (base, seen) = upstream(answers);
+        let room = room(Some(&base));
+        let release = ReleaseId::parse("1").unwrap();
+        let mut clients = Vec::new();
+        for _ in 0..100 {
+            let (upstream, release) = (Arc::clone(&room.upstream), release.clone());
+            let fetching = async move { upstream.fetch(&release, None).await };
+            clients.push(room.control.handle().spawn(fetching));
+        }
+        while room.count(FetchOutcome::Joined) < 99 {
+            std::thread::yield_now();
+        }
+        assert_eq!(room.upstream.counts().under_way(), 1);
+        let last = clients.pop().unwrap();
+        for client in clients {
+            client.abort();
+        }
+        release_answer.send(()).unwrap();
+        assert!(room.control.block_on(last).unwrap().is_ok());
+        assert_eq!(seen.lock().len(), 1);
+        assert!(room.engine.cached_file(&release).is_some());
+    }
+
+    #[test]
+    fn failures_are_told_apart_and_remembered() {
+        let html = answer("200 OK", "", "<!DOCTYPE html><p>no");
+        let (base, seen) = upstream([answer("404 Not Found", "", ""), html]);
+        let room = room(Some(&base));
+        for _ in 0..3 {
+            assert_eq!(room.fetch("1"), Err(FetchFailure::Unavailable));
+            assert_eq!(room.fetch("2"), Err(FetchFailure::Unusable));
+        }
+        assert_eq!(seen.lock().len(), 2);
+        assert_eq!(room.count(FetchOutcome::Unavailable), 1);
+        assert_eq!(room.count(FetchOutcome::Unusable), 1);
+        assert_eq!(room.count(FetchOutcome::Remembered), 4);
+        assert_eq!(
+            room.engine.cached_file(&ReleaseId::parse("2").unwrap()),
+            None
+        );
+    }
+
+    #[test]
+    fn empty_content_is_unusable() {
+        let (base, _) = upstream([answer("200 OK", "", "")]);
+        assert_eq!(room(Some(&base)).fetch("1"), Err(FetchFailure::Unusable));
+    }
+
+    #[test]
+    fn without_an_upstream_nothing_can_be_fetched() {
+        assert_eq!(room(None).fetch("1"), Err(FetchFailure::Unavailable));
+    }
+}

@@ -10,6 +10,8 @@ mod flights;
 mod names;
 mod sniff;
 mod source;
+#[cfg(test)]
+mod test_server;
 
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::{FetchFailure, Upstream};

@@ -195,44 +195,9 @@ fn with_causes(error: &dyn std::error::Error) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{BufRead, BufReader, Write};
-    use std::net::{TcpListener, TcpStream};
-
-    use parking_lot::Mutex;
-
     use super::*;
     use crate::runtime::Control;
-
-    /// Answers each connection with the next text, closes it, and keeps the requests.
-    fn upstream(answers: Vec<String>) -> (String, Arc<Mutex<Vec<String>>>) {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let address = listener.local_addr().unwrap();
-        let seen = Arc::new(Mutex::new(Vec::new()));
-        let requests = Arc::clone(&seen);
-        std::thread::spawn(move || {
-            for answer in answers {
-                let (stream, _) = listener.accept().unwrap();
-                requests.lock().push(exchange(stream, &answer));
-            }
-        });
-        (format!("http://{address}"), seen)
-    }
-
-    fn exchange(mut stream: TcpStream, answer: &str) -> String {
-        let mut request = String::new();
-        let mut reader = BufReader::new(stream.try_clone().unwrap());
-        while !request.ends_with("\r\n\r\n") && reader.read_line(&mut request).unwrap() > 0 {}
-        stream.write_all(answer.as_bytes()).unwrap();
-        request
-    }
-
-    fn answer(status: &str, headers: &str, body: &str) -> String {
-        let length = body.len();
-        format!(
-            "HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n\
-             Connection: close\r\n\r\n{body}"
-        )
-    }
+    use crate::upstream::test_server::{answer, upstream};
 
     fn fetch(
         base: &str,

@@ -1,0 +1,41 @@
+//! An upstream that answers what a test tells it to.
+
+use std::io::{BufRead, BufReader, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+
+/// Answers each connection with the next text, closes it, and keeps the requests.
+pub(super) fn upstream(
+    answers: impl IntoIterator<Item = String, IntoIter: Send + 'static>,
+) -> (String, Arc<Mutex<Vec<String>>>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let requests = Arc::clone(&seen);
+    let answers = answers.into_iter();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (stream, _) = listener.accept().unwrap();
+            let request = exchange(stream, &answer);
+            requests.lock().push(request);
+        }
+    });
+    (format!("http://{address}"), seen)
+}
+
+fn exchange(mut stream: TcpStream, answer: &str) -> String {
+    let mut request = String::new();
+    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    while !request.ends_with("\r\n\r\n") && reader.read_line(&mut request).unwrap() > 0 {}
+    stream.write_all(answer.as_bytes()).unwrap();
+    request
+}
+
+/// An answer with a body of known length; every header ends with a line end.
+pub(super) fn answer(status: &str, headers: &str, body: &str) -> String {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n");
+    format!("{head}Connection: close\r\n\r\n{body}")
+}
