@@ -3,80 +3,56 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
 
-use subcat_engine::disk::Real;
 use subcat_engine::event::{NewAccount, Outcome, StateEvent};
 use subcat_engine::model::{Account, Email, Role};
-use subcat_engine::{Engine, Options, StoreKind};
+use subcat_engine::{Engine, StoreKind};
 use subcat_server::command::demo::{CATALOG, LocalUpstream};
-use subcat_server::config::{Config, Registration};
-use subcat_server::door::{Server, serve};
+use subcat_server::config::{Config, RateLimits, Registration};
 use subcat_server::rows::read_line;
-use subcat_server::runtime::{Control, SystemClock};
+use subcat_server::runtime::Control;
 use subcat_server::service::Service;
 use subcat_server::web::Password;
 
 use crate::raw::{Client, RawAnswer};
+use crate::server::TestServer;
 
 /// A running service with the demo's catalog and the demo's upstream. It stops with the value.
 pub struct Portal {
-    server: Option<Server>,
-    service: Arc<Service>,
-    control: Option<Control>,
+    server: TestServer,
     _upstream: LocalUpstream,
-    _data: tempfile::TempDir,
+    control: Option<Control>,
 }
 
 impl Portal {
-    /// Starts a service that keeps nothing, as `change` wants it.
+    /// Starts a service that keeps nothing and is open to new accounts, as `change` wants it.
     pub fn open(change: impl FnOnce(&mut Config)) -> Self {
-        let data = tempfile::tempdir().expect("a temporary directory");
-        let control = Control::start().expect("the control runtime starts");
+        let control = Control::start().expect("threads are to be had");
         let upstream = LocalUpstream::start(&control.handle()).expect("a free port");
-        let mut config = Config {
-            data: data.path().join("data"),
-            listen: SocketAddr::from(([127, 0, 0, 1], 0)),
-            store: StoreKind::Memory,
-            workers: 1,
-            registration: Registration::Open,
-            ..Config::default()
-        };
-        config.upstream.url = Some(upstream.url_template());
-        change(&mut config);
-        let options = Options {
-            disk: Arc::new(Real),
-            store: config.store,
-            counter_lanes: config.workers + 1,
-        };
-        let clock = Arc::new(SystemClock::new());
-        let now = subcat_server::runtime::Clock::now(&*clock).timestamp();
-        let engine = Engine::open(&config.data, options, now).expect("the engine opens");
-        let engine = Arc::new(engine);
-        fill(&engine);
-        let service = Service::new(config, engine, control.handle(), clock);
-        let server = serve(&service).expect("the service listens");
+        let server = TestServer::with(|config| {
+            config.store = StoreKind::Memory;
+            config.workers = 1;
+            config.rate_limit = RateLimits::default();
+            config.registration = Registration::Open;
+            config.upstream.url = Some(upstream.url_template());
+            change(config);
+        });
+        fill(&server.service.engine);
         Self {
-            server: Some(server),
-            service,
-            control: Some(control),
+            server,
             _upstream: upstream,
-            _data: data,
+            control: Some(control),
         }
     }
 
     /// The service.
     pub fn service(&self) -> &Arc<Service> {
-        &self.service
-    }
-
-    fn server(&self) -> &Server {
-        self.server.as_ref().expect("it runs until it is dropped")
+        &self.server.service
     }
 
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
-        self.server().local_addr()
+        self.server.address()
     }
 
     /// The address as a browser writes it.
@@ -86,7 +62,7 @@ impl Portal {
 
     /// The one-time link that makes the first account.
     pub fn setup_path(&self) -> Option<String> {
-        self.server().site().setup_path()
+        self.server.setup_path()
     }
 
     /// Makes an account without a page.
@@ -96,11 +72,11 @@ impl Portal {
             display_name: String::new(),
             role,
             password_hash: Password::parse(password).expect("long enough").hash(),
-            created_at: self.service.now(),
+            created_at: self.service().now(),
         };
         let events = vec![StateEvent::CreateAccount(account)];
         match self
-            .service
+            .service()
             .engine
             .apply(events)
             .expect("it is stored")
@@ -132,9 +108,6 @@ impl Portal {
 
 impl Drop for Portal {
     fn drop(&mut self) {
-        if let Some(server) = self.server.take() {
-            server.stop(Duration::from_secs(5));
-        }
         if let Some(control) = self.control.take() {
             control.stop();
         }

@@ -74,6 +74,12 @@ impl TestServer {
         server.local_addr()
     }
 
+    /// Path of the one-time link that makes the first account, while there is none.
+    pub fn setup_path(&self) -> Option<String> {
+        let server = self.server.as_ref().expect("it runs until it is stopped");
+        server.site().setup_path()
+    }
+
     /// A new connection.
     pub fn connect(&self) -> Client {
         Client::connect(self.address())

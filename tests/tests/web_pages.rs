@@ -1,4 +1,4 @@
-//! The rules of the web interface (API.md, pages), judged over a socket.
+//! The rules of the web interface (API.md, 12), judged over a socket.
 
 use subcat_engine::model::Role;
 use subcat_tests::portal::{Portal, Visitor};

@@ -1,4 +1,4 @@
-//! Whether a submitted form comes from one of our own pages (API.md, pages).
+//! Whether a submitted form comes from one of our own pages (API.md, 12.2).
 
 use http::HeaderMap;
 use http::header::ORIGIN;

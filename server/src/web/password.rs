@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use argon2::password_hash::PasswordHasher;
 use argon2::{Algorithm, Argon2, Params, PasswordHash, PasswordVerifier, Version};
 
-/// Characters of a password, at least (API.md, accounts).
+/// Characters of a password, at least (API.md, 12.5).
 pub const PASSWORD_CHARS_MIN: usize = 8;
 /// Bytes of a password, at most: a bound on the work of one request.
 pub const PASSWORD_BYTES_MAX: usize = 256;

@@ -1,4 +1,5 @@
-//! How often something may be tried: sign-ins per account and address, sign-ups per address.
+//! How often something may be tried: sign-ins per account and address, sign-ups per address
+//! (API.md, 12.5).
 
 use std::collections::HashMap;
 use std::net::IpAddr;

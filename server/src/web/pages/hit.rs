@@ -8,7 +8,7 @@ use subcat_engine::search::Doc;
 use crate::web::answer::Refusal;
 use crate::web::language::Lang;
 
-/// The fields of an answer (API.md, answers) that pages show.
+/// The fields of an answer (API.md, 4) that pages show.
 #[derive(Deserialize)]
 struct Fields {
     id: String,

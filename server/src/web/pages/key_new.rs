@@ -120,7 +120,7 @@ impl Draft {
         ))
     }
 
-    /// When the key expires (API.md, keys): a date means the end of that day, a number of days
+    /// When the key expires (API.md, 12.7): a date means the end of that day, a number of days
     /// counts from now, blank or 0 is never, the past is refused. Without a choice whatever is
     /// filled in counts, the date first.
     fn expires_at(&self, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
