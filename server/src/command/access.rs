@@ -38,11 +38,6 @@ impl Access {
         if let Some(client) = Client::find(&config.data)? {
             return Ok(Self::Running(client));
         }
-        Self::open_stopped(config, missing)
-    }
-
-    /// Opens the directory; a server that runs on it is an error.
-    pub(super) fn open_stopped(config: Config, missing: Missing) -> Result<Self, Stop> {
         if config.store == StoreKind::Memory {
             let sentence = "with store = memory nothing is kept: start the server first";
             return Err(Failure::new(sentence).into());

@@ -5,7 +5,7 @@ use std::io::{self, BufRead};
 use clap::{Args, Subcommand, ValueEnum};
 use subcat_engine::model::Email;
 
-use super::access::{Access, Missing, perform_once};
+use super::access::{Missing, perform_once};
 use super::context::{Context, Stop};
 use super::table::{or_dash, table};
 use crate::admin::{AccountListed, Failure, NewAccountOrder, Operation};
@@ -96,14 +96,11 @@ impl Account {
                 email,
                 password_stdin,
             } => {
-                // An unknown account is reported before anyone types a password.
-                let access = Access::open(config, Missing::Refuse)?;
-                let password_hash = ask_password(&email, password_stdin)?.hash();
-                let answer = access.perform(Operation::AccountPassword {
+                let operation = Operation::AccountPassword {
                     email: email.clone(),
-                    password_hash,
-                })?;
-                access.close()?;
+                    password_hash: ask_password(&email, password_stdin)?.hash(),
+                };
+                let answer = perform_once(config, Missing::Refuse, operation)?;
                 context.show(&answer, |_: &serde_json::Value| {
                     format!("the password of {email} is changed, its sessions are ended\n")
                 })

@@ -72,17 +72,19 @@ fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Stop
         Access::Opened(opened) => {
             let mut line = Vec::new();
             let mut failed = None;
-            opened.engine.export(&mut |record| {
-                if failed.is_none() {
-                    line.clear();
-                    write_record(record, &mut line);
-                    failed = output.write_all(&line).err();
-                }
-                Ok(())
-            })?;
+            let exported = opened.engine.export(&mut |record| {
+                line.clear();
+                write_record(record, &mut line);
+                output.write_all(&line).map_err(|error| {
+                    let stop = stop_reading(name, error.kind());
+                    failed = Some(error);
+                    stop
+                })
+            });
             if let Some(error) = failed {
                 return Err(output_stop(name, &error));
             }
+            exported?;
         }
     }
     output.flush().map_err(|error| output_stop(name, &error))
@@ -90,4 +92,13 @@ fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Stop
 
 fn cut(error: &io::Error) -> Failure {
     Failure::io("the server cut the export (its log says why)", error)
+}
+
+/// What makes the engine stop when the output takes no more.
+fn stop_reading(name: &str, kind: io::ErrorKind) -> subcat_engine::Error {
+    subcat_engine::Error::Io {
+        action: "write",
+        path: name.into(),
+        source: kind.into(),
+    }
 }

@@ -1,6 +1,7 @@
 //! `subcat serve`: the server.
 
 use std::net::SocketAddr;
+use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -36,7 +37,8 @@ impl Serve {
         let config = context.effective(&flags)?.config;
         logging::start(&config.log);
         let running = Running::start(config)?;
-        print(&running.announcement())?;
+        // A server serves whether or not anyone reads what it says.
+        let _ = print(&running.announcement());
         let signal = running.wait()?;
         tracing::info!(signal, "stopping");
         running.stop()
@@ -64,8 +66,9 @@ impl Running {
         }
         if config.store == StoreKind::Memory {
             // The engine needs no directory then, but the admin socket does.
-            std::fs::create_dir_all(&config.data)
-                .map_err(|error| Failure::io(&config.data.display().to_string(), &error))?;
+            let mut builder = std::fs::DirBuilder::new();
+            let made = builder.recursive(true).mode(0o700).create(&config.data);
+            made.map_err(|error| Failure::io(&config.data.display().to_string(), &error))?;
         }
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
         let control = Control::start().map_err(Failure::from)?;
