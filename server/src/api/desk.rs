@@ -11,7 +11,7 @@ use subcat_engine::model::{ApiKeyId, ApiKeyState, RateLimit, Usage};
 
 use super::library::Library;
 use crate::auth::KnownKey;
-use crate::cache::{OpenFiles, SearchCache};
+use crate::cache::{OpenFiles, SearchCache, Shelf};
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{Credentials, bearer_token, client_address, credentials};
 use crate::respond::{Envelope, ResetText};
@@ -29,6 +29,7 @@ pub struct ApiWorker {
 /// What a worker has at hand. Only its own thread touches it: the lock is never contended.
 pub(super) struct Desk {
     pub(super) searches: SearchCache,
+    pub(super) shelf: Shelf,
     pub(super) files: OpenFiles,
     pub(super) lane: CounterLane,
     pub(super) usage: UsageSums,
@@ -177,6 +178,7 @@ impl ApiWorker {
         let cache_bytes = service.config.cache_search_bytes / service.config.workers.max(1);
         let desk = Desk {
             searches: SearchCache::new(cache_bytes),
+            shelf: Shelf::new(),
             files: OpenFiles::new(),
             lane,
             usage: UsageSums::default(),

@@ -4,14 +4,13 @@ use std::sync::Arc;
 
 use http::header::RANGE;
 use http::{HeaderMap, Response};
-use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
+use subcat_engine::model::{FileName, RecordId, ReleaseId, Variant};
+use subcat_engine::search::Snapshot;
 
 use super::desk::{ApiWorker, Visit};
-use crate::cache::OpenFile;
+use crate::cache::{OpenFile, Title};
 use crate::request::{ByteRange, accepted_variants, byte_range, is_none_match, is_range_current};
-use crate::respond::{
-    Failure, FileAnswer, entity_tag, part_of_file, served_name, unchanged_file, whole_file,
-};
+use crate::respond::{Failure, part_of_file, served_name, unchanged_file, whole_file};
 use crate::runtime::{Answer, Body};
 use crate::upstream::FetchFailure;
 
@@ -20,13 +19,19 @@ struct Order {
     visit: Visit,
     headers: HeaderMap,
     id: RecordId,
+}
+
+/// Where the file of a record is to be had.
+struct Source {
+    snapshot_id: u64,
+    id: RecordId,
     release: ReleaseId,
     record_name: Option<FileName>,
 }
 
 /// A file that is ready, in the variant that the client gets.
 struct Ready {
-    file: CachedFile,
+    title: Arc<Title>,
     variant: Variant,
     open: OpenFile,
 }
@@ -43,64 +48,66 @@ pub(super) fn answer(
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
     }
-    let (release, record_name) = match find(worker, id) {
-        Ok(found) => found,
+    let snapshot = worker.service.engine.snapshot();
+    let shelved = id.and_then(|id| worker.desk.lock().shelf.get(snapshot.id(), id));
+    if let (Some(id), Some(title)) = (id, &shelved)
+        && let Some(ready) = at_hand(worker, &headers, title)
+    {
+        let order = Order { visit, headers, id };
+        return Answer::Now(serve(worker, order, ready));
+    }
+    let source = match find(&snapshot, id) {
+        Ok(source) => source,
         Err(refusal) => return Answer::Now(worker.fail(visit, headers, refusal)),
     };
     let order = Order {
         visit,
         headers,
-        id: id.expect("a record that was found has an id"),
-        release,
-        record_name,
+        id: source.id,
     };
-    let file = worker.service.engine.cached_file(&order.release);
-    if let Some(ready) = file.and_then(|file| at_hand(worker, &order, file)) {
-        return Answer::Now(serve(worker, order, ready));
-    }
     let worker = Arc::clone(worker);
     Answer::Later(Box::pin(async move {
-        match make_ready(&worker, &order).await {
+        match make_ready(&worker, &source, &order.headers).await {
             Ok(ready) => serve(&worker, order, ready),
             Err(refusal) => worker.fail(order.visit, order.headers, refusal),
         }
     }))
 }
 
-/// The release of a record's file, and the record's name for it.
-fn find(
-    worker: &ApiWorker,
-    id: Option<RecordId>,
-) -> Result<(ReleaseId, Option<FileName>), Failure> {
+/// Reads where the file of a record is to be had.
+fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, Failure> {
     let id = id.ok_or(Failure::SubtitleNotFound)?;
-    let snapshot = worker.service.engine.snapshot();
     let doc = snapshot.doc(id).map_err(|error| {
         tracing::error!(%error, "a record cannot be read");
         Failure::Internal
     })?;
     let doc = doc.ok_or(Failure::SubtitleNotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
-    let release = release.ok_or(Failure::NoReleaseId)?;
-    Ok((release, doc.file_name().and_then(FileName::parse)))
+    Ok(Source {
+        snapshot_id: snapshot.id(),
+        id,
+        release: release.ok_or(Failure::NoReleaseId)?,
+        record_name: doc.file_name().and_then(FileName::parse),
+    })
 }
 
 /// The variants that the client would take of a file, best first. A range is of the plain bytes.
-fn welcome(headers: &HeaderMap, file: &CachedFile) -> impl Iterator<Item = Variant> + use<> {
-    let is_compressible = file.kind.is_text() && !headers.contains_key(RANGE);
+fn welcome(headers: &HeaderMap, title: &Title) -> impl Iterator<Item = Variant> + use<> {
+    let is_compressible = title.file.kind.is_text() && !headers.contains_key(RANGE);
     let compressed = is_compressible.then(|| accepted_variants(headers));
     let identity = std::iter::once(Variant::Identity);
     compressed.into_iter().flatten().chain(identity)
 }
 
 /// The file, when this worker has it open in the variant that the client gets.
-fn at_hand(worker: &ApiWorker, order: &Order, file: CachedFile) -> Option<Ready> {
+fn at_hand(worker: &ApiWorker, headers: &HeaderMap, title: &Arc<Title>) -> Option<Ready> {
     let mut desk = worker.desk.lock();
-    for variant in welcome(&order.headers, &file) {
-        match desk.files.get(file.content, variant)? {
+    for variant in welcome(headers, title) {
+        match desk.files.get(title.file.content, variant)? {
             OpenFile::Useless => {}
             open => {
                 return Some(Ready {
-                    file,
+                    title: Arc::clone(title),
                     variant,
                     open,
                 });
@@ -111,27 +118,29 @@ fn at_hand(worker: &ApiWorker, order: &Order, file: CachedFile) -> Option<Ready>
 }
 
 /// Fetches the file when it was never fetched, and opens it in the variant that the client gets.
-async fn make_ready(worker: &ApiWorker, order: &Order) -> Result<Ready, Failure> {
-    let file = match worker.service.engine.cached_file(&order.release) {
-        Some(file) => file,
-        None => {
-            let name = order.record_name.as_ref();
-            let fetched = worker.service.upstream.fetch(&order.release, name).await;
-            fetched.map_err(|reason| match reason {
-                FetchFailure::Unavailable => Failure::UpstreamFailed,
-                FetchFailure::Unusable => Failure::DownloadFailed,
-                FetchFailure::NotStored => Failure::Internal,
-            })?
-        }
-    };
-    for variant in welcome(&order.headers, &file) {
-        let open = worker.library.ready(&file, variant).await;
+async fn make_ready(
+    worker: &ApiWorker,
+    source: &Source,
+    headers: &HeaderMap,
+) -> Result<Ready, Failure> {
+    let title = Arc::new(title_of(worker, source).await?);
+    worker
+        .desk
+        .lock()
+        .shelf
+        .put(source.snapshot_id, source.id, &title);
+    if let Some(ready) = at_hand(worker, headers, &title) {
+        return Ok(ready);
+    }
+    for variant in welcome(headers, &title) {
+        let open = worker.library.ready(&title.file, variant).await;
         let open = open.map_err(|_| Failure::Internal)?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
-        worker.desk.lock().files.put(file.content, variant, kept);
+        let content = title.file.content;
+        worker.desk.lock().files.put(content, variant, kept);
         if let Some(open) = open {
             return Ok(Ready {
-                file,
+                title,
                 variant,
                 open,
             });
@@ -140,23 +149,41 @@ async fn make_ready(worker: &ApiWorker, order: &Order) -> Result<Ready, Failure>
     Err(Failure::Internal)
 }
 
+/// The file and its fields; fetched when it never was.
+async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, Failure> {
+    let record_name = source.record_name.as_ref();
+    let file = match worker.service.engine.cached_file(&source.release) {
+        Some(file) => file,
+        None => {
+            let upstream = &worker.service.upstream;
+            let fetched = upstream.fetch(&source.release, record_name).await;
+            fetched.map_err(|reason| match reason {
+                FetchFailure::Unavailable => Failure::UpstreamFailed,
+                FetchFailure::Unusable => Failure::DownloadFailed,
+                FetchFailure::NotStored => Failure::Internal,
+            })?
+        }
+    };
+    let name = served_name(
+        record_name.map(FileName::as_str),
+        file.upstream_name.as_ref().map(FileName::as_str),
+        source.id,
+        file.kind,
+    );
+    Ok(Title::new(file, &name))
+}
+
 /// Answers with the file, a part of it, or that the client has it; and counts that.
 fn serve(worker: &ApiWorker, order: Order, ready: Ready) -> Response<Body> {
-    let Order {
-        visit,
-        headers,
-        id,
-        record_name,
-        ..
-    } = order;
+    let Order { visit, headers, id } = order;
     let size_bytes = ready.open.size_bytes();
-    let etag = entity_tag(&ready.file.content, ready.variant);
-    let range = if is_range_current(&headers, &etag) {
+    let file = ready.title.fields(ready.variant);
+    let range = if is_range_current(&headers, file.etag()) {
         byte_range(&headers, size_bytes)
     } else {
         ByteRange::Whole
     };
-    let is_unchanged = is_none_match(&headers, &etag);
+    let is_unchanged = is_none_match(&headers, file.etag());
     if range == ByteRange::Unsatisfiable && !is_unchanged {
         let refusal = Failure::RangeNotSatisfiable(size_bytes);
         return worker.fail(visit, headers, refusal);
@@ -165,23 +192,15 @@ fn serve(worker: &ApiWorker, order: Order, ready: Ready) -> Response<Body> {
     if is_counted {
         count(worker, &visit, id);
     }
-    let upstream_name = ready.file.upstream_name.as_ref().map(FileName::as_str);
-    let record_name = record_name.as_ref().map(FileName::as_str);
-    let name = served_name(record_name, upstream_name, id, ready.file.kind);
-    let file = FileAnswer {
-        etag: &etag,
-        variant: ready.variant,
-        name: &name,
-    };
     let (envelope, tally) = visit.envelope(headers);
     let response = match range {
-        _ if is_unchanged => unchanged_file(envelope, &file),
+        _ if is_unchanged => unchanged_file(envelope, file),
         ByteRange::Part(start, end) => {
             let body = ready.open.body(start, end);
-            part_of_file(envelope, &file, (start, end), size_bytes, body)
+            part_of_file(envelope, file, (start, end), size_bytes, body)
         }
         ByteRange::Whole | ByteRange::Unsatisfiable => {
-            whole_file(envelope, &file, ready.open.body(0, size_bytes))
+            whole_file(envelope, file, ready.open.body(0, size_bytes))
         }
     };
     let sent_bytes = response.body().len_bytes();

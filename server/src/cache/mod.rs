@@ -3,6 +3,8 @@
 mod generations;
 mod open_files;
 mod search;
+mod shelf;
 
 pub use open_files::{OpenFile, OpenFiles};
 pub use search::{CachedSearch, SearchCache};
+pub use shelf::{Shelf, Title};

@@ -10,14 +10,34 @@ use super::fields::{ASK_AGAIN, Envelope};
 use super::file_name::content_disposition;
 use crate::runtime::Body;
 
-/// A file to be answered with.
-pub struct FileAnswer<'a> {
-    /// Its entity tag, from [`entity_tag`].
-    pub etag: &'a str,
-    /// How its bytes are encoded.
-    pub variant: Variant,
-    /// The name under which it is served, cleaned.
-    pub name: &'a str,
+/// What answers say of a file in one encoding: finished once, sent many times.
+#[derive(Debug, Clone)]
+pub struct FileFields {
+    variant: Variant,
+    etag: HeaderValue,
+    disposition: HeaderValue,
+}
+
+impl FileFields {
+    /// The fields of a content in each encoding, under a cleaned name: identity, gzip, brotli.
+    pub fn of(content: &ContentHash, name: &str) -> [Self; 3] {
+        let disposition = field(&content_disposition(name));
+        [Variant::Identity, Variant::Gzip, Variant::Brotli].map(|variant| Self {
+            variant,
+            etag: field(&entity_tag(content, variant)),
+            disposition: disposition.clone(),
+        })
+    }
+
+    /// The encoding.
+    pub fn variant(&self) -> Variant {
+        self.variant
+    }
+
+    /// The entity tag, quotes included.
+    pub fn etag(&self) -> &str {
+        self.etag.to_str().unwrap_or_default()
+    }
 }
 
 /// The entity tag of a content in one encoding, quotes included. Strong: equal tags mean equal
@@ -39,7 +59,7 @@ pub fn entity_tag(content: &ContentHash, variant: Variant) -> String {
 }
 
 /// 200: the whole file.
-pub fn whole_file(envelope: Envelope, file: &FileAnswer<'_>, body: Body) -> Response<Body> {
+pub fn whole_file(envelope: Envelope, file: &FileFields, body: Body) -> Response<Body> {
     const BYTES: HeaderValue = HeaderValue::from_static("bytes");
     let mut answer = open(envelope, StatusCode::OK, file);
     if file.variant == Variant::Identity {
@@ -51,7 +71,7 @@ pub fn whole_file(envelope: Envelope, file: &FileAnswer<'_>, body: Body) -> Resp
 /// 206: the bytes from `start` to before `end`, of `size_bytes`.
 pub fn part_of_file(
     envelope: Envelope,
-    file: &FileAnswer<'_>,
+    file: &FileFields,
     (start, end): (u64, u64),
     size_bytes: u64,
     body: Body,
@@ -65,19 +85,19 @@ pub fn part_of_file(
 }
 
 /// 304: the client has it.
-pub fn unchanged_file(envelope: Envelope, file: &FileAnswer<'_>) -> Response<Body> {
+pub fn unchanged_file(envelope: Envelope, file: &FileFields) -> Response<Body> {
     let mut answer = envelope.open(StatusCode::NOT_MODIFIED, ASK_AGAIN);
-    answer.fields.insert(ETAG, field(file.etag));
+    answer.fields.insert(ETAG, file.etag.clone());
     answer.bare()
 }
 
-fn open(envelope: Envelope, status: StatusCode, file: &FileAnswer<'_>) -> super::fields::Answer {
+fn open(envelope: Envelope, status: StatusCode, file: &FileFields) -> super::fields::Answer {
     const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
     let mut answer = envelope.open(status, ASK_AGAIN);
     answer.fields.insert(CONTENT_TYPE, OCTETS);
-    let disposition = field(&content_disposition(file.name));
+    let disposition = file.disposition.clone();
     answer.fields.insert(CONTENT_DISPOSITION, disposition);
-    answer.fields.insert(ETAG, field(file.etag));
+    answer.fields.insert(ETAG, file.etag.clone());
     let encoding = match file.variant {
         Variant::Identity => return answer,
         Variant::Gzip => "gzip",

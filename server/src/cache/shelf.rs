@@ -1,0 +1,80 @@
+//! What answers say of the files of records.
+
+use std::sync::Arc;
+
+use subcat_engine::model::{CachedFile, RecordId, Variant};
+
+use super::generations::Generations;
+use crate::respond::FileFields;
+
+/// Records whose files a worker knows, at most.
+const TITLES_MAX: usize = 4096;
+
+/// The file of a record, and what answers say of it.
+pub struct Title {
+    /// The file.
+    pub file: CachedFile,
+    fields: [FileFields; 3],
+}
+
+impl Title {
+    /// The file of a record under a cleaned name.
+    pub fn new(file: CachedFile, name: &str) -> Self {
+        Self {
+            fields: FileFields::of(&file.content, name),
+            file,
+        }
+    }
+
+    /// What answers say of it in one encoding.
+    pub fn fields(&self, variant: Variant) -> &FileFields {
+        let [identity, gzip, brotli] = &self.fields;
+        match variant {
+            Variant::Identity => identity,
+            Variant::Gzip => gzip,
+            Variant::Brotli => brotli,
+        }
+    }
+}
+
+/// A worker's titles by record: a repeated download reads no record and builds no field.
+///
+/// INVARIANT: everything on it was read in the snapshot `snapshot_id`. The file of a release does
+/// not change: what is stored is neither replaced nor evicted.
+pub struct Shelf {
+    snapshot_id: u64,
+    titles: Generations<RecordId, Arc<Title>>,
+}
+
+impl Shelf {
+    /// An empty one.
+    pub fn new() -> Self {
+        Self {
+            snapshot_id: 0,
+            titles: Generations::new(TITLES_MAX),
+        }
+    }
+
+    /// The title of a record, when it was put there in this snapshot.
+    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<Arc<Title>> {
+        if self.snapshot_id != snapshot_id {
+            self.titles.clear();
+            self.snapshot_id = snapshot_id;
+        }
+        self.titles.get(&id)
+    }
+
+    /// Puts a title there, unless it was read in another snapshot than the last that was asked
+    /// for.
+    pub fn put(&mut self, snapshot_id: u64, id: RecordId, title: &Arc<Title>) {
+        if self.snapshot_id == snapshot_id {
+            self.titles.put(id, Arc::clone(title), 1);
+        }
+    }
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self::new()
+    }
+}

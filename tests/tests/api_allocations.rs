@@ -1,0 +1,121 @@
+//! What a repeated answer costs in memory: counted, not guessed.
+#![allow(unsafe_code)]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use subcat_tests::server::{TestServer, film};
+
+/// The system's allocator, counting what every thread but the test's own asks for.
+struct Counting;
+
+static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
+
+thread_local! {
+    static IS_CLIENT: Cell<bool> = const { Cell::new(false) };
+}
+
+fn count() {
+    let is_client = IS_CLIENT.try_with(Cell::get).unwrap_or(true);
+    if !is_client {
+        ALLOCATIONS.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+// SAFETY: every call is handed on to the system's allocator as it came.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        count();
+        // SAFETY: the caller keeps the promises of `GlobalAlloc`, which are the same there.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, memory: *mut u8, layout: Layout) {
+        // SAFETY: `memory` came from the system's allocator with this layout.
+        unsafe { System.dealloc(memory, layout) }
+    }
+
+    unsafe fn realloc(&self, memory: *mut u8, layout: Layout, size: usize) -> *mut u8 {
+        count();
+        // SAFETY: `memory` came from the system's allocator with this layout.
+        unsafe { System.realloc(memory, layout, size) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counting = Counting;
+
+const REQUESTS: u64 = 2000;
+
+/// Allocations per request of the whole server, asked again and again on one connection.
+fn allocations_per_request(server: &TestServer, path: &str, api_key: &str) -> f64 {
+    let request =
+        format!("GET {path} HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {api_key}\r\n\r\n");
+    let mut stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_nodelay(true).unwrap();
+    let answer_bytes = server.get(path, Some(api_key)).body.len();
+    let mut answer = vec![0; answer_bytes + 4096];
+    let mut before = 0;
+    for request_idx in 0..REQUESTS + 100 {
+        if request_idx == 100 {
+            before = ALLOCATIONS.load(Ordering::SeqCst);
+        }
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut read_bytes = 0;
+        let head_end = loop {
+            read_bytes += stream.read(&mut answer[read_bytes..]).unwrap();
+            let end = answer[..read_bytes]
+                .windows(4)
+                .position(|four| four == b"\r\n\r\n");
+            if let Some(end) = end {
+                break end + 4;
+            }
+        };
+        while read_bytes < head_end + answer_bytes {
+            read_bytes += stream.read(&mut answer[read_bytes..]).unwrap();
+        }
+        assert!(answer.starts_with(b"HTTP/1.1 200 OK\r\n"));
+    }
+    let allocations = ALLOCATIONS.load(Ordering::SeqCst) - before;
+    let per_request = allocations as f64 / REQUESTS as f64;
+    println!("{per_request:.2} allocations per request of {path}");
+    per_request
+}
+
+#[test]
+fn repeated_answers_allocate_next_to_nothing() {
+    IS_CLIENT.with(|is_client| is_client.set(true));
+    let server = TestServer::with(|config| config.workers = 1);
+    let api_key = server.api_key();
+    let ids: Vec<String> = (0..100)
+        .map(|number| format!("00000000-0000-4000-8000-{number:012}"))
+        .collect();
+    let films = ids
+        .iter()
+        .enumerate()
+        .map(|(idx, id)| film(id, if idx == 0 { "Uno dos" } else { "Dos" }, 2000, "r1"));
+    server.import(films.collect());
+    let engine = &server.service.engine;
+    let release = subcat_engine::model::ReleaseId::parse("r1").unwrap();
+    let kind = subcat_engine::model::FileKind::Srt;
+    let content = "1\n00:00:01,000 --> 00:00:02,000\nx\n\n".repeat(2000);
+    engine
+        .store_file(&release, content.as_bytes(), kind, None)
+        .unwrap();
+
+    let mut measure = |path: &str| allocations_per_request(&server, path, &api_key);
+    let one_item = measure("/api/subtitles/search?title=uno");
+    let hundred_items = measure("/api/subtitles/search?query=dos");
+    let record = measure(&format!("/api/subtitles/{}", ids[0]));
+    let file = measure(&format!("/api/subtitles/{}/download", ids[0]));
+    // hyper freezes the buffer of each head and takes another; we add the answer's own handle.
+    assert!(one_item <= 4.0);
+    assert!(record <= 4.0);
+    // None of them per item.
+    assert!((hundred_items - one_item).abs() < 1.0);
+    // And the owner of the mapped address.
+    assert!(file <= 6.0);
+}
