@@ -22,7 +22,6 @@ pub mod search;
 pub mod write;
 mod engine;
 
-pub use engine::{
-    CounterLane, Engine, EngineStats, Finding, ImportSummary, Importer, Options, StoreKind,
-};
+pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result};
+pub use write::{CounterLane, EngineStats, Finding, ImportSummary, Importer};

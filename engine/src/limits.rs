@@ -32,6 +32,17 @@ pub const COMMIT_RECORDS_MAX: usize = 10_000;
 pub const DELTA_RECORDS_MAX: usize = 4_096;
 /// Bytes of drafts that an import sorts in memory before it spills to disk.
 pub const IMPORT_SORT_BYTES_MAX: usize = 512 << 20;
+/// Records of one segment that an import builds: what a start after a crash must do again stays
+/// short.
+pub const IMPORT_SEGMENT_RECORDS: usize = 20_000;
+/// Bytes of memory of one segment that is built anew from the records.
+pub const BUILD_BYTES_MAX: usize = 256 << 20;
+/// Seconds after which the delta becomes a segment file, even if nobody asks for it.
+pub const DELTA_SECONDS_MAX: i64 = 60;
+/// Segments of one size that are merged into one.
+pub const MERGE_SEGMENTS_COUNT: usize = 4;
+/// Documents of a merged segment, at most.
+pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 

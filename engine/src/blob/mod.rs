@@ -1,24 +1,10 @@
 //! Here is a SHA-256: where is the file?
+//!
+//! `blobs/ab/<sha256>` holds a content as it came; `<sha256>.gz` and `<sha256>.br` beside it are
+//! compressed variants, which may be deleted at any time. Identical contents share one file.
 
-use std::fs::File;
+mod blob_store;
+mod open_blob;
 
-/// Stored bytes, mapped and open.
-pub struct Blob {}
-
-impl Blob {
-    /// The mapped bytes. Touching them may fault when the file is cut under us: the serving path
-    /// sends from [`Blob::file`] instead.
-    pub fn bytes(&self) -> &[u8] {
-        todo!()
-    }
-
-    /// The open file, for zero-copy.
-    pub fn file(&self) -> &File {
-        todo!()
-    }
-
-    /// Size in bytes.
-    pub fn size_bytes(&self) -> u64 {
-        todo!()
-    }
-}
+pub(crate) use blob_store::{BlobStore, Finding as BlobFinding};
+pub use open_blob::Blob;

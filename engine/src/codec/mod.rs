@@ -1,4 +1,4 @@
-//! Bytes to values and back, versioned: what the store keeps and what answers are made of.
+//! Bytes ↔ values, versioned: what the store keeps, and the fragments of answers.
 //!
 //! The checksum of a stored value is the store's: it covers the row's key and the value's bytes
 //! and is checked before anything here sees them.
@@ -9,6 +9,7 @@ mod state;
 mod wire;
 
 pub use answer::{fragment_id, fragment_time, write_fragment};
+pub(crate) use record::is_active;
 pub use record::{decode_record, encode_record};
 pub(crate) use state::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,

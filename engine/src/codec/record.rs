@@ -115,6 +115,11 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     Ok(record)
 }
 
+/// Whether the record with these bytes is active, without decoding it.
+pub(crate) fn is_active(bytes: &[u8]) -> bool {
+    bytes.get(1).is_some_and(|flags| flags & IS_ACTIVE != 0)
+}
+
 const fn flag(bit: u8, is_set: bool) -> u8 {
     if is_set { bit } else { 0 }
 }

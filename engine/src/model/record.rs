@@ -76,8 +76,10 @@ pub enum DraftValue<'a> {
     /// Not there, or null.
     #[default]
     Absent,
-    /// Text; of a CSV file everything is.
+    /// Text: never a number, whatever it looks like.
     Text(Cow<'a, str>),
+    /// A cell of a CSV file: text, a number or a truth value, as its field wants it.
+    Cell(Cow<'a, str>),
     /// An integer.
     Integer(i64),
     /// True or false.

@@ -9,6 +9,7 @@ use parking_lot::{Mutex, RwLock};
 use super::seam::{Order, ReadRows, Span, StoreEngine, Table, Visitor, WriteRows};
 use crate::error::Result;
 
+type Bounds<'s> = (Bound<&'s [u8]>, Bound<&'s [u8]>);
 type RowMap = BTreeMap<Vec<u8>, Vec<u8>>;
 type Tables = BTreeMap<Table, Arc<RowMap>>;
 
@@ -160,7 +161,7 @@ impl WriteRows for MemoryTransaction {
 }
 
 /// The bounds of a span; `None` when it is empty.
-fn bounds(span: Span<'_>) -> Option<(Bound<&[u8]>, Bound<&[u8]>)> {
+fn bounds(span: Span<'_>) -> Option<Bounds<'_>> {
     let to = match span.to {
         Some(to) if to <= span.from => return None,
         Some(to) => Bound::Excluded(to),

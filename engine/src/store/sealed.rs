@@ -104,6 +104,9 @@ impl Store {
     }
 }
 
+/// What looks at rows that may be damaged.
+type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) + 'i;
+
 /// The rows of one moment, their values checked as they are read.
 pub(crate) struct Rows<'a> {
     rows: &'a dyn ReadRows,
@@ -124,11 +127,7 @@ impl Rows<'_> {
     }
 
     /// Visits rows without trusting them: `each` gets what is wrong with a damaged one.
-    pub(crate) fn inspect(
-        &self,
-        table: Table,
-        each: &mut dyn FnMut(&[u8], Result<&[u8]>),
-    ) -> Result<()> {
+    pub(crate) fn inspect(&self, table: Table, each: &mut Inspector<'_>) -> Result<()> {
         self.rows.range(table, Span::ALL, &mut |row_key, sealed| {
             each(row_key, unsealed(self.file, table, row_key, sealed));
             Ok(ControlFlow::Continue(()))
@@ -159,11 +158,6 @@ impl Transaction<'_> {
         self.rows.range(table, span, &mut |row_key, sealed| {
             each(row_key, unsealed(self.file, table, row_key, sealed)?)
         })
-    }
-
-    /// How many rows a table has.
-    pub(crate) fn rows_count(&self, table: Table) -> Result<u64> {
-        self.rows.rows_count(table)
     }
 
     /// Sets a row.

@@ -1,6 +1,5 @@
 //! The data directory: its names, its lock, its format.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -148,9 +147,7 @@ fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
     if entries.iter().any(|entry| entry.name == "format") {
         return Ok(());
     }
-    let foreign = entries
-        .into_iter()
-        .find(|entry| !NAMES.contains(&entry.name.as_str()));
+    let foreign = entries.into_iter().find(|entry| !is_known(&entry.name));
     match foreign {
         None => Ok(()),
         Some(entry) => Err(Error::Foreign {
@@ -158,6 +155,11 @@ fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
             entry: entry.name,
         }),
     }
+}
+
+/// Whether a name may stand in a data directory.
+pub(super) fn is_known(name: &str) -> bool {
+    NAMES.contains(&name)
 }
 
 /// Whether there is a format file, and a good one.

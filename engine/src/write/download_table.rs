@@ -55,8 +55,7 @@ impl DownloadTable {
     pub(crate) fn get(&self, id: RecordId) -> u64 {
         let hash = self.hash(id);
         let slots = self.shards[shard_idx(hash)].slots.load();
-        let slot = &slots[find(&slots, hash, halves(id))];
-        slot.count.load(Ordering::Acquire)
+        find(&slots, hash, halves(id)).1
     }
 
     /// Adds to the count of a record.
@@ -68,8 +67,9 @@ impl DownloadTable {
         let shard = &self.shards[shard_idx(hash)];
         let mut taken_count = shard.taken_count.lock();
         let slots = shard.slots.load();
-        let slot = &slots[find(&slots, hash, halves(id))];
-        if slot.count.load(Ordering::Relaxed) != 0 {
+        let (slot_idx, known) = find(&slots, hash, halves(id));
+        let slot = &slots[slot_idx];
+        if known != 0 {
             slot.count.fetch_add(count, Ordering::Relaxed);
             return;
         }
@@ -79,7 +79,7 @@ impl DownloadTable {
             return;
         }
         let grown = self.grown(&slots);
-        put(&grown[find(&grown, hash, halves(id))], halves(id), count);
+        put(&grown[find(&grown, hash, halves(id)).0], halves(id), count);
         shard.slots.store(Arc::new(grown));
     }
 
@@ -93,11 +93,8 @@ impl DownloadTable {
             let count = slot.count.load(Ordering::Relaxed);
             if count != 0 {
                 let id = slot.halves();
-                put(
-                    &grown[find(&grown, self.hasher.hash_one(id), id)],
-                    id,
-                    count,
-                );
+                let (slot_idx, _) = find(&grown, self.hasher.hash_one(id), id);
+                put(&grown[slot_idx], id, count);
             }
         }
         grown
@@ -127,15 +124,16 @@ fn shard_idx(hash: u64) -> usize {
     (hash >> 60) as usize
 }
 
-/// The slot of an id: the one that holds it, or the empty one where it belongs.
-fn find(slots: &Slots, hash: u64, id: (u64, u64)) -> usize {
+/// The slot of an id, with its count: the one that holds it, or the empty one where it belongs.
+fn find(slots: &Slots, hash: u64, id: (u64, u64)) -> (usize, u64) {
     let mask = slots.len() - 1;
     let mut slot_idx = hash as usize & mask;
     loop {
         let slot = &slots[slot_idx];
-        let is_empty = slot.count.load(Ordering::Acquire) == 0;
-        if is_empty || slot.halves() == id {
-            return slot_idx;
+        // Another thread may fill an empty slot right after this: what was seen counts.
+        let count = slot.count.load(Ordering::Acquire);
+        if count == 0 || slot.halves() == id {
+            return (slot_idx, count);
         }
         slot_idx = (slot_idx + 1) & mask;
     }

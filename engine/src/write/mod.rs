@@ -1,6 +1,32 @@
-//! Everything that changes state.
+//! Everything that changes state: imports, commits, flushes and merges, counters, recovery, scrub.
+//!
+//! [`House`] holds the open parts of a data directory together. Two functions change the truth,
+//! one per file: `apply_state` and `apply_catalog`; everything else decides what to hand them, and
+//! makes readers see what they did.
 
 mod apply_state;
+mod catalog;
+mod catalog_rows;
+mod counter_file;
+mod counters;
 mod data_dir;
 mod download_table;
+mod draft;
+mod house;
+#[cfg(test)]
+mod house_test;
+mod import;
+mod recovery;
+mod segment_files;
+mod sorter;
+mod state;
 mod state_rows;
+mod stats;
+mod upkeep;
+mod verify;
+
+pub use counters::CounterLane;
+pub(crate) use house::House;
+pub use import::{ImportSummary, Importer};
+pub use stats::EngineStats;
+pub use verify::Finding;

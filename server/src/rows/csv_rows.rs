@@ -109,7 +109,7 @@ fn row_of<'a>(
         let text = std::str::from_utf8(cell)
             .map_err(|_| fault(Some(FIELD_NAMES[idx]), "not UTF-8".into()))?;
         if !text.is_empty() {
-            *field_of(&mut draft, idx) = DraftValue::Text(Cow::Borrowed(text));
+            *field_of(&mut draft, idx) = DraftValue::Cell(Cow::Borrowed(text));
         }
     }
     Ok(Row {

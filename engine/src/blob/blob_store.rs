@@ -1,0 +1,455 @@
+//! The content store.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hashbrown::HashMap;
+use parking_lot::RwLock;
+use sha2::{Digest, Sha256};
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::Blob;
+use crate::disk::{Disk, DiskFile, publish_file};
+use crate::error::{Error, Result};
+use crate::limits::{BLOB_BYTES_MAX, OPEN_BLOBS_MAX};
+use crate::model::{CachedFile, ContentHash, Variant};
+
+/// Parts of the table of open blobs.
+const SHARDS_COUNT: usize = 16;
+/// Bytes read at a time to check a file.
+const CHUNK_BYTES: usize = 256 << 10;
+/// At the end of a variant's file stand this and the xxh3 of what precedes.
+const FOOTER_MAGIC: &[u8; 8] = b"subcatV1";
+const FOOTER_BYTES: usize = 16;
+
+/// Contents by their SHA-256, and those that are open.
+pub(crate) struct BlobStore {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    tmp: PathBuf,
+    open: Box<[Shard]>,
+    clock: AtomicU64,
+    /// Makes temporary names differ.
+    puts_count: AtomicU64,
+}
+
+type Shard = RwLock<HashMap<(ContentHash, Variant), OpenEntry, foldhash::fast::RandomState>>;
+
+struct OpenEntry {
+    blob: Arc<Blob>,
+    last_used: AtomicU64,
+}
+
+/// What is wrong in the content store.
+pub(crate) enum Finding {
+    /// A content that files refer to is missing or damaged.
+    Damaged(Error),
+    /// A variant is damaged; removing it mends that.
+    DamagedVariant(String),
+    /// Nothing refers to this file.
+    Unreferenced(String),
+}
+
+impl BlobStore {
+    /// The contents in `dir`; new ones come by `tmp`, in the same file system.
+    pub(crate) fn new(disk: Arc<dyn Disk>, dir: PathBuf, tmp: PathBuf) -> Self {
+        Self {
+            disk,
+            dir,
+            tmp,
+            open: (0..SHARDS_COUNT).map(|_| Shard::default()).collect(),
+            clock: AtomicU64::new(0),
+            puts_count: AtomicU64::new(0),
+        }
+    }
+
+    /// Stores a content durably; one that is there already is checked, and mended if need be.
+    /// Returns its identity and its xxh3.
+    pub(crate) fn put(&self, content: &[u8]) -> Result<(ContentHash, u64)> {
+        assert!(content.len() as u64 <= BLOB_BYTES_MAX);
+        let hash = ContentHash(Sha256::digest(content).into());
+        let checksum = xxh3_64(content);
+        let path = self.path(&hash, Variant::Identity);
+        if self
+            .check_file(&path, content.len() as u64, checksum)
+            .is_err()
+        {
+            self.forget(&hash, Variant::Identity);
+            self.write(&path, &[content])?;
+        }
+        Ok((hash, checksum))
+    }
+
+    /// Keeps a compressed variant beside its content.
+    pub(crate) fn put_variant(
+        &self,
+        hash: &ContentHash,
+        variant: Variant,
+        bytes: &[u8],
+    ) -> Result<Arc<Blob>> {
+        assert!(variant != Variant::Identity);
+        let mut footer = [0; FOOTER_BYTES];
+        footer[..8].copy_from_slice(FOOTER_MAGIC);
+        footer[8..].copy_from_slice(&xxh3_64(bytes).to_le_bytes());
+        let path = self.path(hash, variant);
+        self.write(&path, &[bytes, &footer])?;
+        self.forget(hash, variant);
+        let opened = self.open_variant(&path)?;
+        let blob = opened.ok_or_else(|| self.missing(&path))?;
+        Ok(self.remember(hash, variant, blob))
+    }
+
+    /// Opens a content or a variant of it. Cost: one look-up when it is open already; otherwise
+    /// the file is opened, read once to check it, and mapped.
+    ///
+    /// Errors: the content is missing or damaged. A variant that is damaged is removed and `None`.
+    pub(crate) fn open(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
+        let hash = &file.content;
+        if let Some(entry) = self.shard(hash).read().get(&(*hash, variant)) {
+            let now = self.clock.load(Ordering::Relaxed);
+            entry.last_used.store(now, Ordering::Relaxed);
+            return Ok(Some(Arc::clone(&entry.blob)));
+        }
+        let path = self.path(hash, variant);
+        let opened = match variant {
+            Variant::Identity => {
+                let opened = self.check_file(&path, file.size_bytes, file.checksum)?;
+                Some(Arc::new(into_blob(
+                    opened,
+                    file.size_bytes as usize,
+                    &path,
+                )?))
+            }
+            Variant::Gzip | Variant::Brotli => match self.open_variant(&path) {
+                Err(Error::Corrupt { .. }) => {
+                    self.disk.remove(&path)?;
+                    None
+                }
+                opened => opened?,
+            },
+        };
+        Ok(opened.map(|blob| self.remember(hash, variant, blob)))
+    }
+
+    /// Checks every file: those of `referenced` against their SHA-256, variants against their
+    /// footer. With `is_repairing`, damaged variants and unreferenced files are removed.
+    pub(crate) fn verify(
+        &self,
+        referenced: &HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>,
+        is_repairing: bool,
+    ) -> Result<Vec<Finding>> {
+        let mut findings = Vec::new();
+        for (hash, file) in referenced {
+            let path = self.path(hash, Variant::Identity);
+            let checked = self.check_file(&path, file.size_bytes, file.checksum);
+            let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
+            if let Err(error) = checked {
+                findings.push(Finding::Damaged(error));
+            }
+        }
+        self.each_file(&mut |path, name| {
+            let stem = name.split('.').next().unwrap_or_default();
+            let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
+            let finding = if !is_referenced {
+                Some(Finding::Unreferenced(self.name_of(path)))
+            } else if stem != name && self.open_variant(path).is_err() {
+                Some(Finding::DamagedVariant(self.name_of(path)))
+            } else {
+                None
+            };
+            if finding.is_some() && is_repairing {
+                self.disk.remove(path)?;
+            }
+            findings.extend(finding);
+            Ok(())
+        })?;
+        Ok(findings)
+    }
+
+    fn each_file(&self, each: &mut dyn FnMut(&Path, &str) -> Result<()>) -> Result<()> {
+        for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
+            let dir = self.dir.join(&folder.name);
+            if !folder.is_dir {
+                each(&dir, &folder.name)?;
+                continue;
+            }
+            for entry in self.disk.list(&dir)?.unwrap_or_default() {
+                each(&dir.join(&entry.name), &entry.name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes a file durably under its name.
+    fn write(&self, path: &Path, parts: &[&[u8]]) -> Result<()> {
+        let folder = path.parent().expect("a blob lies in a folder");
+        if self.disk.list(folder)?.is_none() {
+            self.disk.create_dir(folder)?;
+            self.disk.sync_dir(&self.dir)?;
+        }
+        let put = self.puts_count.fetch_add(1, Ordering::Relaxed);
+        let temporary = self.tmp.join(format!("blob-{put}"));
+        publish_file(self.disk.as_ref(), &temporary, path, &mut |out| {
+            for part in parts {
+                out.write_all(part)
+                    .map_err(Error::io("write", &temporary))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Opens a file whose length and xxh3 are these.
+    fn check_file(&self, path: &Path, size_bytes: u64, checksum: u64) -> Result<Box<dyn DiskFile>> {
+        let opened = self.disk.open(path)?;
+        let opened = opened.ok_or_else(|| self.missing(path))?;
+        let found_bytes = opened.size_bytes().map_err(Error::io("read", path))?;
+        if found_bytes != size_bytes {
+            let at = found_bytes.min(size_bytes);
+            return Err(Error::corrupt(self.name_of(path), at, "the stored length"));
+        }
+        let mut hasher = Xxh3::new();
+        read_all(&*opened, path, size_bytes, &mut |chunk| {
+            hasher.update(chunk);
+        })?;
+        if hasher.digest() != checksum {
+            let name = self.name_of(path);
+            return Err(Error::corrupt(name, 0, "content that matches its xxh3"));
+        }
+        Ok(opened)
+    }
+
+    fn check_hash(&self, file: &dyn DiskFile, path: &Path, hash: &ContentHash) -> Result<()> {
+        let size_bytes = file.size_bytes().map_err(Error::io("read", path))?;
+        let mut hasher = Sha256::new();
+        read_all(file, path, size_bytes, &mut |chunk| hasher.update(chunk))?;
+        if <[u8; 32]>::from(hasher.finalize()) != hash.0 {
+            let name = self.name_of(path);
+            return Err(Error::corrupt(name, 0, "content that matches its SHA-256"));
+        }
+        Ok(())
+    }
+
+    fn open_variant(&self, path: &Path) -> Result<Option<Arc<Blob>>> {
+        let Some(opened) = self.disk.open(path)? else {
+            return Ok(None);
+        };
+        let damaged = |at| Error::corrupt(self.name_of(path), at, "a variant with its footer");
+        let found_bytes = opened.size_bytes().map_err(Error::io("read", path))?;
+        let Some(size_bytes) = found_bytes.checked_sub(FOOTER_BYTES as u64) else {
+            return Err(damaged(0));
+        };
+        let mut footer = [0; FOOTER_BYTES];
+        opened
+            .read_at(&mut footer, size_bytes)
+            .map_err(Error::io("read", path))?;
+        let mut hasher = Xxh3::new();
+        read_all(&*opened, path, size_bytes, &mut |chunk| {
+            hasher.update(chunk);
+        })?;
+        let is_whole = footer.starts_with(FOOTER_MAGIC);
+        if !is_whole || footer[8..] != hasher.digest().to_le_bytes() {
+            return Err(damaged(size_bytes));
+        }
+        let blob = into_blob(opened, size_bytes as usize, path)?;
+        Ok(Some(Arc::new(blob)))
+    }
+
+    fn remember(&self, hash: &ContentHash, variant: Variant, blob: Arc<Blob>) -> Arc<Blob> {
+        let now = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
+        let mut shard = self.shard(hash).write();
+        if OPEN_BLOBS_MAX / SHARDS_COUNT <= shard.len() {
+            let age = |(_, entry): &(_, &OpenEntry)| entry.last_used.load(Ordering::Relaxed);
+            if let Some(oldest) = shard.iter().min_by_key(age).map(|(place, _)| *place) {
+                shard.remove(&oldest);
+            }
+        }
+        let entry = shard.entry((*hash, variant)).or_insert_with(|| OpenEntry {
+            blob,
+            last_used: AtomicU64::new(now),
+        });
+        Arc::clone(&entry.blob)
+    }
+
+    fn forget(&self, hash: &ContentHash, variant: Variant) {
+        self.shard(hash).write().remove(&(*hash, variant));
+    }
+
+    fn shard(&self, hash: &ContentHash) -> &Shard {
+        &self.open[usize::from(hash.0[0]) % SHARDS_COUNT]
+    }
+
+    fn path(&self, hash: &ContentHash, variant: Variant) -> PathBuf {
+        let hex = hash.to_string();
+        let extension = match variant {
+            Variant::Identity => "",
+            Variant::Gzip => ".gz",
+            Variant::Brotli => ".br",
+        };
+        self.dir.join(&hex[..2]).join(format!("{hex}{extension}"))
+    }
+
+    /// The path below the data directory.
+    fn name_of(&self, path: &Path) -> String {
+        let below = path.strip_prefix(&self.dir).unwrap_or(path);
+        format!("blobs/{}", below.display())
+    }
+
+    fn missing(&self, path: &Path) -> Error {
+        Error::corrupt(self.name_of(path), 0, "the file")
+    }
+}
+
+fn into_blob(opened: Box<dyn DiskFile>, size_bytes: usize, path: &Path) -> Result<Blob> {
+    let mapping = opened.map().map_err(Error::io("map", path))?;
+    if mapping.as_ref().len() < size_bytes {
+        let name = path.display().to_string();
+        return Err(Error::corrupt(name, 0, "a file that is not cut"));
+    }
+    Ok(Blob::new(mapping, opened.into_os_file(), size_bytes))
+}
+
+fn read_all(
+    file: &dyn DiskFile,
+    path: &Path,
+    size_bytes: u64,
+    each: &mut dyn FnMut(&[u8]),
+) -> Result<()> {
+    let mut chunk = vec![0; CHUNK_BYTES.min(size_bytes as usize)];
+    let mut offset = 0;
+    while offset < size_bytes {
+        let rest_bytes = (size_bytes - offset) as usize;
+        let chunk = &mut chunk[..rest_bytes.min(CHUNK_BYTES)];
+        file.read_at(chunk, offset)
+            .map_err(Error::io("read", path))?;
+        each(chunk);
+        offset += chunk.len() as u64;
+    }
+    Ok(())
+}
+
+fn parse_hash(hex: &str) -> Option<ContentHash> {
+    let mut hash = [0; 32];
+    let is_plain = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
+    if !is_plain {
+        return None;
+    }
+    for (byte_idx, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(&hex[byte_idx * 2..byte_idx * 2 + 2], 16).ok()?;
+    }
+    Some(ContentHash(hash))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Fault, Faulty, Real};
+    use crate::model::FileKind;
+
+    fn store(dir: &Path, disk: Arc<dyn Disk>) -> BlobStore {
+        std::fs::create_dir_all(dir.join("blobs")).unwrap();
+        std::fs::create_dir_all(dir.join("tmp")).unwrap();
+        BlobStore::new(disk, dir.join("blobs"), dir.join("tmp"))
+    }
+
+    fn put(blobs: &BlobStore, content: &[u8]) -> CachedFile {
+        let (hash, checksum) = blobs.put(content).unwrap();
+        CachedFile {
+            content: hash,
+            size_bytes: content.len() as u64,
+            checksum,
+            kind: FileKind::Srt,
+            upstream_name: None,
+        }
+    }
+
+    fn path_of(dir: &Path, file: &CachedFile) -> PathBuf {
+        let hex = file.content.to_string();
+        dir.join("blobs").join(&hex[..2]).join(hex)
+    }
+
+    #[test]
+    fn identical_contents_share_a_file_and_an_open_handle() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = store(dir.path(), Arc::new(Real));
+        let first = put(&blobs, b"content");
+        let second = put(&blobs, b"content");
+        assert_eq!(first, second);
+        let a = blobs.open(&first, Variant::Identity).unwrap().unwrap();
+        let b = blobs.open(&second, Variant::Identity).unwrap().unwrap();
+        assert!(Arc::ptr_eq(&a, &b));
+        assert_eq!(a.bytes(), b"content");
+        let hex = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
+        assert_eq!(first.content.to_string(), hex);
+        assert!(dir.path().join("blobs/ed").join(hex).exists());
+    }
+
+    #[test]
+    fn damage_is_found_at_the_first_opening_and_mended_by_putting_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = store(dir.path(), Arc::new(Real));
+        let file = put(&blobs, b"content");
+        for damaged in [&b"Content"[..], b"conten", b"content ", b""] {
+            std::fs::write(path_of(dir.path(), &file), damaged).unwrap();
+            let opened = store(dir.path(), Arc::new(Real)).open(&file, Variant::Identity);
+            assert!(matches!(opened, Err(Error::Corrupt { .. })), "{damaged:?}");
+        }
+        std::fs::remove_file(path_of(dir.path(), &file)).unwrap();
+        assert!(blobs.open(&file, Variant::Identity).is_err());
+        put(&blobs, b"content");
+        let opened = blobs.open(&file, Variant::Identity).unwrap().unwrap();
+        assert_eq!(opened.bytes(), b"content");
+    }
+
+    #[test]
+    fn variants_are_kept_checked_and_deletable() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = store(dir.path(), Arc::new(Real));
+        let file = put(&blobs, b"content");
+        assert!(blobs.open(&file, Variant::Gzip).unwrap().is_none());
+        let made = blobs
+            .put_variant(&file.content, Variant::Gzip, b"gz")
+            .unwrap();
+        assert_eq!(made.bytes(), b"gz");
+        assert_eq!(made.size_bytes(), 2);
+        let again = blobs.open(&file, Variant::Gzip).unwrap().unwrap();
+        assert!(Arc::ptr_eq(&made, &again));
+        let mut path = path_of(dir.path(), &file).into_os_string();
+        path.push(".gz");
+        let mut bytes = std::fs::read(&path).unwrap();
+        bytes[0] ^= 1;
+        std::fs::write(&path, bytes).unwrap();
+        let other = store(dir.path(), Arc::new(Real));
+        assert!(other.open(&file, Variant::Gzip).unwrap().is_none());
+        assert!(!Path::new(&path).exists());
+    }
+
+    #[test]
+    fn a_bounded_number_is_open() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = store(dir.path(), Arc::new(Real));
+        for number in 0..OPEN_BLOBS_MAX + 200 {
+            let file = put(&blobs, &number.to_le_bytes());
+            let opened = blobs.open(&file, Variant::Identity).unwrap().unwrap();
+            assert_eq!(opened.bytes(), number.to_le_bytes());
+        }
+        let open_count: usize = blobs.open.iter().map(|shard| shard.read().len()).sum();
+        assert!(open_count <= OPEN_BLOBS_MAX);
+    }
+
+    #[test]
+    fn a_fault_anywhere_acknowledges_nothing_that_is_not_there() {
+        for op_idx in 0..12 {
+            let dir = tempfile::tempdir().unwrap();
+            let faulty = Arc::new(Faulty::new(Fault::at(op_idx)));
+            let blobs = store(dir.path(), faulty);
+            let first = blobs.put(b"content");
+            let file = match first {
+                Ok(_) => put(&store(dir.path(), Arc::new(Real)), b"content"),
+                Err(_) => put(&blobs, b"content"),
+            };
+            let opened = blobs.open(&file, Variant::Identity).unwrap().unwrap();
+            assert_eq!(opened.bytes(), b"content");
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! An open blob.
+
+use crate::disk::{Mapping, OsFile};
+
+/// Stored bytes, mapped and open.
+#[derive(Debug)]
+pub struct Blob {
+    mapping: Mapping,
+    file: OsFile,
+    size_bytes: usize,
+}
+
+impl Blob {
+    /// The first `size_bytes` bytes of a file that was checked.
+    pub(super) fn new(mapping: Mapping, file: OsFile, size_bytes: usize) -> Self {
+        assert!(size_bytes <= mapping.as_ref().len());
+        Self {
+            mapping,
+            file,
+            size_bytes,
+        }
+    }
+
+    /// The mapped bytes. Touching them may fault when the file is cut under us: the serving path
+    /// sends from [`Blob::file`] instead.
+    pub fn bytes(&self) -> &[u8] {
+        &self.mapping.as_ref()[..self.size_bytes]
+    }
+
+    /// The open file, for zero-copy: its first [`Blob::size_bytes`] bytes are the content.
+    pub fn file(&self) -> &OsFile {
+        &self.file
+    }
+
+    /// Size in bytes.
+    pub fn size_bytes(&self) -> u64 {
+        self.size_bytes as u64
+    }
+}

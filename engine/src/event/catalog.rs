@@ -1,0 +1,27 @@
+//! Changes of the catalog file.
+
+use crate::model::RecordId;
+
+/// One change of the catalog file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CatalogEvent {
+    /// Put a record, whose stored bytes these are, in place of the one with its id.
+    PutRecord(RecordId, Vec<u8>),
+    /// Let a record be found, or not.
+    SetActive(RecordId, bool),
+    /// Forget a record.
+    DeleteRecord(RecordId),
+}
+
+/// What became of a change of the catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum CatalogOutcome {
+    /// The record is new.
+    Inserted,
+    /// The record is changed, or gone.
+    Changed,
+    /// The record was so already.
+    Unchanged,
+    /// There is no such record.
+    Unknown,
+}

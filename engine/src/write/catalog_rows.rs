@@ -1,0 +1,238 @@
+//! The tables of `catalog.redb`, and the one function that folds events into them.
+
+use std::ops::ControlFlow;
+
+use crate::codec::{
+    Decoder, Encoder, decode_number, decode_record, encode_number, encode_record, is_active,
+};
+use crate::error::{Error, Result};
+use crate::event::{CatalogEvent, CatalogOutcome};
+use crate::model::RecordId;
+use crate::store::{Order, Rows, Span, Table, Transaction};
+
+/// Single numbers and texts, by name.
+pub(super) const META: Table = Table("meta");
+/// Record id → record.
+pub(super) const RECORDS: Table = Table("records");
+/// Number of a commit → ids of the records that it changed, until a segment file covers them.
+pub(super) const JOURNAL: Table = Table("journal");
+/// Number of a segment file → what it is.
+pub(super) const SEGMENTS: Table = Table("segments");
+/// Number of a segment file → its tombstones.
+pub(super) const TOMBSTONES: Table = Table("tombstones");
+
+/// Every table of `catalog.redb`.
+pub(super) const CATALOG_TABLES: &[Table] = &[META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES];
+
+/// Number of the last commit.
+pub(super) const APPLIED: &[u8] = b"applied";
+/// How many records are active.
+pub(super) const ACTIVE: &[u8] = b"active records";
+/// What the segments were built with.
+pub(super) const INDEX_VERSION: &[u8] = b"index version";
+
+/// A segment file in the manifest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ManifestEntry {
+    pub(super) number: u64,
+    pub(super) docs_count: u32,
+    pub(super) segment_bytes: u64,
+}
+
+const MANIFEST_VERSION: u8 = 1;
+
+impl ManifestEntry {
+    pub(super) fn put(&self, rows: &mut Transaction<'_>) -> Result<()> {
+        let mut out = Encoder::new(MANIFEST_VERSION);
+        out.put_integer(self.docs_count.into());
+        out.put_integer(self.segment_bytes);
+        rows.put(SEGMENTS, &self.number.to_be_bytes(), &out.finish())
+    }
+
+    /// The whole manifest, by number.
+    pub(super) fn read_all(rows: &Rows<'_>) -> Result<Vec<Self>> {
+        let mut entries = Vec::new();
+        rows.range(SEGMENTS, Span::ALL, &mut |row_key, value| {
+            let mut from = Decoder::new(value, MANIFEST_VERSION, "catalog.redb, table segments")?;
+            entries.push(Self {
+                number: number_of(row_key)?,
+                docs_count: from.small("a number of documents")?,
+                segment_bytes: from.integer()?,
+            });
+            from.finish()?;
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(entries)
+    }
+}
+
+/// A record that a frame has changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Change {
+    pub(super) id: RecordId,
+    /// Whether there was a record before.
+    pub(super) was_there: bool,
+    /// The record's bytes now; `None` when it is gone.
+    pub(super) stored: Option<Vec<u8>>,
+}
+
+/// What a frame has done.
+#[derive(Debug, Default)]
+pub(super) struct AppliedChanges {
+    /// Number of the commit, under which the journal has it.
+    pub(super) number: u64,
+    /// One per event.
+    pub(super) outcomes: Vec<CatalogOutcome>,
+    /// The records that are not what they were, in the order of the events.
+    pub(super) changes: Vec<Change>,
+}
+
+/// Applies a frame of events in order. Deterministic.
+pub(super) fn apply_catalog(
+    rows: &mut Transaction<'_>,
+    frame: Vec<CatalogEvent>,
+) -> Result<AppliedChanges> {
+    let mut applied = AppliedChanges {
+        number: meta_number(rows, APPLIED)? + 1,
+        ..AppliedChanges::default()
+    };
+    let mut last_id = last_record(rows)?;
+    let mut active_count = meta_number(rows, ACTIVE)?;
+    for event in frame {
+        let (id, old) = before(rows, &event, last_id)?;
+        last_id = last_id.max(Some(id));
+        let Some(new) = after(&event, id, old.as_deref())? else {
+            applied.outcomes.push(CatalogOutcome::Unknown);
+            continue;
+        };
+        if new == old {
+            applied.outcomes.push(CatalogOutcome::Unchanged);
+            continue;
+        }
+        active_count -= u64::from(old.as_deref().is_some_and(is_active));
+        active_count += u64::from(new.as_deref().is_some_and(is_active));
+        match &new {
+            Some(stored) => rows.put(RECORDS, id.as_bytes(), stored)?,
+            None => {
+                rows.remove(RECORDS, id.as_bytes())?;
+            }
+        }
+        applied.outcomes.push(match old {
+            None => CatalogOutcome::Inserted,
+            Some(_) => CatalogOutcome::Changed,
+        });
+        applied.changes.push(Change {
+            id,
+            was_there: old.is_some(),
+            stored: new,
+        });
+    }
+    write_journal(rows, &applied)?;
+    rows.put(META, ACTIVE, &encode_number(active_count))?;
+    rows.put(META, APPLIED, &encode_number(applied.number))?;
+    Ok(applied)
+}
+
+/// The record that an event is about, as it is. Ids beyond the last one need no look-up, which is
+/// what a first import consists of.
+fn before(
+    rows: &Transaction<'_>,
+    event: &CatalogEvent,
+    last_id: Option<RecordId>,
+) -> Result<(RecordId, Option<Vec<u8>>)> {
+    let (CatalogEvent::PutRecord(id, _)
+    | CatalogEvent::SetActive(id, _)
+    | CatalogEvent::DeleteRecord(id)) = event;
+    let is_beyond = last_id.is_none_or(|last_id| last_id < *id);
+    match is_beyond && matches!(event, CatalogEvent::PutRecord(..)) {
+        true => Ok((*id, None)),
+        false => Ok((*id, rows.get(RECORDS, id.as_bytes())?)),
+    }
+}
+
+/// What the record becomes: `None` when the event needs one and there is none.
+fn after(
+    event: &CatalogEvent,
+    id: RecordId,
+    old: Option<&[u8]>,
+) -> Result<Option<Option<Vec<u8>>>> {
+    match (event, old) {
+        (CatalogEvent::PutRecord(_, stored), _) => Ok(Some(Some(stored.clone()))),
+        (CatalogEvent::DeleteRecord(_), Some(_)) => Ok(Some(None)),
+        (CatalogEvent::SetActive(_, is_active), Some(old)) => {
+            let mut record = decode_record(id, old)?;
+            record.is_active = *is_active;
+            Ok(Some(Some(encode_record(&record, Vec::new()))))
+        }
+        (CatalogEvent::DeleteRecord(_) | CatalogEvent::SetActive(..), None) => Ok(None),
+    }
+}
+
+fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result<()> {
+    if applied.changes.is_empty() {
+        return Ok(());
+    }
+    let mut ids = Vec::with_capacity(applied.changes.len() * 16);
+    for change in &applied.changes {
+        ids.extend_from_slice(change.id.as_bytes());
+    }
+    rows.put(JOURNAL, &applied.number.to_be_bytes(), &ids)
+}
+
+/// The commits that no segment file covers: their numbers, and the ids that they changed, in
+/// ascending order and without repetition.
+pub(super) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<RecordId>)> {
+    let mut numbers = Vec::new();
+    let mut ids = Vec::new();
+    rows.range(JOURNAL, Span::ALL, &mut |row_key, value| {
+        numbers.push(number_of(row_key)?);
+        let (whole, rest) = value.as_chunks::<16>();
+        if !rest.is_empty() {
+            let place = "catalog.redb, table journal";
+            return Err(Error::corrupt(place, 0, "a list of record ids"));
+        }
+        ids.extend(whole.iter().map(|id| RecordId::from_bytes(*id)));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    ids.sort_unstable();
+    ids.dedup();
+    Ok((numbers, ids))
+}
+
+/// A number of the table `meta`; 0 when there is none.
+pub(super) fn meta_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
+    match rows.get(META, name)? {
+        Some(stored) => decode_number(&stored),
+        None => Ok(0),
+    }
+}
+
+fn last_record(rows: &Transaction<'_>) -> Result<Option<RecordId>> {
+    let mut last = None;
+    let span = Span {
+        order: Order::Descending,
+        ..Span::ALL
+    };
+    rows.range(RECORDS, span, &mut |row_key, _| {
+        last = Some(record_id_of(row_key)?);
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(last)
+}
+
+/// The id in a row key of the table `records`.
+pub(super) fn record_id_of(row_key: &[u8]) -> Result<RecordId> {
+    let id = row_key.try_into().map_err(|_| {
+        let place = "catalog.redb, table records";
+        Error::corrupt(place, 0, "row keys of 16 bytes")
+    })?;
+    Ok(RecordId::from_bytes(id))
+}
+
+fn number_of(row_key: &[u8]) -> Result<u64> {
+    let bytes = row_key.try_into().map_err(|_| {
+        let place = "catalog.redb, tables journal and segments";
+        Error::corrupt(place, 0, "row keys of 8 bytes")
+    })?;
+    Ok(u64::from_be_bytes(bytes))
+}

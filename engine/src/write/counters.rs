@@ -1,0 +1,267 @@
+//! Download counters: one append-only file per worker, folded into `state.redb`.
+//!
+//! An entry stands in the page cache before its answer goes out, so a killed process loses none;
+//! files are synced every second, so a power cut loses at most that. The position up to which a
+//! file is folded is stored in the transaction of its fold, so each entry counts exactly once.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+
+use super::counter_file::{CounterFile, Entry};
+use super::download_table::DownloadTable;
+use crate::disk::Disk;
+use crate::error::Result;
+use crate::event::DownloadFold;
+use crate::limits::COUNTER_FILE_BYTES_MAX;
+use crate::model::{ApiKeyId, Day, RecordId};
+
+/// All lanes and their files.
+pub(crate) struct Counters {
+    disk: Arc<dyn Disk>,
+    dir: PathBuf,
+    table: Arc<DownloadTable>,
+    lanes_max: usize,
+    lanes_count: AtomicUsize,
+    files: Mutex<Files>,
+    /// Whether a name in the directory is not durable yet.
+    is_dir_dirty: AtomicBool,
+}
+
+struct Files {
+    live: Vec<FoldedFile>,
+    /// Files that are removed, whose positions are still stored.
+    removed: Vec<String>,
+    last_number: u64,
+}
+
+struct FoldedFile {
+    file: Arc<CounterFile>,
+    folded_bytes: u64,
+}
+
+/// One worker's download counter: an append-only file that outlives a killed process.
+pub struct CounterLane {
+    counters: Arc<Counters>,
+    file: Arc<CounterFile>,
+}
+
+impl CounterLane {
+    /// Counts one download that is being answered. Cost: one write of a few bytes, no sync.
+    pub fn count(&mut self, record: RecordId, api_key: Option<ApiKeyId>, day: Day) -> Result<()> {
+        if COUNTER_FILE_BYTES_MAX <= self.file.written_bytes() {
+            let next = self.counters.begin_file()?;
+            self.file.retire();
+            self.file = next;
+        }
+        self.file.append(Entry {
+            record,
+            api_key,
+            day,
+        })?;
+        self.counters.table.add(record, 1);
+        Ok(())
+    }
+}
+
+impl Drop for CounterLane {
+    fn drop(&mut self) {
+        self.file.retire();
+    }
+}
+
+impl Counters {
+    /// Finds the files of earlier processes. `positions` is how far each was folded.
+    pub(crate) fn open(
+        disk: Arc<dyn Disk>,
+        dir: PathBuf,
+        table: Arc<DownloadTable>,
+        lanes_max: usize,
+        positions: &[(String, u64)],
+    ) -> Result<Self> {
+        let mut files = Files {
+            live: Vec::new(),
+            removed: Vec::new(),
+            last_number: 0,
+        };
+        for (name, _) in positions {
+            files.last_number = files.last_number.max(number_of(name));
+        }
+        for entry in disk.list(&dir)?.unwrap_or_default() {
+            files.last_number = files.last_number.max(number_of(&entry.name));
+            let path = dir.join(&entry.name);
+            match CounterFile::open(disk.as_ref(), path.clone(), entry.name.clone())? {
+                Some(file) => {
+                    let folded = positions.iter().find(|(name, _)| *name == entry.name);
+                    files.live.push(FoldedFile {
+                        file: Arc::new(file),
+                        folded_bytes: folded.map_or(0, |(_, position)| *position),
+                    });
+                }
+                None => {
+                    disk.remove(&path)?;
+                }
+            }
+        }
+        for (name, _) in positions {
+            let is_there = files.live.iter().any(|folded| folded.file.name == *name);
+            if !is_there {
+                files.removed.push(name.clone());
+            }
+        }
+        Ok(Self {
+            disk,
+            dir,
+            table,
+            lanes_max,
+            lanes_count: AtomicUsize::new(0),
+            files: Mutex::new(files),
+            is_dir_dirty: AtomicBool::new(true),
+        })
+    }
+
+    /// Hands out a lane; panics when more are asked for than there are.
+    pub(crate) fn lane(self: &Arc<Self>) -> Result<CounterLane> {
+        let lane_idx = self.lanes_count.fetch_add(1, Ordering::Relaxed);
+        assert!(
+            lane_idx < self.lanes_max,
+            "more counter lanes are asked for than there are"
+        );
+        Ok(CounterLane {
+            counters: Arc::clone(self),
+            file: self.begin_file()?,
+        })
+    }
+
+    /// Makes everything counted so far durable.
+    pub(crate) fn sync(&self) -> Result<()> {
+        if self.is_dir_dirty.swap(false, Ordering::AcqRel) {
+            let synced = self.disk.sync_dir(&self.dir);
+            if synced.is_err() {
+                self.is_dir_dirty.store(true, Ordering::Release);
+            }
+            synced?;
+        }
+        for file in self.live_files() {
+            file.sync()?;
+        }
+        Ok(())
+    }
+
+    /// What was counted since the last fold; `None` when nothing was. Files of earlier processes
+    /// are not in the table yet: their entries are added to it when `is_first`.
+    pub(crate) fn read_fold(&self, is_first: bool) -> Result<Option<DownloadFold>> {
+        let mut sum = FoldSum::default();
+        let mut fold = DownloadFold::default();
+        let files = self.files.lock();
+        if !files.removed.is_empty() {
+            // A removal must be durable before its position is forgotten: the file would count
+            // again if a power cut brought it back.
+            self.disk.sync_dir(&self.dir)?;
+            fold.forgotten.clone_from(&files.removed);
+        }
+        for folded in &files.live {
+            let mut each = |entry: Entry| {
+                sum.add(entry);
+                if is_first {
+                    self.table.add(entry.record, 1);
+                }
+            };
+            let position = folded
+                .file
+                .read_from(folded.folded_bytes, &mut each, &mut |_| {})?;
+            if folded.folded_bytes < position {
+                fold.positions.push((folded.file.name.clone(), position));
+            }
+        }
+        let is_empty = fold.positions.is_empty() && fold.forgotten.is_empty();
+        fold.records = sum.records.into_iter().collect();
+        fold.records.sort_unstable();
+        fold.usage = sum
+            .usage
+            .into_iter()
+            .map(|((api_key, day), downloads)| (api_key, day, downloads))
+            .collect();
+        fold.usage.sort_unstable();
+        Ok((!is_empty).then_some(fold))
+    }
+
+    /// A fold is durable: files that are read to their end go.
+    pub(crate) fn folded(&self, fold: &DownloadFold) -> Result<()> {
+        let mut files = self.files.lock();
+        files.removed.retain(|name| !fold.forgotten.contains(name));
+        for (name, position) in &fold.positions {
+            let found = files.live.iter_mut().find(|live| live.file.name == *name);
+            if let Some(live) = found {
+                live.folded_bytes = *position;
+            }
+        }
+        let is_done = |live: &FoldedFile| {
+            let rest_bytes = live.file.written_bytes().saturating_sub(live.folded_bytes);
+            live.file.is_retired() && rest_bytes < super::counter_file::ENTRY_BYTES
+        };
+        while let Some(done_idx) = files.live.iter().position(is_done) {
+            files.live[done_idx].file.remove(self.disk.as_ref())?;
+            let done = files.live.swap_remove(done_idx);
+            files.removed.push(done.file.name.clone());
+        }
+        Ok(())
+    }
+
+    /// Entries that do not match their checksum: file name and offset.
+    pub(crate) fn torn_entries(&self) -> Result<Vec<(String, u64)>> {
+        let mut found = Vec::new();
+        for file in self.live_files() {
+            file.read_from(0, &mut |_| {}, &mut |offset| {
+                found.push((file.name.clone(), offset));
+            })?;
+        }
+        Ok(found)
+    }
+
+    fn live_files(&self) -> Vec<Arc<CounterFile>> {
+        let files = self.files.lock();
+        files
+            .live
+            .iter()
+            .map(|live| Arc::clone(&live.file))
+            .collect()
+    }
+
+    fn begin_file(&self) -> Result<Arc<CounterFile>> {
+        let mut files = self.files.lock();
+        let number = files.last_number + 1;
+        let name = format!("{number:010}.count");
+        let path = self.dir.join(&name);
+        let file = Arc::new(CounterFile::create(self.disk.as_ref(), path, name)?);
+        files.last_number = number;
+        files.live.push(FoldedFile {
+            file: Arc::clone(&file),
+            folded_bytes: 0,
+        });
+        self.is_dir_dirty.store(true, Ordering::Release);
+        Ok(file)
+    }
+}
+
+#[derive(Default)]
+struct FoldSum {
+    records: HashMap<RecordId, u64, foldhash::fast::RandomState>,
+    usage: HashMap<(Option<ApiKeyId>, Day), u64, foldhash::fast::RandomState>,
+}
+
+impl FoldSum {
+    fn add(&mut self, entry: Entry) {
+        *self.records.entry(entry.record).or_default() += 1;
+        *self.usage.entry((entry.api_key, entry.day)).or_default() += 1;
+    }
+}
+
+/// The number in the name of a counter file; 0 for any other name.
+fn number_of(name: &str) -> u64 {
+    let digits = name.strip_suffix(".count").unwrap_or_default();
+    digits.parse().unwrap_or(0)
+}

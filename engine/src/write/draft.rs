@@ -1,0 +1,372 @@
+//! Judging drafts of records (API.md, import record): a draft becomes a [`Record`] or a fault.
+
+use crate::limits::{
+    CATALOG_ID_DIGITS_MAX, DESCRIPTION_CHARS_MAX, FILE_NAME_CHARS_MAX, RELEASE_ID_BYTES_MAX,
+    TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, YEAR_MAX, YEAR_MIN,
+};
+use crate::model::{
+    CatalogId, DraftValue, FieldFault, FileName, Language, Number, Record, RecordDraft, RecordId,
+    ReleaseId, Timestamp, VideoType, Year,
+};
+use crate::text::{fold_into, spanish_region, words};
+
+type Judged<T> = Result<T, FieldFault>;
+
+/// Judges drafts, one after another.
+#[derive(Debug, Default)]
+pub(crate) struct Judge {
+    /// Memory for folded text.
+    folded: String,
+}
+
+impl Judge {
+    /// The record that a draft describes.
+    ///
+    /// Errors: the first field that is wrong, in the order of the import record, and why. Source:
+    /// API.md, import record; SEARCH.md 6 for the region of its language.
+    pub(crate) fn judge(&mut self, draft: &RecordDraft<'_>) -> Judged<Record> {
+        let source_release_id = release_id(&draft.source_release_id)?;
+        let description = text("description", &draft.description, DESCRIPTION_CHARS_MAX)?;
+        let record = Record {
+            id: record_id(&draft.id, source_release_id.as_ref())?,
+            video_type: video_type(&draft.video_type)?,
+            title: self.title(&draft.title)?,
+            season: number("season", &draft.season)?,
+            episode: number("episode", &draft.episode)?,
+            year: year(&draft.year)?,
+            catalog_id: catalog_id("catalog_id", &draft.catalog_id)?,
+            parent_catalog_id: catalog_id("parent_catalog_id", &draft.parent_catalog_id)?,
+            uploader_name: text("uploader_name", &draft.uploader_name, UPLOADER_CHARS_MAX)?,
+            posted_at: posted_at(&draft.posted_at)?,
+            downloads: integer("downloads", &draft.downloads, 0, u32::MAX.into())?
+                .map_or(0, |count| count as u32),
+            is_active: boolean("is_active", &draft.is_active)?.unwrap_or(true),
+            language: self.language(&draft.language, description.as_deref())?,
+            file_name: file_name(&draft.file_name)?,
+            source_release_id,
+            description,
+        };
+        Ok(record)
+    }
+
+    fn title(&mut self, value: &DraftValue<'_>) -> Judged<String> {
+        let title = text("title", value, TITLE_CHARS_MAX)?;
+        let title = title.ok_or_else(|| missing("title"))?;
+        self.folded.clear();
+        fold_into(&title, &mut self.folded);
+        if words(&self.folded).next().is_none() {
+            return Err(fault("title", "it must have at least one word"));
+        }
+        Ok(title)
+    }
+
+    /// The language, with the region that the description tells (SEARCH.md 6).
+    fn language(&mut self, value: &DraftValue<'_>, description: Option<&str>) -> Judged<Language> {
+        let language = match string("language", value)? {
+            None => Language::spanish(),
+            Some(tag) => Language::parse(tag)
+                .ok_or_else(|| fault("language", "it must be a language tag such as es-MX"))?,
+        };
+        let Some(description) = description else {
+            return Ok(language);
+        };
+        if language.primary() != "es" || language.region().is_some() {
+            return Ok(language);
+        }
+        self.folded.clear();
+        fold_into(description, &mut self.folded);
+        let Some(region) = spanish_region(&self.folded) else {
+            return Ok(language);
+        };
+        let tag = Language::parse(region.tag());
+        Ok(tag.expect("the tag of a region is well formed"))
+    }
+}
+
+fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Judged<RecordId> {
+    match (string("id", value)?, release) {
+        (Some(id), _) => RecordId::parse(id).ok_or_else(|| fault("id", "it must be a UUID")),
+        (None, Some(release)) => Ok(RecordId::of_release(release)),
+        (None, None) => Err(fault(
+            "id",
+            "it must be there when source_release_id is not",
+        )),
+    }
+}
+
+fn video_type(value: &DraftValue<'_>) -> Judged<VideoType> {
+    let name = string("video_type", value)?.ok_or_else(|| missing("video_type"))?;
+    VideoType::parse(name).ok_or_else(|| fault("video_type", "it must be movie or episode"))
+}
+
+fn number(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<Number>> {
+    let number = integer(field, value, 1, u16::MAX.into())?;
+    Ok(number.and_then(|number| Number::new(number as u16)))
+}
+
+fn year(value: &DraftValue<'_>) -> Judged<Option<Year>> {
+    let year = integer("year", value, YEAR_MIN.into(), YEAR_MAX.into())?;
+    Ok(year.and_then(|year| Year::new(year as u16)))
+}
+
+fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<CatalogId>> {
+    let Some(id) = string(field, value)? else {
+        return Ok(None);
+    };
+    let parsed = CatalogId::parse(id).ok_or_else(|| FieldFault {
+        field,
+        reason: format!("it must be tt and 1 to {CATALOG_ID_DIGITS_MAX} digits"),
+    })?;
+    Ok(Some(parsed))
+}
+
+fn posted_at(value: &DraftValue<'_>) -> Judged<Timestamp> {
+    let time = string("posted_at", value)?.ok_or_else(|| missing("posted_at"))?;
+    Timestamp::parse(time).ok_or_else(|| {
+        fault(
+            "posted_at",
+            "it must be an ISO 8601 time of the years 0001 to 9999",
+        )
+    })
+}
+
+fn release_id(value: &DraftValue<'_>) -> Judged<Option<ReleaseId>> {
+    let field = "source_release_id";
+    let Some(release) = string(field, value)? else {
+        return Ok(None);
+    };
+    let parsed = ReleaseId::parse(release).ok_or_else(|| FieldFault {
+        field,
+        reason: format!(
+            "it must be 1 to {RELEASE_ID_BYTES_MAX} of A-Z a-z 0-9 . _ - and neither . nor .."
+        ),
+    })?;
+    Ok(Some(parsed))
+}
+
+fn file_name(value: &DraftValue<'_>) -> Judged<Option<FileName>> {
+    let Some(name) = string("file_name", value)? else {
+        return Ok(None);
+    };
+    let parsed = FileName::parse(name).ok_or_else(|| FieldFault {
+        field: "file_name",
+        reason: format!("it must have 1 to {FILE_NAME_CHARS_MAX} characters"),
+    })?;
+    Ok(Some(parsed))
+}
+
+/// Text of at most so many characters.
+fn text(field: &'static str, value: &DraftValue<'_>, chars_max: usize) -> Judged<Option<String>> {
+    let Some(text) = string(field, value)? else {
+        return Ok(None);
+    };
+    // No text has more characters than bytes: most need no counting.
+    if chars_max < text.len() && chars_max < text.chars().count() {
+        return Err(FieldFault {
+            field,
+            reason: format!("it must have at most {chars_max} characters"),
+        });
+    }
+    Ok(Some(text.to_owned()))
+}
+
+fn string<'d>(field: &'static str, value: &'d DraftValue<'_>) -> Judged<Option<&'d str>> {
+    match value {
+        DraftValue::Absent => Ok(None),
+        DraftValue::Text(text) | DraftValue::Cell(text) => Ok(Some(text)),
+        other => Err(FieldFault {
+            field,
+            reason: format!("it must be text, not {}", name_of(other)),
+        }),
+    }
+}
+
+fn integer(field: &'static str, value: &DraftValue<'_>, min: i64, max: i64) -> Judged<Option<i64>> {
+    let found = match value {
+        DraftValue::Absent => return Ok(None),
+        DraftValue::Integer(number) => Some(*number),
+        DraftValue::Cell(digits) => digits.trim().parse().ok(),
+        other => {
+            return Err(FieldFault {
+                field,
+                reason: format!("it must be an integer, not {}", name_of(other)),
+            });
+        }
+    };
+    match found {
+        Some(number) if (min..=max).contains(&number) => Ok(Some(number)),
+        _ => Err(FieldFault {
+            field,
+            reason: format!("it must be an integer from {min} to {max}"),
+        }),
+    }
+}
+
+fn boolean(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<bool>> {
+    match value {
+        DraftValue::Absent => Ok(None),
+        DraftValue::Boolean(truth) => Ok(Some(*truth)),
+        DraftValue::Cell(word) if word.trim().eq_ignore_ascii_case("true") => Ok(Some(true)),
+        DraftValue::Cell(word) if word.trim().eq_ignore_ascii_case("false") => Ok(Some(false)),
+        _ => Err(fault(field, "it must be true or false")),
+    }
+}
+
+fn name_of(value: &DraftValue<'_>) -> &'static str {
+    match value {
+        DraftValue::Absent => "null",
+        DraftValue::Text(_) | DraftValue::Cell(_) => "text",
+        DraftValue::Integer(_) => "an integer",
+        DraftValue::Boolean(_) => "true or false",
+        DraftValue::Other(name) => name,
+    }
+}
+
+fn missing(field: &'static str) -> FieldFault {
+    fault(field, "it must be there")
+}
+
+fn fault(field: &'static str, reason: &str) -> FieldFault {
+    FieldFault {
+        field,
+        reason: reason.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use super::*;
+
+    fn words_of(text: &str) -> DraftValue<'_> {
+        DraftValue::Text(Cow::Borrowed(text))
+    }
+
+    fn draft() -> RecordDraft<'static> {
+        RecordDraft {
+            id: words_of("0b0e7c4a-9b1f-4c63-8d4e-0123456789ab"),
+            video_type: words_of("movie"),
+            title: words_of("1917"),
+            posted_at: words_of("2020-01-02T03:04:05+01:00"),
+            ..RecordDraft::default()
+        }
+    }
+
+    fn check(change: impl FnOnce(&mut RecordDraft<'static>), field: &str, reason: &str) {
+        let mut draft = draft();
+        change(&mut draft);
+        let fault = Judge::default().judge(&draft).unwrap_err();
+        assert_eq!((fault.field, fault.reason.as_str()), (field, reason));
+    }
+
+    #[test]
+    fn a_bare_draft_becomes_a_record_with_defaults() {
+        let record = Judge::default().judge(&draft()).unwrap();
+        assert_eq!(record.posted_at.to_string(), "2020-01-02T02:04:05Z");
+        assert_eq!(record.language, Language::spanish());
+        assert_eq!(record.downloads, 0);
+        assert!(record.is_active);
+    }
+
+    #[test]
+    fn every_fault_names_field_and_reason() {
+        check(|d| d.id = words_of("7"), "id", "it must be a UUID");
+        let no_id = "it must be there when source_release_id is not";
+        check(|d| d.id = DraftValue::Absent, "id", no_id);
+        let reason = "it must be movie or episode";
+        check(|d| d.video_type = words_of("Movie"), "video_type", reason);
+        check(
+            |d| d.title = DraftValue::Absent,
+            "title",
+            "it must be there",
+        );
+        let reason = "it must have at least one word";
+        check(|d| d.title = words_of("¿?"), "title", reason);
+        let reason = "it must have at most 500 characters";
+        check(
+            |d| d.title = DraftValue::Text("ñ".repeat(501).into()),
+            "title",
+            reason,
+        );
+        let reason = "it must be an integer from 1 to 65535";
+        check(|d| d.season = DraftValue::Integer(0), "season", reason);
+        check(
+            |d| d.episode = DraftValue::Integer(65_536),
+            "episode",
+            reason,
+        );
+        let reason = "it must be an integer, not text";
+        check(|d| d.season = words_of("1"), "season", reason);
+        let reason = "it must be an integer from 1850 to 2100";
+        check(|d| d.year = DraftValue::Cell("MMXX".into()), "year", reason);
+        let reason = "it must be tt and 1 to 12 digits";
+        check(|d| d.catalog_id = words_of("12"), "catalog_id", reason);
+        let reason = "it must be text, not an array";
+        check(
+            |d| d.description = DraftValue::Other("an array"),
+            "description",
+            reason,
+        );
+        let reason = "it must be an ISO 8601 time of the years 0001 to 9999";
+        check(|d| d.posted_at = words_of("yesterday"), "posted_at", reason);
+        let reason = "it must be an integer from 0 to 4294967295";
+        check(
+            |d| d.downloads = DraftValue::Integer(-1),
+            "downloads",
+            reason,
+        );
+        let reason = "it must be true or false";
+        check(
+            |d| d.is_active = DraftValue::Integer(1),
+            "is_active",
+            reason,
+        );
+        let reason = "it must be a language tag such as es-MX";
+        check(|d| d.language = words_of("español"), "language", reason);
+        let reason = "it must have 1 to 255 characters";
+        check(|d| d.file_name = words_of(""), "file_name", reason);
+    }
+
+    #[test]
+    fn cells_are_what_their_field_wants() {
+        let record = Judge::default().judge(&RecordDraft {
+            season: DraftValue::Cell("3".into()),
+            is_active: DraftValue::Cell("False".into()),
+            title: DraftValue::Cell("24".into()),
+            ..draft()
+        });
+        let record = record.unwrap();
+        assert_eq!(record.season, Number::new(3));
+        assert_eq!(record.title, "24");
+        assert!(!record.is_active);
+    }
+
+    #[test]
+    fn an_id_is_made_from_the_release() {
+        let record = Judge::default().judge(&RecordDraft {
+            id: DraftValue::Absent,
+            source_release_id: words_of("42"),
+            ..draft()
+        });
+        let release = ReleaseId::parse("42").unwrap();
+        assert_eq!(record.unwrap().id, RecordId::of_release(&release));
+    }
+
+    #[test]
+    fn search_rule_6_region_comes_from_the_description() {
+        let language = |tag: &'static str, description: &'static str| {
+            let record = Judge::default().judge(&RecordDraft {
+                language: words_of(tag),
+                description: words_of(description),
+                ..draft()
+            });
+            record.unwrap().language.as_str().to_owned()
+        };
+        assert_eq!(language("es", "Castellano"), "es-ES");
+        assert_eq!(language("spa", "audio latino"), "es-419");
+        assert_eq!(language("es", "castellano y latino"), "es");
+        assert_eq!(language("es-MX", "castellano"), "es-MX");
+        assert_eq!(language("en", "castellano"), "en");
+    }
+}

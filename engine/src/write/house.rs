@@ -1,0 +1,193 @@
+//! The open parts of a data directory.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::catalog::Catalog;
+use super::catalog_rows::CATALOG_TABLES;
+use super::counters::Counters;
+use super::data_dir::DataDir;
+use super::download_table::DownloadTable;
+use super::import::Importer;
+use super::segment_files::SegmentFiles;
+use super::state::State;
+use super::state_rows::STATE_TABLES;
+use crate::blob::BlobStore;
+use crate::disk::Disk;
+use crate::error::Result;
+use crate::event::StateEvent;
+use crate::limits::{
+    CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
+};
+use crate::model::Timestamp;
+use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
+
+/// No delta is waiting for its time.
+const NEVER: i64 = i64::MAX;
+
+/// Everything that is open.
+pub(crate) struct House {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) state: State,
+    pub(crate) blobs: BlobStore,
+    pub(crate) counters: Arc<Counters>,
+    pub(crate) downloads: Arc<DownloadTable>,
+    /// One fold of the counters at a time.
+    fold: Mutex<()>,
+    imports_count: AtomicU64,
+    /// When the delta that is there now was first seen, in seconds.
+    delta_since: AtomicI64,
+    space: SpaceGuard,
+    /// The last to go: it holds the lock.
+    data_dir: Arc<DataDir>,
+}
+
+impl House {
+    /// Opens a data directory, or, when nothing is to be kept, one that goes at the end.
+    pub(crate) fn open(
+        data: &Path,
+        disk: Arc<dyn Disk>,
+        is_kept: bool,
+        lanes_max: usize,
+    ) -> Result<Self> {
+        let data_dir = Arc::new(match is_kept {
+            true => DataDir::open(disk, data)?,
+            false => DataDir::open_temporary(disk)?,
+        });
+        let disk = data_dir.disk();
+        let catalog_store = open_store(&data_dir, is_kept, &CATALOG_FILE)?;
+        let state_store = open_store(&data_dir, is_kept, &STATE_FILE)?;
+        data_dir.finish()?;
+        let state = State::open(state_store)?;
+        let downloads = Arc::new(DownloadTable::new());
+        state.load_downloads(&downloads)?;
+        let counters = Counters::open(
+            Arc::clone(disk),
+            data_dir.path("counters"),
+            Arc::clone(&downloads),
+            lanes_max,
+            &state.positions()?,
+        )?;
+        let files = SegmentFiles::new(Arc::clone(&data_dir));
+        let catalog = Catalog::new(catalog_store, files);
+        catalog.open()?;
+        let house = Self {
+            catalog: Arc::new(catalog),
+            state,
+            blobs: BlobStore::new(
+                Arc::clone(disk),
+                data_dir.path("blobs"),
+                data_dir.path("tmp"),
+            ),
+            counters: Arc::new(counters),
+            downloads,
+            fold: Mutex::new(()),
+            imports_count: AtomicU64::new(0),
+            delta_since: AtomicI64::new(NEVER),
+            space: space_guard(&data_dir, FREE_BYTES_MIN),
+            data_dir,
+        };
+        house.fold_counters(true)?;
+        Ok(house)
+    }
+
+    /// Begins an import.
+    pub(crate) fn importer(&self) -> Importer {
+        let number = self.imports_count.fetch_add(1, Ordering::Relaxed);
+        let catalog = Arc::clone(&self.catalog);
+        Importer::new(catalog, Arc::clone(&self.data_dir), number)
+    }
+
+    /// One step: fold the counters, flush the delta when it is asked for or old, merge a tier.
+    pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
+        self.fold_counters(false)?;
+        if !self.catalog.has_delta.load(Ordering::Acquire) {
+            self.delta_since.store(NEVER, Ordering::Relaxed);
+        } else {
+            let now = now.seconds();
+            let since = self.delta_since.fetch_min(now, Ordering::Relaxed).min(now);
+            if DELTA_SECONDS_MAX <= now - since {
+                self.catalog.request_reindex();
+            }
+        }
+        Ok(self.catalog.run_reindex()? || self.catalog.run_merge()?)
+    }
+
+    /// Folds what was counted since the last time into the state.
+    fn fold_counters(&self, is_first: bool) -> Result<()> {
+        let _only_one = self.fold.lock();
+        if let Some(fold) = self.counters.read_fold(is_first)? {
+            self.state
+                .apply(vec![StateEvent::FoldDownloads(fold.clone())])?;
+            self.counters.folded(&fold)?;
+        }
+        Ok(())
+    }
+
+    /// Errors: there is too little space for another file.
+    pub(crate) fn check_space(&self) -> Result<()> {
+        self.space.check()
+    }
+
+    /// Folds and syncs what there is and closes the stores.
+    pub(crate) fn close(&self) -> Result<()> {
+        self.counters.sync()?;
+        self.fold_counters(false)?;
+        self.state.store().close()?;
+        self.catalog.store.close()
+    }
+
+    pub(super) fn data_dir(&self) -> &DataDir {
+        &self.data_dir
+    }
+}
+
+/// One of the two files of the truth.
+struct StoreFile {
+    name: &'static str,
+    tables: &'static [Table],
+    cache_bytes: usize,
+    free_bytes_min: u64,
+}
+
+const CATALOG_FILE: StoreFile = StoreFile {
+    name: "catalog.redb",
+    tables: CATALOG_TABLES,
+    cache_bytes: CATALOG_CACHE_BYTES,
+    free_bytes_min: FREE_BYTES_MIN,
+};
+
+const STATE_FILE: StoreFile = StoreFile {
+    name: "state.redb",
+    tables: STATE_TABLES,
+    cache_bytes: STATE_CACHE_BYTES,
+    free_bytes_min: STATE_FREE_BYTES_MIN,
+};
+
+fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
+    let engine: Box<dyn StoreEngine> = match is_kept {
+        false => Box::new(MemoryEngine::default()),
+        true => Box::new(RedbEngine::open(RedbPlace {
+            disk: Arc::clone(data_dir.disk()),
+            path: data_dir.path(file.name),
+            temporary: data_dir.temporary(file.name),
+            file: file.name,
+            tables: file.tables,
+            cache_bytes: file.cache_bytes,
+            may_create: data_dir.is_new(),
+        })?),
+    };
+    let guard = space_guard(data_dir, file.free_bytes_min);
+    Ok(Store::new(engine, file.name, guard))
+}
+
+fn space_guard(data_dir: &DataDir, needed_bytes: u64) -> SpaceGuard {
+    SpaceGuard {
+        disk: Arc::clone(data_dir.disk()),
+        dir: data_dir.root().to_path_buf(),
+        needed_bytes,
+    }
+}

@@ -1,0 +1,347 @@
+//! Many records at once: validated, sorted by id, committed in groups, built into segments.
+
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+
+use super::catalog::{Catalog, LiveSegment, ManifestChange};
+use super::catalog_rows::Change;
+use super::data_dir::DataDir;
+use super::draft::Judge;
+use super::sorter::Sorter;
+use crate::codec::{decode_record, encode_record};
+use crate::error::Result;
+use crate::event::{CatalogEvent, CatalogOutcome};
+use crate::index::SegmentBuilder;
+use crate::limits::{
+    COMMIT_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS, IMPORT_SORT_BYTES_MAX,
+};
+use crate::model::{FieldFault, RecordDraft, RecordId};
+
+/// What an import did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ImportSummary {
+    /// Records that were new.
+    pub inserted: u64,
+    /// Records that replaced another one.
+    pub updated: u64,
+    /// Records equal to the stored ones.
+    pub unchanged: u64,
+}
+
+/// An import in progress. Dropped without [`Importer::finish`], nothing more is loaded.
+pub struct Importer {
+    catalog: Arc<Catalog>,
+    sorter: Sorter,
+    judge: Judge,
+    memory: Vec<u8>,
+}
+
+impl Importer {
+    pub(crate) fn new(catalog: Arc<Catalog>, data_dir: Arc<DataDir>, number: u64) -> Self {
+        let name = format!("import-{number}");
+        Self {
+            catalog,
+            sorter: Sorter::new(data_dir, name, IMPORT_SORT_BYTES_MAX),
+            judge: Judge::default(),
+            memory: Vec::new(),
+        }
+    }
+
+    /// Judges one draft and takes it in. It is loaded at the latest by [`Importer::finish`]; of
+    /// two drafts with one id the later counts.
+    ///
+    /// Errors: the outer one is the disk failing; the inner one is the draft's fault, and the
+    /// import goes on.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a draft that was taken in is of no further use"
+    )]
+    pub fn push(&mut self, draft: RecordDraft<'_>) -> Result<Result<(), FieldFault>> {
+        let record = match self.judge.judge(&draft) {
+            Ok(record) => record,
+            Err(fault) => return Ok(Err(fault)),
+        };
+        let stored = encode_record(&record, std::mem::take(&mut self.memory));
+        self.sorter.push(record.id, &stored)?;
+        self.memory = stored;
+        Ok(Ok(()))
+    }
+
+    /// Sorts by id and commits in groups; calls `progress` with the number of records that are
+    /// durable after each. Returns when all are searchable.
+    ///
+    /// Groups are committed on this thread while the segment of those before is built on another.
+    pub fn finish(self, progress: &mut dyn FnMut(u64)) -> Result<ImportSummary> {
+        let Self {
+            catalog, sorter, ..
+        } = self;
+        let is_small = sorter
+            .in_memory_count()
+            .is_some_and(|count| count <= DELTA_RECORDS_MAX);
+        if is_small {
+            return load_few(&catalog, sorter, progress);
+        }
+        std::thread::scope(|scope| {
+            let catalog = &*catalog;
+            let (sender, receiver) = sync_channel(0);
+            let builder = scope.spawn(move || build_all(catalog, &receiver));
+            let mut loader = Loader {
+                catalog,
+                sender,
+                progress,
+                summary: ImportSummary::default(),
+                group: Vec::new(),
+                chunk: None,
+            };
+            let loaded = sorter
+                .drain(&mut |id, stored| loader.push(id, stored))
+                .and_then(|()| loader.end());
+            let summary = loader.summary;
+            drop(loader);
+            let built = builder.join().expect("building a segment does not panic");
+            if built.is_err() || loaded.is_err() {
+                // What was committed is there to stay: show it, if the disk lets us.
+                let _ = catalog.make_sure(&mut catalog.writer.lock());
+            }
+            // A builder that failed made the loader fail: its reason is the one to tell.
+            built?;
+            loaded.map(|()| summary)
+        })
+    }
+}
+
+/// Few records go straight to the delta.
+fn load_few(
+    catalog: &Catalog,
+    sorter: Sorter,
+    progress: &mut dyn FnMut(u64),
+) -> Result<ImportSummary> {
+    let mut frame = Vec::new();
+    sorter.drain(&mut |id, stored| {
+        frame.push(CatalogEvent::PutRecord(id, stored));
+        Ok(())
+    })?;
+    let mut summary = ImportSummary::default();
+    summary.count(&catalog.commit(frame)?);
+    progress(summary.records());
+    Ok(summary)
+}
+
+/// Commits groups and hands what changed to the builder.
+struct Loader<'l> {
+    catalog: &'l Catalog,
+    sender: SyncSender<Chunk>,
+    progress: &'l mut dyn FnMut(u64),
+    summary: ImportSummary,
+    group: Vec<CatalogEvent>,
+    chunk: Option<Chunk>,
+}
+
+/// Committed records of which a segment is to be built.
+struct Chunk {
+    /// Its place among those who watch for records that others change meanwhile.
+    token: u64,
+    recoveries_count: u64,
+    commits: Vec<u64>,
+    changes: Vec<Change>,
+}
+
+impl Loader<'_> {
+    fn push(&mut self, id: RecordId, stored: Vec<u8>) -> Result<()> {
+        self.group.push(CatalogEvent::PutRecord(id, stored));
+        if self.group.len() < COMMIT_RECORDS_MAX {
+            return Ok(());
+        }
+        self.commit_group()
+    }
+
+    fn commit_group(&mut self) -> Result<()> {
+        let group = std::mem::take(&mut self.group);
+        if !group.is_empty() {
+            let chunk = self.catalog.commit_group(self.chunk.take(), group)?;
+            self.summary.count(&chunk.1);
+            self.chunk = Some(chunk.0);
+            (self.progress)(self.summary.records());
+        }
+        let chunk_count = self.chunk.as_ref().map_or(0, |chunk| chunk.changes.len());
+        match IMPORT_SEGMENT_RECORDS <= chunk_count {
+            true => {
+                self.send();
+                Ok(())
+            }
+            false => Ok(()),
+        }
+    }
+
+    fn end(&mut self) -> Result<()> {
+        self.commit_group()?;
+        self.send();
+        Ok(())
+    }
+
+    fn send(&mut self) {
+        if let Some(chunk) = self.chunk.take() {
+            // The builder is gone only when it failed, and it tells why.
+            let _ = self.sender.send(chunk);
+        }
+    }
+}
+
+impl Drop for Loader<'_> {
+    fn drop(&mut self) {
+        if let Some(chunk) = self.chunk.take() {
+            self.catalog.abandon(&chunk);
+        }
+    }
+}
+
+fn build_all(catalog: &Catalog, chunks: &Receiver<Chunk>) -> Result<()> {
+    let mut outcome = Ok(());
+    // After a fault the rest is committed and stays in the journal; it is shown by the next
+    // recovery.
+    for chunk in chunks {
+        if outcome.is_ok() {
+            outcome = catalog.build_chunk(&chunk);
+        }
+        if outcome.is_err() {
+            catalog.abandon(&chunk);
+        }
+    }
+    outcome
+}
+
+impl Catalog {
+    /// Commits a group without showing it, and adds what changed to a chunk.
+    fn commit_group(
+        &self,
+        chunk: Option<Chunk>,
+        group: Vec<CatalogEvent>,
+    ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
+        let mut writer = self.writer.lock();
+        self.make_sure(&mut writer)?;
+        let mut chunk = chunk.unwrap_or_else(|| {
+            writer.last_token += 1;
+            let token = writer.last_token;
+            writer.building.insert(token, Vec::new());
+            Chunk {
+                token,
+                recoveries_count: writer.recoveries_count,
+                commits: Vec::new(),
+                changes: Vec::new(),
+            }
+        });
+        let applied = match self.apply(&mut writer, group) {
+            Ok(applied) => applied,
+            Err(error) => {
+                drop(writer);
+                self.abandon(&chunk);
+                return Err(error);
+            }
+        };
+        if let Some(overtaken) = writer.building.get_mut(&chunk.token)
+            && !overtaken.is_empty()
+        {
+            // What this commit has put is the newest, whatever others did before.
+            let changes = &applied.changes;
+            overtaken.retain(|id| {
+                let found = changes.binary_search_by_key(id, |change| change.id);
+                found.is_err()
+            });
+        }
+        if !applied.changes.is_empty() {
+            chunk.commits.push(applied.number);
+            chunk.changes.extend(applied.changes);
+        }
+        Ok((chunk, applied.outcomes))
+    }
+
+    /// Builds a segment of a chunk, or puts a small one into the delta, and shows it.
+    fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
+        if chunk.changes.len() <= DELTA_RECORDS_MAX {
+            return self.show_chunk(chunk, None);
+        }
+        let mut builder = SegmentBuilder::new();
+        for change in &chunk.changes {
+            if let Some(stored) = &change.stored {
+                builder.add(&decode_record(change.id, stored)?)?;
+            }
+        }
+        if builder.is_empty() {
+            return self.show_chunk(chunk, None);
+        }
+        let number = {
+            let mut writer = self.writer.lock();
+            writer.last_segment += 1;
+            writer.last_segment
+        };
+        let segment = self.finish_segment(number, builder)?;
+        self.show_chunk(chunk, Some(LiveSegment::new(number, segment)))
+    }
+
+    fn show_chunk(&self, chunk: &Chunk, made: Option<LiveSegment>) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.make_sure(&mut writer)?;
+        // Recovery has shown commits of this chunk: they are taken back and shown again.
+        let was_recovered = chunk.recoveries_count != writer.recoveries_count;
+        let mut overtaken = writer.building.remove(&chunk.token).unwrap_or_default();
+        overtaken.sort_unstable();
+        let is_newest = |change: &&Change| overtaken.binary_search(&change.id).is_err();
+        let Some(mut made) = made else {
+            let newest = chunk.changes.iter().filter(is_newest).cloned();
+            let mut newest: Vec<Change> = newest.collect();
+            for change in &mut newest {
+                change.was_there |= was_recovered;
+            }
+            writer.delta.commits.extend(&chunk.commits);
+            let Some(last) = chunk.commits.last() else {
+                return Ok(());
+            };
+            return self.show_changes(&mut writer, *last, &newest);
+        };
+        for change in &chunk.changes {
+            if overtaken.binary_search(&change.id).is_ok() {
+                made.bury(change.id)?;
+            } else if change.was_there || was_recovered {
+                writer.bury(change.id)?;
+                writer.delta.records.remove(&change.id);
+            }
+        }
+        writer.delta.build()?;
+        self.store_manifest(
+            &mut writer,
+            &ManifestChange {
+                made: std::slice::from_ref(&made),
+                commits: &chunk.commits,
+                dropped: &[],
+            },
+        )?;
+        made.is_dirty = false;
+        writer.segments.push(made);
+        self.publish(&mut writer);
+        Ok(())
+    }
+
+    /// A chunk is not built: its commits are shown when everything is read again.
+    fn abandon(&self, chunk: &Chunk) {
+        let mut writer = self.writer.lock();
+        writer.building.remove(&chunk.token);
+        writer.is_unsure = true;
+    }
+}
+
+impl ImportSummary {
+    fn count(&mut self, outcomes: &[CatalogOutcome]) {
+        for outcome in outcomes {
+            match outcome {
+                CatalogOutcome::Inserted => self.inserted += 1,
+                CatalogOutcome::Changed => self.updated += 1,
+                CatalogOutcome::Unchanged => self.unchanged += 1,
+                CatalogOutcome::Unknown => {}
+            }
+        }
+    }
+
+    fn records(&self) -> u64 {
+        self.inserted + self.updated + self.unchanged
+    }
+}

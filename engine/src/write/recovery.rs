@@ -1,0 +1,229 @@
+//! Opening the catalog: manifest → segments → journal tail → delta → first snapshot.
+//!
+//! Whatever is wrong with derived files is mended by building them anew from the records.
+
+use std::sync::Arc;
+
+use super::catalog::{Catalog, Delta, LiveSegment, ManifestChange, Writer};
+use super::catalog_rows::{
+    INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
+    record_id_of,
+};
+use crate::codec::decode_record;
+use crate::error::{Error, Result};
+use crate::index::{SegmentBuilder, Tombstones};
+use crate::limits::{BUILD_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS};
+use crate::model::{Record, RecordId};
+use crate::store::{Order, Rows, Span, Transaction};
+use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
+
+/// Version of what segments are built from besides text: raise it when rules or fields change.
+const INDEX_RULES: u32 = 1;
+
+/// Records read at a time.
+const BATCH_RECORDS: usize = 10_000;
+
+/// What segments must have been built with to be used.
+fn index_version() -> String {
+    format!("rules {INDEX_RULES}, Unicode {UNICODE_VERSION}, folding {FOLDING_FINGERPRINT:x}")
+}
+
+impl Catalog {
+    /// Reads manifest and journal and publishes the first snapshot.
+    pub(crate) fn open(&self) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.recover(&mut writer)
+    }
+
+    /// Reads everything again. What is being built or merged meanwhile stays marked.
+    pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
+        writer.recoveries_count += 1;
+        writer.segments.clear();
+        writer.delta = Delta::default();
+        let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
+        let is_ours = stored.is_some_and(|version| version == index_version().as_bytes());
+        let segments = match is_ours {
+            true => self.open_segments()?,
+            false => None,
+        };
+        match segments {
+            Some(segments) => {
+                let numbers: Vec<u64> = segments.iter().map(|live| live.number).collect();
+                self.settle_numbers(writer, &numbers)?;
+                writer.segments = segments;
+                self.replay(writer)?;
+            }
+            None => self.rebuild(writer)?,
+        }
+        self.publish(writer);
+        Ok(())
+    }
+
+    /// Removes files that nobody names, unless someone is about to name one.
+    fn settle_numbers(&self, writer: &mut Writer, numbers: &[u64]) -> Result<()> {
+        let is_busy = !writer.building.is_empty() || writer.merging.is_some();
+        if !is_busy {
+            let last = self.files.remove_others(numbers)?;
+            writer.last_segment = writer.last_segment.max(last);
+        }
+        Ok(())
+    }
+
+    /// The segments of the manifest; `None` when one is missing, damaged, or of another version.
+    fn open_segments(&self) -> Result<Option<Vec<LiveSegment>>> {
+        let entries = self.store.read(|rows| ManifestEntry::read_all(rows))?;
+        let mut segments = Vec::with_capacity(entries.len());
+        for entry in entries {
+            match self.open_segment(&entry) {
+                Ok(Some(live)) => segments.push(live),
+                Ok(None) | Err(Error::Corrupt { .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(Some(segments))
+    }
+
+    fn open_segment(&self, entry: &ManifestEntry) -> Result<Option<LiveSegment>> {
+        let Some(segment) = self.files.open(entry.number)? else {
+            return Ok(None);
+        };
+        let is_same_size = segment.size_bytes().0 == entry.segment_bytes;
+        if segment.len() != entry.docs_count || !is_same_size {
+            return Ok(None);
+        }
+        let row_key = entry.number.to_be_bytes();
+        let stored = self.store.read(|rows| rows.get(TOMBSTONES, &row_key))?;
+        let mut live = LiveSegment::new(entry.number, segment);
+        if let Some(stored) = stored {
+            let name = live.segment.name();
+            live.tombstones = Arc::new(Tombstones::from_bytes(&stored, name, entry.docs_count)?);
+        }
+        Ok(Some(live))
+    }
+
+    /// Takes in what was committed since the newest segment files.
+    fn replay(&self, writer: &mut Writer) -> Result<()> {
+        let (commits, ids) = self.store.read(|rows| read_journal(rows))?;
+        for id in &ids {
+            writer.bury(*id)?;
+        }
+        writer.delta.commits = commits;
+        if ids.len() <= DELTA_RECORDS_MAX {
+            for record in self.read_active(&ids)? {
+                writer.delta.records.insert(record.id, record);
+            }
+            return writer.delta.build();
+        }
+        let mut made = Vec::new();
+        for ids in ids.chunks(IMPORT_SEGMENT_RECORDS) {
+            let records = self.read_active(ids)?;
+            if !records.is_empty() {
+                writer.last_segment += 1;
+                made.push(self.write_segment(writer.last_segment, records.iter())?);
+            }
+        }
+        let commits = std::mem::take(&mut writer.delta.commits);
+        self.store_manifest(
+            writer,
+            &ManifestChange {
+                made: &made,
+                commits: &commits,
+                dropped: &[],
+            },
+        )?;
+        writer.segments.extend(made);
+        Ok(())
+    }
+
+    /// The active ones of some records.
+    fn read_active(&self, ids: &[RecordId]) -> Result<Vec<Record>> {
+        self.store.read(|rows| {
+            let mut records = Vec::with_capacity(ids.len());
+            for id in ids {
+                if let Some(stored) = rows.get(RECORDS, id.as_bytes())? {
+                    records.push(decode_record(*id, &stored)?);
+                }
+            }
+            records.retain(|record| record.is_active);
+            Ok(records)
+        })
+    }
+
+    /// Builds every segment anew from the records, and replaces the manifest in one transaction.
+    pub(super) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
+        writer.segments.clear();
+        writer.delta = Delta::default();
+        self.settle_numbers(writer, &[])?;
+        let mut made: Vec<LiveSegment> = Vec::new();
+        let mut builder = SegmentBuilder::new();
+        let mut from = Vec::new();
+        loop {
+            let batch = self.store.read(|rows| read_batch(rows, &from))?;
+            let Some(last) = batch.last() else { break };
+            from = last.id.as_bytes().to_vec();
+            from.push(0);
+            for record in &batch {
+                builder.add(record)?;
+            }
+            if BUILD_BYTES_MAX <= builder.memory_bytes() {
+                made.push(self.end_segment(writer, std::mem::take(&mut builder))?);
+            }
+        }
+        if !builder.is_empty() {
+            made.push(self.end_segment(writer, builder)?);
+        }
+        let replaced = self.store.write(|rows| replace_manifest(rows, &made));
+        writer.is_unsure |= replaced.is_err();
+        replaced?;
+        writer.segments = made;
+        Ok(())
+    }
+
+    fn end_segment(&self, writer: &mut Writer, builder: SegmentBuilder) -> Result<LiveSegment> {
+        writer.last_segment += 1;
+        let number = writer.last_segment;
+        let segment = self.finish_segment(number, builder)?;
+        Ok(LiveSegment::new(number, segment))
+    }
+}
+
+/// Some records from a row key on.
+fn read_batch(rows: &Rows<'_>, from: &[u8]) -> Result<Vec<Record>> {
+    let mut batch = Vec::with_capacity(BATCH_RECORDS);
+    let span = Span {
+        from,
+        to: None,
+        order: Order::Ascending,
+    };
+    rows.range(RECORDS, span, &mut |row_key, stored| {
+        batch.push(decode_record(record_id_of(row_key)?, stored)?);
+        Ok(match batch.len() < BATCH_RECORDS {
+            true => std::ops::ControlFlow::Continue(()),
+            false => std::ops::ControlFlow::Break(()),
+        })
+    })?;
+    Ok(batch)
+}
+
+/// A manifest of just these segments, which cover every commit.
+fn replace_manifest(rows: &mut Transaction<'_>, made: &[LiveSegment]) -> Result<()> {
+    for table in [SEGMENTS, TOMBSTONES, JOURNAL] {
+        let mut row_keys = Vec::new();
+        rows.range(table, Span::ALL, &mut |row_key, _| {
+            row_keys.push(row_key.to_vec());
+            Ok(std::ops::ControlFlow::Continue(()))
+        })?;
+        for row_key in row_keys {
+            rows.remove(table, &row_key)?;
+        }
+    }
+    for live in made {
+        let entry = ManifestEntry {
+            number: live.number,
+            docs_count: live.segment.len(),
+            segment_bytes: live.segment.size_bytes().0,
+        };
+        entry.put(rows)?;
+    }
+    rows.put(META, INDEX_VERSION, index_version().as_bytes())
+}

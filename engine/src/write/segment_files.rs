@@ -1,0 +1,97 @@
+//! The files of `index/`: written whole, durable before the manifest names them.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::data_dir::DataDir;
+use crate::disk::publish_file;
+use crate::error::{Error, Result};
+use crate::index::{Segment, SegmentSummary};
+
+/// The folder of segment files.
+pub(super) struct SegmentFiles {
+    data_dir: Arc<DataDir>,
+}
+
+impl SegmentFiles {
+    pub(super) fn new(data_dir: Arc<DataDir>) -> Self {
+        Self { data_dir }
+    }
+
+    /// Writes a segment durably and opens it.
+    pub(super) fn write(
+        &self,
+        number: u64,
+        write: &mut dyn FnMut(&mut dyn Write) -> Result<SegmentSummary>,
+    ) -> Result<Arc<Segment>> {
+        let name = file_name(number);
+        let temporary = self.data_dir.temporary(&name);
+        let disk = self.data_dir.disk().as_ref();
+        publish_file(disk, &temporary, &self.path(&name), &mut |out| {
+            write(out).map(|_| ())
+        })?;
+        let opened = self.open(number)?;
+        opened.ok_or_else(|| Error::corrupt(format!("index/{name}"), 0, "the file"))
+    }
+
+    /// Maps a segment and checks its header and dictionaries; `None` when there is no such file.
+    pub(super) fn open(&self, number: u64) -> Result<Option<Arc<Segment>>> {
+        let name = file_name(number);
+        let path = self.path(&name);
+        let Some(file) = self.data_dir.disk().open(&path)? else {
+            return Ok(None);
+        };
+        let mapping = file.map().map_err(Error::io("map", &path))?;
+        let bytes = Bytes::from_owner(mapping);
+        let segment = Segment::open(bytes, &format!("index/{name}"))?;
+        Ok(Some(Arc::new(segment)))
+    }
+
+    /// Removes a file. Readers that have it mapped keep it.
+    pub(super) fn remove(&self, number: u64) -> Result<()> {
+        let path = self.path(&file_name(number));
+        self.data_dir.disk().remove(&path)?;
+        Ok(())
+    }
+
+    /// Removes every file that the manifest does not name, and returns the largest number seen.
+    pub(super) fn remove_others(&self, numbers: &[u64]) -> Result<u64> {
+        let mut last = numbers.iter().copied().max().unwrap_or(0);
+        let dir = self.data_dir.path("index");
+        let disk = self.data_dir.disk();
+        for entry in disk.list(&dir)?.unwrap_or_default() {
+            let number = number_of(&entry.name);
+            last = last.max(number.unwrap_or(0));
+            let is_named = number.is_some_and(|number| numbers.contains(&number));
+            if !is_named && !entry.is_dir {
+                disk.remove(&dir.join(&entry.name))?;
+            }
+        }
+        Ok(last)
+    }
+
+    /// Files that the manifest does not name.
+    pub(super) fn others(&self, numbers: &[u64]) -> Result<Vec<String>> {
+        let entries = self.data_dir.disk().list(&self.data_dir.path("index"))?;
+        let is_other =
+            |name: &String| number_of(name).is_none_or(|number| !numbers.contains(&number));
+        let names = entries.unwrap_or_default().into_iter();
+        Ok(names.map(|entry| entry.name).filter(is_other).collect())
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.data_dir.path("index").join(name)
+    }
+}
+
+/// The name of a segment's file.
+pub(super) fn file_name(number: u64) -> String {
+    format!("{number:010}.seg")
+}
+
+fn number_of(name: &str) -> Option<u64> {
+    name.strip_suffix(".seg")?.parse().ok()
+}

@@ -1,0 +1,274 @@
+//! Sorting more records than memory holds: batches in memory, spilled to files as sorted runs.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Write;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::data_dir::DataDir;
+use crate::disk::{DiskFile, FileWriter};
+use crate::error::{Error, Result};
+use crate::model::RecordId;
+
+/// Bytes of a piece of memory for records.
+const PIECE_BYTES: usize = 1 << 20;
+/// Bytes read from a run at a time.
+const READ_BYTES: usize = 1 << 20;
+
+/// Takes records in any order and gives them back by id, the last of each.
+pub(super) struct Sorter {
+    data_dir: Arc<DataDir>,
+    /// Makes names of runs differ between imports.
+    name: String,
+    memory_max: usize,
+    batch: Batch,
+    runs: Vec<Run>,
+}
+
+/// Records in memory: their bytes one after another, and where each is.
+#[derive(Default)]
+struct Batch {
+    pieces: Vec<Vec<u8>>,
+    entries: Vec<Entry>,
+}
+
+#[derive(Clone, Copy)]
+struct Entry {
+    id: RecordId,
+    piece_idx: u32,
+    offset: u32,
+    bytes: u32,
+}
+
+/// A sorted file in `tmp/`: id, length and bytes of each record. It never outlives the process.
+struct Run {
+    path: PathBuf,
+    file: Box<dyn DiskFile>,
+    size_bytes: u64,
+    read_bytes: u64,
+    buffer: Vec<u8>,
+    buffer_offset: usize,
+}
+
+impl Sorter {
+    pub(super) fn new(data_dir: Arc<DataDir>, name: String, memory_max: usize) -> Self {
+        Self {
+            data_dir,
+            name,
+            memory_max,
+            batch: Batch::default(),
+            runs: Vec::new(),
+        }
+    }
+
+    /// Takes a record in.
+    pub(super) fn push(&mut self, id: RecordId, stored: &[u8]) -> Result<()> {
+        if self.memory_max < self.batch.memory_bytes() + stored.len() {
+            self.spill()?;
+        }
+        self.batch.push(id, stored);
+        Ok(())
+    }
+
+    /// How many records were taken in, repetitions counted, as long as nothing was spilled.
+    pub(super) fn in_memory_count(&self) -> Option<usize> {
+        self.runs.is_empty().then_some(self.batch.entries.len())
+    }
+
+    fn spill(&mut self) -> Result<()> {
+        let name = format!("{}-{}", self.name, self.runs.len());
+        let path = self.data_dir.temporary(&name);
+        let mut writer = FileWriter::create(self.data_dir.disk().as_ref(), &path)?;
+        self.batch.sort();
+        for entry in &self.batch.entries {
+            let stored = self.batch.stored(entry);
+            let put = writer
+                .write_all(entry.id.as_bytes())
+                .and_then(|()| writer.write_all(&entry.bytes.to_le_bytes()))
+                .and_then(|()| writer.write_all(stored));
+            put.map_err(Error::io("write", &path))?;
+        }
+        let file = writer.finish()?;
+        let size_bytes = file.size_bytes().map_err(Error::io("read", &path))?;
+        self.runs.push(Run {
+            path,
+            file,
+            size_bytes,
+            read_bytes: 0,
+            buffer: Vec::new(),
+            buffer_offset: 0,
+        });
+        self.batch = Batch::default();
+        Ok(())
+    }
+
+    /// Calls `each` with every record by id.
+    pub(super) fn drain(
+        mut self,
+        each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<()>,
+    ) -> Result<()> {
+        self.batch.sort();
+        if self.runs.is_empty() {
+            for entry in &self.batch.entries {
+                each(entry.id, self.batch.stored(entry).to_vec())?;
+            }
+            return Ok(());
+        }
+        self.spill()?;
+        let mut runs = std::mem::take(&mut self.runs);
+        let merged = merge_runs(&mut runs, each);
+        for run in runs {
+            self.data_dir.disk().remove(&run.path)?;
+        }
+        merged
+    }
+}
+
+impl Drop for Sorter {
+    fn drop(&mut self) {
+        for run in &self.runs {
+            // The next start empties the folder.
+            let _ = self.data_dir.disk().remove(&run.path);
+        }
+    }
+}
+
+/// Gives records by id; of equal ids the one of the latest run.
+fn merge_runs(
+    runs: &mut [Run],
+    each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<()>,
+) -> Result<()> {
+    let mut heads = BinaryHeap::new();
+    for (run_idx, run) in runs.iter_mut().enumerate() {
+        if let Some((id, stored)) = run.next()? {
+            heads.push(Reverse((id, Reverse(run_idx), stored)));
+        }
+    }
+    let mut last = None;
+    while let Some(Reverse((id, Reverse(run_idx), stored))) = heads.pop() {
+        if let Some((id, stored)) = runs[run_idx].next()? {
+            heads.push(Reverse((id, Reverse(run_idx), stored)));
+        }
+        if last != Some(id) {
+            each(id, stored)?;
+            last = Some(id);
+        }
+    }
+    Ok(())
+}
+
+impl Batch {
+    fn push(&mut self, id: RecordId, stored: &[u8]) {
+        let has_room = self
+            .pieces
+            .last()
+            .is_some_and(|piece| piece.len() + stored.len() <= piece.capacity());
+        if !has_room {
+            self.pieces
+                .push(Vec::with_capacity(PIECE_BYTES.max(stored.len())));
+        }
+        let piece_idx = self.pieces.len() - 1;
+        let piece = &mut self.pieces[piece_idx];
+        self.entries.push(Entry {
+            id,
+            piece_idx: piece_idx as u32,
+            offset: piece.len() as u32,
+            bytes: stored.len() as u32,
+        });
+        piece.extend_from_slice(stored);
+    }
+
+    /// By id; of equal ids only the last stays.
+    fn sort(&mut self) {
+        self.entries.sort_by_key(|entry| entry.id);
+        self.entries.reverse();
+        self.entries.dedup_by_key(|entry| entry.id);
+        self.entries.reverse();
+    }
+
+    fn stored(&self, entry: &Entry) -> &[u8] {
+        let start = entry.offset as usize;
+        &self.pieces[entry.piece_idx as usize][start..start + entry.bytes as usize]
+    }
+
+    fn memory_bytes(&self) -> usize {
+        self.pieces.len() * PIECE_BYTES + self.entries.capacity() * size_of::<Entry>()
+    }
+}
+
+impl Run {
+    fn next(&mut self) -> Result<Option<(RecordId, Vec<u8>)>> {
+        if self.read_bytes == self.size_bytes && self.buffer_offset == self.buffer.len() {
+            return Ok(None);
+        }
+        let mut id = [0; 16];
+        id.copy_from_slice(self.take(16)?);
+        let mut bytes = [0; 4];
+        bytes.copy_from_slice(self.take(4)?);
+        let stored = self.take(u32::from_le_bytes(bytes) as usize)?.to_vec();
+        Ok(Some((RecordId::from_bytes(id), stored)))
+    }
+
+    fn take(&mut self, bytes_count: usize) -> Result<&[u8]> {
+        if self.buffer.len() - self.buffer_offset < bytes_count {
+            self.buffer.drain(..self.buffer_offset);
+            self.buffer_offset = 0;
+            let kept_bytes = self.buffer.len();
+            let rest_bytes = (self.size_bytes - self.read_bytes) as usize;
+            let wanted_bytes = READ_BYTES.max(bytes_count);
+            self.buffer
+                .resize(kept_bytes + wanted_bytes.min(rest_bytes), 0);
+            let target = &mut self.buffer[kept_bytes..];
+            self.file
+                .read_at(target, self.read_bytes)
+                .map_err(Error::io("read", &self.path))?;
+            self.read_bytes += target.len() as u64;
+        }
+        let start = self.buffer_offset;
+        self.buffer_offset += bytes_count;
+        let taken = self.buffer.get(start..self.buffer_offset);
+        taken.ok_or_else(|| Error::corrupt("tmp/ (import)", 0, "a record that is whole"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::Real;
+
+    fn check(memory_max: usize, is_spilling: bool) {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = Arc::new(DataDir::open(Arc::new(Real), dir.path()).unwrap());
+        let mut sorter = Sorter::new(data_dir, "import".into(), memory_max);
+        let mut expected = std::collections::BTreeMap::new();
+        for number in 0..20_000u32 {
+            let id = RecordId::from_bytes([(number.wrapping_mul(0x9e37_79b1) >> 20) as u8; 16]);
+            let stored = vec![number as u8; number as usize % 700];
+            sorter.push(id, &stored).unwrap();
+            expected.insert(id, stored);
+        }
+        assert_eq!(!sorter.runs.is_empty(), is_spilling);
+        let mut found = Vec::new();
+        let drained = sorter.drain(&mut |id, stored| {
+            found.push((id, stored));
+            Ok(())
+        });
+        drained.unwrap();
+        assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+        assert_eq!(
+            std::fs::read_dir(dir.path().join("tmp")).unwrap().count(),
+            0
+        );
+    }
+
+    #[test]
+    fn sorts_in_memory() {
+        check(usize::MAX, false);
+    }
+
+    #[test]
+    fn sorts_by_spilling() {
+        check(2 << 20, true);
+    }
+}

@@ -1,0 +1,108 @@
+//! Sizes and counts.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use hashbrown::HashMap;
+
+use super::catalog::Catalog;
+use super::catalog_rows::{ACTIVE, META, RECORDS, record_id_of};
+use super::house::House;
+use crate::codec::{decode_number, decode_record};
+use crate::error::Result;
+use crate::model::{CachedFile, ContentHash, Record, RecordId};
+use crate::store::Span;
+
+/// Sizes and counts, for `stats` and metrics.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct EngineStats {
+    pub records: u64,
+    pub active_records: u64,
+    pub file_segments: u64,
+    pub delta_records: u64,
+    pub tombstones: u64,
+    pub index_bytes: u64,
+    pub document_bytes: u64,
+    pub catalog_store_bytes: u64,
+    pub state_store_bytes: u64,
+    pub cached_files: u64,
+    pub blob_bytes: u64,
+    pub accounts: u64,
+    pub api_keys: u64,
+    pub reindex_jobs_done: u64,
+    pub merges_done: u64,
+}
+
+/// Contents that files refer to.
+pub(super) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
+
+impl House {
+    /// Sizes and counts of this moment. Cost: a walk over the cached files in memory.
+    pub(crate) fn stats(&self) -> Result<EngineStats> {
+        let (accounts, api_keys, cached_files) = self.state.counts();
+        let (records, active_records) = self.catalog.counts()?;
+        let mut stats = EngineStats {
+            records,
+            active_records,
+            catalog_store_bytes: self.catalog.store.size_bytes()?,
+            state_store_bytes: self.state.store().size_bytes()?,
+            cached_files,
+            blob_bytes: self.contents().values().map(|file| file.size_bytes).sum(),
+            accounts,
+            api_keys,
+            reindex_jobs_done: self.catalog.reindex_jobs_done.load(Ordering::Relaxed),
+            merges_done: self.catalog.merges_done.load(Ordering::Relaxed),
+            ..EngineStats::default()
+        };
+        for (segment, tombstones) in self.catalog.snapshot().parts() {
+            let (segment_bytes, document_bytes) = segment.size_bytes();
+            stats.index_bytes += segment_bytes - document_bytes;
+            stats.document_bytes += document_bytes;
+            stats.tombstones += tombstones.len();
+            match segment.name().starts_with("index/") {
+                true => stats.file_segments += 1,
+                false => stats.delta_records += u64::from(segment.len()),
+            }
+        }
+        Ok(stats)
+    }
+
+    /// Every content that a cached file refers to, once.
+    pub(super) fn contents(&self) -> Contents {
+        let mut contents = Contents::default();
+        self.state.each_cached_file(&mut |_, file| {
+            contents.entry(file.content).or_insert_with(|| file.clone());
+        });
+        contents
+    }
+}
+
+impl Catalog {
+    /// How many records there are, and how many of them are active.
+    fn counts(&self) -> Result<(u64, u64)> {
+        self.store.read(|rows| {
+            let active = match rows.get(META, ACTIVE)? {
+                Some(stored) => decode_number(&stored)?,
+                None => 0,
+            };
+            Ok((rows.rows_count(RECORDS)?, active))
+        })
+    }
+
+    /// The record as stored.
+    pub(crate) fn stored_record(&self, id: RecordId) -> Result<Option<Record>> {
+        let stored = self.store.read(|rows| rows.get(RECORDS, id.as_bytes()))?;
+        stored.map(|stored| decode_record(id, &stored)).transpose()
+    }
+
+    /// Every record of one moment, by id.
+    pub(crate) fn each_record(&self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
+        self.store.read(|rows| {
+            rows.range(RECORDS, Span::ALL, &mut |row_key, stored| {
+                each(&decode_record(record_id_of(row_key)?, stored)?)?;
+                Ok(ControlFlow::Continue(()))
+            })
+        })
+    }
+}

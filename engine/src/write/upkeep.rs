@@ -1,0 +1,160 @@
+//! Flushing the delta and merging segments of one size, while everyone goes on.
+
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+
+use super::catalog::{Catalog, LiveSegment, ManifestChange};
+use crate::error::Result;
+use crate::index::{Segment, Tombstones, merge};
+use crate::limits::{DELTA_RECORDS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
+
+impl Catalog {
+    /// Asks for a reindex job, if there is anything for it to do. Cost: two atomics.
+    pub(crate) fn request_reindex(&self) {
+        if self.has_delta.load(Ordering::Acquire) {
+            self.is_reindex_wanted.store(true, Ordering::Release);
+        }
+    }
+
+    /// Does the reindex job that was asked for: what lives only in the delta becomes a segment
+    /// file. False when none was asked for.
+    pub(crate) fn run_reindex(&self) -> Result<bool> {
+        if !self.is_reindex_wanted.swap(false, Ordering::AcqRel) {
+            return Ok(false);
+        }
+        let mut writer = self.writer.lock();
+        let flushed = self
+            .make_sure(&mut writer)
+            .and_then(|()| self.flush(&mut writer));
+        if flushed.is_err() {
+            self.is_reindex_wanted.store(true, Ordering::Release);
+        }
+        flushed?;
+        self.reindex_jobs_done.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    /// Merges the segments of one tier. False when no tier is full.
+    ///
+    /// Shape: reads mapped inputs, writes one file; memory as the merge of the index needs it.
+    /// The writer is locked at the beginning and at the end only. A record that changes meanwhile
+    /// gets its tombstone in the result, too.
+    pub(crate) fn run_merge(&self) -> Result<bool> {
+        let (inputs, number) = {
+            let mut writer = self.writer.lock();
+            self.make_sure(&mut writer)?;
+            let inputs = choose(&writer.segments);
+            if inputs.is_empty() || writer.merging.is_some() {
+                return Ok(false);
+            }
+            writer.merging = Some(Vec::new());
+            writer.last_segment += 1;
+            (inputs, writer.last_segment)
+        };
+        let merged = self.merge_files(number, &inputs);
+        let mut writer = self.writer.lock();
+        // As long as `merging` is set, nobody removes the file that is not in the manifest yet.
+        let sure = self.make_sure(&mut writer);
+        let buried = writer.merging.take().unwrap_or_default();
+        sure?;
+        let mut live = LiveSegment::new(number, merged?);
+        for id in buried {
+            live.bury(id)?;
+        }
+        let dropped: Vec<u64> = inputs.iter().map(|input| input.number).collect();
+        let is_there = |number: &u64| writer.segments.iter().any(|live| live.number == *number);
+        if !dropped.iter().all(is_there) {
+            // The segments were built anew meanwhile.
+            self.files.remove(number)?;
+            return Ok(true);
+        }
+        let made = match live.segment.is_empty() {
+            true => Vec::new(),
+            false => vec![live],
+        };
+        self.store_manifest(
+            &mut writer,
+            &ManifestChange {
+                made: &made,
+                commits: &[],
+                dropped: &dropped,
+            },
+        )?;
+        writer
+            .segments
+            .retain(|live| !dropped.contains(&live.number));
+        let is_empty = made.is_empty();
+        for mut live in made {
+            live.is_dirty = false;
+            writer.segments.push(live);
+        }
+        self.publish(&mut writer);
+        drop(writer);
+        if is_empty {
+            self.files.remove(number)?;
+        }
+        for number in dropped {
+            self.files.remove(number)?;
+        }
+        self.merges_done.fetch_add(1, Ordering::Relaxed);
+        Ok(true)
+    }
+
+    fn merge_files(&self, number: u64, inputs: &[LiveSegment]) -> Result<Arc<Segment>> {
+        let parts: Vec<(Arc<Segment>, Arc<Tombstones>)> = inputs
+            .iter()
+            .map(|live| (Arc::clone(&live.segment), Arc::clone(&live.tombstones)))
+            .collect();
+        self.files.write(number, &mut |out| merge(&parts, out))
+    }
+}
+
+/// The segments to merge next: the smallest tier with enough of them, or a segment of which half
+/// is gone; none when all is well.
+fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
+    let mut by_size: Vec<&LiveSegment> = segments.iter().collect();
+    by_size.sort_by_key(|live| live.live_count());
+    let mut start = 0;
+    while start < by_size.len() {
+        let tier = tier_of(by_size[start].live_count());
+        let rest = &by_size[start..];
+        let in_tier = rest
+            .iter()
+            .take_while(|live| tier_of(live.live_count()) == tier);
+        let tier_count = in_tier.count();
+        if MERGE_SEGMENTS_COUNT <= tier_count {
+            let mut docs_count = 0;
+            let fits = |live: &&&LiveSegment| {
+                docs_count += live.live_count();
+                docs_count <= u64::from(SEGMENT_DOCS_MAX)
+            };
+            let chosen: Vec<LiveSegment> = rest[..tier_count]
+                .iter()
+                .take(MERGE_SEGMENTS_COUNT * 2)
+                .take_while(fits)
+                .map(|live| (*live).clone())
+                .collect();
+            if 1 < chosen.len() {
+                return chosen;
+            }
+        }
+        start += tier_count;
+    }
+    let is_half_gone =
+        |live: &&LiveSegment| live.live_count() * 2 <= live.tombstones.len() + live.live_count();
+    segments
+        .iter()
+        .find(is_half_gone)
+        .cloned()
+        .into_iter()
+        .collect()
+}
+
+/// Each tier holds segments up to so many times larger than the one before.
+fn tier_of(docs_count: u64) -> u32 {
+    let delta = DELTA_RECORDS_MAX as u64;
+    let ratio = MERGE_SEGMENTS_COUNT as u64;
+    (docs_count / delta)
+        .checked_ilog(ratio)
+        .map_or(0, |tier| tier + 1)
+}
