@@ -40,33 +40,33 @@ pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
     }
 }
 
-/// A request for words and titles that very many records have.
+/// Words that very many records of a large catalog have, with and without typos and markers.
+pub const COMMON_TEXTS: &[&str] = &[
+    "lost",
+    "los",
+    "lost subs",
+    "subs lost",
+    "subs",
+    "lost 2004",
+    "lost s01e02",
+    "s01 lost",
+    "losst",
+    "losst subs 2004",
+    "lost sub",
+    "l",
+    "lo",
+    "lost lost",
+];
+
+/// A request for one of the [`COMMON_TEXTS`], with any filters.
 pub fn common_request(choices: &mut Choices<'_>) -> Query {
-    const TEXTS: &[&str] = &[
-        "lost",
-        "los",
-        "lost subs",
-        "subs lost",
-        "subs",
-        "lost 2004",
-        "lost s01e02",
-        "s01 lost",
-        "lost subs the",
-        "lost sub",
-        "l",
-        "lo",
-        "a",
-        "losz subs",
-        "lost lost",
-        "the",
-    ];
     let page_size = choices.pick(&[100, 1, 7, 200]);
     let query = Query::new(filters(choices), page_size);
-    let text = choices.pick(TEXTS);
+    let text = choices.pick(COMMON_TEXTS);
     match choices.below(4) {
         0 => query.with_title(SearchText::title(text)),
         1 => query
-            .with_title(SearchText::title(choices.pick(TEXTS)))
+            .with_title(SearchText::title(choices.pick(COMMON_TEXTS)))
             .with_query(SearchText::query(text).unwrap_or(None)),
         _ => query.with_query(SearchText::query(text).unwrap_or(None)),
     }
@@ -133,6 +133,11 @@ fn text(choices: &mut Choices<'_>, records: &[Record]) -> String {
             _ => title_text(choices, 1),
         },
     };
+    if choices.one_in(16) {
+        // The last word again: the prefix rule holds for one of its places only.
+        let last = text.split_whitespace().next_back().unwrap_or_default();
+        text = format!("{last} {text}");
+    }
     if choices.one_in(3) {
         add_markers(choices, record, &mut text);
     }

@@ -3,15 +3,16 @@
 use std::sync::Arc;
 
 use subcat_engine::index::{SegmentBuilder, Tombstones, merge};
-use subcat_engine::model::{Record, RecordId};
+use subcat_engine::model::{Number, Record, RecordId, Year};
 use subcat_engine::query::oracle::Oracle;
+use subcat_engine::query::{Filters, Query, SearchText};
 use subcat_engine::search::Snapshot;
 
 use super::compare::{same_answer, same_record};
 use super::segments::{Part, open};
 use crate::choices::Choices;
 use crate::records::record;
-use crate::requests::{common_request, request};
+use crate::requests::{COMMON_TEXTS, common_request, request};
 
 /// Records that the others are copies of: so many titles and descriptions there are.
 const MODELS_COUNT: usize = 400;
@@ -38,6 +39,13 @@ pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usiz
         Snapshot::new(1, parts),
         Snapshot::new(2, vec![open(merged)]),
     ];
+    for text in COMMON_TEXTS {
+        let text = SearchText::query(text).unwrap_or(None);
+        let query = Query::new(Filters::default(), 100).with_query(text);
+        for snapshot in &snapshots {
+            same_answer(snapshot, &oracle, &query);
+        }
+    }
     for request_idx in 0..requests_count {
         let query = match request_idx % 2 {
             0 => common_request(choices),
@@ -58,15 +66,22 @@ pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usiz
 /// A record with words that most others have too.
 fn common(choices: &mut Choices<'_>) -> Record {
     let mut record = record(choices);
-    match choices.below(4) {
-        0 => record.title = "lost".to_string(),
-        1 => record.title = format!("lost {}", record.title),
-        2 => record.title = format!("{} lost", record.title),
-        _ => {}
+    match choices.below(8) {
+        0 => {}
+        1..4 => record.title = "lost".to_string(),
+        4 | 5 => record.title = format!("lost {}", record.title),
+        _ => record.title = format!("{} lost", record.title),
     }
-    if !choices.one_in(4) {
+    if !choices.one_in(8) {
         let description = record.description.unwrap_or_default();
         record.description = Some(format!("{description} subs"));
+    }
+    if !choices.one_in(4) {
+        record.year = choices.pick(&[Year::new(2004), Year::new(2004), None]);
+    }
+    if !choices.one_in(4) {
+        record.season = Number::new(1);
+        record.episode = choices.pick(&[Number::new(2), Number::new(2), None]);
     }
     record
 }
