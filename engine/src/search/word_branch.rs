@@ -182,7 +182,8 @@ impl<'a> Ranker<'a> {
         let mut begun = Vec::new();
         offer_in_order(top, page_size, |each| {
             docs.for_each_while(|doc| match self.relevance(doc) {
-                6 => each(Ranked::new(6, 0, doc)),
+                // With typos every match has relevance 8, and without them none has.
+                relevance @ (6 | 8) => each(Ranked::new(relevance, 0, doc)),
                 7 if begun.len() < page_size => {
                     begun.push(doc);
                     true
