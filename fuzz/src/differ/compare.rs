@@ -3,13 +3,20 @@
 use serde_json::{Value, json};
 use subcat_engine::model::{CatalogId, FileName, Number, Record, ReleaseId, Year};
 use subcat_engine::query::Query;
-use subcat_engine::query::oracle::{JudgedHit, Oracle};
+use subcat_engine::query::oracle::{Answer, JudgedHit, Oracle};
 use subcat_engine::search::{Doc, Snapshot};
 
-/// Asserts that snapshot and oracle find the same records, with the same relevance and fit, in the
-/// same order, and the same total.
-pub(super) fn same_answer(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Query) {
+/// What the oracle answers. Asserts that each snapshot finds the same records, with the same
+/// relevance and fit, in the same order, and the same total.
+pub(super) fn same_answer(snapshots: &[Snapshot], oracle: &Oracle<'_>, query: &Query) -> Answer {
     let expected = oracle.search(query);
+    for snapshot in snapshots {
+        answers(snapshot, query, &expected);
+    }
+    expected
+}
+
+fn answers(snapshot: &Snapshot, query: &Query, expected: &Answer) {
     let hits = snapshot
         .search(query)
         .expect("an undamaged snapshot answers");

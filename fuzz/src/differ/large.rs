@@ -42,18 +42,14 @@ pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usiz
     for text in COMMON_TEXTS {
         let text = SearchText::query(text).unwrap_or(None);
         let query = Query::new(Filters::default(), 100).with_query(text);
-        for snapshot in &snapshots {
-            same_answer(snapshot, &oracle, &query);
-        }
+        same_answer(&snapshots, &oracle, &query);
     }
     for request_idx in 0..requests_count {
         let query = match request_idx % 2 {
             0 => common_request(choices),
             _ => request(choices, &models),
         };
-        for snapshot in &snapshots {
-            same_answer(snapshot, &oracle, &query);
-        }
+        same_answer(&snapshots, &oracle, &query);
     }
     for _ in 0..requests_count {
         let record = &records[choices.below(records.len().min(1 << 16))];

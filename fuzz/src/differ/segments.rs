@@ -38,16 +38,16 @@ pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize 
     let mut requests_count = 0;
     for change_idx in 0..=choices.below(CHANGES_MAX) {
         catalog.change(choices);
-        let snapshot = Snapshot::new(change_idx as u64 + 1, catalog.parts.clone());
+        let snapshots = [Snapshot::new(change_idx as u64 + 1, catalog.parts.clone())];
         let records: Vec<Record> = catalog.truth.values().cloned().collect();
         let oracle = Oracle::new(&records);
         for _ in 0..requests_per_change {
-            same_answer(&snapshot, &oracle, &request(choices, &records));
+            same_answer(&snapshots, &oracle, &request(choices, &records));
             requests_count += 1;
         }
-        same_explanation(&snapshot, &request(choices, &records));
+        same_explanation(&snapshots[0], &request(choices, &records));
         for record in &records {
-            same_record(&snapshot, record);
+            same_record(&snapshots[0], record);
         }
     }
     requests_count
@@ -58,13 +58,13 @@ pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize 
 ///
 /// Panics when they differ. Ids are unique.
 pub fn agreed_answer(records: &[Record], query: &Query) -> Answer {
-    let oracle = Oracle::new(records);
-    let together = Snapshot::new(1, vec![segment_of(records)]);
-    same_answer(&together, &oracle, query);
-    same_explanation(&together, query);
+    let together = vec![segment_of(records)];
     let apart = records.chunks(1).map(segment_of).collect();
-    same_answer(&Snapshot::new(2, apart), &oracle, query);
-    oracle.search(query)
+    let snapshots = [Snapshot::new(1, together), Snapshot::new(2, apart)];
+    snapshots
+        .iter()
+        .for_each(|snapshot| same_explanation(snapshot, query));
+    same_answer(&snapshots, &Oracle::new(records), query)
 }
 
 fn segment_of(records: &[Record]) -> Part {
