@@ -70,34 +70,46 @@ fn one_round(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Re
     service.clock.resync();
     let now = service.now();
     service.engine.sync_counters()?;
-    let mut events = Vec::new();
-    let usage = service.usage.take();
-    if !usage.is_empty() {
-        events.push(StateEvent::AddUsage(usage));
-    }
+    store_usage(service)?;
     if is_dropping_sessions {
-        events.push(StateEvent::DropExpiredSessions(now));
-    }
-    if !events.is_empty() {
-        service.engine.apply(events)?;
+        let drop_expired = vec![StateEvent::DropExpiredSessions(now)];
+        service.engine.apply(drop_expired)?;
     }
     while service.engine.maintain(now)? {}
     Ok(())
 }
 
+/// Stores what keys were used for. What cannot be stored is kept for the next round.
+fn store_usage(service: &Service) -> subcat_engine::Result<()> {
+    let usage = service.usage.take();
+    if usage.is_empty() {
+        return Ok(());
+    }
+    let outcome = service
+        .engine
+        .apply(vec![StateEvent::AddUsage(usage.clone())]);
+    outcome
+        .map(drop)
+        .inspect_err(|_| service.usage.put_back(usage))
+}
+
+/// Says when maintenance begins to fail and when it works again, not every second in between.
 fn report(service: &Service, outcome: subcat_engine::Result<()>) {
+    let was_failing = service.phase() == Phase::Failing;
     match outcome {
-        Ok(()) if service.phase() == Phase::Failing => {
+        Ok(()) if was_failing => {
             tracing::info!("maintenance works again");
             service.set_phase(Phase::Ready);
         }
         Ok(()) => {}
         Err(error) => {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
-            tracing::error!(%error, cause, "maintenance failed; it is tried again in a second");
-            if service.phase() == Phase::Ready {
-                service.set_phase(Phase::Failing);
+            if was_failing {
+                tracing::debug!(%error, cause, "maintenance still fails");
+            } else {
+                tracing::error!(%error, cause, "maintenance failed; it is tried every second");
             }
+            service.set_phase(Phase::Failing);
         }
     }
 }

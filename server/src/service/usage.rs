@@ -18,7 +18,7 @@ impl UsageSums {
         let row = self.sums.entry((api_key, now.day()));
         let (sum, last_used_at) = row.or_insert((Usage::default(), now));
         sum.add(usage);
-        *last_used_at = now;
+        *last_used_at = now.max(*last_used_at);
     }
 
     /// Whether there is nothing to hand over.
@@ -39,6 +39,15 @@ impl UsageQueue {
         let mut sums = self.sums.lock();
         for ((api_key, _), (usage, last_used_at)) in from.sums.drain() {
             sums.add(api_key, last_used_at, &usage);
+        }
+    }
+
+    /// Takes back what could not be stored.
+    pub fn put_back(&self, usage: Vec<UsageDelta>) {
+        let mut sums = self.sums.lock();
+        for delta in usage {
+            let last_used_at = delta.last_used_at.unwrap_or(delta.day.start());
+            sums.add(delta.api_key, last_used_at, &delta.usage);
         }
     }
 
@@ -82,5 +91,9 @@ mod tests {
         assert_eq!(requests, [2, 2, 2]);
         assert_eq!(deltas[2].last_used_at, Some(next_day));
         assert!(queue.take().is_empty());
+        queue.put_back(deltas.clone());
+        let mut again = queue.take();
+        again.sort_by_key(|delta| (delta.api_key, delta.day));
+        assert_eq!(again, deltas);
     }
 }

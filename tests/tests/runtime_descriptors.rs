@@ -1,0 +1,68 @@
+//! A process without a file descriptor left: a test of its own, as the limit is the process's.
+
+use std::net::{SocketAddr, TcpStream};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use subcat_server::config::{Connections, Io};
+use subcat_server::runtime::{
+    Answer, Body, ConnectionCounts, Handler, ListenSettings, RequestBody, Workers,
+};
+use subcat_tests::raw::Client;
+
+struct Hello;
+
+impl Handler for Hello {
+    type Connection = ();
+
+    fn connect(&self, _: SocketAddr) {}
+
+    fn handle(&self, (): &mut (), _: http::Request<RequestBody>) -> Answer {
+        Answer::Now(http::Response::new(Body::Bytes("hello".into())))
+    }
+
+    fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
+        bytes::Bytes::new()
+    }
+
+    fn tick(&self) {}
+}
+
+/// API.md 11.1: who is connected is served, and who comes later is served when there is room.
+#[test]
+fn running_out_of_descriptors_is_survived() {
+    let settings = ListenSettings {
+        listen: "127.0.0.1:0".parse().unwrap(),
+        io: Io::Epoll,
+        connections: Connections {
+            max: 1000,
+            max_per_address: 1000,
+        },
+        proxies: Vec::new(),
+        counts: Arc::new(ConnectionCounts::default()),
+    };
+    let workers = Workers::start(settings, vec![Hello]).unwrap();
+    let mut first = Client::connect(workers.address());
+    assert_eq!(first.get("/", None).text(), "hello");
+
+    let open_count = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+    let whole = getrlimit(Resource::Nofile);
+    let narrow = Rlimit {
+        current: Some(open_count + 20),
+        ..whole
+    };
+    setrlimit(Resource::Nofile, narrow).unwrap();
+    // Both ends are ours: each connection takes two descriptors, until there are none.
+    let mut crowd = Vec::new();
+    while let Ok(stream) = TcpStream::connect(workers.address()) {
+        crowd.push(stream);
+    }
+    assert!(9 < crowd.len());
+    assert_eq!(first.get("/", None).text(), "hello");
+    drop(crowd);
+    let mut later = Client::connect(workers.address());
+    assert_eq!(later.get("/", None).text(), "hello");
+    setrlimit(Resource::Nofile, whole).unwrap();
+    workers.stop(Duration::from_secs(5));
+}
