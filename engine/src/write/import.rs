@@ -67,6 +67,26 @@ impl Importer {
         Ok(Ok(()))
     }
 
+    /// What [`Importer::finish`] would do now; loads nothing.
+    ///
+    /// Cost: one look-up in the store per record.
+    pub fn preview(self) -> Result<ImportSummary> {
+        let Self {
+            catalog, sorter, ..
+        } = self;
+        let mut summary = ImportSummary::default();
+        sorter.drain(&mut |id, stored| {
+            let outcome = match catalog.stored_row(id)? {
+                None => CatalogOutcome::Inserted,
+                Some(old) if old == stored => CatalogOutcome::Unchanged,
+                Some(_) => CatalogOutcome::Changed,
+            };
+            summary.count(&[outcome]);
+            Ok(())
+        })?;
+        Ok(summary)
+    }
+
     /// Sorts by id and commits in groups; calls `progress` with the number of records that are
     /// durable after each. Returns when all are searchable.
     ///

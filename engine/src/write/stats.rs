@@ -90,9 +90,14 @@ impl Catalog {
         })
     }
 
+    /// The record's stored value.
+    pub(super) fn stored_row(&self, id: RecordId) -> Result<Option<Vec<u8>>> {
+        self.store.read(|rows| rows.get(RECORDS, id.as_bytes()))
+    }
+
     /// The record as stored.
     pub(crate) fn stored_record(&self, id: RecordId) -> Result<Option<Record>> {
-        let stored = self.store.read(|rows| rows.get(RECORDS, id.as_bytes()))?;
+        let stored = self.stored_row(id)?;
         stored.map(|stored| decode_record(id, &stored)).transpose()
     }
 

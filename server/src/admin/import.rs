@@ -4,7 +4,7 @@ use std::fmt;
 use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::{Engine, Error};
+use subcat_engine::{Engine, Error, ImportSummary, Importer};
 
 use super::failure::Failure;
 use crate::rows::{Format, RowFault, read_rows};
@@ -153,24 +153,32 @@ pub fn import(
         let sentence = format!("{refused} of {rows_count} lines are refused: {advice}");
         return Err(Failure::new(format!("{sentence}; nothing was loaded")));
     }
-    if options.is_dry_run {
-        return Ok(result);
-    }
+    let summary = match options.is_dry_run {
+        true => importer.preview()?,
+        false => load(importer, report)?,
+    };
+    result.inserted = summary.inserted;
+    result.updated = summary.updated;
+    result.unchanged = summary.unchanged;
+    Ok(result)
+}
+
+/// Loads what was read; a failure says how far it came.
+fn load(
+    importer: Importer,
+    report: &mut dyn FnMut(ImportReport),
+) -> Result<ImportSummary, Failure> {
     let mut loaded = 0;
     let finished = importer.finish(&mut |records| {
         loaded = records;
         report(ImportReport::Loaded(records));
     });
-    let summary = finished.map_err(|error| {
+    finished.map_err(|error| {
         let reason = Failure::from(error);
         Failure::new(format!(
             "{reason}: {loaded} records are loaded, run the import again"
         ))
-    })?;
-    result.inserted = summary.inserted;
-    result.updated = summary.updated;
-    result.unchanged = summary.unchanged;
-    Ok(result)
+    })
 }
 
 fn refused_line(file: &str, fault: RowFault) -> RefusedLine {

@@ -6,7 +6,7 @@ use std::task::{Context, Poll};
 
 use crate::runtime::Incoming;
 use bytes::{Buf, Bytes};
-use http_body::{Body, Frame};
+use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use crate::runtime::ControlHandle;
@@ -50,6 +50,20 @@ impl Body for SentBody {
                 let piece = receiver.poll_recv(context);
                 piece.map(|piece| piece.map(|piece| piece.map(Frame::data)))
             }
+        }
+    }
+
+    fn is_end_stream(&self) -> bool {
+        matches!(self, Self::Whole(None))
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        match self {
+            Self::Whole(bytes) => {
+                let bytes = bytes.as_ref().map_or(0, Bytes::len);
+                SizeHint::with_exact(bytes as u64)
+            }
+            Self::Pieces(_) => SizeHint::default(),
         }
     }
 }

@@ -14,7 +14,7 @@ use super::logging;
 use crate::admin::{Client, Failure, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::door::{Server, serve};
-use crate::runtime::{Control, SideListener, SideServer, SystemClock, stop_requested};
+use crate::runtime::{Control, SideListener, SideServer, StopSignals, SystemClock};
 use crate::service::Service;
 
 /// Requests under way have so long to finish when the server stops.
@@ -36,10 +36,10 @@ impl Serve {
         let flags = [("listen", self.listen), ("admin", self.admin)];
         let config = context.effective(&flags)?.config;
         logging::start(&config.log);
-        let running = Running::start(config)?;
+        let mut running = Running::start(config)?;
         // A server serves whether or not anyone reads what it says.
         let _ = print(&running.announcement());
-        let signal = running.wait()?;
+        let signal = running.wait();
         tracing::info!(signal, "stopping");
         running.stop()
     }
@@ -52,6 +52,7 @@ pub(super) struct Running {
     server: Server,
     admin_address: SocketAddr,
     side_servers: [SideServer; 2],
+    stop_signals: StopSignals,
 }
 
 impl Running {
@@ -73,6 +74,8 @@ impl Running {
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
         let control = Control::start().map_err(Failure::from)?;
         let handle = control.handle();
+        // Caught before anyone is told that it runs.
+        let stop_signals = StopSignals::catch(&handle).map_err(Failure::from)?;
         let pages = SideListener::tcp(config.admin, &handle)
             .map_err(|error| Failure::io(&format!("admin = {}", config.admin), &error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
@@ -93,6 +96,7 @@ impl Running {
             server,
             admin_address,
             side_servers,
+            stop_signals,
         })
     }
 
@@ -119,10 +123,9 @@ impl Running {
         &self.service
     }
 
-    /// Blocks until the process is asked to stop.
-    pub(super) fn wait(&self) -> Result<&'static str, Stop> {
-        let signal = self.control.block_on(stop_requested());
-        Ok(signal.map_err(Failure::from)?)
+    /// Blocks until the process is asked to stop; the name of the signal.
+    pub(super) fn wait(&mut self) -> &'static str {
+        self.control.block_on(self.stop_signals.wait())
     }
 
     /// Finishes what is under way and closes the catalog.

@@ -23,5 +23,5 @@ pub use gate::ConnectionCounts;
 pub use handler::{Answer, Handler, LaterAnswer};
 pub use hyper::body::Incoming;
 pub use listen::{ListenSettings, Workers};
-pub use side::{SideListener, SideServer, ask_socket, stop_requested};
+pub use side::{SideListener, SideServer, StopSignals, ask_socket};
 pub use tokio::{sync, time};

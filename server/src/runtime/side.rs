@@ -17,7 +17,7 @@ use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 
 use super::ControlHandle;
 
@@ -171,13 +171,28 @@ fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     Ok((link.join(name), Some(directory)))
 }
 
-/// Returns when the process is asked to stop, with the name of the signal.
-pub async fn stop_requested() -> io::Result<&'static str> {
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
-    tokio::select! {
-        _ = terminate.recv() => Ok("SIGTERM"),
-        _ = interrupt.recv() => Ok("SIGINT"),
+/// The signals that ask the process to stop, caught from the moment on that this is made.
+pub struct StopSignals {
+    terminate: Signal,
+    interrupt: Signal,
+}
+
+impl StopSignals {
+    /// Catches them. Errors: the system refuses.
+    pub fn catch(control: &ControlHandle) -> io::Result<Self> {
+        let _context = control.enter();
+        Ok(Self {
+            terminate: signal(SignalKind::terminate())?,
+            interrupt: signal(SignalKind::interrupt())?,
+        })
+    }
+
+    /// Returns when one arrives, with its name.
+    pub async fn wait(&mut self) -> &'static str {
+        tokio::select! {
+            _ = self.terminate.recv() => "SIGTERM",
+            _ = self.interrupt.recv() => "SIGINT",
+        }
     }
 }
 

@@ -10,8 +10,9 @@ use tempfile::TempDir;
 
 /// A place to run the program in. Its data directory is `data` below it.
 pub struct Place {
-    dir: TempDir,
+    // Dropped before the directory that it works in.
     server: Option<Server>,
+    dir: TempDir,
 }
 
 /// How a run of the program ended.

@@ -67,7 +67,7 @@ impl Demo {
         let config = context.effective(&flags)?.config;
         logging::start(&config.log);
         let data = config.data.clone();
-        let running = Running::start(config)?;
+        let mut running = Running::start(config)?;
         load_catalog(running.service())?;
         let credentials = prepare(running.service(), &data)?;
         let sheet = Sheet::new(running.base_url(), &data, credentials)?;
@@ -77,7 +77,7 @@ impl Demo {
         } else {
             sheet.text()
         })?;
-        running.wait()?;
+        running.wait();
         running.stop()?;
         drop(upstream);
         control.stop();
