@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use subcat_engine::limits::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX};
+use subcat_engine::limits::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX};
 use subcat_engine::model::{
     CatalogId, DraftValue, FileName, Language, Number, Record, RecordDraft, RecordId, ReleaseId,
     Timestamp, VideoType, Year,
@@ -62,7 +62,7 @@ pub fn record(choices: &mut Choices<'_>) -> Record {
         catalog_id: optional(choices, true, catalog_id),
         parent_catalog_id: optional(choices, is_episode, catalog_id),
         description: description(choices),
-        uploader_name: choices.one_in(3).then(|| title(choices)),
+        uploader_name: choices.one_in(3).then(|| uploader(choices)),
         posted_at: posted_at(choices),
         downloads: choices.byte().into(),
         is_active: !choices.one_in(10),
@@ -99,6 +99,10 @@ fn title(choices: &mut Choices<'_>) -> String {
     } else {
         title
     }
+}
+
+fn uploader(choices: &mut Choices<'_>) -> String {
+    title(choices).chars().take(UPLOADER_CHARS_MAX).collect()
 }
 
 fn description(choices: &mut Choices<'_>) -> Option<String> {

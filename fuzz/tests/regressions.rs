@@ -168,6 +168,11 @@ fn query_string() {
 }
 
 #[test]
+fn record_codec() {
+    check("record_codec", bodies::record_codec);
+}
+
+#[test]
 fn record_row() {
     check("record_row", bodies::record_row);
 }

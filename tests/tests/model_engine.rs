@@ -6,8 +6,12 @@
 use std::env;
 
 use proptest::prelude::*;
+use subcat_engine::StoreKind;
 use subcat_fuzz::choices::Choices;
-use subcat_fuzz::differ::{large, segments};
+use subcat_fuzz::differ::{history, large, segments};
+
+/// Of the requests, those that are put to whole engines: one in so many.
+const HISTORY_SHARE: usize = 8;
 
 fn setting(name: &str, default: usize) -> usize {
     match env::var(name) {
@@ -49,6 +53,24 @@ fn compare(requests_min: usize, mut run: impl FnMut(&mut Choices<'_>) -> usize) 
 fn segments_answer_like_the_oracle() {
     let requests = setting("MODEL_REQUESTS", 20_000);
     compare(requests, |choices| segments(choices, 20));
+}
+
+#[test]
+fn engines_in_memory_answer_like_the_oracle() {
+    let requests = setting("MODEL_REQUESTS", 20_000) / HISTORY_SHARE;
+    compare(requests, |choices| {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        history(choices, data.path(), StoreKind::Memory, 20)
+    });
+}
+
+#[test]
+fn engines_on_disk_answer_like_the_oracle() {
+    let requests = setting("MODEL_REQUESTS", 20_000) / HISTORY_SHARE;
+    compare(requests, |choices| {
+        let data = tempfile::tempdir().expect("a temporary folder");
+        history(choices, data.path(), StoreKind::Redb, 20)
+    });
 }
 
 /// Beyond one chunk of documents, beyond dense and sparse postings.

@@ -2,6 +2,7 @@
 //! broken.
 
 mod api_key;
+mod codec;
 mod fields;
 mod file_name;
 mod parameters;
@@ -10,6 +11,7 @@ mod search;
 mod text;
 
 pub use api_key::{api_key, bearer};
+pub use codec::record_codec;
 pub use fields::{conditional_headers, path};
 pub use file_name::{file_kind, file_name};
 pub use parameters::{query_string, search_parameters};

@@ -1,0 +1,27 @@
+//! Stored records.
+
+use subcat_engine::codec::{decode_record, encode_record};
+use subcat_engine::model::RecordId;
+
+use crate::choices::Choices;
+use crate::records::record;
+
+/// A record is stored and read as it is; other bytes are refused, or are a record that is stored
+/// and read as it is.
+pub fn record_codec(data: &[u8]) {
+    let id = RecordId::from_bytes([7; 16]);
+    if let Ok(read) = decode_record(id, data) {
+        let again = decode_record(id, &encode_record(&read, Vec::new()));
+        assert_eq!(again.ok().as_ref(), Some(&read));
+    }
+    let mut choices = Choices::from_bytes(data);
+    let record = record(&mut choices);
+    let mut bytes = encode_record(&record, Vec::new());
+    let read = decode_record(record.id, &bytes).expect("what was encoded is decoded");
+    assert_eq!(read, record);
+    let place = choices.below(bytes.len().min(1 << 16));
+    bytes[place] ^= choices.byte();
+    // Whatever it says, it must not panic.
+    let _ = decode_record(record.id, &bytes);
+    assert!(decode_record(record.id, &bytes[..place]).is_err());
+}
