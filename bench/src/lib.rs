@@ -13,3 +13,4 @@ pub mod subcat;
 pub mod queries;
 pub mod compare;
 pub mod figures;
+pub mod search;

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use crate::model::{Record, RecordId, Timestamp};
+use crate::model::{Number, Record, RecordId, Timestamp, Year};
 
 /// What every fragment begins with; the id's 36 characters follow.
 const HEAD: &[u8] = b"{\"id\":\"";
@@ -42,11 +42,11 @@ pub fn write_fragment(record: &Record, out: &mut Vec<u8>) {
         None => out.extend_from_slice(b"null"),
     };
     out.extend_from_slice(b",\"season\":");
-    number(record.season.map(|season| season.get()), out);
+    number(record.season.map(Number::get), out);
     out.extend_from_slice(b",\"episode\":");
-    number(record.episode.map(|episode| episode.get()), out);
+    number(record.episode.map(Number::get), out);
     out.extend_from_slice(b",\"year\":");
-    number(record.year.map(|year| year.get()), out);
+    number(record.year.map(Year::get), out);
     out.extend_from_slice(b",\"catalog_id\":");
     match record.catalog_id {
         Some(id) => write!(out, "\"{id}\"").expect("a vector takes every write"),
@@ -132,7 +132,7 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CatalogId, Language, Number, VideoType, Year};
+    use crate::model::{CatalogId, Language, VideoType};
 
     fn record() -> Record {
         Record {

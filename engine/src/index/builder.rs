@@ -9,6 +9,7 @@ use crate::model::{CatalogId, Record};
 use crate::query::LanguageTerm;
 use crate::text::{fold_into, words};
 
+use super::beginnings::BeginningsCounter;
 use super::dictionary::DictionaryBuilder;
 use super::document::write_document;
 use super::facts::RecordFacts;
@@ -16,7 +17,8 @@ use super::interner::Interner;
 use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
 use super::writer::{
-    CatalogEntry, Columns, PostingsWriter, write_catalogs, write_columns, write_facts, write_titles,
+    CatalogEntry, Columns, Groups, PostingsWriter, write_catalogs, write_columns, write_facts,
+    write_titles,
 };
 
 /// What a finished segment holds.
@@ -169,8 +171,9 @@ impl SegmentBuilder {
         let columns = self.columns(&order, &title_ranks);
         write_columns(&mut writer, &columns)?;
         let titles = title_order.iter().map(|&title| self.titles.get(title));
-        write_titles(&mut writer, titles, &columns.titles)?;
-        self.write_terms(&mut writer, &order, &title_order)?;
+        let title_docs = write_titles(&mut writer, titles, &columns.titles)?;
+        self.write_terms(&mut writer, (&order, &title_order), &title_docs)?;
+        drop(title_docs);
         write_catalogs(&mut writer, self.catalogs(&order))?;
         write_facts(&mut writer, &columns)?;
         let (segment_bytes, document_bytes) = writer.finish()?;
@@ -262,51 +265,44 @@ impl SegmentBuilder {
     fn write_terms(
         &self,
         writer: &mut SectionWriter<'_>,
-        order: &[u32],
-        title_order: &[u32],
+        (order, title_order): (&[u32], &[u32]),
+        title_docs: &Groups,
     ) -> Result<()> {
         let (term_order, title_terms_count) = self.term_order();
         let ranks = ranks(&term_order);
-        let mut by_title = Inverter::new(term_order.len());
-        for &title in title_order {
-            by_title.count(self.title_words[title as usize].iter(), &ranks);
-        }
-        by_title.start();
-        for (rank, &title) in title_order.iter().enumerate() {
-            by_title.push(rank as u32, self.title_words[title as usize].iter(), &ranks);
-        }
+        let title_words = |title: u32| self.title_words[title as usize].iter();
+        let term_titles = inverted(title_order, &ranks, |&title| title_words(title));
         let mut postings = PostingsWriter::new();
-        for rank in 0..title_terms_count {
-            postings.push(writer, by_title.numbers(rank))?;
+        for rank in 0..title_terms_count as u32 {
+            postings.push(writer, term_titles.get(rank))?;
         }
         postings.finish(writer, Section::TermTitles, Section::TermTitleOffsets)?;
-        drop(by_title);
-        let all_words = |&idx: &u32| {
-            let title = &self.title_words[self.entries[idx as usize].title as usize];
-            title.iter().chain(self.entry_words(idx))
-        };
-        let mut by_term = Inverter::new(term_order.len());
-        order
-            .iter()
-            .for_each(|idx| by_term.count(all_words(idx), &ranks));
-        by_term.start();
-        for (doc, idx) in order.iter().enumerate() {
-            by_term.push(doc as u32, all_words(idx), &ranks);
-        }
+        let term_docs = inverted(order, &ranks, |&idx| {
+            title_words(self.entries[idx as usize].title).chain(self.entry_words(idx))
+        });
+        let term = |&term: &u32| self.terms.get(term).as_bytes();
+        let (title_terms, other_terms) = term_order.split_at(title_terms_count);
+        let title_texts = title_terms.iter().map(term).collect();
+        let mut beginnings = BeginningsCounter::new(title_texts, &term_titles, title_docs);
         let mut postings = PostingsWriter::new();
-        for rank in 0..term_order.len() {
-            postings.push(writer, by_term.numbers(rank))?;
+        for (rank, number) in term_order.iter().enumerate() {
+            if rank == title_terms_count {
+                beginnings.restart();
+            }
+            let docs = term_docs.get(rank as u32);
+            beginnings.count(term(number), docs);
+            postings.push(writer, docs)?;
         }
         postings.finish(writer, Section::TermDocuments, Section::TermDocumentOffsets)?;
-        let (title_terms, other_terms) = term_order.split_at(title_terms_count);
+        beginnings.finish(writer)?;
         for (section, terms) in [
             (Section::TitleTerms, title_terms),
             (Section::OtherTerms, other_terms),
         ] {
             let mut dictionary = DictionaryBuilder::new();
-            for &term in terms {
-                dictionary.push(self.terms.get(term).as_bytes());
-            }
+            terms
+                .iter()
+                .for_each(|number| dictionary.push(term(number)));
             writer.section(section, &dictionary.finish())?;
         }
         Ok(())
@@ -337,56 +333,46 @@ fn ranks(order: &[u32]) -> Vec<u32> {
     ranks
 }
 
-/// Turns "words of each number" into "numbers of each word", in two passes.
-struct Inverter {
-    /// First how many numbers each word has, then where they end so far.
-    ends: Vec<u32>,
-    starts: Vec<u32>,
-    numbers: Vec<u32>,
-}
-
-impl Inverter {
-    fn new(words_count: usize) -> Self {
-        Self {
-            ends: vec![0; words_count],
-            starts: Vec::new(),
-            numbers: Vec::new(),
-        }
+/// Turns "words of each item" into "places of the items with each word", in two passes. A word that
+/// an item has twice is taken once.
+fn inverted<'w, I: Iterator<Item = &'w u32>>(
+    items: &[u32],
+    ranks: &[u32],
+    words_of: impl Fn(&u32) -> I,
+) -> Groups {
+    let mut ends = vec![0u32; ranks.len() + 1];
+    for word in items.iter().flat_map(&words_of) {
+        ends[ranks[*word as usize] as usize] += 1;
     }
-
-    /// First pass: words may repeat.
-    fn count<'w>(&mut self, words: impl Iterator<Item = &'w u32>, ranks: &[u32]) {
-        for &word in words {
-            self.ends[ranks[word as usize] as usize] += 1;
-        }
+    let mut total = 0;
+    for end in &mut ends {
+        total += std::mem::replace(end, total);
     }
-
-    /// Between the passes.
-    fn start(&mut self) {
-        let mut total = 0;
-        for end in &mut self.ends {
-            let count = *end;
-            *end = total;
-            total += count;
-        }
-        self.starts = self.ends.clone();
-        self.numbers = vec![0; total as usize];
-    }
-
-    /// Second pass: numbers come in ascending order; a word that repeats is taken once.
-    fn push<'w>(&mut self, number: u32, words: impl Iterator<Item = &'w u32>, ranks: &[u32]) {
-        for &word in words {
-            let rank = ranks[word as usize] as usize;
-            let end = self.ends[rank] as usize;
-            let is_repeated = self.starts[rank] < end as u32 && self.numbers[end - 1] == number;
+    let wide_starts = ends.clone();
+    let mut numbers = vec![0; total as usize];
+    for (place, item) in items.iter().enumerate() {
+        for word in words_of(item) {
+            let rank = ranks[*word as usize] as usize;
+            let end = ends[rank];
+            let is_repeated = wide_starts[rank] < end && numbers[end as usize - 1] == place as u32;
             if !is_repeated {
-                self.numbers[end] = number;
-                self.ends[rank] += 1;
+                numbers[end as usize] = place as u32;
+                ends[rank] += 1;
             }
         }
     }
+    close_gaps(&wide_starts, &ends, numbers)
+}
 
-    fn numbers(&self, rank: usize) -> &[u32] {
-        &self.numbers[self.starts[rank] as usize..self.ends[rank] as usize]
+/// Moves groups that ended before the next began together.
+fn close_gaps(wide_starts: &[u32], ends: &[u32], mut numbers: Vec<u32>) -> Groups {
+    let mut starts = Vec::with_capacity(ends.len());
+    let mut kept = 0;
+    for (&start, &end) in wide_starts.iter().zip(ends) {
+        starts.push(kept);
+        numbers.copy_within(start as usize..end as usize, kept as usize);
+        kept += end - start;
     }
+    numbers.truncate(kept as usize);
+    Groups { starts, numbers }
 }

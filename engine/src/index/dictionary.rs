@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 use fst::raw::{Builder, Fst, Node};
-use levenshtein_automata::{DFA, Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+use levenshtein_automata::{Distance, LevenshteinAutomatonBuilder, SINK_STATE};
 
 /// Sorted terms; the value of a term is its rank, so that terms with one prefix are a range.
 pub(crate) struct Dictionary {
@@ -67,11 +67,7 @@ impl Dictionary {
             state = dfa.transition(state, byte);
             node = self.fst.node(transition.addr);
         }
-        self.walk(&dfa, node, state, rank, out);
-    }
-
-    fn walk<'a>(&'a self, dfa: &DFA, from: Node<'a>, state: u32, rank: u64, out: &mut Vec<u32>) {
-        let mut stack = vec![(from.addr(), state, rank)];
+        let mut stack = vec![(node.addr(), state, rank)];
         while let Some((addr, state, rank)) = stack.pop() {
             let node = self.fst.node(addr);
             if node.is_final() && matches!(dfa.distance(state), Distance::Exact(1..)) {

@@ -10,12 +10,14 @@ use crate::error::Result;
 use crate::model::CatalogId;
 use crate::query::LanguageTerm;
 
+use super::beginnings::BeginningsCounter;
 use super::dictionary::DictionaryBuilder;
 use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
 use super::segment::View;
 use super::writer::{
-    CatalogEntry, Columns, PostingsWriter, write_catalogs, write_columns, write_facts, write_titles,
+    CatalogEntry, Columns, Groups, PostingsWriter, write_catalogs, write_columns, write_facts,
+    write_titles,
 };
 use super::{Segment, SegmentSummary, Tombstones};
 
@@ -43,8 +45,9 @@ pub fn merge(
         .iter()
         .map(|&(input_idx, title)| merger.inputs[input_idx].title_text(title))
         .collect::<Result<Vec<&str>>>()?;
-    write_titles(&mut writer, title_texts.into_iter(), &merger.columns.titles)?;
-    merger.write_terms(&mut writer)?;
+    let title_docs = write_titles(&mut writer, title_texts.into_iter(), &merger.columns.titles)?;
+    merger.write_terms(&mut writer, &title_docs)?;
+    drop(title_docs);
     write_catalogs(&mut writer, catalogs)?;
     write_facts(&mut writer, &merger.columns)?;
     let (segment_bytes, document_bytes) = writer.finish()?;
@@ -253,25 +256,28 @@ impl<'a> Merger<'a> {
         Ok(())
     }
 
-    fn write_terms(&self, writer: &mut SectionWriter<'_>) -> Result<()> {
-        let mut title_terms = DictionaryBuilder::new();
-        let mut kept: Vec<TermRanks> = Vec::new();
+    fn write_terms(&self, writer: &mut SectionWriter<'_>, title_docs: &Groups) -> Result<()> {
+        let mut kept: Vec<(Box<[u8]>, TermRanks)> = Vec::new();
         self.for_each_term(0, |term, ranks| {
             let ranks = self.with_other_ranks(term, ranks);
             if self.is_term_kept(&ranks)? {
-                title_terms.push(term);
-                kept.push(ranks);
+                kept.push((term.into(), ranks));
             }
             Ok(())
         })?;
-        self.write_term_titles(writer, &kept)?;
+        let term_titles = self.write_term_titles(writer, &kept)?;
+        let texts = kept.iter().map(|(term, _)| &**term).collect();
+        let mut beginnings = BeginningsCounter::new(texts, &term_titles, title_docs);
+        let mut title_terms = DictionaryBuilder::new();
         let mut postings = PostingsWriter::new();
         let mut docs = Vec::new();
-        for ranks in &kept {
+        for (term, ranks) in &kept {
             self.collect_docs(ranks, &mut docs)?;
+            title_terms.push(term);
+            beginnings.count(term, &docs);
             postings.push(writer, &docs)?;
         }
-        drop(kept);
+        beginnings.restart();
         let mut other_terms = DictionaryBuilder::new();
         self.for_each_term(1, |term, ranks| {
             if self.is_title_term(term) {
@@ -281,11 +287,13 @@ impl<'a> Merger<'a> {
             self.collect_docs(&ranks, &mut docs)?;
             if !docs.is_empty() {
                 other_terms.push(term);
+                beginnings.count(term, &docs);
                 postings.push(writer, &docs)?;
             }
             Ok(())
         })?;
         postings.finish(writer, Section::TermDocuments, Section::TermDocumentOffsets)?;
+        beginnings.finish(writer)?;
         writer.section(Section::TitleTerms, &title_terms.finish())?;
         writer.section(Section::OtherTerms, &other_terms.finish())
     }
@@ -337,10 +345,18 @@ impl<'a> Merger<'a> {
         Ok(false)
     }
 
-    fn write_term_titles(&self, writer: &mut SectionWriter<'_>, kept: &[TermRanks]) -> Result<()> {
+    fn write_term_titles(
+        &self,
+        writer: &mut SectionWriter<'_>,
+        kept: &[(Box<[u8]>, TermRanks)],
+    ) -> Result<Groups> {
         let mut postings = PostingsWriter::new();
+        let mut groups = Groups {
+            starts: vec![0],
+            numbers: Vec::new(),
+        };
         let mut titles = Vec::new();
-        for ranks in kept {
+        for (_, ranks) in kept {
             titles.clear();
             for &(input_idx, rank) in ranks {
                 let input = &self.inputs[input_idx];
@@ -355,8 +371,11 @@ impl<'a> Merger<'a> {
             titles.sort();
             titles.dedup();
             postings.push(writer, &titles)?;
+            groups.numbers.extend_from_slice(&titles);
+            groups.starts.push(groups.numbers.len() as u32);
         }
-        postings.finish(writer, Section::TermTitles, Section::TermTitleOffsets)
+        postings.finish(writer, Section::TermTitles, Section::TermTitleOffsets)?;
+        Ok(groups)
     }
 
     fn collect_docs(&self, ranks: &TermRanks, docs: &mut Vec<u32>) -> Result<()> {

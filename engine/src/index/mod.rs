@@ -1,6 +1,7 @@
 //! Term to postings, document to columns and fragment: the segment format, its writer, reader and
 //! merge. The only room that names fst and roaring.
 
+mod beginnings;
 mod bits;
 mod builder;
 mod dictionary;

@@ -53,6 +53,8 @@ pub(crate) enum Section {
     TitleText,
     /// Packed: where each title begins in the text, and the end.
     TitleOffsets,
+    /// Packed: the title that holds the first byte of each 64 bytes of the text.
+    TitleBlocks,
     /// Packed: where the documents of each title begin, and the end.
     TitleStarts,
     /// Packed: documents by title, ascending in each.
@@ -67,6 +69,10 @@ pub(crate) enum Section {
     TermDocuments,
     /// Packed: where the documents of each term begin, and the end.
     TermDocumentOffsets,
+    /// Packed: terms that are the beginning of other title terms, where that adds documents.
+    BeginningTerms,
+    /// Packed: how many documents it adds to each.
+    BeginningCounts,
     /// fst: words of titles, each with its rank.
     TitleTerms,
     /// fst: words of descriptions only, each with its rank.
@@ -269,6 +275,12 @@ impl Sections {
         self.sections[section as usize].len as u64
     }
 
+    /// Name and bytes of each section.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        let size = |section| (format!("{section:?}"), self.section_bytes(section));
+        ALL.into_iter().map(size)
+    }
+
     /// A whole section, every block of it sound. Cost after its first use: one atomic load.
     pub(crate) fn whole(&self, section: Section) -> Result<&[u8]> {
         let state = &self.sections[section as usize];
@@ -352,6 +364,7 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::DocumentTitles,
     Section::TitleText,
     Section::TitleOffsets,
+    Section::TitleBlocks,
     Section::TitleStarts,
     Section::TitleDocuments,
     Section::Suffixes,
@@ -359,6 +372,8 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::TermTitleOffsets,
     Section::TermDocuments,
     Section::TermDocumentOffsets,
+    Section::BeginningTerms,
+    Section::BeginningCounts,
     Section::TitleTerms,
     Section::OtherTerms,
     Section::CatalogDocuments,
@@ -453,7 +468,7 @@ mod tests {
         }
         sections.check_all().unwrap();
         let part = sections.part(Section::FactCodes, 20_000..20_003).unwrap();
-        assert_eq!(part, [23; 3]);
+        assert_eq!(part, [26; 3]);
         assert!(sections.part(Section::FactCodes, 40_000..40_001).is_err());
     }
 

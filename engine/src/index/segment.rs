@@ -14,6 +14,7 @@ use super::facts::{Fact, Facts};
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::{Section, Sections};
+use super::writer::TITLE_BLOCK_BYTES;
 
 /// Probes of an interpolation search before it becomes a binary one.
 const INTERPOLATIONS_MAX: usize = 8;
@@ -63,6 +64,11 @@ impl Segment {
     pub fn size_bytes(&self) -> (u64, u64) {
         let document_bytes = self.sections.section_bytes(Section::Documents);
         (self.sections.segment_bytes(), document_bytes)
+    }
+
+    /// Name and bytes of each section, in file order: for reports.
+    pub fn sections_bytes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
+        self.sections.sizes()
     }
 
     pub(super) fn packed(&self, section: Section) -> Result<Packed<'_>> {
@@ -255,6 +261,16 @@ impl<'a> View<'a> {
         )
     }
 
+    /// How many documents have a title word that begins with the term but not the term itself.
+    pub(crate) fn begun_count(&self, rank: u32) -> Result<u64> {
+        let ranks = self.segment.packed(Section::BeginningTerms)?;
+        let at = partition(0, ranks.len(), |at| ranks.get_u32(at) < rank);
+        if at == ranks.len() || ranks.get_u32(at) != rank {
+            return Ok(0);
+        }
+        Ok(self.segment.packed(Section::BeginningCounts)?.get(at))
+    }
+
     // ---- titles
 
     /// Rank of a document's folded title.
@@ -297,6 +313,12 @@ impl<'a> View<'a> {
         self.title_starts.span(title as usize).len() as u32
     }
 
+    /// How many documents bear one of a range of titles.
+    pub(crate) fn titles_docs_count(&self, titles: Range<u32>) -> u64 {
+        let start = self.title_starts.get(titles.start as usize);
+        self.title_starts.get(titles.end as usize) - start
+    }
+
     /// The documents that bear a title, ascending.
     #[inline]
     pub(crate) fn title_docs(&self, title: u32) -> impl Iterator<Item = u32> + use<'a> {
@@ -307,21 +329,23 @@ impl<'a> View<'a> {
     }
 
     /// Calls `each` with the title around every place where `text` occurs, with the bytes before
-    /// and behind. Cost: a search among all places, a search among titles per occurrence.
+    /// and behind. Cost: a search among all places, then a few steps from the block's first title each.
     pub(crate) fn occurrences(&self, text: &[u8], mut each: impl FnMut(u32, u8, u8)) -> Result<()> {
         let suffixes = self.segment.packed(Section::Suffixes)?;
+        let blocks = self.segment.packed(Section::TitleBlocks)?;
         let rest = |at: usize| &self.title_text[suffixes.get(at) as usize..];
         let begins = |at: usize| rest(at).starts_with(text);
         let from = partition(0, suffixes.len(), |at| rest(at) < text);
         let to = partition(from, suffixes.len(), begins);
         for at in from..to {
             let place = suffixes.get(at);
-            let titles = partition(0, self.title_offsets.len(), |title| {
-                self.title_offsets.get(title) <= place
-            });
+            let mut title = blocks.get(place as usize / TITLE_BLOCK_BYTES) as usize;
+            while self.title_offsets.get(title + 1) <= place {
+                title += 1;
+            }
             let before = self.title_text[place as usize - 1];
             let behind = self.title_text[place as usize + text.len()];
-            each(titles as u32 - 1, before, behind);
+            each(title as u32, before, behind);
         }
         Ok(())
     }

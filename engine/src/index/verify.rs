@@ -3,6 +3,7 @@
 use crate::error::Result;
 
 use super::Segment;
+use super::dictionary::Dictionary;
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::Section;
@@ -42,7 +43,7 @@ impl Segment {
     fn verify_columns(&self) -> Result<()> {
         let docs_count = self.len() as usize;
         let view = self.view()?;
-        let [title_terms, other_terms] = self.dictionaries().map(|dictionary| dictionary.len());
+        let [title_terms, other_terms] = self.dictionaries().map(Dictionary::len);
         let what = "as many numbers as the segment needs";
         for (section, count) in [
             (Section::DocumentOffsets, docs_count + 1),

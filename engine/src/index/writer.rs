@@ -1,7 +1,5 @@
 //! The sections of a segment from their parts: what building and merging have in common.
 
-use std::collections::BTreeSet;
-
 use crate::error::Result;
 use crate::model::VideoType;
 use crate::model::Year;
@@ -41,7 +39,7 @@ pub(crate) struct CatalogEntry {
 
 /// Writes the columns.
 pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &Columns) -> Result<()> {
-    let numbers = |column: &[u32]| pack(column.to_vec().into_iter().map(u64::from));
+    let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
     writer.section(Section::IdOrder, &numbers(&columns.id_order))?;
     writer.section(Section::Facts, &pack_facts(columns.facts.iter().copied()))?;
     writer.section(Section::Languages, &numbers(&columns.languages))?;
@@ -53,41 +51,58 @@ pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &Columns) -
     writer.section(Section::DocumentTitles, &numbers(&columns.titles))
 }
 
-/// Writes the distinct folded titles, which come sorted, and the documents of each.
+/// Bytes of the title text for which the first title is told.
+pub(crate) const TITLE_BLOCK_BYTES: usize = 64;
+
+/// Numbers by what they belong to: where those of each begin, and all of them.
+pub(crate) struct Groups {
+    /// Where the numbers of each begin, and the end.
+    pub(crate) starts: Vec<u32>,
+    /// The numbers, ascending in each group.
+    pub(crate) numbers: Vec<u32>,
+}
+
+impl Groups {
+    /// The numbers of a group.
+    pub(crate) fn get(&self, idx: u32) -> &[u32] {
+        let idx = idx as usize;
+        &self.numbers[self.starts[idx] as usize..self.starts[idx + 1] as usize]
+    }
+}
+
+/// Writes the distinct folded titles, which come sorted, and the documents of each; returns these.
 pub(crate) fn write_titles<'t>(
     writer: &mut SectionWriter<'_>,
     titles: impl Iterator<Item = &'t str>,
     doc_titles: &[u32],
-) -> Result<()> {
+) -> Result<Groups> {
     let mut text = vec![b'\n'];
     let mut offsets = vec![1u64];
-    for title in titles {
+    let mut blocks = vec![0u64];
+    for (number, title) in titles.enumerate() {
         text.extend_from_slice(title.as_bytes());
         text.push(b'\n');
+        // A block that begins in this title, or at the line feed behind it, has it.
+        while blocks.len() * TITLE_BLOCK_BYTES < text.len() {
+            blocks.push(number as u64);
+        }
         offsets.push(text.len() as u64);
     }
     let titles_count = offsets.len() - 1;
+    let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
     writer.section(Section::TitleText, &text)?;
     writer.section(Section::TitleOffsets, &pack(offsets.iter().copied()))?;
-    drop(offsets);
-    let (starts, docs) = invert(doc_titles, titles_count);
-    writer.section(
-        Section::TitleStarts,
-        &pack(starts.iter().map(|&at| u64::from(at))),
-    )?;
-    writer.section(
-        Section::TitleDocuments,
-        &pack(docs.iter().map(|&doc| u64::from(doc))),
-    )?;
-    let suffixes = sort_suffixes(&text);
-    writer.section(
-        Section::Suffixes,
-        &pack(suffixes.iter().map(|&at| u64::from(at))),
-    )
+    writer.section(Section::TitleBlocks, &pack(blocks.iter().copied()))?;
+    drop((offsets, blocks));
+    let docs = invert(doc_titles, titles_count);
+    writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
+    writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
+    writer.section(Section::Suffixes, &numbers(&sort_suffixes(&text)))?;
+    Ok(docs)
 }
 
 /// Where the documents of each number begin, and the documents by number, ascending in each.
-pub(crate) fn invert(numbers: &[u32], numbers_count: usize) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn invert(numbers: &[u32], numbers_count: usize) -> Groups {
     let mut starts = vec![0u32; numbers_count + 1];
     for &number in numbers {
         starts[number as usize + 1] += 1;
@@ -102,7 +117,10 @@ pub(crate) fn invert(numbers: &[u32], numbers_count: usize) -> (Vec<u32>, Vec<u3
         docs[*end as usize] = doc as u32;
         *end += 1;
     }
-    (starts, docs)
+    Groups {
+        starts,
+        numbers: docs,
+    }
 }
 
 /// Writes sets of numbers one after the other, then where each begins.
@@ -185,22 +203,16 @@ pub(crate) fn write_facts(writer: &mut SectionWriter<'_>, columns: &Columns) -> 
     ];
     for fact_of in kinds {
         let code_of = |doc: usize| fact_of(doc).code();
-        let mut distinct: BTreeSet<u64> = BTreeSet::new();
-        let mut last = None;
-        for code in (0..columns.facts.len()).map(code_of) {
-            if last.replace(code) != Some(code) {
-                distinct.insert(code);
-            }
-        }
-        let distinct: Vec<u64> = distinct.into_iter().collect();
+        let mut distinct: Vec<u64> = (0..columns.facts.len()).map(code_of).collect();
+        distinct.sort_unstable();
+        distinct.dedup();
         let place = |doc| distinct.binary_search(&code_of(doc)).unwrap_or(0) as u32;
         let places: Vec<u32> = (0..columns.facts.len()).map(place).collect();
-        let (starts, docs) = invert(&places, distinct.len());
+        let docs = invert(&places, distinct.len());
         for (place, &code) in distinct.iter().enumerate() {
             if code != no_pack {
-                let span = starts[place] as usize..starts[place + 1] as usize;
                 codes.push(code);
-                postings.push(writer, &docs[span])?;
+                postings.push(writer, docs.get(place as u32))?;
             }
         }
     }

@@ -4,6 +4,9 @@ use crate::index::{Bits, FactTest, Postings, Probe, View};
 
 use super::title_set::TitleSet;
 
+/// Documents that a title is guessed to have, where counting them would cost more than it saves.
+const TITLE_DOCS_GUESS: u64 = 8;
+
 /// What a condition is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
@@ -33,6 +36,7 @@ pub(crate) struct Condition<'a> {
     test: Option<FactTest>,
     tested_count: usize,
     titles: Option<TitleSet>,
+    stored_titles: Postings<'a>,
     size_max: u64,
 }
 
@@ -46,6 +50,7 @@ impl<'a> Condition<'a> {
             test: None,
             tested_count: 0,
             titles: None,
+            stored_titles: Postings::EMPTY,
             size_max,
         }
     }
@@ -78,12 +83,21 @@ impl<'a> Condition<'a> {
         self
     }
 
+    /// Or the document bears one of these titles, which are left as they are stored: they are
+    /// guessed to have [`TITLE_DOCS_GUESS`] documents each.
+    #[must_use]
+    pub(crate) fn or_stored_titles(mut self, titles: Postings<'a>) -> Self {
+        self.size_max += u64::from(titles.count()) * TITLE_DOCS_GUESS;
+        self.stored_titles = titles;
+        self
+    }
+
     /// What it is about.
     pub(crate) fn subject(&self) -> Subject {
         self.subject
     }
 
-    /// An upper bound of how many documents satisfy it.
+    /// How many documents satisfy it, at most; with stored titles a guess.
     pub(crate) fn size_max(&self) -> u64 {
         self.size_max
     }
@@ -95,8 +109,10 @@ impl<'a> Condition<'a> {
 
     /// Its only set, when it is nothing but a set.
     pub(crate) fn only_set(&self) -> Option<&Postings<'a>> {
-        match (&self.sets[..], &self.test, &self.titles) {
-            ([set], None, None) => Some(set),
+        let is_plain =
+            self.test.is_none() && self.titles.is_none() && self.stored_titles.count() == 0;
+        match &self.sets[..] {
+            [set] if is_plain => Some(set),
             _ => None,
         }
     }
@@ -104,20 +120,26 @@ impl<'a> Condition<'a> {
     /// All documents that satisfy it, as bits.
     pub(crate) fn set_bits(&self, view: &View<'_>, bits: &mut Bits) {
         self.sets.iter().for_each(|set| set.set_bits(bits));
-        for &title in self.titles.iter().flat_map(|titles| titles.titles()) {
-            view.title_docs(title).for_each(|doc| bits.insert(doc));
-        }
+        self.for_each_title(|title| view.title_docs(title).for_each(|doc| bits.insert(doc)));
+    }
+
+    fn for_each_title(&self, mut each: impl FnMut(u32)) {
+        let titles = self.titles.iter().flat_map(TitleSet::titles);
+        titles.for_each(|&title| each(title));
+        self.stored_titles.for_each_while(|title| {
+            each(title);
+            true
+        });
     }
 
     /// All documents that satisfy it, ascending.
     pub(crate) fn docs(&self, view: &View<'_>) -> Vec<u32> {
         let mut docs = Vec::with_capacity(self.size_max as usize);
         self.sets.iter().for_each(|set| set.decode(&mut docs));
-        for &title in self.titles.iter().flat_map(|titles| titles.titles()) {
-            docs.extend(view.title_docs(title));
-        }
-        if self.sets.len() + self.titles.as_ref().map_or(0, |t| t.titles().len()) > 1 {
-            docs.sort_unstable();
+        self.for_each_title(|title| docs.extend(view.title_docs(title)));
+        if self.only_set().is_none() {
+            // A few ascending runs: what the stable sort merges in linear time.
+            docs.sort();
             docs.dedup();
         }
         docs
@@ -143,6 +165,8 @@ impl<'a> Condition<'a> {
                 .map(Postings::probe)
                 .collect(),
             titles: self.titles.as_ref(),
+            stored_titles: self.stored_titles.probe(),
+            has_titles: self.titles.is_some() || self.stored_titles.count() > 0,
         }
     }
 }
@@ -152,17 +176,23 @@ pub(crate) struct ConditionProbe<'a> {
     test: Option<FactTest>,
     sets: Vec<Probe<'a>>,
     titles: Option<&'a TitleSet>,
+    stored_titles: Probe<'a>,
+    has_titles: bool,
 }
 
 impl ConditionProbe<'_> {
     /// Whether the document satisfies the condition.
     #[inline]
     pub(crate) fn contains(&self, view: &View<'_>, doc: u32) -> bool {
-        self.test
+        let has_set = self
+            .test
             .is_some_and(|test| test.passes(view.facts.row(doc)))
-            || self.sets.iter().any(|set| set.contains(doc))
-            || self
-                .titles
-                .is_some_and(|titles| titles.contains(view.title_of(doc)))
+            || self.sets.iter().any(|set| set.contains(doc));
+        let has_title = || {
+            let title = view.title_of(doc);
+            self.titles.is_some_and(|titles| titles.contains(title))
+                || self.stored_titles.contains(title)
+        };
+        has_set || self.has_titles && has_title()
     }
 }

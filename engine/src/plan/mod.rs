@@ -9,5 +9,5 @@ mod word_plan;
 
 pub(crate) use condition::{Condition, Subject};
 pub(crate) use filter::Filter;
-pub(crate) use title_plan::TitlePlan;
+pub(crate) use title_plan::{TitlePlan, TitleWay};
 pub(crate) use word_plan::{Typos, WordPlan};

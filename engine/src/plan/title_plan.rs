@@ -8,11 +8,12 @@ use super::word_plan::FitRule;
 
 /// Characters from which on a text is found anywhere, also inside words.
 const INNER_CHARS_MIN: usize = 3;
-/// A relevance that no title has.
-const NONE: u8 = u8::MAX;
+/// Marks up to which they are sorted; more are gathered in a byte for every title. (Tests have
+/// small segments, and take both ways.)
+const SORTED_MAX: usize = if cfg!(test) { 4 } else { 512 };
 
-/// A title that contains the text, or the text without its marker.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A title that contains the text, or the text without its marker. A relevance of 0 is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct TitleWay {
     /// The title.
     pub(crate) title: u32,
@@ -22,9 +23,21 @@ pub(crate) struct TitleWay {
     pub(crate) unmarked: u8,
 }
 
+impl TitleWay {
+    /// The best relevance of a document with this title.
+    #[inline]
+    pub(crate) fn relevance(&self, fits: bool) -> Option<u8> {
+        match (self.whole, if fits { self.unmarked } else { 0 }) {
+            (0, 0) => None,
+            (relevance, 0) | (0, relevance) => Some(relevance),
+            (whole, unmarked) => Some(whole.min(unmarked)),
+        }
+    }
+}
+
 /// Titles by which documents match.
 pub(crate) struct TitlePlan<'a> {
-    /// The titles, each once.
+    /// The titles, ascending.
     pub(crate) ways: Vec<TitleWay>,
     /// What a document must pass to match without the marker.
     pub(crate) fits: Option<FactTest>,
@@ -35,64 +48,54 @@ pub(crate) struct TitlePlan<'a> {
 impl<'a> TitlePlan<'a> {
     /// The plan. Cost: linear in the occurrences of the texts in distinct titles.
     pub(crate) fn new(view: &View<'a>, reading: &Reading<'_>) -> Result<Self> {
-        let mut classes = Classes::new(view);
         let texts = reading.strings();
-        classes.mark(view, &texts[0], |way| &mut way.whole)?;
-        let mut fits = None;
-        if let Some(marker) = reading.markers().episode {
-            fits = view.facts.fit_test(marker.season, marker.episode);
-            if fits.is_some() {
-                classes.mark(view, &texts[1], |way| &mut way.unmarked)?;
+        let mut ways: Vec<TitleWay> = marked_titles(view, &texts[0])?
+            .into_iter()
+            .map(|(title, whole)| TitleWay {
+                title,
+                whole,
+                unmarked: 0,
+            })
+            .collect();
+        let marker = reading.markers().episode;
+        let fits = marker.and_then(|marker| view.facts.fit_test(marker.season, marker.episode));
+        if fits.is_some() {
+            for (title, unmarked) in marked_titles(view, &texts[1])? {
+                ways.push(TitleWay {
+                    title,
+                    whole: 0,
+                    unmarked,
+                });
             }
+            unite(&mut ways);
         }
         Ok(Self {
-            ways: classes.ways,
+            ways,
             fits,
             fit: FitRule::new(view, reading)?,
         })
     }
 }
 
-/// The ways so far, and where the way of each title stands.
-struct Classes {
-    ways: Vec<TitleWay>,
-    places: Vec<u32>,
+/// Makes one way of the two that a title may have.
+fn unite(ways: &mut Vec<TitleWay>) {
+    ways.sort_unstable_by_key(|way| way.title);
+    ways.dedup_by(|next, kept| {
+        let is_same = next.title == kept.title;
+        if is_same {
+            kept.whole |= next.whole;
+            kept.unmarked |= next.unmarked;
+        }
+        is_same
+    });
 }
 
-impl Classes {
-    fn new(view: &View<'_>) -> Self {
-        Self {
-            ways: Vec::new(),
-            places: vec![u32::MAX; view.titles_count() as usize],
-        }
-    }
-
-    fn way(&mut self, title: u32) -> &mut TitleWay {
-        let place = &mut self.places[title as usize];
-        if *place == u32::MAX {
-            *place = self.ways.len() as u32;
-            self.ways.push(TitleWay {
-                title,
-                whole: NONE,
-                unmarked: NONE,
-            });
-        }
-        &mut self.ways[*place as usize]
-    }
-
-    fn mark(
-        &mut self,
-        view: &View<'_>,
-        text: &str,
-        field: impl Fn(&mut TitleWay) -> &mut u8,
-    ) -> Result<()> {
-        let mut mark = |title: u32, relevance: u8| {
-            let field = field(self.way(title));
-            *field = relevance.min(*field);
-        };
-        if text.chars().count() < INNER_CHARS_MIN {
-            return mark_word_beginnings(view, text, mark);
-        }
+/// The titles that contain a text, ascending, each with its best relevance, 2 to 5.
+fn marked_titles(view: &View<'_>, text: &str) -> Result<Vec<(u32, u8)>> {
+    let mut marks = Vec::new();
+    if text.chars().count() < INNER_CHARS_MIN {
+        mark_word_beginnings(view, text, &mut marks)?;
+    } else {
         view.occurrences(text.as_bytes(), |title, before, behind| {
             let relevance = match (before, behind) {
                 (b'\n', b'\n') => 2,
@@ -100,28 +103,44 @@ impl Classes {
                 (b' ', b'\n' | b' ') => 4,
                 _ => 5,
             };
-            mark(title, relevance);
-        })
+            marks.push((title, relevance));
+        })?;
     }
+    if marks.len() <= SORTED_MAX {
+        marks.sort_unstable();
+        marks.dedup_by_key(|(title, _)| *title);
+        return Ok(marks);
+    }
+    let mut table = vec![0u8; view.titles_count() as usize];
+    for (title, relevance) in marks.drain(..) {
+        let best = &mut table[title as usize];
+        if *best == 0 || relevance < *best {
+            *best = relevance;
+        }
+    }
+    marks.extend(
+        table
+            .iter()
+            .zip(0..)
+            .filter(|(best, _)| **best > 0)
+            .map(|(b, t)| (t, *b)),
+    );
+    Ok(marks)
 }
 
 /// A text of one or two characters is one word: the titles are those of the terms it begins.
-fn mark_word_beginnings(view: &View<'_>, text: &str, mut mark: impl FnMut(u32, u8)) -> Result<()> {
-    let whole_rank = view
-        .term(text)
-        .filter(|term| term.is_title)
-        .map(|term| term.rank);
+fn mark_word_beginnings(view: &View<'_>, text: &str, marks: &mut Vec<(u32, u8)>) -> Result<()> {
+    let whole = view.term(text).filter(|term| term.is_title);
     for rank in view.prefix_ranks(text) {
-        let is_whole = Some(rank) == whole_rank;
+        let is_whole = whole.is_some_and(|term| term.rank == rank);
         view.term_titles(rank)?.for_each_while(|title| {
-            let rest = view.title(title).strip_prefix(text.as_bytes());
-            let relevance = match rest {
+            let relevance = match view.title(title).strip_prefix(text.as_bytes()) {
                 Some([]) => 2,
                 Some([b' ', ..]) => 3,
                 _ if is_whole => 4,
                 _ => 5,
             };
-            mark(title, relevance);
+            marks.push((title, relevance));
             true
         });
     }

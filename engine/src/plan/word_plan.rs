@@ -38,6 +38,8 @@ pub(crate) struct WordPlan<'a> {
     pub(crate) full_titles: FullTitles<'a>,
     /// Documents with the last plain word as it is, when the prefix rule adds others.
     pub(crate) last_word: Option<Postings<'a>>,
+    /// How many documents the prefix rule adds to a single word, where that is stored.
+    pub(crate) begun_count: Option<u64>,
     /// What gives fit 1.
     pub(crate) fit: FitRule<'a>,
     /// Whether every match is found only with typos allowed.
@@ -62,15 +64,24 @@ impl<'a> WordPlan<'a> {
         let is_repeated = reading.plain_words().filter(|word| *word == last).count() > 1;
         let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
         let mut conditions = Vec::with_capacity(words.len() + 2);
-        let mut last_word = None;
+        let (mut last_word, mut begun_count) = (None, None);
         for (idx, (word, term)) in words.iter().zip(&terms).enumerate() {
             let is_last = *word == last && !is_repeated;
-            let condition = word_condition(view, Subject::Word(idx), word, *term, is_last, typos)?;
+            let satisfied_by = SatisfiedBy {
+                beginnings: is_last && word.chars().count() >= PREFIX_CHARS_MIN,
+                typos_max: if typos == Typos::Allowed {
+                    typos_max(word)
+                } else {
+                    0
+                },
+            };
+            let condition = word_condition(view, (idx, word), *term, satisfied_by)?;
             if condition.size_max() == 0 {
                 return Ok(None);
             }
             if is_last && condition.titles().is_some() {
                 last_word = Some(term_docs(view, *term)?);
+                begun_count = term.map(|term| view.begun_count(term.rank)).transpose()?;
             }
             conditions.push(condition);
         }
@@ -85,6 +96,7 @@ impl<'a> WordPlan<'a> {
             conditions,
             full_titles,
             last_word,
+            begun_count,
             fit,
             typos,
         }))
@@ -116,21 +128,29 @@ fn term_docs<'a>(view: &View<'a>, term: Option<Term>) -> Result<Postings<'a>> {
     }
 }
 
+/// What satisfies a plain word besides an equal word.
+#[derive(Debug, Clone, Copy)]
+struct SatisfiedBy {
+    /// Title words that begin with it.
+    beginnings: bool,
+    /// Title words with so many typos.
+    typos_max: u8,
+}
+
 fn word_condition<'a>(
     view: &View<'a>,
-    subject: Subject,
-    word: &str,
+    (idx, word): (usize, &str),
     term: Option<Term>,
-    is_last: bool,
-    typos: Typos,
+    satisfied_by: SatisfiedBy,
 ) -> Result<Condition<'a>> {
+    let subject = Subject::Word(idx);
     let condition = Condition::of_sets(subject, Vec::new()).or_set(term_docs(view, term)?);
     let mut ranks = Vec::new();
-    if is_last && word.chars().count() >= PREFIX_CHARS_MIN {
+    if satisfied_by.beginnings {
         ranks.extend(view.prefix_ranks(word));
     }
-    if typos == Typos::Allowed && typos_max(word) > 0 {
-        view.close_terms(word, typos_max(word), &mut ranks);
+    if satisfied_by.typos_max > 0 {
+        view.close_terms(word, satisfied_by.typos_max, &mut ranks);
     }
     // Documents with the word itself are in its own set already.
     ranks.retain(|&rank| Some(rank) != term.map(|term| term.rank));
@@ -174,15 +194,15 @@ fn year_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<C
     if let Some(test) = view.facts.test(None, Some(marker.year), None, None) {
         condition = condition.tested_by(test);
     }
-    let titles = titles_with(view, word)?;
-    Ok(Some(condition.or_titles(titles)))
+    Ok(Some(condition.or_stored_titles(titles_with(view, word)?)))
 }
 
 /// The titles with a word.
-fn titles_with(view: &View<'_>, word: &str) -> Result<TitleSet> {
-    let term = view.term(word).filter(|term| term.is_title);
-    let set = term.map(|term| view.term_titles(term.rank));
-    TitleSet::union(view, set.into_iter())
+fn titles_with<'a>(view: &View<'a>, word: &str) -> Result<Postings<'a>> {
+    match view.term(word).filter(|term| term.is_title) {
+        Some(term) => view.term_titles(term.rank),
+        None => Ok(Postings::EMPTY),
+    }
 }
 
 /// The titles with all plain words: relevance 2, 3 and 4 (SEARCH.md 5.1).
@@ -319,14 +339,14 @@ impl<'a> FullTitles<'a> {
 /// What gives a match of a branch fit 1 (SEARCH.md 5.3).
 pub(crate) struct FitRule<'a> {
     view: View<'a>,
-    episode: Option<(EpisodeMarker, TitleSet)>,
-    year: Option<(YearMarker, TitleSet)>,
+    episode: Option<(EpisodeMarker, Probe<'a>)>,
+    year: Option<(YearMarker, Probe<'a>)>,
 }
 
 impl<'a> FitRule<'a> {
     /// The rule for a value.
     pub(crate) fn new(view: &View<'a>, reading: &Reading<'_>) -> Result<Self> {
-        let titles = |word| titles_with(view, word);
+        let titles = |word| Ok(titles_with(view, word)?.probe());
         let markers = reading.markers();
         let episode_titles = reading.episode_word().map(titles).transpose()?;
         let year_titles = reading.year_word().map(titles).transpose()?;
@@ -352,17 +372,19 @@ impl<'a> FitRule<'a> {
             return 0;
         }
         let facts = self.view.facts.get(doc);
-        let title = self.view.title_of(doc);
+        let has_word = |titles: &Probe<'_>| titles.contains(self.view.title_of(doc));
         let misses_episode = self.episode.as_ref().is_some_and(|(marker, titles)| {
             let is_season = facts.season == marker.season.get();
             let is_episode = marker
                 .episode
                 .is_none_or(|wanted| facts.episode == wanted.get());
-            !(is_season && is_episode) && !titles.contains(title)
+            let is_exact = is_season && is_episode;
+            !is_exact && !has_word(titles)
         });
-        let misses_year = self.year.as_ref().is_some_and(|(marker, titles)| {
-            facts.year != marker.year.get() && !titles.contains(title)
-        });
+        let misses_year = self
+            .year
+            .as_ref()
+            .is_some_and(|(marker, titles)| facts.year != marker.year.get() && !has_word(titles));
         u8::from(misses_episode || misses_year)
     }
 }

@@ -21,8 +21,17 @@ pub(super) fn search_catalog(
     (page_size, needs_docs): (usize, bool),
 ) -> Result<Found> {
     let [own, parent] = view.catalog_docs(number)?;
+    let own_probe = own.probe();
+    let mut parent_docs = Vec::new();
+    parent.decode(&mut parent_docs);
+    parent_docs.retain(|&doc| !own_probe.contains(doc) && filter.passes(doc));
     let mut top = Top::new(page_size);
-    if filter.is_trivial() && parent.count() == 0 && !needs_docs {
+    for &doc in &parent_docs {
+        let (relevance, fit) = parent_rank(view, doc, marker);
+        let fit = fit.max(u8::from(filter.is_year_guessed(doc)));
+        top.offer(Ranked::new(relevance, fit, doc));
+    }
+    if filter.is_trivial() && !needs_docs {
         let mut room = page_size;
         own.for_each_while(|doc| {
             top.offer(Ranked::new(1, 0, doc));
@@ -30,30 +39,24 @@ pub(super) fn search_catalog(
             room > 0
         });
         return Ok(Found {
-            total: u64::from(own.count()),
+            total: u64::from(own.count()) + parent_docs.len() as u64,
             best: top.into_sorted(),
             docs: None,
         });
     }
-    let mut own_docs = Vec::new();
-    own.decode(&mut own_docs);
-    let mut parent_docs = Vec::new();
-    parent.decode(&mut parent_docs);
-    parent_docs.retain(|doc| own_docs.binary_search(doc).is_err());
-    let mut docs = Vec::with_capacity(own_docs.len() + parent_docs.len());
-    for &doc in own_docs.iter().filter(|&&doc| filter.passes(doc)) {
-        docs.push(doc);
+    let mut docs = Vec::new();
+    own.decode(&mut docs);
+    docs.retain(|&doc| filter.passes(doc));
+    for &doc in &docs {
         top.offer(Ranked::new(1, u8::from(filter.is_year_guessed(doc)), doc));
     }
-    for &doc in parent_docs.iter().filter(|&&doc| filter.passes(doc)) {
-        docs.push(doc);
-        let (relevance, fit) = parent_rank(view, doc, marker);
-        let fit = fit.max(u8::from(filter.is_year_guessed(doc)));
-        top.offer(Ranked::new(relevance, fit, doc));
+    let total = (docs.len() + parent_docs.len()) as u64;
+    if needs_docs {
+        docs.extend(parent_docs);
+        docs.sort_unstable();
     }
-    docs.sort_unstable();
     Ok(Found {
-        total: docs.len() as u64,
+        total,
         best: top.into_sorted(),
         docs: Some(DocSet::List(docs)),
     })

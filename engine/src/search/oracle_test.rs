@@ -174,11 +174,10 @@ fn segment(records: &[Record], name: &str) -> Arc<Segment> {
     Arc::new(segment)
 }
 
+type Parts = Vec<(Arc<Segment>, Arc<Tombstones>)>;
+
 /// Records as segments, each with a few that are gone; and those that are left.
-fn parts(
-    records: Vec<Record>,
-    sizes: &[usize],
-) -> (Vec<(Arc<Segment>, Arc<Tombstones>)>, Vec<Record>) {
+fn parts(records: Vec<Record>, sizes: &[usize]) -> (Parts, Vec<Record>) {
     let mut distinct: Vec<Record> = Vec::new();
     for record in records {
         if distinct.iter().all(|other| other.id != record.id) {

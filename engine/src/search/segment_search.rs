@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::index::{Segment, Tombstones, View};
 use crate::model::RecordId;
 use crate::plan::{Condition, Filter, TitlePlan, Typos, WordPlan};
-use crate::query::{CatalogTerm, Query, Reading};
+use crate::query::{CatalogTerm, Query, Reading, SearchText};
 use crate::text::EpisodeMarker;
 
 use super::catalog_branch::{search_catalog, search_id};
@@ -33,7 +33,7 @@ impl<'q> Asked<'q> {
         if let Some(CatalogTerm::Number(number)) = query.catalog_id() {
             catalog_numbers.push(number);
         }
-        let number = query.query().and_then(|text| text.catalog_number());
+        let number = query.query().and_then(SearchText::catalog_number);
         catalog_numbers.extend(number);
         let words = query.query_reading().filter(|_| number.is_none());
         let title = query.title_reading();
@@ -119,7 +119,8 @@ impl<'a> Part<'a> {
         let mut found: Vec<Found> = words.into_iter().collect();
         if let Some(reading) = &asked.title {
             let plan = TitlePlan::new(&self.view, reading)?;
-            found.push(search_title(&self.view, &plan, &self.filter, wanted));
+            let filters = (&self.filter, &self.filter_sets[..]);
+            found.push(search_title(&self.view, &plan, filters, wanted));
         }
         for &number in &asked.catalog_numbers {
             let (view, filter) = (&self.view, &self.filter);
@@ -142,7 +143,7 @@ impl<'a> Part<'a> {
         }
         Ok(PartFound {
             total: DocSet::union_len(&sets, &self.view),
-            best: best_of_branches(bests, asked.page_size()),
+            best: best_of_branches(&bests, asked.page_size()),
         })
     }
 }

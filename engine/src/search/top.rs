@@ -81,7 +81,7 @@ impl Top {
 
 /// The best of several branches: a document that more than one found counts once, by its smallest
 /// pair. The best of all are among the best of each.
-pub(super) fn best_of_branches(branches: Vec<Vec<Ranked>>, size_max: usize) -> Vec<Ranked> {
+pub(super) fn best_of_branches(branches: &[Vec<Ranked>], size_max: usize) -> Vec<Ranked> {
     let mut all = branches.concat();
     all.sort_unstable_by_key(|ranked| (ranked.doc(), *ranked));
     all.dedup_by_key(|ranked| ranked.doc());
@@ -118,7 +118,7 @@ mod tests {
     fn a_document_of_two_branches_counts_once() {
         let first = vec![Ranked::new(2, 0, 7), Ranked::new(4, 0, 1)];
         let second = vec![Ranked::new(1, 1, 1), Ranked::new(9, 0, 7)];
-        let best = best_of_branches(vec![first, second], 5);
+        let best = best_of_branches(&[first, second], 5);
         assert_eq!(best, [Ranked::new(1, 1, 1), Ranked::new(2, 0, 7)]);
     }
 }

@@ -6,8 +6,11 @@ use crate::plan::{Condition, Filter, Typos, WordPlan};
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
 
-/// Documents up to which every match is ranked; beyond, better relevances are sought by title.
-const RANKED_MAX: u64 = 1 << 15;
+/// Documents up to which every match is ranked; beyond, the best are sought. (Tests have small
+/// segments, and take both ways.)
+const RANKED_MAX: u64 = if cfg!(test) { 4 } else { 512 };
+/// Documents that a title is guessed to have.
+const TITLE_DOCS_GUESS: u64 = 8;
 
 /// What a branch found.
 pub(super) struct Found {
@@ -62,53 +65,65 @@ pub(super) fn search_words(
 
 /// A single word without filters: its documents are never listed, their number is stored.
 fn search_one_word(ranker: &Ranker<'_>, condition: &Condition<'_>, page_size: usize) -> Found {
-    let view = ranker.view;
     let set = ranker.plan.last_word.or(condition.only_set().copied());
     let set = set.unwrap_or(Postings::EMPTY);
-    let probe = set.probe();
-    let mut begun = Vec::new();
-    for &title in condition.titles().iter().flat_map(|titles| titles.titles()) {
-        begun.extend(view.title_docs(title).filter(|&doc| !probe.contains(doc)));
-    }
     let mut top = Top::new(page_size);
-    ranker.offer_full_titles(&mut top, page_size, |_| true);
-    offer_in_order(&mut top, page_size, |each| {
-        set.for_each_while(|doc| {
-            let is_offered = ranker
-                .plan
-                .full_titles
-                .relevance(view.title_of(doc))
-                .is_some();
-            is_offered || each(Ranked::new(6, 0, doc))
-        });
-    });
-    if top.len() < page_size {
-        begun
-            .iter()
-            .for_each(|&doc| top.offer(Ranked::new(7, 0, doc)));
+    ranker.offer_best(&mut top, page_size, &set);
+    let mut begun_count = ranker.plan.begun_count.unwrap_or(0);
+    let needs_begun = top.len() < page_size || ranker.plan.begun_count.is_none();
+    if let (true, Some(titles)) = (needs_begun, condition.titles()) {
+        let probe = set.probe();
+        begun_count = 0;
+        for &title in titles.titles() {
+            let docs = ranker.view.title_docs(title);
+            for doc in docs.filter(|&doc| !probe.contains(doc)) {
+                begun_count += 1;
+                top.offer(Ranked::new(7, 0, doc));
+            }
+        }
     }
     Found {
-        total: u64::from(set.count()) + begun.len() as u64,
+        total: u64::from(set.count()) + begun_count,
         best: top.into_sorted(),
         docs: None,
     }
 }
 
-/// Offers documents that come best first, as long as there is room.
-fn offer_in_order(
-    top: &mut Top,
-    page_size: usize,
-    walk: impl FnOnce(&mut dyn FnMut(Ranked) -> bool),
-) {
-    let mut room = page_size.saturating_sub(top.len());
-    if room == 0 {
-        return;
+/// Documents that match, in answer order.
+trait Matches {
+    fn count(&self) -> u64;
+    /// Whether a document whose title has all plain words matches.
+    fn has_full(&self, doc: u32) -> bool;
+    fn walk(&self, each: &mut dyn FnMut(u32) -> bool);
+}
+
+impl Matches for DocSet {
+    fn count(&self) -> u64 {
+        self.len()
     }
-    walk(&mut |ranked| {
-        top.offer(ranked);
-        room -= 1;
-        room > 0
-    });
+
+    fn has_full(&self, doc: u32) -> bool {
+        self.contains(doc)
+    }
+
+    fn walk(&self, each: &mut dyn FnMut(u32) -> bool) {
+        self.for_each_while(each);
+    }
+}
+
+/// The documents of a single word: those of its titles are among them.
+impl Matches for Postings<'_> {
+    fn count(&self) -> u64 {
+        u64::from(Postings::count(self))
+    }
+
+    fn has_full(&self, _: u32) -> bool {
+        true
+    }
+
+    fn walk(&self, each: &mut dyn FnMut(u32) -> bool) {
+        self.for_each_while(each);
+    }
 }
 
 /// Tells relevance and fit of the documents of a branch.
@@ -149,50 +164,119 @@ impl<'a> Ranker<'a> {
         })
     }
 
-    /// Offers the documents of titles with all plain words, as far as they can be among the best.
-    fn offer_full_titles(&self, top: &mut Top, page_size: usize, matches: impl Fn(u32) -> bool) {
-        let titles = &self.plan.full_titles;
-        let mut offer = |relevance: u8, title: u32| {
-            let docs = self.view.title_docs(title).filter(|&doc| matches(doc));
-            for doc in docs.take(page_size) {
-                top.offer(Ranked::new(relevance, 0, doc));
-            }
+    /// Offers of many matching documents at least those that are among the best.
+    ///
+    /// One relevance after the other, until the page is full of documents that nothing later can
+    /// surpass. Documents of a relevance are gathered by their titles, or, when these have more
+    /// documents than match, met among the matches in order.
+    fn offer_best(&self, top: &mut Top, page_size: usize, docs: &dyn Matches) {
+        let mut offered = Offered {
+            top,
+            page_size,
+            count: 0,
+            is_full: false,
         };
-        titles.equal.iter().for_each(|&title| offer(2, title));
-        titles.for_each(|title| {
-            let relevance = titles.member_relevance(title);
-            if relevance > 2 {
-                offer(relevance, title);
-            }
-        });
-    }
-
-    /// Offers of many matching documents those that can be among the best.
-    fn offer_best(&self, top: &mut Top, page_size: usize, docs: &DocSet) {
-        let can_misfit = !self.plan.fit.is_trivial() || !self.filter.is_trivial();
-        let is_wide = self.plan.full_titles.len() as u64 > docs.len() / 16;
-        if can_misfit || is_wide {
-            docs.for_each_while(|doc| {
-                top.offer(self.rank(doc));
-                true
-            });
+        let titles = &self.plan.full_titles;
+        self.gather(&mut offered, docs, 2, titles.equal.iter().copied());
+        if offered.is_full {
             return;
         }
-        self.offer_full_titles(top, page_size, |doc| docs.contains(doc));
-        let mut begun = Vec::new();
-        offer_in_order(top, page_size, |each| {
-            docs.for_each_while(|doc| match self.relevance(doc) {
-                // With typos every match has relevance 8, and without them none has.
-                relevance @ (6 | 8) => each(Ranked::new(relevance, 0, doc)),
-                7 if begun.len() < page_size => {
-                    begun.push(doc);
-                    true
-                }
-                _ => true,
-            });
+        let ranges = titles.beginning.iter().cloned();
+        let beginning: u64 = ranges
+            .clone()
+            .map(|range| self.view.titles_docs_count(range))
+            .sum();
+        if beginning > docs.count() {
+            return self.meet(&mut offered, docs, (3, 3));
+        }
+        let is_beginning = |title: &u32| titles.member_relevance(*title) == 3;
+        let mut begun: Vec<u32> = ranges.flatten().filter(is_beginning).collect();
+        begun.sort_unstable();
+        begun.dedup();
+        self.gather(&mut offered, docs, 3, begun.into_iter());
+        if offered.is_full {
+            return;
+        }
+        if titles.len() as u64 * TITLE_DOCS_GUESS > docs.count() {
+            return self.meet(&mut offered, docs, (4, 4));
+        }
+        let mut others = Vec::new();
+        titles.for_each(|title| {
+            if titles.member_relevance(title) == 4 {
+                others.push(title);
+            }
         });
-        begun
-            .iter()
-            .for_each(|&doc| top.offer(Ranked::new(7, 0, doc)));
+        self.gather(&mut offered, docs, 4, others.into_iter());
+        if !offered.is_full {
+            self.meet(&mut offered, docs, (5, 6));
+        }
+    }
+
+    /// Offers the matching documents of titles of one relevance: of each title so many that a page
+    /// of them has fit 0.
+    fn gather(
+        &self,
+        offered: &mut Offered<'_>,
+        docs: &dyn Matches,
+        relevance: u8,
+        titles: impl Iterator<Item = u32>,
+    ) {
+        // All of earlier relevances, and fit 0 of this one, come before whatever is to come.
+        let mut settled = offered.count;
+        for title in titles {
+            let mut room = offered.page_size;
+            for doc in self
+                .view
+                .title_docs(title)
+                .filter(|&doc| docs.has_full(doc))
+            {
+                let fit = self.plan.fit.fit(doc, self.filter);
+                offered.offer(Ranked::new(relevance, fit, doc));
+                if fit == 0 {
+                    settled += 1;
+                    room -= 1;
+                    if room == 0 {
+                        break;
+                    }
+                }
+            }
+        }
+        offered.is_full = offered.page_size <= settled;
+    }
+
+    /// Offers matching documents of at least the first relevance in order, until the page is full
+    /// of documents of relevance up to the second with fit 0.
+    fn meet(&self, offered: &mut Offered<'_>, docs: &dyn Matches, (from, to): (u8, u8)) {
+        let to = if self.plan.typos == Typos::Allowed {
+            8
+        } else {
+            to
+        };
+        let mut settled = offered.count;
+        docs.walk(&mut |doc| {
+            let ranked = self.rank(doc);
+            if from <= ranked.relevance() {
+                offered.offer(ranked);
+                settled += usize::from((ranked.relevance(), ranked.fit()) <= (to, 0));
+            }
+            settled < offered.page_size
+        });
+    }
+}
+
+/// What was offered so far.
+struct Offered<'t> {
+    top: &'t mut Top,
+    page_size: usize,
+    count: usize,
+    /// Whether nothing that is still to come can be among the best.
+    is_full: bool,
+}
+
+impl Offered<'_> {
+    #[inline]
+    fn offer(&mut self, ranked: Ranked) {
+        self.top.offer(ranked);
+        self.count += 1;
     }
 }

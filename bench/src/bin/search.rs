@@ -1,0 +1,146 @@
+//! Measures building and searching: `search --catalog FILE [--records N] [--rounds N] [--set NAME]`.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Instant;
+
+use clap::Parser;
+use subcat_bench::failure::{Failure, Result};
+use subcat_bench::search::{QuerySet, Times, query_sets, read_records, thread_nanoseconds};
+use subcat_engine::index::{Segment, SegmentBuilder, Tombstones};
+use subcat_engine::model::Record;
+use subcat_engine::search::Snapshot;
+
+/// Builds one segment of a catalog file and runs the sets of queries over it, on one thread.
+#[derive(Parser)]
+struct Arguments {
+    /// Import records as JSON lines.
+    #[arg(long)]
+    catalog: PathBuf,
+    /// How many of them.
+    #[arg(long, default_value_t = usize::MAX)]
+    records: usize,
+    /// Queries of each set.
+    #[arg(long, default_value_t = 200)]
+    queries: usize,
+    /// How often each is measured; the median counts.
+    #[arg(long, default_value_t = 5)]
+    rounds: usize,
+    /// Only sets whose name contains this.
+    #[arg(long, default_value = "")]
+    set: String,
+    /// Prints the slowest query of each set.
+    #[arg(long)]
+    slowest: bool,
+}
+
+fn main() -> ExitCode {
+    match run(&Arguments::parse()) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("search: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(arguments: &Arguments) -> Result<()> {
+    let records = read_records(&arguments.catalog, arguments.records)?;
+    let sets = query_sets(&records, arguments.queries);
+    let segment = build(&records)?;
+    drop(records);
+    let parts = vec![(Arc::new(segment), Arc::new(Tombstones::new()))];
+    let snapshot = Snapshot::new(1, parts);
+    println!(
+        "{:<28} {:>9} {:>9} {:>9} {:>9}",
+        "set", "hits", "mean us", "p50 us", "p99 us"
+    );
+    for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {
+        measure(&snapshot, set, arguments)?;
+    }
+    Ok(())
+}
+
+fn build(records: &[Record]) -> Result<Segment> {
+    let failed = Failure::on::<subcat_engine::Error>;
+    let (began, wall) = (thread_nanoseconds(), Instant::now());
+    let mut builder = SegmentBuilder::new();
+    for record in records {
+        builder.add(record).map_err(failed("add a record"))?;
+    }
+    let (added, memory_bytes) = (thread_nanoseconds(), builder.memory_bytes());
+    let mut bytes = Vec::new();
+    let summary = builder
+        .finish(&mut bytes)
+        .map_err(failed("finish the segment"))?;
+    let done = thread_nanoseconds();
+    let count = records.len() as f64;
+    let index_bytes = (summary.segment_bytes - summary.document_bytes) as f64;
+    println!(
+        "built {} documents: {:.2} + {:.2} us of CPU each, {:.0} records/s of wall time, \
+         {:.1} bytes of index and {:.1} of document each, {:.0} bytes each while building",
+        summary.docs_count,
+        (added - began) as f64 / count / 1000.0,
+        (done - added) as f64 / count / 1000.0,
+        count / wall.elapsed().as_secs_f64(),
+        index_bytes / f64::from(summary.docs_count),
+        summary.document_bytes as f64 / f64::from(summary.docs_count),
+        memory_bytes as f64 / count,
+    );
+    let began = thread_nanoseconds();
+    let segment = Segment::open(bytes.into(), "bench").map_err(failed("open the segment"))?;
+    println!(
+        "opened in {:.0} us",
+        (thread_nanoseconds() - began) as f64 / 1000.0
+    );
+    for (section, bytes) in segment.sections_bytes() {
+        println!(
+            "  {section:<22} {:>7.2} bytes each",
+            bytes as f64 / f64::from(summary.docs_count)
+        );
+    }
+    Ok(segment)
+}
+
+fn measure(snapshot: &Snapshot, set: &QuerySet, arguments: &Arguments) -> Result<()> {
+    let mut times = Times::default();
+    let (mut hits_count, mut slowest) = (0, (0, 0));
+    for (query_idx, query) in set.queries.iter().enumerate() {
+        let mut rounds = Vec::with_capacity(arguments.rounds);
+        for round in 0..=arguments.rounds {
+            let began = thread_nanoseconds();
+            let hits = snapshot.search(query).map_err(Failure::on("search"))?;
+            let nanoseconds = thread_nanoseconds() - began;
+            if round == 0 {
+                hits_count += hits.total();
+            } else {
+                rounds.push(nanoseconds);
+            }
+        }
+        rounds.sort_unstable();
+        let median = rounds[rounds.len() / 2];
+        slowest = slowest.max((median, query_idx));
+        times.push(median);
+    }
+    println!(
+        "{:<28} {:>9} {:>9.1} {:>9.1} {:>9.1}",
+        set.name,
+        hits_count / set.queries.len() as u64,
+        times.mean_us(),
+        times.quantile_us(0.5),
+        times.quantile_us(0.99),
+    );
+    if arguments.slowest {
+        let began = Instant::now();
+        let clock = || began.elapsed().as_nanos() as u64;
+        let query = &set.queries[slowest.1];
+        let text = snapshot
+            .explain(query, &clock)
+            .map_err(Failure::on("explain"))?;
+        text.lines()
+            .take(16)
+            .for_each(|line| println!("      {line}"));
+    }
+    Ok(())
+}

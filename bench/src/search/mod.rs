@@ -1,0 +1,9 @@
+//! Search measured: a catalog in memory, sets of queries made from its records, CPU time of each.
+
+mod record_file;
+mod query_set;
+mod stopwatch;
+
+pub use query_set::{QuerySet, query_sets};
+pub use record_file::read_records;
+pub use stopwatch::{Times, thread_nanoseconds};

@@ -1,0 +1,112 @@
+//! How many documents the prefix rule adds to a single word: counted once, when a segment is
+//! written, so that the number of matches of one word is never counted in a search.
+
+use crate::error::Result;
+
+use super::packed::pack;
+use super::section::{Section, SectionWriter};
+use super::writer::Groups;
+
+/// Characters from which on a word may be the beginning of a title word (SEARCH.md 4.5).
+const CHARS_MIN: usize = 3;
+
+/// Counts, for term after term, the documents that have a title word which begins with the term but
+/// not the term itself.
+///
+/// Cost: for each term with such title words, its documents and theirs.
+pub(crate) struct BeginningsCounter<'a> {
+    title_terms: Vec<&'a [u8]>,
+    term_titles: &'a Groups,
+    title_docs: &'a Groups,
+    /// The first title term that is not before the term that was counted last.
+    cursor: usize,
+    /// The round in which each title, and each document, was seen last.
+    title_rounds: Vec<u32>,
+    doc_rounds: Vec<u32>,
+    round: u32,
+    ranks: Vec<u64>,
+    counts: Vec<u64>,
+    next_rank: u64,
+}
+
+impl<'a> BeginningsCounter<'a> {
+    /// For sorted title terms, their titles, and the documents of these.
+    pub(crate) fn new(
+        title_terms: Vec<&'a [u8]>,
+        term_titles: &'a Groups,
+        title_docs: &'a Groups,
+    ) -> Self {
+        Self {
+            title_terms,
+            term_titles,
+            title_docs,
+            cursor: 0,
+            title_rounds: vec![0; title_docs.starts.len() - 1],
+            doc_rounds: vec![0; title_docs.numbers.len()],
+            round: 0,
+            ranks: Vec::new(),
+            counts: Vec::new(),
+            next_rank: 0,
+        }
+    }
+
+    /// Begins with the terms that are words of descriptions only.
+    pub(crate) fn restart(&mut self) {
+        self.cursor = 0;
+    }
+
+    /// Counts for the next term, in order, which has these documents.
+    pub(crate) fn count(&mut self, term: &[u8], docs: &[u32]) {
+        let rank = self.next_rank;
+        self.next_rank += 1;
+        let terms = &self.title_terms;
+        while self.cursor < terms.len() && terms[self.cursor] < term {
+            self.cursor += 1;
+        }
+        let mut from = self.cursor;
+        if terms.get(from) == Some(&term) {
+            from += 1;
+        }
+        let begins = |other: &&[u8]| other.starts_with(term);
+        let to = from
+            + terms[from..]
+                .iter()
+                .take_while(|other| begins(other))
+                .count();
+        let is_long = str::from_utf8(term).is_ok_and(|term| term.chars().count() >= CHARS_MIN);
+        if from == to || !is_long {
+            return;
+        }
+        let added_count = self.added_count(from..to, docs);
+        if added_count > 0 {
+            self.ranks.push(rank);
+            self.counts.push(added_count);
+        }
+    }
+
+    fn added_count(&mut self, others: std::ops::Range<usize>, docs: &[u32]) -> u64 {
+        self.round += 1;
+        for &doc in docs {
+            self.doc_rounds[doc as usize] = self.round;
+        }
+        let mut added_count = 0;
+        for other in others {
+            for &title in self.term_titles.get(other as u32) {
+                let seen_in = &mut self.title_rounds[title as usize];
+                if std::mem::replace(seen_in, self.round) == self.round {
+                    continue;
+                }
+                let added = self.title_docs.get(title).iter();
+                let is_new = |doc: &&u32| self.doc_rounds[**doc as usize] != self.round;
+                added_count += added.filter(is_new).count() as u64;
+            }
+        }
+        added_count
+    }
+
+    /// Writes the counts that are not zero.
+    pub(crate) fn finish(self, writer: &mut SectionWriter<'_>) -> Result<()> {
+        writer.section(Section::BeginningTerms, &pack(self.ranks.iter().copied()))?;
+        writer.section(Section::BeginningCounts, &pack(self.counts.iter().copied()))
+    }
+}
