@@ -56,6 +56,15 @@ impl Bits {
         }
     }
 
+    /// Adds an array of lower halves.
+    pub(crate) fn or_array(&mut self, base: u32, bytes: &[u8]) {
+        let words = self.chunk_mut(base);
+        for low in bytes.chunks_exact(2) {
+            let low = u16::from_le_bytes([low[0], low[1]]);
+            words[usize::from(low >> 6)] |= 1 << (low & 63);
+        }
+    }
+
     /// Keeps of the chunk at `base` what the chunk of bits has.
     pub(crate) fn and_chunk(&mut self, base: u32, bytes: &[u8]) {
         for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {

@@ -227,10 +227,28 @@ impl<'a> Postings<'a> {
     /// Appends all numbers in order.
     pub(crate) fn decode(&self, out: &mut Vec<u32>) {
         out.reserve(self.count as usize);
-        self.for_each_while(|number| {
-            out.push(number);
-            true
-        });
+        let Form::Chunks { table, data } = self.form else {
+            self.for_each_while(|number| {
+                out.push(number);
+                true
+            });
+            return;
+        };
+        for chunk in Self::chunks(table, data) {
+            match chunk.body {
+                Body::Array(bytes) => {
+                    let lows = bytes.chunks_exact(2);
+                    let low = |low: &[u8]| u32::from(u16::from_le_bytes([low[0], low[1]]));
+                    out.extend(lows.map(|bytes| chunk.base | low(bytes)));
+                }
+                Body::Bits(_) => {
+                    chunk.for_each_while(&mut |number| {
+                        out.push(number);
+                        true
+                    });
+                }
+            }
+        }
     }
 
     /// Sets the bits of all numbers.
@@ -245,12 +263,7 @@ impl<'a> Postings<'a> {
         for chunk in Self::chunks(table, data) {
             match chunk.body {
                 Body::Bits(bytes) => bits.or_chunk(chunk.base, bytes),
-                Body::Array(_) => {
-                    chunk.for_each_while(&mut |number| {
-                        bits.insert(number);
-                        true
-                    });
-                }
+                Body::Array(bytes) => bits.or_array(chunk.base, bytes),
             }
         }
     }
