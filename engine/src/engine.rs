@@ -45,10 +45,6 @@ pub struct Engine {
 impl Engine {
     /// Opens the data directory, creating it when it is not there, and publishes the first
     /// snapshot. Errors: locked, newer format, damage that cannot be mended.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "the options are the engine's from then on"
-    )]
     pub fn open(data: &Path, options: Options, _now: Timestamp) -> Result<Self> {
         let Options {
             disk,

@@ -30,7 +30,10 @@ pub enum Error {
         expected: &'static str,
     },
     /// The data directory was written by another version of the format.
-    #[error("{} has format {found}, this program reads format {supported}: {advice}", path.display())]
+    #[error(
+        "{} has format {found}, this program reads format {supported}: {advice}",
+        path.display()
+    )]
     Format {
         /// The data directory.
         path: PathBuf,
@@ -42,7 +45,10 @@ pub enum Error {
         advice: &'static str,
     },
     /// Another process holds the data directory.
-    #[error("{} is in use by process {pid}: stop it, or name another data directory", path.display())]
+    #[error(
+        "{} is in use by process {pid}: stop it, or name another data directory",
+        path.display()
+    )]
     Locked {
         /// The data directory.
         path: PathBuf,
@@ -71,7 +77,10 @@ pub enum Error {
         source: Box<dyn std::error::Error + Send + Sync>,
     },
     /// There is too little free space to write safely.
-    #[error("{} has {free_bytes} bytes free, {needed_bytes} are needed: make room and try again", path.display())]
+    #[error(
+        "{} has {free_bytes} bytes free, {needed_bytes} are needed: make room and try again",
+        path.display()
+    )]
     Space {
         /// The data directory.
         path: PathBuf,

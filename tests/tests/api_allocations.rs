@@ -1,5 +1,6 @@
 //! What a repeated answer costs in memory: counted, not guessed.
 #![allow(unsafe_code)]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::cell::Cell;
@@ -106,7 +107,7 @@ fn repeated_answers_allocate_next_to_nothing() {
         .store_file(&release, content.as_bytes(), kind, None)
         .unwrap();
 
-    let mut measure = |path: &str| allocations_per_request(&server, path, &api_key);
+    let measure = |path: &str| allocations_per_request(&server, path, &api_key);
     let one_item = measure("/api/subtitles/search?title=uno");
     let hundred_items = measure("/api/subtitles/search?query=dos");
     let record = measure(&format!("/api/subtitles/{}", ids[0]));

@@ -272,7 +272,7 @@ fn pages_for_people_with_an_account_lead_to_the_sign_in_and_back() {
         assert!(location(&answer).starts_with("/signin?next=%2F"), "{path}");
     }
     let answer = visitor.get("/catalog?query=a%20b");
-    let form = visitor.get(&location(&answer).to_owned());
+    let form = visitor.get(location(&answer));
     let next = between(form.text(), "name=\"next\" value=\"", "\"").replace("&amp;", "&");
     let fields = [("email", EMAIL), ("password", PASSWORD), ("next", &next)];
     let answer = visitor.post("/signin", &fields);

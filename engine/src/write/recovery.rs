@@ -71,7 +71,7 @@ impl Catalog {
 
     /// The segments of the manifest; `None` when one is missing, damaged, or of another version.
     fn open_segments(&self) -> Result<Option<Vec<LiveSegment>>> {
-        let entries = self.store.read(|rows| ManifestEntry::read_all(rows))?;
+        let entries = self.store.read(ManifestEntry::read_all)?;
         let mut segments = Vec::with_capacity(entries.len());
         for entry in entries {
             match self.open_segment(&entry) {
@@ -103,7 +103,7 @@ impl Catalog {
 
     /// Takes in what was committed since the newest segment files.
     fn replay(&self, writer: &mut Writer) -> Result<()> {
-        let (commits, ids) = self.store.read(|rows| read_journal(rows))?;
+        let (commits, ids) = self.store.read(read_journal)?;
         for id in &ids {
             writer.bury(*id)?;
         }

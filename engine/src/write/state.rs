@@ -26,6 +26,8 @@ use crate::model::{
 use crate::store::{Order, Rows, Span, Store, Table};
 
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+/// What visits rows: row key and value.
+type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
 
 /// `state.redb` and the tables in memory that follow it.
 pub(crate) struct State {
@@ -218,7 +220,7 @@ impl State {
         Ok(())
     }
 
-    fn each(&self, table: Table, each: &mut dyn FnMut(&[u8], &[u8]) -> Result<()>) -> Result<()> {
+    fn each(&self, table: Table, each: &mut EachRow<'_>) -> Result<()> {
         self.store.read(|rows| {
             rows.range(table, Span::ALL, &mut |row_key, value| {
                 each(row_key, value)?;

@@ -170,7 +170,7 @@ impl Catalog {
     fn verify_index(&self, is_repairing: bool, findings: &mut Vec<Finding>) -> Result<()> {
         let mut writer = self.writer.lock();
         self.make_sure(&mut writer)?;
-        let entries = self.store.read(|rows| ManifestEntry::read_all(rows))?;
+        let entries = self.store.read(ManifestEntry::read_all)?;
         let mut damaged = Vec::new();
         for entry in &entries {
             let checked = match self.files.open(entry.number) {

@@ -54,7 +54,7 @@ pub(super) fn answer(
         && let Some(ready) = at_hand(worker, &headers, title)
     {
         let order = Order { visit, headers, id };
-        return Answer::Now(serve(worker, order, ready));
+        return Answer::Now(serve(worker, order, &ready));
     }
     let source = match find(&snapshot, id) {
         Ok(source) => source,
@@ -68,7 +68,7 @@ pub(super) fn answer(
     let worker = Arc::clone(worker);
     Answer::Later(Box::pin(async move {
         match make_ready(&worker, &source, &order.headers).await {
-            Ok(ready) => serve(&worker, order, ready),
+            Ok(ready) => serve(&worker, order, &ready),
             Err(refusal) => worker.fail(order.visit, order.headers, refusal),
         }
     }))
@@ -174,7 +174,7 @@ async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, Failure>
 }
 
 /// Answers with the file, a part of it, or that the client has it; and counts that.
-fn serve(worker: &ApiWorker, order: Order, ready: Ready) -> Response<Body> {
+fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     let Order { visit, headers, id } = order;
     let size_bytes = ready.open.size_bytes();
     let file = ready.title.fields(ready.variant);

@@ -99,16 +99,16 @@ mod tests {
     use super::*;
     use ByteRange::{Part, Unsatisfiable, Whole};
 
-    fn headers(name: HeaderName, values: &[&'static str]) -> HeaderMap {
+    fn headers(name: &HeaderName, values: &[&'static str]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for value in values {
-            headers.append(&name, HeaderValue::from_static(value));
+            headers.append(name, HeaderValue::from_static(value));
         }
         headers
     }
 
     fn check(range: &'static str, size_bytes: u64, expected: ByteRange) {
-        let found = byte_range(&headers(RANGE, &[range]), size_bytes);
+        let found = byte_range(&headers(&RANGE, &[range]), size_bytes);
         assert_eq!(found, expected, "{range} of {size_bytes}");
     }
 
@@ -150,7 +150,7 @@ mod tests {
         ] {
             check(range, 10, Whole);
         }
-        let two = headers(RANGE, &["bytes=0-1", "bytes=2-3"]);
+        let two = headers(&RANGE, &["bytes=0-1", "bytes=2-3"]);
         assert_eq!(byte_range(&two, 10), Whole);
         assert_eq!(byte_range(&HeaderMap::new(), 10), Whole);
     }
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn compares_entity_tags() {
         let check = |values: &[&'static str], expected: bool| {
-            let found = is_none_match(&headers(IF_NONE_MATCH, values), "\"a\"");
+            let found = is_none_match(&headers(&IF_NONE_MATCH, values), "\"a\"");
             assert_eq!(found, expected, "{values:?}");
         };
         check(&[], false);
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn if_range_is_strong() {
         let check = |values: &[&'static str], expected: bool| {
-            let found = is_range_current(&headers(IF_RANGE, values), "\"a\"");
+            let found = is_range_current(&headers(&IF_RANGE, values), "\"a\"");
             assert_eq!(found, expected, "{values:?}");
         };
         check(&[], true);

@@ -56,7 +56,7 @@ fn run(service: &Service, signal: &(Mutex<bool>, Condvar)) {
             }
             *is_stopping
         };
-        let is_dropping_sessions = round % SESSION_ROUNDS == 0;
+        let is_dropping_sessions = round.is_multiple_of(SESSION_ROUNDS);
         report(service, one_round(service, is_dropping_sessions));
         if is_last {
             return;
