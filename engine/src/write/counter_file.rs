@@ -5,7 +5,8 @@
 //! | 8 | `subcatCT` |
 //! | 4 | version, little-endian |
 //! | 4 | low half of the xxh3 of the 12 bytes before |
-//! | 32 each | entries: record id 16, key number 8 (0: none), day 4, low half of the xxh3 of those 28 |
+//! | 32 each | entries: record id 16, key number 8 (0: none), day 4, low half of the xxh3 of
+//! | | those 28 |
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
