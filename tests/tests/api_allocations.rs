@@ -112,11 +112,12 @@ fn repeated_answers_allocate_next_to_nothing() {
     let hundred_items = measure("/api/subtitles/search?query=dos");
     let record = measure(&format!("/api/subtitles/{}", ids[0]));
     let file = measure(&format!("/api/subtitles/{}/download", ids[0]));
-    // hyper freezes the buffer of each head and takes another; we add the answer's own handle.
-    assert!(one_item <= 4.0);
-    assert!(record <= 4.0);
+    // With a limit above 1023, which tests have, the text of what remains; other threads of the
+    // process add a little.
+    assert!(one_item < 1.5);
+    assert!(record < 1.5);
     // None of them per item.
-    assert!((hundred_items - one_item).abs() < 1.0);
-    // And the owner of the mapped address.
-    assert!(file <= 6.0);
+    assert!((hundred_items - one_item).abs() < 0.5);
+    // And the owner of the mapped address, and hyper's queue of buffers.
+    assert!(file < 3.5);
 }

@@ -14,7 +14,7 @@ use crate::auth::KnownKey;
 use crate::cache::{OpenFiles, SearchCache, Shelf};
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{Credentials, bearer_token, client_address, credentials};
-use crate::respond::{Envelope, ResetText};
+use crate::respond::{Envelope, NumberText};
 use crate::runtime::{Body, Moment};
 use crate::service::{Route, Service, UsageSums, WorkerMetrics};
 
@@ -41,7 +41,8 @@ pub(super) struct Desk {
 pub struct Caller {
     peer: IpAddr,
     last: Option<Remembered>,
-    reset: ResetText,
+    limit: NumberText,
+    reset: NumberText,
 }
 
 /// The last `Authorization` value of a connection and the key that it meant.
@@ -67,7 +68,8 @@ pub(super) struct Visit {
     pub(super) quota: Quota,
     pub(super) is_head: bool,
     pub(super) tally: Tally,
-    reset: ResetText,
+    limit: NumberText,
+    reset: NumberText,
 }
 
 /// What is counted when a request has been answered.
@@ -86,6 +88,7 @@ impl Visit {
             quota: self.quota,
             is_head: self.is_head,
             recycled,
+            limit: self.limit,
             reset: self.reset,
         };
         (envelope, self.tally)
@@ -98,7 +101,8 @@ impl Caller {
         Self {
             peer,
             last: None,
-            reset: ResetText::default(),
+            limit: NumberText::default(),
+            reset: NumberText::default(),
         }
     }
 
@@ -126,6 +130,7 @@ impl Caller {
             quota,
             is_head,
             tally,
+            limit: self.limit.of(quota.limit.into()),
             reset: self.reset.of(quota.reset),
         }
     }

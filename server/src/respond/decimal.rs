@@ -1,5 +1,6 @@
 //! Integers as header values, without an allocation for small ones.
 
+use bytes::Bytes;
 use http::HeaderValue;
 
 /// How many integers are kept as finished text.
@@ -27,13 +28,15 @@ const fn ready() -> [[u8; READY_DIGITS]; READY_COUNT] {
 
 static READY_TEXT: [[u8; READY_DIGITS]; READY_COUNT] = READY;
 
-/// An integer as a header value. Cost: no allocation below 1024.
+/// An integer as a header value. Cost: no allocation below 1024, one above.
 pub(super) fn decimal(number: u64) -> HeaderValue {
     let ready = usize::try_from(number)
         .ok()
         .and_then(|number_idx| READY_TEXT.get(number_idx));
     let Some(digits) = ready else {
-        return HeaderValue::from(number);
+        let mut digits = itoa::Buffer::new();
+        let digits = Bytes::copy_from_slice(digits.format(number).as_bytes());
+        return HeaderValue::from_maybe_shared(digits).expect("digits are allowed in a field");
     };
     let zeros_count = digits.iter().take_while(|digit| **digit == b'0').count();
     let text = &digits[zeros_count.min(READY_DIGITS - 1)..];

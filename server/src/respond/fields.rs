@@ -38,32 +38,35 @@ pub struct Envelope {
     pub is_head: bool,
     /// The fields of the request, taken over for their memory.
     pub recycled: HeaderMap,
-    /// The last `X-RateLimit-Reset` of this connection.
-    pub reset: ResetText,
+    /// The limit of the window, as the connection keeps it.
+    pub limit: NumberText,
+    /// The end of the window, as the connection keeps it.
+    pub reset: NumberText,
 }
 
-/// A time as a header value, kept while it stays the same: a window's is fixed when it opens.
+/// An integer as a header value, kept while it stays the same: a limit does, and the time at
+/// which a window ends is fixed when it opens.
 #[derive(Clone)]
-pub struct ResetText {
-    seconds: u64,
+pub struct NumberText {
+    number: u64,
     text: HeaderValue,
 }
 
-impl ResetText {
-    /// The text of a time; `self` when that is its text already.
-    pub fn of(&mut self, seconds: u64) -> Self {
-        if self.seconds != seconds {
-            self.seconds = seconds;
-            self.text = decimal(seconds);
+impl NumberText {
+    /// The text of a number; `self` when that is its text already.
+    pub fn of(&mut self, number: u64) -> Self {
+        if self.number != number {
+            self.number = number;
+            self.text = decimal(number);
         }
         self.clone()
     }
 }
 
-impl Default for ResetText {
+impl Default for NumberText {
     fn default() -> Self {
         Self {
-            seconds: 0,
+            number: 0,
             text: decimal(0),
         }
     }
@@ -75,7 +78,7 @@ impl Envelope {
         let mut fields = self.recycled;
         fields.clear();
         fields.reserve(FIELDS_COUNT);
-        fields.insert(LIMIT, decimal(self.quota.limit.into()));
+        fields.insert(LIMIT, self.limit.text);
         fields.insert(REMAINING, decimal(self.quota.remaining.into()));
         fields.insert(RESET, self.reset.text);
         fields.insert(WINDOW, decimal(self.quota.window_seconds.into()));

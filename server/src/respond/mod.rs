@@ -11,7 +11,7 @@ mod plain;
 mod records;
 
 pub use failure::{Failure, failure, invalid_parameters};
-pub use fields::{Envelope, ResetText};
+pub use fields::{Envelope, NumberText};
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use file_name::{clean_name, content_disposition, named_kind, served_name};
 pub use plain::{health, json, preflight, turn_away};
