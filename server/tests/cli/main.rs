@@ -4,12 +4,21 @@
 //! These tests live beside the program because cargo builds it and tells its path only here.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+#[cfg(test)]
 mod account;
+#[cfg(test)]
 mod care;
+#[cfg(test)]
 mod demo;
+#[cfg(test)]
 mod harness;
+#[cfg(test)]
 mod import;
+#[cfg(test)]
 mod key;
+#[cfg(test)]
 mod record;
+#[cfg(test)]
 mod serve;
+#[cfg(test)]
 mod usage;
