@@ -585,6 +585,15 @@ fn search_rule_5_3_markers_that_do_not_fit_exactly() {
 }
 
 #[test]
+fn search_rule_5_3_a_marker_inside_a_word_is_no_title_word() {
+    let catalog = [film(1, "Lost S010"), film(2, "Heat 20045")];
+    ranks(&catalog, "title=lost s01", &[(1, 5, 1)]);
+    ranks(&catalog, "title=lost s010", &[(1, 2, 0)]);
+    ranks(&catalog, "title=heat 2004", &[(2, 5, 0)]);
+    ranks(&catalog, "query=heat 2004", &[(2, 3, 1)]);
+}
+
+#[test]
 fn search_rule_5_4_newest_first_then_id() {
     let catalog = [
         film(1, "Heat").later(5),
