@@ -68,7 +68,7 @@ impl Write for FileWriter {
 /// Writes a file under `temporary`, makes it durable and gives it its name. When this returns,
 /// the file is there whole even after a power cut; when it fails, `path` is as it was.
 ///
-/// Both paths are in one file system. Source: reliability of file puts (DESIGN.md, files).
+/// Both paths are in one file system. Source: reliability of file puts (DURABILITY.md, files).
 pub(crate) fn publish_file(
     disk: &dyn Disk,
     temporary: &Path,

@@ -1,0 +1,312 @@
+//! Killed at any moment: nothing acknowledged is lost, nothing is torn, it always opens again.
+//!
+//! The test program starts itself as a child that works on a data directory and says what has
+//! been acknowledged; the parent kills it (SIGKILL) after a random time, opens the directory and
+//! compares. `scripts/crash` runs many rounds; `SUBCAT_CRASH_ROUNDS` and `SUBCAT_CRASH_SEED`
+//! choose how many and which.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Write};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use subcat_engine::disk::Real;
+use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
+use subcat_engine::model::{
+    ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
+    Variant,
+};
+use subcat_engine::{Engine, Options, StoreKind};
+
+const DIR: &str = "SUBCAT_CRASH_DIR";
+const ROUND: &str = "SUBCAT_CRASH_ROUND";
+/// The record whose downloads are counted.
+const COUNTED: u64 = 7;
+
+fn now() -> Timestamp {
+    Timestamp::from_seconds(1_700_000_000).unwrap()
+}
+
+fn open(dir: &Path) -> Engine {
+    let options = Options {
+        disk: Arc::new(Real),
+        store: StoreKind::Redb,
+        counter_lanes: 1,
+    };
+    Engine::open(dir, options, now()).expect("the data directory opens")
+}
+
+fn id(number: u64) -> RecordId {
+    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    RecordId::from_bytes(((u128::from(spread) << 64) | u128::from(number)).to_be_bytes())
+}
+
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, bound: u64) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0 % bound
+    }
+}
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+fn say(words: &str) {
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "crash: {words}").unwrap();
+    out.flush().unwrap();
+}
+
+fn import(engine: &Engine, numbers: std::ops::Range<u64>, title: &str) {
+    let mut importer = engine.importer().unwrap();
+    for number in numbers {
+        let id = id(number).to_string();
+        let text = |text| DraftValue::Text(Cow::Borrowed(text));
+        let judged = importer.push(RecordDraft {
+            id: text(&id),
+            video_type: text("movie"),
+            title: text(title),
+            posted_at: text("2020-01-02T03:04:05Z"),
+            ..RecordDraft::default()
+        });
+        judged.unwrap().unwrap();
+    }
+    importer.finish(&mut |_| {}).unwrap();
+}
+
+/// Works until it is killed. Does nothing when it is run as a test.
+#[test]
+fn child() {
+    let Some(dir) = std::env::var_os(DIR) else {
+        return;
+    };
+    let round = setting(ROUND, 0);
+    let engine = open(Path::new(&dir));
+    say("opened");
+    let mut random = Random(round.wrapping_mul(0x9e37_79b9) | 1);
+    let mut lane = engine.counter_lane().unwrap();
+    for step in 0u64.. {
+        let generation = round * 1_000_000 + step;
+        let from = random.below(3_000);
+        let count = if step % 8 == 3 {
+            6_000
+        } else {
+            1 + random.below(300)
+        };
+        let to = from + count;
+        say(&format!("begin {from} {to} {generation}"));
+        import(&engine, from..to, &format!("Generación {generation}"));
+        say(&format!("done {from} {to} {generation}"));
+        for _ in 0..20 {
+            lane.count(id(COUNTED), Some(ApiKeyId(1)), Day(20_000))
+                .unwrap();
+            say("counted");
+        }
+        work_on_state(&engine, generation);
+        engine.request_reindex();
+        engine.maintain(now()).unwrap();
+    }
+}
+
+fn work_on_state(engine: &Engine, generation: u64) {
+    let created = engine.apply(vec![StateEvent::CreateApiKey(NewApiKey {
+        account: None,
+        name: "key".into(),
+        digest: [generation as u8; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        scopes: Scopes::ALL,
+        limit: None,
+        created_at: now(),
+        expires_at: None,
+    })]);
+    let Outcome::ApiKey(api_key) = &created.unwrap()[0] else {
+        panic!("a key is made");
+    };
+    engine
+        .apply(vec![StateEvent::RevokeApiKey(api_key.id, now())])
+        .unwrap();
+    say(&format!("revoked {}", api_key.id.0));
+    let release = ReleaseId::parse(&format!("r{generation}")).unwrap();
+    let content = format!("1\n00:00 {generation}").repeat(50);
+    engine
+        .store_file(&release, content.as_bytes(), FileKind::Srt, None)
+        .unwrap();
+    say(&format!("stored {generation}"));
+}
+
+/// Starts the child, kills it after `lifetime`, returns what it said.
+fn run_child(dir: &Path, round: u64, lifetime: Duration) -> Vec<String> {
+    let mut child = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", "child", "--nocapture", "--test-threads", "1"])
+        .env(DIR, dir)
+        .env(ROUND, round.to_string())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit())
+        .spawn()
+        .unwrap();
+    let stdout = child.stdout.take().unwrap();
+    let reader = std::thread::spawn(move || {
+        let lines = BufReader::new(stdout).lines().map_while(Result::ok);
+        lines
+            .filter_map(|line| Some(line.split_once("crash: ")?.1.to_owned()))
+            .collect::<Vec<_>>()
+    });
+    let deadline = Instant::now() + lifetime;
+    while Instant::now() < deadline {
+        assert!(
+            child.try_wait().unwrap().is_none(),
+            "the child fell over by itself"
+        );
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+    reader.join().unwrap()
+}
+
+/// What must be true whenever the directory is opened.
+#[derive(Default)]
+struct Expected {
+    /// Record → the generations that it may have.
+    titles: BTreeMap<u64, Generations>,
+    downloads: u64,
+    revoked: Vec<u64>,
+    stored: Vec<u64>,
+}
+
+#[derive(Default)]
+struct Generations {
+    /// The last one that was acknowledged, or found after a kill.
+    kept: Option<u64>,
+    /// Later ones that were begun.
+    begun: Vec<u64>,
+}
+
+impl Expected {
+    fn take_in(&mut self, said: &[String]) {
+        for line in said {
+            let words: Vec<&str> = line.split(' ').collect();
+            let number = |idx: usize| words[idx].parse::<u64>().unwrap();
+            match words[0] {
+                "begin" => {
+                    for record in number(1)..number(2) {
+                        let generations = self.titles.entry(record).or_default();
+                        generations.begun.push(number(3));
+                    }
+                }
+                "done" => {
+                    for record in number(1)..number(2) {
+                        let kept = Generations {
+                            kept: Some(number(3)),
+                            begun: Vec::new(),
+                        };
+                        self.titles.insert(record, kept);
+                    }
+                }
+                "counted" => self.downloads += 1,
+                "revoked" => self.revoked.push(number(1)),
+                "stored" => self.stored.push(number(1)),
+                _ => {}
+            }
+        }
+    }
+
+    fn check(&mut self, engine: &Engine) {
+        let downloads = engine.downloads(id(COUNTED));
+        // One more may have been counted and not said.
+        assert!((self.downloads..=self.downloads + 1).contains(&downloads));
+        self.downloads = downloads;
+        let totals = engine.api_key_totals(ApiKeyId(1)).unwrap().0;
+        assert_eq!(totals.downloads, downloads);
+        let api_keys = engine.api_keys();
+        for revoked in &self.revoked {
+            let found = api_keys.iter().find(|key| key.id.0 == *revoked);
+            let found = found.expect("an acknowledged key is there");
+            assert!(found.revoked_at.is_some(), "key {revoked} is valid again");
+        }
+        for generation in &self.stored {
+            let release = ReleaseId::parse(&format!("r{generation}")).unwrap();
+            let file = engine.cached_file(&release).expect("the file is known");
+            let blob = engine.blob(&file, Variant::Identity).unwrap().unwrap();
+            let expected = format!("1\n00:00 {generation}").repeat(50);
+            assert_eq!(blob.bytes(), expected.as_bytes());
+        }
+        self.check_catalog(engine);
+    }
+
+    fn check_catalog(&mut self, engine: &Engine) {
+        let snapshot = engine.snapshot();
+        for (record, generations) in &mut self.titles {
+            let stored = engine.stored_record(id(*record)).unwrap();
+            let begun = std::mem::take(&mut generations.begun);
+            let Some(stored) = stored else {
+                assert_eq!(generations.kept, None, "record {record} is lost");
+                assert!(snapshot.doc(id(*record)).unwrap().is_none());
+                continue;
+            };
+            let found: u64 = stored.title.rsplit(' ').next().unwrap().parse().unwrap();
+            let is_known = generations.kept == Some(found) || begun.contains(&found);
+            assert!(is_known, "record {record} has generation {found}");
+            let doc = snapshot.doc(id(*record)).unwrap();
+            let fragment = doc.expect("what is stored is found").fragment();
+            let title = format!("\"{}\"", stored.title);
+            let is_current = String::from_utf8_lossy(fragment).contains(&title);
+            assert!(
+                is_current,
+                "record {record} is shown as it was before {found}"
+            );
+            generations.kept = Some(found);
+        }
+        let docs = snapshot.parts().iter();
+        let docs = docs.map(|(segment, gone)| u64::from(segment.len()) - gone.len());
+        assert_eq!(docs.sum::<u64>(), engine.stats().unwrap().records);
+    }
+}
+
+#[test]
+fn killed_at_work_it_keeps_everything_acknowledged() {
+    let seed = setting("SUBCAT_CRASH_SEED", 42);
+    let rounds = setting("SUBCAT_CRASH_ROUNDS", 8);
+    let mut random = Random(seed | 1);
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let mut expected = Expected::default();
+    for round in 1..=rounds {
+        let lifetime = Duration::from_millis(20 + random.below(1_500));
+        let said = run_child(&data, round, lifetime);
+        expected.take_in(&said);
+        let engine = open(&data);
+        expected.check(&engine);
+        let found = engine.verify(false).unwrap();
+        // A file that was written and not yet referred to is waste, not damage.
+        let damage = found
+            .iter()
+            .find(|finding| !finding.file.starts_with("blobs/"));
+        assert!(damage.is_none(), "round {round}, seed {seed}: {damage:?}");
+    }
+}
+
+#[test]
+fn killed_at_its_first_start_it_opens_all_the_same() {
+    let seed = setting("SUBCAT_CRASH_SEED", 42);
+    let rounds = setting("SUBCAT_CRASH_ROUNDS", 20);
+    let mut random = Random(seed | 1);
+    for round in 0..rounds {
+        let dir = tempfile::tempdir().unwrap();
+        let data = dir.path().join("data");
+        let lifetime = Duration::from_micros(random.below(60_000));
+        let said = run_child(&data, round, lifetime);
+        let engine = open(&data);
+        let mut expected = Expected::default();
+        expected.take_in(&said);
+        expected.check(&engine);
+    }
+}
