@@ -80,6 +80,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         },
         core: arguments.server_core.clone(),
         catalog,
+        source: match &arguments.catalog {
+            Some(_) => "a given catalog".to_owned(),
+            None => format!("a generated catalog (seed {SEED})"),
+        },
         starts: arguments.starts,
     };
     let figures = take(&settings, machine)?;

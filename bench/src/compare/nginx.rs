@@ -47,7 +47,7 @@ impl Nginx {
     pub fn version() -> Result<String> {
         let mut command = pinned("sh", None);
         let text = output(command.args(["-c", "PATH=$PATH:/usr/sbin nginx -v 2>&1"]))?;
-        let (_, version) = text.trim().rsplit_once(' ').unwrap_or(("", text.trim()));
+        let (_, version) = text.trim().rsplit_once('/').unwrap_or(("", text.trim()));
         Ok(version.to_owned())
     }
 

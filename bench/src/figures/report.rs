@@ -52,6 +52,8 @@ pub struct Latency {
 pub struct Figures {
     /// Where and when.
     pub machine: Machine,
+    /// Where its records came from.
+    pub source: String,
     /// Records of the catalog.
     pub records: u64,
     /// Figures with bars.
@@ -78,12 +80,13 @@ impl Figures {
         let machine = &self.machine;
         let mut page = format!(
             "# The whole service with {} records\n\n\
-             - Machine: {}\n- Commit: {}, {}\n- `scripts/figures`\n\n\
+             - Machine: {}\n- Commit: {}, {}\n- `scripts/figures`, {}\n\n\
              | figure | value | rounds | bar |\n|---|---|---|---|\n",
             self.records,
             machine.sentence(),
             machine.commit,
             machine.date,
+            self.source,
         );
         for figure in &self.figures {
             let rounds: Vec<String> = figure.rounds.iter().map(|v| number(*v)).collect();
@@ -139,6 +142,7 @@ impl Figures {
         });
         json!({
             "machine": self.machine.to_json(),
+            "source": self.source,
             "records": self.records,
             "figures": figures.collect::<Vec<_>>(),
             "one_client": latencies.collect::<Vec<_>>(),
