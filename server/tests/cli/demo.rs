@@ -1,6 +1,6 @@
 //! `demo`: everything that a first look needs.
 
-use crate::harness::{Place, Server};
+use crate::harness::{Place, Server, exists};
 use serde_json::Value;
 
 /// Starts the demo in a place and reads what it prints.
@@ -62,6 +62,8 @@ fn its_three_curl_lines_work_and_a_second_run_too() {
         );
         assert_eq!(server.stop(), 0);
     }
+    assert!(exists(&place.path("subcat-demo.json")));
+    place.run(&["verify", "--data", "subcat-demo"]).ok();
 }
 
 /// The path in a line such as `curl -s … 'http://127.0.0.1:1/api/x'`.

@@ -30,9 +30,6 @@ use crate::web::Password;
 const DATA_DEFAULT: &str = "./subcat-demo";
 /// The account that it makes.
 const EMAIL: &str = "demo@example.org";
-/// Its sign-in and its key, in the data directory.
-const CREDENTIALS_NAME: &str = "demo.json";
-
 /// Try it: a catalog of real titles, files, an account and an API key, in one command
 ///
 /// The data directory is kept, and a second run uses it again.
@@ -116,7 +113,8 @@ fn load_catalog(service: &Service) -> Result<(), Failure> {
 
 /// The account and the key of the last run, or new ones.
 fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> {
-    let path = data.join(CREDENTIALS_NAME);
+    let path =
+        credentials_path(data).map_err(|error| Failure::io(&data.display().to_string(), &error))?;
     if let Some(known) = known_credentials(service, &path) {
         return Ok(known);
     }
@@ -160,6 +158,13 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> 
     };
     keep(&path, &credentials).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
     Ok(credentials)
+}
+
+/// Sign-in and key stand beside the data directory, which holds files of the engine only.
+fn credentials_path(data: &Path) -> io::Result<PathBuf> {
+    let mut path = data.canonicalize()?.into_os_string();
+    path.push(".json");
+    Ok(path.into())
 }
 
 /// What the file says, when its key is still of use.
