@@ -1,4 +1,5 @@
-//! Measures building and searching: `search --catalog FILE [--records N] [--rounds N] [--set NAME]`.
+//! Measures building and searching:
+//! `search --catalog FILE [--records N] [--rounds N] [--set NAME]`.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

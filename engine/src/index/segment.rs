@@ -329,7 +329,8 @@ impl<'a> View<'a> {
     }
 
     /// Calls `each` with the title around every place where `text` occurs, with the bytes before
-    /// and behind. Cost: a search among all places, then a few steps from the block's first title each.
+    /// and behind. Cost: a search among all places, then a few steps from the block's first title
+    /// each.
     pub(crate) fn occurrences(&self, text: &[u8], mut each: impl FnMut(u32, u8, u8)) -> Result<()> {
         let suffixes = self.segment.packed(Section::Suffixes)?;
         let blocks = self.segment.packed(Section::TitleBlocks)?;
