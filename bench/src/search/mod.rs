@@ -5,5 +5,5 @@ mod query_set;
 mod stopwatch;
 
 pub use query_set::{QuerySet, query_sets};
-pub use record_file::read_records;
-pub use stopwatch::{Times, thread_nanoseconds};
+pub use record_file::{parse_record, read_records};
+pub use stopwatch::{Times, process_nanoseconds, thread_nanoseconds};

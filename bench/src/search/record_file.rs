@@ -18,9 +18,7 @@ pub fn read_records(path: &Path, count_max: usize) -> Result<Vec<Record>> {
     let mut records = Vec::new();
     for (idx, line) in BufReader::new(file).lines().take(count_max).enumerate() {
         let line = line.map_err(Failure::on("read the catalog"))?;
-        let value: Value = serde_json::from_str(&line)
-            .map_err(Failure::on(format!("line {} is no JSON", idx + 1)))?;
-        let record = record(&value);
+        let record = parse_record(&line);
         records.push(record.ok_or_else(|| Failure::new(format!("line {} is no record", idx + 1)))?);
     }
     Ok(records)
@@ -30,7 +28,9 @@ fn integer<T: TryFrom<u64>>(value: &Value) -> Option<T> {
     T::try_from(value.as_u64()?).ok()
 }
 
-fn record(line: &Value) -> Option<Record> {
+/// Reads one line; `None` when it is no good record.
+pub fn parse_record(line: &str) -> Option<Record> {
+    let line: Value = serde_json::from_str(line).ok()?;
     let text = |name: &str| line[name].as_str();
     let description = text("description");
     let language = Language::parse(text("language").unwrap_or("es"))?;

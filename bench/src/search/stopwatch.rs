@@ -8,6 +8,12 @@ pub fn thread_nanoseconds() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Nanoseconds of CPU that this process has used, all threads together.
+pub fn process_nanoseconds() -> u64 {
+    let time = clock_gettime(ClockId::ProcessCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
 /// Measurements of one kind, in nanoseconds.
 #[derive(Debug, Clone, Default)]
 pub struct Times {

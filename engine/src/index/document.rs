@@ -114,3 +114,70 @@ impl<'a> StoredDoc<'a> {
         fragment_time(self.fragment)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{FileName, Language, ReleaseId, Timestamp, VideoType};
+
+    fn record() -> Record {
+        Record {
+            id: RecordId::from_bytes([7; 16]),
+            video_type: VideoType::Movie,
+            title: "Ran".into(),
+            season: None,
+            episode: None,
+            year: None,
+            catalog_id: CatalogId::parse("tt000999999999"),
+            parent_catalog_id: CatalogId::parse("tt0"),
+            description: None,
+            uploader_name: None,
+            posted_at: Timestamp::from_seconds(0).unwrap(),
+            downloads: u32::MAX,
+            is_active: true,
+            source_release_id: ReleaseId::parse("r-1"),
+            language: Language::spanish(),
+            file_name: FileName::parse("ñ.srt"),
+        }
+    }
+
+    #[test]
+    fn gives_back_what_was_stored() {
+        let record = record();
+        let mut bytes = Vec::new();
+        write_document(&record, &mut bytes);
+        let doc = StoredDoc::read(&bytes).unwrap();
+        assert_eq!(doc.downloads(), u32::MAX);
+        assert_eq!(doc.catalog_id(), record.catalog_id);
+        assert_eq!(doc.parent_catalog_number(), Some(0));
+        assert_eq!(doc.source_release_id(), Some("r-1"));
+        assert_eq!(doc.file_name(), Some("ñ.srt"));
+        assert_eq!(doc.id(), Some(record.id));
+        assert_eq!(doc.time(), Some(&b"1970-01-01T00:00:00Z"[..]));
+    }
+
+    #[test]
+    fn what_is_not_there_is_none() {
+        let mut record = record();
+        record.catalog_id = None;
+        record.parent_catalog_id = None;
+        record.source_release_id = None;
+        record.file_name = None;
+        let mut bytes = Vec::new();
+        write_document(&record, &mut bytes);
+        let doc = StoredDoc::read(&bytes).unwrap();
+        assert_eq!(doc.catalog_id(), None);
+        assert_eq!(doc.parent_catalog_number(), None);
+        assert_eq!(doc.source_release_id(), None);
+        assert_eq!(doc.file_name(), None);
+    }
+
+    #[test]
+    fn refuses_what_is_cut_short() {
+        let mut bytes = Vec::new();
+        write_document(&record(), &mut bytes);
+        for len in 0..HEAD_BYTES + 8 {
+            assert!(StoredDoc::read(&bytes[..len]).is_none(), "{len}");
+        }
+    }
+}

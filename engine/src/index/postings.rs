@@ -1,6 +1,7 @@
 //! Sorted sets of documents (or of titles) as bytes, read in place.
 //!
-//! Two forms, whichever serves better:
+//! Two forms: chunks, which are searched and intersected without being decoded, unless a list is
+//! short or takes less than half of their bytes.
 //!
 //! ```text
 //! head     varint   count * 2 + form
@@ -28,7 +29,7 @@ const LIST_MAX: usize = 128;
 /// Appends the encoded form of ascending `numbers`.
 pub(crate) fn encode(numbers: &[u32], out: &mut Vec<u8>) {
     debug_assert!(numbers.is_sorted_by(|a, b| a < b));
-    if numbers.len() > LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * 5 / 4 {
+    if numbers.len() > LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * 2 {
         write_varint(numbers.len() as u64 * 2 + 1, out);
         encode_chunks(numbers, out);
     } else {
@@ -524,4 +525,118 @@ fn lower_bound(bytes: &[u8], low: u16) -> usize {
         }
     }
     from
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const LIMIT: u32 = 300_000;
+
+    /// Ascending numbers, dense in places: runs of several lengths and steps.
+    fn numbers() -> impl Strategy<Value = Vec<u32>> {
+        let run = (0..LIMIT, 1u32..3000, 1u32..40);
+        prop::collection::vec(run, 0..12).prop_map(|runs| {
+            let mut numbers: Vec<u32> = runs
+                .into_iter()
+                .flat_map(|(start, count, step)| (0..count).map(move |idx| start + idx * step))
+                .filter(|&number| number < LIMIT)
+                .collect();
+            numbers.sort_unstable();
+            numbers.dedup();
+            numbers
+        })
+    }
+
+    fn encoded(numbers: &[u32]) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        encode(numbers, &mut bytes);
+        bytes
+    }
+
+    fn bits_of(numbers: &[u32]) -> Bits {
+        let mut bits = Bits::new(LIMIT);
+        numbers.iter().for_each(|&number| bits.insert(number));
+        bits
+    }
+
+    fn listed(bits: &Bits) -> Vec<u32> {
+        let mut numbers = Vec::new();
+        bits.for_each_while(|number| {
+            numbers.push(number);
+            true
+        });
+        numbers
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn gives_back_what_was_encoded(numbers in numbers()) {
+            let bytes = encoded(&numbers);
+            let set = Postings::read(&bytes).unwrap();
+            let mut decoded = Vec::new();
+            set.decode(&mut decoded);
+            prop_assert_eq!(&decoded, &numbers);
+            prop_assert_eq!(set.count() as usize, numbers.len());
+            prop_assert!(set.is_sound(LIMIT));
+            prop_assert!(numbers.is_empty() || !set.is_sound(numbers[numbers.len() - 1]));
+            let mut bits = Bits::new(LIMIT);
+            set.set_bits(&mut bits);
+            prop_assert_eq!(bits.count() as usize, numbers.len());
+            prop_assert_eq!(listed(&bits), numbers);
+        }
+
+        #[test]
+        fn intersects_like_sorted_lists(numbers in numbers(), others in numbers()) {
+            let bytes = encoded(&numbers);
+            let set = Postings::read(&bytes).unwrap();
+            let has = |other: &u32| numbers.binary_search(other).is_ok();
+            let expected: Vec<u32> = others.iter().copied().filter(has).collect();
+            let mut list = others.clone();
+            set.retain(&mut list);
+            prop_assert_eq!(&list, &expected);
+            let mut bits = bits_of(&others);
+            set.keep_bits(&mut bits);
+            prop_assert_eq!(&listed(&bits), &expected);
+            let probe = set.probe();
+            let probed = others.iter().copied().filter(|&other| probe.contains(other));
+            prop_assert_eq!(probed.collect::<Vec<_>>(), expected);
+        }
+
+        #[test]
+        fn a_walk_ends_when_told(numbers in numbers(), count in 1usize..50) {
+            let bytes = encoded(&numbers);
+            let mut walked = Vec::new();
+            Postings::read(&bytes).unwrap().for_each_while(|number| {
+                walked.push(number);
+                walked.len() < count
+            });
+            prop_assert_eq!(&walked[..], &numbers[..count.min(numbers.len())]);
+        }
+    }
+
+    #[test]
+    fn takes_the_form_that_serves_better() {
+        let form = |numbers: &[u32]| encoded(numbers)[0] & 1;
+        assert_eq!(form(&[1, 2, 3]), 0);
+        assert_eq!(form(&(0..5000).collect::<Vec<_>>()), 1);
+        let scattered: Vec<u32> = (0..200).map(|idx| idx * 65_536).collect();
+        assert_eq!(form(&scattered), 0);
+    }
+
+    #[test]
+    fn varints_come_back() {
+        for number in [0, 1, 127, 128, 16_383, 16_384, u64::from(u32::MAX) * 2 + 1] {
+            let mut bytes = Vec::new();
+            write_varint(number, &mut bytes);
+            let mut rest = &bytes[..];
+            assert_eq!(read_varint(&mut rest), Some(number));
+            assert!(rest.is_empty());
+            assert_eq!(read_varint(&mut &bytes[..bytes.len() - 1]), None);
+        }
+    }
 }

@@ -261,3 +261,35 @@ proptest! {
         }
     }
 }
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    /// Damage is an error or does not matter; it never panics and never changes an answer.
+    #[test]
+    fn damage_is_found_before_it_is_used(
+        records in prop::collection::vec(record(), 1..40),
+        queries in prop::collection::vec(query(), 10),
+        places in prop::collection::vec(any::<prop::sample::Index>(), 20),
+    ) {
+        let (parts, left) = parts(records, &[usize::MAX]);
+        let oracle = Oracle::new(&left);
+        let mut good = Vec::new();
+        merge(&parts, &mut good).unwrap();
+        for place in places {
+            let mut bytes = good.clone();
+            bytes[place.index(good.len())] ^= 1 << (place.index(good.len()) % 8);
+            let Ok(segment) = Segment::open(bytes.into(), "damaged") else {
+                continue;
+            };
+            prop_assert!(segment.verify_all().is_err());
+            let part = (Arc::new(segment), Arc::new(Tombstones::new()));
+            let snapshot = Snapshot::new(3, vec![part]);
+            for query in queries.iter().filter(|query| query.has_criterion()) {
+                if let Ok(hits) = snapshot.search(query) {
+                    prop_assert_eq!(hits.total(), oracle.search(query).total);
+                }
+            }
+        }
+    }
+}
