@@ -18,8 +18,7 @@
 use super::bits::Bits;
 
 /// Numbers of a chunk up to which it is an array. Chosen here: half of roaring's bound, because
-/// bits
-/// are tested and intersected faster than an array of half their size is searched.
+/// bits are tested and intersected faster than an array of half their size is searched.
 const ARRAY_MAX: usize = 2048;
 const CHUNK_BITS_BYTES: usize = 8192;
 const CHUNK_ENTRY_BYTES: usize = 8;
