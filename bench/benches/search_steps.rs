@@ -74,7 +74,7 @@ fn building(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("segment");
     group.sample_size(10);
     group.bench_function("build a full delta", |bench| {
-        bench.iter(|| segment_bytes(&delta))
+        bench.iter(|| segment_bytes(&delta));
     });
     let bytes = segment_bytes(&delta);
     group.bench_function("open a full delta", |bench| {

@@ -50,13 +50,17 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
         if self.half_weight_max < weight {
             return;
         }
+        if let Some((_, replaced_weight)) = self.young.remove(&place) {
+            self.young_weight -= replaced_weight;
+        }
+        if let Some((_, replaced_weight)) = self.old.remove(&place) {
+            self.old_weight -= replaced_weight;
+        }
         if self.half_weight_max < self.young_weight + weight {
             self.old = std::mem::take(&mut self.young);
             self.old_weight = std::mem::take(&mut self.young_weight);
         }
-        if let Some((_, replaced_weight)) = self.young.insert(place, (value, weight)) {
-            self.young_weight -= replaced_weight;
-        }
+        self.young.insert(place, (value, weight));
         self.young_weight += weight;
     }
 

@@ -162,8 +162,8 @@ mod tests {
         let rows =
             read("\u{FEFF}year,studio,title\r\n\r\n1995,x,\"Heat, \"\"1\"\"\nb\"\r\n,,\"Up\"\r\n");
         let expected = [
-            "3 Text(\"Heat, \\\"1\\\"\\nb\") Text(\"1995\") 1",
-            "5 Text(\"Up\") Absent 0",
+            "3 Cell(\"Heat, \\\"1\\\"\\nb\") Cell(\"1995\") 1",
+            "5 Cell(\"Up\") Absent 0",
         ];
         assert_eq!(rows.unwrap(), expected);
     }
@@ -174,7 +174,7 @@ mod tests {
         let expected = [
             "line 2: 3 cells under a header of 2: quote cells with commas",
             "line 3: title: not UTF-8",
-            "4 Text(\"c\") Text(\"3\") 0",
+            "4 Cell(\"c\") Cell(\"3\") 0",
         ];
         assert_eq!(rows, expected);
     }
