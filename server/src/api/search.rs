@@ -131,7 +131,7 @@ fn write(
         Ok(RecordItem {
             fragment: doc.fragment(),
             downloads: u64::from(doc.upstream_downloads()) + ours,
-            catalog_id: doc.catalog_id(),
+            catalog_id: search.echoes_imdb_id.then(|| doc.catalog_id()).flatten(),
         })
     });
     let outcome = write_list(&mut desk.buffer, items, hits.total(), style);

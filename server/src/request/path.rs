@@ -20,9 +20,6 @@ pub enum ApiPath {
     Unknown,
 }
 
-/// More segments than any known path has.
-const SEGMENTS_MAX: usize = 5;
-
 /// The path under `/api` that this is; none when it is not under `/api` (API.md, paths).
 ///
 /// Slashes are merged; each segment is decoded after the split, so `%2F` separates nothing. Dot
@@ -34,28 +31,29 @@ const SEGMENTS_MAX: usize = 5;
 /// assert_eq!(api_path("/apiary"), None);
 /// ```
 pub fn api_path(path: &str) -> Option<ApiPath> {
-    let mut parts = [const { Cow::Borrowed("") }; SEGMENTS_MAX];
-    let mut parts_count = 0;
-    for segment in path.split('/').filter(|segment| !segment.is_empty()) {
-        if parts_count == SEGMENTS_MAX {
-            break;
-        }
-        parts[parts_count] = percent_decode_str(segment).decode_utf8_lossy();
-        parts_count += 1;
+    let segments = path.split('/').filter(|segment| !segment.is_empty());
+    if !path.as_bytes().contains(&b'%') {
+        return route(&mut segments.map(Cow::Borrowed));
     }
-    let parts = parts.each_ref().map(|part| &**part);
-    let (first, rest) = parts[..parts_count].split_first()?;
-    (*first == "api").then(|| route(rest))
+    route(&mut segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy()))
 }
 
-fn route(segments: &[&str]) -> ApiPath {
-    match segments {
-        ["health"] => ApiPath::Health,
-        ["subtitles", "search"] => ApiPath::Search,
-        ["subtitles", id] => ApiPath::Record(RecordId::parse(id)),
-        ["subtitles", id, "download"] => ApiPath::Download(RecordId::parse(id)),
-        _ => ApiPath::Unknown,
+/// Matches segments, as many as any known path has and one more.
+fn route<'a>(segments: &mut dyn Iterator<Item = Cow<'a, str>>) -> Option<ApiPath> {
+    if segments.next()? != "api" {
+        return None;
     }
+    let mut next = || segments.next();
+    let (first, second, third, more) = (next(), next(), next(), next());
+    let names = (first.as_deref(), second.as_deref(), third.as_deref());
+    Some(match names {
+        _ if more.is_some() => ApiPath::Unknown,
+        (Some("health"), None, None) => ApiPath::Health,
+        (Some("subtitles"), Some("search"), None) => ApiPath::Search,
+        (Some("subtitles"), Some(id), None) => ApiPath::Record(RecordId::parse(id)),
+        (Some("subtitles"), Some(id), Some("download")) => ApiPath::Download(RecordId::parse(id)),
+        _ => ApiPath::Unknown,
+    })
 }
 
 #[cfg(test)]
