@@ -107,7 +107,11 @@ fn repeated_answers_allocate_next_to_nothing() {
         .store_file(&release, content.as_bytes(), kind, None)
         .unwrap();
 
-    let measure = |path: &str| allocations_per_request(&server, path, &api_key);
+    // The least of three: a reindex job or a flush of counters may fall into one of them.
+    let measure = |path: &str| {
+        let tries = (0..3).map(|_| allocations_per_request(&server, path, &api_key));
+        tries.fold(f64::INFINITY, f64::min)
+    };
     let one_item = measure("/api/subtitles/search?title=uno");
     let hundred_items = measure("/api/subtitles/search?query=dos");
     let record = measure(&format!("/api/subtitles/{}", ids[0]));
