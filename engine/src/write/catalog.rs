@@ -49,6 +49,8 @@ pub(super) struct Writer {
     pub(super) last_token: u64,
     pub(super) last_segment: u64,
     pub(super) last_snapshot: u64,
+    /// Damage of derived files that opening found and mended; the next scrub tells it.
+    pub(super) mended: Vec<Error>,
     /// A commit failed and may be durable all the same: read everything again before the next.
     pub(super) is_unsure: bool,
     /// How often everything was read again.

@@ -9,6 +9,7 @@ use super::catalog_rows::{
     INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
     record_id_of,
 };
+use super::segment_files::file_name;
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
@@ -43,7 +44,7 @@ impl Catalog {
         let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
         let is_ours = stored.is_some_and(|version| version == index_version().as_bytes());
         let segments = match is_ours {
-            true => self.open_segments()?,
+            true => self.open_segments(writer)?,
             false => None,
         };
         match segments {
@@ -70,13 +71,24 @@ impl Catalog {
     }
 
     /// The segments of the manifest; `None` when one is missing, damaged, or of another version.
-    fn open_segments(&self) -> Result<Option<Vec<LiveSegment>>> {
+    /// Damage is remembered for the next scrub: building anew leaves no trace of it.
+    fn open_segments(&self, writer: &mut Writer) -> Result<Option<Vec<LiveSegment>>> {
         let entries = self.store.read(ManifestEntry::read_all)?;
         let mut segments = Vec::with_capacity(entries.len());
         for entry in entries {
             match self.open_segment(&entry) {
                 Ok(Some(live)) => segments.push(live),
-                Ok(None) | Err(Error::Corrupt { .. }) => return Ok(None),
+                Ok(None) => {
+                    let file = format!("index/{}", file_name(entry.number));
+                    writer
+                        .mended
+                        .push(Error::corrupt(file, 0, "the file that was written"));
+                    return Ok(None);
+                }
+                Err(error @ Error::Corrupt { .. }) => {
+                    writer.mended.push(error);
+                    return Ok(None);
+                }
                 Err(error) => return Err(error),
             }
         }

@@ -170,6 +170,9 @@ impl Catalog {
     fn verify_index(&self, is_repairing: bool, findings: &mut Vec<Finding>) -> Result<()> {
         let mut writer = self.writer.lock();
         self.make_sure(&mut writer)?;
+        for error in std::mem::take(&mut writer.mended) {
+            findings.push(Finding::of(&error, true));
+        }
         let entries = self.store.read(ManifestEntry::read_all)?;
         let mut damaged = Vec::new();
         for entry in &entries {
