@@ -143,6 +143,12 @@ impl Engine {
         Ok(file)
     }
 
+    /// Forgets every file of a content that is lost or damaged: the next download fetches it.
+    pub fn forget_content(&self, content: ContentHash) -> Result<()> {
+        self.apply(vec![StateEvent::ForgetContent(content)])?;
+        Ok(())
+    }
+
     /// Opens stored bytes, mapped; the handle is shared while anyone holds it. `None` when the
     /// variant has not been made. Errors: the blob is missing or damaged.
     pub fn blob(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {

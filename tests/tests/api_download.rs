@@ -4,6 +4,8 @@
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use subcat_engine::event::StateEvent;
+use subcat_engine::model::{CachedFile, ContentHash, FileKind, ReleaseId};
 use subcat_engine::model::{DraftValue, RecordDraft, RecordId, Scopes};
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
@@ -87,6 +89,30 @@ fn rule_7_2_a_file_is_fetched_once_and_served_from_the_cache() {
         }
         assert_eq!(scene.upstream.asked_count(), 1);
     }
+}
+
+#[test]
+fn rule_7_2_a_lost_file_is_fetched_again() {
+    let content = subtitles(2);
+    let scene = Scene::with_file(&content);
+    let lost = CachedFile {
+        content: ContentHash([7; 32]),
+        size_bytes: 10,
+        checksum: 0,
+        kind: FileKind::Srt,
+        upstream_name: None,
+    };
+    let release = ReleaseId::parse("r1").unwrap();
+    let engine = &scene.server.service.engine;
+    engine
+        .apply(vec![StateEvent::RememberFile(release, lost)])
+        .unwrap();
+    for _ in 0..2 {
+        let answer = scene.get(&[]);
+        assert_eq!(answer.status, 200);
+        assert_eq!(answer.body, content);
+    }
+    assert_eq!(scene.upstream.asked_count(), 1);
 }
 
 #[test]
@@ -350,7 +376,7 @@ fn rule_14_3_a_fetch_goes_on_when_its_client_has_gone() {
     }
     drop(client);
     scene.upstream.release();
-    let release = subcat_engine::model::ReleaseId::parse("r1").unwrap();
+    let release = ReleaseId::parse("r1").unwrap();
     let started = Instant::now();
     while scene.server.service.engine.cached_file(&release).is_none() {
         assert!(

@@ -1,8 +1,8 @@
 //! Changes of accounts, keys, sessions and usage.
 
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, Email, RateLimit, RecordId,
-    ReleaseId, Role, Scopes, Session, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
+    RateLimit, RecordId, ReleaseId, Role, Scopes, Session, Timestamp, Usage,
 };
 
 /// An account to be made; its number is given when it is applied.
@@ -87,6 +87,8 @@ pub enum StateEvent {
     Audit(AuditEntry),
     /// Remember the file of a release, in place of what was known of it.
     RememberFile(ReleaseId, CachedFile),
+    /// Forget every file of this content, which is lost: it will be fetched again.
+    ForgetContent(ContentHash),
     /// Add downloads, and remember how far their files have been read.
     FoldDownloads(DownloadFold),
 }

@@ -10,16 +10,17 @@ use super::state_rows::{
     api_key_day_row, api_key_row, day_row,
 };
 use crate::codec::{
-    ApiKeyTotals, decode_account, decode_api_key, decode_number, decode_session, decode_totals,
-    decode_usage, encode_account, encode_api_key, encode_audit_entry, encode_cached_file,
-    encode_number, encode_session, encode_totals, encode_usage,
+    ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
+    decode_session, decode_totals, decode_usage, encode_account, encode_api_key,
+    encode_audit_entry, encode_cached_file, encode_number, encode_session, encode_totals,
+    encode_usage,
 };
 use crate::error::Result;
 use crate::event::{DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageDelta};
 use crate::limits::AUDIT_ENTRIES_MAX;
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, ReleaseId, Session,
-    Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
+    Session, Timestamp, Usage,
 };
 use crate::store::{Span, Table, Transaction};
 
@@ -36,6 +37,8 @@ pub(super) enum Effect {
     SessionClosed([u8; 32]),
     /// A file was cached.
     File(ReleaseId, CachedFile),
+    /// Files of this content are not cached any more.
+    ContentForgotten(ContentHash),
 }
 
 /// What a frame has done.
@@ -111,6 +114,7 @@ impl Step<'_, '_> {
             StateEvent::AddUsage(deltas) => self.add_usage(deltas),
             StateEvent::Audit(entry) => self.audit(entry),
             StateEvent::RememberFile(release, file) => self.remember_file(release, file),
+            StateEvent::ForgetContent(content) => self.forget_content(*content),
             StateEvent::FoldDownloads(fold) => self.fold_downloads(fold),
         }
     }
@@ -297,6 +301,21 @@ impl Step<'_, '_> {
         self.rows.put(FILES, row_key, &encode_cached_file(file))?;
         self.effects
             .push(Effect::File(release.clone(), file.clone()));
+        Ok(Outcome::Done)
+    }
+
+    fn forget_content(&mut self, content: ContentHash) -> Result<Outcome> {
+        let mut forgotten = Vec::new();
+        self.rows.range(FILES, Span::ALL, &mut |row_key, value| {
+            if decode_cached_file(value)?.content == content {
+                forgotten.push(row_key.to_vec());
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for row_key in &forgotten {
+            self.rows.remove(FILES, row_key)?;
+        }
+        self.effects.push(Effect::ContentForgotten(content));
         Ok(Outcome::Done)
     }
 

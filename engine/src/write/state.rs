@@ -186,6 +186,9 @@ impl State {
                 Effect::File(release, file) => {
                     self.files.write().insert(release, file);
                 }
+                Effect::ContentForgotten(content) => {
+                    self.files.write().retain(|_, file| file.content != content);
+                }
             }
         }
     }

@@ -117,8 +117,22 @@ fn at_hand(worker: &ApiWorker, headers: &HeaderMap, title: &Arc<Title>) -> Optio
     None
 }
 
-/// Fetches the file when it was never fetched, and opens it in the variant that the client gets.
+/// Fetches the file when it was never fetched, and opens it in the variant that the client gets. A
+/// stored file that turns out to be lost or damaged is fetched again, once.
 async fn make_ready(
+    worker: &ApiWorker,
+    source: &Source,
+    headers: &HeaderMap,
+) -> Result<Ready, Failure> {
+    let ready = fetch_and_open(worker, source, headers).await;
+    let is_forgotten = || worker.service.engine.cached_file(&source.release).is_none();
+    match ready {
+        Err(Failure::Internal) if is_forgotten() => fetch_and_open(worker, source, headers).await,
+        ready => ready,
+    }
+}
+
+async fn fetch_and_open(
     worker: &ApiWorker,
     source: &Source,
     headers: &HeaderMap,

@@ -5,9 +5,9 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::Engine;
 use subcat_engine::blob::Blob;
 use subcat_engine::model::{CachedFile, ContentHash, Variant};
+use subcat_engine::{Engine, Error};
 
 use crate::cache::OpenFile;
 use crate::runtime::ControlHandle;
@@ -107,6 +107,11 @@ fn stored(
 ) -> Result<Option<Arc<Blob>>, NotReady> {
     engine.blob(file, variant).map_err(|error| {
         tracing::error!(%error, content = %file.content, "a stored file cannot be opened");
+        if matches!(error, Error::Corrupt { .. })
+            && let Err(error) = engine.forget_content(file.content)
+        {
+            tracing::error!(%error, content = %file.content, "a lost file cannot be forgotten");
+        }
         NotReady
     })
 }
