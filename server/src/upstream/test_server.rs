@@ -17,19 +17,19 @@ pub(super) fn upstream(
     let answers = answers.into_iter();
     std::thread::spawn(move || {
         for answer in answers {
-            let (stream, _) = listener.accept().unwrap();
-            let request = exchange(stream, &answer);
-            requests.lock().push(request);
+            let (mut stream, _) = listener.accept().unwrap();
+            // Kept before it is answered: who has the answer may count at once.
+            requests.lock().push(read_request(&stream));
+            stream.write_all(answer.as_bytes()).unwrap();
         }
     });
     (format!("http://{address}"), seen)
 }
 
-fn exchange(mut stream: TcpStream, answer: &str) -> String {
+fn read_request(stream: &TcpStream) -> String {
     let mut request = String::new();
-    let mut reader = BufReader::new(stream.try_clone().unwrap());
+    let mut reader = BufReader::new(stream);
     while !request.ends_with("\r\n\r\n") && reader.read_line(&mut request).unwrap() > 0 {}
-    stream.write_all(answer.as_bytes()).unwrap();
     request
 }
 
