@@ -98,7 +98,7 @@ fn building(criterion: &mut Criterion) {
 
 fn searching(criterion: &mut Criterion) {
     let records = records(RECORDS);
-    let sets = query_sets(&records, 50);
+    let sets = query_sets(&records[..], 50).expect("records in memory are always there");
     let segment = Arc::new(open(segment_bytes(&records)));
     let snapshot = Snapshot::new(1, vec![(segment, Arc::new(Tombstones::new()))]);
     let mut group = criterion.benchmark_group("search, 50 queries");

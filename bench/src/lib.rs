@@ -14,3 +14,5 @@ pub mod queries;
 pub mod compare;
 pub mod figures;
 pub mod search;
+#[cfg(feature = "peers")]
+pub mod peers;

@@ -16,7 +16,7 @@ use crate::model::{
     FileKind, FileName, Record, RecordId, ReleaseId, Session, Timestamp, Usage, Variant,
 };
 use crate::search::Snapshot;
-use crate::write::{CounterLane, EngineStats, Finding, House, Importer};
+use crate::write::{BackupSummary, CounterLane, EngineStats, Finding, House, Importer};
 
 /// Which storage engine keeps the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -72,7 +72,8 @@ impl Engine {
         self.house.catalog.stored_record(id)
     }
 
-    /// Calls `each` with every stored record, ordered by id.
+    /// Calls `each` with every stored record, ordered by id. `each` may take its time: nothing
+    /// waits for it. Of what is committed meanwhile some may be seen.
     pub fn export(&self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
         self.house.catalog.each_record(each)
     }
@@ -113,6 +114,12 @@ impl Engine {
         self.house.maintain(now)
     }
 
+    /// Ends the merge that runs, if any, and lets none begin: what comes next is
+    /// [`Engine::close`]. Never waits.
+    pub fn stop_merging(&self) {
+        self.house.catalog.stop_merging();
+    }
+
     // ---- files
 
     /// The file of a release, when it was fetched before. Cost: one look-up in memory.
@@ -143,6 +150,11 @@ impl Engine {
         Ok(file)
     }
 
+    /// Errors: [`crate::Error::Space`] when [`Engine::store_file`] would be refused for want of it.
+    pub fn check_space(&self) -> Result<()> {
+        self.house.check_space()
+    }
+
     /// Forgets every file of a content that is lost or damaged: the next download fetches it.
     pub fn forget_content(&self, content: ContentHash) -> Result<()> {
         self.apply(vec![StateEvent::ForgetContent(content)])?;
@@ -153,6 +165,12 @@ impl Engine {
     /// variant has not been made. Errors: the blob is missing or damaged.
     pub fn blob(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
         self.house.blobs.open(file, variant)
+    }
+
+    /// Keeps at most so many blobs open, or [`crate::limits::OPEN_BLOBS_MAX`] if that is fewer:
+    /// each takes a descriptor of the process.
+    pub fn keep_open(&self, blobs_max: usize) {
+        self.house.blobs.keep_open(blobs_max);
     }
 
     /// Keeps a compressed variant beside its content.
@@ -206,6 +224,21 @@ impl Engine {
         self.house.state.api_keys()
     }
 
+    /// The API key with this number.
+    pub fn api_key(&self, id: ApiKeyId) -> Option<ApiKey> {
+        self.house.state.api_key(id)
+    }
+
+    /// The API keys of an account in any state, by id. Cost: a walk over those alone.
+    pub fn api_keys_of(&self, account: AccountId) -> Vec<ApiKey> {
+        self.house.state.api_keys_of(account)
+    }
+
+    /// The sessions of an account, expired or not, oldest first. Cost: a walk over those alone.
+    pub fn sessions_of(&self, account: AccountId) -> Vec<Session> {
+        self.house.state.sessions_of(account)
+    }
+
     /// The session whose cookie has this digest, expired or not.
     pub fn session(&self, digest: &[u8; 32]) -> Option<Session> {
         self.house.state.session(digest)
@@ -222,14 +255,30 @@ impl Engine {
         self.house.state.api_key_usage(id, from, to)
     }
 
+    /// Number of the last [`crate::event::UsageBatch`] that was added; 0 before the first.
+    pub fn last_usage(&self) -> Result<u64> {
+        self.house.state.last_usage()
+    }
+
+    /// The latest moment that usage was ever of: whoever judges by time and does not trust a clock
+    /// that may be set back takes the later of the two. 1970 before the first.
+    pub fn latest_moment(&self) -> Result<Timestamp> {
+        self.house.state.latest_moment()
+    }
+
     /// What the whole service was used for, per day.
     pub fn usage(&self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
         self.house.state.usage(from, to)
     }
 
-    /// The newest entries of the audit log, newest first.
-    pub fn audit_log(&self, count_max: usize) -> Result<Vec<AuditEntry>> {
-        self.house.state.audit_log(count_max)
+    /// Entries of the audit log with their numbers, newest first: the newest ones, or those
+    /// `before` an entry. Numbers grow by one and are never used twice.
+    pub fn audit_log(
+        &self,
+        before: Option<u64>,
+        count_max: usize,
+    ) -> Result<Vec<(u64, AuditEntry)>> {
+        self.house.state.audit_log(before, count_max)
     }
 
     // ---- care
@@ -243,6 +292,13 @@ impl Engine {
     /// when `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
         self.house.verify(is_repairing)
+    }
+
+    /// Writes a backup: a data directory of its own at `destination`, which must not exist, with
+    /// everything that was acknowledged when it began. Nobody waits for it; killed, it leaves
+    /// `destination` unmade.
+    pub fn backup(&self, destination: &Path) -> Result<BackupSummary> {
+        self.house.backup(destination)
     }
 
     /// Folds counters, syncs, closes the stores. Called once, at the end.

@@ -66,6 +66,36 @@ pub enum Error {
         /// A name in it that is not ours.
         entry: String,
     },
+    /// Something is to be made where something is.
+    #[error("{} is there already: name a directory that is not", path.display())]
+    Exists {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// The directory is no data directory, or one that was never finished.
+    #[error(
+        "{} is no finished backup: name one, or a data directory whose server was stopped",
+        path.display()
+    )]
+    Unfinished {
+        /// The directory.
+        path: PathBuf,
+    },
+    /// What was to be restored is damaged.
+    #[error(
+        "{} is damaged in {count} places, first {file}: {problem}; nothing was replaced",
+        path.display()
+    )]
+    Damaged {
+        /// The directory.
+        path: PathBuf,
+        /// How many things are wrong.
+        count: usize,
+        /// The first file, as a path below the directory.
+        file: String,
+        /// What is wrong with it.
+        problem: String,
+    },
     /// The transactional store failed.
     #[error("the store {file} failed to {action}")]
     Store {

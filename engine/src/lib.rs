@@ -24,4 +24,6 @@ mod engine;
 
 pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result};
-pub use write::{CounterLane, EngineStats, Finding, ImportSummary, Importer};
+pub use write::{
+    BackupSummary, CounterLane, EngineStats, Finding, ImportSummary, Importer, Restored, restore,
+};

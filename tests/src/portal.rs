@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use subcat_engine::event::{NewAccount, Outcome, StateEvent};
+use subcat_engine::disk::{Disk, Real};
+use subcat_engine::event::{Change, NewAccount, Outcome};
 use subcat_engine::model::{Account, Email, Role};
 use subcat_engine::{Engine, StoreKind};
 use subcat_server::command::demo::{CATALOG, LocalUpstream};
 use subcat_server::config::{Config, RateLimits, Registration};
 use subcat_server::rows::read_line;
-use subcat_server::runtime::Control;
+use subcat_server::runtime::{Clock, Control, SystemClock};
 use subcat_server::service::Service;
 use subcat_server::web::Password;
 
@@ -27,9 +28,23 @@ pub struct Portal {
 impl Portal {
     /// Starts a service that keeps nothing and is open to new accounts, as `change` wants it.
     pub fn open(change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_clock(Arc::new(SystemClock::new()), change)
+    }
+
+    /// The same, of this time.
+    pub fn with_clock(clock: Arc<dyn Clock>, change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_disk(Arc::new(Real), clock, change)
+    }
+
+    /// The same, on this disk.
+    pub fn with_disk(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let control = Control::start().expect("threads are to be had");
         let upstream = LocalUpstream::start(&control.handle()).expect("a free port");
-        let server = TestServer::with(|config| {
+        let server = TestServer::with_disk(disk, clock, |config| {
             config.store = StoreKind::Memory;
             config.workers = 1;
             config.rate_limit = RateLimits::default();
@@ -72,9 +87,9 @@ impl Portal {
             display_name: String::new(),
             role,
             password_hash: Password::parse(password).expect("long enough").hash(),
-            created_at: self.service().now(),
         };
-        let events = vec![StateEvent::CreateAccount(account)];
+        let event = Change::CreateAccount(account).by(email, self.service().now());
+        let events = vec![event];
         match self
             .service()
             .engine

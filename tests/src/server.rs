@@ -5,14 +5,14 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use subcat_engine::disk::Real;
-use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
+use subcat_engine::disk::{Disk, Real};
+use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{ApiKey, DraftValue, RateLimit, RecordDraft, Scopes, Timestamp};
 use subcat_engine::{Engine, Options, StoreKind};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::Config;
 use subcat_server::door::{Server, serve};
-use subcat_server::runtime::{Control, SystemClock};
+use subcat_server::runtime::{Clock, Control, SystemClock};
 use subcat_server::service::Service;
 use tempfile::TempDir;
 
@@ -36,6 +36,20 @@ impl TestServer {
 
     /// A server whose settings are changed first.
     pub fn with(change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_clock(Arc::new(SystemClock::new()), change)
+    }
+
+    /// A server of this time, whose settings are changed first.
+    pub fn with_clock(clock: Arc<dyn Clock>, change: impl FnOnce(&mut Config)) -> Self {
+        Self::with_disk(Arc::new(Real), clock, change)
+    }
+
+    /// The same, on this disk.
+    pub fn with_disk(
+        disk: Arc<dyn Disk>,
+        clock: Arc<dyn Clock>,
+        change: impl FnOnce(&mut Config),
+    ) -> Self {
         let data = tempfile::tempdir().expect("a directory for the test");
         let wide = NonZeroU32::new(1_000_000).expect("it is not zero");
         let mut config = Config {
@@ -49,12 +63,11 @@ impl TestServer {
         config.rate_limit.anonymous_requests = wide;
         change(&mut config);
         let options = Options {
-            disk: Arc::new(Real),
+            disk,
             store: config.store,
             counter_lanes: config.workers + 1,
         };
-        let clock = Arc::new(SystemClock::new());
-        let now = subcat_server::runtime::Clock::now(&*clock).timestamp();
+        let now = clock.now().timestamp();
         let engine = Engine::open(&config.data, options, now).expect("an empty directory opens");
         let control = Control::start().expect("threads are to be had");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);
@@ -125,13 +138,10 @@ impl TestServer {
             partial: api_key_partial(&text),
             scopes,
             limit: limit.map(|limit| RateLimit::parse(limit).expect("a limit")),
-            created_at: self.service.now(),
             expires_at,
         };
-        let outcomes = self
-            .service
-            .engine
-            .apply(vec![StateEvent::CreateApiKey(new)]);
+        let event = Change::CreateApiKey(new).by("test", self.service.now());
+        let outcomes = self.service.engine.apply(vec![event]);
         let outcome = outcomes.expect("the disk works").pop();
         let Some(Outcome::ApiKey(api_key)) = outcome else {
             panic!("no key was made: {outcome:?}");
@@ -142,7 +152,7 @@ impl TestServer {
 
     /// Revokes a key, as commands and pages do.
     pub fn revoke(&self, api_key: &ApiKey) {
-        let revoke = StateEvent::RevokeApiKey(api_key.id, self.service.now());
+        let revoke = Change::RevokeApiKey(api_key.id).by("test", self.service.now());
         let outcomes = self.service.engine.apply(vec![revoke]);
         outcomes.expect("the disk works");
         self.service.reload_api_keys();

@@ -1,12 +1,17 @@
 //! `GET /api/subtitles/{subtitle_id}/download`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::io::{Read, Write};
+use std::net::TcpStream;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
+use subcat_engine::disk::{Fault, Faulty};
 use subcat_engine::event::StateEvent;
 use subcat_engine::model::{CachedFile, ContentHash, FileKind, ReleaseId};
 use subcat_engine::model::{DraftValue, RecordDraft, RecordId, Scopes};
+use subcat_server::runtime::SystemClock;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
 use subcat_tests::upstream::Upstream;
@@ -71,6 +76,35 @@ fn check_failed(answer: &RawAnswer, status: u16, detail: &str) {
     assert_eq!(answer.field("content-type"), Some("application/json"));
 }
 
+/// What cannot be stored is fetched once at most, and not at all while the disk is full.
+#[test]
+fn a_file_that_cannot_be_stored_is_not_fetched_twice() {
+    let upstream = Upstream::start();
+    upstream.give("r1", subtitles(9));
+    let disk = Arc::new(Faulty::new(Fault::NONE));
+    let clock = Arc::new(SystemClock::new());
+    let server = TestServer::with_disk(disk.clone(), clock, |config| {
+        config.upstream.url = Some(upstream.url());
+    });
+    server.import(vec![film(ID, "x", 2004, "r1")]);
+    let api_key = server.api_key();
+    let path = format!("/api/subtitles/{ID}/download");
+    disk.set_free_bytes(0);
+    assert_eq!(server.get(&path, Some(&api_key)).status, 500);
+    assert_eq!(upstream.asked_count(), 0);
+    disk.set_free_bytes(u64::MAX);
+    disk.set_fault(Fault {
+        count: u64::MAX,
+        errno: Fault::ENOSPC,
+        ..Fault::at(disk.ops_count())
+    });
+    assert_eq!(server.get(&path, Some(&api_key)).status, 500);
+    assert_eq!(upstream.asked_count(), 1);
+    disk.set_fault(Fault::NONE);
+    assert_eq!(server.get(&path, Some(&api_key)).status, 200);
+    assert_eq!(upstream.asked_count(), 2);
+}
+
 #[test]
 fn rule_7_2_a_file_is_fetched_once_and_served_from_the_cache() {
     for lines_count in [2, 2000] {
@@ -113,6 +147,39 @@ fn rule_7_2_a_lost_file_is_fetched_again() {
         assert_eq!(answer.body, content);
     }
     assert_eq!(scene.upstream.asked_count(), 1);
+}
+
+/// Cuts every stored file to a third.
+fn cut_blobs(server: &TestServer) {
+    let blobs = server.service.config.data.join("blobs");
+    for folder in std::fs::read_dir(blobs).unwrap() {
+        for file in std::fs::read_dir(folder.unwrap().path()).unwrap() {
+            let path = file.unwrap().path();
+            let size_bytes = path.metadata().unwrap().len();
+            let file = std::fs::OpenOptions::new().write(true).open(path);
+            file.unwrap().set_len(size_bytes / 3).unwrap();
+        }
+    }
+}
+
+#[test]
+fn rule_7_2_a_file_that_is_cut_ends_its_connection_and_is_fetched_again() {
+    let content = subtitles(2000);
+    let scene = Scene::with_file(&content);
+    assert_eq!(scene.get(&[]).body, content);
+    cut_blobs(&scene.server);
+    let mut stream = TcpStream::connect(scene.server.address()).unwrap();
+    let api_key = &scene.api_key;
+    let head = format!("GET /api/subtitles/{ID}/download HTTP/1.1\r\nHost: x\r\n");
+    let fields = format!("Authorization: Bearer {api_key}\r\n\r\n");
+    stream.write_all((head + &fields).as_bytes()).unwrap();
+    let mut received = Vec::new();
+    // Whether the end is told as an end or as a reset is the kernel's affair.
+    let _ = stream.read_to_end(&mut received);
+    assert!(received.len() < content.len());
+    let answer = scene.get(&[]);
+    assert_eq!((answer.status, answer.body), (200, content));
+    assert_eq!(scene.upstream.asked_count(), 2);
 }
 
 #[test]
@@ -183,6 +250,27 @@ fn rule_7_8_downloads_are_counted_when_they_deliver() {
 }
 
 #[test]
+fn rule_7_8_a_request_that_breaks_off_is_not_counted() {
+    let scene = Scene::with_file(&subtitles(3));
+    let api_key = scene.server.api_key_with(Scopes::ALL, Some("9/60"), None).0;
+    let ask = |length: usize, body: &str| {
+        let mut client = scene.server.connect();
+        client.send(format!(
+            "GET /api/subtitles/{ID}/download HTTP/1.1\r\nHost: a\r\n\
+             Authorization: Bearer {api_key}\r\nContent-Length: {length}\r\n\r\n{body}"
+        ));
+        client.finish();
+        client.read_answer(false)
+    };
+    check_failed(&ask(10, "abc"), 400, "Bad Request");
+    assert_eq!(scene.downloads(), 0);
+    let answer = ask(3, "abc");
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.field("x-ratelimit-remaining"), Some("8"));
+    assert_eq!(scene.downloads(), 1);
+}
+
+#[test]
 fn rule_7_8_downloads_are_counted_for_the_key() {
     let mut scene = Scene::with_file(&subtitles(3));
     let (text, api_key) = scene.server.api_key_with(Scopes::ALL, None, None);
@@ -190,7 +278,7 @@ fn rule_7_8_downloads_are_counted_for_the_key() {
     for _ in 0..3 {
         assert_eq!(scene.server.get(&path, Some(&text)).status, 200);
     }
-    let service = std::sync::Arc::clone(&scene.server.service);
+    let service = Arc::clone(&scene.server.service);
     scene.server.stop();
     service.engine.sync_counters().unwrap();
     while service.engine.maintain(service.now()).unwrap() {}

@@ -22,6 +22,8 @@ fn check_refused(server: &TestServer, bytes: &[u8], status: u16, detail: &str) {
         format!(r#"{{"detail":"{detail}"}}"#),
         "{shown}"
     );
+    let status_line = format!("HTTP/1.1 {status} {detail}");
+    assert_eq!(answer.status_line, status_line, "{shown}");
     assert_eq!(answer.field("connection"), Some("close"), "{shown}");
     assert_eq!(answer.field("content-type"), Some("application/json"));
     assert!(answer.field("x-ratelimit-limit").is_some(), "{shown}");
@@ -95,6 +97,7 @@ fn rule_3_6_targets_are_paths_or_our_own_urls() {
     };
     assert_eq!(ask("GET http://a/api/health"), 200);
     assert_eq!(ask("GET http://A:80/api/health"), 200);
+    assert_eq!(ask("GET /api/health#/none"), 200);
     assert_eq!(ask("OPTIONS *"), 204);
     for line in [
         "GET http://b/api/health",

@@ -1,7 +1,12 @@
 //! Keys: who is let in, and what they may do.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
 use subcat_engine::model::Scopes;
 use subcat_server::config::ExpiredStatus;
+use subcat_server::runtime::{Clock, Control, Moment};
+use subcat_server::service::Service;
 use subcat_tests::server::TestServer;
 
 const SEARCH: &str = "/api/subtitles/search?title=x";
@@ -133,7 +138,7 @@ fn rule_9_5_no_racing_request_passes_a_revoked_key() {
     for _ in 0..5 {
         let (text, api_key) = server.api_key_with(Scopes::ALL, None, None);
         let is_revoked = std::sync::atomic::AtomicBool::new(false);
-        let order = std::sync::atomic::Ordering::SeqCst;
+        let order = Ordering::SeqCst;
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -171,7 +176,7 @@ fn rule_9_6_usage_is_counted_by_key_and_day() {
     .map(|path| client.get(path, Some(&text)).status)
     .collect();
     assert_eq!(statuses, [200, 200, 404, 400, 200, 429]);
-    let service = std::sync::Arc::clone(&server.service);
+    let service = Arc::clone(&server.service);
     server.stop();
     let (usage, last_used_at) = service.engine.api_key_totals(api_key.id).unwrap();
     assert_eq!(
@@ -179,4 +184,40 @@ fn rule_9_6_usage_is_counted_by_key_and_day() {
         (5, 2, 1)
     );
     assert!(last_used_at.is_some());
+}
+
+/// A clock that tests set.
+struct Settable(AtomicI64);
+
+impl Clock for Settable {
+    fn now(&self) -> Moment {
+        Moment {
+            monotonic_us: 0,
+            unix_ms: self.0.load(Ordering::SeqCst) * 1000,
+        }
+    }
+}
+
+#[test]
+fn rule_9_2_a_clock_that_is_set_back_revives_no_key() {
+    const START: i64 = 1_700_000_000;
+    let clock = Arc::new(Settable(AtomicI64::new(START)));
+    let set = |seconds| clock.0.store(START + seconds, Ordering::SeqCst);
+    let mut server = TestServer::with_clock(clock.clone(), |_| {});
+    let expires_at = server.service.now().plus_seconds(10);
+    let (text, _) = server.api_key_with(Scopes::ALL, None, Some(expires_at));
+    let mut client = server.connect();
+    let mut status_at = |seconds| {
+        set(seconds);
+        client.get(SEARCH, Some(&text)).status
+    };
+    let statuses = [0, 10, 0, 11, 10, 0].map(&mut status_at);
+    assert_eq!(statuses, [200, 200, 200, 401, 401, 401]);
+    let service = Arc::clone(&server.service);
+    server.stop();
+    // The next process learns it from the store.
+    let control = Control::start().unwrap();
+    let (engine, config) = (Arc::clone(&service.engine), service.config.clone());
+    let next = Service::new(config, engine, control.handle(), clock.clone());
+    assert_eq!(next.judged_at(next.now()), expires_at.plus_seconds(1));
 }

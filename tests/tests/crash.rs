@@ -11,14 +11,14 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Command, Stdio};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use subcat_engine::disk::Real;
-use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
+use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{
-    ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
-    Variant,
+    ApiKey, ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes,
+    Timestamp, Variant,
 };
 use subcat_engine::{Engine, Options, StoreKind};
 
@@ -112,27 +112,34 @@ fn child() {
             say("counted");
         }
         work_on_state(&engine, generation);
+        if step % 4 == 1 {
+            let name = format!("backup-{generation}");
+            engine
+                .backup(&Path::new(&dir).with_file_name(&name))
+                .unwrap();
+            say(&format!("made {name}"));
+        }
         engine.request_reindex();
         engine.maintain(now()).unwrap();
     }
 }
 
 fn work_on_state(engine: &Engine, generation: u64) {
-    let created = engine.apply(vec![StateEvent::CreateApiKey(NewApiKey {
+    let create = Change::CreateApiKey(NewApiKey {
         account: None,
         name: "key".into(),
         digest: [generation as u8; 32],
         partial: "sct_AbCd…wXyZ".into(),
         scopes: Scopes::ALL,
         limit: None,
-        created_at: now(),
         expires_at: None,
-    })]);
+    });
+    let created = engine.apply(vec![create.by("test", now())]);
     let Outcome::ApiKey(api_key) = &created.unwrap()[0] else {
         panic!("a key is made");
     };
     engine
-        .apply(vec![StateEvent::RevokeApiKey(api_key.id, now())])
+        .apply(vec![Change::RevokeApiKey(api_key.id).by("test", now())])
         .unwrap();
     say(&format!("revoked {}", api_key.id.0));
     let release = ReleaseId::parse(&format!("r{generation}")).unwrap();
@@ -233,6 +240,17 @@ impl Expected {
             let found = found.expect("an acknowledged key is there");
             assert!(found.revoked_at.is_some(), "key {revoked} is valid again");
         }
+        let lines = engine.audit_log(None, usize::MAX).unwrap();
+        let count = |action| {
+            lines
+                .iter()
+                .filter(|(_, line)| line.action == action)
+                .count()
+        };
+        assert_eq!(count("key created"), api_keys.len());
+        let is_revoked = |key: &&ApiKey| key.revoked_at.is_some();
+        let revoked_count = api_keys.iter().filter(is_revoked).count();
+        assert_eq!(count("key revoked"), revoked_count);
         for generation in &self.stored {
             let release = ReleaseId::parse(&format!("r{generation}")).unwrap();
             let file = engine.cached_file(&release).expect("the file is known");
@@ -272,8 +290,36 @@ impl Expected {
     }
 }
 
+/// Every backup that has its name is whole, and those that were acknowledged have it.
+fn check_backups(dir: &Path, said: &[String]) {
+    for name in said.iter().filter_map(|line| line.strip_prefix("made ")) {
+        assert!(dir.join(name).exists(), "{name} is gone");
+    }
+    for entry in std::fs::read_dir(dir).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_backup = name.starts_with("backup-");
+        if is_backup && !name.ends_with(".partial") {
+            let found = open(&path).verify(false).unwrap();
+            assert!(found.is_empty(), "{name}: {found:?}");
+        }
+        if is_backup {
+            std::fs::remove_dir_all(&path).unwrap();
+        }
+    }
+}
+
+/// While one test starts a process, that process holds for a moment what another test has open,
+/// locks included.
+static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
+
+fn in_turn() -> MutexGuard<'static, ()> {
+    ONE_AT_A_TIME.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 #[test]
 fn killed_at_work_it_keeps_everything_acknowledged() {
+    let _turn = in_turn();
     let seed = setting("SUBCAT_CRASH_SEED", 42);
     let rounds = setting("SUBCAT_CRASH_ROUNDS", 8);
     let mut random = Random(seed | 1);
@@ -292,11 +338,13 @@ fn killed_at_work_it_keeps_everything_acknowledged() {
             .iter()
             .find(|finding| !finding.file.starts_with("blobs/"));
         assert!(damage.is_none(), "round {round}, seed {seed}: {damage:?}");
+        check_backups(dir.path(), &said);
     }
 }
 
 #[test]
 fn killed_at_its_first_start_it_opens_all_the_same() {
+    let _turn = in_turn();
     let seed = setting("SUBCAT_CRASH_SEED", 42);
     let rounds = setting("SUBCAT_CRASH_ROUNDS", 20);
     let mut random = Random(seed | 1);

@@ -7,7 +7,7 @@ use std::time::Duration;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Handler, ListenSettings, RequestBody, Workers,
+    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, Workers,
 };
 use subcat_tests::raw::Client;
 
@@ -19,7 +19,9 @@ impl Handler for Hello {
     fn connect(&self, _: SocketAddr) {}
 
     fn handle(&self, (): &mut (), _: http::Request<RequestBody>) -> Answer {
-        Answer::Now(http::Response::new(Body::Bytes("hello".into())))
+        Answer::Now(http::Response::new(Body::from(Content::Bytes(
+            "hello".into(),
+        ))))
     }
 
     fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {

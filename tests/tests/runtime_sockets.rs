@@ -2,15 +2,16 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs::File;
-use std::io::Write;
+use std::io::{BufRead, Read, Write};
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Handler, ListenSettings, RequestBody, StoredBytes, Workers,
+    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, StoredBytes,
+    Workers,
 };
 use subcat_tests::raw::Client;
 
@@ -18,6 +19,7 @@ use subcat_tests::raw::Client;
 struct Stored {
     file: File,
     mapped: Vec<u8>,
+    is_cut: AtomicBool,
 }
 
 impl StoredBytes for Stored {
@@ -29,9 +31,14 @@ impl StoredBytes for Stored {
     fn mapped(&self) -> &[u8] {
         &self.mapped
     }
+
+    fn tell_cut(&self) {
+        self.is_cut.store(true, Ordering::Release);
+    }
 }
 
-/// `/file` and `/part` send the file, `/slow` takes a while, anything else is said back.
+/// `/file` and `/part` send the file, `/slow` takes a while, `/small` and `/large` are long, and
+/// anything else is said back. Every answer numbers itself in its head.
 struct Echo {
     stored: Arc<Stored>,
 }
@@ -47,18 +54,21 @@ impl Handler for Echo {
         *asked += 1;
         let stored = Arc::clone(&self.stored) as Arc<dyn StoredBytes>;
         let size = stored.mapped().len();
-        let body = match request.uri().path() {
-            "/file" => Body::File(stored, 0..size),
-            "/part" => Body::File(stored, 1000..size - 1000),
+        let content = match request.uri().path() {
+            "/file" => Content::File(stored, 0..size),
+            "/part" => Content::File(stored, 1000..size - 1000),
+            "/small" => Content::Bytes(vec![b's'; SMALL_BYTES].into()),
+            "/large" => Content::Bytes(vec![b'l'; LARGE_BYTES].into()),
             "/slow" => {
                 return Answer::Later(Box::pin(async {
                     subcat_server::runtime::time::sleep(Duration::from_millis(300)).await;
-                    http::Response::new(Body::Bytes("slow".into()))
+                    http::Response::new(Body::from(Content::Bytes("slow".into())))
                 }));
             }
-            path => Body::Bytes(format!("{path} {asked}").into()),
+            path => Content::Bytes(format!("{path} {asked}").into()),
         };
-        Answer::Now(http::Response::new(body))
+        let lines = format!("asked: {asked}\r\n").into();
+        Answer::Now(http::Response::new(Body { content, lines }))
     }
 
     fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
@@ -69,6 +79,9 @@ impl Handler for Echo {
 }
 
 const FILE_BYTES: usize = 3 << 20;
+/// Of a content that is sent together with its head, and of one that is not.
+const SMALL_BYTES: usize = 4000;
+const LARGE_BYTES: usize = 20_000;
 
 fn file_byte(offset: usize) -> u8 {
     u8::try_from(offset * 7 % 251).unwrap()
@@ -81,6 +94,7 @@ fn stored(file_bytes: usize) -> Arc<Stored> {
     Arc::new(Stored {
         file,
         mapped: vec![0; FILE_BYTES],
+        is_cut: AtomicBool::new(false),
     })
 }
 
@@ -108,6 +122,57 @@ fn start(io: Io, max: usize, file_bytes: usize) -> (Workers, Arc<ConnectionCount
 fn with_each_io(test: impl Fn(Io)) {
     test(Io::Epoll);
     test(Io::IoUring);
+}
+
+/// The answers are more than the buffers between server and client hold, and are read in small
+/// pieces: writes stop at any byte of a head, its lines and its content.
+#[test]
+fn heads_stay_whole_when_the_client_reads_late() {
+    const ASKED: [(&str, usize); 5] = [
+        ("GET /small", SMALL_BYTES),
+        ("GET /large", LARGE_BYTES),
+        ("HEAD /small", 0),
+        ("HEAD /large", 0),
+        ("GET /large", LARGE_BYTES),
+    ];
+    with_each_io(|io| {
+        let (workers, _) = start(io, 10, 0);
+        let mut stream = std::net::TcpStream::connect(workers.address()).unwrap();
+        let rounds = 400;
+        let requests: String = ASKED
+            .iter()
+            .map(|(request, _)| format!("{request} HTTP/1.1\r\nhost: a\r\n\r\n"))
+            .collect();
+        stream
+            .write_all(requests.repeat(rounds).as_bytes())
+            .unwrap();
+        let mut reader = std::io::BufReader::with_capacity(1000, stream);
+        for number in 1..=rounds * ASKED.len() {
+            let (request, content_bytes) = ASKED[(number - 1) % ASKED.len()];
+            let mut head = String::new();
+            while !head.ends_with("\r\n\r\n") {
+                assert_ne!(
+                    reader.read_line(&mut head).unwrap(),
+                    0,
+                    "{request} {number}"
+                );
+            }
+            assert!(head.starts_with("HTTP/1.1 200 OK\r\n"), "{head}");
+            assert!(head.contains(&format!("\r\nasked: {number}\r\n")), "{head}");
+            let mut content = vec![0; content_bytes];
+            reader.read_exact(&mut content).unwrap();
+            let same = if content_bytes == SMALL_BYTES {
+                b's'
+            } else {
+                b'l'
+            };
+            assert!(
+                content.iter().all(|byte| *byte == same),
+                "{request} {number}"
+            );
+        }
+        workers.stop(Duration::from_secs(1));
+    });
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
-use subcat_engine::event::{StateEvent, UsageDelta};
+use subcat_engine::event::{StateEvent, UsageBatch, UsageDelta};
 use subcat_engine::model::{ApiKeyId, Day, Role, Usage};
 use subcat_tests::portal::Portal;
 use subcat_tests::raw::Client;
@@ -101,6 +101,8 @@ fn life(portal: &Portal, browser: &mut Browser, email: &str) {
     browser.press_and_follow(ENTER);
     let key = browser.text("return document.getElementById('key').value");
     assert!(key.starts_with("sct_"), "{key}");
+    let width = browser.eval("return window.innerWidth");
+    browser.screenshot(&picture(&format!("key-created-{width}")));
     browser.tab_to("button[data-copy='key']");
     browser.keys(&ENTER.to_string());
     assert_eq!(api_status(portal, &key), 200);
@@ -217,8 +219,19 @@ fn lived_in() -> (Portal, String) {
             });
         }
     }
-    let events = vec![StateEvent::AddUsage(deltas)];
-    portal.service().engine.apply(events).expect("it is stored");
+    let engine = &portal.service().engine;
+    let number = engine.last_usage().expect("it can be read") + 1;
+    let events = vec![StateEvent::AddUsage(UsageBatch { number, deltas })];
+    engine.apply(events).expect("it is stored");
+    let slow_searches = &portal.service().slow_searches;
+    let query_string = "query=la+casa+de+papel&year=2017&video_type=episode";
+    slow_searches.note(now, 12_345, query_string, Some(ApiKeyId(1)));
+    slow_searches.note(now, 48_210, "title=el&limit=200", None);
+    let page = ana.get("/catalog?query=matrix&limit=3");
+    for piece in page.text().split("<h2><a href=\"/catalog/").skip(1) {
+        let id = piece.split('"').next().expect("it ends");
+        assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 200);
+    }
     let session = ana.cookies["subcat-session"].clone();
     (portal, session)
 }
@@ -254,6 +267,7 @@ fn every_page_is_sound_in_every_look() {
         ("key-revoke", "/keys/1/revoke"),
         ("catalog", "/catalog?query=matrix"),
         ("catalog-empty", "/catalog?query=zzzz"),
+        ("catalog-start", "/catalog"),
         ("record", record.as_str()),
         ("profile", "/profile"),
         ("admin", "/admin"),
@@ -261,6 +275,10 @@ fn every_page_is_sound_in_every_look() {
         ("account", "/admin/accounts/2"),
         ("audit", "/admin/audit"),
         ("front", "/"),
+    ];
+    let refused = [
+        ("catalog-fault", "/catalog?query=x&year=1&season=1"),
+        ("refusal", "/nowhere"),
     ];
     for (look, looks) in LOOKS {
         let mut browser = driver.open(looks);
@@ -277,6 +295,14 @@ fn every_page_is_sound_in_every_look() {
             browser.screenshot(&picture(&format!("{look}-{name}")));
         }
         assert_eq!(browser.complaints(), [""; 0], "{look}");
+        for (name, path) in refused {
+            browser.goto(&portal.url(path));
+            is_sound(&mut browser, &axe, look);
+            browser.screenshot(&picture(&format!("{look}-{name}")));
+        }
+        // A browser tells the status of a refusal as an error of its own.
+        let complaints = browser.complaints();
+        assert_eq!(complaints.len(), refused.len(), "{complaints:?}");
     }
 }
 

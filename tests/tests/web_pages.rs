@@ -1,6 +1,12 @@
 //! The rules of the web interface (API.md, 12), judged over a socket.
 
-use subcat_engine::model::Role;
+use std::sync::Arc;
+
+use subcat_engine::disk::{Fault, Faulty};
+use subcat_engine::event::{Change, NewApiKey, StateEvent, UsageBatch, UsageDelta};
+use subcat_engine::model::{ApiKeyId, AuditEntry, Day, Role, Scopes, Session, Usage};
+use subcat_engine::model::{CachedFile, ContentHash, FileKind, RecordId};
+use subcat_server::runtime::SystemClock;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
 
@@ -77,20 +83,60 @@ fn every_page_says_what_a_browser_may_do_with_it() {
     }
 }
 
+/// Accounts, lines of the audit log, slow searches and days of use: as many as a page shows.
+fn many_changes(portal: &Portal) {
+    let service = portal.service();
+    let now = service.now();
+    for number in 0..60 {
+        let email = format!("somebody.with.a.long.address.{number}@mail.example.com");
+        portal.make_account(&email, PASSWORD, Role::User);
+        let query_string = format!("query={}", "palabra+".repeat(20));
+        let api_key = Some(ApiKeyId(1));
+        let slow_searches = &service.slow_searches;
+        slow_searches.note(now, 1_000_000, &query_string, api_key);
+    }
+    let of_a_day = |day: u32| UsageDelta {
+        api_key: Some(ApiKeyId(1)),
+        day: Day(now.day().0 - day),
+        usage: Usage {
+            requests: 123_456,
+            downloads: 12_345,
+            client_errors: 1_234,
+            limited: 123,
+        },
+        last_used_at: Some(now),
+    };
+    let usage = StateEvent::AddUsage(UsageBatch {
+        number: 1,
+        deltas: (0..90).map(of_a_day).collect(),
+    });
+    service.engine.apply(vec![usage]).expect("it is stored");
+}
+
 #[test]
 fn a_page_and_all_it_loads_are_within_50_kb() {
-    let portal = portal();
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     for number in 0..30 {
         make_key(&mut ana, &[("name", &format!("clave número {number}"))]);
     }
+    many_changes(&portal);
     for path in [
         "/",
         "/keys",
+        "/keys/new",
         "/keys/1?days=90",
+        "/keys/1/revoke",
         "/catalog?query=the",
+        "/catalog?title=a&limit=100",
+        "/catalog?title=a&limit=200",
         "/docs",
         "/profile",
+        "/admin?days=90",
+        "/admin/accounts",
+        "/admin/accounts/1",
+        "/admin/audit",
     ] {
         let page = ana.get(path);
         assert_eq!(page.status, 200, "{path}");
@@ -185,8 +231,7 @@ fn on_https_cookies_are_secure_and_bound_to_the_host() {
 fn a_wrong_password_and_an_unknown_address_look_alike() {
     let portal = portal();
     let disabled = portal.make_account("off@example.com", PASSWORD, Role::User);
-    let event =
-        subcat_engine::event::StateEvent::SetDisabled(disabled.id, Some(portal.service().now()));
+    let event = Change::SetDisabled(disabled.id, true).by("test", portal.service().now());
     portal.service().engine.apply(vec![event]).unwrap();
     let mut answers = Vec::new();
     for (email, password) in [
@@ -227,6 +272,19 @@ fn tries_at_an_account_are_limited() {
     assert_eq!(answer.status, 429);
     let seconds: u64 = answer.field("retry-after").unwrap().parse().unwrap();
     assert!((1..=600).contains(&seconds), "{seconds}");
+    // Told once, whatever else is tried.
+    guesser.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    let engine = &portal.service().engine;
+    let locks = || {
+        let lines = engine.audit_log(None, 100).unwrap();
+        let is_lock = |(_, line): &&(u64, AuditEntry)| line.action == "sign-in locked";
+        lines.iter().filter(is_lock).count()
+    };
+    let began = std::time::Instant::now();
+    while locks() == 0 && began.elapsed().as_secs() < 10 {
+        std::thread::yield_now();
+    }
+    assert_eq!(locks(), 1);
 }
 
 #[test]
@@ -437,6 +495,63 @@ fn a_new_password_ends_every_other_session() {
     assert_eq!(here.get("/keys").status, 303);
 }
 
+/// API.md 12.1: whoever signs in again and again ends sessions of their own.
+#[test]
+fn of_many_sessions_the_oldest_end() {
+    let portal = portal();
+    let engine = &portal.service().engine;
+    let account = engine.accounts().remove(0);
+    let now = portal.service().now();
+    let mut first = portal.signed_in(EMAIL, PASSWORD);
+    assert_eq!(first.get("/keys").status, 200);
+    let open = |number: u8| {
+        let session = Session {
+            digest: [number; 32],
+            account: account.id,
+            created_at: now.plus_seconds(60 + i64::from(number)),
+            expires_at: now.plus_seconds(3600),
+        };
+        StateEvent::OpenSession(session, account.password_hash.clone())
+    };
+    engine.apply((0..49).map(open).collect()).unwrap();
+    assert_eq!(first.get("/keys").status, 200);
+    let mut last = portal.signed_in(EMAIL, PASSWORD);
+    assert_eq!(first.get("/keys").status, 303);
+    assert_eq!(last.get("/keys").status, 200);
+    assert_eq!(engine.sessions_of(account.id).len(), 50);
+    assert!(engine.session(&[0; 32]).is_some());
+}
+
+/// API.md 12.7
+#[test]
+fn keys_of_any_state_are_bounded() {
+    let portal = portal();
+    let engine = &portal.service().engine;
+    let owner = engine.accounts().remove(0).id;
+    let now = portal.service().now();
+    let make = |number: u64| {
+        let mut digest = [0; 32];
+        digest[..8].copy_from_slice(&number.to_le_bytes());
+        let api_key = NewApiKey {
+            account: Some(owner),
+            name: "x".into(),
+            digest,
+            partial: "sct_AbCd…wXyZ".into(),
+            scopes: Scopes::ALL,
+            limit: None,
+            expires_at: Some(now.plus_seconds(-1)),
+        };
+        Change::CreateApiKey(api_key).by(EMAIL, now)
+    };
+    engine.apply((0..4_999).map(make).collect()).unwrap();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    make_key(&mut ana, &[("name", "the last one")]);
+    let refused = ana.post("/keys", &[("name", "one more")]);
+    assert_eq!(refused.status, 422);
+    assert!(refused.text().contains("5000"), "{}", refused.text());
+    assert_eq!(engine.api_keys_of(owner).len(), 5_000);
+}
+
 #[test]
 fn the_catalog_answers_as_the_api_does() {
     let portal = portal();
@@ -457,15 +572,13 @@ fn the_catalog_answers_as_the_api_does() {
             .unwrap()
             .iter()
             .map(|item| item["id"].as_str().unwrap())
-            .take(if query.contains("limit") { 50 } else { 25 })
             .collect();
-        let page = ana.get(&format!("/catalog?{query}"));
-        let found: Vec<&str> = page
-            .text()
-            .split("<h2><a href=\"/catalog/")
-            .skip(1)
-            .map(|piece| piece.split('"').next().unwrap())
-            .collect();
+        let mut found = Vec::new();
+        for page_number in 1..=expected.len().div_ceil(25).max(1) {
+            let page = ana.get(&format!("/catalog?{query}&page={page_number}"));
+            let ids = page.text().split("<h2><a href=\"/catalog/").skip(1);
+            found.extend(ids.map(|piece| piece.split('"').next().unwrap().to_owned()));
+        }
         assert_eq!(found, expected, "{query}");
     }
     assert_eq!(
@@ -484,7 +597,7 @@ fn a_download_from_a_page_counts_for_the_record_and_no_key() {
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     let page = ana.get("/catalog?query=matrix&limit=1");
     let id = between(page.text(), "<h2><a href=\"/catalog/", "\"").to_owned();
-    let record_id = subcat_engine::model::RecordId::parse(&id).unwrap();
+    let record_id = RecordId::parse(&id).unwrap();
     let path = format!("/catalog/{id}/download");
     assert_eq!(portal.visitor().get(&path).status, 303);
     let head = ana.send("HEAD", &path, &[], "");
@@ -510,6 +623,74 @@ fn a_download_from_a_page_counts_for_the_record_and_no_key() {
     assert_eq!(portal.service().engine.downloads(record_id), 2);
 }
 
+/// API.md 12.4: who may ask without a key may not ask without end.
+#[test]
+fn pages_of_the_catalog_are_limited_by_account() {
+    let portal = portal();
+    portal.make_account("other@example.org", PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for number in 0..120 {
+        let path = ["/catalog?query=matrix", "/catalog/none"][number % 2];
+        assert_ne!(ana.get(path).status, 429, "{number}");
+    }
+    for path in ["/catalog?query=matrix", "/catalog/none/download"] {
+        let refused = ana.get(path);
+        assert_eq!(refused.status, 429);
+        let seconds: u64 = refused.field("retry-after").unwrap().parse().unwrap();
+        assert!((1..=61).contains(&seconds), "{seconds}");
+    }
+    assert_eq!(ana.get("/keys").status, 200);
+    let mut other = portal.signed_in("other@example.org", PASSWORD);
+    assert_eq!(other.get("/catalog?query=matrix").status, 200);
+}
+
+/// API.md 12.4: as for the API, a counter that cannot be written keeps no one from a file.
+#[test]
+fn a_page_gives_a_file_that_cannot_be_counted() {
+    let disk = Arc::new(Faulty::new(Fault::NONE));
+    let portal = Portal::with_disk(disk.clone(), Arc::new(SystemClock::new()), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/catalog?query=matrix&limit=1");
+    let id = between(page.text(), "<h2><a href=\"/catalog/", "\"").to_owned();
+    let path = format!("/catalog/{id}/download");
+    assert_eq!(ana.get(&path).status, 200);
+    disk.set_fault(Fault {
+        count: u64::MAX,
+        errno: Fault::ENOSPC,
+        ..Fault::at(disk.ops_count())
+    });
+    let answer = ana.get(&path);
+    disk.set_fault(Fault::NONE);
+    assert_eq!(answer.status, 200);
+    assert!(!answer.body.is_empty());
+}
+
+#[test]
+fn a_lost_file_is_fetched_again_for_a_page() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/catalog?query=matrix&limit=1");
+    let id = between(page.text(), "<h2><a href=\"/catalog/", "\"").to_owned();
+    let path = format!("/catalog/{id}/download");
+    let engine = &portal.service().engine;
+    let record = engine.stored_record(RecordId::parse(&id).unwrap()).unwrap();
+    let release = record.unwrap().source_release_id.unwrap();
+    let lost = CachedFile {
+        content: ContentHash([7; 32]),
+        size_bytes: 10,
+        checksum: 0,
+        kind: FileKind::Srt,
+        upstream_name: None,
+    };
+    let remember = StateEvent::RememberFile(release.clone(), lost.clone());
+    engine.apply(vec![remember]).unwrap();
+    assert_eq!(ana.get(&path).status, 200);
+    let file = engine.cached_file(&release).unwrap();
+    assert_ne!(file.content, lost.content);
+    assert_eq!(ana.get(&path).status, 200);
+}
+
 #[test]
 fn pages_speak_the_language_that_is_asked_for_or_chosen() {
     let portal = portal();
@@ -529,6 +710,10 @@ fn pages_speak_the_language_that_is_asked_for_or_chosen() {
     assert!(visitor.get("/").text().contains("data-theme=\"dark\""));
     let answer = visitor.get("//evil.example?lang=es");
     assert_eq!(location(&answer), "/evil.example");
+    for path in ["//evil.example/", "//signin", "///evil.example"] {
+        let page = visitor.get(path);
+        assert!(!page.text().contains("=\"//"), "{}", page.text());
+    }
 }
 
 #[test]

@@ -21,6 +21,8 @@ const SEED: u64 = 42;
 /// Searches a second while sign-ins go on: few enough that they never wait for each other.
 const SEARCHES_PER_SECOND: u32 = 200;
 const PASSWORD: &str = "correct horse";
+/// Browsers that sign in, each on its own connection: one of them waits, the others go on.
+const LANES_COUNT: u32 = 50;
 
 /// Asks for a list of keys, then searches with and without sign-ins beside it.
 #[derive(Parser)]
@@ -35,10 +37,10 @@ struct Arguments {
     #[arg(long, default_value_t = 50)]
     sign_ins: u32,
     /// Rounds; in each, searches run once alone and once beside sign-ins.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = 15)]
     rounds: usize,
-    /// Seconds of one run.
-    #[arg(long, default_value_t = 8)]
+    /// Seconds of one run: with 15 rounds, a minute of sign-ins in all.
+    #[arg(long, default_value_t = 4)]
     seconds: u64,
     /// Records of the generated catalog.
     #[arg(long, default_value_t = 20_000)]
@@ -82,26 +84,53 @@ fn run(arguments: &Arguments) -> Result<String> {
         &format!("key list, {} keys", arguments.keys),
         &lists,
     );
-    let (mut alone, mut beside) = (Vec::new(), Vec::new());
-    let mut signed_in = 0;
-    for _ in 0..arguments.rounds {
-        alone.push(searches(server.address, &api_key, arguments)?);
-        let (found, count) = searches_beside_sign_ins(server.address, &api_key, arguments)?;
-        beside.push(found);
+    for lane in 0..LANES_COUNT {
+        let mut browser = Browser::new(server.address, &lane_address(lane))?;
+        browser.post("/signup", &lane_account(lane))?;
+    }
+    let (mut all_alone, mut all_beside) = (histogram(), histogram());
+    let (mut ratios, mut signed_in) = (Vec::new(), 0);
+    for round in 0..arguments.rounds {
+        // Which comes first changes, so that neither always follows the other.
+        let mut one = None;
+        if round % 2 == 0 {
+            one = Some(searches(server.address, &api_key, arguments)?);
+        }
+        let (beside, count) = searches_beside_sign_ins(server.address, &api_key, arguments)?;
+        let alone = match one {
+            Some(alone) => alone,
+            None => searches(server.address, &api_key, arguments)?,
+        };
+        put(&mut report, "searches alone", &alone);
+        put(&mut report, "searches beside sign-ins", &beside);
+        let p99 = |times: &Histogram<u64>| times.value_at_quantile(0.99) as f64;
+        ratios.push(p99(&beside) / p99(&alone));
+        all_alone += &alone;
+        all_beside += &beside;
         signed_in += count;
     }
-    for (name, runs) in [
-        ("searches alone", &alone),
-        ("searches beside sign-ins", &beside),
-    ] {
-        for one in runs {
-            put(&mut report, name, one);
-        }
-    }
-    let ratio = median_p99(&beside) / median_p99(&alone);
-    writeln!(report, "sign-ins that succeeded: {signed_in}").expect("a String takes everything");
-    writeln!(report, "p99 beside / alone, medians: {ratio:.3}").expect("a String takes everything");
+    put(&mut report, "all searches alone", &all_alone);
+    put(&mut report, "all searches beside sign-ins", &all_beside);
+    ratios.sort_by(f64::total_cmp);
+    let at = |share: usize| ratios.get(ratios.len() * share / 4).copied();
+    let [low, median, high] = [1, 2, 3].map(|share| at(share).unwrap_or(f64::NAN));
+    let seconds = arguments.rounds as u64 * arguments.seconds;
+    let asked = u64::from(arguments.sign_ins) * seconds;
+    writeln!(
+        report,
+        "sign-ins in {seconds} s: {asked} due, {signed_in} succeeded\n\
+         p99 beside / alone, median of the rounds: {median:.3}, middle half {low:.3} to {high:.3}"
+    )
+    .expect("a String takes everything");
     Ok(report)
+}
+
+fn lane_address(lane: u32) -> String {
+    format!("198.51.100.{lane}")
+}
+
+fn lane_account(lane: u32) -> String {
+    format!("email=lane{lane}%40example.com&password={PASSWORD}")
 }
 
 fn put(report: &mut String, name: &str, times: &Histogram<u64>) {
@@ -115,12 +144,6 @@ fn put(report: &mut String, name: &str, times: &Histogram<u64>) {
         times.max(),
     )
     .expect("a String takes everything");
-}
-
-fn median_p99(runs: &[Histogram<u64>]) -> f64 {
-    let mut values: Vec<u64> = runs.iter().map(|one| one.value_at_quantile(0.99)).collect();
-    values.sort_unstable();
-    values.get(values.len() / 2).copied().unwrap_or(0) as f64
 }
 
 /// Microseconds up to a minute: a bound, since saturating records do not grow a histogram.
@@ -172,12 +195,13 @@ fn searches_beside_sign_ins(
     arguments: &Arguments,
 ) -> Result<(Histogram<u64>, u64)> {
     let (is_over, signed_in) = (AtomicBool::new(false), AtomicU64::new(0));
-    let lanes_count = 8;
     let times = thread::scope(|scope| {
-        for lane in 0..lanes_count {
+        for lane in 0..LANES_COUNT {
             let (is_over, signed_in) = (&is_over, &signed_in);
-            let pace = Duration::from_secs(u64::from(lanes_count)) / arguments.sign_ins;
+            let pace = Duration::from_secs(u64::from(LANES_COUNT)) / arguments.sign_ins;
             scope.spawn(move || {
+                // They fall due one after the other, not all at once.
+                thread::sleep(pace * lane / LANES_COUNT);
                 if let Err(failure) = sign_ins(server, lane, pace, (is_over, signed_in)) {
                     eprintln!("pages: {failure}");
                 }
@@ -197,9 +221,8 @@ fn sign_ins(
     pace: Duration,
     (is_over, signed_in): (&AtomicBool, &AtomicU64),
 ) -> Result<()> {
-    let mut browser = Browser::new(server, &format!("198.51.100.{lane}"))?;
-    let account = format!("email=lane{lane}%40example.com&password={PASSWORD}");
-    browser.post("/signup", &account)?;
+    let mut browser = Browser::new(server, &lane_address(lane))?;
+    let account = lane_account(lane);
     let began = Instant::now();
     for number in 0_u32.. {
         if is_over.load(Ordering::Relaxed) {

@@ -135,8 +135,17 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(Failure::on(format!("write {}", path.display())))
 }
 
+/// Ids are as spread as those of a catalog are: the service looks for a record where its id would
+/// stand among evenly spread ones.
 fn id(idx: usize) -> String {
-    format!("5ca1ab1e-0000-4000-8000-{idx:012x}")
+    let mut random = Random::new(idx as u64);
+    let digits = |count: usize| -> String {
+        let digit = |_| char::from(b"0123456789abcdef"[random.below(16)]);
+        (0..count).map(digit).collect()
+    };
+    let parts = [8, 4, 3, 3, 12].map(digits);
+    let [first, second, third, fourth, last] = parts;
+    format!("{first}-{second}-4{third}-8{fourth}-{last}")
 }
 
 fn target(work: &Work, idx: usize) -> String {

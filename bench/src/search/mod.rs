@@ -3,7 +3,9 @@
 mod record_file;
 mod query_set;
 mod stopwatch;
+mod worst;
 
 pub use query_set::{QuerySet, query_sets};
-pub use record_file::{parse_record, read_records};
+pub use record_file::{BATCH, RecordFile, Records, parse_record};
 pub use stopwatch::{Times, process_nanoseconds, thread_nanoseconds};
+pub use worst::worst_requests;

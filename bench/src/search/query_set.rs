@@ -7,12 +7,17 @@ use subcat_engine::model::Record;
 use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
 use subcat_engine::text::{fold, words};
 
+use crate::failure::Result;
 use crate::random::Random;
+
+use super::record_file::Records;
 
 /// Queries of one kind.
 pub struct QuerySet {
     /// Its name in tables; `f: ` when each has year and type of the record it was made from.
     pub name: String,
+    /// Whether its words have typos.
+    pub has_typos: bool,
     /// The queries.
     pub queries: Vec<Query>,
 }
@@ -32,8 +37,8 @@ enum Criterion {
 }
 
 /// All sets: each kind without and with filters, `count` queries each.
-pub fn query_sets(records: &[Record], count: usize) -> Vec<QuerySet> {
-    let words = Words::of(records);
+pub fn query_sets(records: &(impl Records + ?Sized), count: usize) -> Result<Vec<QuerySet>> {
+    let words = Words::of(records)?;
     let kinds: [(&str, Maker); 9] = [
         ("one common word", common_word),
         ("title words", title_words),
@@ -51,20 +56,21 @@ pub fn query_sets(records: &[Record], count: usize) -> Vec<QuerySet> {
             let mut random = Random::new(idx as u64 + 100);
             let mut queries = Vec::with_capacity(count);
             while queries.len() < count {
-                let record = &records[random.below(records.len())];
-                let Some(criterion) = maker(record, &words, &mut random) else {
+                let record = records.record(random.below(records.count()))?;
+                let Some(criterion) = maker(&record, &words, &mut random) else {
                     continue;
                 };
-                queries.extend(query(record, criterion, is_filtered));
+                queries.extend(query(&record, criterion, is_filtered));
             }
             let prefix = if is_filtered { "f: " } else { "" };
             sets.push(QuerySet {
                 name: format!("{prefix}{name}"),
+                has_typos: *name == "typo",
                 queries,
             });
         }
     }
-    sets
+    Ok(sets)
 }
 
 fn query(record: &Record, criterion: Criterion, is_filtered: bool) -> Option<Query> {
@@ -91,10 +97,14 @@ struct Words {
 }
 
 impl Words {
-    fn of(records: &[Record]) -> Self {
+    fn of(records: &(impl Records + ?Sized)) -> Result<Self> {
         let mut counts: HashMap<String, u32> = HashMap::new();
-        for record in records.iter().filter(|record| record.is_active) {
-            let folded = format!("{} {}", fold(&record.title), folded_description(record));
+        for idx in 0..records.count() {
+            let record = records.record(idx)?;
+            if !record.is_active {
+                continue;
+            }
+            let folded = format!("{} {}", fold(&record.title), folded_description(&record));
             let mut distinct: Vec<&str> = words(&folded).collect();
             distinct.sort_unstable();
             distinct.dedup();
@@ -114,12 +124,12 @@ impl Words {
             .take(COMMON_WORDS)
             .map(|(word, _)| word.clone())
             .collect();
-        let rare_max = (records.len() as u64 * u64::from(RARE_PER_MILLION) / 1_000_000) as u32;
-        Self {
+        let rare_max = (records.count() as u64 * u64::from(RARE_PER_MILLION) / 1_000_000) as u32;
+        Ok(Self {
             counts,
             common,
             rare_max,
-        }
+        })
     }
 }
 

@@ -1,7 +1,9 @@
-//! A catalog file as records.
+//! A catalog file as records, read where they are needed: no more than places in memory.
 
+use std::cmp::Reverse;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
+use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -12,16 +14,94 @@ use subcat_engine::text::{fold, spanish_region};
 
 use crate::failure::{Failure, Result};
 
-/// Reads the first `count_max` lines of a file of import records, which must all be good.
-pub fn read_records(path: &Path, count_max: usize) -> Result<Vec<Record>> {
-    let file = File::open(path).map_err(Failure::on(format!("open {}", path.display())))?;
-    let mut records = Vec::new();
-    for (idx, line) in BufReader::new(file).lines().take(count_max).enumerate() {
-        let line = line.map_err(Failure::on("read the catalog"))?;
-        let record = parse_record(&line);
-        records.push(record.ok_or_else(|| Failure::new(format!("line {} is no record", idx + 1)))?);
+/// Records that are read before the clock of an index builder starts.
+pub const BATCH: usize = 1000;
+
+/// Records by number.
+pub trait Records {
+    /// How many.
+    fn count(&self) -> usize;
+
+    /// One of them. Panics when there are not so many.
+    fn record(&self, idx: usize) -> Result<Record>;
+}
+
+impl Records for [Record] {
+    fn count(&self) -> usize {
+        self.len()
     }
-    Ok(records)
+
+    fn record(&self, idx: usize) -> Result<Record> {
+        Ok(self[idx].clone())
+    }
+}
+
+/// The first lines of a file of import records, which must all be good.
+///
+/// Cost: 12 bytes of memory a record; reading one is a system call and a parse.
+pub struct RecordFile {
+    file: File,
+    /// Where each line begins, and where the last one ends.
+    starts: Vec<u64>,
+    answer_order: Vec<u32>,
+}
+
+impl RecordFile {
+    /// Reads the first `count_max` lines once.
+    pub fn open(path: &Path, count_max: usize) -> Result<Self> {
+        let open = || File::open(path).map_err(Failure::on(format!("open {}", path.display())));
+        let mut lines = BufReader::with_capacity(1 << 20, open()?);
+        let (mut starts, mut order) = (vec![0], Vec::new());
+        let mut line = String::new();
+        while starts.len() <= count_max {
+            line.clear();
+            let bytes_count = lines
+                .read_line(&mut line)
+                .map_err(Failure::on("read the catalog"))?;
+            if bytes_count == 0 {
+                break;
+            }
+            let idx = starts.len() - 1;
+            let record = parse_record(&line)
+                .ok_or_else(|| Failure::new(format!("line {} is no record", idx + 1)))?;
+            if record.is_active {
+                order.push((Reverse(record.posted_at), record.id, idx as u32));
+            }
+            starts.push(starts[idx] + bytes_count as u64);
+        }
+        order.sort_unstable();
+        Ok(Self {
+            file: open()?,
+            starts,
+            answer_order: order.into_iter().map(|(_, _, idx)| idx).collect(),
+        })
+    }
+
+    /// The numbers of the active records, newest first, then by id (SEARCH.md 5).
+    pub fn answer_order(&self) -> &[u32] {
+        &self.answer_order
+    }
+
+    /// The records with these numbers.
+    pub fn batch(&self, numbers: &[u32]) -> Result<Vec<Record>> {
+        let numbers = numbers.iter();
+        numbers.map(|&idx| self.record(idx as usize)).collect()
+    }
+}
+
+impl Records for RecordFile {
+    fn count(&self) -> usize {
+        self.starts.len() - 1
+    }
+
+    fn record(&self, idx: usize) -> Result<Record> {
+        let mut line = vec![0; (self.starts[idx + 1] - self.starts[idx]) as usize];
+        self.file
+            .read_exact_at(&mut line, self.starts[idx])
+            .map_err(Failure::on("read the catalog"))?;
+        let record = str::from_utf8(&line).ok().and_then(parse_record);
+        record.ok_or_else(|| Failure::new(format!("line {} has changed", idx + 1)))
+    }
 }
 
 fn integer<T: TryFrom<u64>>(value: &Value) -> Option<T> {

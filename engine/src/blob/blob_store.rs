@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::RwLock;
@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Blob;
-use crate::disk::{Disk, DiskFile, publish_file};
+use crate::disk::{Disk, DiskFile, is_out_of_descriptors, publish_file};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_BYTES_MAX, OPEN_BLOBS_MAX};
 use crate::model::{CachedFile, ContentHash, Variant};
@@ -29,6 +29,8 @@ pub(crate) struct BlobStore {
     dir: PathBuf,
     tmp: PathBuf,
     open: Box<[Shard]>,
+    /// Blobs of one shard that are kept open.
+    shard_max: AtomicUsize,
     clock: AtomicU64,
     /// Makes temporary names differ.
     puts_count: AtomicU64,
@@ -59,8 +61,29 @@ impl BlobStore {
             dir,
             tmp,
             open: (0..SHARDS_COUNT).map(|_| Shard::default()).collect(),
+            shard_max: AtomicUsize::new(OPEN_BLOBS_MAX / SHARDS_COUNT),
             clock: AtomicU64::new(0),
             puts_count: AtomicU64::new(0),
+        }
+    }
+
+    /// Keeps at most so many blobs open from the next opening on (at least one in each shard).
+    pub(crate) fn keep_open(&self, blobs_max: usize) {
+        let shard_max = blobs_max.min(OPEN_BLOBS_MAX) / SHARDS_COUNT;
+        self.shard_max.store(shard_max.max(1), Ordering::Relaxed);
+    }
+
+    /// Does something that takes a descriptor. When there is none left, what is kept open for a
+    /// next time only is closed, and it is tried once more.
+    fn with_descriptor<T>(&self, work: impl Fn() -> Result<T>) -> Result<T> {
+        match work() {
+            Err(error) if is_out_of_descriptors(&error) => {
+                for shard in &self.open {
+                    shard.write().clear();
+                }
+                work()
+            }
+            done => done,
         }
     }
 
@@ -71,13 +94,17 @@ impl BlobStore {
         let hash = ContentHash(Sha256::digest(content).into());
         let checksum = xxh3_64(content);
         let path = self.path(&hash, Variant::Identity);
-        if self
-            .check_file(&path, content.len() as u64, checksum)
-            .is_err()
-        {
-            self.forget(&hash, Variant::Identity);
-            self.write(&path, &[content])?;
-        }
+        self.with_descriptor(|| {
+            match self.check_file(&path, content.len() as u64, checksum) {
+                // Whoever put it there may have been stopped before its name was durable.
+                Ok(_) => self.sync_name(&path),
+                Err(error) if is_out_of_descriptors(&error) => Err(error),
+                Err(_) => {
+                    self.forget(&hash, Variant::Identity);
+                    self.write(&path, &[content])
+                }
+            }
+        })?;
         Ok((hash, checksum))
     }
 
@@ -93,11 +120,28 @@ impl BlobStore {
         footer[..8].copy_from_slice(FOOTER_MAGIC);
         footer[8..].copy_from_slice(&xxh3_64(bytes).to_le_bytes());
         let path = self.path(hash, variant);
-        self.write(&path, &[bytes, &footer])?;
+        self.with_descriptor(|| self.write(&path, &[bytes, &footer]))?;
         self.forget(hash, variant);
-        let opened = self.open_variant(&path)?;
+        let opened = self.with_descriptor(|| self.open_variant(&path))?;
         let blob = opened.ok_or_else(|| self.missing(&path))?;
         Ok(self.remember(hash, variant, blob))
+    }
+
+    /// Puts a content of this store into another one.
+    ///
+    /// Errors: [`Error::Corrupt`] when it is missing or damaged here.
+    pub(crate) fn copy(&self, file: &CachedFile, to: &Self) -> Result<()> {
+        let path = self.path(&file.content, Variant::Identity);
+        let opened = self.check_file(&path, file.size_bytes, file.checksum)?;
+        let mut content = vec![0; file.size_bytes as usize];
+        opened
+            .read_at(&mut content, 0)
+            .map_err(Error::io("read", &path))?;
+        if <[u8; 32]>::from(Sha256::digest(&content)) != file.content.0 {
+            let name = self.name_of(&path);
+            return Err(Error::corrupt(name, 0, "content that matches its SHA-256"));
+        }
+        to.put(&content).map(drop)
     }
 
     /// Opens a content or a variant of it. Cost: one look-up when it is open already; otherwise
@@ -106,30 +150,34 @@ impl BlobStore {
     /// Errors: the content is missing or damaged. A variant that is damaged is removed and `None`.
     pub(crate) fn open(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
         let hash = &file.content;
-        if let Some(entry) = self.shard(hash).read().get(&(*hash, variant)) {
+        if let Some(entry) = self.shard(hash).read().get(&(*hash, variant))
+            && !entry.blob.is_cut()
+        {
             let now = self.clock.load(Ordering::Relaxed);
             entry.last_used.store(now, Ordering::Relaxed);
             return Ok(Some(Arc::clone(&entry.blob)));
         }
-        let path = self.path(hash, variant);
-        let opened = match variant {
+        self.forget(hash, variant);
+        let opened = self.with_descriptor(|| self.open_file(file, variant))?;
+        Ok(opened.map(|blob| self.remember(hash, variant, blob)))
+    }
+
+    fn open_file(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
+        let path = self.path(&file.content, variant);
+        match variant {
             Variant::Identity => {
                 let opened = self.check_file(&path, file.size_bytes, file.checksum)?;
-                Some(Arc::new(into_blob(
-                    opened,
-                    file.size_bytes as usize,
-                    &path,
-                )?))
+                let blob = into_blob(opened, file.size_bytes as usize, &path)?;
+                Ok(Some(Arc::new(blob)))
             }
             Variant::Gzip | Variant::Brotli => match self.open_variant(&path) {
                 Err(Error::Corrupt { .. }) => {
                     self.disk.remove(&path)?;
-                    None
+                    Ok(None)
                 }
-                opened => opened?,
+                opened => opened,
             },
-        };
-        Ok(opened.map(|blob| self.remember(hash, variant, blob)))
+        }
     }
 
     /// Checks every file: those of `referenced` against their SHA-256, variants against their
@@ -183,11 +231,7 @@ impl BlobStore {
 
     /// Writes a file durably under its name.
     fn write(&self, path: &Path, parts: &[&[u8]]) -> Result<()> {
-        let folder = path.parent().expect("a blob lies in a folder");
-        if self.disk.list(folder)?.is_none() {
-            self.disk.create_dir(folder)?;
-            self.disk.sync_dir(&self.dir)?;
-        }
+        self.disk.create_dir(folder_of(path))?;
         let put = self.puts_count.fetch_add(1, Ordering::Relaxed);
         let temporary = self.tmp.join(format!("blob-{put}"));
         publish_file(self.disk.as_ref(), &temporary, path, &mut |out| {
@@ -196,7 +240,14 @@ impl BlobStore {
                     .map_err(Error::io("write", &temporary))?;
             }
             Ok(())
-        })
+        })?;
+        self.sync_name(path)
+    }
+
+    /// Makes the name of a file and of its folder durable, whoever made them.
+    fn sync_name(&self, path: &Path) -> Result<()> {
+        self.disk.sync_dir(folder_of(path))?;
+        self.disk.sync_dir(&self.dir)
     }
 
     /// Opens a file whose length and xxh3 are these.
@@ -258,11 +309,12 @@ impl BlobStore {
     fn remember(&self, hash: &ContentHash, variant: Variant, blob: Arc<Blob>) -> Arc<Blob> {
         let now = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         let mut shard = self.shard(hash).write();
-        if OPEN_BLOBS_MAX / SHARDS_COUNT <= shard.len() {
+        while self.shard_max.load(Ordering::Relaxed) <= shard.len() {
             let age = |(_, entry): &(_, &OpenEntry)| entry.last_used.load(Ordering::Relaxed);
-            if let Some(oldest) = shard.iter().min_by_key(age).map(|(place, _)| *place) {
-                shard.remove(&oldest);
-            }
+            let Some(oldest) = shard.iter().min_by_key(age).map(|(place, _)| *place) else {
+                break;
+            };
+            shard.remove(&oldest);
         }
         let entry = shard.entry((*hash, variant)).or_insert_with(|| OpenEntry {
             blob,
@@ -298,6 +350,10 @@ impl BlobStore {
     fn missing(&self, path: &Path) -> Error {
         Error::corrupt(self.name_of(path), 0, "the file")
     }
+}
+
+fn folder_of(path: &Path) -> &Path {
+    path.parent().expect("a blob lies in a folder")
 }
 
 fn into_blob(opened: Box<dyn DiskFile>, size_bytes: usize, path: &Path) -> Result<Blob> {
@@ -402,6 +458,21 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_was_cut_while_open_is_checked_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let blobs = store(dir.path(), Arc::new(Real));
+        let file = put(&blobs, b"content");
+        let blob = blobs.open(&file, Variant::Identity).unwrap().unwrap();
+        std::fs::write(path_of(dir.path(), &file), b"con").unwrap();
+        blob.tell_cut();
+        let opened = blobs.open(&file, Variant::Identity);
+        assert!(matches!(opened, Err(Error::Corrupt { .. })));
+        put(&blobs, b"content");
+        let again = blobs.open(&file, Variant::Identity).unwrap().unwrap();
+        assert!(!again.is_cut());
+    }
+
+    #[test]
     fn variants_are_kept_checked_and_deletable() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = store(dir.path(), Arc::new(Real));
@@ -435,6 +506,36 @@ mod tests {
         }
         let open_count: usize = blobs.open.iter().map(|shard| shard.read().len()).sum();
         assert!(open_count <= OPEN_BLOBS_MAX);
+        blobs.keep_open(40);
+        for number in 0..200_u16 {
+            let file = put(&blobs, &number.to_le_bytes());
+            blobs.open(&file, Variant::Identity).unwrap().unwrap();
+        }
+        let open_count: usize = blobs.open.iter().map(|shard| shard.read().len()).sum();
+        assert!(open_count <= 40, "{open_count}");
+    }
+
+    #[test]
+    fn without_a_descriptor_what_is_kept_open_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let faulty = Arc::new(Faulty::new(Fault::NONE));
+        let blobs = store(dir.path(), Arc::clone(&faulty) as Arc<dyn Disk>);
+        let file = put(&blobs, b"first");
+        let held = blobs.open(&file, Variant::Identity).unwrap().unwrap();
+        faulty.set_fault(Fault {
+            errno: Fault::EMFILE,
+            ..Fault::at(faulty.ops_count())
+        });
+        put(&blobs, b"second");
+        let open_count: usize = blobs.open.iter().map(|shard| shard.read().len()).sum();
+        assert_eq!(open_count, 0);
+        assert_eq!(held.bytes(), b"first");
+        faulty.set_fault(Fault {
+            count: 8,
+            errno: Fault::EMFILE,
+            ..Fault::at(faulty.ops_count())
+        });
+        assert!(blobs.put(b"third").is_err());
     }
 
     #[test]

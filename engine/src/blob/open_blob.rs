@@ -1,5 +1,7 @@
 //! An open blob.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use crate::disk::{Mapping, OsFile};
 
 /// Stored bytes, mapped and open.
@@ -8,6 +10,7 @@ pub struct Blob {
     mapping: Mapping,
     file: OsFile,
     size_bytes: usize,
+    is_cut: AtomicBool,
 }
 
 impl Blob {
@@ -18,6 +21,7 @@ impl Blob {
             mapping,
             file,
             size_bytes,
+            is_cut: AtomicBool::new(false),
         }
     }
 
@@ -30,6 +34,18 @@ impl Blob {
     /// The open file, for zero-copy: its first [`Blob::size_bytes`] bytes are the content.
     pub fn file(&self) -> &OsFile {
         &self.file
+    }
+
+    /// Whoever sends or reads it tells that the file has become shorter: it is opened and checked
+    /// anew when it is wanted next.
+    pub fn tell_cut(&self) {
+        self.is_cut.store(true, Ordering::Release);
+    }
+
+    /// Whether somebody found that the file has become shorter. Cost: an atomic load.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.is_cut.load(Ordering::Acquire)
     }
 
     /// Size in bytes.

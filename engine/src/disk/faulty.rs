@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real};
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WritableMapping};
 use crate::error::{Error, Result};
 
 /// Which changing operations of a [`Faulty`] disk fail, counted from 0: creating, writing,
@@ -16,13 +16,15 @@ pub struct Fault {
     pub first: u64,
     /// How many fail in a row.
     pub count: u64,
-    /// The system's error number: `EIO` is 5, `ENOSPC` 28.
+    /// The system's error number: `EIO` is 5, `EMFILE` 24, `ENOSPC` 28.
     pub errno: i32,
 }
 
 impl Fault {
     /// Input/output error.
     pub const EIO: i32 = 5;
+    /// Too many open files.
+    pub const EMFILE: i32 = 24;
     /// No space left on device.
     pub const ENOSPC: i32 = 28;
     /// Nothing fails.
@@ -56,6 +58,7 @@ pub struct Faulty {
 struct Plan {
     fault: parking_lot::Mutex<Fault>,
     ops_count: AtomicU64,
+    free_bytes_max: AtomicU64,
 }
 
 impl Plan {
@@ -75,6 +78,7 @@ impl Faulty {
         let plan = Plan {
             fault: parking_lot::Mutex::new(fault),
             ops_count: AtomicU64::new(0),
+            free_bytes_max: AtomicU64::new(u64::MAX),
         };
         Self {
             plan: Arc::new(plan),
@@ -89,6 +93,12 @@ impl Faulty {
     /// Another fault from now on; operations are still counted from the beginning.
     pub fn set_fault(&self, fault: Fault) {
         *self.plan.fault.lock() = fault;
+    }
+
+    /// Says from now on that no more than this is free; what is written is written all the same.
+    pub fn set_free_bytes(&self, free_bytes_max: u64) {
+        let plan = &self.plan;
+        plan.free_bytes_max.store(free_bytes_max, Ordering::SeqCst);
     }
 
     fn step(&self, action: &'static str, path: &Path) -> Result<()> {
@@ -144,6 +154,11 @@ impl Disk for Faulty {
         Real.rename(from, to)
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
+        self.step("exchange", other)?;
+        Real.exchange(one, other)
+    }
+
     fn remove(&self, path: &Path) -> Result<bool> {
         self.step("remove", path)?;
         Real.remove(path)
@@ -155,7 +170,8 @@ impl Disk for Faulty {
     }
 
     fn free_bytes(&self, path: &Path) -> Result<u64> {
-        Real.free_bytes(path)
+        let free_bytes_max = self.plan.free_bytes_max.load(Ordering::SeqCst);
+        Ok(Real.free_bytes(path)?.min(free_bytes_max))
     }
 
     fn lock(&self, path: &Path) -> Result<DirLock> {
@@ -198,6 +214,11 @@ impl DiskFile for FaultyFile {
 
     fn map(&self) -> io::Result<Mapping> {
         self.file.map()
+    }
+
+    /// Sets no space aside: every write is one that can fail.
+    fn reserve(&self, _: u64) -> io::Result<Option<WritableMapping>> {
+        Ok(None)
     }
 
     fn into_os_file(self: Box<Self>) -> OsFile {

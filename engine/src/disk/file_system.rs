@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-use super::Mapping;
+use super::{Mapping, WritableMapping};
 use crate::error::Result;
 
 /// An open file of the operating system, for zero-copy answers.
@@ -15,8 +15,8 @@ pub type OsFile = File;
 /// Paths are absolute or relative to the process; the engine only ever names paths below its data
 /// directory. Every error names the action and the path.
 pub trait Disk: Send + Sync {
-    /// Makes a directory that only its owner can enter, and those above it. One that exists
-    /// already is left as it is.
+    /// Makes a directory that only its owner can enter, and those above it, durably. One that
+    /// exists already is left as it is.
     fn create_dir(&self, path: &Path) -> Result<()>;
 
     /// Lets only the owner enter a directory.
@@ -43,8 +43,12 @@ pub trait Disk: Send + Sync {
     /// Makes an empty file, readable and writable by its owner only; one that exists is emptied.
     fn create(&self, path: &Path) -> Result<Box<dyn DiskFile>>;
 
-    /// Gives a file its name, replacing the file that bore it. Durable after [`Disk::sync_dir`].
+    /// Gives a file or a directory its name, replacing the file that bore it. Durable after
+    /// [`Disk::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
+
+    /// Exchanges the names of two directories at once. Durable after [`Disk::sync_dir`].
+    fn exchange(&self, one: &Path, other: &Path) -> Result<()>;
 
     /// Removes a file; false when there is no such file.
     fn remove(&self, path: &Path) -> Result<bool>;
@@ -80,6 +84,11 @@ pub trait DiskFile: Send + Sync {
 
     /// Maps its content as it is now.
     fn map(&self) -> io::Result<Mapping>;
+
+    /// Makes it at least so long, with zeros for which the file system sets space aside, and maps
+    /// that much of it for writing. `None` where no space can be set aside: a write to a mapping
+    /// cannot fail, so there must be room for it beforehand.
+    fn reserve(&self, size_bytes: u64) -> io::Result<Option<WritableMapping>>;
 
     /// Gives up the open file itself.
     fn into_os_file(self: Box<Self>) -> OsFile;

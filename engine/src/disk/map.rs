@@ -1,37 +1,122 @@
-//! Mapping files into memory. One of the two rooms where `unsafe` is allowed.
+//! Mapping files into memory.
 #![allow(unsafe_code)]
 
 use std::fs::File;
 use std::io;
 
-use memmap2::Mmap;
+use memmap2::{Mmap, MmapOptions, MmapRaw};
+
+use super::bus_error::Watch;
 
 /// The content of a file as bytes in memory, read-only.
 ///
 /// INVARIANT: the files that are mapped are written by this program only, before they get their
 /// final name, and never again after that; the data directory is closed to other users.
+///
+/// A file that is cut all the same ends nothing: what is gone reads as zeros, and the mapping's
+/// [`CutMark`] tells so.
 #[derive(Debug)]
 pub struct Mapping {
     /// None for an empty file, which cannot be mapped.
-    map: Option<Mmap>,
+    mapped: Option<Mapped>,
+}
+
+#[derive(Debug)]
+struct Mapped {
+    watch: &'static Watch,
+    map: Mmap,
+}
+
+/// Tells whether bytes of a mapping were gone when they were read. Of use only as long as the
+/// mapping lives.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct CutMark {
+    watch: Option<&'static Watch>,
 }
 
 impl Mapping {
     /// Maps the whole file as long as it is now. Cost: one system call; pages come when touched.
     pub(super) fn of(file: &File) -> io::Result<Self> {
         if file.metadata()?.len() == 0 {
-            return Ok(Self { map: None });
+            return Ok(Self { mapped: None });
         }
-        // SAFETY: nothing writes to a mapped file or cuts it while it is mapped, by the invariant
-        // of `Mapping`.
+        // SAFETY: nothing writes to a mapped file while it is mapped, by the invariant of
+        // `Mapping`; where it was cut, the watch puts zeros.
         let map = unsafe { Mmap::map(file) }?;
-        Ok(Self { map: Some(map) })
+        let addresses = map.as_ptr_range();
+        let watch = Watch::begin(addresses.start as usize..addresses.end as usize);
+        let mapped = Some(Mapped { watch, map });
+        Ok(Self { mapped })
+    }
+
+    /// What tells whether bytes were gone.
+    pub fn cut_mark(&self) -> CutMark {
+        let watch = self.mapped.as_ref().map(|mapped| mapped.watch);
+        CutMark { watch }
+    }
+}
+
+impl CutMark {
+    /// Whether bytes were gone: then nothing counts that was read since the mapping was made.
+    /// Cost: an atomic load.
+    #[inline]
+    pub fn is_cut(&self) -> bool {
+        self.watch.is_some_and(Watch::is_cut)
     }
 }
 
 impl AsRef<[u8]> for Mapping {
     fn as_ref(&self) -> &[u8] {
-        self.map.as_deref().unwrap_or(&[])
+        self.mapped.as_ref().map_or(&[], |mapped| &mapped.map)
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        self.watch.end();
+    }
+}
+
+/// The beginning of a file, to be written without a system call. What is written is in the page
+/// cache at once: it outlives a killed process, and becomes durable when the file is synced.
+///
+/// A file that is cut all the same, or a disk that is full in spite of what it promised, ends
+/// nothing: the write is told to have failed.
+#[derive(Debug)]
+pub struct WritableMapping {
+    watch: &'static Watch,
+    map: MmapRaw,
+}
+
+impl WritableMapping {
+    /// Maps the first `size_bytes` of a file that is at least so long. Cost: one system call.
+    pub(super) fn of(file: &File, size_bytes: usize) -> io::Result<Self> {
+        let map = MmapOptions::new().len(size_bytes).map_raw(file)?;
+        let start = map.as_ptr() as usize;
+        let watch = Watch::begin(start..start + map.len());
+        Ok(Self { watch, map })
+    }
+
+    /// Writes all bytes at `offset`; false when the file has no room for them any more: then
+    /// nothing more can be written here. Panics when they do not fit. Cost: a copy; a page fault
+    /// at the first write to a page since it was synced.
+    pub fn write_at(&mut self, bytes: &[u8], offset: usize) -> bool {
+        let has_room = offset <= self.map.len() && bytes.len() <= self.map.len() - offset;
+        assert!(has_room, "writes stay inside their mapping");
+        // SAFETY: the bytes fit, as asserted; the mapping is writable and lives as long as `self`;
+        // nobody has a reference into it, as this is the only access to it, by `&mut self`. Others
+        // read the file by system calls. Where the file has no room the watch puts memory.
+        unsafe {
+            let place = self.map.as_mut_ptr().add(offset);
+            std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
+        }
+        !self.watch.is_cut()
+    }
+}
+
+impl Drop for WritableMapping {
+    fn drop(&mut self) {
+        self.watch.end();
     }
 }
 
@@ -40,6 +125,12 @@ mod tests {
     use std::io::Write;
 
     use super::*;
+
+    fn file_of(bytes: &[u8]) -> File {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(bytes).unwrap();
+        file
+    }
 
     #[test]
     fn maps_what_was_written_and_outlives_the_name() {
@@ -52,11 +143,93 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_file_maps_to_no_bytes() {
+    fn what_is_written_to_a_mapping_is_in_the_file() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a");
-        File::create(&path).unwrap();
-        let mapping = Mapping::of(&File::open(&path).unwrap()).unwrap();
+        let file = file_at(&path, 8);
+        let mut mapping = WritableMapping::of(&file, 8).unwrap();
+        assert!(mapping.write_at(b"abc", 5));
+        assert!(mapping.write_at(b"", 8));
+        assert_eq!(std::fs::read(&path).unwrap(), b"\0\0\0\0\0abc");
+    }
+
+    #[test]
+    fn a_write_to_a_file_that_was_cut_is_told() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = file_at(&dir.path().join("a"), 3 << 12);
+        let mut mapping = WritableMapping::of(&file, 3 << 12).unwrap();
+        assert!(mapping.write_at(b"abc", 1 << 13));
+        file.set_len(1 << 12).unwrap();
+        assert!(!mapping.write_at(b"abc", (1 << 13) - 1));
+        assert!(!mapping.write_at(b"abc", 0), "not here any more either");
+    }
+
+    fn file_at(path: &std::path::Path, size_bytes: u64) -> File {
+        let mut options = File::options();
+        options.read(true).write(true).create_new(true);
+        let file = options.open(path).unwrap();
+        file.set_len(size_bytes).unwrap();
+        file
+    }
+
+    #[test]
+    #[should_panic(expected = "writes stay inside")]
+    fn a_mapping_is_not_left() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(8).unwrap();
+        let mut mapping = WritableMapping::of(&file, 8).unwrap();
+        mapping.write_at(b"abcd", 5);
+    }
+
+    #[test]
+    fn an_empty_file_maps_to_no_bytes() {
+        let mapping = Mapping::of(&file_of(b"")).unwrap();
         assert_eq!(mapping.as_ref(), b"");
+        assert!(!mapping.cut_mark().is_cut());
+    }
+
+    #[test]
+    fn bytes_that_are_gone_read_as_zeros_and_mark_their_mapping_only() {
+        let pages = vec![7; 3 << 16];
+        let (cut, whole) = (file_of(&pages), file_of(&pages));
+        let (mapping, other) = (Mapping::of(&cut).unwrap(), Mapping::of(&whole).unwrap());
+        let mark = mapping.cut_mark();
+        cut.set_len(1 << 16).unwrap();
+        assert_eq!(mapping.as_ref()[..1 << 16], pages[..1 << 16]);
+        assert!(!mark.is_cut(), "what is there may be read");
+        assert_eq!(mapping.as_ref()[1 << 16], 0);
+        assert!(mark.is_cut());
+        assert!(mapping.as_ref()[1 << 16..].iter().all(|byte| *byte == 0));
+        assert_eq!(other.as_ref(), pages);
+        assert!(!other.cut_mark().is_cut());
+    }
+
+    #[test]
+    fn many_threads_may_meet_the_same_gap() {
+        for _ in 0..50 {
+            let file = file_of(&vec![7; 1 << 20]);
+            let mapping = Mapping::of(&file).unwrap();
+            file.set_len(0).unwrap();
+            std::thread::scope(|scope| {
+                for _ in 0..4 {
+                    scope.spawn(|| {
+                        assert!(mapping.as_ref().iter().all(|byte| *byte == 0));
+                        assert!(mapping.cut_mark().is_cut());
+                    });
+                }
+            });
+        }
+    }
+
+    #[test]
+    fn a_watch_that_is_used_again_knows_nothing_of_what_was() {
+        let file = file_of(&[7; 1 << 16]);
+        let mapping = Mapping::of(&file).unwrap();
+        file.set_len(0).unwrap();
+        assert_eq!(mapping.as_ref()[0], 0);
+        drop(mapping);
+        let again = Mapping::of(&file_of(&[7; 1 << 16])).unwrap();
+        assert!(!again.cut_mark().is_cut());
+        assert_eq!(again.as_ref()[0], 7);
     }
 }

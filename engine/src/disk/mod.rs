@@ -3,6 +3,7 @@
 //!
 //! [`Real`] is the operating system's; [`Faulty`] is a disk that fails where a test tells it to.
 
+mod bus_error;
 mod faulty;
 mod file_system;
 mod map;
@@ -11,6 +12,7 @@ mod real;
 
 pub use faulty::{Fault, Faulty};
 pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile};
-pub use map::Mapping;
+pub use map::{CutMark, Mapping, WritableMapping};
 pub(crate) use publish::{FileWriter, publish_file, read_file};
 pub use real::Real;
+pub(crate) use real::is_out_of_descriptors;

@@ -6,7 +6,7 @@ use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile};
+use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, WritableMapping};
 use crate::error::{Error, Result};
 
 /// Directories are for their owner only.
@@ -21,11 +21,32 @@ pub struct Real;
 /// Tells temporary directories of one process apart.
 static TEMP_DIRS_COUNT: AtomicU64 = AtomicU64::new(0);
 
+/// Whether something failed because the process, or the system, has no descriptor left.
+pub(crate) fn is_out_of_descriptors(error: &Error) -> bool {
+    let Error::Io { source, .. } = error else {
+        return false;
+    };
+    let told = rustix::io::Errno::from_io_error(source);
+    matches!(
+        told,
+        Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)
+    )
+}
+
 impl Disk for Real {
     fn create_dir(&self, path: &Path) -> Result<()> {
+        let is_missing = |path: &&Path| !path.as_os_str().is_empty() && !path.exists();
+        let missing: Vec<&Path> = path.ancestors().take_while(is_missing).collect();
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(DIR_MODE);
-        builder.create(path).map_err(Error::io("create", path))
+        builder.create(path).map_err(Error::io("create", path))?;
+        for made in missing {
+            match made.parent() {
+                Some(parent) if !parent.as_os_str().is_empty() => self.sync_dir(parent)?,
+                _ => self.sync_dir(Path::new("."))?,
+            }
+        }
+        Ok(())
     }
 
     fn make_private(&self, path: &Path) -> Result<()> {
@@ -98,6 +119,12 @@ impl Disk for Real {
         fs::rename(from, to).map_err(Error::io("rename to", to))
     }
 
+    fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
+        let flags = rustix::fs::RenameFlags::EXCHANGE;
+        rustix::fs::renameat_with(rustix::fs::CWD, one, rustix::fs::CWD, other, flags)
+            .map_err(|errno| Error::io("exchange", other)(errno.into()))
+    }
+
     fn remove(&self, path: &Path) -> Result<bool> {
         let removed = present(fs::remove_file(path)).map_err(Error::io("remove", path))?;
         Ok(removed.is_some())
@@ -163,6 +190,18 @@ impl DiskFile for File {
 
     fn map(&self) -> io::Result<Mapping> {
         Mapping::of(self)
+    }
+
+    fn reserve(&self, size_bytes: u64) -> io::Result<Option<WritableMapping>> {
+        let Ok(mapped_bytes) = usize::try_from(size_bytes) else {
+            return Ok(None);
+        };
+        let flags = rustix::fs::FallocateFlags::empty();
+        // Not every file system can, and a full one will not.
+        if rustix::fs::fallocate(self, flags, 0, size_bytes).is_err() {
+            return Ok(None);
+        }
+        WritableMapping::of(self, mapped_bytes).map(Some)
     }
 
     fn into_os_file(self: Box<Self>) -> OsFile {

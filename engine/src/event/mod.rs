@@ -4,4 +4,7 @@ mod catalog;
 mod state;
 
 pub(crate) use catalog::{CatalogEvent, CatalogOutcome};
-pub use state::{DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageDelta};
+pub use state::{
+    By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+    UsageDelta,
+};

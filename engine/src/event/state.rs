@@ -13,7 +13,6 @@ pub struct NewAccount {
     pub display_name: String,
     pub role: Role,
     pub password_hash: String,
-    pub created_at: Timestamp,
 }
 
 /// An API key to be made; its number is given when it is applied.
@@ -26,7 +25,6 @@ pub struct NewApiKey {
     pub partial: String,
     pub scopes: Scopes,
     pub limit: Option<RateLimit>,
-    pub created_at: Timestamp,
     pub expires_at: Option<Timestamp>,
 }
 
@@ -43,6 +41,26 @@ pub struct UsageDelta {
     pub last_used_at: Option<Timestamp>,
 }
 
+/// Usage to be added once, however often it is handed over.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct UsageBatch {
+    /// Its number: one more than that of the last batch that was added.
+    pub number: u64,
+    /// What to add.
+    pub deltas: Vec<UsageDelta>,
+}
+
+/// A part of a counter file that has been read, in bytes from its start.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FoldedPart {
+    /// The file's name.
+    pub name: String,
+    /// Where the part begins: up to there it was folded before.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+}
+
 /// Downloads that were read from the files of the counter lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct DownloadFold {
@@ -50,46 +68,112 @@ pub struct DownloadFold {
     pub records: Vec<(RecordId, u64)>,
     /// Downloads per key and day, to be added; without a key, for the day only.
     pub usage: Vec<(Option<ApiKeyId>, Day, u64)>,
-    /// Up to which byte each file has been read with this fold.
-    pub positions: Vec<(String, u64)>,
+    /// What of each file has been read with this fold.
+    pub parts: Vec<FoldedPart>,
     /// Files that are gone: their positions are forgotten.
     pub forgotten: Vec<String>,
+}
+
+/// Who changes accounts or keys, and when.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct By {
+    /// An e-mail address, or `command line`.
+    pub actor: String,
+    /// The moment of the change: when an account or key was made, disabled or revoked.
+    pub at: Timestamp,
+}
+
+/// A change of accounts and keys that the audit log tells.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Change {
+    /// Make an account. Refused when the address is taken.
+    CreateAccount(NewAccount),
+    /// Replace the password hash and end every session of the account.
+    SetPassword(AccountId, String),
+    /// Replace the password hash and end every session, as whoever knows the old password asks.
+    /// Refused when another hash than `old` is stored by now, or the account is disabled.
+    ReplacePassword {
+        /// Whose.
+        account: AccountId,
+        /// The hash that the old password was checked against.
+        old: String,
+        /// The hash of the new one.
+        new: String,
+    },
+    /// Change the name shown in the pages.
+    SetDisplayName(AccountId, String),
+    /// Change what the account may do.
+    SetRole(AccountId, Role),
+    /// Disable (true) or enable an account; disabling ends its sessions.
+    SetDisabled(AccountId, bool),
+    /// End every session of an account.
+    CloseSessions(AccountId),
+    /// Make an API key.
+    CreateApiKey(NewApiKey),
+    /// Revoke an API key for good.
+    RevokeApiKey(ApiKeyId),
+}
+
+impl Change {
+    /// The event of this change, made by `actor` at `at`.
+    pub fn by(self, actor: &str, at: Timestamp) -> StateEvent {
+        let actor = actor.to_owned();
+        StateEvent::Change(self, By { actor, at })
+    }
+
+    /// The account that there is already and that it concerns.
+    pub(crate) const fn account(&self) -> Option<AccountId> {
+        match self {
+            Self::SetPassword(id, _)
+            | Self::ReplacePassword { account: id, .. }
+            | Self::SetDisplayName(id, _)
+            | Self::SetRole(id, _)
+            | Self::SetDisabled(id, _)
+            | Self::CloseSessions(id) => Some(*id),
+            Self::CreateAccount(_) | Self::CreateApiKey(_) | Self::RevokeApiKey(_) => None,
+        }
+    }
+
+    /// What the audit log calls it.
+    pub const fn action(&self) -> &'static str {
+        match self {
+            Self::CreateAccount(_) => "account created",
+            Self::SetPassword(..) | Self::ReplacePassword { .. } => "password changed",
+            Self::SetDisplayName(..) => "name changed",
+            Self::SetRole(_, Role::Admin) => "role changed to admin",
+            Self::SetRole(_, Role::User) => "role changed to user",
+            Self::SetDisabled(_, true) => "account disabled",
+            Self::SetDisabled(_, false) => "account enabled",
+            Self::CloseSessions(_) => "signed out everywhere",
+            Self::CreateApiKey(_) => "key created",
+            Self::RevokeApiKey(_) => "key revoked",
+        }
+    }
 }
 
 /// One change of the state file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StateEvent {
-    /// Make an account. Refused when the address is taken.
-    CreateAccount(NewAccount),
-    /// Replace the password hash and end every session of the account.
-    SetPassword(AccountId, String),
-    /// Change the name shown in the pages.
-    SetDisplayName(AccountId, String),
-    /// Change what the account may do.
-    SetRole(AccountId, Role),
-    /// Disable (`Some`) or enable (`None`) an account; disabling ends its sessions.
-    SetDisabled(AccountId, Option<Timestamp>),
-    /// Make an API key.
-    CreateApiKey(NewApiKey),
-    /// Revoke an API key for good.
-    RevokeApiKey(ApiKeyId, Timestamp),
-    /// Remember a session.
-    OpenSession(Session),
+    /// Change accounts or keys, and add the line of it to the audit log: both, or neither. What is
+    /// refused or changes nothing adds no line.
+    Change(Change, By),
+    /// Remember a session of whoever knows the password of this hash. Refused when another one is
+    /// stored by now, or the account is disabled.
+    OpenSession(Session, String),
     /// End the session with this digest.
     CloseSession([u8; 32]),
-    /// End every session of an account.
-    CloseSessions(AccountId),
-    /// Forget the sessions that expired before this time.
+    /// Forget the sessions that expired before this time, which has been: it is remembered.
     DropExpiredSessions(Timestamp),
-    /// Add usage.
-    AddUsage(Vec<UsageDelta>),
-    /// Add a line to the audit log.
+    /// Add usage. Refused when this batch was added before.
+    AddUsage(UsageBatch),
+    /// Add a line to the audit log about something that changes nothing else.
     Audit(AuditEntry),
     /// Remember the file of a release, in place of what was known of it.
     RememberFile(ReleaseId, CachedFile),
     /// Forget every file of this content, which is lost: it will be fetched again.
     ForgetContent(ContentHash),
-    /// Add downloads, and remember how far their files have been read.
+    /// Add downloads, and remember how far their files have been read. Refused when a part does not
+    /// begin where its file was folded up to.
     FoldDownloads(DownloadFold),
 }
 
@@ -106,4 +190,7 @@ pub enum Outcome {
     EmailTaken,
     /// Refused: there is no such account, key or session.
     Unknown,
+    /// Refused: things are not any more as the caller saw them. It was added before, by a commit
+    /// that had seemed to fail; or the account has another password by now, or is disabled.
+    Stale,
 }

@@ -120,6 +120,17 @@ impl Bits {
         }
     }
 
+    /// Appends all numbers in order.
+    pub(crate) fn decode(&self, out: &mut Vec<u32>) {
+        for (idx, &word) in self.words.iter().enumerate() {
+            let mut rest = word;
+            while rest != 0 {
+                out.push(idx as u32 * 64 + rest.trailing_zeros());
+                rest &= rest - 1;
+            }
+        }
+    }
+
     /// Calls `each` with the numbers in order until it says no.
     pub(crate) fn for_each_while(&self, mut each: impl FnMut(u32) -> bool) {
         for (idx, &word) in self.words.iter().enumerate() {

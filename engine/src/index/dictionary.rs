@@ -1,11 +1,11 @@
 //! Terms in order, each with its rank: an fst.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
 use bytes::Bytes;
-use fst::raw::{Builder, Fst, Node};
-use levenshtein_automata::{Distance, LevenshteinAutomatonBuilder, SINK_STATE};
+use fst::raw::{Builder, Fst, Node, Transition};
+
+use super::alignment::{Letter, Rows};
 
 /// Sorted terms; the value of a term is its rank, so that terms with one prefix are a range.
 pub(crate) struct Dictionary {
@@ -51,32 +51,39 @@ impl Dictionary {
     /// Appends the ranks of the terms with the word's first character at optimal string alignment
     /// distance 1 to `distance_max` (1 or 2).
     ///
-    /// Cost: the automaton of the word, then one step for each node of the dictionary that some
-    /// close word could pass through; bounded by the terms with that first character.
+    /// Cost: one step for each node of the dictionary that some close word could pass through;
+    /// bounded by the terms with that first character, however long the word is.
     pub(crate) fn close_terms(&self, word: &str, distance_max: u8, out: &mut Vec<u32>) {
-        let dfa = automata(distance_max).build_dfa(word);
-        let mut node = self.fst.root();
-        let (mut state, mut rank) = (dfa.initial_state(), 0);
-        let first = word.chars().next().map_or(0, char::len_utf8);
-        for &byte in &word.as_bytes()[..first] {
+        let letters: Vec<char> = word.chars().collect();
+        let Some(&first) = letters.first() else {
+            return;
+        };
+        let mut path = Path::start(self.fst.root().addr());
+        let mut rows = Rows::start(distance_max);
+        for &byte in first.encode_utf8(&mut [0; 4]).as_bytes() {
+            let node = self.fst.node(path.addr);
             let Some(idx) = node.find_input(byte) else {
                 return;
             };
-            let transition = node.transition(idx);
-            rank += transition.out.value();
-            state = dfa.transition(state, byte);
-            node = self.fst.node(transition.addr);
+            path = path.along(node.transition(idx));
         }
-        let mut stack = vec![(node.addr(), state, rank)];
-        while let Some((addr, state, rank)) = stack.pop() {
-            let node = self.fst.node(addr);
-            if node.is_final() && matches!(dfa.distance(state), Distance::Exact(1..)) {
-                out.push((rank + node.final_output().value()) as u32);
+        rows.step(&letters, first);
+        let mut stack = vec![(path, rows)];
+        while let Some((path, rows)) = stack.pop() {
+            let node = self.fst.node(path.addr);
+            if node.is_final() && path.letter.is_empty() && rows.is_close(letters.len()) {
+                out.push((path.rank + node.final_output().value()) as u32);
             }
             for transition in node.transitions() {
-                let next = dfa.transition(state, transition.inp);
-                if next != SINK_STATE {
-                    stack.push((transition.addr, next, rank + transition.out.value()));
+                let mut letter = path.letter;
+                let Some(letter) = letter.push(transition.inp) else {
+                    let path = path.along(transition);
+                    stack.push((Path { letter, ..path }, rows));
+                    continue;
+                };
+                let mut rows = rows;
+                if rows.step(&letters, letter) {
+                    stack.push((path.along(transition), rows));
                 }
             }
         }
@@ -88,6 +95,35 @@ impl Dictionary {
     }
 }
 
+/// A place in the fst, and what was read on the way there.
+#[derive(Clone, Copy)]
+struct Path {
+    addr: usize,
+    /// The smallest rank of the terms below.
+    rank: u64,
+    /// The bytes read of a letter that is not complete.
+    letter: Letter,
+}
+
+impl Path {
+    fn start(addr: usize) -> Self {
+        Self {
+            addr,
+            rank: 0,
+            letter: Letter::default(),
+        }
+    }
+
+    /// The end of a transition, at the beginning of a letter.
+    fn along(self, transition: Transition) -> Self {
+        Self {
+            addr: transition.addr,
+            rank: self.rank + transition.out.value(),
+            letter: Letter::default(),
+        }
+    }
+}
+
 fn last_output<'a>(fst: &'a Fst<Bytes>, mut node: Node<'a>) -> u64 {
     let mut output = 0;
     while !node.is_empty() {
@@ -96,17 +132,6 @@ fn last_output<'a>(fst: &'a Fst<Bytes>, mut node: Node<'a>) -> u64 {
         node = fst.node(transition.addr);
     }
     output + node.final_output().value()
-}
-
-/// The tables from which automata are built, made once in a process.
-fn automata(distance_max: u8) -> &'static LevenshteinAutomatonBuilder {
-    static ONE: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
-    static TWO: OnceLock<LevenshteinAutomatonBuilder> = OnceLock::new();
-    let (cell, distance) = match distance_max {
-        1 => (&ONE, 1),
-        _ => (&TWO, 2),
-    };
-    cell.get_or_init(|| LevenshteinAutomatonBuilder::new(distance, true))
 }
 
 /// Writes sorted, distinct terms; the rank of each is its place.
@@ -192,8 +217,8 @@ mod tests {
 
         #[test]
         fn finds_exactly_the_close_terms(
-            terms in prop::collection::btree_set("[abcñ]{3,10}", 0..80),
-            word in "[abcñ]{5,9}",
+            terms in prop::collection::btree_set("[abcñ語]{1,10}", 0..80),
+            word in "[abcñ語]{1,9}",
             distance_max in 1u8..=2,
         ) {
             let terms: Vec<String> = terms.into_iter().collect();
@@ -210,6 +235,24 @@ mod tests {
                 .collect();
             prop_assert_eq!(found, expected);
         }
+    }
+
+    #[test]
+    fn the_longest_words_cost_no_more_than_the_dictionary() {
+        let letters: Vec<char> = (0..3_000)
+            .filter_map(|n| char::from_u32(0x4e00 + n))
+            .collect();
+        let word: String = letters.iter().collect();
+        let without_last: String = letters[..2_999].iter().collect();
+        let mut terms = vec![word.clone(), without_last, format!("{word}z")];
+        terms.extend(('a'..='z').map(|end| format!("{}{end}", letters[0])));
+        terms.sort_unstable();
+        let mut found = Vec::new();
+        dictionary(&terms).close_terms(&word, 2, &mut found);
+        found.sort_unstable();
+        let close: Vec<&String> = found.iter().map(|rank| &terms[*rank as usize]).collect();
+        assert_eq!(close.len(), 2);
+        assert!(close.iter().all(|term| 2_000 < term.len()));
     }
 
     #[test]

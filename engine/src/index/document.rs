@@ -20,8 +20,8 @@ const HEAD_BYTES: usize = 21;
 #[derive(Debug, Clone, Copy)]
 pub struct StoredDoc<'a> {
     head: &'a [u8; HEAD_BYTES],
-    release: &'a str,
-    file_name: &'a str,
+    release: &'a [u8],
+    file_name: &'a [u8],
     fragment: &'a [u8],
 }
 
@@ -48,7 +48,8 @@ pub(crate) fn write_document(record: &Record, out: &mut Vec<u8>) {
 }
 
 impl<'a> StoredDoc<'a> {
-    /// The view, or `None` when the bytes are no document.
+    /// The view, or `None` when the bytes are no document. Texts are looked at when they are asked
+    /// for: an answer needs none of them.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk()?;
         let release_bytes = usize::from(head[10]);
@@ -57,8 +58,8 @@ impl<'a> StoredDoc<'a> {
         let (file_name, fragment) = rest.split_at_checked(name_bytes)?;
         Some(Self {
             head,
-            release: str::from_utf8(release).ok()?,
-            file_name: str::from_utf8(file_name).ok()?,
+            release,
+            file_name,
             fragment,
         })
     }
@@ -91,12 +92,12 @@ impl<'a> StoredDoc<'a> {
 
     /// Identifier of its file at the upstream source.
     pub fn source_release_id(&self) -> Option<&'a str> {
-        (!self.release.is_empty()).then_some(self.release)
+        text(self.release)
     }
 
     /// Original name of its file.
     pub fn file_name(&self) -> Option<&'a str> {
-        (!self.file_name.is_empty()).then_some(self.file_name)
+        text(self.file_name)
     }
 
     /// Its answer fragment.
@@ -113,6 +114,11 @@ impl<'a> StoredDoc<'a> {
     pub(crate) fn time(&self) -> Option<&'a [u8]> {
         fragment_time(self.fragment)
     }
+}
+
+/// A text, none when there is none: checksums keep damaged bytes from coming here.
+fn text(bytes: &[u8]) -> Option<&str> {
+    str::from_utf8(bytes).ok().filter(|text| !text.is_empty())
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use super::beginnings::BeginningsCounter;
 use super::dictionary::DictionaryBuilder;
 use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
-use super::segment::View;
+use super::segment::{View, read_whole};
 use super::writer::{
     CatalogEntry, Columns, Groups, PostingsWriter, write_catalogs, write_columns, write_facts,
     write_titles,
@@ -30,7 +30,17 @@ const GONE: u32 = u32::MAX;
 /// Documents and postings stream through: all orders are the same in the inputs and the output, so
 /// numbers are mapped and lists merged; no text is folded again. Memory: about 60 bytes a document,
 /// for the columns.
+///
+/// Errors: damage of an input, found before or while it is read.
 pub fn merge(
+    inputs: &[(Arc<Segment>, Arc<Tombstones>)],
+    out: &mut dyn Write,
+) -> Result<SegmentSummary> {
+    let segments = inputs.iter().map(|(segment, _)| &**segment);
+    read_whole(segments, || merge_all(inputs, out))
+}
+
+fn merge_all(
     inputs: &[(Arc<Segment>, Arc<Tombstones>)],
     out: &mut dyn Write,
 ) -> Result<SegmentSummary> {

@@ -1,6 +1,7 @@
 //! Term to postings, document to columns and fragment: the segment format, its writer, reader and
 //! merge. The only room that names fst and roaring.
 
+mod alignment;
 mod beginnings;
 mod bits;
 mod builder;
@@ -23,7 +24,7 @@ pub use builder::{SegmentBuilder, SegmentSummary};
 pub use document::StoredDoc;
 pub(crate) use facts::{Fact, FactTest};
 pub use merge::merge;
-pub(crate) use postings::{Postings, Probe};
+pub(crate) use postings::{Postings, Probe, Seeker};
 pub use segment::Segment;
-pub(crate) use segment::{Term, View};
+pub(crate) use segment::{Side, Term, View, read_whole};
 pub use tombstones::Tombstones;

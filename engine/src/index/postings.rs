@@ -136,7 +136,7 @@ enum Form<'a> {
 
 /// A chunk: numbers with one upper half.
 #[derive(Debug, Clone, Copy)]
-struct Chunk<'a> {
+pub(crate) struct Chunk<'a> {
     base: u32,
     body: Body<'a>,
 }
@@ -346,6 +346,24 @@ impl<'a> Postings<'a> {
         }
     }
 
+    /// A form in which ascending numbers are found quickly.
+    pub(crate) fn seeker(&self) -> Seeker<'a> {
+        match self.form {
+            Form::List(_) => {
+                let mut numbers = Vec::new();
+                self.decode(&mut numbers);
+                Seeker::List { numbers, at: 0 }
+            }
+            Form::Chunks { table, data } => Seeker::Chunks {
+                table,
+                data,
+                next_idx: 0,
+                chunk: None,
+                at: 0,
+            },
+        }
+    }
+
     /// Whether every number is below `limit`, they ascend, and they are as many as the head says.
     pub(crate) fn is_sound(&self, limit: u32) -> bool {
         if let Form::Chunks { table, data } = self.form {
@@ -513,6 +531,75 @@ impl Probe<'_> {
     }
 }
 
+/// A set that is asked for ascending numbers: it goes on from the one before.
+#[derive(Debug, Clone)]
+pub(crate) enum Seeker<'a> {
+    /// All numbers, ascending, and the first that may be asked for.
+    List {
+        /// The numbers.
+        numbers: Vec<u32>,
+        /// Its place.
+        at: usize,
+    },
+    /// The encoded chunks.
+    Chunks {
+        /// Upper half, count and offset of each chunk.
+        table: &'a [u8],
+        /// The chunks.
+        data: &'a [u8],
+        /// The chunk after the current one.
+        next_idx: usize,
+        /// The current one.
+        chunk: Option<Chunk<'a>>,
+        /// Where in its array the search goes on.
+        at: usize,
+    },
+}
+
+impl Seeker<'_> {
+    /// Whether the number, which is not below any before it, is in the set.
+    ///
+    /// Cost: a bit test in dense chunks, a search that gallops from the last place in sparse ones.
+    #[inline]
+    pub(crate) fn contains(&mut self, number: u32) -> bool {
+        match self {
+            Self::List { numbers, at } => {
+                while numbers.get(*at).is_some_and(|&other| other < number) {
+                    *at += 1;
+                }
+                numbers.get(*at) == Some(&number)
+            }
+            Self::Chunks {
+                table,
+                data,
+                next_idx,
+                chunk,
+                at,
+            } => {
+                let base = number & !0xffff;
+                while chunk.is_none_or(|chunk| chunk.base < base) {
+                    if *next_idx * CHUNK_ENTRY_BYTES == table.len() {
+                        return false;
+                    }
+                    *chunk = Some(Postings::chunk(table, data, *next_idx));
+                    *next_idx += 1;
+                    *at = 0;
+                }
+                let Some(current) = chunk.filter(|chunk| chunk.base == base) else {
+                    return false;
+                };
+                match current.body {
+                    Body::Bits(bytes) => bit_at(bytes, number as u16),
+                    Body::Array(bytes) => {
+                        *at = gallop(bytes, *at, number as u16);
+                        *at * 2 < bytes.len() && low_at(bytes, *at) == number as u16
+                    }
+                }
+            }
+        }
+    }
+}
+
 fn lower_bound(bytes: &[u8], low: u16) -> usize {
     let (mut from, mut to) = (0, bytes.len() / 2);
     while from < to {
@@ -603,7 +690,10 @@ mod tests {
             prop_assert_eq!(&listed(&bits), &expected);
             let probe = set.probe();
             let probed = others.iter().copied().filter(|&other| probe.contains(other));
-            prop_assert_eq!(probed.collect::<Vec<_>>(), expected);
+            prop_assert_eq!(&probed.collect::<Vec<_>>(), &expected);
+            let mut seeker = set.seeker();
+            let sought = others.iter().copied().filter(|&other| seeker.contains(other));
+            prop_assert_eq!(sought.collect::<Vec<_>>(), expected);
         }
 
         #[test]

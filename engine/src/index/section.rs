@@ -20,12 +20,13 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::disk::CutMark;
 use crate::error::{Error, Result};
 use crate::text::FOLDING_FINGERPRINT;
 
 const MAGIC: [u8; 8] = *b"SUBCSEGM";
 /// Version of the format that this program reads and writes.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 /// Bytes that one checksum covers.
 pub(crate) const BLOCK_BYTES: usize = 16 << 10;
 const HEADER_BYTES: usize = 32;
@@ -53,13 +54,11 @@ pub(crate) enum Section {
     TitleText,
     /// Packed: where each title begins in the text, and the end.
     TitleOffsets,
-    /// Packed: the title that holds the first byte of each 64 bytes of the text.
-    TitleBlocks,
     /// Packed: where the documents of each title begin, and the end.
     TitleStarts,
     /// Packed: documents by title, ascending in each.
     TitleDocuments,
-    /// Packed: positions in the title text, sorted by what follows.
+    /// Places in titles, sorted by what follows.
     Suffixes,
     /// Titles of each title term.
     TermTitles,
@@ -77,7 +76,7 @@ pub(crate) enum Section {
     TitleTerms,
     /// fst: words of descriptions only, each with its rank.
     OtherTerms,
-    /// Documents of each catalog id.
+    /// Documents of each catalog id: its own, then those of its episodes that are not its own.
     CatalogDocuments,
     /// Packed: where the documents of each begin, its own and those of its episodes, and the end.
     CatalogOffsets,
@@ -222,13 +221,14 @@ struct SectionState {
 pub(crate) struct Sections {
     bytes: Bytes,
     name: Box<str>,
+    cut_mark: CutMark,
     docs_count: u32,
     sections: Vec<SectionState>,
 }
 
 impl Sections {
-    /// Checks header, footer and trailer.
-    pub(crate) fn open(bytes: Bytes, name: &str) -> Result<Self> {
+    /// Checks header, footer and trailer. `cut_mark` is that of the mapping behind the bytes.
+    pub(crate) fn open(bytes: Bytes, cut_mark: CutMark, name: &str) -> Result<Self> {
         let corrupt = |offset, expected| Error::corrupt(name, offset, expected);
         let header = bytes
             .get(..HEADER_BYTES)
@@ -240,7 +240,7 @@ impl Sections {
             return Err(corrupt(24, "the checksum of the header"));
         }
         if read_u64(header, 8).map(|word| word as u32) != Some(VERSION) {
-            return Err(corrupt(8, "version 1 of the segment format"));
+            return Err(corrupt(8, "version 2 of the segment format"));
         }
         if read_u64(header, 16) != Some(FOLDING_FINGERPRINT) {
             return Err(corrupt(16, "terms folded as this program folds"));
@@ -250,9 +250,15 @@ impl Sections {
         Ok(Self {
             bytes,
             name: name.into(),
+            cut_mark,
             docs_count,
             sections,
         })
+    }
+
+    /// Whether bytes of the file were gone when somebody read them. Cost: an atomic load.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut_mark.is_cut()
     }
 
     /// The name that the segment was opened with.
@@ -364,7 +370,6 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::DocumentTitles,
     Section::TitleText,
     Section::TitleOffsets,
-    Section::TitleBlocks,
     Section::TitleStarts,
     Section::TitleDocuments,
     Section::Suffixes,
@@ -456,9 +461,13 @@ mod tests {
         bytes
     }
 
+    fn opened(bytes: Vec<u8>) -> Result<Sections> {
+        Sections::open(bytes.into(), CutMark::default(), "x")
+    }
+
     #[test]
     fn gives_back_every_section() {
-        let sections = Sections::open(written().into(), "x").unwrap();
+        let sections = opened(written()).unwrap();
         assert_eq!(sections.docs_count(), 3);
         for (idx, section) in ALL.into_iter().enumerate() {
             assert_eq!(
@@ -468,7 +477,7 @@ mod tests {
         }
         sections.check_all().unwrap();
         let part = sections.part(Section::FactCodes, 20_000..20_003).unwrap();
-        assert_eq!(part, [26; 3]);
+        assert_eq!(part, [25; 3]);
         assert!(sections.part(Section::FactCodes, 40_000..40_001).is_err());
     }
 
@@ -481,7 +490,7 @@ mod tests {
         {
             let mut bytes = good.clone();
             bytes[at] ^= 1 << (at % 8);
-            let found = Sections::open(bytes.into(), "x").and_then(|s| s.check_all());
+            let found = opened(bytes).and_then(|s| s.check_all());
             assert!(found.is_err(), "byte {at}");
         }
     }
@@ -493,10 +502,7 @@ mod tests {
             .step_by(97)
             .chain(good.len() - 30..good.len())
         {
-            assert!(
-                Sections::open(good[..len].to_vec().into(), "x").is_err(),
-                "{len}"
-            );
+            assert!(opened(good[..len].to_vec()).is_err(), "{len}");
         }
     }
 }

@@ -1,9 +1,12 @@
 //! A segment's bytes as documents and postings.
 
 use std::ops::Range;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::OnceLock;
 
 use bytes::Bytes;
 
+use crate::disk::{CutMark, Mapping};
 use crate::error::{Error, Result};
 use crate::model::RecordId;
 use crate::query::LanguageTerm;
@@ -14,16 +17,20 @@ use super::facts::{Fact, Facts};
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::{Section, Sections};
-use super::writer::TITLE_BLOCK_BYTES;
+use super::suffix::{Place, Suffixes};
 
 /// Probes of an interpolation search before it becomes a binary one.
 const INTERPOLATIONS_MAX: usize = 8;
+/// What a file is that was cut while it was open, or cannot be read any more.
+const CUT: &str = "a file that is whole as long as it is open";
 
 /// An open segment: bytes of a mapped file, or of the heap.
 pub struct Segment {
     sections: Sections,
     title_terms: Dictionary,
     other_terms: Dictionary,
+    /// The smallest and the greatest id; read when a document is first looked for.
+    id_bounds: OnceLock<[u128; 2]>,
 }
 
 impl Segment {
@@ -31,7 +38,17 @@ impl Segment {
     ///
     /// `name` is the file below the data directory, for errors. Errors: [`crate::Error::Corrupt`].
     pub fn open(bytes: Bytes, name: &str) -> Result<Self> {
-        let sections = Sections::open(bytes, name)?;
+        Self::read(bytes, CutMark::default(), name)
+    }
+
+    /// The same for a mapped file, which may be cut while it is open.
+    pub fn open_mapped(mapping: Mapping, name: &str) -> Result<Self> {
+        let cut_mark = mapping.cut_mark();
+        Self::read(Bytes::from_owner(mapping), cut_mark, name)
+    }
+
+    fn read(bytes: Bytes, cut_mark: CutMark, name: &str) -> Result<Self> {
+        let sections = Sections::open(bytes, cut_mark, name)?;
         let dictionary = |section| {
             Dictionary::read(sections.whole_bytes(section)?)
                 .ok_or_else(|| sections.corrupt(section, 0, "an fst"))
@@ -42,7 +59,17 @@ impl Segment {
             sections,
             title_terms,
             other_terms,
+            id_bounds: OnceLock::new(),
         })
+    }
+
+    /// Errors when bytes of the file were gone when somebody read them: what was read since it was
+    /// opened does not count. Cost: an atomic load.
+    pub fn check_whole(&self) -> Result<()> {
+        match self.sections.is_cut() {
+            true => Err(Error::corrupt(self.name(), 0, CUT)),
+            false => Ok(()),
+        }
     }
 
     /// The name that it was opened with.
@@ -76,12 +103,24 @@ impl Segment {
             .ok_or_else(|| self.sections.corrupt(section, 0, "packed numbers"))
     }
 
-    /// The document with this id. Cost: an interpolation search, about five documents looked at.
+    /// The document with this id. Cost: an interpolation search, about five documents looked at;
+    /// two comparisons for an id outside the range of the segment's ids, as is usual when an
+    /// import, which is sorted by id, has just made the segments.
     pub fn find(&self, id: RecordId) -> Result<Option<u32>> {
+        read_whole(std::iter::once(self), || self.interpolate(id))
+    }
+
+    fn interpolate(&self, id: RecordId) -> Result<Option<u32>> {
         let order = self.packed(Section::IdOrder)?;
-        let (mut from, mut to) = (0, order.len());
+        if order.len() == 0 {
+            return Ok(None);
+        }
         let wanted = u128::from_be_bytes(*id.as_bytes());
-        let (mut lowest, mut highest) = (0u128, u128::MAX);
+        let [mut lowest, mut highest] = self.id_bounds(order)?;
+        if !(lowest..=highest).contains(&wanted) {
+            return Ok(None);
+        }
+        let (mut from, mut to) = (0, order.len());
         let mut probes_count = 0;
         while from < to {
             probes_count += 1;
@@ -105,6 +144,18 @@ impl Segment {
             }
         }
         Ok(None)
+    }
+
+    fn id_bounds(&self, order: Packed<'_>) -> Result<[u128; 2]> {
+        if let Some(bounds) = self.id_bounds.get() {
+            return Ok(*bounds);
+        }
+        let id_at = |at: usize| -> Result<u128> {
+            let id = self.id(order.get_u32(at))?;
+            Ok(u128::from_be_bytes(*id.as_bytes()))
+        };
+        let bounds = [id_at(0)?, id_at(order.len() - 1)?];
+        Ok(*self.id_bounds.get_or_init(|| bounds))
     }
 
     /// The id of a document. Panics when there is no such document.
@@ -171,6 +222,21 @@ impl Segment {
     pub(super) fn dictionaries(&self) -> [&Dictionary; 2] {
         [&self.title_terms, &self.other_terms]
     }
+}
+
+/// Reads segments; what came of it counts only when none of them was cut meanwhile.
+///
+/// Bytes that are gone read as zeros, which may lead to any answer, and to a panic: both become
+/// the error that names the file.
+pub(crate) fn read_whole<'s, T>(
+    segments: impl Iterator<Item = &'s Segment>,
+    read: impl FnOnce() -> Result<T>,
+) -> Result<T> {
+    let outcome = catch_unwind(AssertUnwindSafe(read));
+    for segment in segments {
+        segment.check_whole()?;
+    }
+    outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }
 
 /// A word of the segment.
@@ -328,32 +394,31 @@ impl<'a> View<'a> {
             .map(move |at| docs.get_u32(at))
     }
 
-    /// Calls `each` with the title around every place where `text` occurs, with the bytes before
-    /// and behind. Cost: a search among all places, then a few steps from the block's first title
-    /// each.
-    pub(crate) fn occurrences(&self, text: &[u8], mut each: impl FnMut(u32, u8, u8)) -> Result<()> {
-        let suffixes = self.segment.packed(Section::Suffixes)?;
-        let blocks = self.segment.packed(Section::TitleBlocks)?;
-        let rest = |at: usize| &self.title_text[suffixes.get(at) as usize..];
-        let begins = |at: usize| rest(at).starts_with(text);
+    /// The places of titles where `text` occurs. Cost: a search among all places.
+    pub(crate) fn occurrences(&self, text: &[u8]) -> Result<Occurrences<'a>> {
+        let sections = &self.segment.sections;
+        let suffixes = Suffixes::read(sections.whole(Section::Suffixes)?)
+            .ok_or_else(|| sections.corrupt(Section::Suffixes, 0, "places in titles"))?;
+        let rest = |at: usize| {
+            let Place { title, offset, .. } = suffixes.get(at);
+            let start = self.title_offsets.get(title as usize) as usize;
+            &self.title_text[start + offset..]
+        };
+        let behind = |at: usize| rest(at)[text.len()];
         let from = partition(0, suffixes.len(), |at| rest(at) < text);
-        let to = partition(from, suffixes.len(), begins);
-        for at in from..to {
-            let place = suffixes.get(at);
-            let mut title = blocks.get(place as usize / TITLE_BLOCK_BYTES) as usize;
-            while self.title_offsets.get(title + 1) <= place {
-                title += 1;
-            }
-            let before = self.title_text[place as usize - 1];
-            let behind = self.title_text[place as usize + text.len()];
-            each(title as u32, before, behind);
-        }
-        Ok(())
+        let to = gallop(from, suffixes.len(), |at| rest(at).starts_with(text));
+        // What ends there sorts first, then what goes on with a space: the least of all bytes.
+        let ends_title = gallop(from, to, |at| behind(at) == b'\n');
+        let ends_word = gallop(ends_title, to, |at| behind(at) == b' ');
+        Ok(Occurrences {
+            suffixes,
+            bounds: [from, ends_title, ends_word, to],
+        })
     }
 
     // ---- catalog ids, facts, languages
 
-    /// Documents with this catalog id, and documents of its episodes.
+    /// Documents with this catalog id, and those of its episodes that are not among them.
     pub(crate) fn catalog_docs(&self, number: u64) -> Result<[Postings<'a>; 2]> {
         let numbers = self.segment.packed(Section::CatalogNumbers)?;
         let at = partition(0, numbers.len(), |at| numbers.get(at) < number);
@@ -402,6 +467,59 @@ impl<'a> View<'a> {
     pub(crate) fn language_of(&self, doc: u32) -> u32 {
         self.languages.get_u32(doc as usize)
     }
+}
+
+/// What lies on one side of an occurrence.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The title begins or ends there.
+    Title,
+    /// A word begins or ends there.
+    Word,
+    /// The word goes on.
+    Inside,
+}
+
+/// The places of titles where a text occurs.
+pub(crate) struct Occurrences<'a> {
+    suffixes: Suffixes<'a>,
+    /// Where those begin that end a title, those that end a word, the others; and the end.
+    bounds: [usize; 4],
+}
+
+impl Occurrences<'_> {
+    /// Calls `each` with the title of every place and what lies before and behind. Cost: a read of
+    /// neighbouring numbers each.
+    #[inline]
+    pub(crate) fn for_each(&self, mut each: impl FnMut(u32, Side, Side)) {
+        let [first, second, third, end] = self.bounds;
+        let sides = [Side::Title, Side::Word, Side::Inside];
+        for (range, behind) in [first..second, second..third, third..end]
+            .into_iter()
+            .zip(sides)
+        {
+            for idx in range {
+                let place = self.suffixes.get(idx);
+                let before = match place.offset {
+                    0 => Side::Title,
+                    _ if place.begins_word => Side::Word,
+                    _ => Side::Inside,
+                };
+                each(place.title, before, behind);
+            }
+        }
+    }
+}
+
+/// Like [`partition`], for a place that is expected near the beginning of the range.
+#[inline]
+fn gallop(from: usize, to: usize, is_before: impl Fn(usize) -> bool) -> usize {
+    let (mut low, mut step) = (from, 1);
+    while step <= to - low && is_before(low + step - 1) {
+        low += step;
+        step *= 2;
+    }
+    partition(low, to.min(low + step), is_before)
 }
 
 /// The first place in a range for which `is_before`, true up to some place, no longer holds.

@@ -1,4 +1,89 @@
 //! Every place in the title text, sorted by what follows it.
+//!
+//! ```text
+//! offset  bytes  field
+//! 0       1      bits of an offset
+//! 1       7      zero
+//! 8       …      packed: from the lowest bit 1 where a word begins, the offset in the title, the
+//!                title
+//! ```
+//! The title lies in the number itself, so that a text of ten thousand occurrences is a walk
+//! through neighbouring numbers that looks at no text.
+
+use super::packed::{Packed, PackedBuilder};
+
+const HEAD_BYTES: usize = 8;
+
+/// A place in a title where a character begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// The title.
+    pub(crate) title: u32,
+    /// Bytes of the title before it.
+    pub(crate) offset: usize,
+    /// Whether a word begins there.
+    pub(crate) begins_word: bool,
+}
+
+/// A view of the places.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Suffixes<'a> {
+    places: Packed<'a>,
+    offset_bits: u32,
+}
+
+impl<'a> Suffixes<'a> {
+    /// The view, or `None` when the head is broken.
+    pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
+        let head = bytes.get(..HEAD_BYTES)?;
+        let offset_bits = u32::from(head[0]);
+        (offset_bits <= 32).then_some(Self {
+            places: Packed::read(&bytes[HEAD_BYTES..])?,
+            offset_bits,
+        })
+    }
+
+    /// How many places.
+    pub(crate) fn len(&self) -> usize {
+        self.places.len()
+    }
+
+    /// The place at `idx`.
+    #[inline(always)]
+    pub(crate) fn get(&self, idx: usize) -> Place {
+        let number = self.places.get(idx);
+        Place {
+            title: (number >> (1 + self.offset_bits)) as u32,
+            offset: (number >> 1 & ((1 << self.offset_bits) - 1)) as usize,
+            begins_word: number & 1 != 0,
+        }
+    }
+}
+
+/// The places of a text of titles between line feeds; `starts` tells where each title begins, and
+/// the end. Cost: that of [`sort_suffixes`].
+pub(crate) fn encode_suffixes(text: &[u8], starts: &[u64]) -> Vec<u8> {
+    let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
+    let offset_bits = u64::BITS - lengths.max().unwrap_or(0).leading_zeros();
+    let titles_count = starts.len() as u64;
+    let mut titles = vec![0u32; text.len()];
+    for (title, pair) in starts.windows(2).enumerate() {
+        titles[pair[0] as usize..pair[1] as usize].fill(title as u32);
+    }
+    let sorted = sort_suffixes(text);
+    let mut places = PackedBuilder::new(titles_count << (1 + offset_bits), sorted.len());
+    for at in sorted {
+        let at = at as usize;
+        let title = titles[at] as usize;
+        let offset = at as u64 - starts[title];
+        let begins_word = matches!(text[at - 1], b' ' | b'\n');
+        places.push((title as u64) << (1 + offset_bits) | offset << 1 | u64::from(begins_word));
+    }
+    let mut bytes = vec![0; HEAD_BYTES];
+    bytes[0] = offset_bits as u8;
+    bytes.extend(places.finish());
+    bytes
+}
 
 /// Bytes that are compared at a time.
 const STRIDE: usize = 8;
@@ -7,7 +92,7 @@ const STRIDE: usize = 8;
 /// feed begins, sorted by the bytes up to the next line feed; equal ones by place.
 ///
 /// Cost: a sort of as many numbers as there are characters, again for those that agree in 8 bytes.
-pub(crate) fn sort_suffixes(text: &[u8]) -> Vec<u32> {
+fn sort_suffixes(text: &[u8]) -> Vec<u32> {
     let mut suffixes: Vec<(u64, u32)> = Vec::with_capacity(text.len());
     for (at, &byte) in text.iter().enumerate() {
         let is_start = byte != b' ' && byte != b'\n' && byte & 0xc0 != 0x80;
@@ -81,6 +166,27 @@ mod tests {
                 .collect();
             expected.sort_by_key(|&at| (rest(at), at));
             prop_assert_eq!(sort_suffixes(bytes), expected);
+        }
+
+        #[test]
+        fn gives_back_every_place(
+            titles in prop::collection::vec("[abñ]{1,3}( [ab]{1,9})?", 0..9),
+        ) {
+            let text = format!("\n{}\n", titles.join("\n"));
+            let mut starts = vec![1];
+            for title in &titles {
+                starts.push(starts[starts.len() - 1] + title.len() as u64 + 1);
+            }
+            let bytes = encode_suffixes(text.as_bytes(), &starts);
+            let suffixes = Suffixes::read(&bytes).unwrap();
+            let sorted = sort_suffixes(text.as_bytes());
+            prop_assert_eq!(suffixes.len(), sorted.len());
+            for (idx, at) in sorted.into_iter().enumerate() {
+                let place = suffixes.get(idx);
+                prop_assert_eq!(starts[place.title as usize] + place.offset as u64, u64::from(at));
+                let before = text.as_bytes()[at as usize - 1];
+                prop_assert_eq!(place.begins_word, b" \n".contains(&before));
+            }
         }
     }
 }

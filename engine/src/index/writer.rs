@@ -9,7 +9,7 @@ use super::facts::{Fact, RecordFacts, pack_facts};
 use super::packed::{PackedBuilder, pack};
 use super::postings::encode;
 use super::section::{Section, SectionWriter};
-use super::suffix::sort_suffixes;
+use super::suffix::encode_suffixes;
 
 /// The columns of a segment, in document order.
 #[derive(Default)]
@@ -51,9 +51,6 @@ pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &Columns) -
     writer.section(Section::DocumentTitles, &numbers(&columns.titles))
 }
 
-/// Bytes of the title text for which the first title is told.
-pub(crate) const TITLE_BLOCK_BYTES: usize = 64;
-
 /// Numbers by what they belong to: where those of each begin, and all of them.
 pub(crate) struct Groups {
     /// Where the numbers of each begin, and the end.
@@ -78,26 +75,19 @@ pub(crate) fn write_titles<'t>(
 ) -> Result<Groups> {
     let mut text = vec![b'\n'];
     let mut offsets = vec![1u64];
-    let mut blocks = vec![0u64];
-    for (number, title) in titles.enumerate() {
+    for title in titles {
         text.extend_from_slice(title.as_bytes());
         text.push(b'\n');
-        // A block that begins in this title, or at the line feed behind it, has it.
-        while blocks.len() * TITLE_BLOCK_BYTES < text.len() {
-            blocks.push(number as u64);
-        }
         offsets.push(text.len() as u64);
     }
     let titles_count = offsets.len() - 1;
     let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
     writer.section(Section::TitleText, &text)?;
     writer.section(Section::TitleOffsets, &pack(offsets.iter().copied()))?;
-    writer.section(Section::TitleBlocks, &pack(blocks.iter().copied()))?;
-    drop((offsets, blocks));
     let docs = invert(doc_titles, titles_count);
     writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
     writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
-    writer.section(Section::Suffixes, &numbers(&sort_suffixes(&text)))?;
+    writer.section(Section::Suffixes, &encode_suffixes(&text, &offsets))?;
     Ok(docs)
 }
 
@@ -162,7 +152,8 @@ impl PostingsWriter {
     }
 }
 
-/// Writes the documents of each catalog id: its own, then those of its episodes.
+/// Writes the documents of each catalog id: its own, then those of its episodes that are not among
+/// its own.
 pub(crate) fn write_catalogs(
     writer: &mut SectionWriter<'_>,
     mut entries: Vec<CatalogEntry>,
@@ -174,11 +165,19 @@ pub(crate) fn write_catalogs(
     for entries in entries.chunk_by(|a, b| a.number == b.number) {
         numbers.push(entries[0].number);
         let own_count = entries.partition_point(|entry| !entry.is_parent);
-        for part in [&entries[..own_count], &entries[own_count..]] {
-            docs.clear();
-            docs.extend(part.iter().map(|entry| entry.doc));
-            postings.push(writer, &docs)?;
-        }
+        let (own, parent) = entries.split_at(own_count);
+        docs.clear();
+        docs.extend(own.iter().map(|entry| entry.doc));
+        postings.push(writer, &docs)?;
+        let is_own = |doc: u32| own.binary_search_by_key(&doc, |entry| entry.doc).is_ok();
+        docs.clear();
+        docs.extend(
+            parent
+                .iter()
+                .map(|entry| entry.doc)
+                .filter(|&doc| !is_own(doc)),
+        );
+        postings.push(writer, &docs)?;
     }
     postings.finish(writer, Section::CatalogDocuments, Section::CatalogOffsets)?;
     writer.section(Section::CatalogNumbers, &pack(numbers.iter().copied()))

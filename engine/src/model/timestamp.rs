@@ -32,8 +32,8 @@ impl Timestamp {
         }
     }
 
-    /// Reads ISO 8601 with any offset. Fractions are cut; without an offset it is UTC; a date
-    /// alone is its midnight.
+    /// Reads a calendar date and time of ISO 8601 with any offset. Fractions are cut, however
+    /// long they are; without an offset it is UTC; a date alone is its midnight.
     ///
     /// ```
     /// use subcat_engine::model::Timestamp;
@@ -41,6 +41,11 @@ impl Timestamp {
     /// assert_eq!(time.to_string(), "2020-03-01T01:30:00Z");
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
+        Self::read(text).or_else(|| Self::read(&with_short_fraction(text)?))
+    }
+
+    /// With a fraction of at most nine digits.
+    fn read(text: &str) -> Option<Self> {
         let pieces = Pieces::parse(text).ok()?;
         if pieces.time_zone_annotation().is_some() {
             return None;
@@ -84,6 +89,17 @@ impl Timestamp {
             .checked_add(seconds)
             .expect("a day has 86,400 seconds")
     }
+}
+
+/// The text without what follows the ninth digit of its fraction; none when there is no such
+/// digit.
+fn with_short_fraction(text: &str) -> Option<String> {
+    let (before, fraction) = text.split_at(text.find(['.', ','])? + 1);
+    let is_digit = |c: char| c.is_ascii_digit();
+    let after = fraction.trim_start_matches(is_digit);
+    let digits = &fraction[..fraction.len() - after.len()];
+    let short = digits.get(..9).filter(|short| *short != digits)?;
+    Some([before, short, after].concat())
 }
 
 /// Seconds from the epoch to a date and time of UTC; its fraction is cut.
@@ -152,6 +168,15 @@ mod tests {
         check("2024-05-01T10:00:00Z", Some("2024-05-01T10:00:00Z"));
         check("2024-05-01T10:00:00+02:00", Some("2024-05-01T08:00:00Z"));
         check("2024-05-01T10:00:00.999Z", Some("2024-05-01T10:00:00Z"));
+        check(
+            "2024-05-01T10:00:00.9999999999Z",
+            Some("2024-05-01T10:00:00Z"),
+        );
+        check(
+            "2024-05-01T10:00:00,12345678901234567890+02:00",
+            Some("2024-05-01T08:00:00Z"),
+        );
+        check("2024-05-01T10:00:00.1234567890x", None);
         check("2024-05-01 10:00:00", Some("2024-05-01T10:00:00Z"));
         check("2024-05-01T10:00", Some("2024-05-01T10:00:00Z"));
         check("2024-05-01", Some("2024-05-01T00:00:00Z"));

@@ -1,17 +1,22 @@
 //! One thing that every match of a branch must satisfy.
 
-use crate::index::{Bits, FactTest, Postings, Probe, View};
+use crate::index::{Bits, FactTest, Postings, Probe, Seeker, View};
 
 use super::title_set::TitleSet;
 
 /// Documents that a title is guessed to have, where counting them would cost more than it saves.
 const TITLE_DOCS_GUESS: u64 = 8;
+/// Documents of several sets are put in order by bits when they are more than this share of the
+/// segment; by sorting when they are fewer. (Tests have small segments, and take both ways.)
+const SORTED_SHARE: u64 = if cfg!(test) { 8 } else { 1024 };
 
 /// What a condition is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A plain word, by its place among the distinct plain words.
     Word(usize),
+    /// The titles that contain the `title` value.
+    Title,
     /// The episode marker.
     EpisodeMarker,
     /// The year marker.
@@ -107,6 +112,12 @@ impl<'a> Condition<'a> {
         self.titles.as_ref()
     }
 
+    /// How many documents satisfy it by their titles, at most; 0 when it names no titles.
+    pub(crate) fn by_title_max(&self) -> u64 {
+        let by_titles = self.titles.as_ref().map_or(0, TitleSet::docs_count);
+        by_titles + u64::from(self.stored_titles.count()) * TITLE_DOCS_GUESS
+    }
+
     /// Its only set, when it is nothing but a set.
     pub(crate) fn only_set(&self) -> Option<&Postings<'a>> {
         let is_plain =
@@ -132,16 +143,25 @@ impl<'a> Condition<'a> {
         });
     }
 
-    /// All documents that satisfy it, ascending.
+    /// All documents that satisfy it, ascending. Cost: linear; for several sets also a word of
+    /// bits for each 64 documents of the segment, or a sort of few.
     pub(crate) fn docs(&self, view: &View<'_>) -> Vec<u32> {
-        let mut docs = Vec::with_capacity(self.size_max as usize);
+        let mut docs = Vec::new();
+        if let Some(set) = self.only_set() {
+            set.decode(&mut docs);
+            return docs;
+        }
+        docs.reserve(self.size_max as usize);
+        if u64::from(view.docs_count()) / SORTED_SHARE < self.size_max {
+            let mut bits = Bits::new(view.docs_count());
+            self.set_bits(view, &mut bits);
+            bits.decode(&mut docs);
+            return docs;
+        }
         self.sets.iter().for_each(|set| set.decode(&mut docs));
         self.for_each_title(|title| docs.extend(view.title_docs(title)));
-        if self.only_set().is_none() {
-            // A few ascending runs: what the stable sort merges in linear time.
-            docs.sort();
-            docs.dedup();
-        }
+        docs.sort_unstable();
+        docs.dedup();
         docs
     }
 
@@ -150,19 +170,24 @@ impl<'a> Condition<'a> {
         match self.only_set() {
             Some(set) => set.retain(docs),
             None => {
-                let probe = self.probe();
-                docs.retain(|&doc| probe.contains(view, doc));
+                let mut seeker = self.seeker();
+                docs.retain(|&doc| seeker.contains(view, doc));
             }
         }
     }
 
-    /// A form in which single documents are found quickly.
-    pub(crate) fn probe(&self) -> ConditionProbe<'_> {
-        ConditionProbe {
+    /// Keeps the bits of documents that satisfy it.
+    pub(crate) fn retain_bits(&self, view: &View<'_>, bits: &mut Bits) {
+        let mut seeker = self.seeker();
+        bits.retain(|doc| seeker.contains(view, doc));
+    }
+
+    fn seeker(&self) -> ConditionSeeker<'_> {
+        ConditionSeeker {
             test: self.test,
             sets: self.sets[self.tested_count..]
                 .iter()
-                .map(Postings::probe)
+                .map(Postings::seeker)
                 .collect(),
             titles: self.titles.as_ref(),
             stored_titles: self.stored_titles.probe(),
@@ -171,28 +196,27 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// A condition in which single documents are found quickly.
-pub(crate) struct ConditionProbe<'a> {
+/// A condition that is asked for ascending documents.
+struct ConditionSeeker<'a> {
     test: Option<FactTest>,
-    sets: Vec<Probe<'a>>,
+    sets: Vec<Seeker<'a>>,
     titles: Option<&'a TitleSet>,
     stored_titles: Probe<'a>,
     has_titles: bool,
 }
 
-impl ConditionProbe<'_> {
+impl ConditionSeeker<'_> {
     /// Whether the document satisfies the condition.
     #[inline]
-    pub(crate) fn contains(&self, view: &View<'_>, doc: u32) -> bool {
-        let has_set = self
-            .test
-            .is_some_and(|test| test.passes(view.facts.row(doc)))
-            || self.sets.iter().any(|set| set.contains(doc));
-        let has_title = || {
-            let title = view.title_of(doc);
-            self.titles.is_some_and(|titles| titles.contains(title))
-                || self.stored_titles.contains(title)
-        };
-        has_set || self.has_titles && has_title()
+    fn contains(&mut self, view: &View<'_>, doc: u32) -> bool {
+        let passes = |test: FactTest| test.passes(view.facts.row(doc));
+        self.test.is_some_and(passes)
+            || self.sets.iter_mut().any(|set| set.contains(doc))
+            || self.has_titles && self.has_title(view.title_of(doc))
+    }
+
+    fn has_title(&self, title: u32) -> bool {
+        self.titles.is_some_and(|titles| titles.contains(title))
+            || self.stored_titles.contains(title)
     }
 }

@@ -13,6 +13,8 @@ pub(crate) struct Filter<'a> {
     test: FactTest,
     languages: Option<Vec<bool>>,
     has_year: bool,
+    /// Whether an episode is asked for without a season: that has no set.
+    has_bare_episode: bool,
     is_hopeless: bool,
 }
 
@@ -44,6 +46,7 @@ impl<'a> Filter<'a> {
             test: test.unwrap_or_default(),
             languages,
             has_year: filters.year.is_some(),
+            has_bare_episode: filters.episode.is_some() && filters.season.is_none(),
             is_hopeless,
         })
     }
@@ -62,6 +65,11 @@ impl<'a> Filter<'a> {
     #[inline]
     pub(crate) fn passes(&self, doc: u32) -> bool {
         self.test.passes(self.view.facts.row(doc)) && self.passes_rest(doc)
+    }
+
+    /// Whether documents of all sets of [`Filter::conditions`] may still not pass.
+    pub(crate) fn is_more_than_sets(&self) -> bool {
+        self.has_bare_episode || !self.tombstones.is_empty()
     }
 
     #[inline]

@@ -1,148 +1,230 @@
 //! The `title` branch over one segment (SEARCH.md 4.3).
 
 use crate::error::Result;
-use crate::index::{FactTest, View};
+use crate::index::{FactTest, Side, View};
 use crate::query::Reading;
 
-use super::word_plan::FitRule;
+use super::condition::{Condition, Subject};
+use super::title_set::TitleSet;
+use super::word_plan::{FitRule, episode_fits};
 
 /// Characters from which on a text is found anywhere, also inside words.
 const INNER_CHARS_MIN: usize = 3;
-/// Marks up to which they are sorted; more are gathered in a byte for every title. (Tests have
-/// small segments, and take both ways.)
-const SORTED_MAX: usize = if cfg!(test) { 4 } else { 512 };
+/// Ways up to which they are a sorted list; more are gathered in a byte for every title. (Tests
+/// have small segments, and take both ways.)
+const LIST_MAX: usize = if cfg!(test) { 4 } else { 512 };
 
-/// A title that contains the text, or the text without its marker. A relevance of 0 is none.
+/// How a title contains the text, and the text without its marker.
+///
+/// Shape: 6 less the relevance (2 to 5) by the whole text in the lower half, by the text without
+/// its marker in the upper half; 0 is not at all. The greater half is the better one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct TitleWay {
-    /// The title.
-    pub(crate) title: u32,
-    /// Relevance 2 to 5 by the whole text.
-    pub(crate) whole: u8,
-    /// Relevance 2 to 5 by the text without its marker, for documents that fit it.
-    pub(crate) unmarked: u8,
-}
+pub(crate) struct TitleWay(u8);
 
 impl TitleWay {
-    /// The best relevance of a document with this title.
+    const WHOLE: u8 = 0x0f;
+
+    fn by_whole(relevance: u8) -> Self {
+        Self(6 - relevance)
+    }
+
+    fn by_unmarked(relevance: u8) -> Self {
+        Self((6 - relevance) << 4)
+    }
+
+    /// Whether the title contains the whole text.
+    pub(crate) fn is_whole(self) -> bool {
+        self.0 & Self::WHOLE != 0
+    }
+
+    /// Whether it contains the text without its marker.
+    pub(crate) fn is_unmarked(self) -> bool {
+        self.0 & !Self::WHOLE != 0
+    }
+
+    /// The best of both.
     #[inline]
-    pub(crate) fn relevance(&self, fits: bool) -> Option<u8> {
-        match (self.whole, if fits { self.unmarked } else { 0 }) {
-            (0, 0) => None,
-            (relevance, 0) | (0, relevance) => Some(relevance),
-            (whole, unmarked) => Some(whole.min(unmarked)),
-        }
+    fn or(self, other: Self) -> Self {
+        let whole = (self.0 & Self::WHOLE).max(other.0 & Self::WHOLE);
+        let unmarked = (self.0 & !Self::WHOLE).max(other.0 & !Self::WHOLE);
+        Self(whole | unmarked)
+    }
+
+    /// Whether a document with this title may have this relevance.
+    #[inline]
+    pub(crate) fn may_give(self, relevance: u8) -> bool {
+        self.0 & Self::WHOLE == 6 - relevance || self.0 >> 4 == 6 - relevance
+    }
+
+    /// The best relevance of a document with this title, which fits the marker or not.
+    #[inline]
+    pub(crate) fn relevance(self, fits: bool) -> Option<u8> {
+        let unmarked = if fits { self.0 >> 4 } else { 0 };
+        let best = unmarked.max(self.0 & Self::WHOLE);
+        (best > 0).then(|| 6 - best)
     }
 }
 
 /// Titles by which documents match.
 pub(crate) struct TitlePlan<'a> {
-    /// The titles, ascending.
-    pub(crate) ways: Vec<TitleWay>,
-    /// What a document must pass to match without the marker.
-    pub(crate) fits: Option<FactTest>,
+    ways: Vec<(u32, TitleWay)>,
+    /// The way of every title, when there are many.
+    table: Vec<TitleWay>,
+    /// What a document must pass to match without the marker, and the documents that do.
+    pub(crate) marker: Option<(FactTest, Condition<'a>)>,
     /// What gives fit 1.
     pub(crate) fit: FitRule<'a>,
 }
 
 impl<'a> TitlePlan<'a> {
-    /// The plan. Cost: linear in the occurrences of the texts in distinct titles.
+    /// The plan. Cost: linear in the occurrences of the texts in distinct titles, a few nanoseconds
+    /// each, and a byte for each title when these are many.
     pub(crate) fn new(view: &View<'a>, reading: &Reading<'_>) -> Result<Self> {
         let texts = reading.strings();
-        let mut ways: Vec<TitleWay> = marked_titles(view, &texts[0])?
-            .into_iter()
-            .map(|(title, whole)| TitleWay {
-                title,
-                whole,
-                unmarked: 0,
-            })
-            .collect();
-        let marker = reading.markers().episode;
-        let fits = marker.and_then(|marker| view.facts.fit_test(marker.season, marker.episode));
-        if fits.is_some() {
-            for (title, unmarked) in marked_titles(view, &texts[1])? {
-                ways.push(TitleWay {
-                    title,
-                    whole: 0,
-                    unmarked,
-                });
-            }
-            unite(&mut ways);
+        let mut ways = Ways::new(view);
+        ways.mark(&texts[0], TitleWay::by_whole)?;
+        let mut marker = None;
+        if let Some(named) = reading.markers().episode
+            && let Some(test) = view.facts.fit_test(named.season, named.episode)
+        {
+            ways.mark(&texts[1], TitleWay::by_unmarked)?;
+            marker = Some((test, episode_fits(view, named)?));
         }
+        let (ways, table) = ways.finish();
         Ok(Self {
             ways,
-            fits,
+            table,
+            marker,
             fit: FitRule::new(view, reading)?,
         })
     }
-}
 
-/// Makes one way of the two that a title may have.
-fn unite(ways: &mut Vec<TitleWay>) {
-    ways.sort_unstable_by_key(|way| way.title);
-    ways.dedup_by(|next, kept| {
-        let is_same = next.title == kept.title;
-        if is_same {
-            kept.whole |= next.whole;
-            kept.unmarked |= next.unmarked;
+    /// The titles, ascending, each with its way.
+    pub(crate) fn ways(&self) -> &[(u32, TitleWay)] {
+        &self.ways
+    }
+
+    /// The way of a title: none at all for a title that is not among them.
+    #[inline]
+    pub(crate) fn way(&self, title: u32) -> TitleWay {
+        if let Some(&way) = self.table.get(title as usize) {
+            return way;
         }
-        is_same
-    });
+        let at = self.ways.binary_search_by_key(&title, |(title, _)| *title);
+        at.map_or(TitleWay::default(), |at| self.ways[at].1)
+    }
+
+    /// The documents of those titles whose way is wanted, which so many documents bear.
+    pub(crate) fn condition(
+        &self,
+        view: &View<'a>,
+        is_wanted: impl Fn(TitleWay) -> bool,
+        docs_count: u64,
+    ) -> Condition<'a> {
+        let ways = self.ways.iter().filter(|(_, way)| is_wanted(*way));
+        let titles = ways.map(|(title, _)| *title).collect();
+        let titles = TitleSet::of_counted(view, titles, docs_count);
+        Condition::of_sets(Subject::Title, Vec::new()).or_titles(titles)
+    }
 }
 
-/// The titles that contain a text, ascending, each with its best relevance, 2 to 5.
-fn marked_titles(view: &View<'_>, text: &str) -> Result<Vec<(u32, u8)>> {
-    let mut marks = Vec::new();
-    if text.chars().count() < INNER_CHARS_MIN {
-        mark_word_beginnings(view, text, &mut marks)?;
-    } else {
-        view.occurrences(text.as_bytes(), |title, before, behind| {
-            let relevance = match (before, behind) {
-                (b'\n', b'\n') => 2,
-                (b'\n', b' ') => 3,
-                (b' ', b'\n' | b' ') => 4,
-                _ => 5,
-            };
-            marks.push((title, relevance));
-        })?;
-    }
-    if marks.len() <= SORTED_MAX {
-        marks.sort_unstable();
-        marks.dedup_by_key(|(title, _)| *title);
-        return Ok(marks);
-    }
-    let mut table = vec![0u8; view.titles_count() as usize];
-    for (title, relevance) in marks.drain(..) {
-        let best = &mut table[title as usize];
-        if *best == 0 || relevance < *best {
-            *best = relevance;
+/// Ways while they are gathered: few as a list, many as a byte for every title.
+struct Ways<'v, 'a> {
+    view: &'v View<'a>,
+    list: Vec<(u32, TitleWay)>,
+    table: Vec<TitleWay>,
+}
+
+impl<'v, 'a> Ways<'v, 'a> {
+    fn new(view: &'v View<'a>) -> Self {
+        Self {
+            view,
+            list: Vec::new(),
+            table: Vec::new(),
         }
     }
-    marks.extend(
-        table
-            .iter()
-            .zip(0..)
-            .filter(|(best, _)| **best > 0)
-            .map(|(b, t)| (t, *b)),
-    );
-    Ok(marks)
-}
 
-/// A text of one or two characters is one word: the titles are those of the terms it begins.
-fn mark_word_beginnings(view: &View<'_>, text: &str, marks: &mut Vec<(u32, u8)>) -> Result<()> {
-    let whole = view.term(text).filter(|term| term.is_title);
-    for rank in view.prefix_ranks(text) {
-        let is_whole = whole.is_some_and(|term| term.rank == rank);
-        view.term_titles(rank)?.for_each_while(|title| {
-            let relevance = match view.title(title).strip_prefix(text.as_bytes()) {
-                Some([]) => 2,
-                Some([b' ', ..]) => 3,
-                _ if is_whole => 4,
-                _ => 5,
-            };
-            marks.push((title, relevance));
-            true
-        });
+    /// Adds the titles that contain a text, `way` tells how for each relevance.
+    fn mark(&mut self, text: &str, way: fn(u8) -> TitleWay) -> Result<()> {
+        let view = self.view;
+        if text.chars().count() < INNER_CHARS_MIN {
+            return self.mark_word_beginnings(text, way);
+        }
+        view.occurrences(text.as_bytes())?
+            .for_each(|title, before, behind| {
+                let relevance = match (before, behind) {
+                    (Side::Title, Side::Title) => 2,
+                    (Side::Title, Side::Word) => 3,
+                    (Side::Word, Side::Title | Side::Word) => 4,
+                    _ => 5,
+                };
+                self.add(title, way(relevance));
+            });
+        Ok(())
     }
-    Ok(())
+
+    /// A text of one or two characters is one word: the titles are those of the terms it begins.
+    fn mark_word_beginnings(&mut self, text: &str, way: fn(u8) -> TitleWay) -> Result<()> {
+        let view = self.view;
+        let whole = view.term(text).filter(|term| term.is_title);
+        for rank in view.prefix_ranks(text) {
+            let is_whole = whole.is_some_and(|term| term.rank == rank);
+            let way = way(if is_whole { 4 } else { 5 });
+            view.term_titles(rank)?.for_each_while(|title| {
+                self.add(title, way);
+                true
+            });
+        }
+        let equal = view.titles_before(text.as_bytes());
+        if equal < view.titles_count() && view.title(equal) == text.as_bytes() {
+            self.add(equal, way(2));
+        }
+        for title in view.titles_beginning(format!("{text} ").as_bytes()) {
+            self.add(title, way(3));
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn add(&mut self, title: u32, way: TitleWay) {
+        if let Some(known) = self.table.get_mut(title as usize) {
+            *known = known.or(way);
+            return;
+        }
+        self.list.push((title, way));
+        if self.list.len() > LIST_MAX {
+            self.table = vec![TitleWay::default(); self.view.titles_count() as usize];
+            for (title, way) in self.list.drain(..) {
+                let known = &mut self.table[title as usize];
+                *known = known.or(way);
+            }
+        }
+    }
+
+    /// The ways, ascending by title, and the table when there is one.
+    fn finish(mut self) -> (Vec<(u32, TitleWay)>, Vec<TitleWay>) {
+        if self.table.is_empty() {
+            self.list.sort_unstable_by_key(|(title, _)| *title);
+            self.list.dedup_by(|next, kept| {
+                let is_same = next.0 == kept.0;
+                if is_same {
+                    kept.1 = kept.1.or(next.1);
+                }
+                is_same
+            });
+            return (self.list, self.table);
+        }
+        for (block_idx, block) in self.table.chunks(16).enumerate() {
+            // Most blocks hold none: they are skipped as a whole.
+            if block.iter().all(|way| *way == TitleWay::default()) {
+                continue;
+            }
+            for (idx, way) in block.iter().enumerate() {
+                if *way != TitleWay::default() {
+                    self.list.push(((block_idx * 16 + idx) as u32, *way));
+                }
+            }
+        }
+        (self.list, self.table)
+    }
 }

@@ -51,6 +51,11 @@ impl TitleSet {
     /// A set of ascending titles.
     pub(crate) fn of_sorted(view: &View<'_>, titles: Vec<u32>) -> Self {
         let docs_count = docs_count(view, &titles);
+        Self::of_counted(view, titles, docs_count)
+    }
+
+    /// A set of ascending titles that so many documents bear.
+    pub(crate) fn of_counted(view: &View<'_>, titles: Vec<u32>, docs_count: u64) -> Self {
         let bits = (titles.len() > LIST_MAX).then(|| {
             let mut bits = Bits::new(view.titles_count());
             titles.iter().for_each(|&title| bits.insert(title));

@@ -167,6 +167,12 @@ fn episode_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Optio
     let (Some(marker), Some(word)) = (reading.markers().episode, reading.episode_word()) else {
         return Ok(None);
     };
+    let fits = episode_fits(view, marker)?;
+    Ok(Some(fits.or_set(term_docs(view, view.term(word))?)))
+}
+
+/// The documents that fit an episode marker (SEARCH.md 2).
+pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result<Condition<'a>> {
     let season = marker.season.get();
     let sets = match marker.episode {
         Some(episode) => vec![
@@ -175,11 +181,11 @@ fn episode_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Optio
         ],
         None => view.season_docs(season)?,
     };
-    let mut condition = Condition::of_sets(Subject::EpisodeMarker, sets);
-    if let Some(test) = view.facts.fit_test(marker.season, marker.episode) {
-        condition = condition.tested_by(test);
-    }
-    Ok(Some(condition.or_set(term_docs(view, view.term(word))?)))
+    let condition = Condition::of_sets(Subject::EpisodeMarker, sets);
+    Ok(match view.facts.fit_test(marker.season, marker.episode) {
+        Some(test) => condition.tested_by(test),
+        None => condition,
+    })
 }
 
 fn year_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Condition<'a>>> {

@@ -1,7 +1,7 @@
 //! The `catalog_id` and `public_id` branches over one segment.
 
 use crate::error::Result;
-use crate::index::{Segment, View};
+use crate::index::{Postings, Segment, View};
 use crate::model::RecordId;
 use crate::plan::Filter;
 use crate::text::EpisodeMarker;
@@ -21,28 +21,17 @@ pub(super) fn search_catalog(
     (page_size, needs_docs): (usize, bool),
 ) -> Result<Found> {
     let [own, parent] = view.catalog_docs(number)?;
-    let own_probe = own.probe();
+    if filter.is_trivial() && !needs_docs && marker.is_none() {
+        return Ok(first_page(&own, &parent, page_size));
+    }
     let mut parent_docs = Vec::new();
     parent.decode(&mut parent_docs);
-    parent_docs.retain(|&doc| !own_probe.contains(doc) && filter.passes(doc));
+    parent_docs.retain(|&doc| filter.passes(doc));
     let mut top = Top::new(page_size);
     for &doc in &parent_docs {
         let (relevance, fit) = parent_rank(view, doc, marker);
         let fit = fit.max(u8::from(filter.is_year_guessed(doc)));
         top.offer(Ranked::new(relevance, fit, doc));
-    }
-    if filter.is_trivial() && !needs_docs {
-        let mut room = page_size;
-        own.for_each_while(|doc| {
-            top.offer(Ranked::new(1, 0, doc));
-            room -= 1;
-            room > 0
-        });
-        return Ok(Found {
-            total: u64::from(own.count()) + parent_docs.len() as u64,
-            best: top.into_sorted(),
-            docs: None,
-        });
     }
     let mut docs = Vec::new();
     own.decode(&mut docs);
@@ -60,6 +49,26 @@ pub(super) fn search_catalog(
         best: top.into_sorted(),
         docs: Some(DocSet::List(docs)),
     })
+}
+
+/// Without filters and marker: both counts are stored, the page is the first of its own documents
+/// and then of those of its episodes. Cost: a page.
+fn first_page(own: &Postings<'_>, parent: &Postings<'_>, page_size: usize) -> Found {
+    let total = u64::from(own.count()) + u64::from(parent.count());
+    let mut best = Vec::with_capacity(page_size.min(total as usize));
+    for (set, fit) in [(own, 0), (parent, 1)] {
+        if best.len() < page_size {
+            set.for_each_while(|doc| {
+                best.push(Ranked::new(1, fit, doc));
+                best.len() < page_size
+            });
+        }
+    }
+    Found {
+        total,
+        best,
+        docs: None,
+    }
 }
 
 /// Relevance and fit of a document that matches by the id of its series only.

@@ -48,6 +48,26 @@ impl DocSet {
         }
     }
 
+    /// The documents of both.
+    pub(super) fn union(self, other: Self, view: &View<'_>) -> Self {
+        match (self, other) {
+            (only, other) | (other, only) if other.len() == 0 => only,
+            (Self::List(mut docs), Self::List(more)) => {
+                docs.extend(more);
+                docs.sort_unstable();
+                docs.dedup();
+                Self::List(docs)
+            }
+            (one, other) => {
+                let mut bits = Bits::new(view.docs_count());
+                one.add_to(&mut bits);
+                other.add_to(&mut bits);
+                let count = bits.count();
+                Self::Bits(bits, count)
+            }
+        }
+    }
+
     fn add_to(&self, bits: &mut Bits) {
         self.for_each_while(|doc| {
             bits.insert(doc);
@@ -121,20 +141,31 @@ pub(super) fn intersect(
     DocSet::List(docs)
 }
 
+/// Intersects whole sets as bits, then what names titles: these are asked for each document that
+/// is left, or, when more are left than the titles have, united as bits first.
 fn intersect_bits(
     view: &View<'_>,
     filter: &Filter<'_>,
     ordered: &[&Condition<'_>],
     filters: &[Condition<'_>],
 ) -> DocSet {
-    let mut all = ordered.iter().copied().chain(filters);
+    let (mut all, titled): (Vec<_>, Vec<_>) = ordered
+        .iter()
+        .copied()
+        .chain(filters)
+        .partition(|condition| condition.by_title_max() == 0);
+    all.extend(titled);
     let mut bits = Bits::new(view.docs_count());
-    let first = all.next().expect("a branch has a condition");
+    let (first, others) = all.split_first().expect("a branch has a condition");
     first.set_bits(view, &mut bits);
     let mut union = None;
-    for condition in all {
+    for condition in others {
         if let Some(set) = condition.only_set() {
             set.keep_bits(&mut bits);
+            continue;
+        }
+        if condition.by_title_max() > 0 && bits.count() < condition.by_title_max() {
+            condition.retain_bits(view, &mut bits);
             continue;
         }
         let union = union.get_or_insert_with(|| Bits::new(view.docs_count()));
@@ -142,7 +173,7 @@ fn intersect_bits(
         condition.set_bits(view, union);
         bits.and(union);
     }
-    if !filter.is_trivial() {
+    if filter.is_more_than_sets() {
         bits.retain(|doc| filter.passes(doc));
     }
     let count = bits.count();

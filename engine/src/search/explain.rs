@@ -71,9 +71,8 @@ impl Snapshot {
     pub fn explanation(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<Explanation> {
         let asked = Asked::new(query);
         let began = clock();
-        let hits = self.search(query)?;
+        let (hits, is_typo_search) = self.search_twice(query)?;
         let nanoseconds = clock() - began;
-        let is_typo_search = hits.hits().iter().any(|hit| hit.relevance == 8);
         let mut segments = Vec::new();
         for (part_idx, part) in self.prepared(query)? {
             let segment = &self.parts()[part_idx].0;
@@ -172,7 +171,7 @@ fn steps(
     if let Some(reading) = &asked.title {
         let plan = TitlePlan::new(&part.view, reading)?;
         let what = "title: distinct titles that contain the text".to_owned();
-        steps.push(timed(what, plan.ways.len() as u64, clock() - began));
+        steps.push(timed(what, plan.ways().len() as u64, clock() - began));
     }
     let began = clock();
     let found = part.unite(asked, words)?;
@@ -200,6 +199,7 @@ fn timed(what: String, docs_count: u64, nanoseconds: u64) -> Step {
 fn subject_text(subject: Subject, words: &[&str]) -> String {
     match subject {
         Subject::Word(idx) => format!("set: word {}", words[idx]),
+        Subject::Title => "set: titles that contain the text".into(),
         Subject::EpisodeMarker => "set: episode marker".into(),
         Subject::YearMarker => "set: year marker".into(),
         Subject::YearFilter => "filter: year".into(),

@@ -293,3 +293,40 @@ proptest! {
         }
     }
 }
+
+fn film(id: u8, title: &str) -> Record {
+    Record {
+        id: RecordId::from_bytes([id; 16]),
+        video_type: VideoType::Movie,
+        title: title.to_owned(),
+        season: None,
+        episode: None,
+        year: None,
+        catalog_id: None,
+        parent_catalog_id: None,
+        description: None,
+        uploader_name: None,
+        posted_at: Timestamp::from_seconds(0).unwrap(),
+        downloads: 0,
+        is_active: true,
+        source_release_id: None,
+        file_name: None,
+        language: Language::spanish(),
+    }
+}
+
+#[test]
+fn the_second_try_is_told_though_its_hits_are_not_on_the_page() {
+    let records = [film(1, "abcdefghi"), film(2, "a b")];
+    let part = (segment(&records, "films"), Arc::new(Tombstones::new()));
+    let snapshot = Snapshot::new(1, vec![part]);
+    let is_second = |words: &str| {
+        let query = Query::new(Filters::default(), 1)
+            .with_query(SearchText::query(words).unwrap())
+            .with_title(SearchText::title("b"));
+        snapshot.explanation(&query, &|| 0).unwrap().is_typo_search
+    };
+    assert!(is_second("abcdefghx"));
+    assert!(is_second("abcdefgxy zzzzz"));
+    assert!(!is_second("abcdefghi"));
+}

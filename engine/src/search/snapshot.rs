@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
-use crate::index::{Segment, StoredDoc, Tombstones};
+use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
 use crate::model::RecordId;
 use crate::plan::Typos;
 use crate::query::Query;
@@ -38,25 +38,46 @@ impl Snapshot {
     /// Runs a search.
     ///
     /// Cost: that of its branches in every segment, then a merge of one page for each. Errors: a
-    /// damaged block. Source: SEARCH.md 3 to 5.
+    /// damaged block, a file cut meanwhile. Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> Result<Hits> {
+        self.search_twice(query).map(|(hits, _)| hits)
+    }
+
+    /// Runs a search; also tells whether its words were tried once more, with typos.
+    pub(super) fn search_twice(&self, query: &Query) -> Result<(Hits, bool)> {
+        read_whole(self.segments(), || self.search_parts(query))
+    }
+
+    /// Errors when a segment file was cut since it was opened: what was read of its documents does
+    /// not count. To be asked when an answer is assembled. Cost: an atomic load per segment.
+    pub fn check_whole(&self) -> Result<()> {
+        self.segments().try_for_each(Segment::check_whole)
+    }
+
+    fn segments(&self) -> impl Iterator<Item = &Segment> {
+        self.parts.iter().map(|(segment, _)| &**segment)
+    }
+
+    fn search_parts(&self, query: &Query) -> Result<(Hits, bool)> {
         let asked = Asked::new(query);
         let parts = self.prepared(query)?;
         let mut words = search_words(&parts, &asked, Typos::Refused)?;
         // SEARCH.md 4.6: typos only when the branch matches nothing in the whole catalog.
         let matches_none = words.iter().flatten().all(|found| found.total == 0);
-        if asked.words.is_some() && matches_none {
+        let allows_typos = asked.words.is_some() && matches_none;
+        if allows_typos {
             words = search_words(&parts, &asked, Typos::Allowed)?;
         }
         let mut found = Vec::with_capacity(parts.len());
         for ((part_idx, part), words) in parts.iter().zip(words) {
             found.push((*part_idx, part.unite(&asked, words)?));
         }
-        Ok(Hits {
+        let hits = Hits {
             snapshot_id: self.id,
             total: found.iter().map(|(_, found)| found.total).sum(),
             hits: self.merge(&found, usize::from(query.page_size()))?,
-        })
+        };
+        Ok((hits, allows_typos))
     }
 
     /// The segments in which something can pass the filters, with their places.

@@ -3,127 +3,190 @@
 use crate::index::View;
 use crate::plan::{Condition, Filter, TitlePlan, TitleWay};
 
-use super::doc_set::DocSet;
+use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
 use super::word_branch::Found;
 
 /// Relevances that a title can give.
 const RELEVANCES: std::ops::RangeInclusive<u8> = 2..=5;
+/// Stands for the relevance of a document that does not match.
+const NO_MATCH: u8 = 10;
+/// Documents up to which every match is ranked; beyond, the best are sought. (Tests have small
+/// segments, and take both ways.)
+const RANKED_MAX: u64 = if cfg!(test) { 4 } else { 512 };
 
 /// Runs the branch. `needs_docs` when it is not the only one; `filters` are the filter's own sets.
 ///
-/// Cost: linear in the titles that contain the text; with filters or a marker also in the documents
-/// of these titles, or in the smallest set of a filter when that is less.
+/// Cost: linear in the titles that contain the text; with filters or a marker that of
+/// [`intersect`] besides.
 pub(super) fn search_title(
     view: &View<'_>,
     plan: &TitlePlan<'_>,
     (filter, filters): (&Filter<'_>, &[Condition<'_>]),
     (page_size, needs_docs): (usize, bool),
 ) -> Found {
+    let branch = Branch {
+        view,
+        plan,
+        filter,
+        page_size,
+    };
     let mut top = Top::new(page_size);
-    if filter.is_trivial() && plan.fits.is_none() && plan.fit.is_trivial() && !needs_docs {
-        let total = offer_by_relevance(view, plan, &mut top, page_size);
+    if filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial() && !needs_docs {
+        branch.offer_by_relevance(&mut top, None);
         return Found {
-            total,
+            total: branch.docs_count(TitleWay::is_whole),
             best: top.into_sorted(),
             docs: None,
         };
     }
-    let mut docs = Vec::new();
-    let mut offer = |doc: u32, way: TitleWay| {
-        if !filter.passes(doc) {
-            return;
-        }
-        let fits = plan
-            .fits
-            .is_some_and(|test| test.passes(view.facts.row(doc)));
-        if let Some(relevance) = way.relevance(fits) {
-            docs.push(doc);
-            top.offer(Ranked::new(relevance, plan.fit.fit(doc, filter), doc));
-        }
-    };
-    let bearing = plan
-        .ways
-        .iter()
-        .map(|way| u64::from(view.title_docs_count(way.title)));
-    let bearing: u64 = bearing.sum();
-    let smallest = filters.iter().min_by_key(|condition| condition.size_max());
-    match smallest.filter(|condition| condition.size_max() * 2 < bearing) {
-        Some(condition) => {
-            let table = way_table(view, plan);
-            for doc in condition.docs(view) {
-                match table[view.title_of(doc) as usize] {
-                    0 => {}
-                    place => offer(doc, plan.ways[place as usize - 1]),
-                }
-            }
-        }
-        None => {
-            for way in &plan.ways {
-                view.title_docs(way.title).for_each(|doc| offer(doc, *way));
-            }
-        }
-    }
-    if needs_docs {
-        docs.sort_unstable();
+    let docs = branch.docs(filters);
+    if docs.len() <= RANKED_MAX {
+        docs.for_each_while(|doc| {
+            top.offer(branch.rank(doc));
+            true
+        });
+    } else {
+        branch.offer_by_relevance(&mut top, Some(&docs));
     }
     Found {
-        total: docs.len() as u64,
+        total: docs.len(),
         best: top.into_sorted(),
-        docs: Some(DocSet::List(docs)),
+        docs: Some(docs),
     }
 }
 
-/// For every title 1 more than the place of its way, or 0.
-fn way_table(view: &View<'_>, plan: &TitlePlan<'_>) -> Vec<u32> {
-    let mut table = vec![0; view.titles_count() as usize];
-    for (place, way) in plan.ways.iter().enumerate() {
-        table[way.title as usize] = place as u32 + 1;
-    }
-    table
-}
-
-/// Without filters and marker: offers relevance after relevance until the page is full; returns how
-/// many documents there are in all.
-///
-/// The documents of a relevance are gathered title by title, or, when they are so many that a page
-/// of them is met sooner, sought among all documents in order.
-fn offer_by_relevance(
-    view: &View<'_>,
-    plan: &TitlePlan<'_>,
-    top: &mut Top,
+struct Branch<'b, 'a> {
+    view: &'b View<'a>,
+    plan: &'b TitlePlan<'a>,
+    filter: &'b Filter<'a>,
     page_size: usize,
-) -> u64 {
-    let mut counts = [0u64; *RELEVANCES.end() as usize + 1];
-    for way in &plan.ways {
-        counts[usize::from(way.whole)] += u64::from(view.title_docs_count(way.title));
+}
+
+impl Branch<'_, '_> {
+    /// All matches.
+    fn docs(&self, filters: &[Condition<'_>]) -> DocSet {
+        let find = |conditions: &[Condition<'_>]| {
+            let has_none = conditions.iter().any(|condition| condition.size_max() == 0);
+            match has_none {
+                true => DocSet::empty(),
+                false => intersect(self.view, self.filter, conditions, filters),
+            }
+        };
+        let whole = find(&[self.condition(TitleWay::is_whole)]);
+        let Some((_, fitting)) = &self.plan.marker else {
+            return whole;
+        };
+        let unmarked = self.condition(TitleWay::is_unmarked);
+        whole.union(find(&[unmarked, fitting.clone()]), self.view)
     }
-    let mut table = None;
-    for relevance in RELEVANCES {
-        let room = page_size.saturating_sub(top.len()) as u64;
-        let count = counts[usize::from(relevance)];
-        if room == 0 {
-            break;
+
+    fn condition(&self, is_wanted: fn(TitleWay) -> bool) -> Condition<'_> {
+        let docs_count = self.docs_count(is_wanted);
+        self.plan.condition(self.view, is_wanted, docs_count)
+    }
+
+    /// How many documents have titles of a kind, before any filter.
+    fn docs_count(&self, is_wanted: impl Fn(TitleWay) -> bool) -> u64 {
+        let ways = self.plan.ways().iter().filter(|(_, way)| is_wanted(*way));
+        let counts = ways.map(|(title, _)| u64::from(self.view.title_docs_count(*title)));
+        counts.sum()
+    }
+
+    /// The rank of a document that matches.
+    #[inline]
+    fn rank(&self, doc: u32) -> Ranked {
+        let marker = self.plan.marker.as_ref();
+        let fits = marker.is_some_and(|(test, _)| test.passes(self.view.facts.row(doc)));
+        let way = self.plan.way(self.view.title_of(doc));
+        let relevance = way.relevance(fits).unwrap_or(NO_MATCH);
+        Ranked::new(relevance, self.plan.fit.fit(doc, self.filter), doc)
+    }
+
+    /// Offers relevance after relevance until the page is full of documents that nothing later can
+    /// surpass; of `docs`, or, without a marker, of all documents.
+    ///
+    /// The documents of a relevance are gathered title by title, or, when they are so many that a
+    /// page of them is met sooner, sought among the matches in order.
+    fn offer_by_relevance(&self, top: &mut Top, docs: Option<&DocSet>) {
+        let matches = docs.map_or(u64::from(self.view.docs_count()), DocSet::len);
+        let mut offered_count = 0;
+        for relevance in RELEVANCES {
+            let room = self.page_size - offered_count;
+            let count = self.docs_count(|way| way.may_give(relevance));
+            let mut offer = Offer {
+                top: &mut *top,
+                relevance,
+                offered_count: 0,
+                room,
+            };
+            if count * count <= matches * room as u64 {
+                self.gather(&mut offer, docs);
+            } else {
+                return self.meet(&mut offer, docs);
+            }
+            // All of a relevance come before the next one.
+            offered_count += offer.offered_count;
+            if self.page_size <= offered_count {
+                return;
+            }
         }
-        if count * count <= u64::from(view.docs_count()) * room {
-            for way in plan.ways.iter().filter(|way| way.whole == relevance) {
-                for doc in view.title_docs(way.title).take(page_size) {
-                    top.offer(Ranked::new(relevance, 0, doc));
+    }
+
+    /// Offers the documents of the titles that may give a relevance: of each title so many that a
+    /// page of them has fit 0.
+    fn gather(&self, offer: &mut Offer<'_>, docs: Option<&DocSet>) {
+        let (room, relevance) = (offer.room, offer.relevance);
+        let ways = self.plan.ways().iter();
+        for (title, _) in ways.filter(|(_, way)| way.may_give(relevance)) {
+            offer.room = room;
+            for doc in self.view.title_docs(*title) {
+                if docs.is_none_or(|docs| docs.contains(doc)) {
+                    let ranked = self.rank(doc);
+                    if ranked.relevance() == relevance {
+                        offer.take(ranked);
+                    }
+                    if offer.room == 0 {
+                        break;
+                    }
                 }
             }
-            continue;
         }
-        let table = table.get_or_insert_with(|| {
-            let mut table = vec![0; view.titles_count() as usize];
-            plan.ways
-                .iter()
-                .for_each(|way| table[way.title as usize] = way.whole);
-            table
-        });
-        (0..view.docs_count())
-            .filter(|&doc| table[view.title_of(doc) as usize] == relevance)
-            .take(room as usize)
-            .for_each(|doc| top.offer(Ranked::new(relevance, 0, doc)));
     }
-    counts.iter().sum()
+
+    /// Offers matches of this relevance and later ones in order, until a page of this one has fit
+    /// 0, or to the end: then nothing is left to offer.
+    fn meet(&self, offer: &mut Offer<'_>, docs: Option<&DocSet>) {
+        let each = |doc: u32| {
+            let ranked = self.rank(doc);
+            if (offer.relevance..NO_MATCH).contains(&ranked.relevance()) {
+                offer.take(ranked);
+            }
+            offer.room > 0
+        };
+        match docs {
+            Some(docs) => docs.for_each_while(each),
+            None => {
+                (0..self.view.docs_count()).all(each);
+            }
+        }
+    }
+}
+
+/// Documents on their way to the page.
+struct Offer<'t> {
+    top: &'t mut Top,
+    relevance: u8,
+    offered_count: usize,
+    /// How many more of this relevance with fit 0 fill the page.
+    room: usize,
+}
+
+impl Offer<'_> {
+    #[inline]
+    fn take(&mut self, ranked: Ranked) {
+        self.top.offer(ranked);
+        self.offered_count += 1;
+        self.room -= usize::from((ranked.relevance(), ranked.fit()) == (self.relevance, 0));
+    }
 }

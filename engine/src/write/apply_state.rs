@@ -6,8 +6,8 @@ use std::ops::ControlFlow;
 
 use super::state_rows::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, EMAILS, FILES,
-    LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, META, POSITIONS, SESSIONS, USAGE, account_row,
-    api_key_day_row, api_key_row, day_row,
+    LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE, LATEST_SECOND, META, POSITIONS, SESSIONS,
+    USAGE, account_row, api_key_day_row, api_key_row, day_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
@@ -16,7 +16,9 @@ use crate::codec::{
     encode_usage,
 };
 use crate::error::Result;
-use crate::event::{DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageDelta};
+use crate::event::{
+    By, Change, DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+};
 use crate::limits::AUDIT_ENTRIES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
@@ -78,44 +80,64 @@ struct Step<'s, 't> {
 impl Step<'_, '_> {
     fn apply(&mut self, event: &StateEvent) -> Result<Outcome> {
         match event {
-            StateEvent::CreateAccount(new) => self.create_account(new),
-            StateEvent::SetPassword(id, hash) => {
-                let outcome = self.change_account(*id, |account| {
-                    account.password_hash.clone_from(hash);
-                })?;
-                self.close_sessions(|session| session.account == *id)?;
-                Ok(outcome)
-            }
-            StateEvent::SetDisplayName(id, name) => self.change_account(*id, |account| {
-                account.display_name.clone_from(name);
-            }),
-            StateEvent::SetRole(id, role) => {
-                self.change_account(*id, |account| account.role = *role)
-            }
-            StateEvent::SetDisabled(id, at) => {
-                let outcome = self.change_account(*id, |account| account.disabled_at = *at)?;
-                if at.is_some() {
-                    self.close_sessions(|session| session.account == *id)?;
-                }
-                Ok(outcome)
-            }
-            StateEvent::CreateApiKey(new) => self.create_api_key(new),
-            StateEvent::RevokeApiKey(id, at) => self.revoke_api_key(*id, *at),
-            StateEvent::OpenSession(session) => self.open_session(session),
+            StateEvent::Change(change, by) => self.change_and_tell(change, by),
+            StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
             StateEvent::CloseSession(digest) => self.close_session(*digest),
-            StateEvent::CloseSessions(id) => {
-                self.close_sessions(|session| session.account == *id)?;
-                Ok(Outcome::Done)
-            }
             StateEvent::DropExpiredSessions(now) => {
+                self.see(*now)?;
                 self.close_sessions(|session| session.expires_at < *now)?;
                 Ok(Outcome::Done)
             }
-            StateEvent::AddUsage(deltas) => self.add_usage(deltas),
+            StateEvent::AddUsage(batch) => self.add_usage(batch),
             StateEvent::Audit(entry) => self.audit(entry),
             StateEvent::RememberFile(release, file) => self.remember_file(release, file),
             StateEvent::ForgetContent(content) => self.forget_content(*content),
             StateEvent::FoldDownloads(fold) => self.fold_downloads(fold),
+        }
+    }
+
+    /// Changes accounts or keys, and tells the audit log when anything has changed.
+    fn change_and_tell(&mut self, change: &Change, by: &By) -> Result<Outcome> {
+        let effects_count = self.effects.len();
+        let outcome = self.change(change, by)?;
+        if effects_count < self.effects.len() {
+            self.audit(&line_of(change, by, &outcome))?;
+        }
+        Ok(outcome)
+    }
+
+    /// INVARIANT: what changes a row of an account, a key or a session adds an effect; what finds
+    /// everything as it should be adds none.
+    fn change(&mut self, change: &Change, by: &By) -> Result<Outcome> {
+        match change {
+            Change::CreateAccount(new) => self.create_account(new, by.at),
+            Change::SetPassword(id, hash) => self.set_password(*id, hash),
+            Change::ReplacePassword { account, old, new } => {
+                match self.refuse_password(*account, old)? {
+                    Some(refused) => Ok(refused),
+                    None => self.set_password(*account, new),
+                }
+            }
+            Change::SetDisplayName(id, name) => self.change_account(*id, |account| {
+                account.display_name.clone_from(name);
+            }),
+            Change::SetRole(id, role) => self.change_account(*id, |account| account.role = *role),
+            Change::SetDisabled(id, true) => {
+                let outcome = self.change_account(*id, |account| {
+                    account.disabled_at.get_or_insert(by.at);
+                })?;
+                self.close_sessions(|session| session.account == *id)?;
+                Ok(outcome)
+            }
+            Change::SetDisabled(id, false) => {
+                self.change_account(*id, |account| account.disabled_at = None)
+            }
+            Change::CloseSessions(id) => {
+                self.close_sessions(|session| session.account == *id)?;
+                Ok(Outcome::Done)
+            }
+            Change::CreateApiKey(new) => self.create_api_key(new, by.at),
+            Change::RevokeApiKey(id) => self.revoke_api_key(*id, by.at),
         }
     }
 
@@ -126,7 +148,7 @@ impl Step<'_, '_> {
         Ok(next)
     }
 
-    fn create_account(&mut self, new: &NewAccount) -> Result<Outcome> {
+    fn create_account(&mut self, new: &NewAccount, at: Timestamp) -> Result<Outcome> {
         let email_row = new.email.as_str().as_bytes();
         if self.rows.get(EMAILS, email_row)?.is_some() {
             return Ok(Outcome::EmailTaken);
@@ -137,7 +159,7 @@ impl Step<'_, '_> {
             display_name: new.display_name.clone(),
             role: new.role,
             password_hash: new.password_hash.clone(),
-            created_at: new.created_at,
+            created_at: at,
             disabled_at: None,
         };
         self.rows
@@ -162,13 +184,16 @@ impl Step<'_, '_> {
         let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
             return Ok(Outcome::Unknown);
         };
-        let mut account = decode_account(&stored)?;
-        change(&mut account);
-        self.put_account(&account)?;
+        let account = decode_account(&stored)?;
+        let mut changed = account.clone();
+        change(&mut changed);
+        if changed != account {
+            self.put_account(&changed)?;
+        }
         Ok(Outcome::Done)
     }
 
-    fn create_api_key(&mut self, new: &NewApiKey) -> Result<Outcome> {
+    fn create_api_key(&mut self, new: &NewApiKey, at: Timestamp) -> Result<Outcome> {
         if let Some(account) = new.account
             && self.rows.get(ACCOUNTS, &account_row(account))?.is_none()
         {
@@ -182,7 +207,7 @@ impl Step<'_, '_> {
             partial: new.partial.clone(),
             scopes: new.scopes,
             limit: new.limit,
-            created_at: new.created_at,
+            created_at: at,
             expires_at: new.expires_at,
             revoked_at: None,
         };
@@ -202,14 +227,33 @@ impl Step<'_, '_> {
             return Ok(Outcome::Unknown);
         };
         let mut api_key = decode_api_key(&stored)?;
-        api_key.revoked_at.get_or_insert(at);
+        if api_key.revoked_at.is_some() {
+            return Ok(Outcome::ApiKey(api_key));
+        }
+        api_key.revoked_at = Some(at);
         self.put_api_key(api_key)
     }
 
-    fn open_session(&mut self, session: &Session) -> Result<Outcome> {
-        let account_row = account_row(session.account);
-        if self.rows.get(ACCOUNTS, &account_row)?.is_none() {
-            return Ok(Outcome::Unknown);
+    fn set_password(&mut self, id: AccountId, hash: &str) -> Result<Outcome> {
+        let outcome =
+            self.change_account(id, |account| hash.clone_into(&mut account.password_hash))?;
+        self.close_sessions(|session| session.account == id)?;
+        Ok(outcome)
+    }
+
+    /// Why somebody who gave the password of this hash may do nothing, if so.
+    fn refuse_password(&self, id: AccountId, hash: &str) -> Result<Option<Outcome>> {
+        let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
+            return Ok(Some(Outcome::Unknown));
+        };
+        let account = decode_account(&stored)?;
+        let is_current = account.password_hash == hash && account.disabled_at.is_none();
+        Ok((!is_current).then_some(Outcome::Stale))
+    }
+
+    fn open_session(&mut self, session: &Session, hash: &str) -> Result<Outcome> {
+        if let Some(refused) = self.refuse_password(session.account, hash)? {
+            return Ok(refused);
         }
         self.rows
             .put(SESSIONS, &session.digest, &encode_session(session))?;
@@ -240,8 +284,26 @@ impl Step<'_, '_> {
         Ok(())
     }
 
-    fn add_usage(&mut self, deltas: &[UsageDelta]) -> Result<Outcome> {
-        for delta in deltas {
+    /// Remembers a moment that has been: time never falls behind it.
+    fn see(&mut self, moment: Timestamp) -> Result<()> {
+        let second = u64::try_from(moment.seconds()).unwrap_or(0);
+        if number(self.rows, META, LATEST_SECOND)? < second {
+            self.rows.put(META, LATEST_SECOND, &encode_number(second))?;
+        }
+        Ok(())
+    }
+
+    fn add_usage(&mut self, batch: &UsageBatch) -> Result<Outcome> {
+        if batch.number <= number(self.rows, META, LAST_USAGE)? {
+            return Ok(Outcome::Stale);
+        }
+        self.rows
+            .put(META, LAST_USAGE, &encode_number(batch.number))?;
+        let moments = batch.deltas.iter().filter_map(|delta| delta.last_used_at);
+        if let Some(latest) = moments.max() {
+            self.see(latest)?;
+        }
+        for delta in &batch.deltas {
             self.count_usage(delta.api_key, delta.day, &delta.usage)?;
             if let (Some(id), Some(at)) = (delta.api_key, delta.last_used_at) {
                 self.change_totals(id, |totals| {
@@ -320,6 +382,11 @@ impl Step<'_, '_> {
     }
 
     fn fold_downloads(&mut self, fold: &DownloadFold) -> Result<Outcome> {
+        for part in &fold.parts {
+            if number(self.rows, POSITIONS, part.name.as_bytes())? != part.from {
+                return Ok(Outcome::Stale);
+            }
+        }
         for (record, downloads) in &fold.records {
             let row_key = record.as_bytes();
             let sum = number(self.rows, DOWNLOADS, row_key)?.saturating_add(*downloads);
@@ -332,14 +399,33 @@ impl Step<'_, '_> {
             };
             self.count_usage(*api_key, *day, &usage)?;
         }
-        for (name, position) in &fold.positions {
+        for part in &fold.parts {
             self.rows
-                .put(POSITIONS, name.as_bytes(), &encode_number(*position))?;
+                .put(POSITIONS, part.name.as_bytes(), &encode_number(part.to))?;
         }
         for name in &fold.forgotten {
             self.rows.remove(POSITIONS, name.as_bytes())?;
         }
         Ok(Outcome::Done)
+    }
+}
+
+/// The line of the audit log that tells a change.
+fn line_of(change: &Change, by: &By, outcome: &Outcome) -> AuditEntry {
+    let (account, api_key, detail) = match outcome {
+        Outcome::Account(account) => (Some(account.id), None, ""),
+        Outcome::ApiKey(api_key) => (api_key.account, Some(api_key.id), &*api_key.name),
+        Outcome::Done | Outcome::EmailTaken | Outcome::Unknown | Outcome::Stale => {
+            (change.account(), None, "")
+        }
+    };
+    AuditEntry {
+        at: by.at,
+        actor: by.actor.clone(),
+        action: change.action().to_owned(),
+        account,
+        api_key,
+        detail: detail.to_owned(),
     }
 }
 

@@ -34,6 +34,8 @@ pub(crate) struct Catalog {
     pub(super) has_delta: AtomicBool,
     pub(super) reindex_jobs_done: AtomicU64,
     pub(super) merges_done: AtomicU64,
+    /// Whether merges end early and none begins: the process is about to stop.
+    pub(super) is_merging_stopped: AtomicBool,
 }
 
 /// What only the one who changes the catalog touches.
@@ -89,6 +91,7 @@ impl Catalog {
             has_delta: AtomicBool::new(false),
             reindex_jobs_done: AtomicU64::new(0),
             merges_done: AtomicU64::new(0),
+            is_merging_stopped: AtomicBool::new(false),
         }
     }
 
@@ -216,6 +219,7 @@ impl Catalog {
         number: u64,
         builder: SegmentBuilder,
     ) -> Result<Arc<Segment>> {
+        self.files.check_space(0)?;
         let mut builder = Some(builder);
         self.files.write(number, &mut |out| {
             let builder = builder.take().expect("a segment is written once");
@@ -230,15 +234,20 @@ impl Catalog {
         change: &ManifestChange<'_>,
     ) -> Result<()> {
         let segments = &writer.segments;
-        let stored = self.store.write(|rows| change.apply(rows, segments));
-        if stored.is_err() {
-            writer.is_unsure = true;
-        } else {
-            for live in &mut writer.segments {
-                live.is_dirty = false;
+        match self.store.write(|rows| change.apply(rows, segments)) {
+            Ok(()) => {
+                for live in &mut writer.segments {
+                    live.is_dirty = false;
+                }
+                Ok(())
+            }
+            // Without space nothing was tried.
+            Err(error @ Error::Space { .. }) => Err(error),
+            Err(error) => {
+                writer.is_unsure = true;
+                Err(error)
             }
         }
-        stored
     }
 
     /// Shows readers what the writer has.

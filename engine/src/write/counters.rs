@@ -13,10 +13,9 @@ use parking_lot::Mutex;
 
 use super::counter_file::{CounterFile, Entry};
 use super::download_table::DownloadTable;
-use crate::disk::Disk;
+use crate::disk::{Disk, WritableMapping};
 use crate::error::Result;
-use crate::event::DownloadFold;
-use crate::limits::COUNTER_FILE_BYTES_MAX;
+use crate::event::{DownloadFold, FoldedPart};
 use crate::model::{ApiKeyId, Day, RecordId};
 
 /// All lanes and their files.
@@ -38,6 +37,7 @@ struct Files {
     last_number: u64,
 }
 
+#[derive(Clone)]
 struct FoldedFile {
     file: Arc<CounterFile>,
     folded_bytes: u64,
@@ -47,21 +47,24 @@ struct FoldedFile {
 pub struct CounterLane {
     counters: Arc<Counters>,
     file: Arc<CounterFile>,
+    mapping: Option<WritableMapping>,
 }
 
 impl CounterLane {
-    /// Counts one download that is being answered. Cost: one write of a few bytes, no sync.
+    /// Counts one download that is being answered. Cost: a few bytes into mapped memory, or one
+    /// write where files cannot be mapped for writing; no sync.
     pub fn count(&mut self, record: RecordId, api_key: Option<ApiKeyId>, day: Day) -> Result<()> {
-        if COUNTER_FILE_BYTES_MAX <= self.file.written_bytes() {
-            let next = self.counters.begin_file()?;
+        if self.file.is_full() {
+            let (next, mapping) = self.counters.begin_file()?;
             self.file.retire();
-            self.file = next;
+            (self.file, self.mapping) = (next, mapping);
         }
-        self.file.append(Entry {
+        let entry = Entry {
             record,
             api_key,
             day,
-        })?;
+        };
+        self.file.append(entry, &mut self.mapping)?;
         self.counters.table.add(record, 1);
         Ok(())
     }
@@ -130,9 +133,11 @@ impl Counters {
             lane_idx < self.lanes_max,
             "more counter lanes are asked for than there are"
         );
+        let (file, mapping) = self.begin_file()?;
         Ok(CounterLane {
             counters: Arc::clone(self),
-            file: self.begin_file()?,
+            file,
+            mapping,
         })
     }
 
@@ -156,28 +161,32 @@ impl Counters {
     pub(crate) fn read_fold(&self, is_first: bool) -> Result<Option<DownloadFold>> {
         let mut sum = FoldSum::default();
         let mut fold = DownloadFold::default();
-        let files = self.files.lock();
-        if !files.removed.is_empty() {
+        // No lock while files are read or synced: a worker that begins a file waits for it.
+        let (live, removed) = {
+            let files = self.files.lock();
+            (files.live.clone(), files.removed.clone())
+        };
+        if !removed.is_empty() {
             // A removal must be durable before its position is forgotten: the file would count
             // again if a power cut brought it back.
             self.disk.sync_dir(&self.dir)?;
-            fold.forgotten.clone_from(&files.removed);
+            fold.forgotten = removed;
         }
-        for folded in &files.live {
+        for folded in live {
             let mut each = |entry: Entry| {
                 sum.add(entry);
                 if is_first {
                     self.table.add(entry.record, 1);
                 }
             };
-            let position = folded
-                .file
-                .read_from(folded.folded_bytes, &mut each, &mut |_| {})?;
-            if folded.folded_bytes < position {
-                fold.positions.push((folded.file.name.clone(), position));
+            let from = folded.folded_bytes;
+            let to = folded.file.read_from(from, &mut each, &mut |_| {})?;
+            if from < to {
+                let name = folded.file.name.clone();
+                fold.parts.push(FoldedPart { name, from, to });
             }
         }
-        let is_empty = fold.positions.is_empty() && fold.forgotten.is_empty();
+        let is_empty = fold.parts.is_empty() && fold.forgotten.is_empty();
         fold.records = sum.records.into_iter().collect();
         fold.records.sort_unstable();
         fold.usage = sum
@@ -193,15 +202,20 @@ impl Counters {
     pub(crate) fn folded(&self, fold: &DownloadFold) -> Result<()> {
         let mut files = self.files.lock();
         files.removed.retain(|name| !fold.forgotten.contains(name));
-        for (name, position) in &fold.positions {
-            let found = files.live.iter_mut().find(|live| live.file.name == *name);
+        for part in &fold.parts {
+            let found = files
+                .live
+                .iter_mut()
+                .find(|live| live.file.name == part.name);
             if let Some(live) = found {
-                live.folded_bytes = *position;
+                live.folded_bytes = part.to;
             }
         }
         let is_done = |live: &FoldedFile| {
+            // Asked first: what is retired gets no entry after its length is read.
+            let is_retired = live.file.is_retired();
             let rest_bytes = live.file.written_bytes().saturating_sub(live.folded_bytes);
-            live.file.is_retired() && rest_bytes < super::counter_file::ENTRY_BYTES
+            is_retired && rest_bytes < super::counter_file::ENTRY_BYTES
         };
         while let Some(done_idx) = files.live.iter().position(is_done) {
             files.live[done_idx].file.remove(self.disk.as_ref())?;
@@ -209,6 +223,17 @@ impl Counters {
             files.removed.push(done.file.name.clone());
         }
         Ok(())
+    }
+
+    /// Takes over how far each file was folded, when a fold had seemed to fail.
+    pub(crate) fn settle(&self, positions: &[(String, u64)]) {
+        let mut files = self.files.lock();
+        for live in &mut files.live {
+            let stored = positions.iter().find(|(name, _)| *name == live.file.name);
+            live.folded_bytes = stored.map_or(0, |(_, position)| *position);
+        }
+        let is_stored = |name: &String| positions.iter().any(|(stored, _)| stored == name);
+        files.removed.retain(is_stored);
     }
 
     /// Entries that do not match their checksum: file name and offset.
@@ -231,19 +256,20 @@ impl Counters {
             .collect()
     }
 
-    fn begin_file(&self) -> Result<Arc<CounterFile>> {
+    fn begin_file(&self) -> Result<(Arc<CounterFile>, Option<WritableMapping>)> {
         let mut files = self.files.lock();
         let number = files.last_number + 1;
         let name = format!("{number:010}.count");
         let path = self.dir.join(&name);
-        let file = Arc::new(CounterFile::create(self.disk.as_ref(), path, name)?);
+        let (file, mapping) = CounterFile::create(self.disk.as_ref(), path, name)?;
+        let file = Arc::new(file);
         files.last_number = number;
         files.live.push(FoldedFile {
             file: Arc::clone(&file),
             folded_bytes: 0,
         });
         self.is_dir_dirty.store(true, Ordering::Release);
-        Ok(file)
+        Ok((file, mapping))
     }
 }
 

@@ -7,6 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::{DirLock, Disk, publish_file, read_file};
 use crate::error::{Error, Result};
+use crate::store::SpaceGuard;
 
 /// Version of the format of the data directory as a whole.
 const FORMAT: u32 = 1;
@@ -116,6 +117,15 @@ impl DataDir {
         &self.root
     }
 
+    /// Errs when fewer bytes than these are free here.
+    pub(crate) fn space_guard(&self, needed_bytes: u64) -> SpaceGuard {
+        SpaceGuard {
+            disk: Arc::clone(&self.disk),
+            dir: self.root.clone(),
+            needed_bytes,
+        }
+    }
+
     /// Makes what is not there and empties `tmp/`.
     fn make_dirs(&self) -> Result<()> {
         if self.is_new {
@@ -141,8 +151,19 @@ impl Drop for DataDir {
     }
 }
 
+/// An empty place beside a directory, for what will take its name; what a killed process left
+/// there is removed. Errors: [`Error::Locked`] when somebody is at work in it.
+pub(super) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
+    if disk.list(place)?.is_some() {
+        refuse_foreign(disk, place)?;
+        drop(disk.lock(&place.join("lock"))?);
+        disk.remove_dir(place)?;
+    }
+    Ok(())
+}
+
 /// A directory without `format` must be empty, or one that we did not finish making.
-fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
+pub(super) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
     let entries = disk.list(root)?.unwrap_or_default();
     if entries.iter().any(|entry| entry.name == "format") {
         return Ok(());
@@ -163,7 +184,7 @@ pub(super) fn is_known(name: &str) -> bool {
 }
 
 /// Whether there is a format file, and a good one.
-fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
+pub(super) fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
     let Some(bytes) = read_file(disk, &root.join("format"))? else {
         return Ok(false);
     };

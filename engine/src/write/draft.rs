@@ -145,14 +145,9 @@ fn release_id(value: &DraftValue<'_>) -> Judged<Option<ReleaseId>> {
 }
 
 fn file_name(value: &DraftValue<'_>) -> Judged<Option<FileName>> {
-    let Some(name) = string("file_name", value)? else {
-        return Ok(None);
-    };
-    let parsed = FileName::parse(name).ok_or_else(|| FieldFault {
-        field: "file_name",
-        reason: format!("it must have 1 to {FILE_NAME_CHARS_MAX} characters"),
-    })?;
-    Ok(Some(parsed))
+    // A file without a name is served under one that is made for it, as one with an empty name.
+    let name = text("file_name", value, FILE_NAME_CHARS_MAX)?;
+    Ok(name.as_deref().and_then(FileName::parse))
 }
 
 /// Text of at most so many characters.
@@ -324,8 +319,21 @@ mod tests {
         );
         let reason = "it must be a language tag such as es-MX";
         check(|d| d.language = words_of("español"), "language", reason);
-        let reason = "it must have 1 to 255 characters";
-        check(|d| d.file_name = words_of(""), "file_name", reason);
+        let reason = "it must have at most 255 characters";
+        check(
+            |d| d.file_name = DraftValue::Text("ñ".repeat(256).into()),
+            "file_name",
+            reason,
+        );
+    }
+
+    #[test]
+    fn an_empty_file_name_is_none() {
+        let record = Judge::default().judge(&RecordDraft {
+            file_name: words_of(""),
+            ..draft()
+        });
+        assert_eq!(record.unwrap().file_name, None);
     }
 
     #[test]

@@ -17,8 +17,8 @@ use super::state::State;
 use super::state_rows::STATE_TABLES;
 use crate::blob::BlobStore;
 use crate::disk::Disk;
-use crate::error::Result;
-use crate::event::StateEvent;
+use crate::error::{Error, Result};
+use crate::event::{Outcome, StateEvent};
 use crate::limits::{
     CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
@@ -87,7 +87,7 @@ impl House {
             fold: Mutex::new(()),
             imports_count: AtomicU64::new(0),
             delta_since: AtomicI64::new(NEVER),
-            space: space_guard(&data_dir, FREE_BYTES_MIN),
+            space: data_dir.space_guard(FREE_BYTES_MIN),
             data_dir,
         };
         house.fold_counters(true)?;
@@ -101,7 +101,8 @@ impl House {
         Importer::new(catalog, Arc::clone(&self.data_dir), number)
     }
 
-    /// One step: fold the counters, flush the delta when it is asked for or old, merge a tier.
+    /// One step: fold the counters, mend the index, flush the delta when it is asked for or old,
+    /// merge a tier.
     pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.fold_counters(false)?;
         if !self.catalog.has_delta.load(Ordering::Acquire) {
@@ -113,18 +114,26 @@ impl House {
                 self.catalog.request_reindex();
             }
         }
-        Ok(self.catalog.run_reindex()? || self.catalog.run_merge()?)
+        Ok(self.catalog.mend()? || self.catalog.run_reindex()? || self.catalog.run_merge()?)
     }
 
     /// Folds what was counted since the last time into the state.
-    fn fold_counters(&self, is_first: bool) -> Result<()> {
+    pub(super) fn fold_counters(&self, is_first: bool) -> Result<()> {
         let _only_one = self.fold.lock();
-        if let Some(fold) = self.counters.read_fold(is_first)? {
-            self.state
-                .apply(vec![StateEvent::FoldDownloads(fold.clone())])?;
-            self.counters.folded(&fold)?;
+        let Some(fold) = self.counters.read_fold(is_first)? else {
+            return Ok(());
+        };
+        let event = StateEvent::FoldDownloads(fold.clone());
+        let outcomes = match self.state.apply(vec![event]) {
+            // The entries are in memory and in their files: maintenance goes on trying, and tells.
+            Err(_) if is_first => return Ok(()),
+            applied => applied?,
+        };
+        if outcomes == [Outcome::Stale] {
+            self.counters.settle(&self.state.positions()?);
+            return Ok(());
         }
-        Ok(())
+        self.counters.folded(&fold)
     }
 
     /// Errors: there is too little space for another file.
@@ -135,9 +144,14 @@ impl House {
     /// Folds and syncs what there is and closes the stores.
     pub(crate) fn close(&self) -> Result<()> {
         self.counters.sync()?;
-        self.fold_counters(false)?;
+        let folded = self.fold_counters(false);
         self.state.store().close()?;
-        self.catalog.store.close()
+        self.catalog.store.close()?;
+        match folded {
+            // The counts are durable in their files: the next start folds them.
+            Err(Error::Space { .. }) => Ok(()),
+            folded => folded,
+        }
     }
 
     pub(super) fn data_dir(&self) -> &DataDir {
@@ -146,28 +160,28 @@ impl House {
 }
 
 /// One of the two files of the truth.
-struct StoreFile {
+pub(super) struct StoreFile {
     name: &'static str,
     tables: &'static [Table],
     cache_bytes: usize,
     free_bytes_min: u64,
 }
 
-const CATALOG_FILE: StoreFile = StoreFile {
+pub(super) const CATALOG_FILE: StoreFile = StoreFile {
     name: "catalog.redb",
     tables: CATALOG_TABLES,
     cache_bytes: CATALOG_CACHE_BYTES,
     free_bytes_min: FREE_BYTES_MIN,
 };
 
-const STATE_FILE: StoreFile = StoreFile {
+pub(super) const STATE_FILE: StoreFile = StoreFile {
     name: "state.redb",
     tables: STATE_TABLES,
     cache_bytes: STATE_CACHE_BYTES,
     free_bytes_min: STATE_FREE_BYTES_MIN,
 };
 
-fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
+pub(super) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
     let engine: Box<dyn StoreEngine> = match is_kept {
         false => Box::new(MemoryEngine::default()),
         true => Box::new(RedbEngine::open(RedbPlace {
@@ -180,14 +194,6 @@ fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Sto
             may_create: data_dir.is_new(),
         })?),
     };
-    let guard = space_guard(data_dir, file.free_bytes_min);
+    let guard = data_dir.space_guard(file.free_bytes_min);
     Ok(Store::new(engine, file.name, guard))
-}
-
-fn space_guard(data_dir: &DataDir, needed_bytes: u64) -> SpaceGuard {
-    SpaceGuard {
-        disk: Arc::clone(data_dir.disk()),
-        dir: data_dir.root().to_path_buf(),
-        needed_bytes,
-    }
 }

@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
-use crate::event::{NewAccount, NewApiKey, Outcome, StateEvent};
+use crate::event::{Change, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch, UsageDelta};
 use crate::limits::DELTA_RECORDS_MAX;
 use crate::model::{
     AccountId, ApiKeyId, Day, DraftValue, Email, FileKind, RecordDraft, RecordId, ReleaseId, Role,
-    Scopes, Session, Timestamp, Variant,
+    Scopes, Session, Timestamp, Usage, Variant,
 };
 use crate::{Engine, ImportSummary, Options, StoreKind};
 
@@ -237,26 +237,26 @@ fn a_second_process_is_refused() {
 }
 
 fn new_account(email: &str) -> StateEvent {
-    StateEvent::CreateAccount(NewAccount {
+    let new = NewAccount {
         email: Email::parse(email).unwrap(),
         display_name: String::new(),
         role: Role::User,
         password_hash: "x".into(),
-        created_at: now(),
-    })
+    };
+    Change::CreateAccount(new).by(email, now())
 }
 
 fn new_api_key(account: Option<AccountId>) -> StateEvent {
-    StateEvent::CreateApiKey(NewApiKey {
+    let new = NewApiKey {
         account,
         name: "laptop".into(),
         digest: [1; 32],
         partial: "sct_AbCd…wXyZ".into(),
         scopes: Scopes::ALL,
         limit: None,
-        created_at: now(),
         expires_at: None,
-    })
+    };
+    Change::CreateApiKey(new).by("command line", now())
 }
 
 #[test]
@@ -264,12 +264,13 @@ fn accounts_keys_and_sessions_follow_their_events() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     let session = |digest| {
-        StateEvent::OpenSession(Session {
+        let session = Session {
             digest,
             account: AccountId(1),
             created_at: now(),
             expires_at: now().plus_seconds(60),
-        })
+        };
+        StateEvent::OpenSession(session, "x".into())
     };
     let outcomes = engine.apply(vec![
         new_account("ana@example.org"),
@@ -277,8 +278,8 @@ fn accounts_keys_and_sessions_follow_their_events() {
         new_api_key(Some(AccountId(1))),
         new_api_key(Some(AccountId(7))),
         new_api_key(None),
-        StateEvent::RevokeApiKey(ApiKeyId(1), now()),
-        StateEvent::RevokeApiKey(ApiKeyId(9), now()),
+        Change::RevokeApiKey(ApiKeyId(1)).by("ana", now()),
+        Change::RevokeApiKey(ApiKeyId(9)).by("ana", now()),
         session([1; 32]),
         session([2; 32]),
         StateEvent::CloseSession([1; 32]),
@@ -304,10 +305,131 @@ fn accounts_keys_and_sessions_follow_their_events() {
     drop(engine);
     let engine = open(dir.path());
     check(&engine);
-    engine
-        .apply(vec![StateEvent::SetPassword(AccountId(1), "y".into())])
-        .unwrap();
+    let set_password = Change::SetPassword(AccountId(1), "y".into());
+    engine.apply(vec![set_password.by("ana", now())]).unwrap();
     assert!(engine.session(&[2; 32]).is_none());
+}
+
+/// Checking a password takes a while: what was decided meanwhile stands.
+#[test]
+fn whoever_gave_an_old_password_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let ana = AccountId(1);
+    engine.apply(vec![new_account("ana@example.org")]).unwrap();
+    let try_it = |digest: u8, old: &str, new: &str| {
+        let replace = Change::ReplacePassword {
+            account: ana,
+            old: old.into(),
+            new: new.into(),
+        };
+        let session = Session {
+            digest: [digest; 32],
+            account: ana,
+            created_at: now().plus_seconds(digest.into()),
+            expires_at: now().plus_seconds(600),
+        };
+        let opened = StateEvent::OpenSession(session, new.into());
+        engine
+            .apply(vec![replace.by("ana", now()), opened])
+            .unwrap()
+    };
+    let hash = || engine.account(ana).unwrap().password_hash;
+    let open_count = || engine.sessions_of(ana).len();
+    assert_eq!(try_it(1, "x", "mine"), [Outcome::Done, Outcome::Done]);
+    assert_eq!((hash().as_str(), open_count()), ("mine", 1));
+    let operator = Change::SetPassword(ana, "operator's".into());
+    engine
+        .apply(vec![operator.by("command line", now())])
+        .unwrap();
+    let lines = engine.audit_log(None, 9).unwrap().len();
+    assert_eq!(try_it(2, "mine", "again"), [Outcome::Stale, Outcome::Stale]);
+    assert_eq!((hash().as_str(), open_count()), ("operator's", 0));
+    let disable = Change::SetDisabled(ana, true);
+    engine
+        .apply(vec![disable.by("command line", now())])
+        .unwrap();
+    let refused = try_it(3, "operator's", "again");
+    assert_eq!(refused, [Outcome::Stale, Outcome::Stale]);
+    assert_eq!((hash().as_str(), open_count()), ("operator's", 0));
+    assert_eq!(engine.audit_log(None, 9).unwrap().len(), lines + 1);
+}
+
+#[test]
+fn the_latest_moment_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let start = Timestamp::from_seconds(0).unwrap();
+    assert_eq!(engine.latest_moment().unwrap(), start);
+    let used = |number: u64, seconds: i64| {
+        let delta = UsageDelta {
+            api_key: None,
+            day: now().day(),
+            usage: Usage::default(),
+            last_used_at: Some(now().plus_seconds(seconds)),
+        };
+        let deltas = vec![
+            delta.clone(),
+            UsageDelta {
+                last_used_at: None,
+                ..delta
+            },
+        ];
+        StateEvent::AddUsage(UsageBatch { number, deltas })
+    };
+    engine.apply(vec![used(1, 60)]).unwrap();
+    engine.apply(vec![used(2, 5)]).unwrap();
+    assert_eq!(engine.latest_moment().unwrap(), now().plus_seconds(60));
+    let seen = StateEvent::DropExpiredSessions(now().plus_seconds(61));
+    engine.apply(vec![seen]).unwrap();
+    drop(engine);
+    let again = open(dir.path()).latest_moment().unwrap();
+    assert_eq!(again, now().plus_seconds(61));
+}
+
+#[test]
+fn keys_and_sessions_are_known_by_their_account() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let [ana, eva] = [AccountId(1), AccountId(2)];
+    let session = |account, digest: u8, age: i64| {
+        let session = Session {
+            digest: [digest; 32],
+            account,
+            created_at: now().plus_seconds(-age),
+            expires_at: now(),
+        };
+        StateEvent::OpenSession(session, "x".into())
+    };
+    engine
+        .apply(vec![
+            new_account("ana@example.org"),
+            new_account("eva@example.org"),
+            new_api_key(Some(eva)),
+            new_api_key(Some(ana)),
+            new_api_key(None),
+            new_api_key(Some(ana)),
+            Change::RevokeApiKey(ApiKeyId(2)).by("ana", now()),
+            session(ana, 1, 5),
+            session(ana, 2, 7),
+            session(eva, 3, 9),
+            session(ana, 4, 6),
+            StateEvent::CloseSession([4; 32]),
+        ])
+        .unwrap();
+    let check = |engine: &Engine| {
+        let keys = engine.api_keys_of(ana);
+        let ids: Vec<u64> = keys.iter().map(|api_key| api_key.id.0).collect();
+        assert_eq!(ids, [2, 4]);
+        assert_eq!(engine.api_key(ApiKeyId(3)).unwrap().account, None);
+        assert!(engine.api_key(ApiKeyId(5)).is_none());
+        let sessions = engine.sessions_of(ana);
+        let digests: Vec<u8> = sessions.iter().map(|session| session.digest[0]).collect();
+        assert_eq!(digests, [2, 1]);
+    };
+    check(&engine);
+    drop(engine);
+    check(&open(dir.path()));
 }
 
 #[test]
@@ -343,6 +465,34 @@ fn downloads_are_counted_exactly_once() {
         assert_eq!(usage[0].1.downloads, 2_000);
         engine.maintain(now()).unwrap();
         engine.close(now()).unwrap();
+    }
+}
+
+/// A file of a lane has room for 32,767 entries. The second disk gives no mapping to write to.
+#[test]
+fn a_full_counter_file_is_followed_by_another() {
+    const COUNTED: u64 = 70_000;
+    let disks: [Arc<dyn Disk>; 2] = [Arc::new(Real), Arc::new(Faulty::new(Fault::NONE))];
+    for disk in disks {
+        let dir = tempfile::tempdir().unwrap();
+        let open = || open_with(dir.path(), Arc::clone(&disk), StoreKind::Redb).unwrap();
+        let engine = open();
+        let mut lane = engine.counter_lane().unwrap();
+        for number in 0..COUNTED {
+            lane.count(id(1), None, Day(1)).unwrap();
+            if number == COUNTED / 2 {
+                engine.maintain(now()).unwrap();
+            }
+        }
+        // Not closed: as if the process was killed.
+        std::mem::forget(lane);
+        drop(engine);
+        let engine = open();
+        assert_eq!(engine.downloads(id(1)), COUNTED);
+        assert!(
+            engine.verify(false).unwrap().is_empty(),
+            "zeros are no damage"
+        );
     }
 }
 
@@ -421,6 +571,118 @@ fn a_fault_at_any_operation_loses_nothing_acknowledged() {
             0
         );
     }
+}
+
+#[test]
+fn a_fault_of_any_length_counts_every_download_and_request_once() {
+    let day = now().day();
+    for (first, count) in (0..24).flat_map(|first| [1, 2, 3, 5, 9].map(|count| (first, count))) {
+        let dir = tempfile::tempdir().unwrap();
+        let faulty = Arc::new(Faulty::new(Fault::NONE));
+        let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
+        let engine = open_with(dir.path(), disk, StoreKind::Redb).unwrap();
+        let mut lane = engine.counter_lane().unwrap();
+        for _ in 0..6 {
+            lane.count(id(1), None, day).unwrap();
+        }
+        let batch = UsageBatch {
+            number: engine.last_usage().unwrap() + 1,
+            deltas: vec![UsageDelta {
+                api_key: None,
+                day,
+                usage: Usage {
+                    requests: 10,
+                    ..Usage::default()
+                },
+                last_used_at: None,
+            }],
+        };
+        faulty.set_fault(Fault {
+            first: faulty.ops_count() + first,
+            count,
+            errno: Fault::EIO,
+        });
+        let is_done = (0..20).any(|_| {
+            let added = engine.apply(vec![StateEvent::AddUsage(batch.clone())]);
+            engine.maintain(now()).is_ok() && added.is_ok()
+        });
+        assert!(is_done, "{count} faults from {first} on: it does not heal");
+        faulty.set_fault(Fault::NONE);
+        drop(lane);
+        drop(engine);
+        let engine = open(dir.path());
+        let usage = engine.usage(day, day).unwrap()[0].1;
+        let counted = (engine.downloads(id(1)), usage.downloads, usage.requests);
+        assert_eq!(counted, (6, 6, 10), "{count} faults from {first} on");
+    }
+}
+
+#[test]
+fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let open = || {
+        open_with(
+            dir.path(),
+            Arc::clone(&faulty) as Arc<dyn Disk>,
+            StoreKind::Redb,
+        )
+    };
+    let engine = open().unwrap();
+    for round in 0..4 {
+        import(&engine, round * 10..round * 10 + 10, "Uno").unwrap();
+        engine.request_reindex();
+        if round < 3 {
+            engine.maintain(now()).unwrap();
+        }
+    }
+    let mut lane = engine.counter_lane().unwrap();
+    lane.count(id(1), None, now().day()).unwrap();
+    // As if the process was killed.
+    std::mem::forget(lane);
+    drop(engine);
+    faulty.set_free_bytes(1 << 20);
+    let engine = open().unwrap();
+    assert_eq!(engine.downloads(id(1)), 1);
+    assert_eq!(title_of(&engine, 39).unwrap(), "Uno 39");
+    let refused = import(&engine, 40..50, "Uno");
+    assert!(matches!(refused, Err(Error::Space { .. })));
+    let ops_count = faulty.ops_count();
+    for _ in 0..3 {
+        assert!(matches!(engine.maintain(now()), Err(Error::Space { .. })));
+    }
+    assert_eq!(faulty.ops_count(), ops_count, "nothing is tried");
+    engine.close(now()).unwrap();
+    drop(engine);
+    faulty.set_free_bytes(u64::MAX);
+    let engine = open().unwrap();
+    engine.request_reindex();
+    while engine.maintain(now()).unwrap() {}
+    assert_eq!(engine.downloads(id(1)), 1);
+    assert_eq!(
+        engine.usage(now().day(), now().day()).unwrap()[0]
+            .1
+            .downloads,
+        1
+    );
+    assert_eq!(engine.stats().unwrap().file_segments, 1);
+}
+
+#[test]
+fn merges_are_stopped_for_good() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    for round in 0..4 {
+        import(&engine, round * 10..round * 10 + 10, "Uno").unwrap();
+        engine.request_reindex();
+        if round == 3 {
+            engine.stop_merging();
+        }
+        engine.maintain(now()).unwrap();
+    }
+    assert!(!engine.maintain(now()).unwrap());
+    assert_eq!(engine.stats().unwrap().file_segments, 4);
+    engine.close(now()).unwrap();
 }
 
 #[test]

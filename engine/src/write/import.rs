@@ -238,7 +238,13 @@ impl Catalog {
         group: Vec<CatalogEvent>,
     ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
         let mut writer = self.writer.lock();
-        self.make_sure(&mut writer)?;
+        if let Err(error) = self.make_sure(&mut writer) {
+            drop(writer);
+            if let Some(chunk) = chunk {
+                self.abandon(&chunk);
+            }
+            return Err(error);
+        }
         let mut chunk = chunk.unwrap_or_else(|| {
             writer.last_token += 1;
             let token = writer.last_token;

@@ -5,6 +5,11 @@
 //! makes readers see what they did.
 
 mod apply_state;
+#[cfg(test)]
+mod audit_test;
+mod backup;
+#[cfg(test)]
+mod backup_test;
 mod catalog;
 mod catalog_rows;
 mod counter_file;
@@ -17,6 +22,7 @@ mod house;
 mod house_test;
 mod import;
 mod recovery;
+mod restore;
 mod segment_files;
 mod sorter;
 mod state;
@@ -25,8 +31,10 @@ mod stats;
 mod upkeep;
 mod verify;
 
+pub use backup::BackupSummary;
 pub use counters::CounterLane;
 pub(crate) use house::House;
 pub use import::{ImportSummary, Importer};
+pub use restore::{Restored, restore};
 pub use stats::EngineStats;
 pub use verify::Finding;

@@ -19,7 +19,7 @@ use crate::store::{Order, Rows, Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
 /// Version of what segments are built from besides text: raise it when rules or fields change.
-const INDEX_RULES: u32 = 1;
+const INDEX_RULES: u32 = 3;
 
 /// Records read at a time.
 const BATCH_RECORDS: usize = 10_000;
@@ -58,6 +58,27 @@ impl Catalog {
         }
         self.publish(writer);
         Ok(())
+    }
+
+    /// Builds the index anew when a segment file was cut, removed or became unreadable under its
+    /// readers. False when all are whole. Cost: a system call per segment.
+    pub(crate) fn mend(&self) -> Result<bool> {
+        let mut writer = self.writer.lock();
+        self.make_sure(&mut writer)?;
+        let mut damaged = Vec::new();
+        for live in &writer.segments {
+            match self.files.check_whole(live.number, &live.segment) {
+                Err(error @ Error::Corrupt { .. }) => damaged.push(error),
+                other => other?,
+            }
+        }
+        if damaged.is_empty() {
+            return Ok(false);
+        }
+        self.rebuild(&mut writer)?;
+        writer.mended.extend(damaged);
+        self.publish(&mut writer);
+        Ok(true)
     }
 
     /// Removes files that nobody names, unless someone is about to name one.
@@ -120,7 +141,9 @@ impl Catalog {
             writer.bury(*id)?;
         }
         writer.delta.commits = commits;
-        if ids.len() <= DELTA_RECORDS_MAX {
+        // Without space for a segment file the delta is as large as it must be.
+        let is_full = matches!(self.files.check_space(0), Err(Error::Space { .. }));
+        if ids.len() <= DELTA_RECORDS_MAX || is_full {
             for record in self.read_active(&ids)? {
                 writer.delta.records.insert(record.id, record);
             }
@@ -163,6 +186,9 @@ impl Catalog {
 
     /// Builds every segment anew from the records, and replaces the manifest in one transaction.
     pub(super) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
+        // Imports that are building segments of committed records learn that these are shown.
+        writer.recoveries_count += 1;
+        writer.is_unsure = true;
         writer.segments.clear();
         writer.delta = Delta::default();
         self.settle_numbers(writer, &[])?;
@@ -184,10 +210,9 @@ impl Catalog {
         if !builder.is_empty() {
             made.push(self.end_segment(writer, builder)?);
         }
-        let replaced = self.store.write(|rows| replace_manifest(rows, &made));
-        writer.is_unsure |= replaced.is_err();
-        replaced?;
+        self.store.write(|rows| replace_manifest(rows, &made))?;
         writer.segments = made;
+        writer.is_unsure = false;
         Ok(())
     }
 

@@ -4,12 +4,11 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use bytes::Bytes;
-
 use super::data_dir::DataDir;
 use crate::disk::publish_file;
 use crate::error::{Error, Result};
 use crate::index::{Segment, SegmentSummary};
+use crate::limits::FREE_BYTES_MIN;
 
 /// The folder of segment files.
 pub(super) struct SegmentFiles {
@@ -19,6 +18,12 @@ pub(super) struct SegmentFiles {
 impl SegmentFiles {
     pub(super) fn new(data_dir: Arc<DataDir>) -> Self {
         Self { data_dir }
+    }
+
+    /// Errors: too little space for files of so many bytes and the transaction that names them.
+    pub(super) fn check_space(&self, needed_bytes: u64) -> Result<()> {
+        let guard = self.data_dir.space_guard(FREE_BYTES_MIN + needed_bytes);
+        guard.check()
     }
 
     /// Writes a segment durably and opens it.
@@ -45,9 +50,26 @@ impl SegmentFiles {
             return Ok(None);
         };
         let mapping = file.map().map_err(Error::io("map", &path))?;
-        let bytes = Bytes::from_owner(mapping);
-        let segment = Segment::open(bytes, &format!("index/{name}"))?;
+        let segment = Segment::open_mapped(mapping, &format!("index/{name}"))?;
         Ok(Some(Arc::new(segment)))
+    }
+
+    /// Errors when a segment file is not what it was when it was opened: missing, cut, or with
+    /// bytes that cannot be read. Cost: one system call.
+    pub(super) fn check_whole(&self, number: u64, segment: &Segment) -> Result<()> {
+        segment.check_whole()?;
+        let found = self
+            .data_dir
+            .disk()
+            .size_bytes(&self.path(&file_name(number)))?;
+        match found == Some(segment.size_bytes().0) {
+            true => Ok(()),
+            false => Err(Error::corrupt(
+                segment.name(),
+                found.unwrap_or(0),
+                "the file with the length that was written",
+            )),
+        }
     }
 
     /// Removes a file. Readers that have it mapped keep it.

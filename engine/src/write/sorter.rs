@@ -3,12 +3,13 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::data_dir::DataDir;
 use crate::disk::{DiskFile, FileWriter};
 use crate::error::{Error, Result};
+use crate::limits::FREE_BYTES_MIN;
 use crate::model::RecordId;
 
 /// Bytes of a piece of memory for records.
@@ -79,28 +80,40 @@ impl Sorter {
     fn spill(&mut self) -> Result<()> {
         let name = format!("{}-{}", self.name, self.runs.len());
         let path = self.data_dir.temporary(&name);
-        let mut writer = FileWriter::create(self.data_dir.disk().as_ref(), &path)?;
+        let batch_bytes = self.batch.memory_bytes() as u64;
+        self.data_dir
+            .space_guard(FREE_BYTES_MIN + batch_bytes)
+            .check()?;
         self.batch.sort();
+        let run = self.write_run(&path).inspect_err(|_| {
+            // The fault is told; the next start empties the folder at the latest.
+            let _ = self.data_dir.disk().remove(&path);
+        })?;
+        self.runs.push(run);
+        self.batch = Batch::default();
+        Ok(())
+    }
+
+    fn write_run(&self, path: &Path) -> Result<Run> {
+        let mut writer = FileWriter::create(self.data_dir.disk().as_ref(), path)?;
         for entry in &self.batch.entries {
             let stored = self.batch.stored(entry);
             let put = writer
                 .write_all(entry.id.as_bytes())
                 .and_then(|()| writer.write_all(&entry.bytes.to_le_bytes()))
                 .and_then(|()| writer.write_all(stored));
-            put.map_err(Error::io("write", &path))?;
+            put.map_err(Error::io("write", path))?;
         }
         let file = writer.finish()?;
-        let size_bytes = file.size_bytes().map_err(Error::io("read", &path))?;
-        self.runs.push(Run {
-            path,
+        let size_bytes = file.size_bytes().map_err(Error::io("read", path))?;
+        Ok(Run {
+            path: path.to_path_buf(),
             file,
             size_bytes,
             read_bytes: 0,
             buffer: Vec::new(),
             buffer_offset: 0,
-        });
-        self.batch = Batch::default();
-        Ok(())
+        })
     }
 
     /// Calls `each` with every record by id.
@@ -116,12 +129,7 @@ impl Sorter {
             return Ok(());
         }
         self.spill()?;
-        let mut runs = std::mem::take(&mut self.runs);
-        let merged = merge_runs(&mut runs, each);
-        for run in runs {
-            self.data_dir.disk().remove(&run.path)?;
-        }
-        merged
+        merge_runs(&mut self.runs, each)
     }
 }
 
@@ -235,7 +243,7 @@ impl Run {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::Real;
+    use crate::disk::{Fault, Faulty, Real};
 
     fn check(memory_max: usize, is_spilling: bool) {
         let dir = tempfile::tempdir().unwrap();
@@ -260,6 +268,24 @@ mod tests {
             std::fs::read_dir(dir.path().join("tmp")).unwrap().count(),
             0
         );
+    }
+
+    #[test]
+    fn a_run_that_cannot_be_written_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        let faulty = Arc::new(Faulty::new(Fault::NONE));
+        let data_dir = Arc::new(DataDir::open(Arc::clone(&faulty) as _, dir.path()).unwrap());
+        let mut sorter = Sorter::new(data_dir, "import".into(), 4 << 20);
+        faulty.set_fault(Fault {
+            first: faulty.ops_count() + 2,
+            count: 1,
+            errno: Fault::ENOSPC,
+        });
+        let id = |number: u128| RecordId::from_bytes(number.to_be_bytes());
+        let pushed = (0..10_000).try_for_each(|number| sorter.push(id(number), &[7; 1000]));
+        assert!(matches!(pushed, Err(Error::Io { .. })));
+        let left = std::fs::read_dir(dir.path().join("tmp")).unwrap();
+        assert_eq!(left.count(), 0);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! The state file and what is kept of it in memory.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
@@ -10,8 +10,9 @@ use parking_lot::{Mutex, RwLock};
 use super::apply_state::{Applied, Effect, apply_state};
 use super::download_table::DownloadTable;
 use super::state_rows::{
-    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES, META,
-    POSITIONS, SESSIONS, USAGE, api_key_day_row, api_key_row, day_of_row, day_row,
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
+    LAST_USAGE, LATEST_SECOND, META, POSITIONS, SESSIONS, USAGE, api_key_day_row, api_key_row,
+    day_of_row, day_row,
 };
 use crate::codec::{
     decode_account, decode_api_key, decode_audit_entry, decode_cached_file, decode_number,
@@ -44,13 +45,33 @@ struct View {
     accounts: BTreeMap<AccountId, Account>,
     emails: SeededMap<Email, AccountId>,
     api_keys: BTreeMap<ApiKeyId, ApiKey>,
+    /// Which account has which keys.
+    owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
     sessions: SeededMap<[u8; 32], Session>,
+    /// Which account has which sessions, oldest first.
+    owned_sessions: SeededMap<AccountId, BTreeSet<(Timestamp, [u8; 32])>>,
 }
 
 /// Events of one caller, waiting for their frame.
 struct Ticket {
     events: Vec<StateEvent>,
     answer: Mutex<Option<Result<Vec<Outcome>>>>,
+}
+
+/// A frame that was not seen to become durable.
+struct Failed {
+    error: Error,
+    /// Whether it may have become durable all the same.
+    is_open: bool,
+}
+
+impl From<Error> for Failed {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            is_open: false,
+        }
+    }
 }
 
 struct Writer {
@@ -79,6 +100,22 @@ impl State {
             table.add(RecordId::from_bytes(id), decode_number(value)?);
             Ok(())
         })
+    }
+
+    /// Number of the last batch of usage that was added.
+    pub(crate) fn last_usage(&self) -> Result<u64> {
+        let stored = self.store.read(|rows| rows.get(META, LAST_USAGE))?;
+        stored.map_or(Ok(0), |value| decode_number(&value))
+    }
+
+    /// The latest moment that was stored; 1970 before the first.
+    pub(crate) fn latest_moment(&self) -> Result<Timestamp> {
+        let stored = self.store.read(|rows| rows.get(META, LATEST_SECOND))?;
+        let seconds = stored.map_or(Ok(0), |value| decode_number(&value))?;
+        let moment = i64::try_from(seconds)
+            .ok()
+            .and_then(Timestamp::from_seconds);
+        moment.ok_or_else(|| bad_row("meta"))
     }
 
     /// How far each counter file was folded.
@@ -117,6 +154,7 @@ impl State {
             .iter()
             .flat_map(|ticket| ticket.events.iter().cloned())
             .collect();
+        let is_alone = tickets.len() == 1;
         match self.commit(writer, &frame) {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
@@ -125,18 +163,35 @@ impl State {
                     *ticket.answer.lock() = Some(Ok(own));
                 }
             }
-            Err(error) if tickets.len() == 1 => *tickets[0].answer.lock() = Some(Err(error)),
+            Err(Failed { error, .. }) if is_alone => {
+                *tickets[0].answer.lock() = Some(Err(error));
+            }
+            // What may be durable must not be applied again.
+            Err(Failed {
+                error,
+                is_open: true,
+            }) => {
+                let text = error.to_string();
+                for ticket in tickets {
+                    *ticket.answer.lock() = Some(Err(Error::Store {
+                        file: "state.redb",
+                        action: "tell whether a commit is durable",
+                        source: text.clone().into(),
+                    }));
+                }
+            }
             // One caller's fault must not be everyone's.
             Err(_) => {
                 for ticket in tickets {
-                    *ticket.answer.lock() = Some(self.commit(writer, &ticket.events));
+                    let answer = self.commit(writer, &ticket.events);
+                    *ticket.answer.lock() = Some(answer.map_err(|failed| failed.error));
                 }
             }
         }
     }
 
     /// Applies a frame, makes it durable, then shows it to readers.
-    fn commit(&self, writer: &mut Writer, frame: &[StateEvent]) -> Result<Vec<Outcome>> {
+    fn commit(&self, writer: &mut Writer, frame: &[StateEvent]) -> Result<Vec<Outcome>, Failed> {
         if self.applied()? != writer.applied {
             // An earlier commit failed and is durable all the same.
             self.load(writer)?;
@@ -147,12 +202,15 @@ impl State {
             Ok(())
         });
         if let Err(error) = committed {
-            // A commit that fails may be durable all the same: the number in the file tells.
-            let is_durable = applied
-                .as_ref()
-                .is_some_and(|applied| self.applied().is_ok_and(|now| now == applied.number));
-            if !is_durable {
-                return Err(error);
+            // A commit that fails may be durable all the same: the number in the file tells, if
+            // it can be read.
+            let Some(applied) = &applied else {
+                return Err(error.into());
+            };
+            let now = self.applied();
+            if !now.as_ref().is_ok_and(|now| *now == applied.number) {
+                let is_open = now.is_err();
+                return Err(Failed { error, is_open });
             }
         }
         let applied: Applied = applied.expect("a frame that is durable was applied");
@@ -174,15 +232,9 @@ impl State {
         for effect in effects {
             match effect {
                 Effect::Account(account) => view.put_account(account),
-                Effect::ApiKey(api_key) => {
-                    view.api_keys.insert(api_key.id, api_key);
-                }
-                Effect::SessionOpened(session) => {
-                    view.sessions.insert(session.digest, session);
-                }
-                Effect::SessionClosed(digest) => {
-                    view.sessions.remove(&digest);
-                }
+                Effect::ApiKey(api_key) => view.put_api_key(api_key),
+                Effect::SessionOpened(session) => view.put_session(session),
+                Effect::SessionClosed(digest) => view.remove_session(&digest),
                 Effect::File(release, file) => {
                     self.files.write().insert(release, file);
                 }
@@ -201,13 +253,11 @@ impl State {
             Ok(())
         })?;
         self.each(API_KEYS, &mut |_, value| {
-            let api_key = decode_api_key(value)?;
-            view.api_keys.insert(api_key.id, api_key);
+            view.put_api_key(decode_api_key(value)?);
             Ok(())
         })?;
         self.each(SESSIONS, &mut |_, value| {
-            let session = decode_session(value)?;
-            view.sessions.insert(session.digest, session);
+            view.put_session(decode_session(value)?);
             Ok(())
         })?;
         let mut files = SeededMap::default();
@@ -262,6 +312,27 @@ impl State {
         self.view.read().api_keys.values().cloned().collect()
     }
 
+    pub(crate) fn api_key(&self, id: ApiKeyId) -> Option<ApiKey> {
+        self.view.read().api_keys.get(&id).cloned()
+    }
+
+    pub(crate) fn api_keys_of(&self, account: AccountId) -> Vec<ApiKey> {
+        let view = self.view.read();
+        let all = (account, ApiKeyId(0))..=(account, ApiKeyId(u64::MAX));
+        let owned = view.owned_keys.range(all);
+        owned
+            .filter_map(|(_, id)| view.api_keys.get(id).cloned())
+            .collect()
+    }
+
+    pub(crate) fn sessions_of(&self, account: AccountId) -> Vec<Session> {
+        let view = self.view.read();
+        let owned = view.owned_sessions.get(&account).into_iter().flatten();
+        owned
+            .filter_map(|(_, digest)| view.sessions.get(digest).cloned())
+            .collect()
+    }
+
     pub(crate) fn session(&self, digest: &[u8; 32]) -> Option<Session> {
         self.view.read().sessions.get(digest).cloned()
     }
@@ -306,18 +377,25 @@ impl State {
         Ok(found)
     }
 
-    pub(crate) fn audit_log(&self, count_max: usize) -> Result<Vec<AuditEntry>> {
+    pub(crate) fn audit_log(
+        &self,
+        before: Option<u64>,
+        count_max: usize,
+    ) -> Result<Vec<(u64, AuditEntry)>> {
         let mut found = Vec::new();
+        let to = before.map(u64::to_be_bytes);
         let span = Span {
+            from: &[],
+            to: to.as_ref().map(<[u8; 8]>::as_slice),
             order: Order::Descending,
-            ..Span::ALL
         };
         let visit = |rows: &Rows<'_>| {
-            rows.range(AUDIT, span, &mut |_, value| {
+            rows.range(AUDIT, span, &mut |row_key, value| {
                 if found.len() == count_max {
                     return Ok(ControlFlow::Break(()));
                 }
-                found.push(decode_audit_entry(value)?);
+                let number = row_key.try_into().map_err(|_| bad_row("audit"))?;
+                found.push((u64::from_be_bytes(number), decode_audit_entry(value)?));
                 Ok(ControlFlow::Continue(()))
             })
         };
@@ -345,6 +423,31 @@ impl View {
     fn put_account(&mut self, account: Account) {
         self.emails.insert(account.email.clone(), account.id);
         self.accounts.insert(account.id, account);
+    }
+
+    fn put_api_key(&mut self, api_key: ApiKey) {
+        if let Some(account) = api_key.account {
+            self.owned_keys.insert((account, api_key.id));
+        }
+        self.api_keys.insert(api_key.id, api_key);
+    }
+
+    fn put_session(&mut self, session: Session) {
+        let owned = self.owned_sessions.entry(session.account).or_default();
+        owned.insert((session.created_at, session.digest));
+        self.sessions.insert(session.digest, session);
+    }
+
+    fn remove_session(&mut self, digest: &[u8; 32]) {
+        let Some(session) = self.sessions.remove(digest) else {
+            return;
+        };
+        if let Some(owned) = self.owned_sessions.get_mut(&session.account) {
+            owned.remove(&(session.created_at, session.digest));
+            if owned.is_empty() {
+                self.owned_sessions.remove(&session.account);
+            }
+        }
     }
 }
 

@@ -50,6 +50,10 @@ pub(super) const APPLIED: &[u8] = b"applied";
 pub(super) const LAST_ACCOUNT: &[u8] = b"last account";
 /// Number of the last key that was made.
 pub(super) const LAST_API_KEY: &[u8] = b"last api key";
+/// Number of the last batch of usage that was added.
+pub(super) const LAST_USAGE: &[u8] = b"last usage";
+/// The latest second that was ever seen.
+pub(super) const LATEST_SECOND: &[u8] = b"latest second";
 /// Number of the last entry of the audit log.
 pub(super) const LAST_AUDIT: &[u8] = b"last audit entry";
 

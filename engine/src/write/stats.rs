@@ -11,7 +11,10 @@ use super::house::House;
 use crate::codec::{decode_number, decode_record};
 use crate::error::Result;
 use crate::model::{CachedFile, ContentHash, Record, RecordId};
-use crate::store::Span;
+use crate::store::{Rows, Span};
+
+/// Records that an export reads in one transaction.
+const EXPORT_BATCH_RECORDS: usize = 1_000;
 
 /// Sizes and counts, for `stats` and metrics.
 #[derive(Debug, Clone, Default)]
@@ -101,13 +104,34 @@ impl Catalog {
         stored.map(|stored| decode_record(id, &stored)).transpose()
     }
 
-    /// Every record of one moment, by id.
+    /// Every record, by id, in short reads: no transaction is open while `each` works, so that one
+    /// that is slow is in nobody's way. Of what is committed meanwhile some may be seen.
     pub(crate) fn each_record(&self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
-        self.store.read(|rows| {
-            rows.range(RECORDS, Span::ALL, &mut |row_key, stored| {
-                each(&decode_record(record_id_of(row_key)?, stored)?)?;
-                Ok(ControlFlow::Continue(()))
-            })
-        })
+        let mut from = Vec::new();
+        loop {
+            let batch = self.store.read(|rows| records_from(rows, &from))?;
+            for record in &batch {
+                each(record)?;
+            }
+            let Some(last) = batch.last() else {
+                return Ok(());
+            };
+            from = last.id.as_bytes().to_vec();
+            from.push(0);
+        }
     }
+}
+
+/// Some records from a row key on; none at the end.
+fn records_from(rows: &Rows<'_>, from: &[u8]) -> Result<Vec<Record>> {
+    let mut batch = Vec::with_capacity(EXPORT_BATCH_RECORDS);
+    let span = Span { from, ..Span::ALL };
+    rows.range(RECORDS, span, &mut |row_key, stored| {
+        batch.push(decode_record(record_id_of(row_key)?, stored)?);
+        Ok(match batch.len() < EXPORT_BATCH_RECORDS {
+            true => ControlFlow::Continue(()),
+            false => ControlFlow::Break(()),
+        })
+    })?;
+    Ok(batch)
 }

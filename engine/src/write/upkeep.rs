@@ -1,10 +1,11 @@
 //! Flushing the delta and merging segments of one size, while everyone goes on.
 
+use std::io::{self, Write};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::catalog::{Catalog, LiveSegment, ManifestChange};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::index::{Segment, Tombstones, merge};
 use crate::limits::{DELTA_RECORDS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
 
@@ -38,13 +39,15 @@ impl Catalog {
     ///
     /// Shape: reads mapped inputs, writes one file; memory as the merge of the index needs it.
     /// The writer is locked at the beginning and at the end only. A record that changes meanwhile
-    /// gets its tombstone in the result, too.
+    /// gets its tombstone in the result, too. Nothing is merged while there is no space for the
+    /// result: the inputs serve as well.
     pub(crate) fn run_merge(&self) -> Result<bool> {
         let (inputs, number) = {
             let mut writer = self.writer.lock();
             self.make_sure(&mut writer)?;
             let inputs = choose(&writer.segments);
-            if inputs.is_empty() || writer.merging.is_some() {
+            let is_idle = inputs.is_empty() || writer.merging.is_some();
+            if is_idle || self.is_merging_stopped() || !self.has_space_for(&inputs)? {
                 return Ok(false);
             }
             writer.merging = Some(Vec::new());
@@ -56,6 +59,9 @@ impl Catalog {
         // As long as `merging` is set, nobody removes the file that is not in the manifest yet.
         let sure = self.make_sure(&mut writer);
         let buried = writer.merging.take().unwrap_or_default();
+        if merged.is_err() && self.is_merging_stopped() {
+            return Ok(false);
+        }
         sure?;
         let mut live = LiveSegment::new(number, merged?);
         for id in buried {
@@ -105,7 +111,46 @@ impl Catalog {
             .iter()
             .map(|live| (Arc::clone(&live.segment), Arc::clone(&live.tombstones)))
             .collect();
-        self.files.write(number, &mut |out| merge(&parts, out))
+        let is_stopped = &self.is_merging_stopped;
+        self.files.write(number, &mut |out| {
+            merge(&parts, &mut Stoppable { out, is_stopped })
+        })
+    }
+
+    /// Ends the merge that runs, if any, and begins none any more.
+    pub(crate) fn stop_merging(&self) {
+        self.is_merging_stopped.store(true, Ordering::Release);
+    }
+
+    fn is_merging_stopped(&self) -> bool {
+        self.is_merging_stopped.load(Ordering::Acquire)
+    }
+
+    fn has_space_for(&self, inputs: &[LiveSegment]) -> Result<bool> {
+        let sizes = inputs.iter().map(|live| live.segment.size_bytes().0);
+        match self.files.check_space(sizes.sum()) {
+            Err(Error::Space { .. }) => Ok(false),
+            checked => checked.map(|()| true),
+        }
+    }
+}
+
+/// Refuses to write once it is told to stop.
+struct Stoppable<'s> {
+    out: &'s mut dyn Write,
+    is_stopped: &'s AtomicBool,
+}
+
+impl Write for Stoppable<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.is_stopped.load(Ordering::Acquire) {
+            true => Err(io::Error::other("the merge was stopped")),
+            false => self.out.write(bytes),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 

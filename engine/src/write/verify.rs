@@ -24,7 +24,7 @@ pub struct Finding {
 }
 
 impl Finding {
-    fn of(error: &Error, is_repaired: bool) -> Self {
+    pub(super) fn of(error: &Error, is_repaired: bool) -> Self {
         match error {
             Error::Corrupt {
                 file,
@@ -168,12 +168,15 @@ impl Catalog {
     /// Checks every block of every segment, and the manifest against the folder. A damaged
     /// segment is mended by building all of them anew.
     fn verify_index(&self, is_repairing: bool, findings: &mut Vec<Finding>) -> Result<()> {
-        let mut writer = self.writer.lock();
-        self.make_sure(&mut writer)?;
-        for error in std::mem::take(&mut writer.mended) {
-            findings.push(Finding::of(&error, true));
-        }
-        let entries = self.store.read(ManifestEntry::read_all)?;
+        let entries = {
+            let mut writer = self.writer.lock();
+            self.make_sure(&mut writer)?;
+            for error in std::mem::take(&mut writer.mended) {
+                findings.push(Finding::of(&error, true));
+            }
+            self.store.read(ManifestEntry::read_all)?
+        };
+        // Nobody waits while files are read.
         let mut damaged = Vec::new();
         for entry in &entries {
             let checked = match self.files.open(entry.number) {
@@ -184,13 +187,19 @@ impl Catalog {
                 }
                 Err(error) => Err(error),
             };
-            damaged.extend(checked.err());
+            damaged.extend(checked.err().map(|error| (entry.number, error)));
         }
+        let mut writer = self.writer.lock();
+        self.make_sure(&mut writer)?;
+        // What a merge has replaced meanwhile does not matter any more.
+        let entries = self.store.read(ManifestEntry::read_all)?;
+        damaged.retain(|(number, _)| entries.iter().any(|entry| entry.number == *number));
         if !damaged.is_empty() && is_repairing {
             self.rebuild(&mut writer)?;
             self.publish(&mut writer);
         }
-        findings.extend(damaged.iter().map(|error| Finding::of(error, is_repairing)));
+        let told = damaged.iter();
+        findings.extend(told.map(|(_, error)| Finding::of(error, is_repairing)));
         let is_busy = !writer.building.is_empty() || writer.merging.is_some();
         if is_busy {
             return Ok(());

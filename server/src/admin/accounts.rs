@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use subcat_engine::event::{NewAccount, Outcome, StateEvent};
+use subcat_engine::event::{Change, NewAccount, Outcome};
 use subcat_engine::model::{Account, Email, Role};
 
 use super::desk::{Desk, answer};
@@ -31,23 +31,16 @@ impl Desk<'_> {
         let email = valid_email(&order.email)?;
         let role = Role::parse(&order.role)
             .ok_or_else(|| Failure::new(format!("{:?} is no role: user, admin", order.role)))?;
-        let outcome = self.apply(StateEvent::CreateAccount(NewAccount {
+        let outcome = self.change(Change::CreateAccount(NewAccount {
             email,
             display_name: String::new(),
             role,
             password_hash: order.password_hash,
-            created_at: self.now,
         }))?;
         let Outcome::Account(account) = outcome else {
             let sentence = format!("there is an account {} already", order.email);
             return Err(Failure::new(sentence));
         };
-        self.audit(
-            "account created",
-            Some(account.id),
-            None,
-            account.email.as_str(),
-        )?;
         (self.keys_changed)();
         answer(&self.account_listed(&account))
     }
@@ -60,18 +53,14 @@ impl Desk<'_> {
 
     pub(super) fn set_password(&self, email: &str, hash: String) -> Result<String, Failure> {
         let account = self.known_account(email)?;
-        self.apply(StateEvent::SetPassword(account.id, hash))?;
-        self.audit("password changed", Some(account.id), None, "")?;
+        self.change(Change::SetPassword(account.id, hash))?;
         Ok(json!({ "id": account.id.0, "email": account.email.as_str() }).to_string())
     }
 
     pub(super) fn disable_account(&self, email: &str) -> Result<String, Failure> {
         let account = self.known_account(email)?;
-        if account.disabled_at.is_none() {
-            self.apply(StateEvent::SetDisabled(account.id, Some(self.now)))?;
-            (self.keys_changed)();
-            self.audit("account disabled", Some(account.id), None, "")?;
-        }
+        self.change(Change::SetDisabled(account.id, true))?;
+        (self.keys_changed)();
         let account = self.known_account(email)?;
         answer(&self.account_listed(&account))
     }

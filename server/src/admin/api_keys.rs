@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
+use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{
     Account, ApiKey, ApiKeyId, Day, Email, RateLimit, Scopes, Timestamp, Usage,
 };
@@ -119,21 +119,18 @@ impl Desk<'_> {
             None => None,
         };
         let text = new_api_key_text();
-        let account_id = account.map(|account| account.id);
-        let outcome = self.apply(StateEvent::CreateApiKey(NewApiKey {
-            account: account_id,
+        let outcome = self.change(Change::CreateApiKey(NewApiKey {
+            account: account.map(|account| account.id),
             name: name.to_owned(),
             digest: api_key_digest(&text),
             partial: api_key_partial(&text),
             scopes,
             limit,
-            created_at: self.now,
             expires_at,
         }))?;
         let Outcome::ApiKey(api_key) = outcome else {
             return Err(Failure::new("the account is gone: no key was made"));
         };
-        self.audit("key created", account_id, Some(api_key.id), name)?;
         (self.keys_changed)();
         answer(&KeyCreated {
             id: api_key.id.0,
@@ -168,16 +165,13 @@ impl Desk<'_> {
 
     pub(super) fn revoke_key(&self, id: ApiKeyId) -> Result<String, Failure> {
         let api_key = self.known_key(id)?;
-        if api_key.revoked_at.is_none() {
-            self.apply(StateEvent::RevokeApiKey(id, self.now))?;
-            (self.keys_changed)();
-            self.audit("key revoked", api_key.account, Some(id), &api_key.name)?;
-        }
+        self.change(Change::RevokeApiKey(id))?;
+        (self.keys_changed)();
         Ok(json!({ "id": id.0, "name": api_key.name, "state": "revoked" }).to_string())
     }
 
     fn known_key(&self, id: ApiKeyId) -> Result<ApiKey, Failure> {
-        let found = self.engine.api_keys().into_iter().find(|key| key.id == id);
+        let found = self.engine.api_key(id);
         let sentence = || format!("no key {} (subcat key list shows all)", id.0);
         found.ok_or_else(|| Failure::new(sentence()))
     }
@@ -200,7 +194,7 @@ impl Desk<'_> {
     fn valid_expiry(&self, text: &str) -> Result<Timestamp, Failure> {
         let at = Timestamp::parse(text)
             .ok_or_else(|| Failure::new(format!("{text} is no point in time")))?;
-        if at < self.now {
+        if at < self.judged_at {
             return Err(Failure::new(format!(
                 "{at} is in the past: no key was made"
             )));
@@ -222,7 +216,7 @@ impl Desk<'_> {
             created_at: api_key.created_at.to_string(),
             last_used_at: last_used_at.map(|at| at.to_string()),
             expires_at: api_key.expires_at.map(|at| at.to_string()),
-            state: api_key.state(self.now).as_str().to_owned(),
+            state: api_key.state(self.judged_at).as_str().to_owned(),
             requests: usage.requests,
             downloads: usage.downloads,
         })

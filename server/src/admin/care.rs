@@ -1,8 +1,10 @@
 //! Looking after the catalog: sizes, checks, and why a search answers as it does.
 
+use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
+use subcat_engine::Finding;
 use subcat_engine::model::Day;
 
 use super::api_keys::{DayShown, USAGE_DAYS};
@@ -50,6 +52,32 @@ pub struct FindingShown {
     pub is_repaired: bool,
 }
 
+impl FindingShown {
+    fn new(finding: Finding) -> Self {
+        Self {
+            file: finding.file,
+            offset: finding.offset,
+            problem: finding.problem,
+            is_repaired: finding.is_repaired,
+        }
+    }
+}
+
+/// What `backup` answers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BackupMade {
+    /// The directory that was made.
+    pub destination: String,
+    /// Records, active or not.
+    pub records: u64,
+    /// Contents of cached files.
+    pub files: u64,
+    /// Their bytes.
+    pub file_bytes: u64,
+    /// Cached files that are missing or damaged, which are not in it.
+    pub left_out: Vec<FindingShown>,
+}
+
 impl Desk<'_> {
     pub(super) fn stats(&self) -> Result<String, Failure> {
         let stats = self.engine.stats()?;
@@ -90,13 +118,19 @@ impl Desk<'_> {
             return Err(Failure::new(sentence));
         }
         let findings = self.engine.verify(is_repairing)?;
-        let shown = findings.into_iter().map(|finding| FindingShown {
-            file: finding.file,
-            offset: finding.offset,
-            problem: finding.problem,
-            is_repaired: finding.is_repaired,
-        });
+        let shown = findings.into_iter().map(FindingShown::new);
         answer(&shown.collect::<Vec<_>>())
+    }
+
+    pub(super) fn backup(&self, destination: String) -> Result<String, Failure> {
+        let made = self.engine.backup(Path::new(&destination))?;
+        answer(&BackupMade {
+            destination,
+            records: made.records,
+            files: made.files,
+            file_bytes: made.file_bytes,
+            left_out: made.left_out.into_iter().map(FindingShown::new).collect(),
+        })
     }
 
     pub(super) fn explain(&self, query_string: &str) -> Result<String, Failure> {

@@ -25,6 +25,7 @@ const PIECE_BYTES: usize = 256 << 10;
 pub struct Client {
     control: Control,
     socket: PathBuf,
+    pid: u64,
 }
 
 impl Client {
@@ -34,9 +35,18 @@ impl Client {
     pub fn find(data: &Path) -> Result<Option<Self>, Failure> {
         let socket = data.join(SOCKET_NAME);
         let control = Control::start()?;
-        let client = Self { control, socket };
+        let mut client = Self {
+            control,
+            socket,
+            pid: 0,
+        };
         match client.post("/ping", SentBody::whole("{}")) {
-            Ok(_) => Ok(Some(client)),
+            Ok(response) => {
+                let body = client.read(response)?;
+                let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+                client.pid = answer["pid"].as_u64().unwrap_or_default();
+                Ok(Some(client))
+            }
             Err(error) => match error.kind() {
                 io::ErrorKind::NotFound
                 | io::ErrorKind::NotADirectory
@@ -44,6 +54,11 @@ impl Client {
                 _ => Err(Failure::io(&client.socket.display().to_string(), &error)),
             },
         }
+    }
+
+    /// The server's process; 0 when it does not say.
+    pub fn pid(&self) -> u64 {
+        self.pid
     }
 
     /// Has the server perform an operation; its answer is JSON.

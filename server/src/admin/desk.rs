@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use subcat_engine::Engine;
-use subcat_engine::event::{Outcome, StateEvent};
-use subcat_engine::model::{AccountId, ApiKeyId, AuditEntry, Timestamp};
+use subcat_engine::event::{Change, Outcome};
+use subcat_engine::model::{ApiKeyId, Timestamp};
 
 use super::failure::Failure;
 use super::operation::Operation;
@@ -17,6 +17,8 @@ pub struct Desk<'a> {
     pub config: &'a Config,
     /// The current second.
     pub now: Timestamp,
+    /// The moment by which expiry is judged.
+    pub judged_at: Timestamp,
     /// Called after every change of a key or an account, before it is acknowledged.
     pub keys_changed: &'a dyn Fn(),
     /// Whether the engine belongs to a running server.
@@ -47,33 +49,15 @@ impl Desk<'_> {
             Operation::Explain { query_string } => self.explain(&query_string),
             Operation::Stats {} => self.stats(),
             Operation::Verify { is_repairing } => self.verify(is_repairing),
+            Operation::Backup { destination } => self.backup(destination),
         }
     }
 
-    /// Applies one event and returns its outcome.
-    pub(super) fn apply(&self, event: StateEvent) -> Result<Outcome, Failure> {
-        let outcomes = self.engine.apply(vec![event])?;
-        let outcome = outcomes.into_iter().next();
+    /// Changes accounts or keys, with the line of it in the audit log, and returns the outcome.
+    pub(super) fn change(&self, change: Change) -> Result<Outcome, Failure> {
+        let event = change.by("command line", self.now);
+        let outcome = self.engine.apply(vec![event])?.pop();
         outcome.ok_or_else(|| Failure::new("the engine gave no outcome: report this"))
-    }
-
-    /// Writes a line into the audit log.
-    pub(super) fn audit(
-        &self,
-        action: &str,
-        account: Option<AccountId>,
-        api_key: Option<ApiKeyId>,
-        detail: &str,
-    ) -> Result<(), Failure> {
-        let entry = AuditEntry {
-            at: self.now,
-            actor: "command line".into(),
-            action: action.into(),
-            account,
-            api_key,
-            detail: detail.into(),
-        };
-        self.apply(StateEvent::Audit(entry)).map(|_| ())
     }
 }
 

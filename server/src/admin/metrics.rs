@@ -16,7 +16,7 @@ use super::failure::Failure;
 use crate::service::{
     LATENCY_BUCKETS_US, Metrics, Phase, Refusal, Route, STATUSES, Service, WorkerMetrics,
 };
-use crate::upstream::FetchOutcome;
+use crate::upstream::{FetchOutcome, UpstreamState};
 
 /// The answer of `/metrics`. Cost: a walk over all counters and [`subcat_engine::Engine::stats`];
 /// blocks.
@@ -204,7 +204,12 @@ fn upstream(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
         counts.bytes(),
     )?;
     let help = "Fetches under way, those that wait for their turn included.";
-    sheet.gauge("upstream_under_way", help, counts.under_way())
+    sheet.gauge("upstream_under_way", help, counts.under_way())?;
+    let help =
+        "0 when upstream gave no answer to the last three requests, or refused the last ten.";
+    let state = service.upstream.health().state;
+    let is_down = matches!(state, UpstreamState::Down | UpstreamState::Refusing);
+    sheet.gauge("upstream_up", help, u64::from(!is_down))
 }
 
 fn engine(sheet: &mut Sheet<'_>, stats: &EngineStats) -> fmt::Result {

@@ -21,7 +21,7 @@ mod stream;
 
 pub use accounts::AccountListed;
 pub use api_keys::{DayShown, KeyCreated, KeyListed, KeyShown};
-pub use care::{FindingShown, Stats};
+pub use care::{BackupMade, FindingShown, Stats};
 pub use client::Client;
 pub use desk::Desk;
 pub use failure::Failure;

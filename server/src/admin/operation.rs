@@ -55,6 +55,9 @@ pub enum Operation {
     /// `verify`.
     #[serde(rename = "verify")]
     Verify { is_repairing: bool },
+    /// `backup DEST`, an absolute path.
+    #[serde(rename = "backup")]
+    Backup { destination: String },
 }
 
 /// The arguments of `key create`.

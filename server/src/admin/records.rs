@@ -31,12 +31,15 @@ impl Desk<'_> {
         Ok(format!("{open_object},\"own_downloads\":{own_downloads}}}"))
     }
 
-    /// Deletes all in one transaction, or, when one of them is not there, none.
+    /// Deletes all in one transaction, or, when one of them is not there, none. An id that is
+    /// named twice counts once.
     pub(super) fn delete_records(&self, ids: &[String]) -> Result<String, Failure> {
-        let ids: Vec<RecordId> = ids
+        let mut ids: Vec<RecordId> = ids
             .iter()
             .map(|id| record_id(id))
             .collect::<Result<_, _>>()?;
+        ids.sort_unstable();
+        ids.dedup();
         let mut missing = Vec::new();
         for id in &ids {
             if self.engine.stored_record(*id)?.is_none() {
@@ -48,7 +51,9 @@ impl Desk<'_> {
         }
         let vanished = self.engine.delete_records(&ids)?;
         if !vanished.is_empty() {
-            return Err(unknown(&vanished));
+            let names = names_of(&vanished);
+            let sentence = format!("{names} went while this was under way: all others are deleted");
+            return Err(Failure::new(sentence));
         }
         Ok(json!({ "deleted": ids.len() }).to_string())
     }
@@ -59,9 +64,13 @@ fn record_id(text: &str) -> Result<RecordId, Failure> {
 }
 
 fn unknown(ids: &[RecordId]) -> Failure {
-    let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    let names = names.join(", ");
+    let names = names_of(ids);
     Failure::new(format!(
         "no record {names} in the catalog: nothing was changed"
     ))
+}
+
+fn names_of(ids: &[RecordId]) -> String {
+    let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
+    names.join(", ")
 }

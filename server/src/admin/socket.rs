@@ -85,6 +85,7 @@ async fn performing(service: Arc<Service>, request: Request<Incoming>) -> Respon
             engine: &service.engine,
             config: &service.config,
             now: service.now(),
+            judged_at: service.judged_at(service.now()),
             keys_changed: &|| service.reload_api_keys(),
             is_running: true,
         };
@@ -173,19 +174,18 @@ fn exporting(service: &Arc<Service>) -> SentBody {
     let engine = Arc::clone(&service.engine);
     service.control.spawn_blocking(move || {
         let mut piece = Vec::with_capacity(EXPORT_PIECE_BYTES);
-        let mut is_wanted = true;
         let exported = engine.export(&mut |record| {
-            if is_wanted {
-                write_record(record, &mut piece);
+            write_record(record, &mut piece);
+            if piece.len() < EXPORT_PIECE_BYTES {
+                return Ok(());
             }
-            if EXPORT_PIECE_BYTES <= piece.len() {
-                let full = std::mem::replace(&mut piece, Vec::with_capacity(EXPORT_PIECE_BYTES));
-                is_wanted = sender.blocking_send(Ok(full.into())).is_ok();
-            }
-            Ok(())
+            let full = std::mem::replace(&mut piece, Vec::with_capacity(EXPORT_PIECE_BYTES));
+            let sent = sender.blocking_send(Ok(full.into()));
+            sent.map_err(|_| nobody_reads())
         });
         let last = match exported {
             Ok(()) => Ok(piece.into()),
+            Err(_) if sender.is_closed() => return,
             Err(error) => {
                 let failure = Failure::from(error);
                 tracing::error!(%failure, "an export was cut");
@@ -195,4 +195,13 @@ fn exporting(service: &Arc<Service>) -> SentBody {
         let _ = sender.blocking_send(last);
     });
     body
+}
+
+/// What makes the engine stop when the client has gone, or was cut off.
+fn nobody_reads() -> subcat_engine::Error {
+    subcat_engine::Error::Io {
+        action: "send",
+        path: "an export".into(),
+        source: io::ErrorKind::BrokenPipe.into(),
+    }
 }

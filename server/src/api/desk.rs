@@ -13,10 +13,10 @@ use super::library::Library;
 use crate::auth::KnownKey;
 use crate::cache::{OpenFiles, SearchCache, Shelf};
 use crate::limiter::{ClientAddress, Quota};
-use crate::request::{Credentials, bearer_token, client_address, credentials};
-use crate::respond::{Envelope, NumberText};
-use crate::runtime::{Body, Moment};
-use crate::service::{Route, Service, UsageSums, WorkerMetrics};
+use crate::request::{Credentials, Wishes, bearer_token, client_address, credentials};
+use crate::respond::Envelope;
+use crate::runtime::{Body, Descriptors, Moment};
+use crate::service::{Route, SLOW_SEARCH_US, Service, UsageSums, WorkerMetrics};
 
 /// The API as one worker serves it.
 pub struct ApiWorker {
@@ -41,8 +41,7 @@ pub(super) struct Desk {
 pub struct Caller {
     peer: IpAddr,
     last: Option<Remembered>,
-    limit: NumberText,
-    reset: NumberText,
+    wishes: Wishes,
 }
 
 /// The last `Authorization` value of a connection and the key that it meant.
@@ -54,7 +53,7 @@ struct Remembered {
 }
 
 /// Whose request it is.
-pub(super) enum Visitor<'a> {
+pub enum Visitor<'a> {
     /// That of a valid key.
     Known(&'a KnownKey),
     /// That of a key that was valid once.
@@ -68,8 +67,7 @@ pub(super) struct Visit {
     pub(super) quota: Quota,
     pub(super) is_head: bool,
     pub(super) tally: Tally,
-    limit: NumberText,
-    reset: NumberText,
+    pub(super) wishes: Wishes,
 }
 
 /// What is counted when a request has been answered.
@@ -88,8 +86,6 @@ impl Visit {
             quota: self.quota,
             is_head: self.is_head,
             recycled,
-            limit: self.limit,
-            reset: self.reset,
         };
         (envelope, self.tally)
     }
@@ -101,9 +97,13 @@ impl Caller {
         Self {
             peer,
             last: None,
-            limit: NumberText::default(),
-            reset: NumberText::default(),
+            wishes: Wishes::default(),
         }
+    }
+
+    /// Takes in what was seen in the head of the request that follows.
+    pub fn wishes(&mut self, wishes: Wishes) {
+        self.wishes = wishes;
     }
 
     /// The address of the client, behind trusted proxies.
@@ -125,24 +125,18 @@ impl Caller {
     }
 
     /// A visit with this quota.
-    pub(super) fn visit(&mut self, quota: Quota, is_head: bool, tally: Tally) -> Visit {
+    pub(super) fn visit(&self, quota: Quota, is_head: bool, tally: Tally) -> Visit {
         Visit {
             quota,
             is_head,
             tally,
-            limit: self.limit.of(quota.limit.into()),
-            reset: self.reset.of(quota.reset),
+            wishes: self.wishes,
         }
     }
 
     /// The key of a request. Cost: a comparison when it is that of the request before; nothing
     /// that another worker writes is touched.
-    pub(super) fn identify(
-        &mut self,
-        service: &Service,
-        headers: &HeaderMap,
-        now: Moment,
-    ) -> Visitor<'_> {
+    pub fn identify(&mut self, service: &Service, headers: &HeaderMap, now: Moment) -> Visitor<'_> {
         let Credentials::Bearer { value } = credentials(headers) else {
             return Visitor::Nobody;
         };
@@ -164,9 +158,13 @@ impl Caller {
         let Some(last) = &self.last else {
             return Visitor::Nobody;
         };
-        match last.known.api_key.state(now.timestamp()) {
+        let judged_at = service.judged_at(now.timestamp());
+        match last.known.api_key.state(judged_at) {
             ApiKeyState::Active => Visitor::Known(&last.known),
-            ApiKeyState::Expired => Visitor::Expired,
+            ApiKeyState::Expired => {
+                service.see(judged_at);
+                Visitor::Expired
+            }
             ApiKeyState::Revoked => Visitor::Nobody,
         }
     }
@@ -180,11 +178,13 @@ impl ApiWorker {
         lane: CounterLane,
         worker_idx: usize,
     ) -> Self {
-        let cache_bytes = service.config.cache_search_bytes / service.config.workers.max(1);
+        let workers_count = service.config.workers;
+        let cache_bytes = service.config.cache_search_bytes / workers_count.max(1);
+        let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
         let desk = Desk {
             searches: SearchCache::new(cache_bytes),
             shelf: Shelf::new(),
-            files: OpenFiles::new(),
+            files: OpenFiles::new(mapped_max),
             lane,
             usage: UsageSums::default(),
             buffer: BytesMut::new(),
@@ -226,7 +226,28 @@ impl ApiWorker {
 
     /// Counts an answer, and hands it on.
     pub(super) fn settle(&self, tally: &Tally, response: Response<Body>) -> Response<Body> {
-        let status = response.status().as_u16();
+        self.count(tally, response.status().as_u16());
+        response
+    }
+
+    /// Counts the answer to a search, and hands it on; a slow one is kept for administrators.
+    pub(super) fn settle_search(
+        &self,
+        tally: &Tally,
+        query_string: &str,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let latency_us = self.count(tally, response.status().as_u16());
+        if SLOW_SEARCH_US < latency_us {
+            let at = tally.started.timestamp();
+            let slow_searches = &self.service.slow_searches;
+            slow_searches.note(at, latency_us, query_string, tally.api_key);
+        }
+        response
+    }
+
+    /// Counts an answer; the microseconds that it took.
+    fn count(&self, tally: &Tally, status: u16) -> u64 {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(tally.started.monotonic_us);
         self.metrics().answered(tally.route, status, latency_us);
@@ -241,7 +262,7 @@ impl ApiWorker {
             let mut desk = self.desk.lock();
             desk.usage.add(tally.api_key, now.timestamp(), &usage);
         }
-        response
+        latency_us
     }
 
     /// Counts a request for a page.

@@ -9,7 +9,9 @@ use subcat_engine::search::Snapshot;
 
 use super::desk::{ApiWorker, Visit};
 use crate::cache::{OpenFile, Title};
-use crate::request::{ByteRange, accepted_variants, byte_range, is_none_match, is_range_current};
+use crate::request::{
+    ByteRange, Wishes, accepted_variants, byte_range, is_none_match, is_range_current,
+};
 use crate::respond::{Failure, part_of_file, served_name, unchanged_file, whole_file};
 use crate::runtime::{Answer, Body};
 use crate::upstream::FetchFailure;
@@ -44,14 +46,14 @@ pub(super) fn answer(
     mut headers: HeaderMap,
     id: Option<RecordId>,
 ) -> Answer {
-    if visit.is_head {
+    if visit.is_head && visit.wishes.has_condition {
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
     }
     let snapshot = worker.service.engine.snapshot();
     let shelved = id.and_then(|id| worker.desk.lock().shelf.get(snapshot.id(), id));
     if let (Some(id), Some(title)) = (id, &shelved)
-        && let Some(ready) = at_hand(worker, &headers, title)
+        && let Some(ready) = at_hand(worker, visit.wishes, &headers, title)
     {
         let order = Order { visit, headers, id };
         return Answer::Now(serve(worker, order, &ready));
@@ -67,7 +69,7 @@ pub(super) fn answer(
     };
     let worker = Arc::clone(worker);
     Answer::Later(Box::pin(async move {
-        match make_ready(&worker, &source, &order.headers).await {
+        match make_ready(&worker, &source, &order).await {
             Ok(ready) => serve(&worker, order, &ready),
             Err(refusal) => worker.fail(order.visit, order.headers, refusal),
         }
@@ -77,32 +79,45 @@ pub(super) fn answer(
 /// Reads where the file of a record is to be had.
 fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, Failure> {
     let id = id.ok_or(Failure::SubtitleNotFound)?;
-    let doc = snapshot.doc(id).map_err(|error| {
+    let unreadable = |error| {
         tracing::error!(%error, "a record cannot be read");
         Failure::Internal
-    })?;
+    };
+    let doc = snapshot.doc(id).map_err(unreadable)?;
     let doc = doc.ok_or(Failure::SubtitleNotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
+    let record_name = doc.file_name().and_then(FileName::parse);
+    snapshot.check_whole().map_err(unreadable)?;
     Ok(Source {
         snapshot_id: snapshot.id(),
         id,
         release: release.ok_or(Failure::NoReleaseId)?,
-        record_name: doc.file_name().and_then(FileName::parse),
+        record_name,
     })
 }
 
 /// The variants that the client would take of a file, best first. A range is of the plain bytes.
-fn welcome(headers: &HeaderMap, title: &Title) -> impl Iterator<Item = Variant> + use<> {
-    let is_compressible = title.file.kind.is_text() && !headers.contains_key(RANGE);
+fn welcome(
+    wishes: Wishes,
+    headers: &HeaderMap,
+    title: &Title,
+) -> impl Iterator<Item = Variant> + use<> {
+    let has_range = || wishes.has_condition && headers.contains_key(RANGE);
+    let is_compressible = wishes.has_coding && title.file.kind.is_text() && !has_range();
     let compressed = is_compressible.then(|| accepted_variants(headers));
     let identity = std::iter::once(Variant::Identity);
     compressed.into_iter().flatten().chain(identity)
 }
 
 /// The file, when this worker has it open in the variant that the client gets.
-fn at_hand(worker: &ApiWorker, headers: &HeaderMap, title: &Arc<Title>) -> Option<Ready> {
+fn at_hand(
+    worker: &ApiWorker,
+    wishes: Wishes,
+    headers: &HeaderMap,
+    title: &Arc<Title>,
+) -> Option<Ready> {
     let mut desk = worker.desk.lock();
-    for variant in welcome(headers, title) {
+    for variant in welcome(wishes, headers, title) {
         match desk.files.get(title.file.content, variant)? {
             OpenFile::Useless => {}
             open => {
@@ -117,38 +132,53 @@ fn at_hand(worker: &ApiWorker, headers: &HeaderMap, title: &Arc<Title>) -> Optio
     None
 }
 
-/// Fetches the file when it was never fetched, and opens it in the variant that the client gets. A
-/// stored file that turns out to be lost or damaged is fetched again, once.
-async fn make_ready(
-    worker: &ApiWorker,
-    source: &Source,
-    headers: &HeaderMap,
-) -> Result<Ready, Failure> {
-    let ready = fetch_and_open(worker, source, headers).await;
-    let is_forgotten = || worker.service.engine.cached_file(&source.release).is_none();
-    match ready {
-        Err(Failure::Internal) if is_forgotten() => fetch_and_open(worker, source, headers).await,
-        ready => ready,
+/// Why a file is not ready.
+enum Unready {
+    /// The client is told.
+    Refused(Failure),
+    /// It is stored, but could not be opened; if it is lost or damaged, it is forgotten.
+    NotOpened,
+}
+
+impl From<Unready> for Failure {
+    fn from(unready: Unready) -> Self {
+        match unready {
+            Unready::Refused(failure) => failure,
+            Unready::NotOpened => Self::Internal,
+        }
     }
+}
+
+/// Fetches the file when it was never fetched, and opens it in the variant that the client gets. A
+/// stored file that cannot be opened is looked for once more, and then fetched again when it was
+/// lost or damaged: also when another request, which shared that opening, has done so already.
+async fn make_ready(worker: &ApiWorker, source: &Source, order: &Order) -> Result<Ready, Failure> {
+    let ready = match fetch_and_open(worker, source, order).await {
+        Err(Unready::NotOpened) => fetch_and_open(worker, source, order).await,
+        ready => ready,
+    };
+    Ok(ready?)
 }
 
 async fn fetch_and_open(
     worker: &ApiWorker,
     source: &Source,
-    headers: &HeaderMap,
-) -> Result<Ready, Failure> {
-    let title = Arc::new(title_of(worker, source).await?);
+    order: &Order,
+) -> Result<Ready, Unready> {
+    let (wishes, headers) = (order.visit.wishes, &order.headers);
+    let title = title_of(worker, source).await;
+    let title = Arc::new(title.map_err(Unready::Refused)?);
     worker
         .desk
         .lock()
         .shelf
         .put(source.snapshot_id, source.id, &title);
-    if let Some(ready) = at_hand(worker, headers, &title) {
+    if let Some(ready) = at_hand(worker, wishes, headers, &title) {
         return Ok(ready);
     }
-    for variant in welcome(headers, &title) {
+    for variant in welcome(wishes, headers, &title) {
         let open = worker.library.ready(&title.file, variant).await;
-        let open = open.map_err(|_| Failure::Internal)?;
+        let open = open.map_err(|_| Unready::NotOpened)?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
         let content = title.file.content;
         worker.desk.lock().files.put(content, variant, kept);
@@ -160,7 +190,7 @@ async fn fetch_and_open(
             });
         }
     }
-    Err(Failure::Internal)
+    Err(Unready::Refused(Failure::Internal))
 }
 
 /// The file and its fields; fetched when it never was.
@@ -192,12 +222,13 @@ fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     let Order { visit, headers, id } = order;
     let size_bytes = ready.open.size_bytes();
     let file = ready.title.fields(ready.variant);
-    let range = if is_range_current(&headers, file.etag()) {
+    let is_conditional = visit.wishes.has_condition;
+    let range = if is_conditional && is_range_current(&headers, file.etag()) {
         byte_range(&headers, size_bytes)
     } else {
         ByteRange::Whole
     };
-    let is_unchanged = is_none_match(&headers, file.etag());
+    let is_unchanged = is_conditional && is_none_match(&headers, file.etag());
     if range == ByteRange::Unsatisfiable && !is_unchanged {
         let refusal = Failure::RangeNotSatisfiable(size_bytes);
         return worker.fail(visit, headers, refusal);
@@ -210,14 +241,14 @@ fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     let response = match range {
         _ if is_unchanged => unchanged_file(envelope, file),
         ByteRange::Part(start, end) => {
-            let body = ready.open.body(start, end);
-            part_of_file(envelope, file, (start, end), size_bytes, body)
+            let content = ready.open.content(start, end);
+            part_of_file(envelope, file, (start, end), size_bytes, content)
         }
         ByteRange::Whole | ByteRange::Unsatisfiable => {
-            whole_file(envelope, file, ready.open.body(0, size_bytes))
+            whole_file(envelope, file, ready.open.content(0, size_bytes))
         }
     };
-    let sent_bytes = response.body().len_bytes();
+    let sent_bytes = response.body().content.len_bytes();
     worker.metrics().file_bytes.add(sent_bytes);
     worker.settle(&tally, response)
 }

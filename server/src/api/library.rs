@@ -14,10 +14,11 @@ use crate::runtime::ControlHandle;
 use crate::upstream::{Flights, Joined, result_of};
 
 /// Files up to this size are read once and sent from memory; larger ones go from the file to the
-/// socket. µs of CPU per answer of `writev` against `send` and `sendfile` (loopback, a head of 600
-/// bytes, best of 60 rounds, Linux 6.18): 4 KB 12.1 and 13.4, 16 KB 14.1 and 14.6, 24 KB 13.8 and
-/// 14.1, 40 KB 15.4 and 14.4. Beyond the size at which they meet memory would be spent for nothing.
-const READ_BYTES_MAX: u64 = 16 << 10;
+/// socket. One connection at a time, `writev` took less CPU than `send` and `sendfile` below 24 KB
+/// (4 KB: 12.1 and 13.4 µs, 40 KB: 15.4 and 14.4; loopback, Linux 6.18). With 64 at a time the copy
+/// meets cold memory: of what nginx takes by `sendfile`, a variant of 13.9 KB took 1.5 to 1.6 times
+/// from memory, and one of 16.7 KB 1.0 to 1.1 times from its file.
+const READ_BYTES_MAX: u64 = 4 << 10;
 /// Quality of brotli: a variant is made once, and its first client waits.
 const BROTLI_QUALITY: u32 = 9;
 const BROTLI_WINDOW_BITS: u32 = 22;
@@ -105,14 +106,25 @@ fn stored(
     file: &CachedFile,
     variant: Variant,
 ) -> Result<Option<Arc<Blob>>, NotReady> {
-    engine.blob(file, variant).map_err(|error| {
+    stored_file(engine, file, variant).map_err(|error| {
         tracing::error!(%error, content = %file.content, "a stored file cannot be opened");
+        NotReady
+    })
+}
+
+/// Opens a stored file; `None` when the variant has not been made. What turns out to be lost or
+/// damaged is forgotten, such that it is fetched again (API.md 7.2).
+pub fn stored_file(
+    engine: &Engine,
+    file: &CachedFile,
+    variant: Variant,
+) -> Result<Option<Arc<Blob>>, Error> {
+    engine.blob(file, variant).inspect_err(|error| {
         if matches!(error, Error::Corrupt { .. })
             && let Err(error) = engine.forget_content(file.content)
         {
             tracing::error!(%error, content = %file.content, "a lost file cannot be forgotten");
         }
-        NotReady
     })
 }
 
@@ -128,7 +140,8 @@ fn read(blob: &Blob) -> std::io::Result<Bytes> {
     let size_bytes = usize::try_from(blob.size_bytes())
         .map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
     let mut content = vec![0; size_bytes];
-    blob.file().read_exact_at(&mut content, 0)?;
+    let filled = blob.file().read_exact_at(&mut content, 0);
+    filled.inspect_err(|_| blob.tell_cut())?;
     Ok(content.into())
 }
 

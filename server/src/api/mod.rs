@@ -8,5 +8,5 @@ mod library;
 mod record;
 mod search;
 
-pub use desk::{ApiWorker, Caller};
-pub use library::Library;
+pub use desk::{ApiWorker, Caller, Visitor};
+pub use library::{Library, stored_file};

@@ -38,9 +38,15 @@ pub(super) fn answer(
     };
     let body = {
         let mut desk = worker.desk.lock();
+        // A request that panicked may have left something.
+        desk.buffer.clear();
         write_record(&mut desk.buffer, &item, style);
         desk.buffer.split().freeze()
     };
+    if let Err(error) = snapshot.check_whole() {
+        tracing::error!(%error, "a record cannot be read");
+        return worker.fail(visit, recycled, Failure::Internal);
+    }
     let (envelope, tally) = visit.envelope(recycled);
     worker.settle(&tally, json(envelope, body))
 }

@@ -25,7 +25,7 @@ pub(super) fn answer(worker: &ApiWorker, visit: Visit, head: Parts) -> Response<
     match list(worker, query_string) {
         Ok(body) => {
             let (envelope, tally) = visit.envelope(head.headers);
-            worker.settle(&tally, json(envelope, body))
+            worker.settle_search(&tally, query_string, json(envelope, body))
         }
         Err(NoList::Refused(refusal)) => refused(worker, visit, head.headers, refusal),
         Err(NoList::Engine(error)) => {
@@ -134,7 +134,10 @@ fn write(
             catalog_id: search.echoes_imdb_id.then(|| doc.catalog_id()).flatten(),
         })
     });
+    // A request that panicked may have left something.
+    desk.buffer.clear();
     let outcome = write_list(&mut desk.buffer, items, hits.total(), style);
     let body = desk.buffer.split().freeze();
-    outcome.map(|()| body)
+    outcome.and_then(|()| snapshot.check_whole())?;
+    Ok(body)
 }

@@ -7,10 +7,12 @@ use subcat_engine::blob::Blob;
 use subcat_engine::model::{ContentHash, Variant};
 
 use super::generations::Generations;
-use crate::runtime::{Body, StoredBytes};
+use crate::runtime::{Content, StoredBytes};
 
 /// Files that a worker keeps open or in memory, at most.
 const FILES_MAX: usize = 2048;
+/// Those that are open, at least, for a map of two halves.
+const MAPPED_MIN: usize = 2;
 
 /// A file that is ready to be sent.
 #[derive(Clone)]
@@ -33,14 +35,15 @@ impl OpenFile {
         }
     }
 
-    /// The bytes from `start` to before `end`, which are within its size, as a body.
-    pub fn body(&self, start: u64, end: u64) -> Body {
+    /// The bytes from `start` to before `end`, which are within its size, as the content
+    /// of an answer.
+    pub fn content(&self, start: u64, end: u64) -> Content {
         let bound = |bytes: u64| usize::try_from(bytes).expect("a mapped size fits an address");
         let range = bound(start)..bound(end);
         match self {
-            Self::Read(bytes) => Body::Bytes(bytes.slice(range)),
-            Self::Mapped(blob) => Body::File(Arc::clone(blob) as Arc<dyn StoredBytes>, range),
-            Self::Useless => Body::Empty,
+            Self::Read(bytes) => Content::Bytes(bytes.slice(range)),
+            Self::Mapped(blob) => Content::File(Arc::clone(blob) as Arc<dyn StoredBytes>, range),
+            Self::Useless => Content::Empty,
         }
     }
 }
@@ -48,29 +51,35 @@ impl OpenFile {
 /// A worker's open files: a download that is repeated opens nothing.
 pub struct OpenFiles {
     files: Generations<(ContentHash, Variant), OpenFile>,
+    /// What a file that takes a descriptor weighs; others weigh 1.
+    mapped_weight: usize,
 }
 
 impl OpenFiles {
-    /// None open.
-    pub fn new() -> Self {
+    /// None open; at most `mapped_max` of those that take a descriptor.
+    pub fn new(mapped_max: usize) -> Self {
+        let mapped_max = mapped_max.clamp(MAPPED_MIN, FILES_MAX);
         Self {
             files: Generations::new(FILES_MAX),
+            mapped_weight: FILES_MAX.div_ceil(mapped_max),
         }
     }
 
-    /// A file that is open.
+    /// A file that is open and, as far as anyone has seen, as long as it was.
     pub fn get(&mut self, content: ContentHash, variant: Variant) -> Option<OpenFile> {
-        self.files.get(&(content, variant))
+        let open = self.files.get(&(content, variant))?;
+        match &open {
+            OpenFile::Mapped(blob) if blob.is_cut() => None,
+            _ => Some(open),
+        }
     }
 
     /// Keeps a file open.
     pub fn put(&mut self, content: ContentHash, variant: Variant, file: OpenFile) {
-        self.files.put((content, variant), file, 1);
-    }
-}
-
-impl Default for OpenFiles {
-    fn default() -> Self {
-        Self::new()
+        let weight = match file {
+            OpenFile::Mapped(_) => self.mapped_weight,
+            OpenFile::Read(_) | OpenFile::Useless => 1,
+        };
+        self.files.put((content, variant), file, weight);
     }
 }

@@ -16,6 +16,8 @@ pub(super) enum Missing {
     Create,
     /// Without one there is nothing to do.
     Refuse,
+    /// It is as if an empty one were there: nothing is to be kept.
+    Pretend,
 }
 
 /// An open way to the catalog.
@@ -34,7 +36,7 @@ pub(super) struct Opened {
 
 impl Access {
     /// Finds the server or opens the directory.
-    pub(super) fn open(config: Config, missing: Missing) -> Result<Self, Stop> {
+    pub(super) fn open(mut config: Config, missing: Missing) -> Result<Self, Stop> {
         if let Some(client) = Client::find(&config.data)? {
             return Ok(Self::Running(client));
         }
@@ -42,10 +44,12 @@ impl Access {
             let sentence = "with store = memory nothing is kept: start the server first";
             return Err(Failure::new(sentence).into());
         }
-        if missing == Missing::Refuse && !config.data.join("format").exists() {
-            let path = config.data.display();
-            let advice = "name another with --data, or make it with subcat import";
-            return Err(Failure::new(format!("there is no catalog in {path}: {advice}")).into());
+        if !config.data.join("format").exists() {
+            match missing {
+                Missing::Create => {}
+                Missing::Refuse => return Err(no_catalog(&config).into()),
+                Missing::Pretend => config.store = StoreKind::Memory,
+            }
         }
         let engine = open_engine(&config, 0)?;
         Ok(Self::Opened(Box::new(Opened { engine, config })))
@@ -60,6 +64,7 @@ impl Access {
                     engine: &opened.engine,
                     config: &opened.config,
                     now: now(),
+                    judged_at: now().max(opened.engine.latest_moment().map_err(Failure::from)?),
                     keys_changed: &|| (),
                     is_running: false,
                 };
@@ -75,6 +80,12 @@ impl Access {
             Self::Opened(opened) => Ok(opened.engine.close(now())?),
         }
     }
+}
+
+fn no_catalog(config: &Config) -> Failure {
+    let path = config.data.display();
+    let advice = "name another with --data, or make it with subcat import";
+    Failure::new(format!("there is no catalog in {path}: {advice}"))
 }
 
 /// Opens the data directory of these settings.

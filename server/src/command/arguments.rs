@@ -8,8 +8,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::context::{Context, Stop};
 use super::{
-    account, check, completions, demo, explain, export, import, key, man, record, serve, stats,
-    verify, version,
+    account, backup, check, completions, demo, explain, export, import, key, man, record, restore,
+    serve, stats, verify, version,
 };
 
 /// A subtitle catalog service: search in microseconds, files from a content-addressed cache, API
@@ -30,7 +30,7 @@ pub(super) struct Common {
     /// Read settings from this file [default: /etc/subcat/subcat.toml if it exists]
     #[arg(long, global = true, value_name = "FILE")]
     pub config: Option<PathBuf>,
-    /// The data directory [default: ./subcat-data]
+    /// The data directory [default: ./subcat-data, of demo ./subcat-demo]
     #[arg(long, global = true, value_name = "DIR")]
     pub data: Option<String>,
     /// Set any setting, such as --set upstream.timeout_seconds=10 (see subcat check)
@@ -48,35 +48,24 @@ fn setting(text: &str) -> Result<(String, String), String> {
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
+/// The subcommands; what each is for stands at its own arguments.
 #[derive(Debug, Subcommand)]
 pub(super) enum Command {
-    /// Try it: a catalog of real titles, files, an account and an API key, in one command
     Demo(demo::Demo),
-    /// Run the server
     Serve(serve::Serve),
-    /// Load records from files: new ones, and those whose id is there already
     Import(import::Import),
-    /// Write every record as JSON lines, such that import gives the same catalog
     Export(export::Export),
-    /// Show, switch and delete single records
     Record(record::Record),
-    /// Create, list, show and revoke API keys
     Key(key::Key),
-    /// Create, list and disable accounts of the web interface
     Account(account::Account),
-    /// Show how a search is read, planned and ranked
     Explain(explain::Explain),
-    /// Check the configuration and show it with the origin of each value
     Check(check::Check),
-    /// Check every file of the data directory
     Verify(verify::Verify),
-    /// Show sizes, counts and usage
+    Backup(backup::Backup),
+    Restore(restore::Restore),
     Stats(stats::Stats),
-    /// Print a script that completes commands in a shell
     Completions(completions::Completions),
-    /// Print the manual page
     Man(man::Man),
-    /// Print the version
     Version(version::Version),
 }
 
@@ -109,6 +98,8 @@ fn run(context: &Context, command: Command) -> Result<(), Stop> {
         Command::Explain(explain) => explain.run(context),
         Command::Check(check) => check.run(context),
         Command::Verify(verify) => verify.run(context),
+        Command::Backup(backup) => backup.run(context),
+        Command::Restore(restore) => restore.run(context),
         Command::Stats(stats) => stats.run(context),
         Command::Completions(completions) => completions.run(context),
         Command::Man(man) => man.run(context),

@@ -1,13 +1,16 @@
 //! `subcat export`: the catalog as JSON lines.
 
 use std::fs::File;
-use std::io::{self, BufWriter, Read, Write};
+use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
 
 use super::access::{Access, Missing};
 use super::context::{Context, Stop, output_stop};
+use super::progress::Progress;
 use crate::admin::Failure;
 use crate::rows::write_record;
 
@@ -28,11 +31,71 @@ impl Export {
         match self.file.filter(|path| path != Path::new("-")) {
             None => {
                 let stdout = io::stdout().lock();
-                write_all(&access, stdout, "the output")?;
+                // Lines that pass by on the terminal are progress enough.
+                let count = Count::start(!stdout.is_terminal());
+                write_all(&access, count.of(stdout), "the output")?;
             }
             Some(path) => write_file(&access, &path)?,
         }
         access.close()
+    }
+}
+
+/// How many lines have been written.
+struct Count {
+    progress: Option<Progress>,
+    written_bytes: Arc<AtomicU64>,
+}
+
+impl Count {
+    fn start(is_shown: bool) -> Self {
+        let written_bytes = Arc::default();
+        let progress = is_shown.then(|| Progress::start(None, Arc::clone(&written_bytes)));
+        Self {
+            progress,
+            written_bytes,
+        }
+    }
+
+    /// The output, counted.
+    fn of<W: Write>(&self, output: W) -> Counted<'_, W> {
+        Counted {
+            output,
+            count: self,
+            lines: 0,
+        }
+    }
+}
+
+impl Drop for Count {
+    fn drop(&mut self) {
+        if let Some(progress) = &self.progress {
+            progress.finish();
+        }
+    }
+}
+
+struct Counted<'c, W> {
+    output: W,
+    count: &'c Count,
+    lines: usize,
+}
+
+impl<W: Write> Write for Counted<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.output.write(bytes)?;
+        if let Some(progress) = &self.count.progress {
+            let line_ends = bytes[..written].iter().filter(|byte| **byte == b'\n');
+            self.lines += line_ends.count();
+            let total = &self.count.written_bytes;
+            total.fetch_add(written as u64, Ordering::Relaxed);
+            progress.tell(&format!("{} records written", self.lines));
+        }
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.output.flush()
     }
 }
 
@@ -44,7 +107,8 @@ fn write_file(access: &Access, path: &Path) -> Result<(), Stop> {
     partial_name.push(".partial");
     let partial = PathBuf::from(partial_name);
     let file = File::create(&partial).map_err(could_not)?;
-    let written = write_all(access, &file, &shown)
+    let count = Count::start(true);
+    let written = write_all(access, count.of(&file), &shown)
         .and_then(|()| Ok(file.sync_all().map_err(could_not)?))
         .and_then(|()| Ok(std::fs::rename(&partial, path).map_err(could_not)?));
     if written.is_err() {

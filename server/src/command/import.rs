@@ -4,23 +4,51 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::{Args, ValueEnum};
 
 use super::access::{Access, Missing};
 use super::context::{Context, Stop};
+use super::follow::follow;
+use super::interrupt::{Interrupt, Stage, end};
 use super::progress::Progress;
 use crate::admin::{
     Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
 };
+use crate::config::Config;
 use crate::rows::{Format, unpacked};
+
+/// The fields of a record, for the help (API.md 13.3).
+const FIELDS: &str = "\
+Fields of a record (video_type, title, posted_at are required; null is absent):
+  id                 UUID; without it, made from source_release_id
+  video_type         movie or episode
+  title              1 to 500 characters with at least one word
+  season, episode    1 to 65535
+  year               1850 to 2100
+  catalog_id, parent_catalog_id
+                     tt and 1 to 12 digits
+  description        up to 10000 characters
+  uploader_name      up to 200 characters
+  posted_at          ISO 8601 with any offset, years 0001 to 9999
+  downloads          0 to 4294967295 [default: 0]
+  is_active          true or false [default: true]
+  source_release_id  1 to 200 of A-Z a-z 0-9 . _ -
+  language           a language tag such as es-MX [default: es]
+  file_name          up to 255 characters";
 
 /// Load records from files: new ones, and those whose id is there already
 ///
 /// Bad lines are reported with line number, field and reason, and the others are loaded. When it
-/// returns, everything is searchable; an interrupted import can be run again.
+/// returns, everything is searchable; an interrupted import says how far it came and can be run
+/// again.
+///
+/// With --follow, lines are loaded as they come, in batches that end after 10,000 lines or a second
+/// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): what has
+/// come by then is loaded. A regular file is read on as it grows.
 #[derive(Debug, Args)]
+#[command(after_long_help = FIELDS)]
 pub(super) struct Import {
     /// JSON lines or CSV, also as .gz or .zst; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
@@ -34,6 +62,9 @@ pub(super) struct Import {
     /// Load nothing at all, only report
     #[arg(long)]
     dry_run: bool,
+    /// Load the lines of one FILE as they come
+    #[arg(long, conflicts_with_all = ["strict", "dry_run"])]
+    follow: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -56,14 +87,33 @@ impl Import {
             return Err(Stop::Usage("stdin can be read once: name - once".into()));
         }
         let config = context.effective(&[])?.config;
+        if self.follow {
+            return self.follow(context, config);
+        }
         let options = ImportOptions {
             is_strict: self.strict,
             is_dry_run: self.dry_run,
         };
         let mut files = NamedFiles::new(&self.files, self.format)?;
-        let access = Access::open(config, Missing::Create)?;
+        let missing = if self.dry_run {
+            Missing::Pretend
+        } else {
+            Missing::Create
+        };
+        let access = Access::open(config, missing)?;
         let progress = Progress::start(files.total_bytes, Arc::clone(&files.read_bytes));
-        let mut report = |news: ImportReport| progress.take(news);
+        let is_remote = matches!(access, Access::Running(_));
+        let stage = Arc::new(Stage::new(self.dry_run, is_remote, &files.is_read));
+        let interrupt = Interrupt::watch(Arc::clone(&stage), progress.bar())?;
+        let mut report = |news: ImportReport| {
+            if let ImportReport::Loaded(records) = news
+                && let Some(sentence) = stage.loaded(records)
+            {
+                progress.finish();
+                end(&sentence);
+            }
+            progress.take(news);
+        };
         let result = match &access {
             Access::Opened(opened) => import(&opened.engine, &mut files, options, &mut report),
             Access::Running(client) => client.import(
@@ -78,6 +128,7 @@ impl Import {
                 &mut report,
             ),
         };
+        drop(interrupt);
         progress.finish();
         let result = result?;
         access.close()?;
@@ -85,6 +136,26 @@ impl Import {
         context.show(&answer, |result: &ImportResult| {
             summary(result, self.dry_run)
         })
+    }
+}
+
+impl Import {
+    fn follow(self, context: &Context, config: Config) -> Result<(), Stop> {
+        let [file] = &self.files[..] else {
+            return Err(Stop::Usage("--follow takes one FILE".into()));
+        };
+        let is_csv = match self.format {
+            Some(format) => format == FormatName::Csv,
+            None => Format::of_name(&file.to_string_lossy()) == Format::Csv,
+        };
+        if is_csv {
+            return Err(Stop::Usage("--follow takes JSON lines, not CSV".into()));
+        }
+        let access = Access::open(config, Missing::Create)?;
+        let followed = follow(&access, file);
+        access.close()?;
+        let answer = serde_json::to_string(&followed?).expect("numbers always serialise");
+        context.show(&answer, |result: &ImportResult| summary(result, false))
     }
 }
 
@@ -120,6 +191,8 @@ struct NamedFiles {
     total_bytes: Option<u64>,
     /// Bytes read so far.
     read_bytes: Arc<AtomicU64>,
+    /// Whether all are read.
+    is_read: Arc<AtomicBool>,
 }
 
 impl NamedFiles {
@@ -149,6 +222,7 @@ impl NamedFiles {
             format,
             total_bytes,
             read_bytes: Arc::default(),
+            is_read: Arc::default(),
         })
     }
 }
@@ -156,6 +230,7 @@ impl NamedFiles {
 impl ImportFiles for NamedFiles {
     fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
         let Some(path) = self.rest.pop() else {
+            self.is_read.store(true, Ordering::SeqCst);
             return Ok(None);
         };
         let is_stdin = path.as_os_str() == "-";

@@ -63,7 +63,7 @@ impl Record {
             Action::Set { id, active: true } => format!("{id} is active\n"),
             Action::Set { id, active: false } => format!("{id} is inactive\n"),
             Action::Show { .. } => shown(answer),
-            Action::Delete { ids } => format!("{} deleted\n", ids.len()),
+            Action::Delete { .. } => format!("{} deleted\n", answer["deleted"]),
         })
     }
 }

@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::sync::Arc;
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
 
 use clap::Args;
@@ -14,11 +15,15 @@ use super::logging;
 use crate::admin::{Client, Failure, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::door::{Server, serve};
-use crate::runtime::{Control, SideListener, SideServer, StopSignals, SystemClock};
+use crate::runtime::{Control, Descriptors, SideListener, SideServer, StopSignals, SystemClock};
 use crate::service::Service;
 
 /// Requests under way have so long to finish when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
+/// Then commands that the server is performing have so long.
+const SIDE_GRACE: Duration = Duration::from_millis(300);
+/// The process has ended by then, whatever still works in it (API.md 11.4).
+const STOP_LIMIT: Duration = Duration::from_millis(4_900);
 
 /// Run the server
 #[derive(Debug, Args)]
@@ -60,9 +65,10 @@ impl Running {
     ///
     /// Errors: the catalog cannot be opened, an address cannot be had.
     pub(super) fn start(config: Config) -> Result<Self, Stop> {
-        if Client::find(&config.data)?.is_some() {
-            let path = config.data.display();
-            let sentence = format!("a server runs on {path} already: name another with --data");
+        if let Some(server) = Client::find(&config.data)? {
+            let (path, pid) = (config.data.display(), server.pid());
+            let advice = "stop it, or name another data directory with --data";
+            let sentence = format!("process {pid} serves {path} already: {advice}");
             return Err(Failure::new(sentence).into());
         }
         if config.store == StoreKind::Memory {
@@ -71,6 +77,7 @@ impl Running {
             let made = builder.recursive(true).mode(0o700).create(&config.data);
             made.map_err(|error| Failure::io(&config.data.display().to_string(), &error))?;
         }
+        Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
         let control = Control::start().map_err(Failure::from)?;
         let handle = control.handle();
@@ -130,13 +137,47 @@ impl Running {
 
     /// Finishes what is under way and closes the catalog.
     pub(super) fn stop(self) -> Result<(), Stop> {
+        let _stopped = at_last(STOP_LIMIT, || {
+            tracing::warn!("closing takes too long: the process leaves as if it were killed");
+            // What was acknowledged is durable, and the next start mends the rest.
+            std::process::exit(0);
+        });
         self.server.stop(GRACE);
-        drop(self.side_servers);
+        SideServer::stop(self.side_servers, &self.control, SIDE_GRACE);
         let socket_path = self.service.config.data.join("admin.sock");
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
         self.service.engine.close(now())?;
         self.control.stop();
         Ok(())
+    }
+}
+
+/// Calls `leave` after `limit`, unless what is returned was dropped before.
+fn at_last(limit: Duration, leave: impl FnOnce() + Send + 'static) -> Sender<()> {
+    let (guard, dropped) = channel();
+    let watch = move || {
+        if dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
+            leave();
+        }
+    };
+    // Without a thread there is no limit, and nothing else is lost.
+    drop(std::thread::Builder::new().name("stop".into()).spawn(watch));
+    guard
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_takes_too_long_is_left_and_what_is_done_is_not() {
+        let (sender, left) = channel();
+        let other = sender.clone();
+        let _guard = at_last(Duration::ZERO, move || sender.send("too long").unwrap());
+        let done = at_last(Duration::from_secs(60), move || other.send("done").unwrap());
+        drop(done);
+        let all: Vec<&str> = left.iter().collect();
+        assert_eq!(all, ["too long"]);
     }
 }

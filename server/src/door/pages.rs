@@ -8,7 +8,7 @@ use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::api::Caller;
-use crate::runtime::{Body, StoredBytes};
+use crate::runtime::{Body, Content, StoredBytes};
 use crate::service::Service;
 use crate::web::{PageBody, Site, handle};
 
@@ -55,29 +55,29 @@ pub(super) async fn answer(
 }
 
 fn body_of(body: PageBody) -> Body {
-    match body {
-        PageBody::Bytes(bytes) => Body::Bytes(bytes),
+    Body::from(match body {
+        PageBody::Bytes(bytes) => Content::Bytes(bytes),
         PageBody::Blob(blob) => {
             let size_bytes = usize::try_from(blob.size_bytes()).unwrap_or(usize::MAX);
-            Body::File(blob as Arc<dyn StoredBytes>, 0..size_bytes)
+            Content::File(blob as Arc<dyn StoredBytes>, 0..size_bytes)
         }
-    }
+    })
 }
 
 fn without_body(mut response: Response<Body>) -> Response<Body> {
-    let length_bytes = response.body().len_bytes();
+    let length_bytes = response.body().content.len_bytes();
     if length_bytes != 0 {
         let length = HeaderValue::from(length_bytes);
         response.headers_mut().insert(CONTENT_LENGTH, length);
     }
-    response.map(|_| Body::Empty)
+    response.map(|_| Body::from(Content::Empty))
 }
 
 /// What is shown when making a page panicked.
 pub(super) fn internal_error() -> Response<Body> {
     const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
     let body = Bytes::from_static(b"Internal Server Error\n");
-    let mut response = Response::new(Body::Bytes(body));
+    let mut response = Response::new(Body::from(Content::Bytes(body)));
     *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     response.headers_mut().insert(CONTENT_TYPE, TEXT);
     response

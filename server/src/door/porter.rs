@@ -12,10 +12,32 @@ use http::{HeaderMap, Method, Request, Response};
 
 use super::pages;
 use crate::api::{ApiWorker, Caller};
-use crate::request::{BODY_BYTES_MAX, api_path, check_head};
+use crate::request::{ApiPath, BODY_BYTES_MAX, api_path, check_head};
 use crate::respond::Failure;
 use crate::runtime::{Answer, Body, BodyFailure, Handler, LaterAnswer, Moment, RequestBody};
 use crate::web::Site;
+
+/// What the API is asked for.
+#[derive(Clone, Copy)]
+enum ApiCall {
+    Preflight,
+    Path(ApiPath),
+}
+
+impl ApiCall {
+    fn perform(
+        self,
+        api: &Arc<ApiWorker>,
+        caller: &mut Caller,
+        head: Parts,
+        now: Moment,
+    ) -> Answer {
+        match self {
+            Self::Preflight => Answer::Now(api.preflight(caller, &head, now)),
+            Self::Path(path) => api.handle(caller, head, path, now),
+        }
+    }
+}
 
 /// What answers the requests of one worker.
 pub(super) struct Porter {
@@ -31,41 +53,41 @@ impl Porter {
     /// Hands the request on; both ways have the body, if any, read first.
     fn direct(&self, caller: &mut Caller, head: Parts, body: RequestBody, now: Moment) -> Answer {
         let path = head.uri.path();
-        if path == "*" {
+        let call = if path == "*" {
             // `OPTIONS *` asks about the whole server.
-            let answer = self.api.preflight(caller, &head, now);
-            return self.after_body(caller, head.headers, body, Answer::Now(answer));
-        }
-        match api_path(path) {
-            Some(path) if body.is_empty() => self.api.handle(caller, head, path, now),
-            Some(path) => {
-                let headers = head.headers.clone();
-                let answer = self.api.handle(caller, head, path, now);
-                self.after_body(caller, headers, body, answer)
+            ApiCall::Preflight
+        } else {
+            match api_path(path) {
+                Some(path) => ApiCall::Path(path),
+                None => return self.page(caller, head, body, now),
             }
-            None => self.page(caller, head, body, now),
+        };
+        if body.is_empty() {
+            return call.perform(&self.api, caller, head, now);
         }
+        self.after_body(caller, head, body, call)
     }
 
-    /// An answer that is given when the body, which says nothing, has been read.
+    /// Handles a request when its body, which says nothing, has been read: what breaks off consumes
+    /// nothing and is not counted.
     fn after_body(
         &self,
         caller: &mut Caller,
-        headers: HeaderMap,
+        head: Parts,
         body: RequestBody,
-        answer: Answer,
+        call: ApiCall,
     ) -> Answer {
-        if body.is_empty() {
-            return answer;
-        }
-        let refused = self.refused(caller, headers);
+        let refused = self.refused(caller, head.headers.clone());
+        let api = Arc::clone(&self.api);
+        let mut caller = caller.stand_in();
         Answer::Later(Box::pin(async move {
-            match body.collect(BODY_BYTES_MAX).await {
-                Ok(_) => match answer {
-                    Answer::Now(response) => response,
-                    Answer::Later(later) => later.await,
-                },
-                Err(failure) => refused(failure),
+            if let Err(failure) = body.collect(BODY_BYTES_MAX).await {
+                return refused(failure);
+            }
+            let now = api.service().clock.now();
+            match call.perform(&api, &mut caller, head, now) {
+                Answer::Now(response) => response,
+                Answer::Later(later) => later.await,
             }
         }))
     }
@@ -131,10 +153,13 @@ impl Handler for Porter {
         let now = self.api.service().clock.now();
         let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
-        if let Err(fault) = check_head(&head) {
-            let refusal = Failure::from(fault);
-            let response = self.api.refuse(caller, head.headers, is_head, refusal);
-            return Answer::Now(response);
+        match check_head(&head) {
+            Ok(wishes) => caller.wishes(wishes),
+            Err(fault) => {
+                let refusal = Failure::from(fault);
+                let response = self.api.refuse(caller, head.headers, is_head, refusal);
+                return Answer::Now(response);
+            }
         }
         // One request that hits a defect must not take its worker along.
         let direct = AssertUnwindSafe(|| self.direct(caller, head, body, now));

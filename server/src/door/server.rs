@@ -7,8 +7,8 @@ use std::time::Duration;
 
 use super::porter::Porter;
 use crate::api::{ApiWorker, Library};
-use crate::config::Io;
-use crate::runtime::{ListenSettings, Workers};
+use crate::config::{Config, Connections, Io};
+use crate::runtime::{Descriptors, ListenSettings, Workers};
 use crate::service::{Maintenance, Phase, Service};
 use crate::web::Site;
 
@@ -28,6 +28,7 @@ pub struct Server {
 pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
     let engine = Arc::clone(&service.engine);
+    engine.keep_open(Descriptors::of_process().blobs_max());
     let library = Arc::new(Library::new(engine, service.control.clone()));
     let config = &service.config;
     let mut porters = Vec::new();
@@ -40,7 +41,7 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let settings = ListenSettings {
         listen: config.listen,
         io: config.io,
-        connections: config.connections,
+        connections: room_for(config),
         proxies: config.trusted_proxies.clone(),
         counts: Arc::clone(&service.metrics.connections),
     };
@@ -53,6 +54,22 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
         workers,
         maintenance,
     })
+}
+
+/// The caps on connections, lowered to what there are descriptors for.
+fn room_for(config: &Config) -> Connections {
+    let room = Descriptors::of_process().connections_max(config.workers);
+    let mut connections = config.connections;
+    if room < connections.max {
+        tracing::warn!(
+            room,
+            "connections.max = {} is more than the limit of open files has room for: raise it \
+             (ulimit -n, LimitNOFILE=)",
+            connections.max
+        );
+        connections.max = room;
+    }
+    connections
 }
 
 impl Server {
@@ -72,9 +89,10 @@ impl Server {
     }
 
     /// Stops: no new connections, `/api/health` says draining, what is under way is finished
-    /// within `grace`, usage is stored. Blocks until it is done. The engine stays open.
+    /// within `grace`, usage is stored, merges end. Blocks until it is done. The engine stays open.
     pub fn stop(self, grace: Duration) {
         self.service.set_phase(Phase::Draining);
+        self.maintenance.wind_down();
         self.workers.stop(grace);
         self.maintenance.stop();
     }

@@ -2,9 +2,11 @@
 
 use std::net::Ipv6Addr;
 
-use http::header::{CONTENT_LENGTH, HOST, TRANSFER_ENCODING};
+use http::header::{
+    ACCEPT_ENCODING, CONTENT_LENGTH, HOST, IF_NONE_MATCH, IF_RANGE, RANGE, TRANSFER_ENCODING,
+};
 use http::request::Parts;
-use http::{HeaderMap, Method, Uri, Version};
+use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 
 /// Bytes of a request target, at most.
 const URL_BYTES_MAX: usize = 8 << 10;
@@ -33,19 +35,67 @@ pub enum HeadFault {
     FieldsTooLarge,
 }
 
-/// Checks the head of a request. Cost: a pass over its fields, no allocation.
-pub fn check_head(head: &Parts) -> Result<(), HeadFault> {
+/// Fields of a request that most requests do without, seen in the pass of [`check_head`]: what is
+/// not there need not be looked for.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Wishes {
+    /// `Accept-Encoding`.
+    pub has_coding: bool,
+    /// `Range`, `If-Range` or `If-None-Match`.
+    pub has_condition: bool,
+}
+
+/// Checks the head of a request. Cost: one pass over its fields, no allocation, no hashing.
+pub fn check_head(head: &Parts) -> Result<Wishes, HeadFault> {
     if URL_BYTES_MAX < target_bytes(&head.uri) {
         return Err(HeadFault::UriTooLong);
     }
-    check_fields(&head.headers)?;
+    let fields = Fields::read(&head.headers)?;
     check_method(&head.method)?;
-    let host = host(head)?;
+    let host = host(&fields, head.version)?;
     check_target(&head.uri, &head.method, host)?;
-    if head.headers.contains_key(TRANSFER_ENCODING) {
+    if fields.has_transfer_encoding {
         return Err(HeadFault::LengthRequired);
     }
-    check_length(&head.headers)
+    if fields.has_length {
+        check_length(&head.headers)?;
+    }
+    Ok(fields.wishes)
+}
+
+/// The fields that HTTP's own rules speak of.
+#[derive(Default)]
+struct Fields<'a> {
+    host: Option<&'a HeaderValue>,
+    hosts_count: usize,
+    has_transfer_encoding: bool,
+    has_length: bool,
+    wishes: Wishes,
+}
+
+impl<'a> Fields<'a> {
+    fn read(headers: &'a HeaderMap) -> Result<Self, HeadFault> {
+        let mut fields = Self::default();
+        let mut bytes_count = 0;
+        for (name, value) in headers {
+            bytes_count += name.as_str().len() + value.len() + FIELD_FRAME_BYTES;
+            match *name {
+                HOST => {
+                    fields.host = Some(value);
+                    fields.hosts_count += 1;
+                }
+                TRANSFER_ENCODING => fields.has_transfer_encoding = true,
+                CONTENT_LENGTH => fields.has_length = true,
+                ACCEPT_ENCODING => fields.wishes.has_coding = true,
+                RANGE | IF_RANGE | IF_NONE_MATCH => fields.wishes.has_condition = true,
+                _ => {}
+            }
+        }
+        if FIELDS_MAX < headers.len() || FIELD_BYTES_MAX < bytes_count {
+            return Err(HeadFault::FieldsTooLarge);
+        }
+        Ok(fields)
+    }
 }
 
 fn target_bytes(uri: &Uri) -> usize {
@@ -56,17 +106,6 @@ fn target_bytes(uri: &Uri) -> usize {
         .map_or(0, |scheme| scheme.len() + SCHEME_FRAME_BYTES);
     let authority_bytes = uri.authority().map_or(0, |name| name.as_str().len());
     path_bytes + scheme_bytes + authority_bytes
-}
-
-fn check_fields(headers: &HeaderMap) -> Result<(), HeadFault> {
-    let field_bytes = |(name, value): (&http::HeaderName, &http::HeaderValue)| {
-        name.as_str().len() + value.len() + FIELD_FRAME_BYTES
-    };
-    let bytes_count: usize = headers.iter().map(field_bytes).sum();
-    if FIELDS_MAX < headers.len() || FIELD_BYTES_MAX < bytes_count {
-        return Err(HeadFault::FieldsTooLarge);
-    }
-    Ok(())
 }
 
 fn check_method(method: &Method) -> Result<(), HeadFault> {
@@ -81,11 +120,10 @@ fn check_method(method: &Method) -> Result<(), HeadFault> {
 }
 
 /// The one valid `Host`; none only before HTTP/1.1.
-fn host(head: &Parts) -> Result<Option<&str>, HeadFault> {
-    let mut values = head.headers.get_all(HOST).iter();
-    let value = match (values.next(), values.next()) {
-        (Some(value), None) => value,
-        (None, _) if head.version < Version::HTTP_11 => return Ok(None),
+fn host<'a>(fields: &Fields<'a>, version: Version) -> Result<Option<&'a str>, HeadFault> {
+    let value = match (fields.host, fields.hosts_count) {
+        (Some(value), 1) => value,
+        (None, _) if version < Version::HTTP_11 => return Ok(None),
         _ => return Err(HeadFault::BadRequest),
     };
     let host = value.to_str().map_err(|_| HeadFault::BadRequest)?;
@@ -112,22 +150,40 @@ fn is_host(text: &str) -> bool {
 
 /// The host and the port, which may be empty.
 fn split_port(text: &str) -> (&str, &str) {
-    match text.rsplit_once(':') {
-        Some((name, port)) if !port.contains(']') => (name, port),
+    let colon = text.bytes().rposition(|byte| byte == b':');
+    match colon.and_then(|colon| text.split_at_checked(colon)) {
+        Some((name, port)) if !port.contains(']') => (name, &port[1..]),
         _ => (text, ""),
     }
 }
+
+/// Whether each byte may stand in a `reg-name` as it is (RFC 3986, 3.2.2).
+const IN_NAMES: [bool; 256] = {
+    let mut allowed = [false; 256];
+    let mut byte = 0;
+    while byte < 128_u8 {
+        allowed[byte as usize] = byte.is_ascii_alphanumeric();
+        byte += 1;
+    }
+    let others = b"-._~!$&'()*+;=";
+    let mut place = 0;
+    while place < others.len() {
+        allowed[others[place] as usize] = true;
+        place += 1;
+    }
+    allowed
+};
 
 fn is_reg_name(name: &[u8]) -> bool {
     let mut rest = name;
     while let Some((first, tail)) = rest.split_first() {
         rest = match (*first, tail) {
+            (byte, _) if IN_NAMES[usize::from(byte)] => tail,
             (b'%', [high, low, after @ ..])
                 if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
             {
                 after
             }
-            (byte, _) if byte.is_ascii_alphanumeric() || b"-._~!$&'()*+;=".contains(&byte) => tail,
             _ => return false,
         };
     }
@@ -231,10 +287,27 @@ mod tests {
     }
 
     #[test]
+    fn wishes_are_seen() {
+        let check = |name, has_coding, has_condition| {
+            let seen = check_head(&head("GET", "/", &[("host", "a"), (name, "x")]));
+            let expected = Wishes {
+                has_coding,
+                has_condition,
+            };
+            assert_eq!(seen, Ok(expected), "{name}");
+        };
+        check("accept", false, false);
+        check("accept-encoding", true, false);
+        check("range", false, true);
+        check("if-range", false, true);
+        check("if-none-match", false, true);
+    }
+
+    #[test]
     fn host_may_be_missing_before_http_1_1() {
         let mut old = head("GET", "/", &[]);
         old.version = Version::HTTP_10;
-        assert_eq!(check_head(&old), Ok(()));
+        assert!(check_head(&old).is_ok());
         let mut old = head("GET", "/", &[("host", "a,b")]);
         old.version = Version::HTTP_10;
         assert_eq!(check_head(&old), Err(BadRequest));

@@ -31,11 +31,30 @@ pub enum ApiPath {
 /// assert_eq!(api_path("/apiary"), None);
 /// ```
 pub fn api_path(path: &str) -> Option<ApiPath> {
+    if let Some(plain) = plain_path(path) {
+        return Some(plain);
+    }
     let segments = path.split('/').filter(|segment| !segment.is_empty());
     if !path.as_bytes().contains(&b'%') {
         return route(&mut segments.map(Cow::Borrowed));
     }
     route(&mut segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy()))
+}
+
+/// The path of an endpoint as nearly everyone writes it: no slash too many, nothing encoded.
+fn plain_path(path: &str) -> Option<ApiPath> {
+    const ID_BYTES: usize = 36;
+    let name = path.strip_prefix("/api/subtitles/")?;
+    if name == "search" {
+        return Some(ApiPath::Search);
+    }
+    let (id, end) = name.split_at_checked(ID_BYTES)?;
+    let id = RecordId::parse(id)?;
+    match end {
+        "" => Some(ApiPath::Record(Some(id))),
+        "/download" => Some(ApiPath::Download(Some(id))),
+        _ => None,
+    }
 }
 
 /// Matches segments, as many as any known path has and one more.

@@ -1,11 +1,10 @@
 //! The one table of errors: what goes wrong, and what the client is told.
 
 use bytes::Bytes;
-use http::header::{ALLOW, CONNECTION, CONTENT_RANGE, WWW_AUTHENTICATE};
-use http::{HeaderValue, Response, StatusCode};
+use http::{Response, StatusCode};
 
 use super::fields::{Envelope, OF_THE_MOMENT};
-use crate::runtime::Body;
+use crate::runtime::{Body, Content, ReasonPhrase};
 
 /// Everything that can be refused or go wrong under `/api` (API.md, errors).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,10 +131,8 @@ impl Failure {
     }
 }
 
-const BEARER: HeaderValue = HeaderValue::from_static("Bearer");
-const CLOSE: HeaderValue = HeaderValue::from_static("close");
 /// The methods of every path under `/api`.
-pub(super) const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, OPTIONS");
+pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The answer to what went wrong.
 pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
@@ -143,22 +140,27 @@ pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
     let mut answer = envelope.open(status, OF_THE_MOMENT);
     match failure {
         Failure::Unauthorized => {
-            answer.fields.insert(WWW_AUTHENTICATE, BEARER);
+            answer.lines.add_text("www-authenticate: ", "Bearer");
         }
         Failure::MethodNotAllowed => {
-            answer.fields.insert(ALLOW, METHODS);
+            answer.lines.add_text("allow: ", METHODS);
         }
         Failure::RangeNotSatisfiable(size_bytes) => {
-            let range = HeaderValue::from_str(&format!("bytes */{size_bytes}"))
-                .expect("digits are allowed in a field");
-            answer.fields.insert(CONTENT_RANGE, range);
+            let range = format!("bytes */{size_bytes}");
+            answer.lines.add_text("content-range: ", &range);
         }
         _ => {}
     }
     if failure.closes() {
-        answer.fields.insert(CONNECTION, CLOSE);
+        answer.close_connection();
     }
-    answer.json(Body::Bytes(Bytes::from_static(body.as_bytes())))
+    let mut response = answer.json(Content::Bytes(Bytes::from_static(body.as_bytes())));
+    if failure == Failure::ContentTooLarge {
+        // The status line says what the body says; else it would have the name of RFC 7231.
+        let reason = ReasonPhrase::from_static(b"Content Too Large");
+        response.extensions_mut().insert(reason);
+    }
+    response
 }
 
 /// The answer to parameters with faults: name, message and type of each.
@@ -181,5 +183,5 @@ pub fn invalid_parameters<'a>(
     }
     body.push_str("]}");
     let answer = envelope.open(StatusCode::UNPROCESSABLE_ENTITY, OF_THE_MOMENT);
-    answer.json(Body::Bytes(body.into()))
+    answer.json(Content::Bytes(body.into()))
 }

@@ -1,34 +1,22 @@
 //! The fields that every answer under `/api` carries.
 
-use http::header::{
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, CACHE_CONTROL, CONTENT_LENGTH,
-    CONTENT_TYPE, HeaderName, RETRY_AFTER, VARY,
-};
+use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
-use super::decimal::decimal;
+use super::lines::Lines;
 use crate::limiter::Quota;
-use crate::runtime::Body;
+use crate::runtime::{Body, Content};
 
-const LIMIT: HeaderName = HeaderName::from_static("x-ratelimit-limit");
-const REMAINING: HeaderName = HeaderName::from_static("x-ratelimit-remaining");
-const RESET: HeaderName = HeaderName::from_static("x-ratelimit-reset");
-const WINDOW: HeaderName = HeaderName::from_static("x-ratelimit-window");
-
-const ANY_ORIGIN: HeaderValue = HeaderValue::from_static("*");
-const EXPOSED: HeaderValue = HeaderValue::from_static(
-    "X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-RateLimit-Window, \
-     Retry-After, Content-Disposition, ETag, Content-Length",
-);
-const VARYING: HeaderValue = HeaderValue::from_static("Authorization, Accept-Encoding");
+/// What is the same in every answer.
+const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
+    access-control-allow-origin: *\r\n\
+    access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
+    X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length\r\n";
 /// Search and record answers, and errors.
-pub(super) const OF_THE_MOMENT: HeaderValue = HeaderValue::from_static("private, max-age=0");
+pub(super) const OF_THE_MOMENT: &[u8] = b"cache-control: private, max-age=0\r\n";
 /// Files: may be kept, must be asked for again.
-pub(super) const ASK_AGAIN: HeaderValue = HeaderValue::from_static("private, no-cache");
-pub(super) const JSON: HeaderValue = HeaderValue::from_static("application/json");
-
-/// How many fields an answer has room for without growing.
-const FIELDS_COUNT: usize = 16;
+pub(super) const ASK_AGAIN: &[u8] = b"cache-control: private, no-cache\r\n";
+const JSON: &[u8] = b"content-type: application/json\r\n";
 
 /// What an answer says beside its body: a window, and whether the body is left out.
 pub struct Envelope {
@@ -38,59 +26,27 @@ pub struct Envelope {
     pub is_head: bool,
     /// The fields of the request, taken over for their memory.
     pub recycled: HeaderMap,
-    /// The limit of the window, as the connection keeps it.
-    pub limit: NumberText,
-    /// The end of the window, as the connection keeps it.
-    pub reset: NumberText,
-}
-
-/// An integer as a header value, kept while it stays the same: a limit does, and the time at
-/// which a window ends is fixed when it opens.
-#[derive(Clone)]
-pub struct NumberText {
-    number: u64,
-    text: HeaderValue,
-}
-
-impl NumberText {
-    /// The text of a number; `self` when that is its text already.
-    pub fn of(&mut self, number: u64) -> Self {
-        if self.number != number {
-            self.number = number;
-            self.text = decimal(number);
-        }
-        self.clone()
-    }
-}
-
-impl Default for NumberText {
-    fn default() -> Self {
-        Self {
-            number: 0,
-            text: decimal(0),
-        }
-    }
 }
 
 impl Envelope {
-    /// A response with the common fields, and room for more.
-    pub(super) fn open(self, status: StatusCode, cache_control: HeaderValue) -> Answer {
+    /// An answer with the common fields.
+    pub(super) fn open(self, status: StatusCode, cache_control: &[u8]) -> Answer {
         let mut fields = self.recycled;
         fields.clear();
-        fields.reserve(FIELDS_COUNT);
-        fields.insert(LIMIT, self.limit.text);
-        fields.insert(REMAINING, decimal(self.quota.remaining.into()));
-        fields.insert(RESET, self.reset.text);
-        fields.insert(WINDOW, decimal(self.quota.window_seconds.into()));
-        if let Some(seconds) = self.quota.retry_after {
-            fields.insert(RETRY_AFTER, decimal(seconds.into()));
+        let quota = self.quota;
+        let mut lines = Lines::new();
+        lines.add_number("x-ratelimit-limit: ", quota.limit.into());
+        lines.add_number("x-ratelimit-remaining: ", quota.remaining.into());
+        lines.add_number("x-ratelimit-reset: ", quota.reset);
+        lines.add_number("x-ratelimit-window: ", quota.window_seconds.into());
+        if let Some(seconds) = quota.retry_after {
+            lines.add_number("retry-after: ", seconds.into());
         }
-        fields.insert(CACHE_CONTROL, cache_control);
-        fields.insert(VARY, VARYING);
-        fields.insert(ACCESS_CONTROL_ALLOW_ORIGIN, ANY_ORIGIN);
-        fields.insert(ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED);
+        lines.add(cache_control);
+        lines.add(COMMON);
         Answer {
             status,
+            lines,
             fields,
             is_head: self.is_head,
         }
@@ -100,35 +56,43 @@ impl Envelope {
 /// An answer whose body is still to come.
 pub(super) struct Answer {
     status: StatusCode,
-    pub(super) fields: HeaderMap,
+    pub(super) lines: Lines,
+    /// Those of the fields that hyper must know of.
+    fields: HeaderMap,
     is_head: bool,
 }
 
 impl Answer {
+    /// The connection ends with this answer.
+    pub(super) fn close_connection(&mut self) {
+        const CLOSE: HeaderValue = HeaderValue::from_static("close");
+        self.fields.insert(CONNECTION, CLOSE);
+    }
+
     /// With a body of JSON.
-    pub(super) fn json(mut self, body: Body) -> Response<Body> {
-        self.fields.insert(CONTENT_TYPE, JSON);
-        self.close(body)
+    pub(super) fn json(mut self, content: Content) -> Response<Body> {
+        self.lines.add(JSON);
+        self.close(content)
     }
 
     /// With a body, which `HEAD` leaves out but for its length.
-    pub(super) fn close(mut self, body: Body) -> Response<Body> {
-        let body = if self.is_head {
-            let length = decimal(body.len_bytes());
+    pub(super) fn close(mut self, content: Content) -> Response<Body> {
+        if self.is_head {
+            let length = HeaderValue::from(content.len_bytes());
             self.fields.insert(CONTENT_LENGTH, length);
-            Body::Empty
-        } else {
-            body
-        };
-        let mut response = Response::new(body);
-        *response.status_mut() = self.status;
-        *response.headers_mut() = self.fields;
-        response
+            return self.bare();
+        }
+        self.finish(content)
     }
 
     /// Without a body or a length: 204 and 304.
     pub(super) fn bare(self) -> Response<Body> {
-        let mut response = Response::new(Body::Empty);
+        self.finish(Content::Empty)
+    }
+
+    fn finish(self, content: Content) -> Response<Body> {
+        let lines = self.lines.finish();
+        let mut response = Response::new(Body { content, lines });
         *response.status_mut() = self.status;
         *response.headers_mut() = self.fields;
         response

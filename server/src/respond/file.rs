@@ -1,31 +1,42 @@
 //! Files as answers: entity tags, parts, encodings.
 
-use http::header::{
-    ACCEPT_RANGES, CONTENT_DISPOSITION, CONTENT_ENCODING, CONTENT_RANGE, CONTENT_TYPE, ETAG,
-};
-use http::{HeaderValue, Response, StatusCode};
+use bytes::Bytes;
+use http::{Response, StatusCode};
 use subcat_engine::model::{ContentHash, Variant};
 
-use super::fields::{ASK_AGAIN, Envelope};
+use super::fields::{ASK_AGAIN, Answer, Envelope};
 use super::file_name::content_disposition;
-use crate::runtime::Body;
+use crate::runtime::{Body, Content};
 
 /// What answers say of a file in one encoding: finished once, sent many times.
 #[derive(Debug, Clone)]
 pub struct FileFields {
     variant: Variant,
-    etag: HeaderValue,
-    disposition: HeaderValue,
+    etag: Bytes,
+    /// The lines of an answer with content, but for those of ranges.
+    lines: Bytes,
 }
 
 impl FileFields {
     /// The fields of a content in each encoding, under a cleaned name: identity, gzip, brotli.
     pub fn of(content: &ContentHash, name: &str) -> [Self; 3] {
-        let disposition = field(&content_disposition(name));
-        [Variant::Identity, Variant::Gzip, Variant::Brotli].map(|variant| Self {
-            variant,
-            etag: field(&entity_tag(content, variant)),
-            disposition: disposition.clone(),
+        let disposition = content_disposition(name);
+        [Variant::Identity, Variant::Gzip, Variant::Brotli].map(|variant| {
+            let etag = entity_tag(content, variant);
+            let encoding = match variant {
+                Variant::Identity => "",
+                Variant::Gzip => "content-encoding: gzip\r\n",
+                Variant::Brotli => "content-encoding: br\r\n",
+            };
+            let lines = format!(
+                "content-type: application/octet-stream\r\n\
+                 content-disposition: {disposition}\r\netag: {etag}\r\n{encoding}"
+            );
+            Self {
+                variant,
+                etag: etag.into(),
+                lines: lines.into(),
+            }
         })
     }
 
@@ -35,8 +46,8 @@ impl FileFields {
     }
 
     /// The entity tag, quotes included.
-    pub fn etag(&self) -> &str {
-        self.etag.to_str().unwrap_or_default()
+    pub fn etag(&self) -> &[u8] {
+        &self.etag
     }
 }
 
@@ -59,13 +70,12 @@ pub fn entity_tag(content: &ContentHash, variant: Variant) -> String {
 }
 
 /// 200: the whole file.
-pub fn whole_file(envelope: Envelope, file: &FileFields, body: Body) -> Response<Body> {
-    const BYTES: HeaderValue = HeaderValue::from_static("bytes");
+pub fn whole_file(envelope: Envelope, file: &FileFields, content: Content) -> Response<Body> {
     let mut answer = open(envelope, StatusCode::OK, file);
     if file.variant == Variant::Identity {
-        answer.fields.insert(ACCEPT_RANGES, BYTES);
+        answer.lines.add(b"accept-ranges: bytes\r\n");
     }
-    answer.close(body)
+    answer.close(content)
 }
 
 /// 206: the bytes from `start` to before `end`, of `size_bytes`.
@@ -74,42 +84,28 @@ pub fn part_of_file(
     file: &FileFields,
     (start, end): (u64, u64),
     size_bytes: u64,
-    body: Body,
+    content: Content,
 ) -> Response<Body> {
     let mut answer = open(envelope, StatusCode::PARTIAL_CONTENT, file);
     let last = end.saturating_sub(1);
-    let range = HeaderValue::from_str(&format!("bytes {start}-{last}/{size_bytes}"))
-        .expect("digits are allowed in a field");
-    answer.fields.insert(CONTENT_RANGE, range);
-    answer.close(body)
+    let range = format!("bytes {start}-{last}/{size_bytes}");
+    answer.lines.add_text("content-range: ", &range);
+    answer.close(content)
 }
 
 /// 304: the client has it.
 pub fn unchanged_file(envelope: Envelope, file: &FileFields) -> Response<Body> {
     let mut answer = envelope.open(StatusCode::NOT_MODIFIED, ASK_AGAIN);
-    answer.fields.insert(ETAG, file.etag.clone());
+    answer.lines.add(b"etag: ");
+    answer.lines.add(&file.etag);
+    answer.lines.add(b"\r\n");
     answer.bare()
 }
 
-fn open(envelope: Envelope, status: StatusCode, file: &FileFields) -> super::fields::Answer {
-    const OCTETS: HeaderValue = HeaderValue::from_static("application/octet-stream");
+fn open(envelope: Envelope, status: StatusCode, file: &FileFields) -> Answer {
     let mut answer = envelope.open(status, ASK_AGAIN);
-    answer.fields.insert(CONTENT_TYPE, OCTETS);
-    let disposition = file.disposition.clone();
-    answer.fields.insert(CONTENT_DISPOSITION, disposition);
-    answer.fields.insert(ETAG, file.etag.clone());
-    let encoding = match file.variant {
-        Variant::Identity => return answer,
-        Variant::Gzip => "gzip",
-        Variant::Brotli => "br",
-    };
-    let encoding = HeaderValue::from_static(encoding);
-    answer.fields.insert(CONTENT_ENCODING, encoding);
+    answer.lines.add(&file.lines);
     answer
-}
-
-fn field(text: &str) -> HeaderValue {
-    HeaderValue::from_str(text).expect("our own text is printable ASCII")
 }
 
 #[cfg(test)]

@@ -2,16 +2,16 @@
 //!
 //! Pure: typed values in, responses out. [`Failure`] is the one table of errors.
 
-mod decimal;
 mod failure;
 mod fields;
 mod file;
 mod file_name;
+mod lines;
 mod plain;
 mod records;
 
 pub use failure::{Failure, failure, invalid_parameters};
-pub use fields::{Envelope, NumberText};
+pub use fields::Envelope;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use file_name::{clean_name, content_disposition, named_kind, served_name};
 pub use plain::{health, json, preflight, turn_away};

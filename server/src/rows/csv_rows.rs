@@ -10,6 +10,11 @@ use subcat_engine::model::{DraftValue, RecordDraft};
 use super::fields::{FIELD_NAMES, field_idx, field_of};
 use super::reading::{EachRow, LINE_BYTES_MAX, Row, RowFault};
 
+/// Bytes of a file that one row may take until it is given up. A row of more than
+/// [`LINE_BYTES_MAX`] is refused when it ends within these, and the rows after it are read; beyond
+/// them a forgotten quote would read the rest of the file into memory (API.md 13.4).
+const SPAN_BYTES_MAX: usize = 16 << 20;
+
 /// Reads every row. An empty cell is no value; everything else is text.
 ///
 /// Errors: what `each` returns, and what cannot be read at all: a header that names a field twice
@@ -19,9 +24,15 @@ pub(super) fn read_csv<E: From<io::Error>>(
     each: &mut EachRow<'_, E>,
 ) -> Result<(), E> {
     let row_bytes = Cell::new(0);
+    let is_open_at_end = Cell::new(false);
+    if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
+        input.consume(BYTE_ORDER_MARK.len());
+    }
     let capped = CappedRead {
         input,
         row_bytes: &row_bytes,
+        place: Place::CellStart,
+        is_open_at_end: &is_open_at_end,
     };
     // With the crate's own terminator a row of a file with CR LF begins, for its line count, at
     // the LF before it; so LF ends rows here, and a CR before it is cut off the last cell.
@@ -30,31 +41,65 @@ pub(super) fn read_csv<E: From<io::Error>>(
         .terminator(Terminator::Any(b'\n'))
         .from_reader(capped);
     let header = reader.byte_headers().map_err(as_io)?;
+    if is_open_at_end.get() {
+        return Err(bad(format!("the header {OPEN_QUOTE}")).into());
+    }
     let columns = columns_of(header)?;
     let mut record = ByteRecord::new();
     loop {
         row_bytes.set(0);
-        if !reader.read_byte_record(&mut record).map_err(as_io)? {
+        let start = reader.position().clone();
+        let is_read = reader.read_byte_record(&mut record);
+        let is_read = is_read.map_err(|error| named(&start, as_io(error)))?;
+        if !is_read {
             return Ok(());
         }
-        let line = record.position().map_or(0, csv::Position::line);
+        let start = record.position().unwrap_or(&start);
+        let (line, row_bytes) = (start.line(), reader.position().byte() - start.byte());
         if record.len() == 1 && &record[0] == b"\r" {
             continue;
         }
-        each(row_of(line, &record, &columns))?;
+        let is_long = LINE_BYTES_MAX as u64 + 1 < row_bytes;
+        let refused = |reason: String| RowFault {
+            line,
+            field: None,
+            reason,
+        };
+        each(match (is_long, is_open_at_end.get()) {
+            (false, false) => row_of(line, &record, &columns),
+            (true, false) => Err(refused(format!("longer than {LINE_BYTES_MAX} bytes"))),
+            (false, true) => Err(refused(OPEN_QUOTE.to_owned())),
+            (true, true) => return Err(bad(format!("line {line}: {OPEN_QUOTE}")).into()),
+        })?;
+    }
+}
+
+/// What editors put before UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
+/// What is wrong with a row that the end of the file ends.
+const OPEN_QUOTE: &str = "opens a quote that nothing closes";
+
+fn bad(reason: String) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, reason)
+}
+
+/// The error with the line of the row that it is about.
+fn named(start: &csv::Position, error: io::Error) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::InvalidData => bad(format!("line {}: {error}", start.line())),
+        _ => error,
     }
 }
 
 fn as_io(error: csv::Error) -> io::Error {
     match error.into_kind() {
         csv::ErrorKind::Io(error) => error,
-        other => io::Error::new(io::ErrorKind::InvalidData, format!("not CSV: {other:?}")),
+        other => bad(format!("not CSV: {other:?}")),
     }
 }
 
 /// For each column the field that it holds; the name of any other.
 fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {
-    let bad = |reason: String| io::Error::new(io::ErrorKind::InvalidData, reason);
     let mut columns: Vec<Option<usize>> = Vec::new();
     for name in header {
         let idx = std::str::from_utf8(name)
@@ -119,20 +164,50 @@ fn row_of<'a>(
     })
 }
 
-/// Fails when one row takes more than [`LINE_BYTES_MAX`]: a forgotten quote would otherwise read
-/// the rest of the file into memory.
+/// Where in a row a byte stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    CellStart,
+    Plain,
+    Quoted,
+    /// Behind a quote within a quoted cell: it ends the cell, or is the first of two.
+    Closing,
+}
+
+impl Place {
+    fn after(self, byte: u8) -> Self {
+        match (self, byte) {
+            (Self::Quoted, b'"') => Self::Closing,
+            (Self::Quoted, _) | (Self::CellStart | Self::Closing, b'"') => Self::Quoted,
+            (_, b',' | b'\n') => Self::CellStart,
+            _ => Self::Plain,
+        }
+    }
+}
+
+/// Fails when one row takes more than [`SPAN_BYTES_MAX`], and knows at the end whether a quote is
+/// still open, which the reader of rows takes for its end.
 struct CappedRead<'a> {
     input: &'a mut dyn BufRead,
     row_bytes: &'a Cell<usize>,
+    place: Place,
+    is_open_at_end: &'a Cell<bool>,
 }
 
 impl Read for CappedRead<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if LINE_BYTES_MAX < self.row_bytes.get() {
-            let reason = format!("a row of more than {LINE_BYTES_MAX} bytes: is a quote open?");
-            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        if SPAN_BYTES_MAX < self.row_bytes.get() {
+            return Err(bad(format!(
+                "a row of more than {SPAN_BYTES_MAX} bytes: is a quote open?"
+            )));
         }
         let count = self.input.read(buffer)?;
+        for byte in &buffer[..count] {
+            self.place = self.place.after(*byte);
+        }
+        if count == 0 {
+            self.is_open_at_end.set(self.place == Place::Quoted);
+        }
         self.row_bytes.set(self.row_bytes.get() + count);
         Ok(count)
     }
@@ -188,9 +263,56 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quote_does_not_read_the_rest() {
-        let text = format!("title\n\"{}", "a\n".repeat(LINE_BYTES_MAX));
-        let reason = read(text).unwrap_err().to_string();
-        assert!(reason.ends_with("is a quote open?"), "{reason}");
+    fn a_row_too_long_is_refused_and_the_next_ones_read() {
+        let long = "a\n".repeat(LINE_BYTES_MAX / 2);
+        let text = format!("title,year\nb,1\n\"{long}\",2\n\"c\",3\n");
+        let line = 4 + LINE_BYTES_MAX / 2;
+        let expected = [
+            "2 Cell(\"b\") Cell(\"1\") 0".to_owned(),
+            "line 3: longer than 1048576 bytes".to_owned(),
+            format!("{line} Cell(\"c\") Cell(\"3\") 0"),
+        ];
+        assert_eq!(read(text).unwrap(), expected);
+        let fits = "a".repeat(LINE_BYTES_MAX - 2);
+        let rows = read(format!("title,year\n{fits},1\n")).unwrap();
+        assert!(rows[0].starts_with("2 Cell(\"aa"), "{}", &rows[0][..50]);
+        let rows = read(format!("title,year\n{fits}a,1\n")).unwrap();
+        assert_eq!(rows, ["line 2: longer than 1048576 bytes"]);
+    }
+
+    #[test]
+    fn an_open_quote_is_told_with_its_line() {
+        let rows = read("title,year\nb,1\n\"c,2\nd,3\n").unwrap();
+        let expected = [
+            "2 Cell(\"b\") Cell(\"1\") 0",
+            "line 3: opens a quote that nothing closes",
+        ];
+        assert_eq!(rows, expected);
+        let reason = |text: String| read(text).unwrap_err().to_string();
+        let rest = "a\n".repeat(LINE_BYTES_MAX);
+        assert_eq!(
+            reason(format!("title\nb\n\"{rest}")),
+            "line 3: opens a quote that nothing closes"
+        );
+        assert_eq!(
+            reason("title,\"year\nb,1\n".into()),
+            "the header opens a quote that nothing closes"
+        );
+        let rest = rest.repeat(9);
+        assert_eq!(
+            reason(format!("title\nb\n\"{rest}")),
+            "line 3: a row of more than 16777216 bytes: is a quote open?"
+        );
+    }
+
+    #[test]
+    fn quotes_that_stand_for_themselves_open_nothing() {
+        let text = "\u{FEFF}\"title\",year\r\n5\" disk,1\r\n\"a\"\"\",\"2\"\r\n\"b\"\"\",\"3\"";
+        let expected = [
+            "2 Cell(\"5\\\" disk\") Cell(\"1\") 0",
+            "3 Cell(\"a\\\"\") Cell(\"2\") 0",
+            "4 Cell(\"b\\\"\") Cell(\"3\") 0",
+        ];
+        assert_eq!(read(text).unwrap(), expected);
     }
 }

@@ -11,4 +11,4 @@ mod reading;
 
 pub use export::write_record;
 pub use json_rows::read_line;
-pub use reading::{EachRow, Format, Row, RowFault, read_rows, unpacked};
+pub use reading::{EachRow, Format, Row, RowFault, next_line, read_rows, unpacked};

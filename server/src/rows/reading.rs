@@ -155,6 +155,19 @@ fn read_lines<E: From<io::Error>>(
     }
 }
 
+/// The next line with its end; empty at the end of the input. Of a line that is too long for a
+/// record only so much is kept that it is refused.
+pub fn next_line(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
+    let mut line = Vec::new();
+    let cap = LINE_BYTES_MAX as u64 + 1;
+    (&mut *input).take(cap).read_until(b'\n', &mut line)?;
+    if LINE_BYTES_MAX < line.len() && line.last() != Some(&b'\n') {
+        skip_line(input)?;
+        line.push(b'\n');
+    }
+    Ok(line)
+}
+
 /// Reads to the end of a line without keeping it.
 fn skip_line(input: &mut dyn BufRead) -> io::Result<()> {
     loop {
@@ -230,6 +243,12 @@ mod tests {
         assert_eq!(read(&text), ["2 Integer(2)"]);
         let text = vec![b'x'; 3 * LINE_BYTES_MAX];
         assert_eq!(read(&text), ["line 1: longer than 1048576 bytes"]);
+        let text = [&text, &b"\n{\"year\":2}"[..]].concat();
+        let mut input = &*text;
+        let lines: Vec<Vec<u8>> = (0..3).map(|_| next_line(&mut input).unwrap()).collect();
+        assert_eq!(read(&lines[0]), ["line 1: longer than 1048576 bytes"]);
+        assert_eq!(lines[1], b"{\"year\":2}");
+        assert!(lines[2].is_empty());
     }
 
     #[test]

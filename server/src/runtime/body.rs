@@ -22,6 +22,9 @@ pub trait StoredBytes: Send + Sync {
 
     /// The mapped bytes, which no one touches.
     fn mapped(&self) -> &[u8];
+
+    /// Is told that the file has become shorter than its bytes.
+    fn tell_cut(&self);
 }
 
 impl StoredBytes for Blob {
@@ -32,10 +35,32 @@ impl StoredBytes for Blob {
     fn mapped(&self) -> &[u8] {
         self.bytes()
     }
+
+    fn tell_cut(&self) {
+        Blob::tell_cut(self);
+    }
 }
 
-/// The body of an answer.
-pub enum Body {
+/// What an answer is made of beside its status and the fields that hyper writes.
+pub struct Body {
+    /// What follows the head.
+    pub content: Content,
+    /// Finished lines of the head, each with its end: they go out behind those that hyper writes.
+    /// To hash, keep and write a field of its own costs hyper 400 instructions.
+    pub lines: Bytes,
+}
+
+impl From<Content> for Body {
+    fn from(content: Content) -> Self {
+        Self {
+            content,
+            lines: Bytes::new(),
+        }
+    }
+}
+
+/// The content of an answer.
+pub enum Content {
     /// None.
     Empty,
     /// Finished bytes, in one piece.
@@ -44,7 +69,7 @@ pub enum Body {
     File(Arc<dyn StoredBytes>, Range<usize>),
 }
 
-impl Body {
+impl Content {
     /// Its length in bytes.
     pub fn len_bytes(&self) -> u64 {
         match self {
@@ -88,13 +113,20 @@ impl Sending {
 
 /// The body of an answer on its connection, as hyper wants it: one frame.
 pub(super) struct OutgoingBody {
-    body: Body,
+    content: Content,
     state: Arc<ConnectionState>,
 }
 
 impl OutgoingBody {
+    /// The body of the answer whose head hyper writes next.
     pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
-        Self { body, state }
+        if !body.lines.is_empty() {
+            state.put_lines(body.lines);
+        }
+        Self {
+            content: body.content,
+            state,
+        }
     }
 }
 
@@ -106,10 +138,13 @@ impl http_body::Body for OutgoingBody {
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Self::Error>>> {
-        let bytes = match std::mem::replace(&mut self.body, Body::Empty) {
-            Body::Empty => return Poll::Ready(None),
-            Body::Bytes(bytes) => bytes,
-            Body::File(stored, range) => {
+        let bytes = match std::mem::replace(&mut self.content, Content::Empty) {
+            Content::Empty => return Poll::Ready(None),
+            Content::Bytes(bytes) => {
+                self.state.send_memory();
+                bytes
+            }
+            Content::File(stored, range) => {
                 // hyper asks for a frame only when the body before it has left its queue: one
                 // file at a time is being sent.
                 let start = stored.mapped().as_ptr().addr();
@@ -124,18 +159,19 @@ impl http_body::Body for OutgoingBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        self.body.len_bytes() == 0
+        self.content.len_bytes() == 0
     }
 
     fn size_hint(&self) -> SizeHint {
-        SizeHint::with_exact(self.body.len_bytes())
+        SizeHint::with_exact(self.content.len_bytes())
     }
 }
 
 /// The body of a request, not read yet.
 pub struct RequestBody {
     incoming: Incoming,
-    state: Arc<ConnectionState>,
+    /// None when there is no body, as nearly always.
+    state: Option<Arc<ConnectionState>>,
 }
 
 /// Why a body was not read.
@@ -148,19 +184,27 @@ pub enum BodyFailure {
 }
 
 impl RequestBody {
-    pub(super) fn new(incoming: Incoming, state: Arc<ConnectionState>) -> Self {
-        Self { incoming, state }
+    pub(super) fn new(incoming: Incoming, state: &Arc<ConnectionState>) -> Self {
+        let has_body = !incoming.is_end_stream();
+        state.head_received(has_body);
+        Self {
+            state: has_body.then(|| Arc::clone(state)),
+            incoming,
+        }
     }
 
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
-        self.incoming.is_end_stream()
+        self.state.is_none()
     }
 
     /// Reads it all, at most so many bytes, within the time that a header has.
     pub async fn collect(self, bytes_max: usize) -> Result<Bytes, BodyFailure> {
+        let body_bytes = self.incoming.size_hint().exact().unwrap_or(0);
         let collected = Limited::new(self.incoming, bytes_max).collect().await;
-        self.state.body_received();
+        if let Some(state) = self.state {
+            state.body_received(body_bytes);
+        }
         match collected {
             Ok(collected) => Ok(collected.to_bytes()),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {

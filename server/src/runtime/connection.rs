@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
+use bytes::Bytes;
 use parking_lot::{Mutex, MutexGuard};
 
 use super::body::Sending;
@@ -48,24 +49,81 @@ impl Doing {
     }
 }
 
+/// What the connections of a worker read.
+#[derive(Default)]
+pub(super) struct Pulse {
+    /// Seconds of the worker.
+    pub(super) second: AtomicU32,
+    /// Whether it was told to stop.
+    pub(super) is_stopping: AtomicBool,
+}
+
+/// What came behind the end of a head: a body, and the beginning of the next request. An end that
+/// stands within a body counts too: then fewer bytes are known, and the longer time holds.
+#[derive(Clone, Copy)]
+struct Tail {
+    bytes_count: u64,
+    last_three: u64,
+}
+
+impl Tail {
+    const fn of(word: u64) -> Self {
+        Self {
+            bytes_count: word >> 24,
+            last_three: word & 0xFF_FFFF,
+        }
+    }
+
+    const fn word(self) -> u64 {
+        (self.bytes_count << 24) | self.last_three
+    }
+
+    fn after(mut self, bytes: &[u8]) -> Self {
+        for byte in bytes {
+            self.last_three = ((self.last_three << 8) | u64::from(*byte)) & 0xFF_FFFF;
+            let is_head_end = self.last_three == 0x0A_0D0A || self.last_three & 0xFFFF == 0x0A0A;
+            self.bytes_count = if is_head_end { 0 } else { self.bytes_count + 1 };
+        }
+        self
+    }
+
+    const fn without(self, bytes_count: u64) -> Self {
+        Self {
+            bytes_count: self.bytes_count.saturating_sub(bytes_count),
+            last_three: self.last_three,
+        }
+    }
+}
+
 /// State of a connection that its socket, its service and its worker's sweep share. All of them
 /// are on one thread: the atomics are never contended.
 pub(super) struct ConnectionState {
     /// What it does in the upper half, since which second of the worker in the lower.
     doing_since: AtomicU64,
+    /// The bytes read since the last head ended, and the last three of them.
+    tail: AtomicU64,
     is_over: AtomicBool,
-    second: Arc<AtomicU32>,
+    /// Whether `sending` is to be looked at: no lock is taken for answers from memory.
+    is_sending_file: AtomicBool,
+    /// Whether there are `lines`.
+    has_lines: AtomicBool,
+    pulse: Arc<Pulse>,
+    lines: Mutex<Bytes>,
     waker: Mutex<Option<Waker>>,
     sending: Mutex<Option<Sending>>,
 }
 
 impl ConnectionState {
-    /// A new, idle connection of a worker that counts its seconds in `second`.
-    pub(super) fn new(second: Arc<AtomicU32>) -> Self {
+    /// A new, idle connection of a worker with this pulse.
+    pub(super) fn new(pulse: Arc<Pulse>) -> Self {
         let state = Self {
             doing_since: AtomicU64::new(0),
+            tail: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
-            second,
+            is_sending_file: AtomicBool::new(false),
+            has_lines: AtomicBool::new(false),
+            pulse,
+            lines: Mutex::new(Bytes::new()),
             waker: Mutex::new(None),
             sending: Mutex::new(None),
         };
@@ -74,9 +132,14 @@ impl ConnectionState {
     }
 
     fn enter(&self, doing: Doing) {
-        let second = u64::from(self.second.load(Ordering::Relaxed));
+        let second = u64::from(self.pulse.second.load(Ordering::Relaxed));
         let word = ((doing as u64) << 32) | second;
         self.doing_since.store(word, Ordering::Relaxed);
+    }
+
+    /// Whether its worker was told to stop.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.pulse.is_stopping.load(Ordering::Relaxed)
     }
 
     /// What it is doing.
@@ -84,8 +147,15 @@ impl ConnectionState {
         Doing::of(self.doing_since.load(Ordering::Relaxed) >> 32)
     }
 
-    /// Bytes came: the first of them begin a request.
-    pub(super) fn read(&self) {
+    /// Bytes came: the first of them begin a request. Cost: most reads end with a head, which is
+    /// told by their last bytes.
+    pub(super) fn read(&self, bytes: &[u8]) {
+        if let [.., b'\n', b'\r', b'\n'] | [.., b'\n', b'\n'] = bytes {
+            self.tail.store(0, Ordering::Relaxed);
+        } else {
+            let tail = Tail::of(self.tail.load(Ordering::Relaxed)).after(bytes);
+            self.tail.store(tail.word(), Ordering::Relaxed);
+        }
         if self.doing() == Doing::Idle {
             self.enter(Doing::Receiving);
         }
@@ -100,14 +170,25 @@ impl ConnectionState {
         });
     }
 
-    /// The body of a request is complete.
-    pub(super) fn body_received(&self) {
+    /// The body of a request, of so many bytes, is complete.
+    pub(super) fn body_received(&self, body_bytes: u64) {
+        let tail = Tail::of(self.tail.load(Ordering::Relaxed)).without(body_bytes);
+        self.tail.store(tail.word(), Ordering::Relaxed);
         self.enter(Doing::Answering);
     }
 
-    /// The client took bytes.
+    /// The client took bytes: it waits for nothing more, or has begun the next request already.
+    /// Who was told to go on with a body has taken no answer yet.
     pub(super) fn wrote(&self) {
-        self.enter(Doing::Idle);
+        if self.doing() == Doing::Receiving {
+            return;
+        }
+        let is_next_begun = Tail::of(self.tail.load(Ordering::Relaxed)).bytes_count != 0;
+        self.enter(if is_next_begun {
+            Doing::Receiving
+        } else {
+            Doing::Idle
+        });
     }
 
     /// The client takes no bytes at the moment.
@@ -128,7 +209,11 @@ impl ConnectionState {
     pub(super) fn is_overdue(&self) -> bool {
         let word = self.doing_since.load(Ordering::Relaxed);
         let since = u32::try_from(word & u64::from(u32::MAX)).expect("32 bits are left");
-        let age_seconds = self.second.load(Ordering::Relaxed).wrapping_sub(since);
+        let age_seconds = self
+            .pulse
+            .second
+            .load(Ordering::Relaxed)
+            .wrapping_sub(since);
         Doing::of(word >> 32).seconds_max() < age_seconds
     }
 
@@ -140,14 +225,43 @@ impl ConnectionState {
         }
     }
 
+    /// These lines belong to the head that is written next.
+    pub(super) fn put_lines(&self, lines: Bytes) {
+        *self.lines.lock() = lines;
+        self.has_lines.store(true, Ordering::Relaxed);
+    }
+
+    /// The lines of the head that is written now, once.
+    pub(super) fn take_lines(&self) -> Option<Bytes> {
+        if !self.has_lines.load(Ordering::Relaxed) {
+            return None;
+        }
+        self.has_lines.store(false, Ordering::Relaxed);
+        Some(std::mem::take(&mut *self.lines.lock()))
+    }
+
     /// From now on the addresses of this file mean its bytes.
     pub(super) fn send(&self, sending: Sending) {
         *self.sending.lock() = Some(sending);
+        self.is_sending_file.store(true, Ordering::Relaxed);
+    }
+
+    /// What is sent from now on is in memory.
+    pub(super) fn send_memory(&self) {
+        if self.is_sending_file.load(Ordering::Relaxed) {
+            self.is_sending_file.store(false, Ordering::Relaxed);
+            *self.sending.lock() = None;
+        }
+    }
+
+    /// Whether what is sent now is a file.
+    pub(super) fn is_sending_file(&self) -> bool {
+        self.is_sending_file.load(Ordering::Relaxed)
     }
 
     /// The file that is being sent.
-    pub(super) fn sending(&self) -> MutexGuard<'_, Option<Sending>> {
-        self.sending.lock()
+    pub(super) fn sending(&self) -> Option<MutexGuard<'_, Option<Sending>>> {
+        self.is_sending_file().then(|| self.sending.lock())
     }
 }
 
@@ -192,19 +306,19 @@ mod tests {
     use super::*;
 
     fn check(steps: impl Fn(&ConnectionState), allowed_seconds: u32) {
-        let second = Arc::new(AtomicU32::new(1000));
-        let state = ConnectionState::new(Arc::clone(&second));
+        let pulse = Arc::new(Pulse::default());
+        let state = ConnectionState::new(Arc::clone(&pulse));
         steps(&state);
-        second.fetch_add(allowed_seconds, Ordering::Relaxed);
+        pulse.second.fetch_add(allowed_seconds, Ordering::Relaxed);
         assert!(!state.is_overdue());
-        second.fetch_add(1, Ordering::Relaxed);
+        pulse.second.fetch_add(1, Ordering::Relaxed);
         assert!(state.is_overdue());
     }
 
     #[test]
     fn each_state_has_its_time() {
         check(|_| {}, 75);
-        check(ConnectionState::read, 10);
+        check(|state| state.read(b"G"), 10);
         check(|state| state.head_received(true), 10);
         check(ConnectionState::write_blocked, 30);
         check(ConnectionState::linger, 2);
@@ -219,30 +333,86 @@ mod tests {
 
     #[test]
     fn time_runs_from_the_first_byte_and_from_the_last_progress() {
-        let second = Arc::new(AtomicU32::new(0));
-        let state = ConnectionState::new(Arc::clone(&second));
+        let pulse = Arc::new(Pulse::default());
+        let state = ConnectionState::new(Arc::clone(&pulse));
         for _ in 0..11 {
-            state.read();
-            second.fetch_add(1, Ordering::Relaxed);
+            state.read(b"x");
+            pulse.second.fetch_add(1, Ordering::Relaxed);
         }
         assert!(state.is_overdue(), "a trickling header is cut");
 
-        let state = ConnectionState::new(Arc::clone(&second));
+        let state = ConnectionState::new(Arc::clone(&pulse));
         for _ in 0..100 {
             state.write_blocked();
-            second.fetch_add(1, Ordering::Relaxed);
+            pulse.second.fetch_add(1, Ordering::Relaxed);
             state.wrote();
         }
         state.write_blocked();
         assert!(!state.is_overdue(), "a slow reader that reads is served");
     }
 
+    /// Reads, then answers a request with a body of so many bytes.
+    fn exchange(state: &ConnectionState, reads: &[&str], body_bytes: u64) {
+        for bytes in reads {
+            state.read(bytes.as_bytes());
+        }
+        state.head_received(body_bytes != 0);
+        if body_bytes != 0 {
+            state.body_received(body_bytes);
+        }
+        state.wrote();
+    }
+
+    #[test]
+    fn a_request_that_came_in_part_with_the_one_before_has_begun() {
+        let get = "GET / HTTP/1.1\r\nHost: a\r\n\r\n";
+        let post = "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\n";
+        let complete: [(&[&str], u64); 8] = [
+            (&[get], 0),
+            (&[get, get], 0),
+            (&["GET / HTTP/1.1\nHost: a\n\n"], 0),
+            (&["GET / HTTP/1.1\r\n", "Host: a\r\n", "\r\n"], 0),
+            (&["GET / HTTP/1.1\r\nHost: a\r\n\r", "\n"], 0),
+            (&[post, "abc"], 3),
+            (&[post, "a", "bc"], 3),
+            (&[&[post, "abc"].concat()], 3),
+        ];
+        for (reads, body_bytes) in complete {
+            check(|state| exchange(state, reads, body_bytes), 75);
+            let more = [reads, &["GET /"]].concat();
+            check(|state| exchange(state, &more, body_bytes), 10);
+            let joined = more.concat();
+            check(|state| exchange(state, &[&joined], body_bytes), 10);
+            let next = [reads, &["GET / HT", "TP/1.1\r\nHost: a\r\n\r\n"]].concat();
+            check(
+                |state| {
+                    exchange(state, &more, body_bytes);
+                    exchange(state, &next, body_bytes);
+                },
+                75,
+            );
+        }
+    }
+
+    #[test]
+    fn who_is_told_to_go_on_has_the_time_of_a_header() {
+        let pulse = Arc::new(Pulse::default());
+        let state = ConnectionState::new(Arc::clone(&pulse));
+        state.read(b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n");
+        state.head_received(true);
+        pulse.second.fetch_add(6, Ordering::Relaxed);
+        state.wrote();
+        assert_eq!(state.doing(), Doing::Receiving);
+        pulse.second.fetch_add(5, Ordering::Relaxed);
+        assert!(state.is_overdue());
+    }
+
     #[test]
     fn our_own_work_is_never_overdue() {
-        let second = Arc::new(AtomicU32::new(0));
-        let state = ConnectionState::new(Arc::clone(&second));
+        let pulse = Arc::new(Pulse::default());
+        let state = ConnectionState::new(Arc::clone(&pulse));
         state.head_received(false);
-        second.fetch_add(1_000_000, Ordering::Relaxed);
+        pulse.second.fetch_add(1_000_000, Ordering::Relaxed);
         assert!(!state.is_overdue());
     }
 }

@@ -15,9 +15,10 @@ pub(super) enum Flavour {
 }
 
 impl Flavour {
-    /// The flavour for a setting. `auto` is epoll: with the same connections it took 10.6 to
-    /// 12.2 µs of CPU per 2 KB answer where readiness on io_uring took 11.2 (64 connections), and
-    /// 13.8 to 14.6 where that took 15.2 (256).
+    /// The flavour for a setting. `auto` is epoll: of what nginx takes per answer, epoll and
+    /// io_uring took at 64 connections 1.31 and 1.24 (cached search), 0.99 and 1.18 (record), 0.97
+    /// and 1.09 (40 KB), 0.96 and 1.04 (gzip variant). At 256 io_uring is ahead by 2 to 14 %, at
+    /// one they are even (`scripts/compare-serving`, Linux 6.18; a busy machine).
     pub(super) fn of(setting: Io) -> Self {
         match setting {
             Io::Auto | Io::Epoll => Self::Epoll,

@@ -4,10 +4,12 @@
 //! parameter. Each worker is one thread with a runtime, a listener and connections of its own;
 //! slow things run on the control runtime, which has threads of its own.
 
+mod background;
 mod body;
 mod clock;
 mod connection;
 mod control;
+mod descriptors;
 mod flavour;
 mod gate;
 mod handler;
@@ -16,12 +18,15 @@ mod side;
 mod socket;
 mod worker;
 
-pub use body::{Body, BodyFailure, RequestBody, StoredBytes};
+pub use background::Background;
+pub use body::{Body, BodyFailure, Content, RequestBody, StoredBytes};
 pub use clock::{Clock, Moment, SystemClock};
 pub use control::{Control, ControlHandle};
+pub use descriptors::Descriptors;
 pub use gate::ConnectionCounts;
 pub use handler::{Answer, Handler, LaterAnswer};
 pub use hyper::body::Incoming;
+pub use hyper::ext::ReasonPhrase;
 pub use listen::{ListenSettings, Workers};
 pub use side::{SideListener, SideServer, StopSignals, ask_socket};
 pub use tokio::{sync, time};

@@ -18,8 +18,10 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
 
-use super::ControlHandle;
+use super::{Control, ControlHandle};
 
 /// A client that says nothing for so long is left.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -68,29 +70,40 @@ impl SideListener {
         }
     }
 
-    async fn accept_and_serve<H, F, B>(&self, handler: &H) -> io::Result<()>
+    async fn accept_and_serve<H, F, B>(&self, handler: &H, ends: &mut Ends) -> io::Result<()>
     where
         H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: Body<Error = io::Error> + Send + 'static,
         B::Data: Send,
     {
+        let is_stopping = ends.is_stopping.clone();
         match self {
             Self::Tcp(listener) => {
-                let (stream, _) = listener.accept().await?;
-                tokio::spawn(serve_connection(TokioIo::new(stream), handler.clone()));
+                let io = TokioIo::new(listener.accept().await?.0);
+                let connection = serve_connection(io, handler.clone(), is_stopping);
+                ends.connections.spawn(connection);
             }
             Self::Unix(listener) => {
-                let (stream, _) = listener.accept().await?;
-                tokio::spawn(serve_connection(TokioIo::new(stream), handler.clone()));
+                let io = TokioIo::new(listener.accept().await?.0);
+                let connection = serve_connection(io, handler.clone(), is_stopping);
+                ends.connections.spawn(connection);
             }
         }
+        while ends.connections.try_join_next().is_some() {}
         Ok(())
     }
 }
 
-/// A side listener at work; dropping it closes the listener, not its connections.
+/// How the connections of a listener end: told to, or with this.
+struct Ends {
+    connections: JoinSet<()>,
+    is_stopping: watch::Receiver<bool>,
+}
+
+/// A side listener at work; dropping it closes the listener and cuts its connections.
 pub struct SideServer {
+    is_stopping: watch::Sender<bool>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
@@ -103,15 +116,45 @@ impl SideServer {
         B: Body<Error = io::Error> + Send + 'static,
         B::Data: Send,
     {
+        let (is_stopping, mut stop) = watch::channel(false);
+        let mut ends = Ends {
+            connections: JoinSet::new(),
+            is_stopping: is_stopping.subscribe(),
+        };
         let accepting = control.spawn(async move {
             loop {
-                if let Err(error) = listener.accept_and_serve(&handler).await {
+                let accepted = tokio::select! {
+                    accepted = listener.accept_and_serve(&handler, &mut ends) => accepted,
+                    _ = stop.changed() => break,
+                };
+                if let Err(error) = accepted {
                     tracing::warn!(%error, "a side connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
+            drop(listener);
+            while ends.connections.join_next().await.is_some() {}
         });
-        Self { accepting }
+        Self {
+            is_stopping,
+            accepting,
+        }
+    }
+
+    /// Closes the listeners, gives what is being answered so long, and cuts what is left. Blocks.
+    pub fn stop<const N: usize>(mut servers: [Self; N], control: &Control, grace: Duration) {
+        for server in &servers {
+            server.is_stopping.send_replace(true);
+        }
+        let ended = async {
+            for server in &mut servers {
+                // Whether it ended or panicked, there is nothing left of it.
+                let _ = (&mut server.accepting).await;
+            }
+        };
+        if control.block_on(async { tokio::time::timeout(grace, ended).await.is_err() }) {
+            tracing::info!("what administration still asked for is cut off");
+        }
     }
 }
 
@@ -121,8 +164,11 @@ impl Drop for SideServer {
     }
 }
 
-async fn serve_connection<I, H, F, B>(io: TokioIo<I>, handler: H)
-where
+async fn serve_connection<I, H, F, B>(
+    io: TokioIo<I>,
+    handler: H,
+    mut is_stopping: watch::Receiver<bool>,
+) where
     TokioIo<I>: hyper::rt::Read + hyper::rt::Write + Unpin,
     H: Fn(Request<Incoming>) -> F,
     F: Future<Output = Response<B>>,
@@ -136,7 +182,15 @@ where
         .timer(TokioTimer::new())
         .header_read_timeout(HEADER_READ_TIMEOUT)
         .serve_connection(io, service);
-    if let Err(error) = connection.await {
+    let mut connection = std::pin::pin!(connection);
+    let ended = tokio::select! {
+        ended = connection.as_mut() => ended,
+        _ = is_stopping.changed() => {
+            connection.as_mut().graceful_shutdown();
+            connection.await
+        }
+    };
+    if let Err(error) = ended {
         tracing::debug!(%error, "a side connection ended");
     }
 }
@@ -232,6 +286,50 @@ mod tests {
             });
             assert_eq!(answer, "answer");
         }
+    }
+
+    /// A body that never ends, and says when nobody wants it any more.
+    struct Endless(std::sync::mpsc::Sender<()>);
+
+    impl Body for Endless {
+        type Data = Bytes;
+        type Error = io::Error;
+
+        fn poll_frame(
+            self: std::pin::Pin<&mut Self>,
+            _: &mut std::task::Context<'_>,
+        ) -> std::task::Poll<Option<io::Result<http_body::Frame<Bytes>>>> {
+            let piece = Bytes::from_static(&[b'x'; 4096]);
+            std::task::Poll::Ready(Some(Ok(http_body::Frame::data(piece))))
+        }
+    }
+
+    impl Drop for Endless {
+        fn drop(&mut self) {
+            // The test may have failed and gone.
+            let _ = self.0.send(());
+        }
+    }
+
+    #[test]
+    fn stopping_cuts_an_answer_that_nobody_reads() {
+        let control = Control::start().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.sock");
+        let listener = SideListener::unix(&path, &control.handle()).unwrap();
+        let (dropped, is_dropped) = std::sync::mpsc::channel();
+        let handler = move |_: Request<Incoming>| {
+            let body = Endless(dropped.clone());
+            async { Response::new(body) }
+        };
+        let server = SideServer::start(listener, &control.handle(), handler);
+        let request = Request::post("/x").body(body("")).unwrap();
+        let unread = control.block_on(ask_socket(&path, request)).unwrap();
+        SideServer::stop([server], &control, Duration::from_millis(10));
+        is_dropped.recv_timeout(Duration::from_secs(60)).unwrap();
+        drop(unread);
+        let request = Request::post("/x").body(body("")).unwrap();
+        assert!(control.block_on(ask_socket(&path, request)).is_err());
     }
 
     #[test]

@@ -1,5 +1,7 @@
-//! A socket as hyper wants it: notices progress, and sends files without reading them.
+//! A socket as hyper wants it: notices progress, puts the lines of an answer into its head, and
+//! sends files without reading them.
 
+use std::cell::RefCell;
 use std::io::{self, IoSlice};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -8,20 +10,33 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper_util::rt::TokioIo;
 use rustix::net::SendFlags;
-use tokio::io::Interest;
+use tokio::io::{AsyncRead, Interest, ReadBuf};
 use tokio::net::TcpStream;
 
 use super::connection::ConnectionState;
 
 /// Bytes that one call of `sendfile` may move, so that one reader does not hold up its worker.
 const SENDFILE_BYTES_MAX: usize = 1 << 20;
+/// Up to so many bytes, a head and a body are put together and sent by one `send`: with a head of
+/// 600 bytes and a body of 400, 2,048 and 8,192 bytes that took 4.18, 4.13 and 4.78 µs where
+/// `writev` took 4.46, 4.34 and 4.90 (loopback, Linux 6.18).
+const JOINED_BYTES_MAX: usize = 8 << 10;
+/// Slices that go out in one call; a head and a content are two.
+const SLICES_MAX: usize = 4;
 /// Bytes that are read and thrown away after our last word, so that the client gets to read it.
 const LINGER_BYTES_MAX: usize = 1 << 18;
+
+thread_local! {
+    /// Where head and body are put together.
+    static JOINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+}
 
 /// The IO adapter of one connection.
 pub(super) struct Socket {
     io: TokioIo<TcpStream>,
     state: Arc<ConnectionState>,
+    /// What hyper takes as written and the client did not take yet.
+    rest: Vec<u8>,
     lingered_bytes: usize,
 }
 
@@ -30,8 +45,93 @@ impl Socket {
         Self {
             io: TokioIo::new(stream),
             state,
+            rest: Vec::new(),
             lingered_bytes: 0,
         }
+    }
+
+    /// Sends what was kept back.
+    fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        while !self.rest.is_empty() {
+            let outcome = Pin::new(&mut self.io).poll_write(context, &self.rest);
+            let sent_count = ready!(self.note(outcome))?;
+            if sent_count == 0 {
+                return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
+            }
+            self.rest.drain(..sent_count);
+            if self.rest.is_empty() {
+                self.rest = Vec::new();
+            }
+        }
+        Poll::Ready(Ok(()))
+    }
+
+    /// Sends a head with these lines in it, and what follows the head as far as that is in memory;
+    /// the number of bytes among `slices` that this takes care of.
+    ///
+    /// The head stands at the end of the first slice: hyper writes no second one before the
+    /// first has left its queue.
+    fn poll_head(
+        &mut self,
+        context: &mut Context<'_>,
+        lines: &[u8],
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        const END: &[u8] = b"\r\n";
+        let Some((head, content)) = slices.split_first() else {
+            return Poll::Ready(Ok(0));
+        };
+        let Some(open_head) = head.strip_suffix(b"\r\n\r\n") else {
+            return Poll::Ready(Err(io::Error::other("a head has no end")));
+        };
+        // A file that was sent before is still known when an answer without content follows.
+        let is_file = !content.is_empty() && self.state.is_sending_file();
+        let content_bytes: usize = content.iter().map(|slice| slice.len()).sum();
+        let is_joined = !is_file && head.len() + lines.len() + content_bytes <= JOINED_BYTES_MAX;
+        JOINED.with_borrow_mut(|joined| {
+            joined.clear();
+            for part in [open_head, END, lines, END] {
+                joined.extend_from_slice(part);
+            }
+            let mut taken_count = head.len();
+            if is_joined {
+                content
+                    .iter()
+                    .for_each(|slice| joined.extend_from_slice(slice));
+                taken_count += content_bytes;
+            }
+            let outcome = if is_file {
+                self.poll_send(context, joined, SendFlags::MORE)
+            } else if is_joined || content.is_empty() {
+                Pin::new(&mut self.io).poll_write(context, joined)
+            } else {
+                let mut all = [IoSlice::new(&[]); SLICES_MAX];
+                let first = std::iter::once(IoSlice::new(joined));
+                let filled = all.iter_mut().zip(first.chain(content.iter().copied()));
+                let count = filled.map(|(place, slice)| *place = slice).count();
+                Pin::new(&mut self.io).poll_write_vectored(context, &all[..count])
+            };
+            let sent_count = match self.note(outcome) {
+                Poll::Ready(outcome) => outcome?,
+                Poll::Pending => 0,
+            };
+            // A connection that is full keeps the rest here: hyper counts without the lines.
+            let joined_sent = sent_count.min(joined.len());
+            self.rest.extend_from_slice(&joined[joined_sent..]);
+            Poll::Ready(Ok(taken_count + sent_count - joined_sent))
+        })
+    }
+
+    fn poll_send(
+        &self,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+        flags: SendFlags,
+    ) -> Poll<io::Result<usize>> {
+        let flags = flags | SendFlags::NOSIGNAL;
+        self.poll_call(context, |stream| {
+            Ok(rustix::net::send(stream, bytes, flags)?)
+        })
     }
 
     /// Remembers what a write did to the connection.
@@ -68,16 +168,14 @@ impl Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Option<Poll<io::Result<usize>>> {
-        let sending = self.state.sending();
+        let sending = self.state.sending()?;
         let sending = sending.as_ref()?;
         let file_idx = slices
             .iter()
             .position(|slice| sending.offset_of(slice).is_some())?;
         let first = slices.first()?;
         if file_idx != 0 {
-            let flags = SendFlags::MORE | SendFlags::NOSIGNAL;
-            let send = |stream: &TcpStream| Ok(rustix::net::send(stream, first, flags)?);
-            return Some(self.poll_call(context, send));
+            return Some(self.poll_send(context, first, SendFlags::MORE));
         }
         let offset = sending.offset_of(first)?;
         let stored = sending.stored()?;
@@ -88,6 +186,7 @@ impl Socket {
             let sent_count = rustix::fs::sendfile(stream, stored.file(), place, bytes_count)?;
             if sent_count == 0 {
                 // The file became shorter than it was: the promised length cannot be kept.
+                stored.tell_cut();
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             Ok(sent_count)
@@ -102,20 +201,41 @@ impl Read for Socket {
         context: &mut Context<'_>,
         buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let outcome = ready!(Pin::new(&mut self.io).poll_read(context, buffer));
-        self.state.read();
+        let this = &mut *self;
+        let noting = Noting {
+            stream: this.io.inner_mut(),
+            state: &this.state,
+        };
+        Pin::new(&mut TokioIo::new(noting)).poll_read(context, buffer)
+    }
+}
+
+/// The stream while it is read: shows the connection what came.
+struct Noting<'s> {
+    stream: &'s mut TcpStream,
+    state: &'s ConnectionState,
+}
+
+impl AsyncRead for Noting<'_> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let outcome = ready!(Pin::new(&mut *self.stream).poll_read(context, buffer));
+        self.state.read(&buffer.filled()[before..]);
         Poll::Ready(outcome)
     }
 }
 
 impl Write for Socket {
     fn poll_write(
-        mut self: Pin<&mut Self>,
+        self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let outcome = Pin::new(&mut self.io).poll_write(context, bytes);
-        self.note(outcome)
+        self.poll_write_vectored(context, &[IoSlice::new(bytes)])
     }
 
     fn poll_write_vectored(
@@ -123,6 +243,10 @@ impl Write for Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
+        ready!(self.poll_rest(context))?;
+        if let Some(lines) = self.state.take_lines() {
+            return self.poll_head(context, &lines, slices);
+        }
         if let Some(outcome) = self.poll_file(context, slices) {
             return self.note(outcome);
         }
@@ -134,13 +258,14 @@ impl Write for Socket {
         true
     }
 
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.poll_rest(context)
     }
 
     /// Ends our side, then waits for the client's: closing over bytes that nobody read would
     /// reset the connection, and the client might never see our last answer.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        ready!(self.poll_rest(context))?;
         ready!(Pin::new(&mut self.io).poll_shutdown(context))?;
         self.state.linger();
         let mut waste = [0; 4096];

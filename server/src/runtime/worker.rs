@@ -6,21 +6,21 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use http::header::CONNECTION;
 use http::{HeaderValue, Request, Response};
-use hyper::body::{Body as _, Incoming};
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::body::{OutgoingBody, RequestBody};
-use super::connection::{ConnectionState, ConnectionTask, Doing};
+use super::connection::{ConnectionState, ConnectionTask, Doing, Pulse};
 use super::gate::{Gate, Pass};
 use super::handler::{Answer, Handler};
 use super::socket::Socket;
@@ -56,8 +56,7 @@ struct Shared<H> {
     handler: Arc<H>,
     gate: Arc<Gate>,
     connections: Mutex<Vec<Weak<ConnectionState>>>,
-    second: Arc<AtomicU32>,
-    is_stopping: Arc<AtomicBool>,
+    pulse: Arc<Pulse>,
 }
 
 impl<H: Handler> Worker<H> {
@@ -68,15 +67,14 @@ impl<H: Handler> Worker<H> {
             handler: self.handler,
             gate: self.gate,
             connections: Mutex::default(),
-            second: Arc::default(),
-            is_stopping: Arc::default(),
+            pulse: Arc::default(),
         });
         let ticking = tokio::spawn(tick(Arc::clone(&shared)));
         let grace = tokio::select! {
             () = accept(&shared, &listener) => Duration::ZERO,
             grace = stop_order(&mut self.orders) => grace,
         };
-        shared.is_stopping.store(true, Ordering::Relaxed);
+        shared.pulse.is_stopping.store(true, Ordering::Relaxed);
         // Who stands in the queue of the listener has a connection already.
         while let Some(Ok((stream, peer))) = at_once(listener.accept()).await {
             enter(&shared, stream, peer);
@@ -131,7 +129,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAddr) {
-    let state = Arc::new(ConnectionState::new(Arc::clone(&shared.second)));
+    let state = Arc::new(ConnectionState::new(Arc::clone(&shared.pulse)));
     shared.connections.lock().push(Arc::downgrade(&state));
     let Some(pass) = shared.gate.admit(peer.ip()) else {
         let words = shared.handler.turn_away(peer);
@@ -143,7 +141,6 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
         memory: RefCell::new(shared.handler.connect(peer)),
         handler: Arc::clone(&shared.handler),
         state: Arc::clone(&state),
-        is_stopping: Arc::clone(&shared.is_stopping),
     };
     let connection = http1::Builder::new()
         .half_close(true)
@@ -169,7 +166,7 @@ async fn tick<H: Handler>(shared: Arc<Shared<H>>) {
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        shared.second.fetch_add(1, Ordering::Relaxed);
+        shared.pulse.second.fetch_add(1, Ordering::Relaxed);
         shared.sweep();
         shared.handler.tick();
     }
@@ -226,7 +223,6 @@ struct ConnectionService<H: Handler> {
     handler: Arc<H>,
     memory: RefCell<H::Connection>,
     state: Arc<ConnectionState>,
-    is_stopping: Arc<AtomicBool>,
 }
 
 impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionService<H> {
@@ -235,13 +231,11 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
     type Future = AnswerFuture;
 
     fn call(&self, request: Request<Incoming>) -> AnswerFuture {
-        self.state.head_received(!request.body().is_end_stream());
-        let request = request.map(|body| RequestBody::new(body, Arc::clone(&self.state)));
+        let request = request.map(|body| RequestBody::new(body, &self.state));
         let answer = self.handler.handle(&mut self.memory.borrow_mut(), request);
         AnswerFuture {
             answer: Some(answer),
-            state: Arc::clone(&self.state),
-            is_stopping: Arc::clone(&self.is_stopping),
+            state: Some(Arc::clone(&self.state)),
         }
     }
 }
@@ -249,8 +243,8 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
 /// An answer on its way to hyper.
 struct AnswerFuture {
     answer: Option<Answer>,
-    state: Arc<ConnectionState>,
-    is_stopping: Arc<AtomicBool>,
+    /// Goes to the body when the answer is there.
+    state: Option<Arc<ConnectionState>>,
 }
 
 impl AnswerFuture {
@@ -274,11 +268,13 @@ impl Future for AnswerFuture {
         let Poll::Ready(mut response) = self.poll_answer(context) else {
             return Poll::Pending;
         };
-        if self.is_stopping.load(Ordering::Relaxed) {
+        let Some(state) = self.state.take() else {
+            return Poll::Pending;
+        };
+        if state.is_stopping() {
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
         }
-        let state = Arc::clone(&self.state);
         Poll::Ready(Ok(response.map(|body| OutgoingBody::new(body, state))))
     }
 }

@@ -1,115 +1,156 @@
-//! The thread that keeps house: folds counters, flushes and merges segments, stores usage.
+//! The threads that keep house. What must happen every second has one of its own, so that nothing
+//! large delays it: counters are synced, usage is stored, the clock is looked at. The other one
+//! folds counters, mends the index, flushes and merges segments, and drops old sessions.
 
 use std::sync::Arc;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
-use parking_lot::{Condvar, Mutex};
+use parking_lot::Mutex;
 use subcat_engine::event::StateEvent;
 
+use super::rounds::{Rounds, Trouble};
 use super::{Phase, Service};
 
-/// How often the thread looks after things.
+/// How often the threads look after things.
 const PERIOD: Duration = Duration::from_secs(1);
 /// Sessions that have expired are dropped every so many rounds.
 const SESSION_ROUNDS: u64 = 600;
+/// The last syncing and storing may take so long. It is waited for: it is what a stop is for.
+const PULSE_LIMIT: Duration = Duration::from_secs(3);
+/// What cannot be interrupted may take so long; then it is left, as a killed process leaves it.
+const KEEPING_LIMIT: Duration = Duration::from_millis(200);
 
-/// The maintenance thread of a serving process.
+/// The maintenance threads of a serving process.
 pub struct Maintenance {
-    is_stopping: Arc<(Mutex<bool>, Condvar)>,
-    thread: JoinHandle<()>,
+    service: Arc<Service>,
+    pulse: Rounds,
+    keeping: Rounds,
 }
 
 impl Maintenance {
-    /// Starts it. Errors: no thread can be made.
+    /// Starts them. Errors: no thread can be made.
     pub fn start(service: Arc<Service>) -> std::io::Result<Self> {
-        let is_stopping = Arc::new((Mutex::new(false), Condvar::new()));
-        let signal = Arc::clone(&is_stopping);
-        let thread = std::thread::Builder::new()
-            .name("maintenance".to_owned())
-            .spawn(move || run(&service, &signal))?;
+        let reporter = Arc::new(Reporter {
+            service: Arc::clone(&service),
+            troubled: Mutex::new([false; 2]),
+        });
+        let beating = Arc::clone(&service);
+        let work = move |is_last| beat(&beating, is_last).map_err(|error| with_cause(&error));
+        let pulse = Rounds::start("pulse", PERIOD, work, Reporter::of(&reporter, 0))?;
+        let keeper = Arc::clone(&service);
+        let mut round = 0_u64;
+        let work = move |is_last| {
+            if is_last {
+                return Ok(());
+            }
+            let is_dropping_sessions = round.is_multiple_of(SESSION_ROUNDS);
+            round += 1;
+            keep(&keeper, is_dropping_sessions).map_err(|error| with_cause(&error))
+        };
+        let keeping = Rounds::start("maintenance", PERIOD, work, Reporter::of(&reporter, 1))?;
         Ok(Self {
-            is_stopping,
-            thread,
+            service,
+            pulse,
+            keeping,
         })
     }
 
-    /// Lets it finish its round and one more, so that nothing counted is left behind.
+    /// Begins nothing large any more, and ends a merge that is under way. Never waits.
+    pub fn wind_down(&self) {
+        self.service.engine.stop_merging();
+        self.keeping.finish();
+    }
+
+    /// Syncs and stores what was counted until now. Takes a few syncs of files; what is folded and
+    /// flushed is for closing the engine.
     pub fn stop(self) {
-        let (flag, wake) = &*self.is_stopping;
-        *flag.lock() = true;
-        wake.notify_all();
-        if self.thread.join().is_err() {
-            tracing::error!("the maintenance thread had panicked");
+        self.wind_down();
+        if !self.pulse.stop(PULSE_LIMIT) {
+            tracing::error!("the last usage is not stored: the disk takes too long");
+        }
+        if !self.keeping.stop(KEEPING_LIMIT) {
+            tracing::info!("maintenance is left unfinished; the next start goes on with it");
         }
     }
 }
 
-fn run(service: &Service, signal: &(Mutex<bool>, Condvar)) {
-    let (flag, wake) = signal;
-    let mut round = 0_u64;
-    loop {
-        let is_last = {
-            let mut is_stopping = flag.lock();
-            if !*is_stopping {
-                wake.wait_for(&mut is_stopping, PERIOD);
-            }
-            *is_stopping
-        };
-        let is_dropping_sessions = round.is_multiple_of(SESSION_ROUNDS);
-        report(service, one_round(service, is_dropping_sessions));
-        if is_last {
-            return;
-        }
-        round += 1;
-    }
-}
-
-/// One round. Errors: the engine's; the next round tries again.
-fn one_round(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<()> {
+/// One second. Errors: the engine's; the next round tries again.
+fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
+    // Before the clock may be set back.
+    service.see(service.now());
     service.clock.resync();
-    let now = service.now();
     service.engine.sync_counters()?;
     store_usage(service)?;
-    if is_dropping_sessions {
-        let drop_expired = vec![StateEvent::DropExpiredSessions(now)];
-        service.engine.apply(drop_expired)?;
+    if is_last {
+        // This also stores what time it was.
+        drop_expired_sessions(service)?;
     }
-    while service.engine.maintain(now)? {}
     Ok(())
 }
 
-/// Stores what keys were used for. What cannot be stored is kept for the next round.
-fn store_usage(service: &Service) -> subcat_engine::Result<()> {
-    let usage = service.usage.take();
-    if usage.is_empty() {
-        return Ok(());
+fn drop_expired_sessions(service: &Service) -> subcat_engine::Result<()> {
+    let judged_at = service.judged_at(service.now());
+    let drop_expired = vec![StateEvent::DropExpiredSessions(judged_at)];
+    service.engine.apply(drop_expired)?;
+    Ok(())
+}
+
+/// One round of what may take its time. Errors: the engine's; the next round tries again.
+fn keep(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<()> {
+    if is_dropping_sessions {
+        drop_expired_sessions(service)?;
     }
-    let outcome = service
-        .engine
-        .apply(vec![StateEvent::AddUsage(usage.clone())]);
-    outcome
-        .map(drop)
-        .inspect_err(|_| service.usage.put_back(usage))
+    while service.engine.maintain(service.now())? {}
+    Ok(())
+}
+
+/// Stores what keys were used for. What cannot be stored is tried again in the next round; when it
+/// was stored all the same, the engine refuses it then.
+fn store_usage(service: &Service) -> subcat_engine::Result<()> {
+    let last_number = service.engine.last_usage()?;
+    if let Some(batch) = service.usage.batch(last_number) {
+        service.engine.apply(vec![StateEvent::AddUsage(batch)])?;
+        service.usage.stored();
+    }
+    Ok(())
+}
+
+fn with_cause(error: &subcat_engine::Error) -> Trouble {
+    match std::error::Error::source(error) {
+        Some(cause) => format!("{error}: {cause}"),
+        None => error.to_string(),
+    }
 }
 
 /// Says when maintenance begins to fail and when it works again, not every second in between.
-fn report(service: &Service, outcome: subcat_engine::Result<()>) {
-    let was_failing = service.phase() == Phase::Failing;
-    match outcome {
-        Ok(()) if was_failing => {
-            tracing::info!("maintenance works again");
-            service.set_phase(Phase::Ready);
-        }
-        Ok(()) => {}
-        Err(error) => {
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            if was_failing {
-                tracing::debug!(%error, cause, "maintenance still fails");
-            } else {
-                tracing::error!(%error, cause, "maintenance failed; it is tried every second");
+struct Reporter {
+    service: Arc<Service>,
+    /// Whether the last round of each thread failed.
+    troubled: Mutex<[bool; 2]>,
+}
+
+impl Reporter {
+    /// What one of the threads tells.
+    fn of(reporter: &Arc<Self>, thread_idx: usize) -> impl Fn(Result<(), Trouble>) + use<> {
+        let reporter = Arc::clone(reporter);
+        move |outcome| reporter.report(thread_idx, outcome)
+    }
+
+    fn report(&self, thread_idx: usize, outcome: Result<(), Trouble>) {
+        let mut troubled = self.troubled.lock();
+        let was_failing = troubled.contains(&true);
+        troubled[thread_idx] = outcome.is_err();
+        match outcome {
+            Ok(()) if was_failing && !troubled.contains(&true) => {
+                tracing::info!("maintenance works again");
+                self.service.set_phase(Phase::Ready);
             }
-            service.set_phase(Phase::Failing);
+            Ok(()) => {}
+            Err(error) if was_failing => tracing::debug!(error, "maintenance still fails"),
+            Err(error) => {
+                tracing::error!(error, "maintenance failed; it is tried every second");
+                self.service.set_phase(Phase::Failing);
+            }
         }
     }
 }

@@ -2,7 +2,9 @@
 
 mod maintenance;
 mod metrics;
+mod rounds;
 mod shared;
+mod slow_searches;
 mod usage;
 
 pub use maintenance::Maintenance;
@@ -10,4 +12,5 @@ pub use metrics::{
     Counter, LATENCY_BUCKETS_US, Metrics, Refusal, Route, RouteMetrics, STATUSES, WorkerMetrics,
 };
 pub use shared::{Phase, Service};
+pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

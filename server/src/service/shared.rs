@@ -1,13 +1,15 @@
 //! The running service.
 
+use std::collections::HashSet;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
 use parking_lot::Mutex;
 use subcat_engine::Engine;
-use subcat_engine::model::Timestamp;
+use subcat_engine::model::{AccountId, Timestamp};
 
 use super::metrics::Metrics;
+use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
 use crate::config::Config;
@@ -54,6 +56,8 @@ pub struct Service {
     pub addresses: AddressLimiter,
     /// What was counted, per worker.
     pub metrics: Metrics,
+    /// Searches that took long.
+    pub slow_searches: SlowSearches,
     /// What keys were used for and is not stored yet.
     pub usage: UsageQueue,
     /// Where time comes from.
@@ -61,8 +65,13 @@ pub struct Service {
     /// Where slow things run.
     pub control: ControlHandle,
     phase: AtomicU8,
+    /// The latest second that was ever seen, also before this process.
+    latest_second: AtomicI64,
     reloading: Mutex<()>,
 }
+
+/// A clock that is so far behind a time that has been is worth a word.
+const BEHIND_SECONDS: i64 = 60;
 
 impl Service {
     /// A service over an open engine, with the keys that the engine knows; it listens nowhere
@@ -74,11 +83,25 @@ impl Service {
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let upstream = Upstream::new(&config.upstream, Arc::clone(&engine), control.clone());
+        let latest = engine.latest_moment().unwrap_or_else(|error| {
+            tracing::error!(%error, "it is not known what time it was last");
+            clock.now().timestamp()
+        });
+        let behind_seconds = latest.seconds() - clock.now().timestamp().seconds();
+        if BEHIND_SECONDS < behind_seconds {
+            tracing::warn!(
+                %latest,
+                behind_seconds,
+                "the clock is behind a time that has been: what expired by then stays expired"
+            );
+        }
         let service = Self {
+            latest_second: AtomicI64::new(latest.seconds()),
             api_keys: KeyTable::new(Vec::new()),
             upstream,
             addresses: AddressLimiter::new(),
             metrics: Metrics::new(config.workers),
+            slow_searches: SlowSearches::default(),
             usage: UsageQueue::default(),
             config,
             engine,
@@ -97,18 +120,33 @@ impl Service {
         // Two reloads at once must not put the older list over the newer one.
         let _order = self.reloading.lock();
         let mut api_keys = self.engine.api_keys();
-        let accounts = self.engine.accounts();
-        let is_disabled = |id| {
-            let account = accounts.iter().find(|account| account.id == id);
-            account.is_none_or(|account| account.disabled_at.is_some())
-        };
-        api_keys.retain(|api_key| !api_key.account.is_some_and(is_disabled));
+        let mut accounts = self.engine.accounts();
+        accounts.retain(|account| account.disabled_at.is_none());
+        let enabled: HashSet<AccountId> = accounts.iter().map(|account| account.id).collect();
+        let is_enabled = |id: AccountId| enabled.contains(&id);
+        api_keys.retain(|api_key| api_key.account.is_none_or(is_enabled));
         self.api_keys.replace(api_keys);
     }
 
     /// The current second.
     pub fn now(&self) -> Timestamp {
         self.clock.now().timestamp()
+    }
+
+    /// The moment by which expiry is judged: `now`, or the latest that was seen when the clock was
+    /// set back since. What has expired stays so. Cost: one relaxed load.
+    pub fn judged_at(&self, now: Timestamp) -> Timestamp {
+        let latest = self.latest_second.load(Ordering::Relaxed);
+        match Timestamp::from_seconds(latest) {
+            Some(latest) => now.max(latest),
+            None => now,
+        }
+    }
+
+    /// Remembers a moment that has been: every second, and whenever something was judged expired.
+    pub fn see(&self, moment: Timestamp) {
+        self.latest_second
+            .fetch_max(moment.seconds(), Ordering::Relaxed);
     }
 
     /// What the service is doing.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
-use subcat_engine::event::UsageDelta;
+use subcat_engine::event::{UsageBatch, UsageDelta};
 use subcat_engine::model::{ApiKeyId, Day, Timestamp, Usage};
 
 /// One worker's sums, by key and day. Bounded by the keys that are in use within a second.
@@ -31,6 +31,8 @@ impl UsageSums {
 #[derive(Default)]
 pub struct UsageQueue {
     sums: Mutex<UsageSums>,
+    /// What was handed out and is not known to be stored.
+    batch: Mutex<Option<UsageBatch>>,
 }
 
 impl UsageQueue {
@@ -42,25 +44,32 @@ impl UsageQueue {
         }
     }
 
-    /// Takes back what could not be stored.
-    pub fn put_back(&self, usage: Vec<UsageDelta>) {
-        let mut sums = self.sums.lock();
-        for delta in usage {
-            let last_used_at = delta.last_used_at.unwrap_or(delta.day.start());
-            sums.add(delta.api_key, last_used_at, &delta.usage);
+    /// The next batch to store: the last one once more, until it is [`UsageQueue::stored`]; else
+    /// everything handed over so far. `None` when there is nothing.
+    ///
+    /// `last_number` is that of the last batch that was stored.
+    pub fn batch(&self, last_number: u64) -> Option<UsageBatch> {
+        let mut batch = self.batch.lock();
+        if batch.is_none() {
+            let sums = std::mem::take(&mut *self.sums.lock());
+            let delta = |((api_key, day), (usage, last_used_at))| UsageDelta {
+                api_key,
+                day,
+                usage,
+                last_used_at: Some(last_used_at),
+            };
+            let deltas: Vec<UsageDelta> = sums.sums.into_iter().map(delta).collect();
+            *batch = (!deltas.is_empty()).then_some(UsageBatch {
+                number: last_number + 1,
+                deltas,
+            });
         }
+        batch.clone()
     }
 
-    /// Everything handed over so far, for one event.
-    pub fn take(&self) -> Vec<UsageDelta> {
-        let sums = std::mem::take(&mut *self.sums.lock());
-        let delta = |((api_key, day), (usage, last_used_at))| UsageDelta {
-            api_key,
-            day,
-            usage,
-            last_used_at: Some(last_used_at),
-        };
-        sums.sums.into_iter().map(delta).collect()
+    /// The batch handed out last is stored.
+    pub fn stored(&self) {
+        *self.batch.lock() = None;
     }
 }
 
@@ -85,15 +94,28 @@ mod tests {
             queue.put(&mut worker);
             assert!(worker.is_empty());
         }
-        let mut deltas = queue.take();
-        deltas.sort_by_key(|delta| (delta.api_key, delta.day));
-        let requests: Vec<u64> = deltas.iter().map(|delta| delta.usage.requests).collect();
-        assert_eq!(requests, [2, 2, 2]);
-        assert_eq!(deltas[2].last_used_at, Some(next_day));
-        assert!(queue.take().is_empty());
-        queue.put_back(deltas.clone());
-        let mut again = queue.take();
-        again.sort_by_key(|delta| (delta.api_key, delta.day));
-        assert_eq!(again, deltas);
+        let mut batch = queue.batch(4).unwrap();
+        batch.deltas.sort_by_key(|delta| (delta.api_key, delta.day));
+        let deltas = batch.deltas.iter();
+        let requests: Vec<u64> = deltas.map(|delta| delta.usage.requests).collect();
+        assert_eq!((batch.number, &requests[..]), (5, &[2, 2, 2][..]));
+        assert_eq!(batch.deltas[2].last_used_at, Some(next_day));
+    }
+
+    #[test]
+    fn a_batch_stays_as_it_is_until_it_is_stored() {
+        let queue = UsageQueue::default();
+        let noon = Timestamp::parse("2026-01-01T12:00:00Z").unwrap();
+        let mut worker = UsageSums::default();
+        worker.add(None, noon, &Usage::default());
+        queue.put(&mut worker);
+        let batch = queue.batch(0).unwrap();
+        worker.add(None, noon, &Usage::default());
+        queue.put(&mut worker);
+        assert_eq!(queue.batch(1).unwrap(), batch);
+        queue.stored();
+        assert_eq!(queue.batch(1).unwrap().number, 2);
+        queue.stored();
+        assert_eq!(queue.batch(2), None);
     }
 }

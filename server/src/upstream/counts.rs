@@ -1,6 +1,11 @@
 //! What became of fetches, for metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Instant;
+
+use parking_lot::Mutex;
+
+use super::health::{Health, HealthReport, Trouble};
 
 /// How a request for a file that was not cached ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,6 +55,7 @@ pub struct FetchCounts {
     attempts: AtomicU64,
     bytes: AtomicU64,
     under_way: AtomicU64,
+    health: Mutex<Health>,
 }
 
 impl FetchCounts {
@@ -71,6 +77,27 @@ impl FetchCounts {
     /// Fetches under way, those that wait for their turn included.
     pub fn under_way(&self) -> u64 {
         self.under_way.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn health(&self, resting: usize) -> HealthReport {
+        self.health.lock().report(resting, Instant::now())
+    }
+
+    /// The request that began then brought a file.
+    pub(super) fn answered(&self, began: Instant) {
+        let now = Instant::now();
+        let time = now.duration_since(began);
+        self.health.lock().answered(time, now);
+    }
+
+    /// A request was answered, without a file.
+    pub(super) fn refused(&self, trouble: Trouble) {
+        self.health.lock().refused(trouble, Instant::now());
+    }
+
+    /// A request was not answered, or with a failure of upstream's own.
+    pub(super) fn silent(&self, trouble: Trouble) {
+        self.health.lock().silent(trouble, Instant::now());
     }
 
     pub(super) fn ended(&self, outcome: FetchOutcome) {

@@ -32,6 +32,15 @@ impl Failures {
         (now.duration_since(*at) < self.ttl).then_some(*failure)
     }
 
+    /// How many are remembered. Cost: a walk over all.
+    pub(super) fn count(&self, now: Instant) -> usize {
+        let is_kept = |at: &Instant| now.duration_since(*at) < self.ttl;
+        self.by_release
+            .values()
+            .filter(|(_, at)| is_kept(at))
+            .count()
+    }
+
     /// Remembers a failure from `now` on.
     pub(super) fn put(&mut self, release: ReleaseId, failure: FetchFailure, now: Instant) {
         self.by_release.insert(release.clone(), (failure, now));
@@ -74,6 +83,8 @@ mod tests {
         );
         assert_eq!(failures.get(&release(1), at(30)), None);
         assert_eq!(failures.get(&release(2), at(0)), None);
+        assert_eq!(failures.count(at(29)), 1);
+        assert_eq!(failures.count(at(30)), 0);
         failures.put(release(1), FetchFailure::Unavailable, at(20));
         failures.put(release(2), FetchFailure::Unavailable, at(40));
         assert_eq!(

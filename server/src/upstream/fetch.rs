@@ -10,6 +10,7 @@ use subcat_engine::model::{CachedFile, FileName, ReleaseId};
 use super::counts::{FetchCounts, FetchOutcome};
 use super::failures::Failures;
 use super::flights::{Flights, Joined, result_of};
+use super::health::{HealthReport, Trouble};
 use super::names::upstream_name;
 use super::sniff::kind_of;
 use super::source::{Fetched, Source};
@@ -107,6 +108,15 @@ impl Upstream {
         self.desk.counts.set_under_way(self.flights.count());
         &self.desk.counts
     }
+
+    /// How upstream is.
+    pub fn health(&self) -> HealthReport {
+        if self.desk.source.is_none() {
+            return HealthReport::absent();
+        }
+        let resting = self.desk.failures.lock().count(Instant::now());
+        self.desk.counts.health(resting)
+    }
 }
 
 impl Desk {
@@ -128,10 +138,17 @@ impl Desk {
         release: &ReleaseId,
         record_name: Option<&FileName>,
     ) -> Result<CachedFile, FetchFailure> {
+        if let Err(error) = self.engine.check_space() {
+            // Upstream need not send what cannot be kept.
+            tracing::error!(%error, "nothing is fetched");
+            self.counts.ended(FetchOutcome::NotStored);
+            return Err(FetchFailure::NotStored);
+        }
         let fetched = match time::timeout(self.timeout, self.fetch_in_turn(release)).await {
             Ok(fetched) => fetched,
             Err(_) => {
                 tracing::warn!(%release, "upstream takes too long");
+                self.counts.silent(Trouble::TooLong);
                 Err(FetchFailure::Unavailable)
             }
         };
@@ -204,6 +221,7 @@ mod tests {
 
     use super::*;
     use crate::runtime::Control;
+    use crate::upstream::UpstreamState;
     use crate::upstream::test_server::{answer, upstream};
 
     const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
@@ -308,6 +326,12 @@ mod tests {
         assert_eq!(room.count(FetchOutcome::Unavailable), 1);
         assert_eq!(room.count(FetchOutcome::Unusable), 1);
         assert_eq!(room.count(FetchOutcome::Remembered), 4);
+        let health = room.upstream.health();
+        assert_eq!(health.state, UpstreamState::Up);
+        assert_eq!(health.resting, 2);
+        let what = health.last_trouble.map(|(_, what)| what);
+        assert_eq!(what, Some(Trouble::Status(404)));
+        assert!(health.last_success.is_some());
         assert_eq!(
             room.engine.cached_file(&ReleaseId::parse("2").unwrap()),
             None
@@ -322,6 +346,8 @@ mod tests {
 
     #[test]
     fn without_an_upstream_nothing_can_be_fetched() {
-        assert_eq!(room(None).fetch("1"), Err(FetchFailure::Unavailable));
+        let room = room(None);
+        assert_eq!(room.fetch("1"), Err(FetchFailure::Unavailable));
+        assert_eq!(room.upstream.health().state, UpstreamState::Absent);
     }
 }

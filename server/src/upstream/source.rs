@@ -1,7 +1,7 @@
 //! The HTTP client that asks upstream for one file.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, HeaderMap, HeaderValue};
 use reqwest::redirect::{Attempt, Policy};
@@ -10,6 +10,7 @@ use subcat_engine::model::ReleaseId;
 
 use super::counts::FetchCounts;
 use super::fetch::FetchFailure;
+use super::health::Trouble;
 use crate::config::UpstreamSettings;
 use crate::runtime::time;
 
@@ -98,26 +99,43 @@ impl Source {
 
     async fn attempt(&self, url: &str) -> Ended {
         self.counts.sent();
+        let began = Instant::now();
         let response = match self.client.get(url).send().await {
             Ok(response) => response,
             Err(error) => {
-                tracing::warn!(url, error = %with_causes(&error), "upstream does not answer");
                 let is_final = error.is_redirect() || error.is_builder();
-                return if is_final {
-                    Ended::Failed(FetchFailure::Unavailable)
+                let is_connect = error.is_connect();
+                let (url, error) = (shown(url), told(error));
+                tracing::warn!(url, error, "upstream does not answer");
+                if is_final {
+                    self.counts.refused(Trouble::Redirected);
+                    return Ended::Failed(FetchFailure::Unavailable);
+                }
+                self.counts.silent(if is_connect {
+                    Trouble::NoConnection
                 } else {
-                    Ended::Again
-                };
+                    Trouble::BrokenOff
+                });
+                return Ended::Again;
             }
         };
         let status = response.status();
         if status.is_success() {
-            return self.read(response).await;
+            let ended = self.read(response).await;
+            match ended {
+                Ended::Fetched(_) | Ended::Failed(_) => self.counts.answered(began),
+                Ended::Again => self.counts.silent(Trouble::BrokenOff),
+            }
+            return ended;
         }
-        tracing::warn!(url, status = status.as_u16(), "upstream refuses");
+        let trouble = Trouble::Status(status.as_u16());
+        let (url, status_number) = (shown(url), status.as_u16());
+        tracing::warn!(url, status = status_number, "upstream refuses");
         if status.is_server_error() {
+            self.counts.silent(trouble);
             Ended::Again
         } else {
+            self.counts.refused(trouble);
             Ended::Failed(FetchFailure::Unavailable)
         }
     }
@@ -157,7 +175,7 @@ impl Source {
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(url_path, error = %with_causes(&error), "upstream breaks off");
+                    tracing::warn!(url_path, error = told(error), "upstream breaks off");
                     return Ended::Again;
                 }
             }
@@ -182,9 +200,16 @@ fn same_host_only(attempt: Attempt<'_>) -> reqwest::redirect::Action {
     }
 }
 
-fn with_causes(error: &dyn std::error::Error) -> String {
+/// An address as the log shows it: without its query, which may hold a token.
+fn shown(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(place, _)| place)
+}
+
+/// An error with its causes as the log shows it: without the address.
+fn told(error: reqwest::Error) -> String {
+    let error = error.without_url();
     let mut text = error.to_string();
-    let mut cause = error.source();
+    let mut cause = std::error::Error::source(&error);
     while let Some(inner) = cause {
         text.push_str(": ");
         text.push_str(&inner.to_string());
@@ -280,6 +305,25 @@ mod tests {
         let (base, seen) = upstream(vec![to("http://localhost:1/a")]);
         assert_eq!(fetch(&base, |_| {}), Err(FetchFailure::Unavailable));
         assert_eq!(seen.lock().len(), 1);
+    }
+
+    /// A query may hold a token, and logs are read by others.
+    #[test]
+    fn what_is_logged_holds_no_query() {
+        assert_eq!(shown("http://a/b?token=secret"), "http://a/b");
+        assert_eq!(shown("http://a/b"), "http://a/b");
+        let settings = UpstreamSettings {
+            url: Some("http://127.0.0.1:1/{source_release_id}?token=secret".into()),
+            ..UpstreamSettings::default()
+        };
+        let source = Source::new(&settings, Arc::default()).unwrap().unwrap();
+        let control = Control::start().unwrap();
+        let error = control.block_on(source.client.get(&source.url).send());
+        let error = error.unwrap_err();
+        assert!(error.to_string().contains("secret"), "{error}");
+        let told = told(error);
+        assert!(!told.contains("secret"), "{told}");
+        assert!(told.contains("refused"), "{told}");
     }
 
     #[test]

@@ -10,6 +10,8 @@ const WIDTH: usize = 360;
 const HEIGHT: usize = 130;
 /// Where the bars end and the days are written below them.
 const BASE: usize = 108;
+/// Bars that are named one by one, at most: the page stays small.
+const NAMED_BARS_MAX: usize = 31;
 /// Where the highest bar ends.
 const TOP: usize = 14;
 
@@ -129,29 +131,16 @@ fn draw(lang: Lang, title: &str, class: &str, first: Day, values: &[u64]) -> Str
         &mut svg,
         format_args!(r#"<path d="M0 {TOP}.5H{WIDTH}M0 {BASE}.5H{WIDTH}"/>"#),
     );
-    let slot_tenths = WIDTH * 10 / values.len().max(1);
-    for (day_idx, value) in values.iter().enumerate().filter(|(_, value)| **value != 0) {
-        let height = height(*value, highest);
-        let x = day_idx * slot_tenths;
-        let width = (slot_tenths * 3 / 4).max(10);
-        put(
-            &mut svg,
-            format_args!(
-                r#"<rect class="{class}" x="{}.{}" y="{}" width="{}.{}" height="{height}" rx="1"><title>{}: {}</title></rect>"#,
-                x / 10,
-                x % 10,
-                BASE - height,
-                width / 10,
-                width % 10,
-                lang.day(Day(first.0 + u32::try_from(day_idx).unwrap_or(0))),
-                lang.number(*value),
-            ),
-        );
+    put(&mut svg, format_args!(r#"<g class="{class}">"#));
+    if values.len() <= NAMED_BARS_MAX {
+        named_bars(&mut svg, lang, first, values);
+    } else {
+        plain_bars(&mut svg, values);
     }
     put(
         &mut svg,
         format_args!(
-            r#"<g aria-hidden="true"><text x="0" y="{}">{}</text><text x="0" y="{HEIGHT}" dy="-6">{}</text><text x="{WIDTH}" y="{HEIGHT}" dy="-6" text-anchor="end">{}</text></g></svg>"#,
+            r#"</g><g aria-hidden="true"><text x="0" y="{}">{}</text><text x="0" y="{HEIGHT}" dy="-6">{}</text><text x="{WIDTH}" y="{HEIGHT}" dy="-6" text-anchor="end">{}</text></g></svg>"#,
             TOP - 4,
             lang.number(highest),
             lang.day(first),
@@ -159,6 +148,55 @@ fn draw(lang: Lang, title: &str, class: &str, first: Day, values: &[u64]) -> Str
         ),
     );
     svg
+}
+
+/// Bars with a value, in tenths of a unit: day, left end, width; and the height, in units.
+fn bars(values: &[u64]) -> impl Iterator<Item = (usize, usize, usize, usize)> + '_ {
+    let highest = values.iter().copied().max().unwrap_or(0);
+    let slot_tenths = WIDTH * 10 / values.len().max(1);
+    let width_tenths = (slot_tenths * 3 / 4).max(10);
+    let used = values.iter().enumerate().filter(|(_, value)| **value != 0);
+    used.map(move |(day_idx, value)| {
+        let left_tenths = day_idx * slot_tenths;
+        (day_idx, left_tenths, width_tenths, height(*value, highest))
+    })
+}
+
+/// Bars that say their day and value when they are pointed at.
+fn named_bars(svg: &mut String, lang: Lang, first: Day, values: &[u64]) {
+    for (day_idx, left, width, height) in bars(values) {
+        put(
+            svg,
+            format_args!(
+                r#"<rect x="{}.{}" y="{}" width="{}.{}" height="{height}" rx="1"><title>{}: {}</title></rect>"#,
+                left / 10,
+                left % 10,
+                BASE - height,
+                width / 10,
+                width % 10,
+                lang.day(Day(first.0 + u32::try_from(day_idx).unwrap_or(0))),
+                lang.number(values[day_idx]),
+            ),
+        );
+    }
+}
+
+/// All bars as one shape: a tenth of the bytes.
+fn plain_bars(svg: &mut String, values: &[u64]) {
+    svg.push_str(r#"<path class="bars" d=""#);
+    for (_, left, width, height) in bars(values) {
+        put(
+            svg,
+            format_args!(
+                "M{}.{} {BASE}v-{height}h{}.{}v{height}z",
+                left / 10,
+                left % 10,
+                width / 10,
+                width % 10,
+            ),
+        );
+    }
+    svg.push_str(r#""/>"#);
 }
 
 fn put(svg: &mut String, piece: std::fmt::Arguments<'_>) {
@@ -206,6 +244,11 @@ mod tests {
         let rows = [(Day(1), usage(1)), (Day(90_000), usage(u64::MAX))];
         let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30);
         assert_eq!(view.charts[0].svg.matches("<rect").count(), 0);
+        let rows = [(Day(20_000), usage(2)), (Day(19_950), usage(1))];
+        let view = UsageView::new(Lang::En, &rows, Day(20_000), 90);
+        let svg = &view.charts[0].svg;
+        assert!(svg.contains("v-47h3.0v47z"), "{svg}");
+        assert!(svg.contains("v-94h3.0v94z"), "{svg}");
         let rows = [(Day(20_000), usage(u64::MAX))];
         let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30);
         assert!(view.charts[0].svg.contains(r#"height="94""#));

@@ -79,9 +79,7 @@ fn switch(visit: &Visit) -> Option<Response<PageBody>> {
     }
     let rest = visit.query.without(&["lang", "theme"]);
     let joint = if rest.is_empty() { "" } else { "?" };
-    // Two slashes at the beginning would be another site.
-    let path = visit.path.trim_start_matches(['/', '\\']);
-    let mut response = answer::see_other(&format!("/{path}{joint}{rest}"));
+    let mut response = answer::see_other(&format!("{}{joint}{rest}", visit.path));
     let headers = response.headers_mut();
     if let Some(lang) = lang {
         headers.append(

@@ -1,21 +1,26 @@
-//! The bounded pool that hashes passwords: its threads yield to everything else.
+//! The bounded pool that hashes passwords: its threads give way to everything else.
 
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
-use super::password::{self, Password};
+use super::password::{self, Password, Workspace};
+use crate::runtime::Background;
 use crate::runtime::sync::oneshot;
 
 /// Passwords that wait for a thread, at most: about a second of work each side of two.
 const QUEUE_MAX: usize = 64;
-/// The lowest priority there is: API workers go first.
-const NICENESS: i32 = 19;
+/// How long a thread without work keeps its memory.
+const MEMORY_KEPT: Duration = Duration::from_secs(5);
+/// A thread that rests less than this many times its work runs when nothing else does. Chosen
+/// here: a flood of sign-ins takes what is left over, a single one goes on beside a busy machine.
+const REST_PER_WORK: u32 = 4;
 
-type Job = Box<dyn FnOnce() + Send>;
+type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
 
 /// Threads that do nothing but argon2. They end when the pool is dropped.
 pub(crate) struct HashingPool {
@@ -43,24 +48,24 @@ impl HashingPool {
 
     /// [`Password::hash`], on the pool.
     pub(crate) async fn hash(&self, password: Password) -> Result<String, Busy> {
-        self.run(move || password.hash()).await
+        self.run(move |workspace| password.hash_in(workspace)).await
     }
 
-    /// [`password::verify`], on the pool.
+    /// [`password::verify_in`], on the pool.
     pub(crate) async fn verify(&self, text: &str, stored: Option<String>) -> Result<bool, Busy> {
         let text = text.to_owned();
-        self.run(move || password::verify(&text, stored.as_deref()))
+        self.run(move |workspace| password::verify_in(workspace, &text, stored.as_deref()))
             .await
     }
 
     async fn run<T: Send + 'static>(
         &self,
-        work: impl FnOnce() -> T + Send + 'static,
+        work: impl FnOnce(&mut Workspace) -> T + Send + 'static,
     ) -> Result<T, Busy> {
         let (reply, answer) = oneshot::channel();
-        let job: Job = Box::new(move || {
+        let job: Job = Box::new(move |workspace| {
             // Nobody waits any more when the request was given up; the result is dropped.
-            drop(reply.send(work()));
+            drop(reply.send(work(workspace)));
         });
         self.jobs.try_send(job).map_err(|_| Busy)?;
         answer.await.map_err(|_| Busy)
@@ -68,14 +73,51 @@ impl HashingPool {
 }
 
 fn work(queue: &Mutex<Receiver<Job>>) {
-    // On Linux this is the priority of the calling thread alone. A refusal costs only fairness.
-    let _ = rustix::process::setpriority_process(None, NICENESS);
+    let mut workspace = Workspace::default();
+    let mut pace = Pace::default();
     loop {
-        let job = queue.lock().recv();
+        let job = queue.lock().recv_timeout(MEMORY_KEPT);
         match job {
-            Ok(job) => job(),
-            Err(_) => return,
+            Ok(job) => {
+                // A refusal costs only fairness.
+                let _ = pace.begin(Instant::now()).map(Background::enter);
+                job(&mut workspace);
+                pace.end(Instant::now());
+            }
+            Err(RecvTimeoutError::Timeout) => workspace = Workspace::default(),
+            Err(RecvTimeoutError::Disconnected) => return,
         }
+    }
+}
+
+/// How much of the time a thread works, and what follows for its class.
+#[derive(Default)]
+struct Pace {
+    class: Option<Background>,
+    began: Option<Instant>,
+    last: Option<(Instant, Duration)>,
+}
+
+impl Pace {
+    /// Work begins: the class to enter, when it is another one.
+    fn begin(&mut self, now: Instant) -> Option<Background> {
+        self.began = Some(now);
+        let is_flood = self
+            .last
+            .is_some_and(|(ended, work)| now.duration_since(ended) < work * REST_PER_WORK);
+        let class = if is_flood {
+            Background::Idle
+        } else {
+            Background::Low
+        };
+        let is_other = self.class.replace(class) != Some(class);
+        is_other.then_some(class)
+    }
+
+    /// Work has ended.
+    fn end(&mut self, now: Instant) {
+        let began = self.began.take();
+        self.last = began.map(|began| (now, now.duration_since(began)));
     }
 }
 
@@ -97,6 +139,19 @@ mod tests {
     }
 
     #[test]
+    fn a_flood_gives_way_and_a_single_one_goes_on() {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        let at = |ms| start + Duration::from_millis(ms);
+        assert_eq!(pace.begin(at(0)), Some(Background::Low));
+        pace.end(at(20));
+        assert_eq!(pace.begin(at(99)), Some(Background::Idle));
+        pace.end(at(119));
+        assert_eq!(pace.begin(at(120)), None);
+        pace.end(at(140));
+        assert_eq!(pace.begin(at(220)), Some(Background::Low));
+    }
+
+    #[test]
     fn a_full_queue_is_refused_at_once() {
         let control = Control::start().unwrap();
         let pool = HashingPool::start().unwrap();
@@ -105,7 +160,7 @@ mod tests {
         let mut refused_count = 0;
         for _ in 0..QUEUE_MAX + 64 {
             let gate = Arc::clone(&gate);
-            let job: Job = Box::new(move || drop(gate.lock()));
+            let job: Job = Box::new(move |_| drop(gate.lock()));
             refused_count += usize::from(pool.jobs.try_send(job).is_err());
         }
         assert!(0 < refused_count);

@@ -1,5 +1,7 @@
 //! The two languages of the pages, and how each writes numbers and times.
 
+use std::time::Duration;
+
 use subcat_engine::model::{Day, Timestamp};
 
 /// A language of the pages.
@@ -117,6 +119,17 @@ impl Lang {
         self.day(time.day())
     }
 
+    /// A length of time in its largest unit: `42 s`, `5 min`, `3 h`, `2 days`.
+    pub(crate) fn span(self, time: Duration) -> String {
+        let seconds = time.as_secs();
+        match seconds {
+            0..60 => format!("{seconds} s"),
+            60..3_600 => format!("{} min", seconds / 60),
+            3_600..172_800 => format!("{} h", seconds / 3_600),
+            _ => format!("{} {}", seconds / 86_400, self.t("days", "días")),
+        }
+    }
+
     /// A time to the minute: `3 May 2026, 09:05`.
     pub(crate) fn moment(self, time: Timestamp) -> String {
         let text = time.to_string();
@@ -157,6 +170,9 @@ mod tests {
         assert_eq!(Lang::En.bytes(1023), "1023 B");
         assert_eq!(Lang::En.bytes(1536), "1.5 KB");
         assert_eq!(Lang::Es.bytes(5 << 30), "5,0 GB");
+        let span = |seconds| Lang::Es.span(Duration::from_secs(seconds));
+        assert_eq!([span(59), span(60), span(7_200)], ["59 s", "1 min", "2 h"]);
+        assert_eq!([span(172_799), span(172_800)], ["47 h", "2 días"]);
         let time = Timestamp::parse("2026-05-03T09:05:59Z").unwrap();
         assert_eq!(Lang::En.moment(time), "3 May 2026, 09:05");
         assert_eq!(Lang::Es.moment(time), "3 may 2026, 09:05");

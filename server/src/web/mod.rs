@@ -22,5 +22,5 @@ mod throttle;
 mod visit;
 
 pub use handle::{PageBody, handle};
-pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault, verify};
+pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault};
 pub use site::Site;

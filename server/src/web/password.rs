@@ -3,8 +3,8 @@
 use std::fmt;
 use std::sync::LazyLock;
 
-use argon2::password_hash::PasswordHasher;
-use argon2::{Algorithm, Argon2, Params, PasswordHash, PasswordVerifier, Version};
+use argon2::password_hash::phc::{Output, ParamsString, Salt};
+use argon2::{Algorithm, Argon2, Block, Params, PasswordHash, Version};
 
 /// Characters of a password, at least (API.md, 12.5).
 pub const PASSWORD_CHARS_MIN: usize = 8;
@@ -14,6 +14,20 @@ pub const PASSWORD_BYTES_MAX: usize = 256;
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const SALT_BYTES: usize = 16;
+
+/// The memory in which passwords are hashed: taken once, used again, so that a hash does not ask
+/// the kernel for 19 MiB of fresh pages.
+#[derive(Default)]
+pub(crate) struct Workspace(Vec<Block>);
+
+impl Workspace {
+    fn blocks(&mut self, count: usize) -> &mut [Block] {
+        if self.0.len() < count {
+            self.0.resize(count, Block::default());
+        }
+        &mut self.0[..count]
+    }
+}
 
 /// A password that may be stored: long enough and not absurd.
 ///
@@ -46,7 +60,12 @@ impl Password {
     ///
     /// Cost: about 20 ms and 19 MiB; in the server it runs on the password pool only.
     pub fn hash(&self) -> String {
-        hash_text(&self.0)
+        self.hash_in(&mut Workspace::default())
+    }
+
+    /// [`Password::hash`], in memory that is there already.
+    pub(crate) fn hash_in(&self, workspace: &mut Workspace) -> String {
+        hash_text(&self.0, workspace)
     }
 }
 
@@ -69,34 +88,89 @@ impl fmt::Display for PasswordFault {
 /// account) the same work is done on another one and the answer is no.
 ///
 /// Cost: that of [`Password::hash`].
-pub fn verify(text: &str, stored: Option<&str>) -> bool {
-    static NOBODY: LazyLock<String> = LazyLock::new(|| hash_text("nobody's password"));
+pub(crate) fn verify_in(workspace: &mut Workspace, text: &str, stored: Option<&str>) -> bool {
+    static NOBODY: LazyLock<String> =
+        LazyLock::new(|| hash_text("nobody's password", &mut Workspace::default()));
     let phc = stored.unwrap_or(&NOBODY);
     let is_typed = text.len() <= PASSWORD_BYTES_MAX;
     let text = if is_typed { text } else { "" };
-    let is_right = PasswordHash::new(phc)
-        .is_ok_and(|hash| hasher().verify_password(text.as_bytes(), &hash).is_ok());
-    is_right && is_typed && stored.is_some()
+    is_hash_of(workspace, text, phc).unwrap_or(false) && is_typed && stored.is_some()
 }
 
-fn hash_text(text: &str) -> String {
+/// Whether the PHC string is that of this text.
+fn is_hash_of(
+    workspace: &mut Workspace,
+    text: &str,
+    phc: &str,
+) -> argon2::password_hash::Result<bool> {
+    let known = PasswordHash::new(phc)?;
+    let (Some(salt), Some(expected)) = (&known.salt, &known.hash) else {
+        return Ok(false);
+    };
+    let hasher = Argon2::new(
+        Algorithm::try_from(known.algorithm.as_str())?,
+        Version::try_from(known.version.unwrap_or_default())?,
+        Params::try_from(&known)?,
+    );
+    // Outputs compare in a time that tells nothing.
+    Ok(digest(&hasher, workspace, text, salt)? == *expected)
+}
+
+fn hash_text(text: &str, workspace: &mut Workspace) -> String {
     let mut salt = [0; SALT_BYTES];
     getrandom::fill(&mut salt).expect("the kernel gives randomness once it is up");
-    hasher()
-        .hash_password_with_salt(text.as_bytes(), &salt)
-        .expect("the parameters are within argon2's range")
-        .to_string()
+    phc_string(text, &salt, workspace).expect("the parameters are within argon2's range")
 }
 
-fn hasher() -> Argon2<'static> {
-    let params =
-        Params::new(MEMORY_KIB, PASSES, 1, None).expect("the parameters are within argon2's range");
-    Argon2::new(Algorithm::Argon2id, Version::V0x13, params)
+fn phc_string(
+    text: &str,
+    salt: &[u8],
+    workspace: &mut Workspace,
+) -> argon2::password_hash::Result<String> {
+    let params = Params::new(MEMORY_KIB, PASSES, 1, None)?;
+    let hasher = Argon2::new(Algorithm::Argon2id, Version::V0x13, params);
+    let hash = PasswordHash {
+        algorithm: Algorithm::Argon2id.ident(),
+        version: Some(Version::V0x13.into()),
+        params: ParamsString::try_from(hasher.params())?,
+        salt: Some(Salt::new(salt)?),
+        hash: Some(digest(&hasher, workspace, text, salt)?),
+    };
+    Ok(hash.to_string())
+}
+
+fn digest(
+    hasher: &Argon2<'_>,
+    workspace: &mut Workspace,
+    text: &str,
+    salt: &[u8],
+) -> argon2::password_hash::Result<Output> {
+    let params = hasher.params();
+    let length = params.output_len().unwrap_or(Params::DEFAULT_OUTPUT_LEN);
+    let mut bytes = vec![0; length];
+    let blocks = workspace.blocks(params.block_count());
+    hasher.hash_password_into_with_memory(text.as_bytes(), salt, &mut bytes, blocks)?;
+    Ok(Output::new(&bytes)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use argon2::{PasswordHasher, PasswordVerifier};
+
     use super::*;
+
+    #[test]
+    fn hashes_are_those_of_the_library() {
+        let library = Argon2::default();
+        let stored = Password::parse("correct horse").unwrap().hash();
+        let hash = PasswordHash::new(&stored).unwrap();
+        library.verify_password(b"correct horse", &hash).unwrap();
+        let other = library.hash_password_with_salt(b"ot", &[7; 16]).unwrap();
+        let mut workspace = Workspace::default();
+        let other = other.to_string();
+        assert!(verify_in(&mut workspace, "ot", Some(&other)));
+        assert!(!verify_in(&mut workspace, "to", Some(&other)));
+    }
 
     #[test]
     fn a_password_is_long_enough_and_not_absurd() {
@@ -120,10 +194,13 @@ mod tests {
             "{stored}"
         );
         assert_ne!(stored, password.hash());
+        let mut workspace = Workspace::default();
+        let mut verify = |text: &str, stored| verify_in(&mut workspace, text, stored);
         assert!(verify("correct horse", Some(&stored)));
         assert!(!verify("correct hors", Some(&stored)));
         assert!(!verify("nobody's password", None));
         assert!(!verify("correct horse", Some("not a hash")));
+        assert!(verify("correct horse", Some(&stored)));
         assert_eq!(format!("{password:?}"), "Password(…)");
     }
 }

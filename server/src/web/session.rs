@@ -2,6 +2,7 @@
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
+use subcat_engine::Engine;
 use subcat_engine::event::StateEvent;
 use subcat_engine::model::{Account, AccountId, Role, Session, Timestamp};
 
@@ -11,6 +12,8 @@ use crate::auth;
 
 /// How long a browser stays signed in.
 const SESSION_SECONDS: i64 = 14 * 86_400;
+/// Sessions of one account, at most: the oldest end when there are more.
+const SESSIONS_MAX: usize = 50;
 /// How long a browser keeps its language and colours.
 const CHOICE_SECONDS: i64 = 365 * 86_400;
 
@@ -54,23 +57,39 @@ pub(crate) fn viewer(
     site: &Site,
     headers: &HeaderMap,
     is_secure: bool,
-    now: Timestamp,
+    judged_at: Timestamp,
 ) -> Option<Viewer> {
     let value = cookie(headers, session_cookie_name(is_secure))?;
     let session_digest = auth::api_key_digest(value);
     let engine = &site.service.engine;
     let session = engine.session(&session_digest)?;
     let account = engine.account(session.account)?;
-    let is_open = now < session.expires_at && account.disabled_at.is_none();
+    let is_expired = session.expires_at <= judged_at;
+    if is_expired {
+        site.service.see(judged_at);
+    }
+    let is_open = !is_expired && account.disabled_at.is_none();
     is_open.then_some(Viewer {
         account,
         session_digest,
     })
 }
 
-/// A new session: the event that opens it and the cookie that carries it.
+/// The events that end an account's oldest sessions, so that there is room for another.
+pub(crate) fn make_room(engine: &Engine, account: AccountId) -> Vec<StateEvent> {
+    let sessions = engine.sessions_of(account);
+    let surplus = (sessions.len() + 1).saturating_sub(SESSIONS_MAX);
+    let oldest = sessions.iter().take(surplus);
+    oldest
+        .map(|session| StateEvent::CloseSession(session.digest))
+        .collect()
+}
+
+/// A new session for whoever knows the password of `hash`: the event that opens it and the cookie
+/// that carries it.
 pub(crate) fn open(
     account: AccountId,
+    hash: String,
     now: Timestamp,
     is_secure: bool,
 ) -> (StateEvent, HeaderValue) {
@@ -87,7 +106,7 @@ pub(crate) fn open(
         SESSION_SECONDS,
         is_secure,
     );
-    (StateEvent::OpenSession(session), header)
+    (StateEvent::OpenSession(session, hash), header)
 }
 
 /// The header that makes a browser forget its session.

@@ -20,6 +20,8 @@ pub struct Site {
     pub(crate) service: Arc<Service>,
     pub(crate) setup: Setup,
     pub(crate) throttle: Throttle,
+    /// Apart from the other: nobody's tries at a sign-in may fill it.
+    pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
     pub(crate) counter_lane: Mutex<CounterLane>,
     stats: Mutex<Option<(u64, EngineStats)>>,
@@ -36,6 +38,7 @@ impl Site {
             service,
             setup: Setup::new(),
             throttle: Throttle::default(),
+            catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
             counter_lane: Mutex::new(counter_lane),
             stats: Mutex::new(None),

@@ -1,5 +1,5 @@
 //! How often something may be tried: sign-ins per account and address, sign-ups per address
-//! (API.md, 12.5).
+//! (API.md, 12.5), pages of the catalog per account (12.4).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -21,6 +21,8 @@ pub(crate) enum Subject {
     SignUpAddress(IpAddr),
     /// Tries at the password of a signed-in account.
     PasswordChange(u64),
+    /// Searches, records and downloads on pages of the catalog.
+    Catalog(u64),
 }
 
 impl Subject {
@@ -30,13 +32,17 @@ impl Subject {
             Self::SignInAccount(_) | Self::PasswordChange(_) => (10, Duration::from_secs(600)),
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
             Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
+            Self::Catalog(_) => (120, Duration::from_secs(60)),
         }
     }
 }
 
+#[derive(Clone, Copy)]
 struct Window {
     started_at: Duration,
     tries: u32,
+    /// Whether a try was refused in it.
+    is_shut: bool,
 }
 
 /// The windows of every subject. Hashing is seeded: subjects are what clients send.
@@ -44,9 +50,11 @@ struct Window {
 pub(crate) struct Throttle(Mutex<HashMap<Subject, Window>>);
 
 /// Too many tries: when to come back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TooMany {
     pub(crate) retry_after_seconds: u64,
+    /// Whose window is full, when this is the first refusal in it.
+    pub(crate) newly_shut: Option<Subject>,
 }
 
 impl Throttle {
@@ -60,30 +68,32 @@ impl Throttle {
         if ENTRIES_MAX < windows.len() + subjects.len() {
             return Err(TooMany {
                 retry_after_seconds: 60,
+                newly_shut: None,
             });
         }
         for subject in subjects {
             let (tries_max, length) = subject.bound();
-            if let Some(window) = windows.get(subject) {
+            if let Some(window) = windows.get_mut(subject) {
                 let left = (window.started_at + length).saturating_sub(now);
                 if !left.is_zero() && tries_max <= window.tries {
+                    let was_shut = std::mem::replace(&mut window.is_shut, true);
                     return Err(TooMany {
                         retry_after_seconds: left.as_secs() + 1,
+                        newly_shut: (!was_shut).then(|| subject.clone()),
                     });
                 }
             }
         }
         for subject in subjects {
             let length = subject.bound().1;
-            let window = windows.entry(subject.clone()).or_insert(Window {
+            let fresh = Window {
                 started_at: now,
                 tries: 0,
-            });
+                is_shut: false,
+            };
+            let window = windows.entry(subject.clone()).or_insert(fresh);
             if window.started_at + length <= now {
-                *window = Window {
-                    started_at: now,
-                    tries: 0,
-                };
+                *window = fresh;
             }
             window.tries += 1;
         }
@@ -126,13 +136,16 @@ mod tests {
         for _ in 0..10 {
             throttle.take(&[account("a@b")], start).unwrap();
         }
-        let refused = throttle.take(&[account("a@b")], start + Duration::from_secs(599));
-        assert_eq!(
-            refused,
+        let late = start + Duration::from_secs(599);
+        let refused = |newly_shut| {
             Err(TooMany {
-                retry_after_seconds: 2
+                retry_after_seconds: 2,
+                newly_shut,
             })
-        );
+        };
+        let first = throttle.take(&[account("a@b")], late);
+        assert_eq!(first, refused(Some(account("a@b"))));
+        assert_eq!(throttle.take(&[account("a@b")], late), refused(None));
         throttle.take(&[account("c@d")], start).unwrap();
         throttle
             .take(&[account("a@b")], start + Duration::from_secs(600))

@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT_LANGUAGE, HOST};
 use http::{HeaderMap, Method, Request};
-use subcat_engine::model::{AccountId, ApiKeyId, AuditEntry, Timestamp};
+use subcat_engine::model::Timestamp;
 
 use super::answer::Refusal;
 use super::frame::{Frame, Theme};
@@ -21,6 +21,7 @@ use crate::config::Registration;
 pub(crate) struct Visit {
     pub(crate) site: Arc<Site>,
     pub(crate) method: Method,
+    /// Begins with one slash, whatever was sent: with two, a link to it leads to another site.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
     /// The query string as it was sent, and read.
@@ -36,6 +37,8 @@ pub(crate) struct Visit {
     pub(crate) theme: Theme,
     pub(crate) viewer: Option<Viewer>,
     pub(crate) now: Timestamp,
+    /// The moment by which expiry is judged.
+    pub(crate) judged_at: Timestamp,
 }
 
 impl Visit {
@@ -50,6 +53,7 @@ impl Visit {
         let public_url = site.service.config.public_url.as_deref();
         let is_secure = is_https || public_url.is_some_and(|url| url.starts_with("https://"));
         let now = site.service.now();
+        let judged_at = site.service.judged_at(now);
         let raw_query = head.uri.query().unwrap_or("").to_owned();
         let form = match head.method {
             Method::POST => Params::parse(&String::from_utf8_lossy(&body)),
@@ -60,10 +64,10 @@ impl Visit {
         let chosen_lang = session::cookie(&head.headers, "lang").and_then(Lang::parse);
         let chosen_theme = session::cookie(&head.headers, "theme").and_then(Theme::parse);
         Self {
-            viewer: session::viewer(site, &head.headers, is_secure, now),
+            viewer: session::viewer(site, &head.headers, is_secure, judged_at),
             site: Arc::clone(site),
             method: head.method,
-            path: head.uri.path().to_owned(),
+            path: path_here(head.uri.path()),
             query: Params::parse(&raw_query),
             raw_query,
             form,
@@ -73,6 +77,7 @@ impl Visit {
             theme: chosen_theme.unwrap_or(Theme::Auto),
             headers: head.headers,
             now,
+            judged_at,
         }
     }
 
@@ -161,39 +166,11 @@ impl Visit {
             Err(error) => Err(Refusal::Failed(error.to_string())),
         }
     }
-
-    /// A line of the audit log, by whoever is signed in (or `actor`).
-    pub(crate) fn audit(&self, actor: &str, action: &str) -> AuditEntry {
-        AuditEntry {
-            at: self.now,
-            actor: actor.to_owned(),
-            action: action.to_owned(),
-            account: None,
-            api_key: None,
-            detail: String::new(),
-        }
-    }
 }
 
-/// Who and what a line of the audit log is about.
-pub(crate) trait About {
-    /// Concerning an account.
-    fn about_account(self, account: AccountId) -> Self;
-    /// Concerning a key, by its name.
-    fn about_api_key(self, api_key: ApiKeyId, name: &str) -> Self;
-}
-
-impl About for AuditEntry {
-    fn about_account(mut self, account: AccountId) -> Self {
-        self.account = Some(account);
-        self
-    }
-
-    fn about_api_key(mut self, api_key: ApiKeyId, name: &str) -> Self {
-        self.api_key = Some(api_key);
-        name.clone_into(&mut self.detail);
-        self
-    }
+/// The path with one slash at its beginning.
+fn path_here(path: &str) -> String {
+    format!("/{}", path.trim_start_matches(['/', '\\']))
 }
 
 /// Scheme, host and port of an address.
@@ -206,6 +183,15 @@ fn origin_of(url: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_path_stays_on_our_site() {
+        let check = |path: &str, expected: &str| assert_eq!(path_here(path), expected);
+        check("/", "/");
+        check("/catalog//x/", "/catalog//x/");
+        check("//evil.example/", "/evil.example/");
+        check("/\\/evil.example", "/evil.example");
+    }
 
     #[test]
     fn an_origin_has_no_path() {

@@ -44,6 +44,20 @@ fn verify_finds_nothing_wrong_in_a_good_directory() {
 }
 
 #[test]
+fn verify_says_what_is_wrong_and_fails_with_one_line() {
+    let place = Place::stopped();
+    place.import(&[line(1, "Heat", "")]);
+    std::fs::write(place.path("data/blobs/stray"), "x").unwrap();
+    let done = place.run(&["verify"]);
+    assert!(done.stdout.contains("stray"), "{done:?}");
+    let sentence = done.fails(1);
+    assert!(sentence.contains("1 thing is wrong"), "{sentence}");
+    assert!(sentence.contains("verify --repair"), "{sentence}");
+    let text = place.run(&["verify", "--repair"]).ok();
+    assert!(text.contains("(mended)"), "{text}");
+}
+
+#[test]
 fn explain_shows_the_plan_of_a_search() {
     Place::in_both_modes(|place| {
         place.import(&[line(1, "Heat", r#","year":1995"#)]);

@@ -7,18 +7,13 @@ use serde_json::Value;
 fn start(place: &Place) -> (Server, Value) {
     let mut command = place.command(&["demo", "--json", "--listen", "127.0.0.1:0"]);
     command.env_remove("SUBCAT_DATA");
-    let mut server = Server::start(command);
-    loop {
-        let line = server.next_line();
-        assert!(
-            !line.is_empty() || server.announcement.len() < 9,
-            "{:?}",
-            server.announcement
-        );
-        if line.starts_with('{') {
-            return (server, serde_json::from_str(&line).unwrap());
-        }
-    }
+    Server::start_demo(command)
+}
+
+#[test]
+fn its_help_names_its_data_directory() {
+    let help = Place::stopped().run(&["demo", "--help"]).ok();
+    assert!(help.contains("./subcat-demo unless --data"), "{help}");
 }
 
 #[test]

@@ -200,23 +200,37 @@ pub struct Server {
 
 impl Server {
     /// Starts it and waits until it says where it listens.
-    pub fn start(mut command: Command) -> Self {
+    pub fn start(command: Command) -> Self {
+        let mut server = Self::spawn(command);
+        server.address = server.expect_line("listening on http://");
+        server.admin = server.expect_line("admin on http://");
+        server
+    }
+
+    /// Starts a demo that answers in JSON, which is all that it writes, and reads that.
+    pub fn start_demo(command: Command) -> (Self, Value) {
+        let mut server = Self::spawn(command);
+        let line = server.next_line();
+        let sheet: Value = serde_json::from_str(&line).unwrap();
+        let address = sheet["url"].as_str().unwrap().strip_prefix("http://");
+        server.address = address.unwrap().to_owned();
+        (server, sheet)
+    }
+
+    fn spawn(mut command: Command) -> Self {
         let mut child = command
             .stdout(Stdio::piped())
             .stdin(Stdio::null())
             .spawn()
             .unwrap();
         let stdout = BufReader::new(child.stdout.take().unwrap());
-        let mut server = Self {
+        Self {
             child,
             stdout,
             announcement: Vec::new(),
             address: String::new(),
             admin: String::new(),
-        };
-        server.address = server.expect_line("listening on http://");
-        server.admin = server.expect_line("admin on http://");
-        server
+        }
     }
 
     /// The rest of the next line, which begins with `beginning`.

@@ -1,6 +1,7 @@
 //! `import` and `export`.
 
-use std::io::Write;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::process::Stdio;
 
 use crate::harness::{Place, exists, field_names, id, line};
 use flate2::Compression;
@@ -82,6 +83,142 @@ fn bad_lines_are_reported_and_the_others_loaded() {
 }
 
 #[test]
+fn help_and_rules_name_every_field() {
+    let place = Place::stopped();
+    let help = place.run(&["import", "--help"]).ok();
+    let manual = place.run(&["man", "import"]).ok().replace('\\', "");
+    let rules = include_str!("../../API.md");
+    let full = line(1, "Heat", r#","source_release_id":"1","file_name":"a.srt""#)
+        .replace("movie", "episode")
+        .replace(
+            '}',
+            r#","season":1,"episode":1,"year":1995,"catalog_id":"tt1","#,
+        )
+        + r#""parent_catalog_id":"tt2","description":"a","uploader_name":"b","downloads":3,"#
+        + r#""is_active":false,"language":"en"}"#;
+    place.import(&[full]);
+    let exported = place.export();
+    let names: Vec<&String> = exported[0].as_object().unwrap().keys().collect();
+    assert_eq!(names.len(), 16);
+    for name in names {
+        assert!(help.contains(name.as_str()), "{name}: {help}");
+        assert!(manual.contains(name.as_str()), "{name}: {manual}");
+        assert!(rules.contains(&format!("`{name}`")), "{name}");
+    }
+}
+
+#[test]
+fn a_row_that_is_too_long_is_reported_and_the_others_are_loaded() {
+    Place::in_both_modes(|place| {
+        let row = |number: u32, text: &str| {
+            format!(
+                "{},movie,Heat,2024-01-01T00:00:00.12345678912Z,{text}\n",
+                id(number)
+            )
+        };
+        let header = "id,video_type,title,posted_at,description\n";
+        let long = format!("\"{}\"", "a\n".repeat(700_000));
+        let rows = [header, &row(1, ""), &row(2, &long), &row(3, "b")].concat();
+        let done = place.run_with(&["import", "--json", "--format", "csv", "-"], rows);
+        assert_eq!(done.stderr, "stdin line 3: longer than 1048576 bytes\n");
+        assert_eq!(done.json(), summary(2, 0, 0, 1));
+        assert_eq!(place.export().len(), 2);
+        let open = [header, &row(4, "\"a"), &row(5, &"a".repeat(2_000_000))].concat();
+        let sentence = place
+            .run_with(&["import", "--format", "csv", "-"], open)
+            .fails(1);
+        assert!(sentence.contains("line 2: opens a quote"), "{sentence}");
+        assert!(sentence.contains("nothing was loaded"), "{sentence}");
+    });
+}
+
+#[test]
+fn an_interrupted_import_says_how_far_it_came() {
+    Place::in_both_modes(|place| {
+        let mut command = place.command(&["import", "-"]);
+        command.stdin(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        writeln!(pipe, "{}\nnonsense", line(1, "Heat", "")).unwrap();
+        // More than is gathered before it is sent.
+        let filler = format!("{}\n", line(2, "Ronin", ""));
+        pipe.write_all(filler.repeat(4_000).as_bytes()).unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.starts_with("stdin line 2: not JSON"), "{said}");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::INT).unwrap();
+        said.clear();
+        stderr.read_to_string(&mut said).unwrap();
+        assert_eq!(said, "subcat: interrupted: nothing was loaded\n");
+        assert_eq!(child.wait().unwrap().code(), Some(1));
+        place.import(&[line(3, "Up", "")]);
+        assert_eq!(place.export().len(), 1);
+    });
+}
+
+#[test]
+fn lines_that_are_followed_are_loaded_as_they_come() {
+    Place::in_both_modes(|place| {
+        let mut command = place.command(&["import", "--follow", "-", "--json"]);
+        command.stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut pipe = child.stdin.take().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        for number in 1..=2 {
+            // A report comes when its batch is loaded.
+            writeln!(pipe, "{}\nnonsense", line(number, "Heat", "")).unwrap();
+            let mut said = String::new();
+            stderr.read_line(&mut said).unwrap();
+            let expected = format!("stdin line {}: not JSON", number * 2);
+            assert!(said.starts_with(&expected), "{said}");
+        }
+        pipe.write_all(line(3, "Up", "").as_bytes()).unwrap();
+        drop(pipe);
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result, summary(3, 0, 0, 2));
+        assert_eq!(place.export().len(), 3);
+    });
+}
+
+#[test]
+fn a_file_is_followed_until_somebody_says_stop() {
+    Place::in_both_modes(|place| {
+        let file = place.write("a.jsonl", format!("{}\nx\n", line(1, "Heat", "")));
+        let mut command = place.command(&["import", "--follow", &file]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.contains("a.jsonl line 2: not JSON"), "{said}");
+        let mut growing = std::fs::OpenOptions::new().append(true).open(&file);
+        writeln!(growing.as_mut().unwrap(), "{}\ny", line(2, "Up", "")).unwrap();
+        said.clear();
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.contains("a.jsonl line 4: not JSON"), "{said}");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert_eq!(output.status.code(), Some(0));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text, "2 inserted, 0 updated, 0 unchanged, 2 refused\n");
+        assert_eq!(place.export().len(), 2);
+    });
+    let place = Place::stopped();
+    for wrong in [
+        &["import", "--follow", "a", "b"][..],
+        &["import", "--follow", "a.csv"],
+        &["import", "--follow", "--strict", "a"],
+    ] {
+        assert_eq!(place.run(wrong).status, 2, "{wrong:?}");
+    }
+}
+
+#[test]
 fn strict_loads_all_or_nothing() {
     Place::in_both_modes(|place| {
         let file = place.write("a.jsonl", [line(1, "Heat", ""), line(2, "", "")].join("\n"));
@@ -110,6 +247,10 @@ fn a_dry_run_says_what_would_happen_and_loads_nothing() {
             line(3, "Up again", ""),
             line(4, "", ""),
         ];
+        let other = ["import", "-", "--dry-run", "--json", "--data", "none"];
+        let done = place.run_with(&other, lines[..2].join("\n"));
+        assert_eq!(done.json(), summary(2, 0, 0, 0));
+        assert!(!exists(&place.path("none")));
         let done = place.run_with(&["import", "-", "--dry-run", "--json"], lines.join("\n"));
         assert!(done.stderr.contains("stdin line 5: title: "), "{done:?}");
         assert_eq!(done.json(), summary(1, 1, 1, 1));

@@ -48,6 +48,19 @@ fn an_unknown_record_is_status_1_and_nothing_changes() {
 }
 
 #[test]
+fn a_record_that_is_named_twice_is_deleted_once() {
+    Place::in_both_modes(|place| {
+        place.import(&[line(1, "Heat", ""), line(2, "Ronin", ""), line(3, "Up", "")]);
+        let plain = id(1).replace('-', "");
+        let text = place
+            .run(&["record", "delete", &id(1), &id(2), &plain, &id(1)])
+            .ok();
+        assert_eq!(text, "2 deleted\n");
+        assert_eq!(place.export().len(), 1);
+    });
+}
+
+#[test]
 fn an_inactive_record_is_not_served_from_the_moment_on() {
     let place = Place::serving();
     let key = place.create_key(&[]);

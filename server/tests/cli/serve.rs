@@ -1,5 +1,9 @@
 //! `serve`: how a server begins and ends.
 
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
 use crate::harness::{Place, Server, exists, get, line};
 
 #[test]
@@ -67,6 +71,30 @@ fn a_stop_is_graceful_and_leaves_no_socket() {
     assert!(!exists(&place.path("data/admin.sock")));
 }
 
+/// API.md 11.4: whoever reads an export slowly keeps nobody waiting.
+#[test]
+fn an_export_that_nobody_reads_does_not_hold_up_a_stop() {
+    let mut place = Place::serving();
+    let long = format!(r#","description":"{}""#, "word ".repeat(1_900));
+    let lines: Vec<String> = (0..1_200).map(|n| line(n, "Heat", &long)).collect();
+    place.import(&lines);
+    let mut command = place.command(&["export"]);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut export = command.spawn().unwrap();
+    let mut begun = [0; 1];
+    export
+        .stdout
+        .as_mut()
+        .unwrap()
+        .read_exact(&mut begun)
+        .unwrap();
+    let started = Instant::now();
+    assert_eq!(place.stop_server(), 0);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    let cut = export.wait_with_output().unwrap();
+    assert_eq!(cut.status.code(), Some(1));
+}
+
 #[test]
 fn a_second_server_on_the_same_data_is_refused() {
     let place = Place::serving();
@@ -74,7 +102,8 @@ fn a_second_server_on_the_same_data_is_refused() {
     let output = command.args(["--admin", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let sentence = String::from_utf8(output.stderr).unwrap();
-    assert!(sentence.contains("runs on"), "{sentence}");
+    let holder = format!("process {} serves ", place.server().pid());
+    assert!(sentence.contains(&holder), "{sentence}");
     assert_eq!(place.server().get("/api/health", None).status, 200);
 }
 

@@ -22,8 +22,8 @@ const OWNERS: &[Owner] = &[
     owner("engine", "redb", &["store"]),
     owner("engine", "fst", &["index"]),
     owner("engine", "roaring", &["index"]),
-    owner("engine", "levenshtein_automata", &["index"]),
     owner("engine", "memmap2", &["disk"]),
+    owner("engine", "libc", &["disk"]),
     owner("engine", "rustix", &["disk"]),
     owner("engine", "std::fs", &["disk"]),
     // A blob hands its open file on, for a socket to send from.

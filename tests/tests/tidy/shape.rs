@@ -32,7 +32,13 @@ const TOP_LEVEL: &[&str] = &[
     "tests",
 ];
 /// What tools and the program leave there, and `.gitignore` leaves out.
-const TOP_LEVEL_MADE: &[&str] = &["target", "subcat-data", "subcat-demo", "node_modules"];
+const TOP_LEVEL_MADE: &[&str] = &[
+    "node_modules",
+    "subcat-data",
+    "subcat-demo",
+    "subcat-demo.json",
+    "target",
+];
 
 /// Names of files that say nothing.
 const NAMELESS: &[&str] = &[

@@ -30,9 +30,11 @@ use crate::web::Password;
 const DATA_DEFAULT: &str = "./subcat-demo";
 /// The account that it makes.
 const EMAIL: &str = "demo@example.org";
+
 /// Try it: a catalog of real titles, files, an account and an API key, in one command
 ///
-/// The data directory is kept, and a second run uses it again.
+/// The data directory is ./subcat-demo unless --data names another. It is kept, and a second run
+/// uses it again.
 #[derive(Debug, Args)]
 pub(in crate::command) struct Demo {
     /// The public address
@@ -68,11 +70,10 @@ impl Demo {
         load_catalog(running.service())?;
         let credentials = prepare(running.service(), &data)?;
         let sheet = Sheet::new(running.base_url(), &data, credentials)?;
-        print(&running.announcement())?;
         print(&if context.is_json() {
             sheet.json()
         } else {
-            sheet.text()
+            running.announcement() + &sheet.text()
         })?;
         running.wait();
         running.stop()?;
@@ -122,6 +123,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> 
         engine: &service.engine,
         config: &service.config,
         now: now(),
+        judged_at: service.judged_at(now()),
         keys_changed: &|| service.reload_api_keys(),
         is_running: true,
     };

@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::event::StateEvent;
+use subcat_engine::event::Change;
 use subcat_engine::model::{Account, AccountId, Role};
 
 use super::key_list::KeyList;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::{About, Visit};
+use crate::web::visit::Visit;
 
 /// Accounts in one list.
 const ACCOUNTS_SHOWN_MAX: usize = 50;
@@ -126,27 +126,16 @@ pub(crate) fn change(visit: &Visit, number: &str) -> PageResult {
     if account.id == viewer.account.id {
         return Err(Refusal::Forbidden);
     }
-    let (event, action) = match visit.form.get("action") {
-        "make-admin" => (
-            StateEvent::SetRole(account.id, Role::Admin),
-            "role changed to admin",
-        ),
-        "make-user" => (
-            StateEvent::SetRole(account.id, Role::User),
-            "role changed to user",
-        ),
-        "disable" => (
-            StateEvent::SetDisabled(account.id, Some(visit.now)),
-            "account disabled",
-        ),
-        "enable" => (StateEvent::SetDisabled(account.id, None), "account enabled"),
+    let change = match visit.form.get("action") {
+        "make-admin" => Change::SetRole(account.id, Role::Admin),
+        "make-user" => Change::SetRole(account.id, Role::User),
+        "disable" => Change::SetDisabled(account.id, true),
+        "enable" => Change::SetDisabled(account.id, false),
         _ => return Err(Refusal::NotAForm),
     };
-    let line = visit
-        .audit(viewer.account.email.as_str(), action)
-        .about_account(account.id);
+    let event = change.by(viewer.account.email.as_str(), visit.now);
     let service = &visit.site.service;
-    service.engine.apply(vec![event, StateEvent::Audit(line)])?;
+    service.engine.apply(vec![event])?;
     // Keys of a disabled account are refused from now on.
     service.reload_api_keys();
     let location = format!("/admin/accounts/{}?notice=changed", account.id.0);

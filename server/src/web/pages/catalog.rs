@@ -2,7 +2,9 @@
 
 use askama::Template;
 use http::StatusCode;
+use subcat_engine::limits::PAGE_SIZE_MAX;
 use subcat_engine::model::RecordId;
+use subcat_engine::query::Query;
 
 use super::hit::HitView;
 use crate::request::{Fault, SearchRefusal, search_request};
@@ -12,9 +14,10 @@ use crate::web::language::Lang;
 use crate::web::params::Params;
 use crate::web::visit::Visit;
 
-/// Hits that a page shows when nothing is said: fewer than an API answer has, for a small page.
-const PAGE_SIZE: u16 = 25;
-const PAGE_SIZES: [u16; 4] = [25, 50, 100, 200];
+/// Hits on one page of the list: it stays small however many are asked for.
+const HITS_PER_PAGE: usize = 25;
+/// Characters of a title in a list of hits.
+const TITLE_CHARS: usize = 120;
 /// Characters of a description in a list of hits.
 const DESCRIPTION_CHARS: usize = 140;
 
@@ -24,8 +27,6 @@ struct CatalogPage<'a> {
     page: Frame,
     form: &'a Params,
     is_filtered: bool,
-    page_sizes: [u16; 4],
-    page_size: u16,
     faults: FaultsView,
     results: Option<Results>,
 }
@@ -34,8 +35,17 @@ struct Results {
     hits: Vec<HitView>,
     total: String,
     is_one: bool,
-    /// Whether there are more than are shown.
+    /// The position of the first one shown, counted from 1.
+    first: usize,
+    last: usize,
+    /// How many can be leafed through.
+    reachable: usize,
+    /// Whether there are more than that.
     is_cut: bool,
+    page_number: usize,
+    pages_count: usize,
+    /// The search, for links to its other pages.
+    asked: String,
 }
 
 /// Why a search cannot be read.
@@ -80,20 +90,26 @@ impl FaultsView {
     }
 }
 
-/// `GET /catalog`: the parameters of the API's search, in its order; `limit` is 25 unless given.
+/// `GET /catalog`: the parameters of the API's search, in its order. `limit` is the most that an
+/// answer has unless given; `page` is which 25 of those hits are shown.
 pub(crate) fn show(visit: &Visit) -> PageResult {
     visit.viewer()?;
     let form = &visit.query;
     // Empty fields of the form are not supplied.
-    let asked = form.without(&["lang", "theme"]);
+    let asked = form.without(&["lang", "theme", "page"]);
     let has_alias = visit.site.service.config.compat.imdb_id_alias;
-    let (mut faults, mut results, mut page_size) = (FaultsView::default(), None, PAGE_SIZE);
+    let (mut faults, mut results) = (FaultsView::default(), None);
     if !asked.is_empty() {
         // Of a repeated parameter the last counts: this limit gives way to any other.
-        match search_request(&format!("limit={PAGE_SIZE}&{asked}"), has_alias) {
+        match search_request(&format!("limit={PAGE_SIZE_MAX}&{asked}"), has_alias) {
             Ok(request) => {
-                page_size = request.query.page_size();
-                results = Some(search(visit, &request.query)?);
+                let began_us = visit.site.service.clock.now().monotonic_us;
+                let found = search(visit, &request.query, asked.clone())?;
+                results = Some(found);
+                let ended_us = visit.site.service.clock.now().monotonic_us;
+                let duration_us = ended_us.saturating_sub(began_us);
+                let slow_searches = &visit.site.service.slow_searches;
+                slow_searches.note(visit.now, duration_us, &asked, None);
             }
             Err(refusal) => faults = FaultsView::of(refusal, visit.lang),
         }
@@ -113,8 +129,6 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
         page: visit.frame("/catalog"),
         form,
         is_filtered: filters.iter().any(|name| !form.get(name).is_empty()),
-        page_sizes: PAGE_SIZES,
-        page_size,
         faults,
         results,
     };
@@ -127,24 +141,36 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
     answer::page(status, &template)
 }
 
-fn search(visit: &Visit, query: &subcat_engine::query::Query) -> Result<Results, Refusal> {
+fn search(visit: &Visit, query: &Query, asked: String) -> Result<Results, Refusal> {
     let engine = &visit.site.service.engine;
     let snapshot = engine.snapshot();
     let hits = snapshot.search(query)?;
     if query.uses_free_text() {
         engine.request_reindex();
     }
-    let mut views = Vec::with_capacity(hits.len());
-    for hit_idx in 0..hits.len() {
+    let pages_count = hits.len().div_ceil(HITS_PER_PAGE).max(1);
+    let page_number = visit.query.get("page").parse().unwrap_or(1);
+    let page_number = usize::clamp(page_number, 1, pages_count);
+    let start = (page_number - 1) * HITS_PER_PAGE;
+    let end = hits.len().min(start + HITS_PER_PAGE);
+    let mut views = Vec::with_capacity(end - start);
+    for hit_idx in start..end {
         let doc = snapshot.hit_doc(&hits, hit_idx)?;
         let view = HitView::new(&doc, engine, visit.lang)?;
-        views.push(view.shortened(DESCRIPTION_CHARS));
+        views.push(view.shortened(TITLE_CHARS, DESCRIPTION_CHARS));
     }
+    snapshot.check_whole()?;
     Ok(Results {
         total: visit.lang.number(hits.total()),
         is_one: hits.total() == 1,
         is_cut: (hits.len() as u64) < hits.total(),
         hits: views,
+        first: start + 1,
+        last: end,
+        reachable: hits.len(),
+        page_number,
+        pages_count,
+        asked,
     })
 }
 
@@ -168,6 +194,7 @@ pub(crate) fn show_record(visit: &Visit, id: &str) -> PageResult {
         hit: HitView::new(&doc, engine, visit.lang)?,
         base_url: visit.base_url(),
     };
+    snapshot.check_whole()?;
     answer::page(StatusCode::OK, &template)
 }
 
@@ -181,7 +208,7 @@ fn fault_text(fault: &Fault, lang: Lang) -> String {
         "year" => lang.t("Year", "Año"),
         "video_type" => lang.t("Type", "Tipo"),
         "language" => lang.t("Language", "Idioma"),
-        "limit" => lang.t("Show", "Mostrar"),
+        "limit" => lang.t("Results at most", "Resultados como máximo"),
         "season" => lang.t("Season", "Temporada"),
         "episode" => lang.t("Episode", "Episodio"),
         other => other,
@@ -237,8 +264,8 @@ mod tests {
         );
         check(
             "query=a&limit=201",
-            "Show: at most 200",
-            "Mostrar: como máximo 200",
+            "Results at most: at most 200",
+            "Resultados como máximo: como máximo 200",
         );
         check(
             "public_id=x",

@@ -7,6 +7,7 @@ use http::{HeaderValue, Method, Response};
 use subcat_engine::blob::Blob;
 use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
 
+use crate::api::stored_file;
 use crate::respond::{content_disposition, served_name};
 use crate::web::PageBody;
 use crate::web::answer::{PageResult, Refusal};
@@ -23,6 +24,45 @@ struct Source {
 pub(crate) async fn download(visit: &Arc<Visit>, id: &str) -> PageResult {
     visit.viewer()?;
     let source = source(visit, id)?;
+    let is_forgotten = || {
+        let engine = &visit.site.service.engine;
+        engine.cached_file(&source.release).is_none()
+    };
+    // A stored file that turns out to be lost or damaged is fetched again, once.
+    let (file, blob) = match fetch_and_open(visit, &source).await {
+        Err(Refusal::Failed(cause)) if is_forgotten() => {
+            tracing::error!(cause, "a stored file is fetched again");
+            fetch_and_open(visit, &source).await?
+        }
+        opened => opened?,
+    };
+    visit
+        .blocking(move |visit| {
+            if visit.method != Method::HEAD {
+                count(visit, source.id);
+            }
+            answer(&source, &file, blob)
+        })
+        .await
+}
+
+/// Counts a download that is being answered. A counter that cannot be written keeps no one from
+/// a file that can be read.
+fn count(visit: &Visit, id: RecordId) {
+    let counted = visit
+        .site
+        .counter_lane
+        .lock()
+        .count(id, None, visit.now.day());
+    if let Err(error) = counted {
+        tracing::error!(%error, %id, "a download could not be counted");
+    }
+}
+
+async fn fetch_and_open(
+    visit: &Arc<Visit>,
+    source: &Source,
+) -> Result<(CachedFile, Arc<Blob>), Refusal> {
     let service = &visit.site.service;
     let cached = service.engine.cached_file(&source.release);
     let file = match cached {
@@ -35,14 +75,10 @@ pub(crate) async fn download(visit: &Arc<Visit>, id: &str) -> PageResult {
     };
     visit
         .blocking(move |visit| {
-            let blob = visit.site.service.engine.blob(&file, Variant::Identity)?;
+            let blob = stored_file(&visit.site.service.engine, &file, Variant::Identity)?;
             let missing = || Refusal::Failed(format!("the file {} is not there", file.content));
             let blob = blob.ok_or_else(missing)?;
-            if visit.method != Method::HEAD {
-                let mut lane = visit.site.counter_lane.lock();
-                lane.count(source.id, None, visit.now.day())?;
-            }
-            answer(&source, &file, blob)
+            Ok((file, blob))
         })
         .await
 }
@@ -52,10 +88,12 @@ fn source(visit: &Visit, id: &str) -> Result<Source, Refusal> {
     let snapshot = visit.site.service.engine.snapshot();
     let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
+    let file_name = doc.file_name().and_then(FileName::parse);
+    snapshot.check_whole()?;
     Ok(Source {
         id,
         release: release.ok_or(Refusal::NoFile)?,
-        file_name: doc.file_name().and_then(FileName::parse),
+        file_name,
     })
 }
 

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
-use subcat_engine::event::{NewAccount, Outcome, StateEvent};
-use subcat_engine::model::{Account, Email, Role};
+use subcat_engine::event::{Change, NewAccount, Outcome, StateEvent};
+use subcat_engine::model::{Account, AuditEntry, Email, Role};
 
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
@@ -14,7 +14,7 @@ use crate::web::hashing::Busy;
 use crate::web::password::{Password, PasswordFault};
 use crate::web::session;
 use crate::web::throttle::Subject;
-use crate::web::visit::{About, Visit};
+use crate::web::visit::Visit;
 
 /// Characters of a display name, at most.
 pub(super) const NAME_CHARS_MAX: usize = 80;
@@ -134,6 +134,9 @@ pub(crate) async fn sign_in(visit: &Arc<Visit>) -> PageResult {
     let typed_email = visit.form.get("email");
     let subjects = sign_in_subjects(visit, typed_email);
     if let Err(too_many) = visit.site.throttle.take(&subjects, visit.elapsed()) {
+        if let Some(Subject::SignInAccount(email)) = too_many.newly_shut {
+            tell_lock(visit, email);
+        }
         let fault = visit.lang.t(
             "Too many attempts. Wait some minutes, then try again.",
             "Demasiados intentos. Espera unos minutos y prueba de nuevo.",
@@ -166,6 +169,36 @@ pub(crate) async fn sign_in(visit: &Arc<Visit>) -> PageResult {
         .await
 }
 
+/// Tells the audit log that an account takes no sign-ins for a while: once in each window. The
+/// answer does not wait for it: its time must not tell whether there is such an account.
+fn tell_lock(visit: &Arc<Visit>, email: String) {
+    let visit = Arc::clone(visit);
+    let control = visit.site.service.control.clone();
+    drop(control.spawn_blocking(move || {
+        if let Err(error) = store_lock(&visit, &email) {
+            tracing::error!(%error, "the audit log was not told of a locked sign-in");
+        }
+    }));
+}
+
+fn store_lock(visit: &Visit, email: &str) -> subcat_engine::Result<()> {
+    let engine = &visit.site.service.engine;
+    let account = Email::parse(email).and_then(|email| engine.account_by_email(&email));
+    let Some(account) = account else {
+        return Ok(());
+    };
+    let line = AuditEntry {
+        at: visit.now,
+        actor: visit.peer.to_string(),
+        action: "sign-in locked".to_owned(),
+        account: Some(account.id),
+        api_key: None,
+        detail: String::new(),
+    };
+    engine.apply(vec![StateEvent::Audit(line)])?;
+    Ok(())
+}
+
 fn sign_in_subjects(visit: &Visit, typed_email: &str) -> [Subject; 2] {
     let mut email = typed_email.to_lowercase();
     email.truncate(email.floor_char_boundary(COUNTED_EMAIL_BYTES_MAX));
@@ -178,19 +211,18 @@ fn sign_in_subjects(visit: &Visit, typed_email: &str) -> [Subject; 2] {
 /// Opens a session, always a new one, and closes the one that the browser had.
 fn enter(visit: &Visit, account: &Account, location: &str) -> PageResult {
     let engine = &visit.site.service.engine;
-    // Checking the password took a while: it may have been changed, or the account disabled.
-    let is_current = |current: &Account| {
-        current.password_hash == account.password_hash && current.disabled_at.is_none()
-    };
-    if !engine.account(account.id).as_ref().is_some_and(is_current) {
-        return Err(Refusal::SignIn);
-    }
-    let (opened, cookie) = session::open(account.id, visit.now, visit.is_secure);
-    let mut events = vec![StateEvent::DropExpiredSessions(visit.now), opened];
+    let hash = account.password_hash.clone();
+    let (opened, cookie) = session::open(account.id, hash, visit.judged_at, visit.is_secure);
+    let mut events = vec![opened];
+    events.extend(session::make_room(engine, account.id));
     if let Some(viewer) = &visit.viewer {
         events.push(StateEvent::CloseSession(viewer.session_digest));
     }
-    engine.apply(events)?;
+    // Checking the password took a while: when it was changed meanwhile, or the account disabled,
+    // no session is opened.
+    if engine.apply(events)?.first() != Some(&Outcome::Done) {
+        return Err(Refusal::SignIn);
+    }
     let mut response = answer::see_other(location);
     response.headers_mut().append(SET_COOKIE, cookie);
     Ok(response)
@@ -273,7 +305,8 @@ pub(crate) fn sign_out(visit: &Visit) -> PageResult {
     let is_everywhere = visit.form.has("everywhere");
     if let Some(viewer) = &visit.viewer {
         let event = if is_everywhere {
-            StateEvent::CloseSessions(viewer.account.id)
+            let account = &viewer.account;
+            Change::CloseSessions(account.id).by(account.email.as_str(), visit.now)
         } else {
             StateEvent::CloseSession(viewer.session_digest)
         };
@@ -316,7 +349,6 @@ impl AccountDraft {
             display_name: self.name,
             role,
             password_hash: visit.site.hashing.hash(self.password).await?,
-            created_at: visit.now,
         })
     }
 }
@@ -351,14 +383,11 @@ pub(super) fn new_password(visit: &Visit, field: &str) -> Result<Password, Fault
 /// Makes an account; `None` when its address is taken.
 fn make_account(visit: &Visit, account: NewAccount) -> Result<Option<Account>, Refusal> {
     let engine = &visit.site.service.engine;
-    let mut outcomes = engine.apply(vec![StateEvent::CreateAccount(account)])?;
-    let Some(Outcome::Account(account)) = outcomes.pop() else {
+    let email = account.email.clone();
+    let created = Change::CreateAccount(account).by(email.as_str(), visit.now);
+    let Some(Outcome::Account(account)) = engine.apply(vec![created])?.pop() else {
         return Ok(None);
     };
-    let line = visit
-        .audit(account.email.as_str(), "account created")
-        .about_account(account.id);
-    engine.apply(vec![StateEvent::Audit(line)])?;
     visit.site.service.reload_api_keys();
     Ok(Some(account))
 }

@@ -68,9 +68,10 @@ impl HitView {
         })
     }
 
-    /// With the beginning of its description, on one line.
-    pub(super) fn shortened(mut self, chars_max: usize) -> Self {
-        self.description = shortened(&self.description, chars_max);
+    /// With the beginnings of its title and description, each on one line.
+    pub(super) fn shortened(mut self, title_chars: usize, description_chars: usize) -> Self {
+        self.title = shortened(&self.title, title_chars);
+        self.description = shortened(&self.description, description_chars);
         self
     }
 }

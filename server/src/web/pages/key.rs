@@ -2,14 +2,14 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::event::StateEvent;
+use subcat_engine::event::Change;
 use subcat_engine::model::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
 
 use super::key_list::KeyRow;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::chart::{self, UsageView};
 use crate::web::frame::Frame;
-use crate::web::visit::{About, Visit};
+use crate::web::visit::Visit;
 
 #[derive(Template)]
 #[template(path = "key.html")]
@@ -44,8 +44,7 @@ pub(super) fn scope_names(scopes: Scopes) -> String {
 fn find(visit: &Visit, number: &str) -> Result<ApiKey, Refusal> {
     let viewer = visit.viewer()?;
     let id = ApiKeyId(number.parse().map_err(|_| Refusal::NotFound)?);
-    let keys = visit.site.service.engine.api_keys();
-    let key = keys.into_iter().find(|key| key.id == id);
+    let key = visit.site.service.engine.api_key(id);
     key.filter(|key| viewer.is_admin() || key.account == Some(viewer.account.id))
         .ok_or(Refusal::NotFound)
 }
@@ -100,18 +99,9 @@ pub(crate) fn show_revoke(visit: &Visit, number: &str) -> PageResult {
 pub(crate) fn revoke(visit: &Visit, number: &str) -> PageResult {
     let key = find(visit, number)?;
     let viewer = visit.viewer()?;
-    let mut line = visit
-        .audit(viewer.account.email.as_str(), "key revoked")
-        .about_api_key(key.id, &key.name);
-    line.account = key.account;
-    if key.revoked_at.is_none() {
-        let events = vec![
-            StateEvent::RevokeApiKey(key.id, visit.now),
-            StateEvent::Audit(line),
-        ];
-        visit.site.service.engine.apply(events)?;
-        visit.site.service.reload_api_keys();
-    }
+    let revoked = Change::RevokeApiKey(key.id).by(viewer.account.email.as_str(), visit.now);
+    visit.site.service.engine.apply(vec![revoked])?;
+    visit.site.service.reload_api_keys();
     match key.account {
         Some(owner) if owner == viewer.account.id => Ok(answer::see_other("/keys?notice=revoked")),
         Some(owner) => Ok(answer::see_other(&format!(

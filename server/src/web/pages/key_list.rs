@@ -35,7 +35,7 @@ impl KeyRow {
             number: key.id.0,
             name: key.name.clone(),
             partial: key.partial.clone(),
-            state: key.state(visit.now),
+            state: key.state(visit.judged_at),
             created: lang.date(key.created_at),
             last_used: last_used_at.map_or(never.to_owned(), |time| lang.date(time)),
             expires: key
@@ -60,7 +60,7 @@ impl KeyRow {
         }
     }
 
-    /// Whether it can still be ended: an expired key may come back by a clock that was set.
+    /// Whether it can still be ended. An expired one can, too: nobody need trust a clock.
     pub(super) fn is_revocable(&self) -> bool {
         self.state != ApiKeyState::Revoked
     }
@@ -74,10 +74,10 @@ pub(super) struct KeyList {
 }
 
 impl KeyList {
-    /// The page that `page` asks for. Cost: a walk over all keys, a look-up for each one shown.
+    /// The page that `page` asks for. Cost: a walk over the account's keys, a look-up for each one
+    /// shown.
     pub(super) fn of(visit: &Visit, account: AccountId) -> Result<Self, Refusal> {
-        let mut keys = visit.site.service.engine.api_keys();
-        keys.retain(|key| key.account == Some(account));
+        let mut keys = visit.site.service.engine.api_keys_of(account);
         keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
         let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
         let asked = visit.query.get("page").parse().unwrap_or(1);

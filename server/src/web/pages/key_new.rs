@@ -2,20 +2,22 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::event::{NewApiKey, Outcome, StateEvent};
-use subcat_engine::model::{AccountId, ApiKeyState, Day, Scopes, Timestamp};
+use subcat_engine::event::{Change, NewApiKey, Outcome};
+use subcat_engine::model::{AccountId, ApiKey, ApiKeyState, Day, Scopes, Timestamp};
 
 use super::key::scope_names;
 use crate::auth;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::{About, Visit};
+use crate::web::visit::Visit;
 
 /// Characters of a key's name, at most.
 const NAME_CHARS_MAX: usize = 100;
 /// Active keys of one account, at most.
 const ACTIVE_KEYS_MAX: usize = 1_000;
+/// Keys of an account in any state, at most: what is revoked is kept, too.
+const KEYS_MAX: usize = 5_000;
 /// Days until a key expires, at most: a hundred years.
 const EXPIRY_DAYS_MAX: i64 = 36_525;
 const DAY_SECONDS: i64 = 86_400;
@@ -222,15 +224,10 @@ pub(crate) fn create(visit: &Visit) -> PageResult {
         Err(fault) => return form(visit, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
     };
     let engine = &visit.site.service.engine;
-    let mut outcomes = engine.apply(vec![StateEvent::CreateApiKey(api_key)])?;
-    let Some(Outcome::ApiKey(api_key)) = outcomes.pop() else {
+    let created = Change::CreateApiKey(api_key).by(owner.email.as_str(), visit.now);
+    let Some(Outcome::ApiKey(api_key)) = engine.apply(vec![created])?.pop() else {
         return Err(Refusal::Failed("a new key was refused".to_owned()));
     };
-    let line = visit
-        .audit(owner.email.as_str(), "key created")
-        .about_account(owner.id)
-        .about_api_key(api_key.id, &api_key.name);
-    engine.apply(vec![StateEvent::Audit(line)])?;
     visit.site.service.reload_api_keys();
     let lang = visit.lang;
     let mut page = visit.frame("/keys");
@@ -249,16 +246,22 @@ pub(crate) fn create(visit: &Visit) -> PageResult {
 
 fn judge(visit: &Visit, draft: &Draft, owner: AccountId, text: &str) -> Result<NewApiKey, Fault> {
     let name = draft.name(visit.lang)?;
-    let expires_at = draft.expires_at(visit.lang, visit.now)?;
+    let expires_at = draft.expires_at(visit.lang, visit.judged_at)?;
     if draft.scopes == Scopes::NONE {
         return Err(visit.lang.t(
             "Choose at least one thing that the key may be used for.",
             "Elige al menos una cosa que la clave permita.",
         ));
     }
-    let keys = visit.site.service.engine.api_keys();
-    let is_own = |key: &&_| is_active_of(key, owner, visit.now);
-    if ACTIVE_KEYS_MAX <= keys.iter().filter(is_own).count() {
+    let keys = visit.site.service.engine.api_keys_of(owner);
+    if KEYS_MAX <= keys.len() {
+        return Err(visit.lang.t(
+            "You have made 5000 keys, revoked ones included: no account may have more.",
+            "Has creado 5000 claves, contando las revocadas: ninguna cuenta puede tener más.",
+        ));
+    }
+    let is_active = |key: &&ApiKey| key.state(visit.judged_at) == ApiKeyState::Active;
+    if ACTIVE_KEYS_MAX <= keys.iter().filter(is_active).count() {
         return Err(visit.lang.t(
             "You have 1000 active keys, which is all an account may have. Revoke one first.",
             "Tienes 1000 claves activas, el máximo de una cuenta. Revoca una antes.",
@@ -271,13 +274,8 @@ fn judge(visit: &Visit, draft: &Draft, owner: AccountId, text: &str) -> Result<N
         partial: auth::api_key_partial(text),
         scopes: draft.scopes,
         limit: None,
-        created_at: visit.now,
         expires_at,
     })
-}
-
-fn is_active_of(key: &subcat_engine::model::ApiKey, owner: AccountId, now: Timestamp) -> bool {
-    key.account == Some(owner) && key.state(now) == ApiKeyState::Active
 }
 
 #[cfg(test)]

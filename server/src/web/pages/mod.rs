@@ -2,6 +2,7 @@
 
 mod accounts;
 mod admin;
+mod audit;
 mod catalog;
 mod download;
 mod entry;
@@ -13,5 +14,6 @@ mod key_new;
 mod manual;
 mod profile;
 mod route;
+mod upstream_view;
 
 pub(crate) use route::route;

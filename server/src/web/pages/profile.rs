@@ -5,14 +5,14 @@ use std::sync::Arc;
 use askama::Template;
 use http::StatusCode;
 use http::header::SET_COOKIE;
-use subcat_engine::event::StateEvent;
+use subcat_engine::event::{Change, Outcome};
 
 use super::entry::{display_name, new_password};
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::session;
 use crate::web::throttle::Subject;
-use crate::web::visit::{About, Visit};
+use crate::web::visit::Visit;
 
 #[derive(Template)]
 #[template(path = "profile.html")]
@@ -68,7 +68,8 @@ fn change_name(visit: &Visit) -> PageResult {
         Ok(name) => name,
         Err(fault) => return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault),
     };
-    let event = StateEvent::SetDisplayName(account.id, name);
+    let renamed = Change::SetDisplayName(account.id, name);
+    let event = renamed.by(account.email.as_str(), visit.now);
     visit.site.service.engine.apply(vec![event])?;
     Ok(answer::see_other("/profile?notice=name"))
 }
@@ -84,7 +85,8 @@ async fn change_password(visit: &Arc<Visit>) -> PageResult {
     visit.site.throttle.take(&subjects, visit.elapsed())?;
     let hashing = &visit.site.hashing;
     let old = visit.form.raw("old");
-    if !hashing.verify(old, Some(account.password_hash)).await? {
+    let old_hash = account.password_hash.clone();
+    if !hashing.verify(old, Some(old_hash.clone())).await? {
         let fault = visit.lang.t(
             "The current password is not right.",
             "La contraseña actual no es correcta.",
@@ -93,18 +95,21 @@ async fn change_password(visit: &Arc<Visit>) -> PageResult {
     }
     visit.site.throttle.give_back(&subjects);
     let hash = hashing.hash(password).await?;
-    let (opened, cookie) = session::open(account.id, visit.now, visit.is_secure);
-    let line = visit
-        .audit(account.email.as_str(), "password changed")
-        .about_account(account.id);
+    let (opened, cookie) =
+        session::open(account.id, hash.clone(), visit.judged_at, visit.is_secure);
+    let replaced = Change::ReplacePassword {
+        account: account.id,
+        old: old_hash,
+        new: hash,
+    };
+    let replaced = replaced.by(account.email.as_str(), visit.now);
     visit
         .blocking(move |visit| {
-            let events = vec![
-                StateEvent::SetPassword(account.id, hash),
-                opened,
-                StateEvent::Audit(line),
-            ];
-            visit.site.service.engine.apply(events)?;
+            let outcomes = visit.site.service.engine.apply(vec![replaced, opened])?;
+            if outcomes.first() != Some(&Outcome::Done) {
+                // Somebody else has decided about this account meanwhile.
+                return Err(Refusal::SignIn);
+            }
             let mut response = answer::see_other("/profile?notice=password");
             response.headers_mut().append(SET_COOKIE, cookie);
             Ok(response)

@@ -6,9 +6,11 @@ use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
-    accounts, admin, catalog, download, entry, front, key, key_list, key_new, manual, profile,
+    accounts, admin, audit, catalog, download, entry, front, key, key_list, key_new, manual,
+    profile,
 };
 use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::throttle::Subject;
 use crate::web::visit::Visit;
 use crate::web::{PageBody, assets, openapi};
 
@@ -20,6 +22,13 @@ const KEEP_FOR_GOOD: &str = "public, max-age=31536000, immutable";
 /// What a request is answered with.
 pub(crate) async fn route(visit: &Arc<Visit>) -> PageResult {
     let is_post = visit.method == Method::POST;
+    if let (["catalog", ..], Some(viewer)) = (visit.segments().as_slice(), &visit.viewer) {
+        let subjects = [Subject::Catalog(viewer.account.id.0)];
+        visit
+            .site
+            .catalog_throttle
+            .take(&subjects, visit.elapsed())?;
+    }
     match (visit.segments().as_slice(), is_post) {
         (["assets", _], false) => asset(visit),
         (["openapi.json"], false) => Ok(openapi_document(visit)),
@@ -51,7 +60,7 @@ fn route_blocking(visit: &Visit) -> PageResult {
         (["catalog"], false) => catalog::show(visit),
         (["catalog", id], false) => catalog::show_record(visit, id),
         (["admin"], false) => admin::show(visit),
-        (["admin", "audit"], false) => admin::show_audit(visit),
+        (["admin", "audit"], false) => audit::show(visit),
         (["admin", "accounts"], false) => accounts::show_all(visit),
         (["admin", "accounts", number], false) => accounts::show(visit, number),
         (["admin", "accounts", number], true) => accounts::change(visit, number),

@@ -1,0 +1,78 @@
+//! The engine of this project, through its public API.
+
+use std::sync::Arc;
+
+use subcat_engine::index::{Segment, SegmentBuilder, Tombstones};
+use subcat_engine::model::{Record, RecordId};
+use subcat_engine::query::Query;
+use subcat_engine::search::{Hits, Snapshot};
+
+use crate::failure::{Failure, Result};
+
+use super::peer::{Answer, Builder};
+
+/// Builds a segment.
+#[derive(Default)]
+pub struct OurBuilder {
+    builder: SegmentBuilder,
+    ids: Vec<(RecordId, u32)>,
+}
+
+/// One segment of the engine.
+pub struct Ours {
+    snapshot: Snapshot,
+    ranks: Vec<(RecordId, u32)>,
+    /// Bytes of the segment that are no stored documents.
+    pub index_bytes: u64,
+}
+
+impl Builder for OurBuilder {
+    fn add(&mut self, record: &Record) -> Result<()> {
+        self.ids.push((record.id, self.ids.len() as u32));
+        self.builder
+            .add(record)
+            .map_err(Failure::on("add a record"))
+    }
+}
+
+impl OurBuilder {
+    /// The finished segment, opened.
+    pub fn finish(mut self) -> Result<Ours> {
+        let mut bytes = Vec::new();
+        let summary = self
+            .builder
+            .finish(&mut bytes)
+            .map_err(Failure::on("finish the segment"))?;
+        let segment =
+            Segment::open(bytes.into(), "compared").map_err(Failure::on("open the segment"))?;
+        self.ids.sort_unstable();
+        Ok(Ours {
+            snapshot: Snapshot::new(1, vec![(Arc::new(segment), Arc::new(Tombstones::new()))]),
+            ranks: self.ids,
+            index_bytes: summary.segment_bytes - summary.document_bytes,
+        })
+    }
+}
+
+impl Ours {
+    /// Runs a request.
+    pub fn search(&self, request: &Query) -> Result<Hits> {
+        self.snapshot.search(request).map_err(Failure::on("search"))
+    }
+
+    /// What the hits are, by rank.
+    pub fn answer(&self, hits: &Hits) -> Result<Answer> {
+        let mut page = Vec::with_capacity(hits.len());
+        for hit_idx in 0..hits.len() {
+            let doc = self.snapshot.hit_doc(hits, hit_idx);
+            let id = doc.map_err(Failure::on("read a hit"))?.id();
+            let at = self.ranks.binary_search_by_key(&id, |(id, _)| *id);
+            let at = at.map_err(|_| Failure::new("a hit is no record of the file"))?;
+            page.push(self.ranks[at].1);
+        }
+        Ok(Answer {
+            page,
+            total: hits.total(),
+        })
+    }
+}

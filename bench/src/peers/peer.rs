@@ -1,0 +1,39 @@
+//! What the comparison asks of an engine.
+
+use subcat_engine::model::Record;
+use subcat_engine::query::Query;
+
+use crate::failure::Result;
+
+/// Hits of a page.
+pub const PAGE: usize = 100;
+
+/// Takes records in answer order: the place of each is its rank.
+pub trait Builder {
+    /// Adds the next record.
+    fn add(&mut self, record: &Record) -> Result<()>;
+}
+
+/// The answer to a request.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Answer {
+    /// Ranks of the hits of the first page.
+    pub page: Vec<u32>,
+    /// How many records match.
+    pub total: u64,
+}
+
+/// A request as an engine wants it, ready to run.
+pub type Prepared<'a> = Box<dyn Fn() -> Result<Answer> + 'a>;
+
+/// An engine with its index.
+pub trait Peer {
+    /// Its name in tables.
+    fn name(&self) -> &'static str;
+
+    /// Whether it finds words with typos.
+    fn finds_typos(&self) -> bool;
+
+    /// Prepares a request.
+    fn prepare<'a>(&'a self, request: &'a Query) -> Result<Prepared<'a>>;
+}

@@ -1,0 +1,178 @@
+//! The audit log and what it tells: both, or neither, wherever the writing stops.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::disk::{Disk, Fault, Faulty, Real};
+use crate::event::{Change, NewAccount, NewApiKey, StateEvent};
+use crate::model::{AccountId, ApiKeyId, AuditEntry, Email, Role, Scopes, Session, Timestamp};
+use crate::{Engine, Options, StoreKind};
+
+fn now() -> Timestamp {
+    Timestamp::from_seconds(1_700_000_000).unwrap()
+}
+
+fn open(dir: &Path, disk: Arc<dyn Disk>) -> crate::Result<Engine> {
+    let options = Options {
+        disk,
+        store: StoreKind::Redb,
+        counter_lanes: 0,
+    };
+    Engine::open(dir, options, now())
+}
+
+fn new_account(email: &str) -> Change {
+    Change::CreateAccount(NewAccount {
+        email: Email::parse(email).unwrap(),
+        display_name: String::new(),
+        role: Role::User,
+        password_hash: "x".into(),
+    })
+}
+
+fn new_api_key(account: Option<AccountId>) -> Change {
+    Change::CreateApiKey(NewApiKey {
+        account,
+        name: "laptop".into(),
+        digest: [1; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        scopes: Scopes::ALL,
+        limit: None,
+        expires_at: None,
+    })
+}
+
+fn session() -> StateEvent {
+    let session = Session {
+        digest: [7; 32],
+        account: AccountId(1),
+        created_at: now(),
+        expires_at: now().plus_seconds(60),
+    };
+    StateEvent::OpenSession(session, "y".into())
+}
+
+/// Every kind of change, one transaction each, as commands and pages make them.
+fn life() -> Vec<Vec<StateEvent>> {
+    let ana = AccountId(1);
+    let by = |change: Change| change.by("ana@example.org", now());
+    vec![
+        vec![by(new_account("ana@example.org"))],
+        vec![by(new_api_key(Some(ana)))],
+        vec![by(Change::SetDisplayName(ana, "Ana".into()))],
+        vec![by(Change::SetRole(ana, Role::Admin))],
+        vec![by(Change::SetPassword(ana, "y".into())), session()],
+        vec![by(Change::CloseSessions(ana))],
+        vec![by(Change::RevokeApiKey(ApiKeyId(1)))],
+        vec![by(Change::SetDisabled(ana, true))],
+    ]
+}
+
+/// What the rows say that was done, in the order of [`life`].
+fn done(engine: &Engine) -> Vec<&'static str> {
+    let account = engine.account(AccountId(1));
+    let account = account.as_ref();
+    let api_keys = engine.api_keys();
+    let is_changed = account.is_some_and(|account| account.password_hash == "y");
+    let has_session = engine.session(&[7; 32]).is_some();
+    let is_revoked = api_keys.iter().any(|key| key.revoked_at.is_some());
+    // A closed session leaves no row: what came after it tells.
+    let is_closed = is_revoked || (is_changed && !has_session);
+    [
+        ("account created", account.is_some()),
+        ("key created", !api_keys.is_empty()),
+        (
+            "name changed",
+            account.is_some_and(|account| account.display_name == "Ana"),
+        ),
+        (
+            "role changed to admin",
+            account.is_some_and(|account| account.role == Role::Admin),
+        ),
+        ("password changed", is_changed),
+        ("signed out everywhere", is_closed),
+        ("key revoked", is_revoked),
+        (
+            "account disabled",
+            account.is_some_and(|account| account.disabled_at.is_some()),
+        ),
+    ]
+    .into_iter()
+    .filter_map(|(action, is_done)| is_done.then_some(action))
+    .collect()
+}
+
+/// What the audit log says that was done, oldest first.
+fn told(engine: &Engine) -> Vec<String> {
+    let mut lines = engine.audit_log(None, 100).unwrap();
+    lines.reverse();
+    lines.into_iter().map(|(_, line)| line.action).collect()
+}
+
+#[test]
+fn a_change_and_its_line_are_stored_together_wherever_writing_stops() {
+    let mut lengths = Vec::new();
+    for op_idx in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let faulty = Arc::new(Faulty::new(Fault::NONE));
+        let engine = open(dir.path(), Arc::clone(&faulty) as Arc<dyn Disk>).unwrap();
+        // From here on nothing reaches the disk: as if the process was killed.
+        let first = faulty.ops_count() + op_idx;
+        faulty.set_fault(Fault {
+            first,
+            count: u64::MAX,
+            errno: Fault::EIO,
+        });
+        let acknowledged = life()
+            .into_iter()
+            .take_while(|events| engine.apply(events.clone()).is_ok())
+            .count();
+        drop(engine);
+        let engine = open(dir.path(), Arc::new(Real)).unwrap();
+        assert_eq!(told(&engine), done(&engine), "operation {op_idx}");
+        let length = told(&engine).len();
+        assert!(acknowledged <= length, "operation {op_idx}");
+        lengths.push(length);
+        if acknowledged == life().len() {
+            break;
+        }
+    }
+    // It was cut between any two of them.
+    lengths.dedup();
+    assert!(lengths.is_sorted(), "{lengths:?}");
+    assert_eq!(lengths.len(), life().len() + 1, "{lengths:?}");
+}
+
+#[test]
+fn what_is_refused_or_changes_nothing_adds_no_line() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path(), Arc::new(Real)).unwrap();
+    let apply = |change: Change| {
+        engine.apply(vec![change.by("ana", now())]).unwrap();
+        engine.audit_log(None, 100).unwrap().len()
+    };
+    let ana = AccountId(1);
+    assert_eq!(apply(new_account("ana@example.org")), 1);
+    assert_eq!(apply(new_account("ANA@example.org")), 1);
+    assert_eq!(apply(new_api_key(Some(AccountId(9)))), 1);
+    assert_eq!(apply(new_api_key(Some(ana))), 2);
+    assert_eq!(apply(Change::RevokeApiKey(ApiKeyId(1))), 3);
+    assert_eq!(apply(Change::RevokeApiKey(ApiKeyId(1))), 3);
+    assert_eq!(apply(Change::RevokeApiKey(ApiKeyId(9))), 3);
+    assert_eq!(apply(Change::SetRole(ana, Role::User)), 3);
+    assert_eq!(apply(Change::SetDisabled(ana, false)), 3);
+    assert_eq!(apply(Change::CloseSessions(ana)), 3);
+    let (number, line) = &engine.audit_log(None, 1).unwrap()[0];
+    let expected = AuditEntry {
+        at: now(),
+        actor: "ana".into(),
+        action: "key revoked".into(),
+        account: Some(ana),
+        api_key: Some(ApiKeyId(1)),
+        detail: "laptop".into(),
+    };
+    assert_eq!(line, &expected);
+    let older = engine.audit_log(Some(*number), 1).unwrap();
+    assert_eq!(older[0].1.action, "key created");
+    assert_eq!(engine.audit_log(Some(1), 9).unwrap(), []);
+}

@@ -1,0 +1,295 @@
+//! A house that is copied while it is lived in, and a copy that takes its place.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::disk::{Disk, Fault, Faulty, Real};
+use crate::error::Error;
+use crate::event::{Change, NewApiKey};
+use crate::model::{
+    ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
+    Variant,
+};
+use crate::{Engine, Options, StoreKind, restore};
+
+fn now() -> Timestamp {
+    Timestamp::from_seconds(1_700_000_000).unwrap()
+}
+
+fn real() -> Arc<dyn Disk> {
+    Arc::new(Real)
+}
+
+fn open_with(dir: &Path, disk: Arc<dyn Disk>) -> crate::Result<Engine> {
+    let options = Options {
+        disk,
+        store: StoreKind::Redb,
+        counter_lanes: 1,
+    };
+    Engine::open(dir, options, now())
+}
+
+fn open(dir: &Path) -> Engine {
+    open_with(dir, real()).unwrap()
+}
+
+fn id(number: u64) -> RecordId {
+    RecordId::from_bytes(u128::from(number).to_be_bytes())
+}
+
+fn import(engine: &Engine, numbers: std::ops::Range<u64>) {
+    let mut importer = engine.importer().unwrap();
+    for number in numbers {
+        let id = id(number).to_string();
+        let title = format!("Uno {number}");
+        let draft = RecordDraft {
+            id: DraftValue::Text(Cow::Borrowed(&id)),
+            video_type: DraftValue::Text(Cow::Borrowed("movie")),
+            title: DraftValue::Text(Cow::Borrowed(&title)),
+            posted_at: DraftValue::Text(Cow::Borrowed("2020-01-02T03:04:05Z")),
+            ..RecordDraft::default()
+        };
+        importer.push(draft).unwrap().unwrap();
+    }
+    importer.finish(&mut |_| {}).unwrap();
+}
+
+fn release(number: u64) -> ReleaseId {
+    ReleaseId::parse(&number.to_string()).unwrap()
+}
+
+fn make_key(engine: &Engine) {
+    let change = Change::CreateApiKey(NewApiKey {
+        account: None,
+        name: "laptop".into(),
+        digest: [1; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        scopes: Scopes::ALL,
+        limit: None,
+        expires_at: None,
+    });
+    engine.apply(vec![change.by("test", now())]).unwrap();
+}
+
+/// Records, a delta, a key, files, downloads folded and not.
+fn live(engine: &Engine) {
+    import(engine, 0..300);
+    engine.request_reindex();
+    while engine.maintain(now()).unwrap() {}
+    import(engine, 300..310);
+    make_key(engine);
+    for number in 0..3 {
+        let content = format!("1\n00:00 {number}");
+        let kind = FileKind::Srt;
+        let stored = engine.store_file(&release(number), content.as_bytes(), kind, None);
+        let hash = stored.unwrap().content;
+        engine.store_variant(&hash, Variant::Gzip, b"gz").unwrap();
+    }
+    let mut lane = engine.counter_lane().unwrap();
+    for number in 0..5 {
+        lane.count(id(number), Some(ApiKeyId(1)), Day(20_000))
+            .unwrap();
+    }
+}
+
+/// Everything of [`live`] is there.
+fn check(engine: &Engine) {
+    let mut exported = 0;
+    let export = engine.export(&mut |record| {
+        assert_eq!(record.title, format!("Uno {exported}"));
+        exported += 1;
+        Ok(())
+    });
+    export.unwrap();
+    assert_eq!(exported, 310);
+    assert!(engine.snapshot().doc(id(305)).unwrap().is_some());
+    assert_eq!(engine.api_keys().len(), 1);
+    assert_eq!(engine.audit_log(None, 9).unwrap().len(), 1);
+    let (usage, _) = engine.api_key_totals(ApiKeyId(1)).unwrap();
+    assert_eq!(usage.downloads, 5);
+    assert_eq!(engine.downloads(id(4)), 1);
+    for number in 0..3 {
+        let file = engine.cached_file(&release(number)).unwrap();
+        assert!(engine.blob(&file, Variant::Identity).unwrap().is_some());
+    }
+    assert_eq!(engine.verify(false).unwrap(), []);
+}
+
+#[test]
+fn a_backup_is_a_data_directory_with_everything() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("backups/monday"));
+    let engine = open(&data);
+    live(&engine);
+    let summary = engine.backup(&copy).unwrap();
+    assert_eq!((summary.records, summary.files), (310, 3));
+    assert_eq!(summary.left_out, []);
+    assert!(matches!(engine.backup(&copy), Err(Error::Exists { .. })));
+    // It shares nothing with what goes on.
+    import(&engine, 310..320);
+    make_key(&engine);
+    check(&open(&copy));
+    assert_eq!(engine.verify(false).unwrap(), []);
+    let names = std::fs::read_dir(dir.path().join("backups")).unwrap();
+    assert_eq!(names.count(), 1, "nothing is left beside it");
+}
+
+#[test]
+fn a_backup_of_what_is_changing_holds_whole_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(&dir.path().join("data"));
+    live(&engine);
+    let copy = dir.path().join("copy");
+    std::thread::scope(|scope| {
+        scope.spawn(|| import(&engine, 310..20_000));
+        scope.spawn(|| {
+            for _ in 0..50 {
+                make_key(&engine);
+            }
+        });
+        engine.backup(&copy).unwrap();
+    });
+    let copied = open(&copy);
+    assert_eq!(copied.verify(false).unwrap(), []);
+    let lines = copied.audit_log(None, 100).unwrap();
+    assert_eq!(lines.len(), copied.api_keys().len());
+    assert!(310 <= copied.stats().unwrap().records);
+}
+
+#[test]
+fn a_damaged_file_is_left_out_and_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&data);
+    live(&engine);
+    let hash = engine.cached_file(&release(1)).unwrap().content.to_string();
+    let path = data.join("blobs").join(&hash[..2]).join(&hash);
+    std::fs::write(&path, "1\n00:00 X").unwrap();
+    let summary = engine.backup(&copy).unwrap();
+    assert_eq!(summary.files, 2);
+    assert!(summary.left_out[0].file.ends_with(&hash));
+    let copied = open(&copy);
+    assert_eq!(copied.cached_file(&release(1)), None);
+    assert_eq!(copied.verify(false).unwrap(), []);
+}
+
+#[test]
+fn a_fault_anywhere_makes_no_backup_or_a_whole_one_and_harms_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let engine = open_with(&dir.path().join("data"), disk).unwrap();
+    live(&engine);
+    let before = faulty.ops_count();
+    engine.backup(&dir.path().join("first")).unwrap();
+    let ops_count = faulty.ops_count() - before;
+    let copy = dir.path().join("copy");
+    for op_idx in (0..ops_count).step_by(5) {
+        // Nothing more is written: as if the process was killed.
+        let first = faulty.ops_count() + op_idx;
+        faulty.set_fault(Fault {
+            first,
+            count: u64::MAX,
+            errno: Fault::ENOSPC,
+        });
+        let outcome = engine.backup(&copy);
+        faulty.set_fault(Fault::NONE);
+        // The first backup folded counters, so this one takes fewer operations.
+        assert!(outcome.is_err() || ops_count < op_idx + 50, "{op_idx}");
+        if copy.exists() {
+            // Whole, even if only its directory was not synced yet.
+            check(&open(&copy));
+            std::fs::remove_dir_all(&copy).unwrap();
+        }
+    }
+    engine.backup(&copy).unwrap();
+    check(&open(&copy));
+    check(&engine);
+}
+
+#[test]
+fn a_restored_backup_is_what_it_was_and_the_old_one_is_kept() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&data);
+    live(&engine);
+    engine.backup(&copy).unwrap();
+    import(&engine, 310..400);
+    let refused = restore(&real(), &copy, &data);
+    assert!(matches!(refused, Err(Error::Locked { .. })), "{refused:?}");
+    engine.close(now()).unwrap();
+    drop(engine);
+    let restored = restore(&real(), &copy, &data).unwrap();
+    assert_eq!((restored.records, restored.files), (310, 3));
+    check(&open(&data));
+    let replaced = restored.replaced.unwrap();
+    assert_eq!(open(&replaced).stats().unwrap().records, 400);
+    let elsewhere = dir.path().join("new/place");
+    let restored = restore(&real(), &copy, &elsewhere).unwrap();
+    assert_eq!(restored.replaced, None);
+    check(&open(&elsewhere));
+}
+
+#[test]
+fn what_is_damaged_or_unfinished_replaces_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&data);
+    live(&engine);
+    engine.backup(&copy).unwrap();
+    let hash = engine.cached_file(&release(1)).unwrap().content.to_string();
+    drop(engine);
+    let blob = copy.join("blobs").join(&hash[..2]).join(&hash);
+    let good = std::fs::read(&blob).unwrap();
+    std::fs::write(&blob, "1\n00:00 X").unwrap();
+    let refused = restore(&real(), &copy, &data);
+    assert!(
+        matches!(refused, Err(Error::Damaged { count: 1, .. })),
+        "{refused:?}"
+    );
+    std::fs::write(&blob, good).unwrap();
+    let rows = std::fs::read(copy.join("catalog.redb")).unwrap();
+    for offset in [5_000, rows.len() / 2] {
+        let mut damaged = rows.clone();
+        damaged[offset..offset + 64].fill(0x55);
+        std::fs::write(copy.join("catalog.redb"), damaged).unwrap();
+        let outcome = restore(&real(), &copy, &data);
+        assert!(outcome.is_err() || open(&data).verify(false).unwrap().is_empty());
+    }
+    std::fs::write(copy.join("catalog.redb"), rows).unwrap();
+    std::fs::remove_file(copy.join("format")).unwrap();
+    let refused = restore(&real(), &copy, &data);
+    assert!(matches!(refused, Err(Error::Unfinished { .. })));
+    check(&open(&data));
+    assert!(!dir.path().join("data.restoring").exists());
+}
+
+#[test]
+fn a_fault_anywhere_in_a_restore_leaves_the_old_or_the_new() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&dir.path().join("source"));
+    live(&engine);
+    engine.backup(&copy).unwrap();
+    drop(engine);
+    import(&open(&data), 0..7);
+    let mut restored_count = 0;
+    for op_idx in (0..).step_by(7) {
+        let faulty = Arc::new(Faulty::new(Fault {
+            first: op_idx,
+            count: u64::MAX,
+            errno: Fault::EIO,
+        }));
+        let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
+        let outcome = restore(&disk, &copy, &data);
+        let records = open(&data).stats().unwrap().records;
+        assert!(records == 7 || records == 310, "operation {op_idx}");
+        if outcome.is_ok() {
+            restored_count += 1;
+            break;
+        }
+    }
+    assert_eq!(restored_count, 1);
+    check(&open(&data));
+}

@@ -1,0 +1,149 @@
+//! A backup in place of a data directory.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::backup::{beside, parent_of};
+use super::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
+use super::house::House;
+use crate::disk::{Disk, publish_file};
+use crate::error::{Error, Result};
+
+/// Bytes copied at a time.
+const CHUNK_BYTES: usize = 1 << 20;
+/// What is copied; the rest is derived, or belongs to a process.
+const FILES: [&str; 2] = ["catalog.redb", "state.redb"];
+const FOLDERS: [&str; 2] = ["blobs", "counters"];
+
+/// What a restore has done.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Restored {
+    /// Records, active or not.
+    pub records: u64,
+    /// Contents of cached files.
+    pub files: u64,
+    /// Where the data directory is now that was replaced, if there was one.
+    pub replaced: Option<PathBuf>,
+}
+
+/// Puts a copy of `source` (a backup, or a data directory whose server was stopped) in the place
+/// of the data directory `data`.
+///
+/// The copy is made beside it, opened, checked like [`crate::Engine::verify`] does, made durable,
+/// and exchanged for it in one step. What was there is kept under another name. Killed before
+/// that step, everything is as it was.
+///
+/// Errors: [`Error::Locked`] when `data` is in use, [`Error::Unfinished`], [`Error::Damaged`].
+pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Restored> {
+    if !read_format(disk.as_ref(), source)? {
+        let path = source.to_path_buf();
+        return Err(Error::Unfinished { path });
+    }
+    let parent = parent_of(data);
+    disk.create_dir(&parent)?;
+    let has_old = disk.list(data)?.is_some();
+    let lock = match has_old {
+        true => {
+            refuse_foreign(disk.as_ref(), data)?;
+            Some(disk.lock(&data.join("lock"))?)
+        }
+        false => None,
+    };
+    let staging = beside(data, ".restoring");
+    fresh_place(disk.as_ref(), &staging)?;
+    let mut restored = match build(disk, source, &staging) {
+        Ok(restored) => restored,
+        Err(error) => {
+            // The fault is reported; the next restore removes what is left.
+            let _ = disk.remove_dir(&staging);
+            return Err(error);
+        }
+    };
+    if has_old {
+        let replaced = free_name(disk.as_ref(), data)?;
+        disk.rename(&staging, &replaced)?;
+        disk.exchange(&replaced, data)?;
+        restored.replaced = Some(replaced);
+    } else {
+        disk.rename(&staging, data)?;
+    }
+    disk.sync_dir(&parent)?;
+    drop(lock);
+    Ok(restored)
+}
+
+/// Copies, opens and checks.
+fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored> {
+    let copy = DataDir::open(Arc::clone(disk), staging)?;
+    for name in FILES {
+        copy_file(&copy, &source.join(name), &staging.join(name))?;
+    }
+    for folder in FOLDERS {
+        copy_folder(&copy, &source.join(folder), &staging.join(folder))?;
+    }
+    copy.finish()?;
+    drop(copy);
+    let house = House::open(staging, Arc::clone(disk), true, 0)?;
+    let mut findings = house.verify(true)?;
+    findings.retain(|finding| !finding.is_repaired);
+    if let Some(first) = findings.first() {
+        return Err(Error::Damaged {
+            path: source.to_path_buf(),
+            count: findings.len(),
+            file: first.file.clone(),
+            problem: first.problem.clone(),
+        });
+    }
+    let restored = Restored {
+        records: house.stats()?.records,
+        files: house.contents().len() as u64,
+        replaced: None,
+    };
+    house.close()?;
+    Ok(restored)
+}
+
+fn copy_folder(copy: &DataDir, from: &Path, to: &Path) -> Result<()> {
+    copy.disk().create_dir(to)?;
+    for entry in copy.disk().list(from)?.unwrap_or_default() {
+        let (from, to) = (from.join(&entry.name), to.join(&entry.name));
+        match entry.is_dir {
+            true => copy_folder(copy, &from, &to)?,
+            false => copy_file(copy, &from, &to)?,
+        }
+    }
+    copy.disk().sync_dir(to)
+}
+
+/// Copies a file durably.
+fn copy_file(copy: &DataDir, from: &Path, to: &Path) -> Result<()> {
+    let disk = copy.disk().as_ref();
+    let missing = || Error::corrupt(from.display().to_string(), 0, "the file");
+    let file = disk.open(from)?.ok_or_else(missing)?;
+    let size_bytes = file.size_bytes().map_err(Error::io("read", from))?;
+    publish_file(disk, &copy.temporary("copy"), to, &mut |out| {
+        let mut chunk = vec![0; CHUNK_BYTES];
+        let mut offset = 0;
+        while offset < size_bytes {
+            let left = usize::try_from(size_bytes - offset).unwrap_or(usize::MAX);
+            let piece = &mut chunk[..left.min(CHUNK_BYTES)];
+            file.read_at(piece, offset)
+                .map_err(Error::io("read", from))?;
+            out.write_all(piece).map_err(Error::io("write", to))?;
+            offset += piece.len() as u64;
+        }
+        Ok(())
+    })
+}
+
+/// A name beside the data directory that nothing has.
+fn free_name(disk: &dyn Disk, data: &Path) -> Result<PathBuf> {
+    let mut number = 1;
+    loop {
+        let name = beside(data, &format!(".replaced-{number}"));
+        if disk.list(&name)?.is_none() {
+            return Ok(name);
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,281 @@
+//! `subcat import --follow`: lines that come one by one, loaded in batches.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::access::Access;
+use super::context::{Stop, now};
+use super::interrupt::Interrupt;
+use super::progress::Progress;
+use crate::admin::{
+    Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
+};
+use crate::rows::{Format, next_line, unpacked};
+
+/// Lines of a batch, at most.
+const BATCH_LINES_MAX: u64 = 10_000;
+/// Bytes after which a batch ends all the same.
+const BATCH_BYTES_MAX: usize = 16 << 20;
+/// A batch ends when no line has come for so long.
+const QUIET: Duration = Duration::from_secs(1);
+/// How often it is looked whether a batch ends, or the work.
+const LOOK_PERIOD: Duration = Duration::from_millis(50);
+/// How often it is looked whether a file has grown.
+const GROWTH_PERIOD: Duration = Duration::from_millis(100);
+/// Lines that are read ahead.
+const LINES_AHEAD_MAX: usize = 64;
+
+type Line = io::Result<Vec<u8>>;
+
+/// Loads the lines of one file, `-` for stdin, until it ends or the process is asked to stop: then
+/// what has come is loaded, and this returns. A regular file is read on as it grows.
+pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Stop> {
+    let (name, input) = open(path)?;
+    let (sender, lines) = sync_channel(LINES_AHEAD_MAX);
+    std::thread::spawn(move || read_lines(input, &sender));
+    let is_stopping = Arc::new(AtomicBool::new(false));
+    let _interrupt = Interrupt::raise(Arc::clone(&is_stopping))?;
+    let read_bytes: Arc<AtomicU64> = Arc::default();
+    let progress = Progress::start(None, Arc::clone(&read_bytes));
+    let mut batches = Batches::new(lines, is_stopping);
+    let mut sum = ImportResult::default();
+    while let Some(batch) = batches.next() {
+        let mut report = |news| {
+            if let ImportReport::Refused(mut refused) = news {
+                refused.line += batch.lines_before;
+                progress.take(ImportReport::Refused(refused));
+            }
+        };
+        let loaded = load(access, &name, &batch.text, &mut report);
+        let result = loaded.map_err(|failure| told(&failure.to_string(), &sum))?;
+        add(&mut sum, &result);
+        read_bytes.fetch_add(batch.text.len() as u64, Ordering::Relaxed);
+        progress.tell(&format!("{} records loaded", records(&sum)));
+    }
+    progress.finish();
+    match batches.failed {
+        Some(error) => Err(told(&format!("{name}: {error}"), &sum).into()),
+        None => Ok(sum),
+    }
+}
+
+fn told(reason: &str, sum: &ImportResult) -> Failure {
+    let before = records(sum);
+    Failure::new(format!(
+        "{reason}; {before} records came before and are loaded"
+    ))
+}
+
+fn records(sum: &ImportResult) -> u64 {
+    sum.inserted + sum.updated + sum.unchanged
+}
+
+fn add(sum: &mut ImportResult, result: &ImportResult) {
+    sum.inserted += result.inserted;
+    sum.updated += result.updated;
+    sum.unchanged += result.unchanged;
+    sum.refused += result.refused;
+    sum.ignored_fields += result.ignored_fields;
+}
+
+fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), Failure> {
+    if path.as_os_str() == "-" {
+        return Ok(("stdin".to_owned(), Box::new(io::stdin())));
+    }
+    let name = path.display().to_string();
+    let failed = |error| Failure::io(&name, &error);
+    let file = File::open(path).map_err(failed)?;
+    let metadata = file.metadata().map_err(failed)?;
+    if metadata.is_dir() {
+        return Err(Failure::new(format!("{name} is a directory: name a file")));
+    }
+    let input: Box<dyn Read + Send> = match metadata.is_file() {
+        true => Box::new(Growing(file)),
+        false => Box::new(file),
+    };
+    Ok((name, input))
+}
+
+/// A file whose end is only the end for now.
+struct Growing(File);
+
+impl Read for Growing {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            match self.0.read(buffer)? {
+                0 if !buffer.is_empty() => std::thread::sleep(GROWTH_PERIOD),
+                count => return Ok(count),
+            }
+        }
+    }
+}
+
+/// Sends every line with its end, as long as somebody takes them.
+fn read_lines(input: Box<dyn Read>, lines: &SyncSender<Line>) {
+    let mut input = match unpacked(input) {
+        Ok(input) => input,
+        Err(error) => {
+            let _ = lines.send(Err(error));
+            return;
+        }
+    };
+    loop {
+        let line = next_line(&mut *input);
+        let is_failed = line.is_err();
+        let is_end = line.as_ref().is_ok_and(Vec::is_empty);
+        if is_end || lines.send(line).is_err() || is_failed {
+            return;
+        }
+    }
+}
+
+/// Lines that are loaded together.
+struct Batch {
+    text: Vec<u8>,
+    lines_count: u64,
+    /// How many lines came in the batches before.
+    lines_before: u64,
+}
+
+/// Puts lines together.
+struct Batches {
+    lines: Receiver<Line>,
+    is_stopping: Arc<AtomicBool>,
+    lines_count: u64,
+    is_over: bool,
+    /// Why reading stopped, when it was not the end.
+    failed: Option<io::Error>,
+}
+
+impl Batches {
+    fn new(lines: Receiver<Line>, is_stopping: Arc<AtomicBool>) -> Self {
+        Self {
+            lines,
+            is_stopping,
+            lines_count: 0,
+            is_over: false,
+            failed: None,
+        }
+    }
+
+    /// Waits for the next batch; none when there will be none.
+    fn next(&mut self) -> Option<Batch> {
+        let mut batch = Batch {
+            text: Vec::new(),
+            lines_count: 0,
+            lines_before: self.lines_count,
+        };
+        let mut last_at = Instant::now();
+        while !self.is_over
+            && batch.lines_count < BATCH_LINES_MAX
+            && batch.text.len() < BATCH_BYTES_MAX
+        {
+            // What was read before is loaded, also when it is time to stop.
+            let is_stopping = self.is_stopping.load(Ordering::SeqCst);
+            match self.lines.recv_timeout(LOOK_PERIOD) {
+                Ok(Ok(line)) => {
+                    batch.text.extend_from_slice(&line);
+                    batch.lines_count += 1;
+                    last_at = Instant::now();
+                }
+                Ok(Err(error)) => {
+                    self.failed = Some(error);
+                    self.is_over = true;
+                }
+                Err(RecvTimeoutError::Disconnected) => self.is_over = true,
+                Err(RecvTimeoutError::Timeout) if is_stopping => self.is_over = true,
+                Err(RecvTimeoutError::Timeout) => {
+                    if batch.lines_count != 0 && QUIET <= last_at.elapsed() {
+                        break;
+                    }
+                }
+            }
+        }
+        self.lines_count += batch.lines_count;
+        (batch.lines_count != 0).then_some(batch)
+    }
+}
+
+/// A batch as a file.
+struct BatchFile<'b> {
+    name: &'b str,
+    text: Option<&'b [u8]>,
+}
+
+impl ImportFiles for BatchFile<'_> {
+    fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
+        Ok(self.text.take().map(|text| ImportFile {
+            name: self.name.to_owned(),
+            format: Format::Jsonl,
+            content: Box::new(text),
+        }))
+    }
+}
+
+fn load(
+    access: &Access,
+    name: &str,
+    mut text: &[u8],
+    report: &mut dyn FnMut(ImportReport),
+) -> Result<ImportResult, Failure> {
+    let options = ImportOptions::default();
+    match access {
+        Access::Opened(opened) => {
+            let text = Some(text);
+            let mut file = BatchFile { name, text };
+            let result = import(&opened.engine, &mut file, options, report)?;
+            // No server is there to do it.
+            while opened.engine.maintain(now())? {}
+            Ok(result)
+        }
+        Access::Running(client) => client.import(
+            options,
+            move |writer| writer.write_file(name, Format::Jsonl, &mut text),
+            report,
+        ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn batches() -> (SyncSender<Line>, Batches) {
+        let (sender, lines) = sync_channel(20_000);
+        (sender, Batches::new(lines, Arc::default()))
+    }
+
+    #[test]
+    fn a_batch_ends_when_it_is_full_or_the_input_ends() {
+        let (sender, mut batches) = batches();
+        for _ in 0..=BATCH_LINES_MAX {
+            sender.send(Ok(b"x\n".to_vec())).unwrap();
+        }
+        let first = batches.next().unwrap();
+        assert_eq!((first.lines_before, first.lines_count), (0, 10_000));
+        sender.send(Err(io::ErrorKind::InvalidData.into())).unwrap();
+        let second = batches.next().unwrap();
+        assert_eq!((second.lines_before, second.lines_count), (10_000, 1));
+        assert_eq!(second.text, b"x\n");
+        assert!(batches.next().is_none());
+        assert!(batches.failed.is_some());
+    }
+
+    #[test]
+    fn a_batch_ends_when_nothing_comes_for_a_second() {
+        let (sender, mut batches) = batches();
+        sender.send(Ok(b"x\n".to_vec())).unwrap();
+        let started = Instant::now();
+        assert_eq!(batches.next().unwrap().lines_count, 1);
+        assert!(QUIET <= started.elapsed());
+        batches.is_stopping.store(true, Ordering::SeqCst);
+        sender.send(Ok(b"y\n".to_vec())).unwrap();
+        assert_eq!(batches.next().unwrap().text, b"y\n");
+        assert!(batches.next().is_none());
+    }
+}

@@ -1,0 +1,76 @@
+//! The lines of a head, written one after the other into one buffer.
+
+use std::cell::Cell;
+
+use bytes::{Bytes, BytesMut};
+
+/// Bytes of a buffer; a head has about 500.
+const BUFFER_BYTES: usize = 16 << 10;
+
+thread_local! {
+    /// Where heads are written: its memory is used again when their answers have left.
+    static BUFFER: Cell<BytesMut> = Cell::default();
+}
+
+/// Lines of a head, each with its end.
+///
+/// INVARIANT: names and values are ours, or were checked when they came: printable ASCII, so that
+/// no value ends its line.
+pub(super) struct Lines {
+    text: BytesMut,
+}
+
+impl Lines {
+    /// None yet. Cost: an allocation once in some dozen heads.
+    pub(super) fn new() -> Self {
+        let mut text = BUFFER.take();
+        if text.capacity() == 0 {
+            text.reserve(BUFFER_BYTES);
+        }
+        Self { text }
+    }
+
+    /// Adds lines that are finished.
+    pub(super) fn add(&mut self, lines: &[u8]) {
+        self.text.extend_from_slice(lines);
+    }
+
+    /// Adds a line; `name` ends with a colon and a space.
+    pub(super) fn add_text(&mut self, name: &str, value: &str) {
+        self.add(name.as_bytes());
+        self.add(value.as_bytes());
+        self.add(b"\r\n");
+    }
+
+    /// Adds a line with an integer; `name` ends with a colon and a space.
+    pub(super) fn add_number(&mut self, name: &str, number: u64) {
+        self.add_text(name, itoa::Buffer::new().format(number));
+    }
+
+    /// All of them.
+    pub(super) fn finish(mut self) -> Bytes {
+        let lines = self.text.split().freeze();
+        BUFFER.set(self.text);
+        lines
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_end_and_stay_what_they_were() {
+        let write = |number| {
+            let mut lines = Lines::new();
+            lines.add_text("a: ", "b");
+            lines.add_number("c: ", number);
+            lines.add(b"d: e\r\n");
+            lines.finish()
+        };
+        let kept: Vec<Bytes> = (0..1000).map(write).collect();
+        for (number, lines) in kept.iter().enumerate() {
+            assert_eq!(lines, format!("a: b\r\nc: {number}\r\nd: e\r\n").as_bytes());
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! How many file descriptors the process may have, and what they are for.
+
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+
+/// Blobs that the engine keeps open for all, at most.
+const BLOBS_MAX: usize = 1024;
+/// Large files that one worker keeps open, at most.
+const WORKER_FILES_MAX: usize = 2048;
+/// What stores, counters, fetches and administration take, at most.
+const OTHERS_MAX: usize = 512;
+
+/// The descriptors of this process, and how they are shared out: at most a quarter is for stored
+/// files that are kept open, so that there is always one for a connection and one for a new file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Descriptors {
+    count_max: usize,
+}
+
+impl Descriptors {
+    /// Those that the process may have now.
+    pub fn of_process() -> Self {
+        let soft = getrlimit(Resource::Nofile).current;
+        let count_max = soft.and_then(|soft| usize::try_from(soft).ok());
+        Self {
+            count_max: count_max.unwrap_or(usize::MAX),
+        }
+    }
+
+    /// Raises the limit as far as the process may by itself: what shells and service managers give
+    /// by default (1,024) is for programs that use `select`, which this one does not.
+    pub fn raise() -> Self {
+        let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
+        let whole = Rlimit {
+            current: maximum,
+            maximum,
+        };
+        if let Err(error) = setrlimit(Resource::Nofile, whole) {
+            tracing::warn!(%error, "the limit of open files stays as it is");
+        }
+        Self::of_process()
+    }
+
+    /// Blobs that the engine may keep open.
+    pub fn blobs_max(self) -> usize {
+        (self.count_max / 8).min(BLOBS_MAX)
+    }
+
+    /// Large files that each of so many workers may keep open beside those.
+    pub fn worker_files_max(self, workers_count: usize) -> usize {
+        (self.count_max / 8 / workers_count.max(1)).min(WORKER_FILES_MAX)
+    }
+
+    /// Connections that there is room for beside all that.
+    pub fn connections_max(self, workers_count: usize) -> usize {
+        let files = self.blobs_max() + self.worker_files_max(workers_count) * workers_count;
+        let others = (self.count_max / 4).min(OTHERS_MAX);
+        (self.count_max - files - others).max(1)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_take_a_quarter_at_most_and_connections_what_is_left() {
+        let check = |count_max: usize, workers: usize, expected: [usize; 3]| {
+            let descriptors = Descriptors { count_max };
+            let found = [
+                descriptors.blobs_max(),
+                descriptors.worker_files_max(workers),
+                descriptors.connections_max(workers),
+            ];
+            assert_eq!(found, expected, "{count_max} for {workers}");
+            assert!(found[0] + found[1] * workers <= count_max / 4);
+        };
+        check(256, 2, [32, 16, 128]);
+        check(1_024, 2, [128, 64, 512]);
+        check(65_536, 4, [1_024, 2_048, 65_536 - 1_024 - 4 * 2_048 - 512]);
+        check(8, 64, [1, 0, 5]);
+    }
+
+    #[test]
+    fn the_limit_is_raised_as_far_as_it_goes() {
+        let before = getrlimit(Resource::Nofile);
+        let most = before.maximum.unwrap_or(1 << 20);
+        let lowered = Rlimit {
+            current: Some(most - 1),
+            maximum: before.maximum,
+        };
+        setrlimit(Resource::Nofile, lowered).unwrap();
+        Descriptors::raise();
+        assert_eq!(getrlimit(Resource::Nofile).current, before.maximum);
+    }
+}

@@ -1,0 +1,137 @@
+//! The searches that took longest to answer, of late: for administrators.
+
+use std::collections::VecDeque;
+
+use parking_lot::Mutex;
+use subcat_engine::model::{ApiKeyId, Timestamp};
+
+use crate::request::parameters;
+
+/// A search that takes longer is called slow: ten times what the worst one is meant to take.
+pub const SLOW_SEARCH_US: u64 = 10_000;
+/// How many are kept; the oldest goes when another one comes.
+const KEPT: usize = 20;
+/// Characters of one value that are kept.
+const VALUE_CHARS: usize = 60;
+/// The parameters that are kept. Others mean nothing to us, and may be anything.
+const NAMES: [&str; 11] = [
+    "query",
+    "title",
+    "catalog_id",
+    "imdb_id",
+    "public_id",
+    "year",
+    "video_type",
+    "language",
+    "limit",
+    "season",
+    "episode",
+];
+
+/// One slow search.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowSearch {
+    /// When it was asked.
+    pub at: Timestamp,
+    /// From the request's head to the answer's.
+    pub duration_us: u64,
+    /// Its parameters, decoded and cut short: `query=dark s01e02 year=2017`.
+    pub parameters: String,
+    /// Whose it was; none for a search on a page.
+    pub api_key: Option<ApiKeyId>,
+}
+
+/// The slow searches of late, newest first.
+#[derive(Default)]
+pub struct SlowSearches(Mutex<VecDeque<SlowSearch>>);
+
+impl SlowSearches {
+    /// Keeps a search when it was slow. Cost: a comparison for the others.
+    pub fn note(
+        &self,
+        at: Timestamp,
+        duration_us: u64,
+        query_string: &str,
+        api_key: Option<ApiKeyId>,
+    ) {
+        if duration_us <= SLOW_SEARCH_US {
+            return;
+        }
+        let search = SlowSearch {
+            at,
+            duration_us,
+            parameters: short(query_string),
+            api_key,
+        };
+        let mut kept = self.0.lock();
+        kept.truncate(KEPT - 1);
+        kept.push_front(search);
+    }
+
+    /// What is kept, newest first.
+    pub fn list(&self) -> Vec<SlowSearch> {
+        self.0.lock().iter().cloned().collect()
+    }
+}
+
+/// The parameters of a query string in short. Something that looks like a key, put there by
+/// mistake, is left out.
+fn short(query_string: &str) -> String {
+    let known = parameters(query_string).filter(|(name, value)| {
+        NAMES.contains(&&**name) && !value.trim().is_empty() && !value.contains("sct_")
+    });
+    let pieces = known.take(NAMES.len()).map(|(name, value)| {
+        let value = value.trim();
+        let cut: String = value
+            .chars()
+            .take(VALUE_CHARS)
+            .map(|c| if c.is_control() { ' ' } else { c })
+            .collect();
+        let rest = if cut.len() < value.len() { "…" } else { "" };
+        format!("{name}={cut}{rest}")
+    });
+    pieces.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(seconds).unwrap()
+    }
+
+    #[test]
+    fn only_slow_ones_are_kept_and_only_the_newest() {
+        let slow = SlowSearches::default();
+        slow.note(at(0), SLOW_SEARCH_US, "query=quick", None);
+        assert_eq!(slow.list(), []);
+        for number in 0..80 {
+            let id = Some(ApiKeyId(number));
+            slow.note(at(60), SLOW_SEARCH_US + number, "query=slow", id);
+        }
+        slow.note(at(0), 1 + SLOW_SEARCH_US, "query=slow", None);
+        let kept = slow.list();
+        assert_eq!(kept.len(), 20);
+        assert_eq!(kept[1].api_key, Some(ApiKeyId(79)));
+        assert_eq!(kept[1].duration_us, SLOW_SEARCH_US + 79);
+        assert_eq!(kept[19].api_key, Some(ApiKeyId(61)));
+    }
+
+    #[test]
+    fn parameters_are_short_and_hold_no_secret() {
+        let check = |query_string: &str, expected: &str| {
+            assert_eq!(short(query_string), expected, "{query_string}");
+        };
+        check("query=dark+S01E02&year=2017", "query=dark S01E02 year=2017");
+        check("title=&query=%20a%0Ab", "query=a b");
+        check("api_key=sct_x&token=y&query=a", "query=a");
+        check("query=sct_AbCd&title=b", "title=b");
+        let long = "ñ".repeat(70);
+        check(
+            &format!("title={long}"),
+            &format!("title={}…", "ñ".repeat(60)),
+        );
+        assert!(short(&"query=a&".repeat(1_000)).len() < 200);
+    }
+}

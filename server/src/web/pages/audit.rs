@@ -1,0 +1,93 @@
+//! The audit log, for administrators.
+
+use askama::Template;
+use http::StatusCode;
+use subcat_engine::Engine;
+use subcat_engine::model::AuditEntry;
+
+use crate::web::answer::{self, PageResult};
+use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::visit::Visit;
+
+/// Lines of one page.
+const LINES: usize = 100;
+
+struct AuditRow {
+    at: String,
+    action: String,
+    actor: String,
+    subject: String,
+}
+
+#[derive(Template)]
+#[template(path = "admin_audit.html")]
+struct AuditPage {
+    page: Frame,
+    rows: Vec<AuditRow>,
+    /// Whether these are not the newest.
+    is_older: bool,
+    /// The number of the last line, when there are lines before it.
+    older: Option<u64>,
+}
+
+/// `GET /admin/audit`: newest first; `before` is the number of a line.
+pub(crate) fn show(visit: &Visit) -> PageResult {
+    visit.admin()?;
+    let engine = &visit.site.service.engine;
+    let before = visit.query.get("before").parse().ok();
+    let mut entries = engine.audit_log(before, LINES + 1)?;
+    let has_older = LINES < entries.len();
+    entries.truncate(LINES);
+    let last = entries.last().map(|(number, _)| *number);
+    let rows = entries
+        .into_iter()
+        .map(|(_, entry)| row(entry, engine, visit.lang));
+    let template = AuditPage {
+        page: visit.frame("/admin"),
+        rows: rows.collect(),
+        is_older: before.is_some(),
+        older: last.filter(|_| has_older),
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
+    let account = entry.account.and_then(|id| engine.account(id));
+    let email = account.map(|account| account.email.as_str().to_owned());
+    let key = entry.api_key.map(|id| {
+        let name = lang.t("key", "clave");
+        format!("{name} {} {}", id.0, entry.detail)
+    });
+    let detail = Some(entry.detail.clone()).filter(|_| key.is_none());
+    let subject = [key, email, detail].into_iter().flatten();
+    let subject: Vec<String> = subject.filter(|part| !part.is_empty()).collect();
+    AuditRow {
+        at: lang.moment(entry.at),
+        action: action_name(&entry.action, lang),
+        actor: entry.actor,
+        subject: subject.join(" · "),
+    }
+}
+
+/// What was done, in the language of the page; an unknown action as it was written.
+fn action_name(action: &str, lang: Lang) -> String {
+    let spanish = match action {
+        "account created" => "cuenta creada",
+        "account disabled" => "cuenta desactivada",
+        "account enabled" => "cuenta activada",
+        "password changed" => "contraseña cambiada",
+        "role changed to admin" => "función cambiada a administrador",
+        "role changed to user" => "función cambiada a usuario",
+        "name changed" => "nombre cambiado",
+        "signed out everywhere" => "cierre de todas las sesiones",
+        "sign-in locked" => "entrada bloqueada",
+        "key created" => "clave creada",
+        "key revoked" => "clave revocada",
+        _ => return action.to_owned(),
+    };
+    match lang {
+        Lang::En => action.to_owned(),
+        Lang::Es => spanish.to_owned(),
+    }
+}

@@ -1,0 +1,177 @@
+//! How upstream is, in words.
+
+use std::time::Duration;
+
+use subcat_engine::EngineStats;
+
+use super::admin::Figure;
+use crate::upstream::{FetchOutcome, HealthReport, Trouble, UpstreamState};
+use crate::web::language::Lang;
+use crate::web::visit::Visit;
+
+/// A state, what it means, and figures.
+pub(super) struct UpstreamView {
+    pub(super) state_class: &'static str,
+    pub(super) state_name: &'static str,
+    pub(super) sentence: &'static str,
+    pub(super) figures: Vec<Figure>,
+}
+
+impl UpstreamView {
+    pub(super) fn new(visit: &Visit, stats: &EngineStats) -> Self {
+        let lang = visit.lang;
+        let health = visit.site.service.upstream.health();
+        let (state_class, state_name, sentence) = words(health.state, lang);
+        let mut figures = Vec::new();
+        if health.state != UpstreamState::Absent {
+            figures.extend(health_figures(visit, &health));
+            figures.extend(fetch_figures(visit, &health));
+        }
+        figures.push(Figure::new(
+            lang.t("Cached files", "Archivos en caché"),
+            format!(
+                "{} ({})",
+                lang.number(stats.cached_files),
+                lang.bytes(stats.blob_bytes)
+            ),
+        ));
+        Self {
+            state_class,
+            state_name,
+            sentence,
+            figures,
+        }
+    }
+}
+
+fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'static str) {
+    match state {
+        UpstreamState::Absent => (
+            "revoked",
+            lang.t("none", "ninguna"),
+            lang.t(
+                "upstream.url is not set: only cached files are served.",
+                "upstream.url no está definida: solo se sirven los archivos en caché.",
+            ),
+        ),
+        UpstreamState::Untried => (
+            "revoked",
+            lang.t("not asked yet", "sin consultar"),
+            lang.t(
+                "It has not answered since the start.",
+                "No ha respondido desde el arranque.",
+            ),
+        ),
+        UpstreamState::Up => (
+            "active",
+            lang.t("up", "funciona"),
+            lang.t("It answers.", "Responde."),
+        ),
+        UpstreamState::Slow => (
+            "expired",
+            lang.t("slow", "lenta"),
+            lang.t(
+                "It usually takes more than 2 s to send a file.",
+                "Suele tardar más de 2 s en enviar un archivo.",
+            ),
+        ),
+        UpstreamState::Refusing => (
+            "down",
+            lang.t("refuses", "rechaza"),
+            lang.t(
+                "It refused the last ten requests: is upstream.url right?",
+                "Ha rechazado las diez últimas peticiones: ¿es correcta upstream.url?",
+            ),
+        ),
+        UpstreamState::Down => (
+            "down",
+            lang.t("down", "caída"),
+            lang.t(
+                "The last three requests got no answer. Cached files are served all the same.",
+                "Tres peticiones seguidas sin respuesta. Los archivos en caché se sirven igual.",
+            ),
+        ),
+    }
+}
+
+/// A moment that lies so far back, and how far.
+fn moment_ago(visit: &Visit, ago: Duration) -> String {
+    let seconds = i64::try_from(ago.as_secs()).unwrap_or(0);
+    let moment = visit.lang.moment(visit.now.plus_seconds(-seconds));
+    format!("{moment} ({})", visit.lang.span(ago))
+}
+
+fn health_figures(visit: &Visit, health: &HealthReport) -> Vec<Figure> {
+    let lang = visit.lang;
+    let never = || lang.t("never", "nunca").to_owned();
+    let since = health.lasting.map(|ago| moment_ago(visit, ago));
+    let success = health.last_success.map(|ago| moment_ago(visit, ago));
+    let trouble = health.last_trouble.map(|(ago, trouble)| {
+        let moment = moment_ago(visit, ago);
+        format!("{}; {moment}", trouble_text(trouble, lang))
+    });
+    let time = health.usual_time;
+    let time = time.map(|time| format!("{} ms", lang.number(time.as_millis() as u64)));
+    let mut figures = Vec::new();
+    if let Some(since) = since {
+        let name = lang.t("In this state since", "En este estado desde");
+        figures.push(Figure::new(name, since));
+    }
+    figures.extend([
+        Figure::new(
+            lang.t("Last success", "Último éxito"),
+            success.unwrap_or_else(never),
+        ),
+        Figure::new(
+            lang.t("Last trouble", "Último problema"),
+            trouble.unwrap_or_else(never),
+        ),
+        Figure::new(
+            lang.t("Usual time of a file", "Tiempo habitual por archivo"),
+            time.unwrap_or_else(|| "–".to_owned()),
+        ),
+    ]);
+    figures
+}
+
+fn trouble_text(trouble: Trouble, lang: Lang) -> String {
+    let text = match trouble {
+        Trouble::Status(status) => return format!("HTTP {status}"),
+        Trouble::NoConnection => lang.t("no connection", "sin conexión"),
+        Trouble::TooLong => lang.t("took too long", "tardó demasiado"),
+        Trouble::BrokenOff => lang.t("broke off", "se cortó"),
+        Trouble::Redirected => lang.t("leads elsewhere", "redirige a otro sitio"),
+    };
+    text.to_owned()
+}
+
+/// Since the process started.
+fn fetch_figures(visit: &Visit, health: &HealthReport) -> Vec<Figure> {
+    let lang = visit.lang;
+    let counts = visit.site.service.upstream.counts();
+    let failed = counts.outcome(FetchOutcome::Unavailable)
+        + counts.outcome(FetchOutcome::Unusable)
+        + counts.outcome(FetchOutcome::NotStored);
+    let count = |en, es, value| Figure::new(lang.t(en, es), lang.number(value));
+    let ttl_seconds = visit.site.service.config.upstream.failure_ttl_seconds;
+    vec![
+        count(
+            "Fetched since the start",
+            "Obtenidos desde el arranque",
+            counts.outcome(FetchOutcome::Stored),
+        ),
+        count(
+            "Failed since the start",
+            "Fallidos desde el arranque",
+            failed,
+        ),
+        Figure::new(
+            lang.t(
+                "Failed lately, not retried yet",
+                "Fallidos hace poco, en pausa",
+            ),
+            format!("{} ({ttl_seconds} s)", lang.number(health.resting as u64)),
+        ),
+        count("Under way", "En curso", counts.under_way()),
+    ]
+}

@@ -1,0 +1,130 @@
+//! What administrators see of the service, judged over a socket.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use subcat_engine::event::Change;
+use subcat_engine::model::{AccountId, Role, Timestamp};
+use subcat_server::runtime::{Clock, Moment};
+use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::raw::Client;
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+
+/// A clock that runs on by this many microseconds with every reading.
+struct Ticking {
+    reading_us: AtomicU64,
+    step_us: u64,
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Moment {
+        let reading_us = self.reading_us.fetch_add(self.step_us, Ordering::SeqCst);
+        let start = Timestamp::parse("2026-05-03T09:00:00Z").expect("a time");
+        Moment {
+            monotonic_us: reading_us,
+            unix_ms: start.seconds() * 1000 + (reading_us / 1000) as i64,
+        }
+    }
+}
+
+/// A portal of a clock with this step, and its administrator.
+fn portal(step_us: u64) -> (Portal, Visitor) {
+    let clock = Ticking {
+        reading_us: AtomicU64::new(1),
+        step_us,
+    };
+    let portal = Portal::with_clock(Arc::new(clock), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let ana = portal.signed_in(EMAIL, PASSWORD);
+    (portal, ana)
+}
+
+/// The text of a page without its marks.
+fn plain(page: &str) -> String {
+    let mut text = String::new();
+    for piece in page.split('<') {
+        let (_, after) = piece.split_once('>').unwrap_or(("", piece));
+        let words = after.split_whitespace();
+        text.extend(words.flat_map(|word| [word, " "]));
+    }
+    text
+}
+
+fn make_key(ana: &mut Visitor, name: &str) -> String {
+    let page = ana.post("/keys", &[("name", name)]);
+    let (_, rest) = page.text().split_once("readonly value=\"").expect("a key");
+    rest.split('"').next().expect("it ends").to_owned()
+}
+
+#[test]
+fn slow_searches_are_listed_with_their_key_and_without_secrets() {
+    let (portal, mut ana) = portal(11_000);
+    let key = make_key(&mut ana, "living room");
+    let mut client = Client::connect(portal.address());
+    let search = "/api/subtitles/search?query=the+matrix&year=1999&token=hidden";
+    assert_eq!(client.get(search, Some(&key)).status, 200);
+    assert_eq!(ana.get("/catalog?title=blade").status, 200);
+    let page = ana.get("/admin");
+    let text = plain(page.text());
+    assert!(text.contains("query=the matrix year=1999"), "{text}");
+    assert!(text.contains("µs"), "{text}");
+    assert!(text.contains("living room"), "{text}");
+    assert!(text.contains("title=blade"), "{text}");
+    assert!(text.contains("this site"), "{text}");
+    assert!(!text.contains("hidden"), "{text}");
+    assert!(!text.contains(&key), "{text}");
+}
+
+#[test]
+fn quick_searches_are_not() {
+    let (portal, mut ana) = portal(1);
+    let key = make_key(&mut ana, "x");
+    let mut client = Client::connect(portal.address());
+    let search = "/api/subtitles/search?query=the+matrix";
+    assert_eq!(client.get(search, Some(&key)).status, 200);
+    let text = plain(ana.get("/admin").text());
+    assert!(text.contains("No search took longer than 10 ms"), "{text}");
+}
+
+#[test]
+fn upstream_is_told_as_a_state_with_its_last_success() {
+    let (portal, mut ana) = portal(1);
+    let text = plain(ana.get("/admin").text());
+    assert!(text.contains("not asked yet"), "{text}");
+    let page = ana.get("/catalog?query=matrix&limit=1");
+    let (_, rest) = page
+        .text()
+        .split_once("<h2><a href=\"/catalog/")
+        .expect("a hit");
+    let id = rest.split('"').next().expect("it ends").to_owned();
+    assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 200);
+    let text = plain(ana.get("/admin").text());
+    assert!(text.contains("Source of files up"), "{text}");
+    assert!(text.contains("Last success 3 May 2026"), "{text}");
+    assert!(text.contains("Last trouble never"), "{text}");
+    assert!(text.contains("Fetched since the start 1"), "{text}");
+    drop(portal);
+}
+
+#[test]
+fn the_audit_log_is_shown_whole_page_by_page() {
+    let (portal, mut ana) = portal(1);
+    for number in 0..250 {
+        let change = Change::SetDisplayName(AccountId(1), format!("name {number}"));
+        let event = change.by(EMAIL, portal.service().now());
+        portal.service().engine.apply(vec![event]).expect("stored");
+    }
+    let (mut path, mut lines) = ("/admin/audit".to_owned(), 0);
+    loop {
+        let page = ana.get(&path);
+        assert_eq!(page.status, 200);
+        lines += page.text().matches(">name changed<").count();
+        let Some((_, rest)) = page.text().split_once("rel=\"next\" href=\"") else {
+            break;
+        };
+        path = rest.split('"').next().expect("it ends").to_owned();
+    }
+    assert_eq!(lines, 250);
+}
