@@ -41,6 +41,8 @@ pub const BUILD_BYTES_MAX: usize = 256 << 20;
 pub const DELTA_SECONDS_MAX: i64 = 60;
 /// Segments of one size that are merged into one.
 pub const MERGE_SEGMENTS_COUNT: usize = 4;
+/// Segments that one merge takes, at most: what an import leaves of a million records.
+pub const MERGE_INPUTS_MAX: usize = 64;
 /// Documents of a merged segment, at most.
 pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 /// Bytes of one cached file, at most, whatever the settings say.

@@ -1,5 +1,7 @@
 //! Segments become one segment.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::Write;
 use std::sync::Arc;
 
@@ -7,7 +9,7 @@ use fst::Streamer;
 use fst::raw::OpBuilder;
 
 use crate::error::Result;
-use crate::model::CatalogId;
+use crate::model::{CatalogId, RecordId};
 use crate::query::LanguageTerm;
 
 use super::beginnings::BeginningsCounter;
@@ -91,6 +93,15 @@ impl<'a> Input<'a> {
         (from..self.segment.len()).find(|&doc| !self.tombstones.contains(doc))
     }
 
+    /// That document with its place in the order of answers, the first of all being the greatest.
+    fn head(&self, input_idx: usize, from: u32) -> Result<Option<Head<'a>>> {
+        let Some(doc) = self.next_doc(from) else {
+            return Ok(None);
+        };
+        let stored = self.segment.doc(doc)?;
+        Ok(Some((stored.time(), Reverse(stored.id()), input_idx, doc)))
+    }
+
     /// Appends the new numbers of the documents of a term.
     fn term_docs(&self, rank: u32, out: &mut Vec<u32>) -> Result<()> {
         self.view.term_docs(rank)?.for_each_while(|doc| {
@@ -111,6 +122,8 @@ impl<'a> Input<'a> {
     }
 }
 
+/// The next document of an input: its time and id, the input and the document.
+type Head<'a> = (Option<&'a [u8]>, Reverse<Option<RecordId>>, usize, u32);
 /// The ranks of one term in the inputs that have it.
 type TermRanks = Vec<(usize, u32)>;
 
@@ -153,22 +166,18 @@ impl<'a> Merger<'a> {
         let mut offsets = PackedBuilder::new(bytes_max, self.docs_count() as usize + 1);
         offsets.push(0);
         let (mut catalogs, mut ids) = (Vec::new(), Vec::new());
-        let mut heads = Vec::new();
+        let mut heads = BinaryHeap::new();
         for (input_idx, input) in self.inputs.iter().enumerate() {
-            if let Some(doc) = input.next_doc(0) {
-                heads.push((input_idx, doc, input.segment.doc(doc)?));
-            }
+            heads.extend(input.head(input_idx, 0)?);
         }
-        while let Some(head_idx) = (0..heads.len()).min_by(|&a, &b| {
-            let (a, b) = (&heads[a].2, &heads[b].2);
-            b.time().cmp(&a.time()).then_with(|| a.id().cmp(&b.id()))
-        }) {
-            let (input_idx, doc, stored) = heads[head_idx];
+        while let Some((.., input_idx, doc)) = heads.pop() {
             let number = ids.len() as u32;
             let input = &mut self.inputs[input_idx];
             input.docs[doc as usize] = number;
-            ids.push(input.segment.id(doc)?);
-            writer.write(input.segment.doc_bytes(doc)?)?;
+            let segment = input.segment;
+            let stored = segment.doc(doc)?;
+            ids.push(segment.id(doc)?);
+            writer.write(segment.doc_bytes(doc)?)?;
             offsets.push(writer.section_bytes());
             let own = stored.catalog_id().map(CatalogId::number);
             for (id, is_parent) in [(own, false), (stored.parent_catalog_number(), true)] {
@@ -178,12 +187,7 @@ impl<'a> Merger<'a> {
                     doc: number,
                 }));
             }
-            match input.next_doc(doc + 1) {
-                Some(next) => heads[head_idx] = (input_idx, next, input.segment.doc(next)?),
-                None => {
-                    heads.swap_remove(head_idx);
-                }
-            }
+            heads.extend(input.head(input_idx, doc + 1)?);
         }
         writer.end(Section::Documents)?;
         writer.section(Section::DocumentOffsets, &offsets.finish())?;
@@ -268,9 +272,8 @@ impl<'a> Merger<'a> {
 
     fn write_terms(&self, writer: &mut SectionWriter<'_>, title_docs: &Groups) -> Result<()> {
         let mut kept: Vec<(Box<[u8]>, TermRanks)> = Vec::new();
-        self.for_each_term(0, |term, ranks| {
-            let ranks = self.with_other_ranks(term, ranks);
-            if self.is_term_kept(&ranks)? {
+        self.for_each_term(|term, is_title, ranks| {
+            if is_title && self.is_term_kept(&ranks)? {
                 kept.push((term.into(), ranks));
             }
             Ok(())
@@ -289,11 +292,10 @@ impl<'a> Merger<'a> {
         }
         beginnings.restart();
         let mut other_terms = DictionaryBuilder::new();
-        self.for_each_term(1, |term, ranks| {
-            if self.is_title_term(term) {
+        self.for_each_term(|term, is_title, ranks| {
+            if is_title {
                 return Ok(());
             }
-            let ranks = self.with_other_ranks(term, ranks);
             self.collect_docs(&ranks, &mut docs)?;
             if !docs.is_empty() {
                 other_terms.push(term);
@@ -308,42 +310,32 @@ impl<'a> Merger<'a> {
         writer.section(Section::OtherTerms, &other_terms.finish())
     }
 
-    /// Calls `each` with every term of one of the two dictionaries of any input, in order.
+    /// Calls `each` with every term of the inputs, in order, whether it is a title's word in any of
+    /// them, and its ranks.
     fn for_each_term(
         &self,
-        dictionary_idx: usize,
-        mut each: impl FnMut(&[u8], TermRanks) -> Result<()>,
+        mut each: impl FnMut(&[u8], bool, TermRanks) -> Result<()>,
     ) -> Result<()> {
         let mut streams = OpBuilder::new();
         for input in &self.inputs {
-            streams.push(input.segment.dictionaries()[dictionary_idx].stream());
+            let [of_titles, others] = input.segment.dictionaries();
+            streams.push(of_titles.stream());
+            streams.push(others.stream());
         }
         let mut union = streams.union();
         while let Some((term, found)) = union.next() {
-            let rank = |rank: u64, input_idx: usize| match dictionary_idx {
-                0 => rank as u32,
-                _ => self.inputs[input_idx].segment.other_rank(rank as u32),
-            };
-            let ranks = found.iter().map(|f| (f.index, rank(f.value, f.index)));
-            each(term, ranks.collect())?;
+            // Two streams of each input: its titles' words, then its other words.
+            let is_title = found.iter().any(|found| found.index % 2 == 0);
+            let ranks = found.iter().map(|found| {
+                let (input_idx, rank) = (found.index / 2, found.value as u32);
+                match found.index % 2 {
+                    0 => (input_idx, rank),
+                    _ => (input_idx, self.inputs[input_idx].segment.other_rank(rank)),
+                }
+            });
+            each(term, is_title, ranks.collect())?;
         }
         Ok(())
-    }
-
-    fn is_title_term(&self, term: &[u8]) -> bool {
-        let has = |input: &Input<'_>| input.segment.dictionaries()[0].rank(term).is_some();
-        self.inputs.iter().any(has)
-    }
-
-    /// Adds the ranks of a term in those inputs where it is a word of descriptions only.
-    fn with_other_ranks(&self, term: &[u8], mut ranks: TermRanks) -> TermRanks {
-        for (input_idx, input) in self.inputs.iter().enumerate() {
-            if ranks.iter().all(|&(found_idx, _)| found_idx != input_idx) {
-                let rank = input.segment.dictionaries()[1].rank(term);
-                ranks.extend(rank.map(|rank| (input_idx, input.segment.other_rank(rank))));
-            }
-        }
-        ranks
     }
 
     fn is_term_kept(&self, ranks: &TermRanks) -> Result<bool> {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::catalog::{Catalog, LiveSegment, ManifestChange};
 use crate::error::{Error, Result};
 use crate::index::{Segment, Tombstones, merge};
-use crate::limits::{DELTA_RECORDS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
+use crate::limits::{DELTA_RECORDS_MAX, MERGE_INPUTS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
 
 impl Catalog {
     /// Asks for a reindex job, if there is anything for it to do. Cost: two atomics.
@@ -175,7 +175,7 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
             };
             let chosen: Vec<LiveSegment> = rest[..tier_count]
                 .iter()
-                .take(MERGE_SEGMENTS_COUNT * 2)
+                .take(MERGE_INPUTS_MAX)
                 .take_while(fits)
                 .map(|live| (*live).clone())
                 .collect();

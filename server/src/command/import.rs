@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::{Args, ValueEnum};
+use subcat_engine::Engine;
 
 use super::access::{Access, Missing};
-use super::context::{Context, Stop};
+use super::context::{Context, Stop, now};
 use super::follow::follow;
 use super::interrupt::{Interrupt, Stage, end};
-use super::progress::Progress;
+use super::progress::{Progress, Waiting};
 use crate::admin::{
     Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
 };
@@ -128,15 +129,27 @@ impl Import {
                 &mut report,
             ),
         };
-        drop(interrupt);
         progress.finish();
         let result = result?;
+        if let Access::Opened(opened) = &access {
+            stage.all_loaded();
+            merge(&opened.engine)?;
+        }
+        drop(interrupt);
         access.close()?;
         let answer = serde_json::to_string(&result).expect("numbers always serialise");
         context.show(&answer, |result: &ImportResult| {
             summary(result, self.dry_run)
         })
     }
+}
+
+/// Merges what the import has made of the index, so that the first searches are as fast as the
+/// later ones. (A server does it while it serves.)
+fn merge(engine: &Engine) -> Result<(), Failure> {
+    let _waiting = Waiting::start("merging");
+    while engine.maintain(now())? {}
+    Ok(())
 }
 
 impl Import {

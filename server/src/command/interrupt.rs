@@ -18,6 +18,7 @@ pub(super) struct Stage {
     /// Whether every file has been read: only then is anything loaded.
     is_read: Arc<AtomicBool>,
     loaded: AtomicU64,
+    is_all_loaded: AtomicBool,
     is_asked: AtomicBool,
 }
 
@@ -28,6 +29,7 @@ impl Stage {
             is_remote,
             is_read: Arc::clone(is_read),
             loaded: AtomicU64::new(0),
+            is_all_loaded: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
         }
     }
@@ -40,10 +42,18 @@ impl Stage {
         is_asked.then(|| self.farewell(false))
     }
 
+    /// Every record is durable and searchable: what goes on can be left to the server.
+    pub(super) fn all_loaded(&self) {
+        self.is_all_loaded.store(true, Ordering::SeqCst);
+    }
+
     /// What to say at once when the process is asked to stop; none when the group under way comes
     /// first. Who asks twice does not wait for it.
     fn asked(&self) -> Option<String> {
         let was_asked = self.is_asked.swap(true, Ordering::SeqCst);
+        if self.is_all_loaded.load(Ordering::SeqCst) {
+            return Some("interrupted: every record is loaded, the server merges the index".into());
+        }
         let is_loading = self.is_read.load(Ordering::SeqCst) && !self.is_dry_run && !self.is_remote;
         (!is_loading || was_asked).then(|| self.farewell(is_loading))
     }
@@ -147,6 +157,15 @@ mod tests {
         assert_eq!(stage.asked().as_deref(), Some(expected));
         let expected = "interrupted: 40000 records are loaded, run the import again";
         assert_eq!(stage.loaded(40_000).as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn merging_waits_for_nobody() {
+        let stage = Stage::new(false, false, &Arc::new(true.into()));
+        assert_eq!(stage.loaded(20_000), None);
+        stage.all_loaded();
+        let expected = "interrupted: every record is loaded, the server merges the index";
+        assert_eq!(stage.asked().as_deref(), Some(expected));
     }
 
     #[test]

@@ -48,6 +48,20 @@ fn the_json_summary_has_its_fields_in_order() {
 }
 
 #[test]
+fn an_import_leaves_its_index_merged() {
+    let place = Place::stopped();
+    for import_idx in 0..4 {
+        // More than the delta takes: each import makes a segment, and the fourth merges them.
+        let ids = import_idx * 4_100..(import_idx + 1) * 4_100;
+        let lines: Vec<String> = ids.map(|number| line(number + 1, "Heat", "")).collect();
+        assert_eq!(place.import(&lines), summary(4_100, 0, 0, 0));
+    }
+    let text = place.run(&["stats", "--json"]).ok();
+    let stats: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(stats["file_segments"], 1);
+}
+
+#[test]
 fn bad_lines_are_reported_and_the_others_loaded() {
     Place::in_both_modes(|place| {
         let lines = [
