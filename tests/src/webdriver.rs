@@ -161,6 +161,21 @@ impl Browser {
         self.post("url", &json!({"url": url}));
     }
 
+    /// Loads nothing from addresses like this one any more.
+    pub fn block(&mut self, pattern: &str) {
+        self.cdp("Network.enable", &json!({}));
+        self.cdp("Network.setBlockedURLs", &json!({"urls": [pattern]}));
+    }
+
+    /// Whether content of the page is painted within two seconds.
+    pub fn is_painted(&mut self) -> bool {
+        let script = "return new Promise(done => {\n\
+             new PerformanceObserver(() => done(true)).observe({type: 'paint', buffered: true});\n\
+             setTimeout(() => done(false), 2000);\n\
+             });";
+        self.eval_async(script) == true
+    }
+
     /// Gives the page that is shown a cookie.
     pub fn cookie(&mut self, name: &str, value: &str) {
         let cookie = json!({"name": name, "value": value, "path": "/", "httpOnly": true});

@@ -73,13 +73,25 @@ fn the_life_of_an_account_and_a_key_by_keyboard_alone() {
     let driver = Driver::start();
     for (name, looks) in [LOOKS[0], LOOKS[3]] {
         let mut browser = driver.open(looks);
-        life(&portal, &mut browser, &format!("{name}@example.com"));
+        life(&portal, &mut browser, &format!("{name}@example.com"), true);
         assert_eq!(browser.complaints(), [""; 0], "{name}");
     }
 }
 
-fn life(portal: &Portal, browser: &mut Browser, email: &str) {
+#[test]
+fn pages_are_painted_and_do_their_work_without_the_script() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    let (_, looks) = LOOKS[0];
+    let mut browser = driver.open(looks);
+    browser.block("*/assets/*.js");
+    life(&portal, &mut browser, "without@example.com", false);
+}
+
+/// Everything that a person does with an account, by keyboard.
+fn life(portal: &Portal, browser: &mut Browser, email: &str, has_script: bool) {
     browser.goto(&portal.url("/"));
+    assert!(browser.is_painted(), "the front page");
     browser.tab_to(".skip");
     browser.tab_to("a[href='/signup']");
     browser.press_and_follow(ENTER);
@@ -103,8 +115,14 @@ fn life(portal: &Portal, browser: &mut Browser, email: &str) {
     assert!(key.starts_with("sct_"), "{key}");
     let width = browser.eval("return window.innerWidth");
     browser.screenshot(&picture(&format!("key-created-{width}")));
-    browser.tab_to("button[data-copy='key']");
-    browser.keys(&ENTER.to_string());
+    assert!(browser.is_painted(), "the page of the new key");
+    if has_script {
+        browser.tab_to("button[data-copy='key']");
+        browser.keys(&ENTER.to_string());
+    } else {
+        let is_hidden = "return document.querySelector(\"button[data-copy='key']\").hidden";
+        assert_eq!(browser.eval(is_hidden), true);
+    }
     assert_eq!(api_status(portal, &key), 200);
 
     browser.tab_to("main .actions a");

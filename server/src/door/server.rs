@@ -56,19 +56,28 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     })
 }
 
-/// The caps on connections, lowered to what there are descriptors for.
+/// The caps on connections, lowered to what there are descriptors for: with a warning when somebody
+/// asked for more.
 fn room_for(config: &Config) -> Connections {
     let room = Descriptors::of_process().connections_max(config.workers);
     let mut connections = config.connections;
-    if room < connections.max {
+    if connections.max <= room {
+        return connections;
+    }
+    if connections.max == Config::default().connections.max {
+        tracing::info!(
+            room,
+            "connections.max is what the limit of open files has room for"
+        );
+    } else {
         tracing::warn!(
             room,
             "connections.max = {} is more than the limit of open files has room for: raise it \
              (ulimit -n, LimitNOFILE=)",
             connections.max
         );
-        connections.max = room;
     }
+    connections.max = room;
     connections
 }
 
