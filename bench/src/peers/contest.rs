@@ -74,39 +74,9 @@ impl Contest {
         eprintln!("{} records; choosing queries", records.count());
         let sets = query_sets(&records, options.queries)?;
         let mut built = Vec::new();
-        let ours = build(
-            &records,
-            OurBuilder::default(),
-            "subcat",
-            &mut built,
-            |builder| {
-                let ours = builder.finish()?;
-                let bytes = ours.index_bytes;
-                Ok((ours, bytes))
-            },
-        )?;
-        let tantivy = build(
-            &records,
-            TantivyBuilder::new()?,
-            "tantivy",
-            &mut built,
-            |builder| {
-                let index = builder.finish()?;
-                let bytes = index.index_bytes;
-                Ok((index, bytes))
-            },
-        )?;
-        let sqlite = build(
-            &records,
-            SqliteBuilder::new()?,
-            "SQLite",
-            &mut built,
-            |builder| {
-                let index = builder.finish()?;
-                let bytes = index.index_bytes;
-                Ok((index, bytes))
-            },
-        )?;
+        let ours = build(&records, OurBuilder::default(), &mut built)?;
+        let tantivy = build(&records, TantivyBuilder::new()?, &mut built)?;
+        let sqlite = build(&records, SqliteBuilder::new()?, &mut built)?;
         let field = Field::new(ours, &tantivy, &sqlite);
         let mut results = Vec::new();
         for set in sets.iter().filter(|set| set.name.contains(&options.set)) {
@@ -123,14 +93,12 @@ impl Contest {
 }
 
 /// Builds one index; parsing records is not counted.
-fn build<B: Builder, I>(
+fn build<B: Builder>(
     records: &RecordFile,
     mut builder: B,
-    name: &'static str,
     built: &mut Vec<Built>,
-    finish: impl FnOnce(B) -> Result<(I, u64)>,
-) -> Result<I> {
-    eprintln!("building {name}");
+) -> Result<B::Index> {
+    eprintln!("building {}", B::NAME);
     let memory = resident_bytes()?;
     let mut nanoseconds = 0;
     for numbers in records.answer_order().chunks(BATCH) {
@@ -140,11 +108,11 @@ fn build<B: Builder, I>(
         nanoseconds += process_nanoseconds() - began;
     }
     let began = process_nanoseconds();
-    let (index, index_bytes) = finish(builder)?;
+    let (index, index_bytes) = builder.finish()?;
     nanoseconds += process_nanoseconds() - began;
     let count = records.answer_order().len() as f64;
     built.push(Built {
-        name,
+        name: B::NAME,
         cpu_us: nanoseconds as f64 / count / 1000.0,
         index_bytes: index_bytes as f64 / count,
         memory_bytes: resident_bytes()?.saturating_sub(memory) as f64 / count,

@@ -22,22 +22,20 @@ pub struct OurBuilder {
 pub struct Ours {
     snapshot: Snapshot,
     ranks: Vec<(RecordId, u32)>,
-    /// Bytes of the segment that are no stored documents.
-    pub index_bytes: u64,
 }
 
 impl Builder for OurBuilder {
+    const NAME: &'static str = "subcat";
+    type Index = Ours;
+
     fn add(&mut self, record: &Record) -> Result<()> {
         self.ids.push((record.id, self.ids.len() as u32));
         self.builder
             .add(record)
             .map_err(Failure::on("add a record"))
     }
-}
 
-impl OurBuilder {
-    /// The finished segment, opened.
-    pub fn finish(mut self) -> Result<Ours> {
+    fn finish(mut self) -> Result<(Ours, u64)> {
         let mut bytes = Vec::new();
         let summary = self
             .builder
@@ -46,11 +44,11 @@ impl OurBuilder {
         let segment =
             Segment::open(bytes.into(), "compared").map_err(Failure::on("open the segment"))?;
         self.ids.sort_unstable();
-        Ok(Ours {
+        let ours = Ours {
             snapshot: Snapshot::new(1, vec![(Arc::new(segment), Arc::new(Tombstones::new()))]),
             ranks: self.ids,
-            index_bytes: summary.segment_bytes - summary.document_bytes,
-        })
+        };
+        Ok((ours, summary.segment_bytes - summary.document_bytes))
     }
 }
 

@@ -10,8 +10,16 @@ pub const PAGE: usize = 100;
 
 /// Takes records in answer order: the place of each is its rank.
 pub trait Builder {
+    /// The engine's name in tables.
+    const NAME: &'static str;
+    /// What it builds.
+    type Index;
+
     /// Adds the next record.
     fn add(&mut self, record: &Record) -> Result<()>;
+
+    /// The finished index and its bytes, stored documents apart.
+    fn finish(self) -> Result<(Self::Index, u64)>;
 }
 
 /// The answer to a request.

@@ -62,22 +62,6 @@ impl SqliteBuilder {
         })
     }
 
-    /// The finished database.
-    pub fn finish(self) -> Result<SqliteIndex> {
-        self.connection.execute_batch(FINISH).map_err(failed())?;
-        let pragma = |name: &str| -> Result<i64> {
-            let value = self
-                .connection
-                .pragma_query_value(None, name, |row| row.get(0));
-            value.map_err(failed())
-        };
-        let bytes = pragma("page_count")? * pragma("page_size")?;
-        Ok(SqliteIndex {
-            connection: self.connection,
-            index_bytes: bytes.unsigned_abs(),
-        })
-    }
-
     fn run(&self, sql: &str, values: &[&dyn ToSql]) -> Result<()> {
         let mut statement = self.connection.prepare_cached(sql).map_err(failed())?;
         statement.execute(values).map_err(failed())?;
@@ -86,6 +70,9 @@ impl SqliteBuilder {
 }
 
 impl Builder for SqliteBuilder {
+    const NAME: &'static str = "SQLite";
+    type Index = SqliteIndex;
+
     fn add(&mut self, record: &Record) -> Result<()> {
         let rank = self.count;
         self.count += 1;
@@ -120,6 +107,21 @@ impl Builder for SqliteBuilder {
         }
         Ok(())
     }
+
+    fn finish(self) -> Result<(SqliteIndex, u64)> {
+        self.connection.execute_batch(FINISH).map_err(failed())?;
+        let pragma = |name: &str| -> Result<i64> {
+            let value = self
+                .connection
+                .pragma_query_value(None, name, |row| row.get(0));
+            value.map_err(failed())
+        };
+        let bytes = pragma("page_count")? * pragma("page_size")?;
+        let index = SqliteIndex {
+            connection: self.connection,
+        };
+        Ok((index, bytes.unsigned_abs()))
+    }
 }
 
 fn type_number(video_type: VideoType) -> i64 {
@@ -129,8 +131,6 @@ fn type_number(video_type: VideoType) -> i64 {
 /// A database in memory.
 pub struct SqliteIndex {
     connection: Connection,
-    /// Bytes of its pages.
-    pub index_bytes: u64,
 }
 
 /// The database asked.

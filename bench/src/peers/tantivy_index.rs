@@ -104,38 +104,6 @@ impl TantivyBuilder {
             count: 0,
         })
     }
-
-    /// The finished index: one segment, in answer order.
-    pub fn finish(mut self) -> Result<TantivyIndex> {
-        self.writer.commit().map_err(failed())?;
-        let searcher = self.index.reader().map_err(failed())?.searcher();
-        let mut ids = Vec::new();
-        for reader in searcher.segment_readers() {
-            ids.push((rank_column(reader)?.first(0), reader.segment_id()));
-        }
-        ids.sort_unstable();
-        if ids.len() > 1 {
-            let ids: Vec<_> = ids.into_iter().map(|(_, id)| id).collect();
-            self.writer.merge(&ids).wait().map_err(failed())?;
-        }
-        self.writer.wait_merging_threads().map_err(failed())?;
-        let searcher = self.index.reader().map_err(failed())?.searcher();
-        let ranks = rank_column(searcher.segment_reader(0))?;
-        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
-        if !(0..count).all(|doc| ranks.first(doc) == Some(u64::from(doc))) {
-            return Err(Failure::new("tantivy's documents are not in answer order"));
-        }
-        let space = searcher
-            .space_usage()
-            .map_err(Failure::on("measure tantivy"))?;
-        Ok(TantivyIndex {
-            fields: self.fields,
-            schema: self.index.schema(),
-            searcher,
-            titles: self.titles,
-            index_bytes: space.total().get_bytes(),
-        })
-    }
 }
 
 fn rank_column(reader: &SegmentReader) -> Result<Column<u64>> {
@@ -143,6 +111,9 @@ fn rank_column(reader: &SegmentReader) -> Result<Column<u64>> {
 }
 
 impl Builder for TantivyBuilder {
+    const NAME: &'static str = "tantivy";
+    type Index = TantivyIndex;
+
     fn add(&mut self, record: &Record) -> Result<()> {
         let fields = self.fields;
         let mut document = TantivyDocument::default();
@@ -178,6 +149,37 @@ impl Builder for TantivyBuilder {
         self.writer.add_document(document).map_err(failed())?;
         Ok(())
     }
+
+    fn finish(mut self) -> Result<(TantivyIndex, u64)> {
+        self.writer.commit().map_err(failed())?;
+        let searcher = self.index.reader().map_err(failed())?.searcher();
+        let mut ids = Vec::new();
+        for reader in searcher.segment_readers() {
+            ids.push((rank_column(reader)?.first(0), reader.segment_id()));
+        }
+        ids.sort_unstable();
+        if ids.len() > 1 {
+            let ids: Vec<_> = ids.into_iter().map(|(_, id)| id).collect();
+            self.writer.merge(&ids).wait().map_err(failed())?;
+        }
+        self.writer.wait_merging_threads().map_err(failed())?;
+        let searcher = self.index.reader().map_err(failed())?.searcher();
+        let ranks = rank_column(searcher.segment_reader(0))?;
+        let count = u32::try_from(self.count).unwrap_or(u32::MAX);
+        if !(0..count).all(|doc| ranks.first(doc) == Some(u64::from(doc))) {
+            return Err(Failure::new("tantivy's documents are not in answer order"));
+        }
+        let space = searcher
+            .space_usage()
+            .map_err(Failure::on("measure tantivy"))?;
+        let index = TantivyIndex {
+            fields: self.fields,
+            schema: self.index.schema(),
+            searcher,
+            titles: self.titles,
+        };
+        Ok((index, space.total().get_bytes()))
+    }
 }
 
 fn distinct_words(text: &str) -> String {
@@ -206,8 +208,6 @@ pub struct TantivyIndex {
     schema: Schema,
     searcher: Searcher,
     titles: Vec<String>,
-    /// Bytes of the index.
-    pub index_bytes: u64,
 }
 
 /// The index asked as documented.

@@ -111,6 +111,21 @@ const NUMBERS: Bounds = Bounds {
     above: ABOVE_65535,
 };
 
+/// The parameters of a search, as the documentation lists them (API.md 5).
+pub const SEARCH_PARAMETERS: [&str; 11] = [
+    "query",
+    "title",
+    "catalog_id",
+    "imdb_id",
+    "public_id",
+    "year",
+    "video_type",
+    "language",
+    "limit",
+    "season",
+    "episode",
+];
+
 /// The known parameters as they were written; of a repeated one the last.
 #[derive(Default)]
 struct Raw<'a> {

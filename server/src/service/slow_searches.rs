@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use parking_lot::Mutex;
 use subcat_engine::model::{ApiKeyId, Timestamp};
 
-use crate::request::parameters;
+use crate::request::{SEARCH_PARAMETERS, parameters};
 
 /// A search that takes longer is called slow: ten times what the worst one is meant to take.
 pub const SLOW_SEARCH_US: u64 = 10_000;
@@ -13,21 +13,6 @@ pub const SLOW_SEARCH_US: u64 = 10_000;
 const KEPT: usize = 20;
 /// Characters of one value that are kept.
 const VALUE_CHARS: usize = 60;
-/// The parameters that are kept. Others mean nothing to us, and may be anything.
-const NAMES: [&str; 11] = [
-    "query",
-    "title",
-    "catalog_id",
-    "imdb_id",
-    "public_id",
-    "year",
-    "video_type",
-    "language",
-    "limit",
-    "season",
-    "episode",
-];
-
 /// One slow search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowSearch {
@@ -74,13 +59,14 @@ impl SlowSearches {
     }
 }
 
-/// The parameters of a query string in short. Something that looks like a key, put there by
+/// The parameters of a query string in short. Others than those of a search mean nothing to us, and
+/// may be anything. Something that looks like a key, put there by
 /// mistake, is left out.
 fn short(query_string: &str) -> String {
     let known = parameters(query_string).filter(|(name, value)| {
-        NAMES.contains(&&**name) && !value.trim().is_empty() && !value.contains("sct_")
+        SEARCH_PARAMETERS.contains(&&**name) && !value.trim().is_empty() && !value.contains("sct_")
     });
-    let pieces = known.take(NAMES.len()).map(|(name, value)| {
+    let pieces = known.take(SEARCH_PARAMETERS.len()).map(|(name, value)| {
         let value = value.trim();
         let cut: String = value
             .chars()

@@ -50,7 +50,7 @@ mod tests {
     use subcat_engine::model::Scopes;
 
     use super::*;
-    use crate::request::{SearchRefusal, search_request};
+    use crate::request::{SEARCH_PARAMETERS, SearchRefusal, search_request};
 
     fn search_parameters() -> &'static [Value] {
         let operation = &document().value["paths"]["/api/subtitles/search"]["get"];
@@ -105,21 +105,8 @@ mod tests {
             .iter()
             .map(|p| p["name"].clone())
             .collect();
-        let known = [
-            "query",
-            "title",
-            "catalog_id",
-            "imdb_id",
-            "public_id",
-            "year",
-            "video_type",
-            "language",
-            "limit",
-            "season",
-            "episode",
-        ];
-        assert_eq!(names, known);
-        for (idx, name) in known.into_iter().enumerate() {
+        assert_eq!(names, SEARCH_PARAMETERS);
+        for (idx, name) in SEARCH_PARAMETERS.into_iter().enumerate() {
             let criterion = if idx < 5 {
                 ""
             } else {
