@@ -1,6 +1,7 @@
 //! The catalog file, its segments, and the snapshot that readers see.
 
 use std::collections::BTreeMap;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -95,9 +96,9 @@ impl Catalog {
         }
     }
 
-    /// The current snapshot. Cost: one atomic load and a reference count.
-    pub(crate) fn snapshot(&self) -> Arc<Snapshot> {
-        self.snapshot.load_full()
+    /// The current snapshot. Cost: two atomics that no other core writes.
+    pub(crate) fn snapshot(&self) -> impl Deref<Target = Arc<Snapshot>> + use<> {
+        self.snapshot.load()
     }
 
     /// Commits a few changes and makes them searchable.

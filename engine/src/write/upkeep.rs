@@ -10,9 +10,11 @@ use crate::index::{Segment, Tombstones, merge};
 use crate::limits::{DELTA_RECORDS_MAX, MERGE_INPUTS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
 
 impl Catalog {
-    /// Asks for a reindex job, if there is anything for it to do. Cost: two atomics.
+    /// Asks for a reindex job, if there is anything for it to do and nobody has asked. Cost: two
+    /// loads; a store by every search would take the line from the other cores.
     pub(crate) fn request_reindex(&self) {
-        if self.has_delta.load(Ordering::Acquire) {
+        let has_delta = self.has_delta.load(Ordering::Acquire);
+        if has_delta && !self.is_reindex_wanted.load(Ordering::Acquire) {
             self.is_reindex_wanted.store(true, Ordering::Release);
         }
     }
