@@ -1,10 +1,9 @@
 //! Our own counts of downloads, in memory: read a hundred times for every search answer.
 
 use std::hash::BuildHasher;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
-use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
@@ -14,15 +13,25 @@ use crate::model::RecordId;
 const SHARDS_COUNT: usize = 16;
 /// Slots of a part when it is new.
 const SLOTS_MIN: usize = 16;
+/// How often a part doubles, at most: by then it has more slots than there are records.
+const DOUBLINGS_MAX: usize = 32;
 
-/// Record → count. Readers take no lock and never wait; counting takes the lock of one part.
+/// Record → count. Readers take no lock, never wait and write nothing: what they write goes from
+/// core to core. Counting takes the lock of one part.
 pub(crate) struct DownloadTable {
     hasher: RandomState,
     shards: Box<[Shard]>,
 }
 
+/// A part. Slots that were outgrown stay, as somebody may be reading them: all of them together
+/// are fewer than those in use.
+///
+/// Alone on its cache lines: counting in one part does not slow down who reads another.
+#[repr(align(128))]
 struct Shard {
-    slots: ArcSwap<Slots>,
+    by_doublings: [OnceLock<Slots>; DOUBLINGS_MAX + 1],
+    /// Which slots are in use.
+    doublings_count: AtomicUsize,
     /// How many slots are taken. Held while anything changes.
     taken_count: Mutex<usize>,
 }
@@ -41,21 +50,16 @@ struct Slot {
 impl DownloadTable {
     /// A table without counts.
     pub(crate) fn new() -> Self {
-        let shard = |_| Shard {
-            slots: ArcSwap::from_pointee(empty_slots(SLOTS_MIN)),
-            taken_count: Mutex::new(0),
-        };
         Self {
             hasher: RandomState::default(),
-            shards: (0..SHARDS_COUNT).map(shard).collect(),
+            shards: (0..SHARDS_COUNT).map(|_| Shard::new()).collect(),
         }
     }
 
     /// The count of a record. Cost: a hash, and about one cache line of the table.
     pub(crate) fn get(&self, id: RecordId) -> u64 {
         let hash = self.hash(id);
-        let slots = self.shards[shard_idx(hash)].slots.load();
-        find(&slots, hash, halves(id)).1
+        find(self.shards[shard_idx(hash)].slots(), hash, halves(id)).1
     }
 
     /// Adds to the count of a record.
@@ -66,8 +70,8 @@ impl DownloadTable {
         let hash = self.hash(id);
         let shard = &self.shards[shard_idx(hash)];
         let mut taken_count = shard.taken_count.lock();
-        let slots = shard.slots.load();
-        let (slot_idx, known) = find(&slots, hash, halves(id));
+        let slots = shard.slots();
+        let (slot_idx, known) = find(slots, hash, halves(id));
         let slot = &slots[slot_idx];
         if known != 0 {
             slot.count.fetch_add(count, Ordering::Relaxed);
@@ -78,16 +82,16 @@ impl DownloadTable {
             put(slot, halves(id), count);
             return;
         }
-        let grown = self.grown(&slots);
+        let grown = self.grown(slots);
         put(&grown[find(&grown, hash, halves(id)).0], halves(id), count);
-        shard.slots.store(Arc::new(grown));
+        shard.replace(grown);
     }
 
     fn hash(&self, id: RecordId) -> u64 {
         self.hasher.hash_one(halves(id))
     }
 
-    fn grown(&self, slots: &Slots) -> Slots {
+    fn grown(&self, slots: &[Slot]) -> Slots {
         let grown = empty_slots(slots.len() * 2);
         for slot in slots {
             let count = slot.count.load(Ordering::Relaxed);
@@ -98,6 +102,32 @@ impl DownloadTable {
             }
         }
         grown
+    }
+}
+
+impl Shard {
+    fn new() -> Self {
+        let shard = Self {
+            by_doublings: [const { OnceLock::new() }; DOUBLINGS_MAX + 1],
+            doublings_count: AtomicUsize::new(0),
+            taken_count: Mutex::new(0),
+        };
+        shard.by_doublings[0].get_or_init(|| empty_slots(SLOTS_MIN));
+        shard
+    }
+
+    /// The slots in use. Cost: two loads.
+    fn slots(&self) -> &[Slot] {
+        let slots = &self.by_doublings[self.doublings_count.load(Ordering::Acquire)];
+        slots.get().expect("slots are there before they are in use")
+    }
+
+    /// Uses slots that are twice as many from now on. The lock is held.
+    fn replace(&self, grown: Slots) {
+        let doublings_count = self.doublings_count.load(Ordering::Relaxed) + 1;
+        self.by_doublings[doublings_count].get_or_init(|| grown);
+        self.doublings_count
+            .store(doublings_count, Ordering::Release);
     }
 }
 
@@ -125,7 +155,7 @@ fn shard_idx(hash: u64) -> usize {
 }
 
 /// The slot of an id, with its count: the one that holds it, or the empty one where it belongs.
-fn find(slots: &Slots, hash: u64, id: (u64, u64)) -> (usize, u64) {
+fn find(slots: &[Slot], hash: u64, id: (u64, u64)) -> (usize, u64) {
     let mask = slots.len() - 1;
     let mut slot_idx = hash as usize & mask;
     loop {
