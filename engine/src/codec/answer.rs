@@ -74,7 +74,7 @@ pub fn fragment_id(fragment: &[u8]) -> Option<RecordId> {
     digits[16..20].copy_from_slice(&text[19..23]);
     digits[20..].copy_from_slice(&text[24..]);
     let mut bytes = [0; 16];
-    let mut is_ours = [8, 13, 18, 23].into_iter().all(|place| text[place] == b'-');
+    let mut is_ours = [8, 13, 18, 23].map(|place| text[place]) == [b'-'; 4];
     let groups = digits.as_chunks::<8>().0.iter();
     for (digits, out) in groups.zip(bytes.as_chunks_mut::<4>().0) {
         let (value, is_group_ours) = eight_digits(*digits);

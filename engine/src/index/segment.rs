@@ -125,8 +125,7 @@ impl Segment {
         while from < to {
             probes_count += 1;
             let at = if probes_count <= INTERPOLATIONS_MAX {
-                let share =
-                    ((wanted - lowest) >> 64) as f64 / (((highest - lowest) >> 64) as f64 + 1.0);
+                let share = high_half(wanted - lowest) / (high_half(highest - lowest) + 1.0);
                 from + ((share * (to - from) as f64) as usize).min(to - from - 1)
             } else {
                 from + (to - from) / 2
@@ -179,6 +178,17 @@ impl Segment {
         self.sections.part(Section::Documents, span)
     }
 
+    /// Where the answer fragment of a stored document lies among the documents.
+    pub(crate) fn fragment_range(&self, doc: u32, stored: &StoredDoc<'_>) -> Result<Range<usize>> {
+        let end = self.packed(Section::DocumentOffsets)?.get(doc as usize + 1) as usize;
+        Ok(end - stored.fragment().len()..end)
+    }
+
+    /// The answer fragment that lies there among the documents.
+    pub(crate) fn fragment(&self, range: Range<usize>) -> Result<&[u8]> {
+        self.sections.part(Section::Documents, range)
+    }
+
     /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; at the first use
     /// the checksums of all columns.
     pub(crate) fn view(&self) -> Result<View<'_>> {
@@ -222,6 +232,11 @@ impl Segment {
     pub(super) fn dictionaries(&self) -> [&Dictionary; 2] {
         [&self.title_terms, &self.other_terms]
     }
+}
+
+/// The upper 64 bits: what 128 bits cost as a fraction is four times as much.
+fn high_half(number: u128) -> f64 {
+    (number >> 64) as u64 as f64
 }
 
 /// Reads segments; what came of it counts only when none of them was cut meanwhile.

@@ -25,6 +25,33 @@ pub struct Hits {
     pub(super) hits: Box<[Hit]>,
 }
 
+/// Where an answer finds one active record of a snapshot: read once, used as often as the record
+/// is asked for. Valid only with the snapshot that it came from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Its id.
+    pub id: RecordId,
+    /// Place of the segment in the snapshot.
+    pub(super) part_idx: u32,
+    /// The document.
+    pub(super) doc: u32,
+    /// Where its answer fragment begins among the documents of the segment.
+    pub(super) fragment_start: usize,
+    /// Bytes of the fragment.
+    pub(super) fragment_bytes: u32,
+    /// Upstream's count of downloads; [`crate::Engine::downloads`] is added to it.
+    pub upstream_downloads: u32,
+}
+
+/// The first hits of a search as answers need them, and how many there are in all. Valid only with
+/// the snapshot that it came from.
+#[derive(Debug, Clone)]
+pub struct Places {
+    pub(super) snapshot_id: u64,
+    pub(super) total: u64,
+    pub(super) places: Box<[Place]>,
+}
+
 /// One active record of a snapshot.
 #[derive(Debug, Clone, Copy)]
 pub struct Doc<'a> {
@@ -57,10 +84,27 @@ impl Hits {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
+}
+
+impl Places {
+    /// The snapshot that it came from.
+    pub fn snapshot_id(&self) -> u64 {
+        self.snapshot_id
+    }
+
+    /// How many records match.
+    pub fn total(&self) -> u64 {
+        self.total
+    }
+
+    /// The places of the hits, in order.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
 
     /// Bytes of memory that it takes, for the bound of a cache.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.hits)
+        size_of::<Self>() + size_of_val(&*self.places)
     }
 }
 

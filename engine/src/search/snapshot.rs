@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
-use crate::model::RecordId;
+use crate::model::{CatalogId, RecordId};
 use crate::plan::Typos;
 use crate::query::Query;
 
-use super::hits::{Doc, Hit, Hits};
+use super::hits::{Doc, Hit, Hits, Place, Places};
 use super::segment_search::{Asked, Part, PartFound};
 use super::top::Ranked;
 
@@ -136,14 +136,74 @@ impl Snapshot {
 
     /// The active record with this id. Cost: an interpolation search per segment.
     pub fn doc(&self, id: RecordId) -> Result<Option<Doc<'_>>> {
-        for (segment, tombstones) in self.parts.iter().rev() {
+        let Some((part_idx, doc)) = self.find(id)? else {
+            return Ok(None);
+        };
+        let stored = self.parts[part_idx].0.doc(doc)?;
+        Ok(Some(Doc { id, stored }))
+    }
+
+    /// The place of the active record with this id. Cost: as of [`Snapshot::doc`].
+    pub fn place(&self, id: RecordId) -> Result<Option<Place>> {
+        let found = self.find(id)?;
+        found
+            .map(|(part_idx, doc)| self.place_of(part_idx as u32, doc))
+            .transpose()
+    }
+
+    fn find(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
+        for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate().rev() {
             let found = segment.find(id)?.filter(|&doc| !tombstones.contains(doc));
             if let Some(doc) = found {
-                let stored = segment.doc(doc)?;
-                return Ok(Some(Doc { id, stored }));
+                return Ok(Some((part_idx, doc)));
             }
         }
         Ok(None)
+    }
+
+    /// The places of hits of this snapshot. Panics when they are of another one.
+    pub fn places(&self, hits: &Hits) -> Result<Places> {
+        assert_eq!(
+            hits.snapshot_id, self.id,
+            "hits are read from their snapshot"
+        );
+        let places = hits
+            .hits
+            .iter()
+            .map(|hit| self.place_of(hit.part_idx, hit.doc));
+        Ok(Places {
+            snapshot_id: self.id,
+            total: hits.total,
+            places: places.collect::<Result<_>>()?,
+        })
+    }
+
+    fn place_of(&self, part_idx: u32, doc: u32) -> Result<Place> {
+        let segment = &self.parts[part_idx as usize].0;
+        let stored = segment.doc(doc)?;
+        let fragment = segment.fragment_range(doc, &stored)?;
+        Ok(Place {
+            id: id_of(segment, &stored)?,
+            part_idx,
+            doc,
+            fragment_start: fragment.start,
+            fragment_bytes: fragment.len() as u32,
+            upstream_downloads: stored.downloads(),
+        })
+    }
+
+    /// Finished JSON of the answer up to and with `"downloads":`, of a place of this snapshot.
+    /// Cost: an atomic load.
+    pub fn fragment(&self, place: &Place) -> Result<&[u8]> {
+        let start = place.fragment_start;
+        let range = start..start + place.fragment_bytes as usize;
+        self.parts[place.part_idx as usize].0.fragment(range)
+    }
+
+    /// The catalog id of the record at a place of this snapshot.
+    pub fn catalog_id(&self, place: &Place) -> Result<Option<CatalogId>> {
+        let stored = self.parts[place.part_idx as usize].0.doc(place.doc)?;
+        Ok(stored.catalog_id())
     }
 
     /// The record behind one hit of this snapshot. Panics when the hits are of another snapshot,
@@ -156,11 +216,14 @@ impl Snapshot {
         let hit = hits.hits[hit_idx];
         let segment = &self.parts[hit.part_idx as usize].0;
         let stored = segment.doc(hit.doc)?;
-        let id = stored
-            .id()
-            .ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))?;
+        let id = id_of(segment, &stored)?;
         Ok(Doc { id, stored })
     }
+}
+
+fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
+    let id = stored.id();
+    id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
 }
 
 fn search_words(

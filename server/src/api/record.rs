@@ -1,7 +1,9 @@
 //! `GET /api/subtitles/{subtitle_id}`.
 
+use bytes::Bytes;
 use http::{HeaderMap, Response};
 use subcat_engine::model::RecordId;
+use subcat_engine::search::Snapshot;
 
 use super::desk::{ApiWorker, Visit};
 use crate::respond::{Failure, RecordItem, RecordStyle, json, write_record};
@@ -16,37 +18,48 @@ pub(super) fn answer(
     id: Option<RecordId>,
 ) -> Response<Body> {
     let snapshot = worker.service.engine.snapshot();
-    let doc = match id.map(|id| snapshot.doc(id)).transpose() {
-        Ok(doc) => doc.flatten(),
+    let body = match id.map(|id| write(worker, &snapshot, id)).transpose() {
+        Ok(body) => body.flatten(),
         Err(error) => {
             tracing::error!(%error, "a record cannot be read");
             return worker.fail(visit, recycled, Failure::Internal);
         }
     };
-    let Some(doc) = doc else {
+    let Some(body) = body else {
         return worker.fail(visit, recycled, Failure::SubtitleNotFound);
     };
-    let ours = worker.service.engine.downloads(doc.id());
+    let (envelope, tally) = visit.envelope(recycled);
+    worker.settle(&tally, json(envelope, body))
+}
+
+/// The record as JSON, none when there is no active one.
+fn write(
+    worker: &ApiWorker,
+    snapshot: &Snapshot,
+    id: RecordId,
+) -> subcat_engine::Result<Option<Bytes>> {
+    let mut desk = worker.desk.lock();
+    let known = desk.records.get(snapshot.id(), id);
+    let Some(place) = known.map_or_else(|| snapshot.place(id), |place| Ok(Some(place)))? else {
+        return Ok(None);
+    };
+    if known.is_none() {
+        desk.records.put(place);
+    }
+    let ours = worker.service.engine.downloads(id);
     let item = RecordItem {
-        fragment: doc.fragment(),
-        downloads: u64::from(doc.upstream_downloads()) + ours,
+        fragment: snapshot.fragment(&place)?,
+        downloads: u64::from(place.upstream_downloads) + ours,
         catalog_id: None,
     };
     let style = RecordStyle {
         has_imdb_id: false,
         has_empty_strings: worker.service.config.compat.empty_null_strings,
     };
-    let body = {
-        let mut desk = worker.desk.lock();
-        // A request that panicked may have left something.
-        desk.buffer.clear();
-        write_record(&mut desk.buffer, &item, style);
-        desk.buffer.split().freeze()
-    };
-    if let Err(error) = snapshot.check_whole() {
-        tracing::error!(%error, "a record cannot be read");
-        return worker.fail(visit, recycled, Failure::Internal);
-    }
-    let (envelope, tally) = visit.envelope(recycled);
-    worker.settle(&tally, json(envelope, body))
+    // A request that panicked may have left something.
+    desk.buffer.clear();
+    write_record(&mut desk.buffer, &item, style);
+    let body = desk.buffer.split().freeze();
+    snapshot.check_whole()?;
+    Ok(Some(body))
 }

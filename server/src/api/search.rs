@@ -5,7 +5,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Response};
-use subcat_engine::search::{Hits, Snapshot};
+use subcat_engine::search::{Places, Snapshot};
 
 use super::desk::{ApiWorker, Desk, Visit};
 use crate::cache::CachedSearch;
@@ -87,7 +87,7 @@ fn look_up(
     let has_imdb_id = worker.service.config.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(NoList::Refused)?;
     let search = CachedSearch {
-        hits: hits_of(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
+        places: places_of(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
         echoes_imdb_id: request.echoes_imdb_id,
         uses_free_text: request.query.uses_free_text(),
     };
@@ -95,23 +95,24 @@ fn look_up(
     Ok(search)
 }
 
-fn hits_of(
+fn places_of(
     worker: &ApiWorker,
     desk: &mut Desk,
     snapshot: &Snapshot,
     request: &SearchRequest,
-) -> subcat_engine::Result<Arc<Hits>> {
+) -> subcat_engine::Result<Arc<Places>> {
     let known = desk
         .searches
         .get(snapshot.id(), |out| request.query.write_canonical(out));
-    if let Some(hits) = known {
+    if let Some(places) = known {
         worker.metrics().search_cache_hits.add(1);
-        return Ok(hits);
+        return Ok(places);
     }
     worker.metrics().search_cache_misses.add(1);
-    let hits = Arc::new(snapshot.search(&request.query)?);
-    desk.searches.put(&hits);
-    Ok(hits)
+    let hits = snapshot.search(&request.query)?;
+    let places = Arc::new(snapshot.places(&hits)?);
+    desk.searches.put(&places);
+    Ok(places)
 }
 
 fn write(
@@ -124,19 +125,18 @@ fn write(
         has_imdb_id: search.echoes_imdb_id,
         has_empty_strings: worker.service.config.compat.empty_null_strings,
     };
-    let hits = &search.hits;
-    let items = (0..hits.len()).map(|hit_idx| {
-        let doc = snapshot.hit_doc(hits, hit_idx)?;
-        let ours = worker.service.engine.downloads(doc.id());
+    let engine = &worker.service.engine;
+    let items = search.places.places().iter().map(|place| {
+        let catalog_id = search.echoes_imdb_id.then(|| snapshot.catalog_id(place));
         Ok(RecordItem {
-            fragment: doc.fragment(),
-            downloads: u64::from(doc.upstream_downloads()) + ours,
-            catalog_id: search.echoes_imdb_id.then(|| doc.catalog_id()).flatten(),
+            fragment: snapshot.fragment(place)?,
+            downloads: u64::from(place.upstream_downloads) + engine.downloads(place.id),
+            catalog_id: catalog_id.transpose()?.flatten(),
         })
     });
     // A request that panicked may have left something.
     desk.buffer.clear();
-    let outcome = write_list(&mut desk.buffer, items, hits.total(), style);
+    let outcome = write_list(&mut desk.buffer, items, search.places.total(), style);
     let body = desk.buffer.split().freeze();
     outcome.and_then(|()| snapshot.check_whole())?;
     Ok(body)

@@ -1,10 +1,12 @@
-//! What has a worker found before? Hits of searches, and open files; both bounded.
+//! What has a worker found before? Hits of searches, records, and open files; all bounded.
 
 mod generations;
 mod open_files;
+mod records;
 mod search;
 mod shelf;
 
 pub use open_files::{OpenFile, OpenFiles};
+pub use records::RecordPlaces;
 pub use search::{CachedSearch, SearchCache};
 pub use shelf::{Shelf, Title};

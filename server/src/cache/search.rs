@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use subcat_engine::search::Hits;
+use subcat_engine::search::Places;
 
 use super::generations::Generations;
 
@@ -14,8 +14,8 @@ const ENTRY_BYTES: usize = 96;
 /// A search that was answered before.
 #[derive(Clone)]
 pub struct CachedSearch {
-    /// Its hits.
-    pub hits: Arc<Hits>,
+    /// Where its hits lie.
+    pub places: Arc<Places>,
     /// Whether the request spoke of `imdb_id`.
     pub echoes_imdb_id: bool,
     /// Whether the request used `query`.
@@ -28,7 +28,7 @@ pub struct CachedSearch {
 /// INVARIANT: everything in it was computed from the snapshot `snapshot_id`.
 pub struct SearchCache {
     snapshot_id: u64,
-    by_request: Generations<Box<[u8]>, Arc<Hits>>,
+    by_request: Generations<Box<[u8]>, Arc<Places>>,
     by_query_string: Generations<Box<str>, CachedSearch>,
     row_key: Vec<u8>,
 }
@@ -68,7 +68,7 @@ impl SearchCache {
         &mut self,
         snapshot_id: u64,
         write_canonical: impl FnOnce(&mut Vec<u8>),
-    ) -> Option<Arc<Hits>> {
+    ) -> Option<Arc<Places>> {
         self.follow(snapshot_id);
         self.row_key.clear();
         self.row_key.extend_from_slice(PREFIX);
@@ -78,22 +78,22 @@ impl SearchCache {
 
     /// Keeps the hits of the request that [`SearchCache::get`] was asked for last, unless they
     /// come from another snapshot.
-    pub fn put(&mut self, hits: &Arc<Hits>) {
-        if hits.snapshot_id() != self.snapshot_id {
+    pub fn put(&mut self, places: &Arc<Places>) {
+        if places.snapshot_id() != self.snapshot_id {
             return;
         }
-        let weight = self.row_key.len() + hits.memory_bytes() + ENTRY_BYTES;
+        let weight = self.row_key.len() + places.memory_bytes() + ENTRY_BYTES;
         let row_key = self.row_key.as_slice().into();
-        self.by_request.put(row_key, Arc::clone(hits), weight);
+        self.by_request.put(row_key, Arc::clone(places), weight);
     }
 
     /// Remembers how a query string was read. Hits that only a query string still holds count
     /// with it.
     pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
-        if search.hits.snapshot_id() != self.snapshot_id {
+        if search.places.snapshot_id() != self.snapshot_id {
             return;
         }
-        let weight = query_string.len() + search.hits.memory_bytes() + ENTRY_BYTES;
+        let weight = query_string.len() + search.places.memory_bytes() + ENTRY_BYTES;
         self.by_query_string
             .put(query_string.into(), search, weight);
     }

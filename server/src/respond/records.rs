@@ -24,6 +24,11 @@ pub struct RecordItem<'a> {
 
 /// Writes one record. Cost: a copy of the fragment.
 pub fn write_record(out: &mut BytesMut, item: &RecordItem<'_>, style: RecordStyle) {
+    write_item(out, item, style, b"}");
+}
+
+/// Writes one record and what ends it.
+fn write_item(out: &mut BytesMut, item: &RecordItem<'_>, style: RecordStyle, end: &[u8]) {
     if style.has_empty_strings {
         write_without_nulls(out, item.fragment);
     } else {
@@ -37,23 +42,23 @@ pub fn write_record(out: &mut BytesMut, item: &RecordItem<'_>, style: RecordStyl
             None => out.extend_from_slice(b"null"),
         }
     }
-    out.put_u8(b'}');
+    out.extend_from_slice(end);
 }
 
 /// Writes the answer of a search: `{"items":[…],"total":N}`. No allocation but the growth of
 /// `out`. Errors: those of the items.
 pub fn write_list<'a, E>(
     out: &mut BytesMut,
-    items: impl Iterator<Item = Result<RecordItem<'a>, E>>,
+    items: impl ExactSizeIterator<Item = Result<RecordItem<'a>, E>>,
     total: u64,
     style: RecordStyle,
 ) -> Result<(), E> {
     out.extend_from_slice(br#"{"items":["#);
-    for (item_idx, item) in items.enumerate() {
-        if item_idx != 0 {
-            out.put_u8(b',');
-        }
-        write_record(out, &item?, style);
+    let mut left_count = items.len();
+    for item in items {
+        left_count -= 1;
+        let end: &[u8] = if left_count == 0 { b"}" } else { b"}," };
+        write_item(out, &item?, style, end);
     }
     out.extend_from_slice(br#"],"total":"#);
     out.extend_from_slice(itoa::Buffer::new().format(total).as_bytes());
