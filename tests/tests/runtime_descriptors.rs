@@ -4,6 +4,7 @@ use std::net::{SocketAddr, TcpStream};
 use std::sync::Arc;
 use std::time::Duration;
 
+use http::request::Parts;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
@@ -18,7 +19,7 @@ impl Handler for Hello {
 
     fn connect(&self, _: SocketAddr) {}
 
-    fn handle(&self, (): &mut (), _: http::Request<RequestBody>) -> Answer {
+    fn handle(&self, (): &mut (), _: Parts, _: RequestBody) -> Answer {
         Answer::Now(http::Response::new(Body::from(Content::Bytes(
             "hello".into(),
         ))))

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use http::request::Parts;
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
     Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, StoredBytes,
@@ -50,11 +51,11 @@ impl Handler for Echo {
         0
     }
 
-    fn handle(&self, asked: &mut u32, request: http::Request<RequestBody>) -> Answer {
+    fn handle(&self, asked: &mut u32, head: Parts, _: RequestBody) -> Answer {
         *asked += 1;
         let stored = Arc::clone(&self.stored) as Arc<dyn StoredBytes>;
         let size = stored.mapped().len();
-        let content = match request.uri().path() {
+        let content = match head.uri.path() {
             "/file" => Content::File(stored, 0..size),
             "/part" => Content::File(stored, 1000..size - 1000),
             "/small" => Content::Bytes(vec![b's'; SMALL_BYTES].into()),

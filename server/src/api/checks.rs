@@ -26,7 +26,7 @@ impl ApiWorker {
     pub fn handle(
         self: &Arc<Self>,
         caller: &mut Caller,
-        head: Parts,
+        head: &mut Parts,
         path: ApiPath,
         now: Moment,
     ) -> Answer {
@@ -62,7 +62,7 @@ impl ApiWorker {
                 if refusal == Failure::RateLimited {
                     self.metrics().refused(Refusal::ApiKeyWindow);
                 }
-                Answer::Now(self.fail(visit, head.headers, refusal))
+                Answer::Now(self.fail(visit, std::mem::take(&mut head.headers), refusal))
             }
         }
     }
@@ -120,22 +120,23 @@ impl ApiWorker {
     }
 
     /// Health and preflights: no key is needed and nothing is consumed.
-    fn free(&self, visit: Visit, head: Parts) -> Response<Body> {
+    fn free(&self, visit: Visit, head: &mut Parts) -> Response<Body> {
+        let headers = std::mem::take(&mut head.headers);
         if head.method == Method::OPTIONS {
-            let (envelope, tally) = visit.envelope(head.headers);
+            let (envelope, tally) = visit.envelope(headers);
             return self.settle(&tally, preflight(envelope));
         }
         if !is_served(&head.method) {
-            return self.fail(visit, head.headers, Failure::MethodNotAllowed);
+            return self.fail(visit, headers, Failure::MethodNotAllowed);
         }
-        health::answer(self, visit, head.headers)
+        health::answer(self, visit, headers)
     }
 
     /// A request without a valid key.
     fn strange(
         &self,
         caller: &mut Caller,
-        head: Parts,
+        head: &mut Parts,
         is_expired: bool,
         mut tally: Tally,
     ) -> Response<Body> {
@@ -157,16 +158,17 @@ impl ApiWorker {
         };
         tally.is_charged = !is_limited;
         let visit = caller.visit(quota, head.method == Method::HEAD, tally);
-        self.fail(visit, head.headers, refusal)
+        self.fail(visit, std::mem::take(&mut head.headers), refusal)
     }
 
-    fn endpoint(self: &Arc<Self>, visit: Visit, head: Parts, path: ApiPath) -> Answer {
+    fn endpoint(self: &Arc<Self>, visit: Visit, head: &mut Parts, path: ApiPath) -> Answer {
+        let headers = std::mem::take(&mut head.headers);
         match path {
-            ApiPath::Search => Answer::Now(search::answer(self, visit, head)),
-            ApiPath::Record(id) => Answer::Now(record::answer(self, visit, head.headers, id)),
-            ApiPath::Download(id) => download::answer(self, visit, head.headers, id),
+            ApiPath::Search => Answer::Now(search::answer(self, visit, headers, &head.uri)),
+            ApiPath::Record(id) => Answer::Now(record::answer(self, visit, headers, id)),
+            ApiPath::Download(id) => download::answer(self, visit, headers, id),
             ApiPath::Health | ApiPath::Unknown => {
-                Answer::Now(self.fail(visit, head.headers, Failure::NotFound))
+                Answer::Now(self.fail(visit, headers, Failure::NotFound))
             }
         }
     }

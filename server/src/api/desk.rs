@@ -13,7 +13,7 @@ use super::library::Library;
 use crate::auth::KnownKey;
 use crate::cache::{OpenFiles, RecordPlaces, SearchCache, Shelf};
 use crate::limiter::{ClientAddress, Quota};
-use crate::request::{Credentials, Wishes, bearer_token, client_address, credentials};
+use crate::request::{Credentials, KnownHost, Wishes, bearer_token, client_address, credentials};
 use crate::respond::Envelope;
 use crate::runtime::{Body, Descriptors, Moment};
 use crate::service::{Route, SLOW_SEARCH_US, Service, UsageSums, WorkerMetrics};
@@ -43,6 +43,7 @@ pub struct Caller {
     peer: IpAddr,
     last: Option<Remembered>,
     wishes: Wishes,
+    host: KnownHost,
 }
 
 /// The last `Authorization` value of a connection and the key that it meant.
@@ -99,7 +100,13 @@ impl Caller {
             peer,
             last: None,
             wishes: Wishes::default(),
+            host: KnownHost::default(),
         }
+    }
+
+    /// The `Host` that the connection is known to send.
+    pub fn known_host(&mut self) -> &mut KnownHost {
+        &mut self.host
     }
 
     /// Takes in what was seen in the head of the request that follows.

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::request::Parts;
-use http::{HeaderMap, Response};
+use http::{HeaderMap, Response, Uri};
 use subcat_engine::search::{Places, Snapshot};
 
 use super::desk::{ApiWorker, Desk, Visit};
@@ -20,17 +19,22 @@ enum NoList {
 }
 
 /// The records that match (API.md, search).
-pub(super) fn answer(worker: &ApiWorker, visit: Visit, head: Parts) -> Response<Body> {
-    let query_string = head.uri.query().unwrap_or_default();
+pub(super) fn answer(
+    worker: &ApiWorker,
+    visit: Visit,
+    recycled: HeaderMap,
+    uri: &Uri,
+) -> Response<Body> {
+    let query_string = uri.query().unwrap_or_default();
     match list(worker, query_string) {
         Ok(body) => {
-            let (envelope, tally) = visit.envelope(head.headers);
+            let (envelope, tally) = visit.envelope(recycled);
             worker.settle_search(&tally, query_string, json(envelope, body))
         }
-        Err(NoList::Refused(refusal)) => refused(worker, visit, head.headers, refusal),
+        Err(NoList::Refused(refusal)) => refused(worker, visit, recycled, refusal),
         Err(NoList::Engine(error)) => {
             tracing::error!(%error, "a search failed");
-            worker.fail(visit, head.headers, Failure::Internal)
+            worker.fail(visit, recycled, Failure::Internal)
         }
     }
 }

@@ -29,14 +29,20 @@ impl ApiCall {
         self,
         api: &Arc<ApiWorker>,
         caller: &mut Caller,
-        head: Parts,
+        head: &mut Parts,
         now: Moment,
     ) -> Answer {
         match self {
-            Self::Preflight => Answer::Now(api.preflight(caller, &head, now)),
+            Self::Preflight => Answer::Now(api.preflight(caller, head, now)),
             Self::Path(path) => api.handle(caller, head, path, now),
         }
     }
+}
+
+/// The head, for an answer that outlives its request; an empty one stays.
+fn taken(head: &mut Parts) -> Parts {
+    let (empty, ()) = Request::new(()).into_parts();
+    std::mem::replace(head, empty)
 }
 
 /// What answers the requests of one worker.
@@ -51,7 +57,13 @@ impl Porter {
     }
 
     /// Hands the request on; both ways have the body, if any, read first.
-    fn direct(&self, caller: &mut Caller, head: Parts, body: RequestBody, now: Moment) -> Answer {
+    fn direct(
+        &self,
+        caller: &mut Caller,
+        head: &mut Parts,
+        body: RequestBody,
+        now: Moment,
+    ) -> Answer {
         let path = head.uri.path();
         let call = if path == "*" {
             // `OPTIONS *` asks about the whole server.
@@ -59,13 +71,13 @@ impl Porter {
         } else {
             match api_path(path) {
                 Some(path) => ApiCall::Path(path),
-                None => return self.page(caller, head, body, now),
+                None => return self.page(caller, taken(head), body, now),
             }
         };
         if body.is_empty() {
             return call.perform(&self.api, caller, head, now);
         }
-        self.after_body(caller, head, body, call)
+        self.after_body(caller, taken(head), body, call)
     }
 
     /// Handles a request when its body, which says nothing, has been read: what breaks off consumes
@@ -73,7 +85,7 @@ impl Porter {
     fn after_body(
         &self,
         caller: &mut Caller,
-        head: Parts,
+        mut head: Parts,
         body: RequestBody,
         call: ApiCall,
     ) -> Answer {
@@ -85,7 +97,7 @@ impl Porter {
                 return refused(failure);
             }
             let now = api.service().clock.now();
-            match call.perform(&api, &mut caller, head, now) {
+            match call.perform(&api, &mut caller, &mut head, now) {
                 Answer::Now(response) => response,
                 Answer::Later(later) => later.await,
             }
@@ -149,11 +161,10 @@ impl Handler for Porter {
         Caller::new(peer.ip())
     }
 
-    fn handle(&self, caller: &mut Caller, request: Request<RequestBody>) -> Answer {
+    fn handle(&self, caller: &mut Caller, mut head: Parts, body: RequestBody) -> Answer {
         let now = self.api.service().clock.now();
-        let (head, body) = request.into_parts();
         let is_head = head.method == Method::HEAD;
-        match check_head(&head) {
+        match check_head(&head, caller.known_host()) {
             Ok(wishes) => caller.wishes(wishes),
             Err(fault) => {
                 let refusal = Failure::from(fault);
@@ -162,9 +173,9 @@ impl Handler for Porter {
             }
         }
         // One request that hits a defect must not take its worker along.
-        let direct = AssertUnwindSafe(|| self.direct(caller, head, body, now));
+        let direct = AssertUnwindSafe(|| self.direct(caller, &mut head, body, now));
         match catch_unwind(direct) {
-            Ok(Answer::Now(response)) => Answer::Now(response),
+            Ok(answer @ Answer::Now(_)) => answer,
             Ok(Answer::Later(later)) => {
                 let api = Arc::clone(&self.api);
                 let caller = caller.stand_in();

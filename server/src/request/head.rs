@@ -45,14 +45,35 @@ pub struct Wishes {
     pub has_condition: bool,
 }
 
-/// Checks the head of a request. Cost: one pass over its fields, no allocation, no hashing.
-pub fn check_head(head: &Parts) -> Result<Wishes, HeadFault> {
+/// The last `Host` of a connection that was in order: clients repeat it, and a comparison costs
+/// less than a check.
+#[derive(Debug, Default)]
+pub struct KnownHost(Box<[u8]>);
+
+impl KnownHost {
+    /// Bytes of a name that is kept, at most: no name of the DNS is longer.
+    const BYTES_MAX: usize = 255;
+
+    fn is(&self, value: &HeaderValue) -> bool {
+        !self.0.is_empty() && *self.0 == *value.as_bytes()
+    }
+
+    fn keep(&mut self, value: &HeaderValue) {
+        if value.len() <= Self::BYTES_MAX {
+            self.0 = value.as_bytes().into();
+        }
+    }
+}
+
+/// Checks the head of a request. Cost: one pass over its fields, no allocation, no hashing; an
+/// allocation when `Host` is not the one before.
+pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<Wishes, HeadFault> {
     if URL_BYTES_MAX < target_bytes(&head.uri) {
         return Err(HeadFault::UriTooLong);
     }
     let fields = Fields::read(&head.headers)?;
     check_method(&head.method)?;
-    let host = host(&fields, head.version)?;
+    let host = host(&fields, head.version, known)?;
     check_target(&head.uri, &head.method, host)?;
     if fields.has_transfer_encoding {
         return Err(HeadFault::LengthRequired);
@@ -120,17 +141,24 @@ fn check_method(method: &Method) -> Result<(), HeadFault> {
 }
 
 /// The one valid `Host`; none only before HTTP/1.1.
-fn host<'a>(fields: &Fields<'a>, version: Version) -> Result<Option<&'a str>, HeadFault> {
+fn host<'a>(
+    fields: &Fields<'a>,
+    version: Version,
+    known: &mut KnownHost,
+) -> Result<Option<&'a HeaderValue>, HeadFault> {
     let value = match (fields.host, fields.hosts_count) {
         (Some(value), 1) => value,
         (None, _) if version < Version::HTTP_11 => return Ok(None),
         _ => return Err(HeadFault::BadRequest),
     };
-    let host = value.to_str().map_err(|_| HeadFault::BadRequest)?;
-    if !is_host(host) {
-        return Err(HeadFault::BadRequest);
+    if !known.is(value) {
+        let host = value.to_str().map_err(|_| HeadFault::BadRequest)?;
+        if !is_host(host) {
+            return Err(HeadFault::BadRequest);
+        }
+        known.keep(value);
     }
-    Ok(Some(host))
+    Ok(Some(value))
 }
 
 /// Whether this is `uri-host [ ":" port ]` (RFC 9110, 7.2), not empty, without commas.
@@ -191,12 +219,15 @@ fn is_reg_name(name: &[u8]) -> bool {
 }
 
 /// Only a path, an absolute URL of the same host, or `*` with `OPTIONS`.
-fn check_target(uri: &Uri, method: &Method, host: Option<&str>) -> Result<(), HeadFault> {
+fn check_target(uri: &Uri, method: &Method, host: Option<&HeaderValue>) -> Result<(), HeadFault> {
     let is_fitting = match (uri.scheme_str(), uri.authority()) {
         (None, None) if uri.path() == "*" => *method == Method::OPTIONS,
         (None, None) => uri.path().starts_with('/'),
         (Some("http" | "https"), Some(authority)) => {
-            let is_same = |host: &str| is_same_host(authority.as_str(), host);
+            let is_same = |host: &HeaderValue| {
+                let host = host.to_str();
+                host.is_ok_and(|host| is_same_host(authority.as_str(), host))
+            };
             is_host(authority.as_str()) && host.is_none_or(is_same)
         }
         _ => false,
@@ -252,7 +283,7 @@ mod tests {
     }
 
     fn check(method: &str, target: &str, fields: &[(&str, &str)], expected: Option<HeadFault>) {
-        let fault = check_head(&head(method, target, fields)).err();
+        let fault = check_head(&head(method, target, fields), &mut KnownHost::default()).err();
         assert_eq!(fault, expected, "{method} {target} {fields:?}");
     }
 
@@ -287,9 +318,31 @@ mod tests {
     }
 
     #[test]
+    fn a_known_host_lets_no_other_pass() {
+        let mut known = KnownHost::default();
+        let mut check = |target, host, expected: Option<HeadFault>| {
+            let fault = check_head(&head("GET", target, &[("host", host)]), &mut known).err();
+            assert_eq!(fault, expected, "{target} {host}");
+        };
+        check("/", "", Some(BadRequest));
+        check("/", "a:80", None);
+        check("/", "a:80", None);
+        check("/", "a,b", Some(BadRequest));
+        check("http://a/", "a:80", None);
+        check("http://b/", "a:80", Some(BadRequest));
+        check("/", "a:99999", Some(BadRequest));
+        check("/", "", Some(BadRequest));
+        let long = "a".repeat(300);
+        check("/", &long, None);
+        check("/", &long, None);
+        check("/", "a:80", None);
+    }
+
+    #[test]
     fn wishes_are_seen() {
         let check = |name, has_coding, has_condition| {
-            let seen = check_head(&head("GET", "/", &[("host", "a"), (name, "x")]));
+            let head = head("GET", "/", &[("host", "a"), (name, "x")]);
+            let seen = check_head(&head, &mut KnownHost::default());
             let expected = Wishes {
                 has_coding,
                 has_condition,
@@ -307,10 +360,11 @@ mod tests {
     fn host_may_be_missing_before_http_1_1() {
         let mut old = head("GET", "/", &[]);
         old.version = Version::HTTP_10;
-        assert!(check_head(&old).is_ok());
+        assert!(check_head(&old, &mut KnownHost::default()).is_ok());
         let mut old = head("GET", "/", &[("host", "a,b")]);
         old.version = Version::HTTP_10;
-        assert_eq!(check_head(&old), Err(BadRequest));
+        let fault = check_head(&old, &mut KnownHost::default());
+        assert_eq!(fault, Err(BadRequest));
     }
 
     #[test]

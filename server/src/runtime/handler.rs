@@ -5,6 +5,7 @@ use std::net::SocketAddr;
 use std::pin::Pin;
 
 use bytes::Bytes;
+use http::request::Parts;
 
 use super::body::{Body, RequestBody};
 
@@ -28,11 +29,7 @@ pub trait Handler: Send + Sync + 'static {
     fn connect(&self, peer: SocketAddr) -> Self::Connection;
 
     /// Answers a request.
-    fn handle(
-        &self,
-        connection: &mut Self::Connection,
-        request: http::Request<RequestBody>,
-    ) -> Answer;
+    fn handle(&self, connection: &mut Self::Connection, head: Parts, body: RequestBody) -> Answer;
 
     /// The whole answer, head included, for a client for whom there is no room.
     fn turn_away(&self, peer: SocketAddr) -> Bytes;
