@@ -104,8 +104,9 @@ pub struct RouteMetrics {
     pub latency_us_sum: Counter,
 }
 
-/// What one worker counts.
+/// What one worker counts, on cache lines of its own: two of them, as processors fetch pairs.
 #[derive(Default)]
+#[repr(align(128))]
 pub struct WorkerMetrics {
     /// By route, in the order of [`Route::ALL`].
     pub routes: [RouteMetrics; Route::ALL.len()],
