@@ -184,9 +184,10 @@ impl Segment {
         Ok(end - stored.fragment().len()..end)
     }
 
-    /// The answer fragment that lies there among the documents.
-    pub(crate) fn fragment(&self, range: Range<usize>) -> Result<&[u8]> {
-        self.sections.part(Section::Documents, range)
+    /// The answer fragment that lies there among the documents, of a document that was read before.
+    #[inline]
+    pub(crate) fn fragment(&self, range: Range<usize>) -> &[u8] {
+        self.sections.known_part(Section::Documents, range)
     }
 
     /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; at the first use

@@ -48,7 +48,7 @@ fn write(
     }
     let ours = worker.service.engine.downloads(id);
     let item = RecordItem {
-        fragment: snapshot.fragment(&place)?,
+        fragment: snapshot.fragment(&place),
         downloads: u64::from(place.upstream_downloads) + ours,
         catalog_id: None,
     };

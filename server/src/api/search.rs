@@ -133,7 +133,7 @@ fn write(
     let items = search.places.places().iter().map(|place| {
         let catalog_id = search.echoes_imdb_id.then(|| snapshot.catalog_id(place));
         Ok(RecordItem {
-            fragment: snapshot.fragment(place)?,
+            fragment: snapshot.fragment(place),
             downloads: u64::from(place.upstream_downloads) + engine.downloads(place.id),
             catalog_id: catalog_id.transpose()?.flatten(),
         })

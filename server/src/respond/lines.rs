@@ -31,18 +31,22 @@ impl Lines {
     }
 
     /// Adds lines that are finished.
+    #[inline]
     pub(super) fn add(&mut self, lines: &[u8]) {
         self.text.extend_from_slice(lines);
     }
 
     /// Adds a line; `name` ends with a colon and a space.
+    #[inline]
     pub(super) fn add_text(&mut self, name: &str, value: &str) {
         self.add(name.as_bytes());
         self.add(value.as_bytes());
         self.add(b"\r\n");
     }
 
-    /// Adds a line with an integer; `name` ends with a colon and a space.
+    /// Adds a line with an integer; `name` ends with a colon and a space. Inlined, as a name of
+    /// known length is stored and not copied.
+    #[inline(always)]
     pub(super) fn add_number(&mut self, name: &str, number: u64) {
         self.add_text(name, itoa::Buffer::new().format(number));
     }

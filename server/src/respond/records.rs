@@ -28,7 +28,12 @@ pub fn write_record(out: &mut BytesMut, item: &RecordItem<'_>, style: RecordStyl
 }
 
 /// Writes one record and what ends it.
-fn write_item(out: &mut BytesMut, item: &RecordItem<'_>, style: RecordStyle, end: &[u8]) {
+fn write_item<const N: usize>(
+    out: &mut BytesMut,
+    item: &RecordItem<'_>,
+    style: RecordStyle,
+    end: &[u8; N],
+) {
     if style.has_empty_strings {
         write_without_nulls(out, item.fragment);
     } else {
@@ -57,8 +62,10 @@ pub fn write_list<'a, E>(
     let mut left_count = items.len();
     for item in items {
         left_count -= 1;
-        let end: &[u8] = if left_count == 0 { b"}" } else { b"}," };
-        write_item(out, &item?, style, end);
+        match left_count {
+            0 => write_item(out, &item?, style, b"}"),
+            _ => write_item(out, &item?, style, b"},"),
+        }
     }
     out.extend_from_slice(br#"],"total":"#);
     out.extend_from_slice(itoa::Buffer::new().format(total).as_bytes());
