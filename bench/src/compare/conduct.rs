@@ -115,6 +115,7 @@ impl<'a> Bench<'a> {
             target,
             headers: &prepared.headers,
             length: prepared.answer.body.len(),
+            threads: 1,
         };
         let mut all = vec![
             asked(&self.floors[idx], "/"),
@@ -232,13 +233,15 @@ fn floor(settings: &Settings, stage: &Stage, prepared: &Prepared) -> Result<Serv
     Server::start("floor", &mut command)
 }
 
-/// The service with one worker and with two, on the same free cores as the load.
+/// The service with one worker and with two, on the same free cores as the load. It has a thread
+/// for each worker: a single one would go from core to core and push both workers about.
 fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
-    for (name, count) in [("1 worker", "1"), ("2 workers", "2")] {
+    for (name, count) in [("1 worker", 1), ("2 workers", 2)] {
         let data = stage.copy_data(&format!("workers-{count}"))?;
-        let asked = [("workers", count)];
-        servers.push(settings.program.serve(name, &data, None, &asked)?);
+        let workers = count.to_string();
+        let asked = [("workers", workers.as_str())];
+        servers.push((count, settings.program.serve(name, &data, None, &asked)?));
     }
     let rig = Rig {
         cores: None,
@@ -249,7 +252,10 @@ fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec
         eprintln!("{}, one worker and two", prepared.work.what);
         let asked: Vec<Asked<'_>> = servers
             .iter()
-            .map(|server| of_service(server, prepared))
+            .map(|(threads, server)| Asked {
+                threads: *threads,
+                ..of_service(server, prepared)
+            })
             .collect();
         rows.push(Row {
             work: prepared.work.name.to_owned(),
@@ -269,6 +275,7 @@ fn of_service<'a>(server: &'a Server, prepared: &'a Prepared) -> Asked<'a> {
         target: &prepared.target,
         headers: &prepared.headers,
         length: prepared.answer.body.len(),
+        threads: 1,
     }
 }
 

@@ -32,6 +32,8 @@ pub struct Asked<'a> {
     pub headers: &'a [String],
     /// Length of the body.
     pub length: usize,
+    /// Threads of the load.
+    pub threads: usize,
 }
 
 impl Rig {
@@ -55,6 +57,7 @@ impl Rig {
         let warmup = (self.seconds / 4.0).min(1.0);
         let pairs = [
             ("-c", connections.to_string()),
+            ("-t", asked.threads.to_string()),
             ("-s", self.seconds.to_string()),
             ("-w", warmup.to_string()),
             ("--length", asked.length.to_string()),

@@ -137,7 +137,8 @@ fn workers(page: &mut String, outcome: &Outcome) {
     line(page, "## Two workers against one\n");
     line(
         page,
-        "CPU µs per request, 64 connections, nothing pinned, the load on the same cores.\n",
+        "CPU µs per request, 64 connections, nothing pinned, the load on the same cores with a \
+         thread for each worker.\n",
     );
     line(page, "| work | 1 worker | 2 workers | ratio | bar |");
     line(page, "|---|---|---|---|---|");

@@ -233,6 +233,7 @@ impl Taker<'_> {
             target: "/",
             headers: &self.headers,
             length: 0,
+            threads: 1,
         };
         let arguments = [
             "-c".to_owned(),
