@@ -1,7 +1,7 @@
 //! Sorted sets of documents (or of titles) as bytes, read in place.
 //!
 //! Two forms: chunks, which are searched and intersected without being decoded, unless a list is
-//! short or takes less than half of their bytes.
+//! short or takes less than half of their bytes (of a long one a quarter).
 //!
 //! ```text
 //! head     varint   count * 2 + form
@@ -24,11 +24,18 @@ const CHUNK_BITS_BYTES: usize = 8192;
 const CHUNK_ENTRY_BYTES: usize = 8;
 /// Numbers up to which a set is always a list.
 const LIST_MAX: usize = 128;
+/// Numbers beyond which chunks may take four times the bytes of a list instead of twice: there are
+/// few such sets, and most searches would decode a whole list to ask for a part of it.
+const SHORT_LIST_MAX: usize = 1 << 14;
+/// What a search in an array takes, and to clear the bits of a chunk, if to set one takes 1.
+const SEARCH_COST: usize = 8;
+const CLEARING_COST: usize = 128;
 
 /// Appends the encoded form of ascending `numbers`.
 pub(crate) fn encode(numbers: &[u32], out: &mut Vec<u8>) {
     debug_assert!(numbers.is_sorted_by(|a, b| a < b));
-    if numbers.len() > LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * 2 {
+    let list_cost = if numbers.len() > SHORT_LIST_MAX { 4 } else { 2 };
+    if numbers.len() > LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * list_cost {
         write_varint(numbers.len() as u64 * 2 + 1, out);
         encode_chunks(numbers, out);
     } else {
@@ -352,7 +359,7 @@ impl<'a> Postings<'a> {
             Form::List(_) => {
                 let mut numbers = Vec::new();
                 self.decode(&mut numbers);
-                Seeker::List { numbers, at: 0 }
+                Seeker::of_list(numbers)
             }
             Form::Chunks { table, data } => Seeker::Chunks {
                 table,
@@ -422,6 +429,18 @@ impl Chunk<'_> {
                     let number = list[idx];
                     list[kept] = number;
                     kept += usize::from(bit_at(bytes, number as u16));
+                }
+            }
+            Body::Array(bytes) if bytes.len() / 2 + CLEARING_COST < range.len() * SEARCH_COST => {
+                let mut words = [0u64; CHUNK_BITS_BYTES / 8];
+                for low in bytes.chunks_exact(2) {
+                    let low = u16::from_le_bytes([low[0], low[1]]);
+                    words[usize::from(low >> 6)] |= 1 << (low & 63);
+                }
+                for idx in range {
+                    let (number, low) = (list[idx], list[idx] as u16);
+                    list[kept] = number;
+                    kept += (words[usize::from(low >> 6)] >> (low & 63) & 1) as usize;
                 }
             }
             Body::Array(bytes) => {
@@ -557,6 +576,11 @@ pub(crate) enum Seeker<'a> {
 }
 
 impl Seeker<'_> {
+    /// The set of ascending numbers.
+    pub(crate) fn of_list(numbers: Vec<u32>) -> Self {
+        Self::List { numbers, at: 0 }
+    }
+
     /// Whether the number, which is not below any before it, is in the set.
     ///
     /// Cost: a bit test in dense chunks, a search that gallops from the last place in sparse ones.
