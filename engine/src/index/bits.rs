@@ -109,14 +109,13 @@ impl Bits {
     /// Keeps the numbers that `keep` wants.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
         for (idx, word) in self.words.iter_mut().enumerate() {
-            let mut rest = *word;
+            let (mut rest, mut kept) = (*word, 0);
             while rest != 0 {
                 let bit = rest.trailing_zeros();
-                if !keep(idx as u32 * 64 + bit) {
-                    *word &= !(1 << bit);
-                }
+                kept |= u64::from(keep(idx as u32 * 64 + bit)) << bit;
                 rest &= rest - 1;
             }
+            *word = kept;
         }
     }
 

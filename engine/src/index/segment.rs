@@ -389,12 +389,6 @@ impl<'a> View<'a> {
         self.titles_before(text)..self.titles_before(&beyond)
     }
 
-    /// How many documents bear a title.
-    #[inline]
-    pub(crate) fn title_docs_count(&self, title: u32) -> u32 {
-        self.title_starts.span(title as usize).len() as u32
-    }
-
     /// How many documents bear one of a range of titles.
     pub(crate) fn titles_docs_count(&self, titles: Range<u32>) -> u64 {
         let start = self.title_starts.get(titles.start as usize);
@@ -404,10 +398,16 @@ impl<'a> View<'a> {
     /// The documents that bear a title, ascending.
     #[inline]
     pub(crate) fn title_docs(&self, title: u32) -> impl Iterator<Item = u32> + use<'a> {
+        self.titles_docs(title..title + 1)
+    }
+
+    /// The documents that bear one of a range of titles, title by title.
+    #[inline]
+    pub(crate) fn titles_docs(&self, titles: Range<u32>) -> impl Iterator<Item = u32> + use<'a> {
         let docs = self.title_docs;
-        self.title_starts
-            .span(title as usize)
-            .map(move |at| docs.get_u32(at))
+        let start = self.title_starts.get(titles.start as usize) as usize;
+        let end = self.title_starts.get(titles.end as usize) as usize;
+        (start..end).map(move |at| docs.get_u32(at))
     }
 
     /// The places of titles where `text` occurs. Cost: a search among all places.

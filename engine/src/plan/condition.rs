@@ -2,6 +2,7 @@
 
 use crate::index::{Bits, FactTest, Postings, Probe, Seeker, View};
 
+use super::doc_list::{BLOCK, retain, retain_blocks};
 use super::title_set::TitleSet;
 
 /// Documents that a title is guessed to have, where counting them would cost more than it saves.
@@ -9,6 +10,16 @@ const TITLE_DOCS_GUESS: u64 = 8;
 /// Documents of several sets are put in order by bits when they are more than this share of the
 /// segment; by sorting when they are fewer. (Tests have small segments, and take both ways.)
 const SORTED_SHARE: u64 = if cfg!(test) { 8 } else { 1024 };
+
+/// Nanoseconds that asking a document for its facts or its title is guessed to take: while the
+/// columns of the segment stay in the caches, and beyond.
+const ASKED_COST: (u64, u64) = (4, 24);
+/// Documents of a segment up to which its columns are expected to stay in the caches.
+const CACHED_DOCS_MAX: u32 = 2_000_000;
+/// Nanoseconds that finding a document by its title and setting its bit is guessed to take.
+const TITLE_DOC_COST: u64 = 2;
+/// Documents of titles are listed when they are below this share of those that are asked for.
+const LISTED_SHARE: u64 = 8;
 
 /// What a condition is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -131,14 +142,18 @@ impl<'a> Condition<'a> {
     /// All documents that satisfy it, as bits.
     pub(crate) fn set_bits(&self, view: &View<'_>, bits: &mut Bits) {
         self.sets.iter().for_each(|set| set.set_bits(bits));
-        self.for_each_title(|title| view.title_docs(title).for_each(|doc| bits.insert(doc)));
+        self.for_each_title_doc(view, |doc| bits.insert(doc));
     }
 
-    fn for_each_title(&self, mut each: impl FnMut(u32)) {
-        let titles = self.titles.iter().flat_map(TitleSet::titles);
-        titles.for_each(|&title| each(title));
+    /// Calls `each` with the documents of its titles; of neighbours among the titles in one go.
+    fn for_each_title_doc(&self, view: &View<'_>, mut each: impl FnMut(u32)) {
+        if let Some(titles) = &self.titles {
+            for run in titles.runs() {
+                view.titles_docs(run).for_each(&mut each);
+            }
+        }
         self.stored_titles.for_each_while(|title| {
-            each(title);
+            view.title_docs(title).for_each(&mut each);
             true
         });
     }
@@ -159,39 +174,63 @@ impl<'a> Condition<'a> {
             return docs;
         }
         self.sets.iter().for_each(|set| set.decode(&mut docs));
-        self.for_each_title(|title| docs.extend(view.title_docs(title)));
+        self.for_each_title_doc(view, |doc| docs.push(doc));
         docs.sort_unstable();
         docs.dedup();
         docs
     }
 
-    /// Keeps the ascending documents that satisfy it.
+    /// Keeps the ascending documents that satisfy it. Cost: the least of asking each and of uniting
+    /// all that satisfy it.
     pub(crate) fn retain(&self, view: &View<'_>, docs: &mut Vec<u32>) {
-        match self.only_set() {
-            Some(set) => set.retain(docs),
-            None => {
-                let mut seeker = self.seeker();
-                docs.retain(|&doc| seeker.contains(view, doc));
-            }
+        if let Some(set) = self.only_set() {
+            return set.retain(docs);
         }
+        let asked_count = docs.len() as u64;
+        if self.is_better_asked(view, asked_count) {
+            let mut seeker = self.seeker(view, asked_count);
+            return retain_blocks(docs, |block| seeker.passing(view, block));
+        }
+        let mut bits = Bits::new(view.docs_count());
+        self.set_bits(view, &mut bits);
+        retain(docs, |doc| bits.contains(doc));
     }
 
-    /// Keeps the bits of documents that satisfy it.
-    pub(crate) fn retain_bits(&self, view: &View<'_>, bits: &mut Bits) {
-        let mut seeker = self.seeker();
-        bits.retain(|doc| seeker.contains(view, doc));
+    /// Whether to ask each of so many documents costs less than to unite all that satisfy it, as
+    /// bits. (A guess: nothing but time depends on it.)
+    pub(crate) fn is_better_asked(&self, view: &View<'_>, docs_count: u64) -> bool {
+        let (near, far) = ASKED_COST;
+        let is_far = CACHED_DOCS_MAX < view.docs_count();
+        let asked_cost = docs_count * if is_far { far } else { near };
+        asked_cost < self.union_cost(view)
     }
 
-    fn seeker(&self) -> ConditionSeeker<'_> {
+    /// Nanoseconds that uniting is guessed to take: one for each word of bits and for each number
+    /// of a sparse chunk; a dense chunk is united as words.
+    fn union_cost(&self, view: &View<'_>) -> u64 {
+        let words_count = u64::from(view.docs_count()) / 64;
+        let set_cost = |set: &Postings<'_>| u64::from(set.count()).min(2 * words_count);
+        let sets_cost: u64 = self.sets.iter().map(set_cost).sum();
+        words_count + sets_cost + self.by_title_max() * TITLE_DOC_COST
+    }
+
+    fn seeker(&self, view: &View<'_>, asked_count: u64) -> ConditionSeeker<'_> {
+        let untested = self.sets[self.tested_count..].iter();
+        let mut sets: Vec<Seeker<'_>> = untested.map(Postings::seeker).collect();
+        let mut has_titles = self.by_title_max() > 0;
+        if has_titles && self.by_title_max() * LISTED_SHARE < asked_count {
+            let mut docs = Vec::new();
+            self.for_each_title_doc(view, |doc| docs.push(doc));
+            docs.sort_unstable();
+            sets.push(Seeker::of_list(docs));
+            has_titles = false;
+        }
         ConditionSeeker {
             test: self.test,
-            sets: self.sets[self.tested_count..]
-                .iter()
-                .map(Postings::seeker)
-                .collect(),
+            sets,
             titles: self.titles.as_ref(),
             stored_titles: self.stored_titles.probe(),
-            has_titles: self.titles.is_some() || self.stored_titles.count() > 0,
+            has_titles,
         }
     }
 }
@@ -206,13 +245,29 @@ struct ConditionSeeker<'a> {
 }
 
 impl ConditionSeeker<'_> {
-    /// Whether the document satisfies the condition.
-    #[inline]
-    fn contains(&mut self, view: &View<'_>, doc: u32) -> bool {
-        let passes = |test: FactTest| test.passes(view.facts.row(doc));
-        self.test.is_some_and(passes)
-            || self.sets.iter_mut().any(|set| set.contains(doc))
-            || self.has_titles && self.has_title(view.title_of(doc))
+    /// Which documents of a block satisfy the condition: a bit each.
+    fn passing(&mut self, view: &View<'_>, docs: &[u32]) -> u64 {
+        let mut passing = 0;
+        if let Some(test) = self.test {
+            for (idx, &doc) in docs.iter().enumerate() {
+                passing |= u64::from(test.passes(view.facts.row(doc))) << idx;
+            }
+        }
+        for set in &mut self.sets {
+            for (idx, &doc) in docs.iter().enumerate() {
+                passing |= u64::from(set.contains(doc)) << idx;
+            }
+        }
+        if self.has_titles {
+            let mut titles = [0; BLOCK];
+            for (title, &doc) in titles.iter_mut().zip(docs) {
+                *title = view.title_of(doc);
+            }
+            for (idx, &title) in titles[..docs.len()].iter().enumerate() {
+                passing |= u64::from(self.has_title(title)) << idx;
+            }
+        }
+        passing
     }
 
     fn has_title(&self, title: u32) -> bool {

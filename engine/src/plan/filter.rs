@@ -5,6 +5,7 @@ use crate::index::{Fact, FactTest, Tombstones, View};
 use crate::query::{Filters, LanguageTerm};
 
 use super::condition::{Condition, Subject};
+use super::doc_list::retain;
 
 /// What every match must pass: filters, and not being gone.
 pub(crate) struct Filter<'a> {
@@ -65,6 +66,34 @@ impl<'a> Filter<'a> {
     #[inline]
     pub(crate) fn passes(&self, doc: u32) -> bool {
         self.test.passes(self.view.facts.row(doc)) && self.passes_rest(doc)
+    }
+
+    /// Keeps the ascending documents that pass; `sets` are those of [`Filter::conditions`]. Cost: a
+    /// probe of each, or, for many documents, that of the sets.
+    pub(crate) fn retain(&self, sets: &[Condition<'_>], docs: &mut Vec<u32>) {
+        let mut is_settled = self.is_trivial() || !self.is_more_than_sets();
+        for set in sets {
+            if set.is_better_asked(&self.view, docs.len() as u64) {
+                is_settled = false;
+            } else {
+                set.retain(&self.view, docs);
+            }
+        }
+        if !is_settled {
+            self.retain_asked(docs);
+        }
+    }
+
+    fn retain_asked(&self, docs: &mut Vec<u32>) {
+        if !self.test.is_trivial() {
+            retain(docs, |doc| self.test.passes(self.view.facts.row(doc)));
+        }
+        if let Some(passing) = &self.languages {
+            retain(docs, |doc| passing[self.view.language_of(doc) as usize]);
+        }
+        if !self.tombstones.is_empty() {
+            retain(docs, |doc| !self.tombstones.contains(doc));
+        }
     }
 
     /// Whether documents of all sets of [`Filter::conditions`] may still not pass.

@@ -2,6 +2,7 @@
 //! large each can be, and what tells one way of matching from another.
 
 mod condition;
+mod doc_list;
 mod filter;
 mod title_plan;
 mod title_set;

@@ -32,6 +32,9 @@ impl TitleWay {
         Self((6 - relevance) << 4)
     }
 
+    /// How many different ways there are, none at all counted.
+    const COUNT: usize = 0x44 + 1;
+
     /// Whether the title contains the whole text.
     pub(crate) fn is_whole(self) -> bool {
         self.0 & Self::WHOLE != 0
@@ -70,6 +73,8 @@ pub(crate) struct TitlePlan<'a> {
     ways: Vec<(u32, TitleWay)>,
     /// The way of every title, when there are many.
     table: Vec<TitleWay>,
+    /// How many documents bear titles of each way.
+    docs_counts: [u64; TitleWay::COUNT],
     /// What a document must pass to match without the marker, and the documents that do.
     pub(crate) marker: Option<(FactTest, Condition<'a>)>,
     /// What gives fit 1.
@@ -92,6 +97,7 @@ impl<'a> TitlePlan<'a> {
         }
         let (ways, table) = ways.finish();
         Ok(Self {
+            docs_counts: docs_counts(view, &ways),
             ways,
             table,
             marker,
@@ -114,18 +120,39 @@ impl<'a> TitlePlan<'a> {
         at.map_or(TitleWay::default(), |at| self.ways[at].1)
     }
 
-    /// The documents of those titles whose way is wanted, which so many documents bear.
+    /// How many documents bear titles whose way is wanted.
+    pub(crate) fn docs_count(&self, is_wanted: impl Fn(TitleWay) -> bool) -> u64 {
+        let ways = (0..).map(TitleWay).zip(&self.docs_counts);
+        let wanted = ways.filter(|(way, _)| is_wanted(*way));
+        wanted.map(|(_, count)| count).sum()
+    }
+
+    /// The documents of those titles whose way is wanted.
     pub(crate) fn condition(
         &self,
         view: &View<'a>,
         is_wanted: impl Fn(TitleWay) -> bool,
-        docs_count: u64,
     ) -> Condition<'a> {
-        let ways = self.ways.iter().filter(|(_, way)| is_wanted(*way));
-        let titles = ways.map(|(title, _)| *title).collect();
+        let docs_count = self.docs_count(&is_wanted);
+        let mut titles = Vec::new();
+        if docs_count > 0 {
+            let ways = self.ways.iter().filter(|(_, way)| is_wanted(*way));
+            titles.extend(ways.map(|(title, _)| *title));
+        }
         let titles = TitleSet::of_counted(view, titles, docs_count);
         Condition::of_sets(Subject::Title, Vec::new()).or_titles(titles)
     }
+}
+
+/// How many documents bear titles of each way. Cost: two reads for each run of neighbours.
+fn docs_counts(view: &View<'_>, ways: &[(u32, TitleWay)]) -> [u64; TitleWay::COUNT] {
+    let mut counts = [0; TitleWay::COUNT];
+    for run in ways.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
+        let (first, way) = run[0];
+        let titles = first..first + run.len() as u32;
+        counts[usize::from(way.0)] += view.titles_docs_count(titles);
+    }
+    counts
 }
 
 /// Ways while they are gathered: few as a list, many as a byte for every title.

@@ -1,5 +1,8 @@
 //! A set of folded titles, standing for the documents that bear them.
 
+use std::cell::OnceCell;
+use std::ops::Range;
+
 use crate::index::{Bits, Postings, View};
 
 /// Titles up to which a set is searched instead of having a bit for every title.
@@ -9,7 +12,10 @@ const LIST_MAX: usize = 16;
 #[derive(Debug, Clone)]
 pub(crate) struct TitleSet {
     titles: Vec<u32>,
-    bits: Option<Bits>,
+    /// A bit for every title of the segment, when they were asked for.
+    bits: OnceCell<Bits>,
+    /// How many titles the segment has.
+    titles_count: u32,
     docs_count: u64,
 }
 
@@ -36,34 +42,26 @@ impl TitleSet {
         }
         let mut bits = Bits::new(view.titles_count());
         sets.iter().for_each(|set| set.set_bits(&mut bits));
-        bits.for_each_while(|title| {
-            titles.push(title);
-            true
-        });
-        let docs_count = docs_count(view, &titles);
+        bits.decode(&mut titles);
         Ok(Self {
-            titles,
-            bits: Some(bits),
-            docs_count,
+            bits: OnceCell::from(bits),
+            ..Self::of_sorted(view, titles)
         })
     }
 
     /// A set of ascending titles.
     pub(crate) fn of_sorted(view: &View<'_>, titles: Vec<u32>) -> Self {
-        let docs_count = docs_count(view, &titles);
+        let counts = runs(&titles).map(|run| view.titles_docs_count(run));
+        let docs_count = counts.sum();
         Self::of_counted(view, titles, docs_count)
     }
 
     /// A set of ascending titles that so many documents bear.
     pub(crate) fn of_counted(view: &View<'_>, titles: Vec<u32>, docs_count: u64) -> Self {
-        let bits = (titles.len() > LIST_MAX).then(|| {
-            let mut bits = Bits::new(view.titles_count());
-            titles.iter().for_each(|&title| bits.insert(title));
-            bits
-        });
         Self {
             titles,
-            bits,
+            bits: OnceCell::new(),
+            titles_count: view.titles_count(),
             docs_count,
         }
     }
@@ -71,6 +69,11 @@ impl TitleSet {
     /// The titles, ascending.
     pub(crate) fn titles(&self) -> &[u32] {
         &self.titles
+    }
+
+    /// The titles, ascending, as ranges of neighbours.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = Range<u32>> {
+        runs(&self.titles)
     }
 
     /// Whether there is none.
@@ -83,17 +86,23 @@ impl TitleSet {
         self.docs_count
     }
 
-    /// Whether a title is in the set.
+    /// Whether a title is in the set. Cost: a bit test; the first time a bit for every title of
+    /// the segment.
     #[inline]
     pub(crate) fn contains(&self, title: u32) -> bool {
-        match &self.bits {
-            Some(bits) => bits.contains(title),
-            None => self.titles.contains(&title),
+        if self.titles.len() <= LIST_MAX {
+            return self.titles.contains(&title);
         }
+        let bits = self.bits.get_or_init(|| {
+            let mut bits = Bits::new(self.titles_count);
+            self.titles.iter().for_each(|&title| bits.insert(title));
+            bits
+        });
+        bits.contains(title)
     }
 }
 
-fn docs_count(view: &View<'_>, titles: &[u32]) -> u64 {
-    let counts = titles.iter().map(|&title| view.title_docs_count(title));
-    counts.map(u64::from).sum()
+fn runs(titles: &[u32]) -> impl Iterator<Item = Range<u32>> {
+    let runs = titles.chunk_by(|a, b| a + 1 == *b);
+    runs.map(|run| run[0]..run[0] + run.len() as u32)
 }

@@ -49,7 +49,7 @@ impl DocSet {
     }
 
     /// The documents of both.
-    pub(super) fn union(self, other: Self, view: &View<'_>) -> Self {
+    pub(super) fn union(self, other: Self) -> Self {
         match (self, other) {
             (only, other) | (other, only) if other.len() == 0 => only,
             (Self::List(mut docs), Self::List(more)) => {
@@ -58,9 +58,7 @@ impl DocSet {
                 docs.dedup();
                 Self::List(docs)
             }
-            (one, other) => {
-                let mut bits = Bits::new(view.docs_count());
-                one.add_to(&mut bits);
+            (Self::Bits(mut bits, _), other) | (other, Self::Bits(mut bits, _)) => {
                 other.add_to(&mut bits);
                 let count = bits.count();
                 Self::Bits(bits, count)
@@ -69,10 +67,10 @@ impl DocSet {
     }
 
     fn add_to(&self, bits: &mut Bits) {
-        self.for_each_while(|doc| {
-            bits.insert(doc);
-            true
-        });
+        match self {
+            Self::List(docs) => docs.iter().for_each(|&doc| bits.insert(doc)),
+            Self::Bits(more, _) => bits.or(more),
+        }
     }
 
     /// How many documents are in any of the sets.
@@ -93,12 +91,7 @@ impl DocSet {
             }
             _ => {
                 let mut bits = Bits::new(view.docs_count());
-                for set in sets {
-                    match set {
-                        Self::Bits(more, _) => bits.or(more),
-                        Self::List(_) => set.add_to(&mut bits),
-                    }
-                }
+                sets.iter().for_each(|set| set.add_to(&mut bits));
                 bits.count()
             }
         }
@@ -132,17 +125,21 @@ pub(super) fn intersect(
         Some(condition) => condition.docs(view),
         None => ordered.remove(0).docs(view),
     };
-    if !filter.is_trivial() {
-        docs.retain(|&doc| filter.passes(doc));
-    }
-    for condition in ordered {
-        condition.retain(view, &mut docs);
-    }
+    // Bits and arrays of numbers are met in order; columns are not, and cost more.
+    let (sets, others): (Vec<_>, Vec<_>) = ordered
+        .into_iter()
+        .partition(|condition| condition.only_set().is_some());
+    sets.iter()
+        .for_each(|condition| condition.retain(view, &mut docs));
+    filter.retain(filters, &mut docs);
+    others
+        .iter()
+        .for_each(|condition| condition.retain(view, &mut docs));
     DocSet::List(docs)
 }
 
-/// Intersects whole sets as bits, then what names titles: these are asked for each document that
-/// is left, or, when more are left than the titles have, united as bits first.
+/// Intersects whole sets as bits, then what names titles; as soon as so few documents are left that
+/// these are better asked for each, as a list.
 fn intersect_bits(
     view: &View<'_>,
     filter: &Filter<'_>,
@@ -156,16 +153,17 @@ fn intersect_bits(
         .partition(|condition| condition.by_title_max() == 0);
     all.extend(titled);
     let mut bits = Bits::new(view.docs_count());
-    let (first, others) = all.split_first().expect("a branch has a condition");
+    let (first, mut others) = all.split_first().expect("a branch has a condition");
     first.set_bits(view, &mut bits);
     let mut union = None;
-    for condition in others {
+    while let Some((condition, rest)) = others.split_first() {
+        let is_titled = condition.by_title_max() > 0;
+        if is_titled && condition.is_better_asked(view, bits.count()) {
+            return list_of(view, filter, &bits, others);
+        }
+        others = rest;
         if let Some(set) = condition.only_set() {
             set.keep_bits(&mut bits);
-            continue;
-        }
-        if condition.by_title_max() > 0 && bits.count() < condition.by_title_max() {
-            condition.retain_bits(view, &mut bits);
             continue;
         }
         let union = union.get_or_insert_with(|| Bits::new(view.docs_count()));
@@ -178,4 +176,20 @@ fn intersect_bits(
     }
     let count = bits.count();
     DocSet::Bits(bits, count)
+}
+
+/// The documents of `bits`, which are of the filter's sets, that satisfy the conditions and pass.
+fn list_of(
+    view: &View<'_>,
+    filter: &Filter<'_>,
+    bits: &Bits,
+    conditions: &[&Condition<'_>],
+) -> DocSet {
+    let mut docs = Vec::new();
+    bits.decode(&mut docs);
+    for condition in conditions {
+        condition.retain(view, &mut docs);
+    }
+    filter.retain(&[], &mut docs);
+    DocSet::List(docs)
 }

@@ -35,7 +35,7 @@ pub(super) fn search_title(
     if filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial() && !needs_docs {
         branch.offer_by_relevance(&mut top, None);
         return Found {
-            total: branch.docs_count(TitleWay::is_whole),
+            total: plan.docs_count(TitleWay::is_whole),
             best: top.into_sorted(),
             docs: None,
         };
@@ -73,24 +73,12 @@ impl Branch<'_, '_> {
                 false => intersect(self.view, self.filter, conditions, filters),
             }
         };
-        let whole = find(&[self.condition(TitleWay::is_whole)]);
+        let whole = find(&[self.plan.condition(self.view, TitleWay::is_whole)]);
         let Some((_, fitting)) = &self.plan.marker else {
             return whole;
         };
-        let unmarked = self.condition(TitleWay::is_unmarked);
-        whole.union(find(&[unmarked, fitting.clone()]), self.view)
-    }
-
-    fn condition(&self, is_wanted: fn(TitleWay) -> bool) -> Condition<'_> {
-        let docs_count = self.docs_count(is_wanted);
-        self.plan.condition(self.view, is_wanted, docs_count)
-    }
-
-    /// How many documents have titles of a kind, before any filter.
-    fn docs_count(&self, is_wanted: impl Fn(TitleWay) -> bool) -> u64 {
-        let ways = self.plan.ways().iter().filter(|(_, way)| is_wanted(*way));
-        let counts = ways.map(|(title, _)| u64::from(self.view.title_docs_count(*title)));
-        counts.sum()
+        let unmarked = self.plan.condition(self.view, TitleWay::is_unmarked);
+        whole.union(find(&[unmarked, fitting.clone()]))
     }
 
     /// The rank of a document that matches.
@@ -113,7 +101,7 @@ impl Branch<'_, '_> {
         let mut offered_count = 0;
         for relevance in RELEVANCES {
             let room = self.page_size - offered_count;
-            let count = self.docs_count(|way| way.may_give(relevance));
+            let count = self.plan.docs_count(|way| way.may_give(relevance));
             let mut offer = Offer {
                 top: &mut *top,
                 relevance,

@@ -1,0 +1,59 @@
+//! Lists of documents, cut without a branch for each: so the reads of columns, which lie anywhere,
+//! overlap instead of waiting for each other.
+
+/// Documents that are asked together: a bit each in a word.
+pub(super) const BLOCK: usize = u64::BITS as usize;
+
+/// Keeps the documents that `keep` wants.
+#[inline]
+pub(super) fn retain(docs: &mut Vec<u32>, mut keep: impl FnMut(u32) -> bool) {
+    let mut kept = 0;
+    for idx in 0..docs.len() {
+        let doc = docs[idx];
+        docs[kept] = doc;
+        kept += usize::from(keep(doc));
+    }
+    docs.truncate(kept);
+}
+
+/// Keeps the documents whose bits `passing` sets; it is asked for up to [`BLOCK`] at a time.
+#[inline]
+pub(super) fn retain_blocks(docs: &mut Vec<u32>, mut passing: impl FnMut(&[u32]) -> u64) {
+    let mut kept = 0;
+    for from in (0..docs.len()).step_by(BLOCK) {
+        let to = docs.len().min(from + BLOCK);
+        let mut rest = passing(&docs[from..to]);
+        while rest != 0 {
+            docs[kept] = docs[from + rest.trailing_zeros() as usize];
+            kept += 1;
+            rest &= rest - 1;
+        }
+    }
+    docs.truncate(kept);
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn both_keep_what_is_wanted(
+            docs in prop::collection::vec(any::<u32>(), 0..300), remainder in 0u32..3,
+        ) {
+            let is_wanted = |doc: u32| doc % 3 == remainder;
+            let expected: Vec<u32> = docs.iter().copied().filter(|&doc| is_wanted(doc)).collect();
+            let mut kept = docs.clone();
+            retain(&mut kept, is_wanted);
+            prop_assert_eq!(&kept, &expected);
+            let mut kept = docs;
+            retain_blocks(&mut kept, |block| {
+                let bit = |(idx, &doc): (usize, &u32)| u64::from(is_wanted(doc)) << idx;
+                block.iter().enumerate().map(bit).sum()
+            });
+            prop_assert_eq!(kept, expected);
+        }
+    }
+}
