@@ -45,6 +45,9 @@ pub const MERGE_SEGMENTS_COUNT: usize = 4;
 pub const MERGE_INPUTS_MAX: usize = 64;
 /// Documents of a merged segment, at most.
 pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
+/// Sets of bits, each of a bit for every document of a segment at most, that a thread keeps for its
+/// next searches.
+pub const SPARE_BITS_MAX: usize = 4;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 

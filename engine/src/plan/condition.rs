@@ -14,6 +14,8 @@ const SORTED_SHARE: u64 = if cfg!(test) { 8 } else { 1024 };
 /// Nanoseconds that asking a document for its facts or its title is guessed to take: while the
 /// columns of the segment stay in the caches, and beyond.
 const ASKED_COST: (u64, u64) = (4, 24);
+/// Nanoseconds that looking for a document in a set is guessed to take.
+const SOUGHT_COST: u64 = 8;
 /// Documents of a segment up to which its columns are expected to stay in the caches.
 const CACHED_DOCS_MAX: u32 = 2_000_000;
 /// Nanoseconds that finding a document by its title and setting its bit is guessed to take.
@@ -201,8 +203,9 @@ impl<'a> Condition<'a> {
     pub(crate) fn is_better_asked(&self, view: &View<'_>, docs_count: u64) -> bool {
         let (near, far) = ASKED_COST;
         let is_far = CACHED_DOCS_MAX < view.docs_count();
-        let asked_cost = docs_count * if is_far { far } else { near };
-        asked_cost < self.union_cost(view)
+        let asked_cost = if is_far { far } else { near };
+        let sought_cost = (self.sets.len() - self.tested_count) as u64 * SOUGHT_COST;
+        docs_count * (asked_cost + sought_cost) < self.union_cost(view)
     }
 
     /// Nanoseconds that uniting is guessed to take: one for each word of bits and for each number

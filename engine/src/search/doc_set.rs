@@ -125,10 +125,10 @@ pub(super) fn intersect(
         Some(condition) => condition.docs(view),
         None => ordered.remove(0).docs(view),
     };
-    // Bits and arrays of numbers are met in order; columns are not, and cost more.
-    let (sets, others): (Vec<_>, Vec<_>) = ordered
-        .into_iter()
-        .partition(|condition| condition.only_set().is_some());
+    // Plain sets are met in order; what is asked of columns lies anywhere, and costs more.
+    ordered.sort_by_key(|condition| condition.only_set().is_none());
+    let sets_count = ordered.partition_point(|condition| condition.only_set().is_some());
+    let (sets, others) = ordered.split_at(sets_count);
     sets.iter()
         .for_each(|condition| condition.retain(view, &mut docs));
     filter.retain(filters, &mut docs);

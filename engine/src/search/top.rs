@@ -31,7 +31,7 @@ impl Ranked {
 /// The best `size_max` of the documents that are offered, in any order.
 ///
 /// Cost: a comparison for a document that is not among them; twice the page is kept at most.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Top {
     size_max: usize,
     kept: Vec<Ranked>,

@@ -11,6 +11,9 @@ use super::top::{Ranked, Top};
 const RANKED_MAX: u64 = if cfg!(test) { 4 } else { 512 };
 /// Documents that a title is guessed to have.
 const TITLE_DOCS_GUESS: u64 = 8;
+/// Before so many documents are gathered by their titles, this share of as many matches is visited,
+/// in case that these fill the page. (Tests have small segments, and try it too.)
+const VISITED_SHARE: u64 = if cfg!(test) { 2 } else { 16 };
 
 /// What a branch found.
 pub(super) struct Found {
@@ -186,8 +189,8 @@ impl<'a> Ranker<'a> {
             .clone()
             .map(|range| self.view.titles_docs_count(range))
             .sum();
-        if beginning > docs.count() {
-            return self.meet(&mut offered, docs, (3, 3));
+        if self.meet(&mut offered, docs, (3, 3), beginning) {
+            return;
         }
         let is_beginning = |title: &u32| titles.member_relevance(*title) == 3;
         let mut begun: Vec<u32> = ranges.flatten().filter(is_beginning).collect();
@@ -197,8 +200,13 @@ impl<'a> Ranker<'a> {
         if offered.is_full {
             return;
         }
-        if titles.len() as u64 * TITLE_DOCS_GUESS > docs.count() {
-            return self.meet(&mut offered, docs, (4, 4));
+        if self.meet(
+            &mut offered,
+            docs,
+            (4, 4),
+            titles.len() as u64 * TITLE_DOCS_GUESS,
+        ) {
+            return;
         }
         let mut others = Vec::new();
         titles.for_each(|title| {
@@ -208,7 +216,7 @@ impl<'a> Ranker<'a> {
         });
         self.gather(&mut offered, docs, 4, others.into_iter());
         if !offered.is_full {
-            self.meet(&mut offered, docs, (5, 6));
+            self.meet(&mut offered, docs, (5, 6), u64::MAX);
         }
     }
 
@@ -245,22 +253,47 @@ impl<'a> Ranker<'a> {
     }
 
     /// Offers matching documents of at least the first relevance in order, until the page is full
-    /// of documents of relevance up to the second with fit 0.
-    fn meet(&self, offered: &mut Offered<'_>, docs: &dyn Matches, (from, to): (u8, u8)) {
+    /// of documents of relevance up to the second with fit 0; whether nothing is left to offer.
+    ///
+    /// When these may be gathered by their titles instead, which have `gathered_count` documents,
+    /// gives up after a share of that many visits: then nothing was offered.
+    fn meet(
+        &self,
+        offered: &mut Offered<'_>,
+        docs: &dyn Matches,
+        (from, to): (u8, u8),
+        gathered_count: u64,
+    ) -> bool {
+        let visits_max = match gathered_count / VISITED_SHARE {
+            _ if docs.count() < gathered_count => u64::MAX,
+            few if few < offered.page_size as u64 => return false,
+            share => share,
+        };
+        let before = offered.top.clone();
         let to = if self.plan.typos == Typos::Allowed {
             8
         } else {
             to
         };
-        let mut settled = offered.count;
+        let (mut settled, mut visits_count) = (offered.count, 0);
         docs.walk(&mut |doc| {
+            if visits_count == visits_max {
+                visits_count += 1;
+                return false;
+            }
+            visits_count += 1;
             let ranked = self.rank(doc);
             if from <= ranked.relevance() {
-                offered.offer(ranked);
+                offered.top.offer(ranked);
                 settled += usize::from((ranked.relevance(), ranked.fit()) <= (to, 0));
             }
             settled < offered.page_size
         });
+        let is_over = visits_count <= visits_max;
+        if !is_over {
+            *offered.top = before;
+        }
+        is_over
     }
 }
 
