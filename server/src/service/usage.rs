@@ -15,10 +15,16 @@ pub struct UsageSums {
 impl UsageSums {
     /// Adds what one request was.
     pub fn add(&mut self, api_key: Option<ApiKeyId>, now: Timestamp, usage: &Usage) {
-        let row = self.sums.entry((api_key, now.day()));
-        let (sum, last_used_at) = row.or_insert((Usage::default(), now));
-        sum.add(usage);
-        *last_used_at = now.max(*last_used_at);
+        let row_key = (api_key, now.day());
+        match self.sums.get_mut(&row_key) {
+            Some((sum, last_used_at)) => {
+                sum.add(usage);
+                *last_used_at = now.max(*last_used_at);
+            }
+            None => {
+                self.sums.insert(row_key, (*usage, now));
+            }
+        }
     }
 
     /// Whether there is nothing to hand over.
