@@ -15,10 +15,10 @@ pub(super) enum Flavour {
 }
 
 impl Flavour {
-    /// The flavour for a setting. `auto` is epoll: of what nginx takes per answer, epoll and
-    /// io_uring took at 64 connections 1.31 and 1.24 (cached search), 0.99 and 1.18 (record), 0.97
-    /// and 1.09 (40 KB), 0.96 and 1.04 (gzip variant). At 256 io_uring is ahead by 2 to 14 %, at
-    /// one they are even (`scripts/compare-serving`, Linux 6.18; a busy machine).
+    /// The flavour for a setting. `auto` is epoll: neither is faster, and epoll needs no ring. Of
+    /// three servers of each, epoll and io_uring took per request 7.9 and 7.9 µs (record, 64
+    /// connections), 7.9 and 7.9 (256), 10.0 and 9.8 (cached search, 64), 9.5 and 10.0 (256);
+    /// two servers of one flavour differ by up to a quarter (Linux 6.18, 22 November 2026).
     pub(super) fn of(setting: Io) -> Self {
         match setting {
             Io::Auto | Io::Epoll => Self::Epoll,
