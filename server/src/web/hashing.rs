@@ -36,8 +36,7 @@ impl HashingPool {
     pub(crate) fn start() -> std::io::Result<Self> {
         let (jobs, queue) = sync_channel(QUEUE_MAX);
         let queue = Arc::new(Mutex::new(queue));
-        let cores_count = thread::available_parallelism().map_or(1, NonZero::get);
-        for _ in 0..(cores_count / 2).max(1) {
+        for _ in 0..threads_count() {
             let queue = Arc::clone(&queue);
             thread::Builder::new()
                 .name("passwords".to_owned())
@@ -70,6 +69,11 @@ impl HashingPool {
         self.jobs.try_send(job).map_err(|_| Busy)?;
         answer.await.map_err(|_| Busy)
     }
+}
+
+fn threads_count() -> usize {
+    let cores_count = thread::available_parallelism().map_or(1, NonZero::get);
+    (cores_count / 2).max(1)
 }
 
 fn work(queue: &Mutex<Receiver<Job>>) {
@@ -157,6 +161,17 @@ mod tests {
         let pool = HashingPool::start().unwrap();
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock();
+        // A thread that had not begun would take a job, and make room, when the queue is full.
+        let (begun, begins) = sync_channel(threads_count());
+        for _ in 0..threads_count() {
+            let (gate, begun) = (Arc::clone(&gate), begun.clone());
+            let job: Job = Box::new(move |_| {
+                begun.send(()).unwrap();
+                drop(gate.lock());
+            });
+            assert!(pool.jobs.try_send(job).is_ok());
+        }
+        (0..threads_count()).for_each(|_| begins.recv().unwrap());
         let mut refused_count = 0;
         for _ in 0..QUEUE_MAX + 64 {
             let gate = Arc::clone(&gate);
