@@ -46,6 +46,12 @@ pub fn worst_requests(records: &(impl Records + ?Sized)) -> Result<QuerySet> {
             .with_catalog_id(Some(CatalogTerm::Number(*number)));
         bare.push(query);
     }
+    for word in frequent.words.iter().take(FREQUENT) {
+        let query = new()
+            .with_query(SearchText::query(&format!("{word} s01")).ok().flatten())
+            .with_title(SearchText::title(&format!("{} s01", frequent.texts[0][0])));
+        bare.push(query);
+    }
     let mut queries = Vec::new();
     for filters in wide_filters() {
         for query in bare.iter().filter(|query| query.has_criterion()) {
