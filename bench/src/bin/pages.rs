@@ -15,6 +15,7 @@ use subcat_bench::catalog::write_file;
 use subcat_bench::failure::{Failure, Result};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
+use subcat_server::runtime::Priority;
 
 /// Of the generated catalog.
 const SEED: u64 = 42;
@@ -173,6 +174,9 @@ fn key_lists(server: SocketAddr, arguments: &Arguments) -> Result<Histogram<u64>
 
 /// Times of searches at a steady pace, from when each was due, in microseconds.
 fn searches(server: SocketAddr, api_key: &str, arguments: &Arguments) -> Result<Histogram<u64>> {
+    // The clients of a service are elsewhere: here they wait for no thread of it. A refusal costs
+    // only that.
+    let _ = Priority::Prompt.enter();
     let mut client = Browser::new(server, "192.0.2.2")?;
     let (mut times, began) = (histogram(), Instant::now());
     let pause = Duration::from_secs(1) / SEARCHES_PER_SECOND;
@@ -200,6 +204,9 @@ fn searches_beside_sign_ins(
             let (is_over, signed_in) = (&is_over, &signed_in);
             let pace = Duration::from_secs(u64::from(LANES_COUNT)) / arguments.sign_ins;
             scope.spawn(move || {
+                // Browsers are elsewhere: here they give way to the one whose time is taken. A
+                // refusal costs only that.
+                let _ = Priority::Low.enter();
                 // They fall due one after the other, not all at once.
                 thread::sleep(pace * lane / LANES_COUNT);
                 if let Err(failure) = sign_ins(server, lane, pace, (is_over, signed_in)) {

@@ -3,6 +3,8 @@
 use std::future::Future;
 use std::io;
 
+use super::priority::Priority;
+
 /// A handle to the control runtime, to be cloned and kept.
 pub type ControlHandle = tokio::runtime::Handle;
 
@@ -23,6 +25,10 @@ impl Control {
             .worker_threads(CONTROL_THREADS)
             .max_blocking_threads(BLOCKING_THREADS_MAX)
             .thread_name("control")
+            // A refusal costs only fairness.
+            .on_thread_start(|| {
+                let _ = Priority::Behind.enter();
+            })
             .enable_all()
             .build()?;
         Ok(Self { runtime })

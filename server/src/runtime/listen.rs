@@ -13,6 +13,7 @@ use tokio::sync::watch;
 use super::flavour::Flavour;
 use super::gate::{ConnectionCounts, Gate};
 use super::handler::Handler;
+use super::priority::Priority;
 use super::worker::{Order, Worker};
 use crate::config::{Connections, Io};
 
@@ -106,6 +107,8 @@ fn start_thread<H: Handler>(
     std::thread::Builder::new()
         .name(format!("worker-{worker_idx}"))
         .spawn(move || {
+            // A refusal costs only promptness.
+            let _ = Priority::Prompt.enter();
             if let Err(error) = flavour.run(worker.run(listener)) {
                 tracing::error!(%error, "a worker cannot listen");
             }

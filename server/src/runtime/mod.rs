@@ -4,7 +4,6 @@
 //! parameter. Each worker is one thread with a runtime, a listener and connections of its own;
 //! slow things run on the control runtime, which has threads of its own.
 
-mod background;
 mod body;
 mod clock;
 mod connection;
@@ -14,11 +13,11 @@ mod flavour;
 mod gate;
 mod handler;
 mod listen;
+mod priority;
 mod side;
 mod socket;
 mod worker;
 
-pub use background::Background;
 pub use body::{Body, BodyFailure, Content, RequestBody, StoredBytes};
 pub use clock::{Clock, Moment, SystemClock};
 pub use control::{Control, ControlHandle};
@@ -28,5 +27,6 @@ pub use handler::{Answer, Handler, LaterAnswer};
 pub use hyper::body::Incoming;
 pub use hyper::ext::ReasonPhrase;
 pub use listen::{ListenSettings, Workers};
+pub use priority::Priority;
 pub use side::{SideListener, SideServer, StopSignals, ask_socket};
 pub use tokio::{sync, time};

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::password::{self, Password, Workspace};
-use crate::runtime::Background;
+use crate::runtime::Priority;
 use crate::runtime::sync::oneshot;
 
 /// Passwords that wait for a thread, at most: about a second of work each side of two.
@@ -84,7 +84,7 @@ fn work(queue: &Mutex<Receiver<Job>>) {
         match job {
             Ok(job) => {
                 // A refusal costs only fairness.
-                let _ = pace.begin(Instant::now()).map(Background::enter);
+                let _ = pace.begin(Instant::now()).map(Priority::enter);
                 job(&mut workspace);
                 pace.end(Instant::now());
             }
@@ -97,22 +97,22 @@ fn work(queue: &Mutex<Receiver<Job>>) {
 /// How much of the time a thread works, and what follows for its class.
 #[derive(Default)]
 struct Pace {
-    class: Option<Background>,
+    class: Option<Priority>,
     began: Option<Instant>,
     last: Option<(Instant, Duration)>,
 }
 
 impl Pace {
     /// Work begins: the class to enter, when it is another one.
-    fn begin(&mut self, now: Instant) -> Option<Background> {
+    fn begin(&mut self, now: Instant) -> Option<Priority> {
         self.began = Some(now);
         let is_flood = self
             .last
             .is_some_and(|(ended, work)| now.duration_since(ended) < work * REST_PER_WORK);
         let class = if is_flood {
-            Background::Idle
+            Priority::Idle
         } else {
-            Background::Low
+            Priority::Low
         };
         let is_other = self.class.replace(class) != Some(class);
         is_other.then_some(class)
@@ -146,13 +146,13 @@ mod tests {
     fn a_flood_gives_way_and_a_single_one_goes_on() {
         let (mut pace, start) = (Pace::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
-        assert_eq!(pace.begin(at(0)), Some(Background::Low));
+        assert_eq!(pace.begin(at(0)), Some(Priority::Low));
         pace.end(at(20));
-        assert_eq!(pace.begin(at(99)), Some(Background::Idle));
+        assert_eq!(pace.begin(at(99)), Some(Priority::Idle));
         pace.end(at(119));
         assert_eq!(pace.begin(at(120)), None);
         pace.end(at(140));
-        assert_eq!(pace.begin(at(220)), Some(Background::Low));
+        assert_eq!(pace.begin(at(220)), Some(Priority::Low));
     }
 
     #[test]
