@@ -5,12 +5,18 @@ use std::fs;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::thread;
+use std::time::Duration;
 
 use super::stage::Prepared;
 use super::works::Kind;
 use crate::child::{Server, output, pinned};
 use crate::failure::{Failure, Result};
 use crate::process::children;
+
+/// How often, and how long between, the workers of a master are looked for: 5 seconds in all.
+const WORKER_TRIES: u32 = 500;
+const WORKER_PAUSE: Duration = Duration::from_millis(10);
 
 /// A running nginx; the processes of `server` are its workers.
 #[derive(Debug)]
@@ -65,9 +71,21 @@ impl Nginx {
             .spawn()
             .map_err(Failure::on("start nginx; apt-get install nginx-light"))?;
         let mut server = Server::adopt(name, address, child)?;
-        server.pids = children(server.id())?;
+        server.pids = workers(server.id())?;
         Ok(Self { server })
     }
+}
+
+/// The worker processes of nginx: its master listens before it has made them.
+fn workers(master: u32) -> Result<Vec<u32>> {
+    for _ in 0..WORKER_TRIES {
+        let found = children(master)?;
+        if !found.is_empty() {
+            return Ok(found);
+        }
+        thread::sleep(WORKER_PAUSE);
+    }
+    Err(Failure::new("nginx made no worker process"))
 }
 
 fn program() -> Result<PathBuf> {
