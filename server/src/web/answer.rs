@@ -46,15 +46,20 @@ pub(crate) enum Refusal {
 
 impl From<subcat_engine::Error> for Refusal {
     fn from(error: subcat_engine::Error) -> Self {
-        let mut text = error.to_string();
-        let mut cause = std::error::Error::source(&error);
-        while let Some(error) = cause {
-            text.push_str(": ");
-            text.push_str(&error.to_string());
-            cause = error.source();
-        }
-        Self::Failed(text)
+        Self::Failed(with_causes(&error))
     }
+}
+
+/// An error and what caused it, in one line.
+pub(crate) fn with_causes(error: &subcat_engine::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
 }
 
 impl From<TooMany> for Refusal {

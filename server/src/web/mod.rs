@@ -6,6 +6,7 @@ mod answer;
 mod assets;
 mod chart;
 mod frame;
+mod gathering;
 mod handle;
 mod hashing;
 mod language;

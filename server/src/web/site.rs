@@ -6,7 +6,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use subcat_engine::{CounterLane, EngineStats};
 
+use super::gathering::Gathering;
 use super::hashing::HashingPool;
+use super::session::{SIGN_INS_PAUSE, SignIn};
 use super::setup::Setup;
 use super::throttle::Throttle;
 use crate::service::Service;
@@ -23,6 +25,8 @@ pub struct Site {
     /// Apart from the other: nobody's tries at a sign-in may fill it.
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
+    /// Those who know their password; whether each has its session, or why it cannot be stored.
+    pub(crate) sign_ins: Arc<Gathering<SignIn, Result<bool, String>>>,
     pub(crate) counter_lane: Mutex<CounterLane>,
     stats: Mutex<Option<(u64, EngineStats)>>,
 }
@@ -40,6 +44,7 @@ impl Site {
             throttle: Throttle::default(),
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
+            sign_ins: Arc::new(Gathering::new(SIGN_INS_PAUSE)),
             counter_lane: Mutex::new(counter_lane),
             stats: Mutex::new(None),
         })

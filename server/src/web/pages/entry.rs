@@ -12,7 +12,7 @@ use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::hashing::Busy;
 use crate::web::password::{Password, PasswordFault};
-use crate::web::session;
+use crate::web::session::{self, SignIn};
 use crate::web::throttle::Subject;
 use crate::web::visit::Visit;
 
@@ -164,9 +164,7 @@ pub(crate) async fn sign_in(visit: &Arc<Visit>) -> PageResult {
         return form.refused(visit, StatusCode::UNPROCESSABLE_ENTITY, fault);
     };
     visit.site.throttle.give_back(&subjects);
-    visit
-        .blocking(move |visit| enter(visit, &account, &landing(visit.form.get("next"))))
-        .await
+    enter(visit, &account, &landing(visit.form.get("next"))).await
 }
 
 /// Tells the audit log that an account takes no sign-ins for a while: once in each window. The
@@ -209,19 +207,24 @@ fn sign_in_subjects(visit: &Visit, typed_email: &str) -> [Subject; 2] {
 }
 
 /// Opens a session, always a new one, and closes the one that the browser had.
-fn enter(visit: &Visit, account: &Account, location: &str) -> PageResult {
-    let engine = &visit.site.service.engine;
+async fn enter(visit: &Visit, account: &Account, location: &str) -> PageResult {
+    let service = &visit.site.service;
     let hash = account.password_hash.clone();
     let (opened, cookie) = session::open(account.id, hash, visit.judged_at, visit.is_secure);
-    let mut events = vec![opened];
-    events.extend(session::make_room(engine, account.id));
-    if let Some(viewer) = &visit.viewer {
-        events.push(StateEvent::CloseSession(viewer.session_digest));
-    }
-    // Checking the password took a while: when it was changed meanwhile, or the account disabled,
-    // no session is opened.
-    if engine.apply(events)?.first() != Some(&Outcome::Done) {
-        return Err(Refusal::SignIn);
+    let sign_in = SignIn {
+        account: account.id,
+        opened,
+        replaced: visit.viewer.as_ref().map(|viewer| viewer.session_digest),
+    };
+    let engine = Arc::clone(&service.engine);
+    let store = move |sign_ins: &[SignIn]| session::store_sign_ins(&engine, sign_ins);
+    let sign_ins = &visit.site.sign_ins;
+    match sign_ins.hand_in(&service.control, sign_in, store).await {
+        Some(Ok(true)) => {}
+        // The password was changed meanwhile, or the account disabled.
+        Some(Ok(false)) => return Err(Refusal::SignIn),
+        Some(Err(text)) => return Err(Refusal::Failed(text)),
+        None => return Err(Refusal::Failed("a sign-in was not stored".to_owned())),
     }
     let mut response = answer::see_other(location);
     response.headers_mut().append(SET_COOKIE, cookie);
@@ -288,16 +291,14 @@ pub(crate) async fn set_up(visit: &Arc<Visit>) -> PageResult {
         }
     };
     let account = draft.hashed(visit, Role::Admin).await?;
-    visit
-        .blocking(move |visit| {
-            let _turn = visit.site.setup.turnstile.lock();
-            if !visit.site.is_first_start() {
-                return Err(Refusal::NotFound);
-            }
-            let account = make_account(visit, account)?.ok_or(Refusal::NotFound)?;
-            enter(visit, &account, "/keys")
-        })
-        .await
+    let made = visit.blocking(move |visit| {
+        let _turn = visit.site.setup.turnstile.lock();
+        if !visit.site.is_first_start() {
+            return Err(Refusal::NotFound);
+        }
+        make_account(visit, account)?.ok_or(Refusal::NotFound)
+    });
+    enter(visit, &made.await?, "/keys").await
 }
 
 /// `POST /signout`: ends this session, or with `everywhere` every session of the account.

@@ -1,0 +1,121 @@
+//! What comes close together is stored together.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::runtime::ControlHandle;
+use crate::runtime::sync::oneshot::{self, Sender};
+use crate::runtime::time::{Instant, sleep_until};
+
+/// Items that wait to be stored in one go, each for an outcome of its own.
+///
+/// One that comes alone is stored at once. Those that come within `pause` of the last time wait
+/// until it is over, then go together.
+pub(crate) struct Gathering<T, R> {
+    pause: Duration,
+    queue: Mutex<Queue<T, R>>,
+}
+
+struct Queue<T, R> {
+    items: Vec<T>,
+    /// Where the outcome of each item goes.
+    replies: Vec<Sender<R>>,
+    /// Nothing is stored before this.
+    free_at: Option<Instant>,
+}
+
+impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
+    /// Nothing waits.
+    pub(crate) fn new(pause: Duration) -> Self {
+        let queue = Queue {
+            items: Vec::new(),
+            replies: Vec::new(),
+            free_at: None,
+        };
+        Self {
+            pause,
+            queue: Mutex::new(queue),
+        }
+    }
+
+    /// The outcome of an item; `None` when the process ends. `store` blocks, and gives an outcome
+    /// for each of its items, in their order.
+    pub(crate) async fn hand_in(
+        self: &Arc<Self>,
+        control: &ControlHandle,
+        item: T,
+        store: impl FnOnce(&[T]) -> Vec<R> + Send + 'static,
+    ) -> Option<R> {
+        let (reply, outcome) = oneshot::channel();
+        if let Some(due) = self.wait_in_line(item, reply) {
+            let this = Arc::clone(self);
+            let blocking = control.clone();
+            // On a task of its own: a client that goes takes nobody else along.
+            control.spawn(async move {
+                sleep_until(due).await;
+                blocking.spawn_blocking(move || this.store_all(store));
+            });
+        }
+        outcome.await.ok()
+    }
+
+    /// When all are to be stored, for the first of them.
+    fn wait_in_line(&self, item: T, reply: Sender<R>) -> Option<Instant> {
+        let mut queue = self.queue.lock();
+        queue.items.push(item);
+        queue.replies.push(reply);
+        let now = Instant::now();
+        let due = queue.free_at.map_or(now, |free_at| free_at.max(now));
+        (queue.items.len() == 1).then_some(due)
+    }
+
+    fn store_all(&self, store: impl FnOnce(&[T]) -> Vec<R>) {
+        let (items, replies) = {
+            let mut queue = self.queue.lock();
+            queue.free_at = Some(Instant::now() + self.pause);
+            let items = std::mem::take(&mut queue.items);
+            (items, std::mem::take(&mut queue.replies))
+        };
+        for (reply, outcome) in replies.into_iter().zip(store(&items)) {
+            // Who has gone does not want to know.
+            drop(reply.send(outcome));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::runtime::Control;
+
+    /// Stores numbers; the outcome of each is itself and with how many it went.
+    fn store(items: &[usize]) -> Vec<(usize, usize)> {
+        items.iter().map(|item| (*item, items.len())).collect()
+    }
+
+    #[test]
+    fn one_goes_at_once_and_those_that_follow_go_together() {
+        let control = Control::start().unwrap();
+        let gathering = Arc::new(Gathering::new(Duration::from_secs(2)));
+        let hand_in = |item: usize| {
+            let (gathering, handle) = (Arc::clone(&gathering), control.handle());
+            let task = async move { gathering.hand_in(&handle, item, store).await };
+            control.handle().spawn(task)
+        };
+        let began = Instant::now();
+        assert_eq!(control.block_on(hand_in(0)).unwrap(), Some((0, 1)));
+        assert!(began.elapsed() < Duration::from_secs(1));
+        let given_up = hand_in(1);
+        while gathering.queue.lock().items.is_empty() {
+            std::thread::yield_now();
+        }
+        given_up.abort();
+        let rest: Vec<_> = (2..20).map(hand_in).collect();
+        for (item, task) in (2..20).zip(rest) {
+            assert_eq!(control.block_on(task).unwrap(), Some((item, 19)));
+        }
+        assert!(Duration::from_secs(2) <= began.elapsed());
+    }
+}
