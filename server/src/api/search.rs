@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use bytes::Bytes;
+use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, Uri};
 use subcat_engine::search::{Places, Snapshot};
 
 use super::desk::{ApiWorker, Desk, Visit};
-use crate::cache::CachedSearch;
+use crate::cache::{CachedSearch, Finished};
 use crate::request::{SearchRefusal, SearchRequest, search_request};
 use crate::respond::{Failure, RecordItem, RecordStyle, invalid_parameters, json, write_list};
 use crate::runtime::Body;
@@ -65,20 +65,61 @@ fn refused(
 fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
     let snapshot = worker.service.engine.snapshot();
     let mut desk = worker.desk.lock();
-    let known = desk
-        .searches
-        .get_by_query_string(snapshot.id(), query_string);
-    let search = match known {
-        Some(search) => {
-            worker.metrics().search_cache_hits.add(1);
-            search
-        }
-        None => look_up(worker, &mut desk, &snapshot, query_string)?,
-    };
+    let Desk {
+        searches, buffer, ..
+    } = &mut *desk;
+    let again = |search: &mut CachedSearch| answer_again(worker, buffer, &snapshot, search);
+    if let Some(body) = searches.answer_again(snapshot.id(), query_string, again) {
+        worker.metrics().search_cache_hits.add(1);
+        return body.map_err(NoList::Engine);
+    }
+    let search = look_up(worker, &mut desk, &snapshot, query_string)?;
+    note_free_text(worker, &search);
+    let downloads = downloads(worker, &search.places);
+    write(worker, &mut desk.buffer, &snapshot, &search, downloads).map_err(NoList::Engine)?;
+    desk.searches.put_query_string(query_string, search);
+    Ok(desk.buffer.split().freeze())
+}
+
+fn note_free_text(worker: &ApiWorker, search: &CachedSearch) {
     if search.uses_free_text {
         worker.service.engine.request_reindex();
     }
-    write(worker, &mut desk, &snapshot, &search).map_err(NoList::Engine)
+}
+
+/// The last answer when its counts are those of this moment; else a new one, which is kept.
+fn answer_again(
+    worker: &ApiWorker,
+    buffer: &mut BytesMut,
+    snapshot: &Snapshot,
+    search: &mut CachedSearch,
+) -> subcat_engine::Result<Bytes> {
+    note_free_text(worker, search);
+    let downloads = downloads(worker, &search.places);
+    if let Some(finished) = &search.finished
+        && finished.downloads.iter().copied().eq(downloads.clone())
+    {
+        return Ok(finished.body.clone());
+    }
+    let downloads: Box<[u64]> = downloads.collect();
+    write(worker, buffer, snapshot, search, downloads.iter().copied())?;
+    // A copy: a part of the buffer would keep all of it.
+    let body = Bytes::copy_from_slice(buffer);
+    search.finished = Some(Finished {
+        body: body.clone(),
+        downloads,
+    });
+    Ok(body)
+}
+
+/// The counts of this moment.
+fn downloads<'a>(
+    worker: &'a ApiWorker,
+    places: &'a Places,
+) -> impl ExactSizeIterator<Item = u64> + Clone + use<'a> {
+    let engine = &worker.service.engine;
+    let places = places.places().iter();
+    places.map(|place| u64::from(place.upstream_downloads) + engine.downloads(place.id))
 }
 
 /// Reads the query string; takes the hits of an equal request, or searches.
@@ -90,13 +131,12 @@ fn look_up(
 ) -> Result<CachedSearch, NoList> {
     let has_imdb_id = worker.service.config.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(NoList::Refused)?;
-    let search = CachedSearch {
+    Ok(CachedSearch {
         places: places_of(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
         echoes_imdb_id: request.echoes_imdb_id,
         uses_free_text: request.query.uses_free_text(),
-    };
-    desk.searches.put_query_string(query_string, search.clone());
-    Ok(search)
+        finished: None,
+    })
 }
 
 fn places_of(
@@ -119,29 +159,29 @@ fn places_of(
     Ok(places)
 }
 
+/// Puts the answer with these counts into the buffer.
 fn write(
     worker: &ApiWorker,
-    desk: &mut Desk,
+    buffer: &mut BytesMut,
     snapshot: &Snapshot,
     search: &CachedSearch,
-) -> subcat_engine::Result<Bytes> {
+    downloads: impl ExactSizeIterator<Item = u64>,
+) -> subcat_engine::Result<()> {
     let style = RecordStyle {
         has_imdb_id: search.echoes_imdb_id,
         has_empty_strings: worker.service.config.compat.empty_null_strings,
     };
-    let engine = &worker.service.engine;
-    let items = search.places.places().iter().map(|place| {
+    let places = search.places.places();
+    let items = places.iter().zip(downloads).map(|(place, downloads)| {
         let catalog_id = search.echoes_imdb_id.then(|| snapshot.catalog_id(place));
         Ok(RecordItem {
             fragment: snapshot.fragment(place),
-            downloads: u64::from(place.upstream_downloads) + engine.downloads(place.id),
+            downloads,
             catalog_id: catalog_id.transpose()?.flatten(),
         })
     });
-    // A request that panicked may have left something.
-    desk.buffer.clear();
-    let outcome = write_list(&mut desk.buffer, items, search.places.total(), style);
-    let body = desk.buffer.split().freeze();
-    outcome.and_then(|()| snapshot.check_whole())?;
-    Ok(body)
+    // An earlier answer may have left something.
+    buffer.clear();
+    write_list(buffer, items, search.places.total(), style)?;
+    snapshot.check_whole()
 }

@@ -18,7 +18,7 @@ pub(super) struct Generations<K, V> {
     half_weight_max: usize,
 }
 
-impl<K: Hash + Eq, V: Clone> Generations<K, V> {
+impl<K: Hash + Eq, V> Generations<K, V> {
     /// An empty map of at most this weight.
     pub(super) fn new(weight_max: usize) -> Self {
         Self {
@@ -35,6 +35,7 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
     where
         K: Borrow<Q>,
         Q: Hash + Eq + ?Sized,
+        V: Clone,
     {
         if let Some((value, _)) = self.young.get(wanted) {
             return Some(value.clone());
@@ -43,6 +44,35 @@ impl<K: Hash + Eq, V: Clone> Generations<K, V> {
         self.old_weight -= weight;
         self.put(found, value.clone(), weight);
         Some(value)
+    }
+
+    /// Calls `change` with the value of a key; it says what the value weighs then, and what comes
+    /// of it. Cost: as [`Generations::get`].
+    pub(super) fn change<Q, R>(
+        &mut self,
+        wanted: &Q,
+        change: impl FnOnce(&mut V) -> (usize, R),
+    ) -> Option<R>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
+        if let Some((value, weight)) = self.young.get_mut(wanted) {
+            let (new_weight, outcome) = change(value);
+            self.young_weight = self.young_weight - *weight + new_weight;
+            *weight = new_weight;
+            if self.half_weight_max < self.young_weight {
+                let (found, (value, weight)) = self.young.remove_entry(wanted)?;
+                self.young_weight -= weight;
+                self.put(found, value, weight);
+            }
+            return Some(outcome);
+        }
+        let (found, (mut value, weight)) = self.old.remove_entry(wanted)?;
+        self.old_weight -= weight;
+        let (new_weight, outcome) = change(&mut value);
+        self.put(found, value, new_weight);
+        Some(outcome)
     }
 
     /// Keeps a value of this weight, unless it is heavier than half of all.
@@ -93,6 +123,26 @@ mod tests {
         assert_eq!(map.get(&1), None);
         map.clear();
         assert_eq!((map.get(&0), map.weight()), (None, 0));
+    }
+
+    #[test]
+    fn what_changes_is_weighed_again() {
+        let mut map = Generations::new(20);
+        for number in 0..1000_u32 {
+            map.put(number, 0_usize, 1);
+            for grown in [2, 4, 7] {
+                let earlier = map.change(&number, |value| (grown, std::mem::replace(value, grown)));
+                assert!(
+                    earlier.is_some_and(|earlier| earlier < grown),
+                    "at {number}"
+                );
+                assert!(map.weight() <= 20);
+            }
+        }
+        assert_eq!((map.get(&998), map.get(&0)), (Some(7), None));
+        assert_eq!(map.change(&998, |_| (11, ())), Some(()));
+        assert_eq!(map.get(&998), None, "too heavy to be kept");
+        assert_eq!(map.change(&0, |_| (1, ())), None);
     }
 
     #[test]

@@ -8,5 +8,5 @@ mod shelf;
 
 pub use open_files::{OpenFile, OpenFiles};
 pub use records::RecordPlaces;
-pub use search::{CachedSearch, SearchCache};
+pub use search::{CachedSearch, Finished, SearchCache};
 pub use shelf::{Shelf, Title};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
 use subcat_engine::search::Places;
 
 use super::generations::Generations;
@@ -9,10 +10,9 @@ use super::generations::Generations;
 /// What every canonical request is kept under.
 const PREFIX: &[u8] = b"search:v3:";
 /// Bytes that an entry takes beside its key and its hits.
-const ENTRY_BYTES: usize = 96;
+const ENTRY_BYTES: usize = 144;
 
 /// A search that was answered before.
-#[derive(Clone)]
 pub struct CachedSearch {
     /// Where its hits lie.
     pub places: Arc<Places>,
@@ -20,10 +20,28 @@ pub struct CachedSearch {
     pub echoes_imdb_id: bool,
     /// Whether the request used `query`.
     pub uses_free_text: bool,
+    /// Its last answer, once it was asked again.
+    pub finished: Option<Finished>,
 }
 
-/// Ranked hits under `search:v3:` and the canonical request; besides, which query strings were
-/// read as which request, so that a repeated one is not even parsed.
+/// A finished answer, which is right as long as these are the download counts of its hits.
+pub struct Finished {
+    /// The body.
+    pub body: Bytes,
+    /// The counts, in the order of the hits.
+    pub downloads: Box<[u64]>,
+}
+
+impl CachedSearch {
+    fn memory_bytes(&self) -> usize {
+        let finished = self.finished.as_ref();
+        let finished_bytes = finished.map_or(0, |it| it.body.len() + size_of_val(&*it.downloads));
+        self.places.memory_bytes() + finished_bytes + ENTRY_BYTES
+    }
+}
+
+/// Ranked hits under `search:v3:` and the canonical request; besides, how query strings were read
+/// and answered, so that a repeated one is not even parsed.
 ///
 /// INVARIANT: everything in it was computed from the snapshot `snapshot_id`.
 pub struct SearchCache {
@@ -38,8 +56,8 @@ impl SearchCache {
     pub fn new(bytes_max: usize) -> Self {
         Self {
             snapshot_id: 0,
-            by_request: Generations::new(bytes_max / 4 * 3),
-            by_query_string: Generations::new(bytes_max / 4),
+            by_request: Generations::new(bytes_max / 2),
+            by_query_string: Generations::new(bytes_max / 2),
             row_key: Vec::new(),
         }
     }
@@ -53,14 +71,19 @@ impl SearchCache {
         }
     }
 
-    /// What the same query string was answered with. Cost: one hash of the string.
-    pub fn get_by_query_string(
+    /// Calls `answer` with how the same query string was read and answered. Cost: one hash of the
+    /// string.
+    pub fn answer_again<R>(
         &mut self,
         snapshot_id: u64,
         query_string: &str,
-    ) -> Option<CachedSearch> {
+        answer: impl FnOnce(&mut CachedSearch) -> R,
+    ) -> Option<R> {
         self.follow(snapshot_id);
-        self.by_query_string.get(query_string)
+        self.by_query_string.change(query_string, |search| {
+            let outcome = answer(search);
+            (query_string.len() + search.memory_bytes(), outcome)
+        })
     }
 
     /// The hits of an equal request; `write_canonical` appends its canonical form.
@@ -93,7 +116,7 @@ impl SearchCache {
         if search.places.snapshot_id() != self.snapshot_id {
             return;
         }
-        let weight = query_string.len() + search.places.memory_bytes() + ENTRY_BYTES;
+        let weight = query_string.len() + search.memory_bytes();
         self.by_query_string
             .put(query_string.into(), search, weight);
     }
