@@ -19,7 +19,7 @@ impl Handler for Hello {
 
     fn connect(&self, _: SocketAddr) {}
 
-    fn handle(&self, (): &mut (), _: Parts, _: RequestBody) -> Answer {
+    fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> Answer {
         Answer::Now(http::Response::new(Body::from(Content::Bytes(
             "hello".into(),
         ))))

@@ -51,7 +51,7 @@ impl Handler for Echo {
         0
     }
 
-    fn handle(&self, asked: &mut u32, head: Parts, _: RequestBody) -> Answer {
+    fn handle(&self, asked: &mut u32, head: &mut Parts, _: RequestBody) -> Answer {
         *asked += 1;
         let stored = Arc::clone(&self.stored) as Arc<dyn StoredBytes>;
         let size = stored.mapped().len();

@@ -62,11 +62,11 @@ pub fn conduct(settings: &Settings, machine: Machine) -> Result<Outcome> {
         idle: (settings.idle, Vec::new()),
         calls: bench.calls()?,
     };
+    outcome.open = bench.open(&outcome.closed)?;
+    drop(bench);
     if settings.only.is_some() {
         return Ok(outcome);
     }
-    outcome.open = bench.open(&outcome.closed)?;
-    drop(bench);
     outcome.workers = workers(settings, &stage, &works)?;
     if 0 < settings.idle {
         outcome.idle.1 = idle(settings, &stage, &works)?;

@@ -161,19 +161,20 @@ impl Handler for Porter {
         Caller::new(peer.ip())
     }
 
-    fn handle(&self, caller: &mut Caller, mut head: Parts, body: RequestBody) -> Answer {
+    fn handle(&self, caller: &mut Caller, head: &mut Parts, body: RequestBody) -> Answer {
         let now = self.api.service().clock.now();
         let is_head = head.method == Method::HEAD;
-        match check_head(&head, caller.known_host()) {
+        match check_head(head, caller.known_host()) {
             Ok(wishes) => caller.wishes(wishes),
             Err(fault) => {
                 let refusal = Failure::from(fault);
-                let response = self.api.refuse(caller, head.headers, is_head, refusal);
+                let headers = std::mem::take(&mut head.headers);
+                let response = self.api.refuse(caller, headers, is_head, refusal);
                 return Answer::Now(response);
             }
         }
         // One request that hits a defect must not take its worker along.
-        let direct = AssertUnwindSafe(|| self.direct(caller, &mut head, body, now));
+        let direct = AssertUnwindSafe(|| self.direct(caller, head, body, now));
         match catch_unwind(direct) {
             Ok(answer @ Answer::Now(_)) => answer,
             Ok(Answer::Later(later)) => {

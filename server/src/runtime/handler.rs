@@ -28,8 +28,13 @@ pub trait Handler: Send + Sync + 'static {
     /// A client has connected.
     fn connect(&self, peer: SocketAddr) -> Self::Connection;
 
-    /// Answers a request.
-    fn handle(&self, connection: &mut Self::Connection, head: Parts, body: RequestBody) -> Answer;
+    /// Answers a request. What it needs of the head it may take.
+    fn handle(
+        &self,
+        connection: &mut Self::Connection,
+        head: &mut Parts,
+        body: RequestBody,
+    ) -> Answer;
 
     /// The whole answer, head included, for a client for whom there is no room.
     fn turn_away(&self, peer: SocketAddr) -> Bytes;

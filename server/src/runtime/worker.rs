@@ -231,10 +231,10 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
     type Future = AnswerFuture;
 
     fn call(&self, request: Request<Incoming>) -> AnswerFuture {
-        let (head, body) = request.into_parts();
+        let (mut head, body) = request.into_parts();
         let body = RequestBody::new(body, &self.state);
         let mut memory = self.memory.borrow_mut();
-        let answer = self.handler.handle(&mut memory, head, body);
+        let answer = self.handler.handle(&mut memory, &mut head, body);
         AnswerFuture {
             answer: Some(answer),
             state: Some(Arc::clone(&self.state)),
