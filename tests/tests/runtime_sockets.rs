@@ -227,6 +227,24 @@ fn a_client_that_half_closes_gets_its_answer() {
     });
 }
 
+/// A connection that stays corked keeps each last piece for 200 ms.
+#[test]
+fn nothing_waits_behind_a_large_file() {
+    with_each_io(|io| {
+        let (workers, _) = start(io, 100, FILE_BYTES);
+        let mut client = Client::connect(workers.address());
+        let mut time = || {
+            let began = Instant::now();
+            assert_eq!(client.get("/file", None).body.len(), FILE_BYTES);
+            assert_eq!(client.get("/small", None).body.len(), SMALL_BYTES);
+            began.elapsed()
+        };
+        let least = (0..10).map(|_| time()).min().unwrap();
+        assert!(least < Duration::from_millis(180), "{least:?}");
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
 /// API.md 11.5
 #[test]
 fn rule_11_5_a_file_that_became_shorter_ends_the_connection() {
