@@ -9,7 +9,10 @@ use subcat_engine::search::{Places, Snapshot};
 use super::desk::{ApiWorker, Desk, Visit};
 use crate::cache::{CachedSearch, Finished};
 use crate::request::{SearchRefusal, SearchRequest, search_request};
-use crate::respond::{Failure, RecordItem, RecordStyle, invalid_parameters, json, write_list};
+use crate::respond::{
+    Failure, ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, invalid_parameters, json,
+    write_list,
+};
 use crate::runtime::Body;
 
 /// Why there is no list.
@@ -65,16 +68,18 @@ fn refused(
 fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
     let snapshot = worker.service.engine.snapshot();
     let mut desk = worker.desk.lock();
-    let Desk {
-        searches, buffer, ..
-    } = &mut *desk;
-    let again = |search: &mut CachedSearch| answer_again(worker, buffer, &snapshot, search);
-    if let Some(body) = searches.answer_again(snapshot.id(), query_string, again) {
+    let again = |search: &mut CachedSearch| answer_again(worker, &snapshot, search);
+    if let Some(body) = desk
+        .searches
+        .answer_again(snapshot.id(), query_string, again)
+    {
         worker.metrics().search_cache_hits.add(1);
         return body.map_err(NoList::Engine);
     }
     let search = look_up(worker, &mut desk, &snapshot, query_string)?;
     note_free_text(worker, &search);
+    // A request that panicked may have left something.
+    desk.buffer.clear();
     let downloads = downloads(worker, &search.places);
     write(worker, &mut desk.buffer, &snapshot, &search, downloads).map_err(NoList::Engine)?;
     desk.searches.put_query_string(query_string, search);
@@ -87,10 +92,10 @@ fn note_free_text(worker: &ApiWorker, search: &CachedSearch) {
     }
 }
 
-/// The last answer when its counts are those of this moment; else a new one, which is kept.
+/// The last answer when its counts are those of this moment; else a new one, which is kept in
+/// memory of its own: a part of the worker's buffer would keep all of it.
 fn answer_again(
     worker: &ApiWorker,
-    buffer: &mut BytesMut,
     snapshot: &Snapshot,
     search: &mut CachedSearch,
 ) -> subcat_engine::Result<Bytes> {
@@ -102,9 +107,17 @@ fn answer_again(
         return Ok(finished.body.clone());
     }
     let downloads: Box<[u64]> = downloads.collect();
-    write(worker, buffer, snapshot, search, downloads.iter().copied())?;
-    // A copy: a part of the buffer would keep all of it.
-    let body = Bytes::copy_from_slice(buffer);
+    let places = search.places.places().iter();
+    let items_bytes = places.map(|place| snapshot.fragment(place).len() + ITEM_FRAME_BYTES);
+    let mut buffer = BytesMut::with_capacity(LIST_FRAME_BYTES + items_bytes.sum::<usize>());
+    write(
+        worker,
+        &mut buffer,
+        snapshot,
+        search,
+        downloads.iter().copied(),
+    )?;
+    let body = buffer.freeze();
     search.finished = Some(Finished {
         body: body.clone(),
         downloads,
@@ -180,8 +193,6 @@ fn write(
             catalog_id: catalog_id.transpose()?.flatten(),
         })
     });
-    // An earlier answer may have left something.
-    buffer.clear();
     write_list(buffer, items, search.places.total(), style)?;
     snapshot.check_whole()
 }

@@ -9,8 +9,9 @@ use super::generations::Generations;
 
 /// What every canonical request is kept under.
 const PREFIX: &[u8] = b"search:v3:";
-/// Bytes that an entry takes beside its key and its hits.
-const ENTRY_BYTES: usize = 144;
+/// Bytes that an entry takes beside its key, its hits and its answer.
+const REQUEST_BYTES: usize = 96;
+const QUERY_STRING_BYTES: usize = 144;
 
 /// A search that was answered before.
 pub struct CachedSearch {
@@ -36,7 +37,7 @@ impl CachedSearch {
     fn memory_bytes(&self) -> usize {
         let finished = self.finished.as_ref();
         let finished_bytes = finished.map_or(0, |it| it.body.len() + size_of_val(&*it.downloads));
-        self.places.memory_bytes() + finished_bytes + ENTRY_BYTES
+        self.places.memory_bytes() + finished_bytes + QUERY_STRING_BYTES
     }
 }
 
@@ -105,13 +106,13 @@ impl SearchCache {
         if places.snapshot_id() != self.snapshot_id {
             return;
         }
-        let weight = self.row_key.len() + places.memory_bytes() + ENTRY_BYTES;
+        let weight = self.row_key.len() + places.memory_bytes() + REQUEST_BYTES;
         let row_key = self.row_key.as_slice().into();
         self.by_request.put(row_key, Arc::clone(places), weight);
     }
 
-    /// Remembers how a query string was read. Hits that only a query string still holds count
-    /// with it.
+    /// Remembers how a query string was read. Its hits count with it: it may be the last to hold
+    /// them.
     pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
         if search.places.snapshot_id() != self.snapshot_id {
             return;

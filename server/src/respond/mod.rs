@@ -15,4 +15,6 @@ pub use fields::Envelope;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use file_name::{clean_name, content_disposition, named_kind, served_name};
 pub use plain::{health, json, preflight, turn_away};
-pub use records::{RecordItem, RecordStyle, write_list, write_record};
+pub use records::{
+    ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, write_list, write_record,
+};

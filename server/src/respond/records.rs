@@ -3,6 +3,11 @@
 use bytes::{BufMut, BytesMut};
 use subcat_engine::model::CatalogId;
 
+/// Bytes of a list beside its items, at most: names, brackets, the total.
+pub const LIST_FRAME_BYTES: usize = 48;
+/// Bytes of an item in a list beside its fragment, at most: the count, `imdb_id`, what ends it.
+pub const ITEM_FRAME_BYTES: usize = 64;
+
 /// How items are written.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordStyle {
@@ -174,5 +179,24 @@ mod tests {
         let none = std::iter::empty::<Result<RecordItem<'_>, ()>>();
         write_list(&mut out, none, 0, PLAIN).unwrap();
         assert_eq!(out, r#"{"items":[],"total":0}"#);
+    }
+
+    #[test]
+    fn a_list_fits_into_its_frames() {
+        let style = RecordStyle {
+            has_imdb_id: true,
+            ..PLAIN
+        };
+        for catalog_id in [None, Some("tt999999999999"), Some("tt1")] {
+            let item = RecordItem {
+                downloads: u64::MAX,
+                ..item(catalog_id)
+            };
+            let bytes_max = item.fragment.len() + ITEM_FRAME_BYTES + LIST_FRAME_BYTES;
+            let mut out = BytesMut::new();
+            let items = std::iter::once(Ok::<_, ()>(item));
+            write_list(&mut out, items, u64::MAX, style).unwrap();
+            assert!(out.len() <= bytes_max, "{}", out.len());
+        }
     }
 }
