@@ -15,8 +15,12 @@ use crate::runtime::time::{Instant, sleep_until};
 /// until it is over, then go together.
 pub(crate) struct Gathering<T, R> {
     pause: Duration,
+    store: Box<Store<T, R>>,
     queue: Mutex<Queue<T, R>>,
 }
+
+/// What stores items.
+type Store<T, R> = dyn Fn(&[T]) -> Vec<R> + Send + Sync;
 
 struct Queue<T, R> {
     items: Vec<T>,
@@ -27,8 +31,11 @@ struct Queue<T, R> {
 }
 
 impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
-    /// Nothing waits.
-    pub(crate) fn new(pause: Duration) -> Self {
+    /// Nothing waits. `store` blocks, and gives an outcome for each item, in their order.
+    pub(crate) fn new(
+        pause: Duration,
+        store: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
+    ) -> Self {
         let queue = Queue {
             items: Vec::new(),
             replies: Vec::new(),
@@ -36,18 +43,13 @@ impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
         };
         Self {
             pause,
+            store: Box::new(store),
             queue: Mutex::new(queue),
         }
     }
 
-    /// The outcome of an item; `None` when the process ends. `store` blocks, and gives an outcome
-    /// for each of its items, in their order.
-    pub(crate) async fn hand_in(
-        self: &Arc<Self>,
-        control: &ControlHandle,
-        item: T,
-        store: impl FnOnce(&[T]) -> Vec<R> + Send + 'static,
-    ) -> Option<R> {
+    /// The outcome of an item; `None` when storing panicked.
+    pub(crate) async fn hand_in(self: &Arc<Self>, control: &ControlHandle, item: T) -> Option<R> {
         let (reply, outcome) = oneshot::channel();
         if let Some(due) = self.wait_in_line(item, reply) {
             let this = Arc::clone(self);
@@ -55,7 +57,7 @@ impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
             // On a task of its own: a client that goes takes nobody else along.
             control.spawn(async move {
                 sleep_until(due).await;
-                blocking.spawn_blocking(move || this.store_all(store));
+                blocking.spawn_blocking(move || this.store_all());
             });
         }
         outcome.await.ok()
@@ -71,14 +73,14 @@ impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
         (queue.items.len() == 1).then_some(due)
     }
 
-    fn store_all(&self, store: impl FnOnce(&[T]) -> Vec<R>) {
+    fn store_all(&self) {
         let (items, replies) = {
             let mut queue = self.queue.lock();
             queue.free_at = Some(Instant::now() + self.pause);
             let items = std::mem::take(&mut queue.items);
             (items, std::mem::take(&mut queue.replies))
         };
-        for (reply, outcome) in replies.into_iter().zip(store(&items)) {
+        for (reply, outcome) in replies.into_iter().zip((self.store)(&items)) {
             // Who has gone does not want to know.
             drop(reply.send(outcome));
         }
@@ -98,10 +100,10 @@ mod tests {
     #[test]
     fn one_goes_at_once_and_those_that_follow_go_together() {
         let control = Control::start().unwrap();
-        let gathering = Arc::new(Gathering::new(Duration::from_secs(2)));
+        let gathering = Arc::new(Gathering::new(Duration::from_secs(2), store));
         let hand_in = |item: usize| {
             let (gathering, handle) = (Arc::clone(&gathering), control.handle());
-            let task = async move { gathering.hand_in(&handle, item, store).await };
+            let task = async move { gathering.hand_in(&handle, item).await };
             control.handle().spawn(task)
         };
         let began = Instant::now();

@@ -1,6 +1,6 @@
 //! Cookies: who is signed in, in which language, in which colours.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use http::header::COOKIE;
@@ -95,32 +95,26 @@ pub(crate) struct SignIn {
 /// Opens sessions in one durable transaction; whether each is open, or why nothing is stored.
 pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<Result<bool, String>> {
     let opened = sign_ins.iter().map(|sign_in| sign_in.opened.clone());
-    let mut frame: Vec<StateEvent> = opened.collect();
+    let mut closed: BTreeSet<[u8; 32]> = sign_ins.iter().filter_map(|it| it.replaced).collect();
     let mut counts: BTreeMap<AccountId, usize> = BTreeMap::new();
     for sign_in in sign_ins {
-        frame.extend(sign_in.replaced.map(StateEvent::CloseSession));
         *counts.entry(sign_in.account).or_default() += 1;
     }
     for (account, opened_count) in counts {
-        frame.extend(make_room(engine, account, opened_count));
+        let mut kept = engine.sessions_of(account);
+        kept.retain(|session| !closed.contains(&session.digest));
+        // The oldest end, so that there is room for the new ones.
+        let surplus = (kept.len() + opened_count).saturating_sub(SESSIONS_MAX);
+        closed.extend(kept.iter().take(surplus).map(|session| session.digest));
     }
-    match engine.apply(frame) {
+    let closed = closed.into_iter().map(StateEvent::CloseSession);
+    match engine.apply(opened.chain(closed).collect()) {
         Ok(outcomes) => {
             let own = outcomes.iter().take(sign_ins.len());
             own.map(|outcome| Ok(*outcome == Outcome::Done)).collect()
         }
         Err(error) => vec![Err(answer::with_causes(&error)); sign_ins.len()],
     }
-}
-
-/// The events that end an account's oldest sessions, so that there is room for others.
-fn make_room(engine: &Engine, account: AccountId, opened_count: usize) -> Vec<StateEvent> {
-    let sessions = engine.sessions_of(account);
-    let surplus = (sessions.len() + opened_count).saturating_sub(SESSIONS_MAX);
-    let oldest = sessions.iter().take(surplus);
-    oldest
-        .map(|session| StateEvent::CloseSession(session.digest))
-        .collect()
 }
 
 /// A new session for whoever knows the password of `hash`: the event that opens it and the cookie

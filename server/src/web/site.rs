@@ -8,7 +8,7 @@ use subcat_engine::{CounterLane, EngineStats};
 
 use super::gathering::Gathering;
 use super::hashing::HashingPool;
-use super::session::{SIGN_INS_PAUSE, SignIn};
+use super::session::{self, SIGN_INS_PAUSE, SignIn};
 use super::setup::Setup;
 use super::throttle::Throttle;
 use crate::service::Service;
@@ -38,13 +38,15 @@ impl Site {
     /// Errors: the lane's file cannot be opened, no threads.
     pub fn new(service: Arc<Service>) -> io::Result<Self> {
         let counter_lane = service.engine.counter_lane().map_err(io::Error::other)?;
+        let engine = Arc::clone(&service.engine);
+        let store = move |sign_ins: &[SignIn]| session::store_sign_ins(&engine, sign_ins);
         Ok(Self {
             service,
             setup: Setup::new(),
             throttle: Throttle::default(),
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
-            sign_ins: Arc::new(Gathering::new(SIGN_INS_PAUSE)),
+            sign_ins: Arc::new(Gathering::new(SIGN_INS_PAUSE, store)),
             counter_lane: Mutex::new(counter_lane),
             stats: Mutex::new(None),
         })

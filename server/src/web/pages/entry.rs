@@ -216,10 +216,8 @@ async fn enter(visit: &Visit, account: &Account, location: &str) -> PageResult {
         opened,
         replaced: visit.viewer.as_ref().map(|viewer| viewer.session_digest),
     };
-    let engine = Arc::clone(&service.engine);
-    let store = move |sign_ins: &[SignIn]| session::store_sign_ins(&engine, sign_ins);
     let sign_ins = &visit.site.sign_ins;
-    match sign_ins.hand_in(&service.control, sign_in, store).await {
+    match sign_ins.hand_in(&service.control, sign_in).await {
         Some(Ok(true)) => {}
         // The password was changed meanwhile, or the account disabled.
         Some(Ok(false)) => return Err(Refusal::SignIn),
@@ -291,14 +289,14 @@ pub(crate) async fn set_up(visit: &Arc<Visit>) -> PageResult {
         }
     };
     let account = draft.hashed(visit, Role::Admin).await?;
-    let made = visit.blocking(move |visit| {
+    let account = visit.blocking(move |visit| {
         let _turn = visit.site.setup.turnstile.lock();
         if !visit.site.is_first_start() {
             return Err(Refusal::NotFound);
         }
         make_account(visit, account)?.ok_or(Refusal::NotFound)
     });
-    enter(visit, &made.await?, "/keys").await
+    enter(visit, &account.await?, "/keys").await
 }
 
 /// `POST /signout`: ends this session, or with `everywhere` every session of the account.
