@@ -182,6 +182,25 @@ fn rule_7_2_a_file_that_is_cut_ends_its_connection_and_is_fetched_again() {
     assert_eq!(scene.upstream.asked_count(), 2);
 }
 
+/// What is open stays what it was: the name of a file is not its bytes.
+#[test]
+fn rule_7_2_a_file_that_is_replaced_or_deleted_is_sent_as_it_was() {
+    let content = subtitles(2000);
+    let scene = Scene::with_file(&content);
+    assert_eq!(scene.get(&[]).body, content);
+    let blobs = scene.server.service.config.data.join("blobs");
+    let folder = std::fs::read_dir(blobs).unwrap().next().unwrap();
+    let file = std::fs::read_dir(folder.unwrap().path()).unwrap().next();
+    let path = file.unwrap().unwrap().path();
+    let other = path.with_extension("other");
+    std::fs::write(&other, b"wrong").unwrap();
+    std::fs::rename(&other, &path).unwrap();
+    assert_eq!(scene.get(&[]).body, content, "replaced");
+    std::fs::remove_file(&path).unwrap();
+    assert_eq!(scene.get(&[]).body, content, "deleted");
+    assert_eq!(scene.upstream.asked_count(), 1);
+}
+
 #[test]
 fn rule_7_1_records_without_a_file_or_none_at_all() {
     let scene = Scene::new();

@@ -1,7 +1,7 @@
 //! HTTP's own rules, paths, methods and preflights: what is refused before anyone looks at what is
 //! asked.
 
-use subcat_tests::raw::RawAnswer;
+use subcat_tests::raw::{Client, RawAnswer};
 use subcat_tests::server::TestServer;
 
 /// Sends raw bytes on a connection of their own; the answer, and whether the server closed.
@@ -340,4 +340,35 @@ fn bodies_are_not_requests() {
     assert_eq!(client.read_answer(false).status, 200);
     client.finish();
     assert!(client.is_closed());
+}
+
+#[test]
+fn rule_11_3_over_capacity_clients_are_told_and_others_go_on() {
+    for (max, max_per_address) in [(2, 100), (100, 2)] {
+        let server = TestServer::with(|config| {
+            config.connections.max = max;
+            config.connections.max_per_address = max_per_address;
+        });
+        let health = |client: &mut Client| client.get("/api/health", None);
+        let mut first = server.connect();
+        let mut second = server.connect();
+        assert_eq!(health(&mut first).status, 200);
+        assert_eq!(health(&mut second).status, 200);
+        let mut third = server.connect();
+        let answer = third.read_answer(false);
+        assert_eq!(answer.status, 503);
+        assert_eq!(answer.text(), r#"{"detail":"Service Unavailable"}"#);
+        assert_eq!(answer.field("connection"), Some("close"));
+        assert_eq!(answer.field("content-type"), Some("application/json"));
+        assert_eq!(answer.field("retry-after"), None);
+        assert!(third.is_closed());
+        assert_eq!(health(&mut first).status, 200, "who is there goes on");
+        drop(second);
+        let is_room = || health(&mut server.connect()).status == 200;
+        let found = (0..500).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(10));
+            is_room()
+        });
+        assert!(found, "a place that became free is given to the next");
+    }
 }

@@ -39,7 +39,7 @@ pub struct Settings {
     pub core: String,
     /// Idle connections to hold; 0 leaves that step out.
     pub idle: usize,
-    /// Only this work, and none of the further steps.
+    /// Only this work, and neither workers nor idle connections.
     pub only: Option<String>,
 }
 

@@ -20,6 +20,11 @@ impl Flavour {
     /// connections), 7.9 and 7.9 (256), 10.0 and 9.8 (cached search, 64), 9.5 and 10.0 (256);
     /// two servers of one flavour differ by up to a quarter (Linux 6.18, 22 November 2026).
     pub(super) fn of(setting: Io) -> Self {
+        Self::allowed(setting, probe)
+    }
+
+    /// The same, where `probe` says whether a ring can be made.
+    fn allowed(setting: Io, probe: impl FnOnce() -> io::Result<()>) -> Self {
         match setting {
             Io::Auto | Io::Epoll => Self::Epoll,
             Io::IoUring => match probe() {
@@ -79,5 +84,14 @@ mod tests {
         };
         assert_eq!(flavour, expected);
         flavour.run(std::future::ready(Ok(()))).unwrap();
+    }
+
+    #[test]
+    fn where_a_ring_is_refused_epoll_serves() {
+        for errno in [libc::EPERM, libc::ENOSYS] {
+            let refused = || Err(io::Error::from_raw_os_error(errno));
+            assert_eq!(Flavour::allowed(Io::IoUring, refused), Flavour::Epoll);
+        }
+        assert_eq!(Flavour::allowed(Io::IoUring, || Ok(())), Flavour::IoUring);
     }
 }

@@ -186,6 +186,17 @@ impl Socket {
         }
     }
 
+    /// The same, as long as it is this task's turn: a reader as fast as its file does not keep the
+    /// worker.
+    fn poll_turn(
+        &self,
+        context: &mut Context<'_>,
+        call: impl FnMut(&TcpStream) -> io::Result<usize>,
+    ) -> Poll<io::Result<usize>> {
+        ready!(self.stream.poll_write_ready(context))?;
+        self.poll_call(context, call)
+    }
+
     /// Receives what has come; 0 bytes are the end.
     fn poll_receive(
         &self,
@@ -249,7 +260,7 @@ impl Socket {
             }
             Ok(sent_count)
         };
-        let outcome = self.poll_call(context, send);
+        let outcome = self.poll_turn(context, send);
         let is_end = matches!(&outcome, Poll::Ready(Ok(count)) if *count == first.len());
         if is_end && self.is_corked.get() {
             self.cork(false);

@@ -32,6 +32,9 @@ const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
 /// How long connections may use their keep-alive after the worker was asked to stop: each gets an
 /// answer that says `Connection: close`, so that none is closed while a request is on its way.
 const GOODBYE: Duration = Duration::from_millis(1000);
+/// Clients without a place that are waited for until they have seen that, at most; more of them are
+/// closed at once, and may see a reset instead.
+const TURNED_AWAY_MAX: usize = 64;
 /// How often a stopping worker looks whether its connections are done.
 const STOP_POLL: Duration = Duration::from_millis(10);
 
@@ -57,6 +60,8 @@ struct Shared<H> {
     gate: Arc<Gate>,
     connections: Mutex<Vec<Weak<ConnectionState>>>,
     pulse: Arc<Pulse>,
+    /// Held by those who were turned away and are being seen off.
+    turned_away: Arc<()>,
 }
 
 impl<H: Handler> Worker<H> {
@@ -68,6 +73,7 @@ impl<H: Handler> Worker<H> {
             gate: self.gate,
             connections: Mutex::default(),
             pulse: Arc::default(),
+            turned_away: Arc::default(),
         });
         let ticking = tokio::spawn(tick(Arc::clone(&shared)));
         let grace = tokio::select! {
@@ -133,8 +139,13 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
     shared.connections.lock().push(Arc::downgrade(&state));
     let Some(pass) = shared.gate.admit(peer.ip()) else {
         let words = shared.handler.turn_away(peer);
-        let goodbye = Box::pin(turn_away(stream, words, Arc::clone(&state)));
-        tokio::spawn(ConnectionTask::new(goodbye, state, ()));
+        // The words fit into any send buffer; who does not take them at once goes without.
+        let is_told = stream.try_write(&words).is_ok();
+        let place = Arc::clone(&shared.turned_away);
+        if is_told && Arc::strong_count(&place) <= TURNED_AWAY_MAX {
+            let goodbye = Box::pin(see_off(stream, Arc::clone(&state)));
+            tokio::spawn(ConnectionTask::new(goodbye, state, place));
+        }
         return;
     };
     let service = ConnectionService {
@@ -150,15 +161,12 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
     tokio::spawn(ConnectionTask::<_, Pass>::new(connection, state, pass));
 }
 
-async fn turn_away(stream: TcpStream, words: bytes::Bytes, state: Arc<ConnectionState>) {
-    // The words fit into any send buffer; who does not take them at once goes without.
-    if stream.try_write(&words).is_ok() {
-        let mut socket = Socket::new(stream, state);
-        let shut_down = |context: &mut Context<'_>| {
-            hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context)
-        };
-        drop(std::future::poll_fn(shut_down).await);
-    }
+/// Waits until the client has seen our last words.
+async fn see_off(stream: TcpStream, state: Arc<ConnectionState>) {
+    let mut socket = Socket::new(stream, state);
+    let shut_down =
+        |context: &mut Context<'_>| hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context);
+    drop(std::future::poll_fn(shut_down).await);
 }
 
 async fn tick<H: Handler>(shared: Arc<Shared<H>>) {
