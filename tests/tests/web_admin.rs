@@ -128,3 +128,34 @@ fn the_audit_log_is_shown_whole_page_by_page() {
     }
     assert_eq!(lines, 250);
 }
+
+#[test]
+fn the_figures_are_those_of_the_service() {
+    let (portal, mut ana) = portal(1);
+    let key = make_key(&mut ana, "living room");
+    let mut client = Client::connect(portal.address());
+    for _ in 0..3 {
+        let answer = client.get("/api/subtitles/search?title=matrix", Some(&key));
+        assert_eq!(answer.status, 200);
+    }
+    let stats = portal.service().engine.stats().expect("they can be read");
+    assert!(0 < stats.records);
+    let page = ana.get("/admin");
+    let text = plain(page.text());
+    let figures = [
+        ("Records", stats.records),
+        ("Active records", stats.active_records),
+        ("Accounts", 1),
+        ("API keys", 1),
+        ("Segments", stats.file_segments),
+        ("Waiting for a reindex job", stats.delta_records),
+        ("Reindex jobs done", stats.reindex_jobs_done),
+        ("Merges done", stats.merges_done),
+        ("Answered", 3),
+    ];
+    for (name, number) in figures {
+        let expected = format!("{name} {number} ");
+        assert!(text.contains(&expected), "{expected}: {text}");
+    }
+    assert!(text.contains("From the cache 2 (66 %)"), "{text}");
+}

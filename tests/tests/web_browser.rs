@@ -2,10 +2,11 @@
 //! languages, wide and narrow, light and dark; pictures go to tests/screenshots.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use subcat_engine::event::{StateEvent, UsageBatch, UsageDelta};
-use subcat_engine::model::{ApiKeyId, Day, Role, Usage};
+use subcat_engine::model::{ApiKeyId, Day, RecordId, Role, Usage};
 use subcat_tests::portal::Portal;
 use subcat_tests::raw::Client;
 use subcat_tests::webdriver::{Browser, Driver, ENTER, Looks, SPACE};
@@ -69,12 +70,20 @@ fn fill(browser: &mut Browser, selector: &str, text: &str) {
 
 #[test]
 fn the_life_of_an_account_and_a_key_by_keyboard_alone() {
-    let portal = Portal::open(|_| ());
+    let axe = axe();
     let driver = Driver::start();
-    for (name, looks) in [LOOKS[0], LOOKS[3]] {
+    for (look, looks) in LOOKS {
+        // What one address may try in a quarter of an hour is counted: each life has its own.
+        let portal = Portal::open(|_| ());
         let mut browser = driver.open(looks);
-        life(&portal, &mut browser, &format!("{name}@example.com"), true);
-        assert_eq!(browser.complaints(), [""; 0], "{name}");
+        let check = |browser: &mut Browser| is_sound(browser, &axe, look);
+        life(
+            &portal,
+            &mut browser,
+            &format!("{look}@example.com"),
+            Some(&check),
+        );
+        assert_eq!(browser.complaints(), [""; 0], "{look}");
     }
 }
 
@@ -85,11 +94,14 @@ fn pages_are_painted_and_do_their_work_without_the_script() {
     let (_, looks) = LOOKS[0];
     let mut browser = driver.open(looks);
     browser.block("*/assets/*.js");
-    life(&portal, &mut browser, "without@example.com", false);
+    life(&portal, &mut browser, "without@example.com", None);
 }
 
+/// What judges a page that is shown only on the way; none where the script is blocked.
+type Check<'a> = Option<&'a dyn Fn(&mut Browser)>;
+
 /// Everything that a person does with an account, by keyboard.
-fn life(portal: &Portal, browser: &mut Browser, email: &str, has_script: bool) {
+fn life(portal: &Portal, browser: &mut Browser, email: &str, check: Check<'_>) {
     browser.goto(&portal.url("/"));
     assert!(browser.is_painted(), "the front page");
     browser.tab_to(".skip");
@@ -103,7 +115,12 @@ fn life(portal: &Portal, browser: &mut Browser, email: &str, has_script: bool) {
     fill(browser, "#password", PASSWORD);
     browser.press_and_follow(ENTER);
     assert_eq!(browser.path(), "/keys");
+    life_of_a_key(portal, browser, check);
+    ways_out(portal, browser, email);
+}
 
+/// A key is made, used and revoked.
+fn life_of_a_key(portal: &Portal, browser: &mut Browser, check: Check<'_>) {
     browser.tab_to("main a[href='/keys/new']");
     browser.press_and_follow(ENTER);
     fill(browser, "#name", "living room");
@@ -116,9 +133,18 @@ fn life(portal: &Portal, browser: &mut Browser, email: &str, has_script: bool) {
     let width = browser.eval("return window.innerWidth");
     browser.screenshot(&picture(&format!("key-created-{width}")));
     assert!(browser.is_painted(), "the page of the new key");
-    if has_script {
+    if let Some(check) = check {
+        check(browser);
         browser.tab_to("button[data-copy='key']");
         browser.keys(&ENTER.to_string());
+        let is_told = browser.eval_async(
+            "return new Promise((done) => {\
+             const button = document.querySelector(\"button[data-copy='key']\");\
+             const look = () => button.textContent === button.dataset.done ? done(true)\
+             : setTimeout(look, 20);\
+             setTimeout(done, 5000, false); look(); })",
+        );
+        assert_eq!(is_told, true, "nobody is told that the key was copied");
     } else {
         let is_hidden = "return document.querySelector(\"button[data-copy='key']\").hidden";
         assert_eq!(browser.eval(is_hidden), true);
@@ -136,21 +162,30 @@ fn life(portal: &Portal, browser: &mut Browser, email: &str, has_script: bool) {
     browser.press_and_follow(ENTER);
     let question = browser.text("return document.querySelector('h1').innerText");
     assert!(question.contains("living room"), "{question}");
+    if let Some(check) = check {
+        check(browser);
+    }
     assert_eq!(api_status(portal, &key), 200);
     browser.tab_to("main form button");
     browser.press_and_follow(ENTER);
     assert_eq!(browser.path(), "/keys");
     assert_eq!(api_status(portal, &key), 401);
+}
 
+/// A new password, the end of every session, and of one.
+fn ways_out(portal: &Portal, browser: &mut Browser, email: &str) {
     browser.tab_to("a[href='/profile']");
     browser.press_and_follow(ENTER);
     fill(browser, "#old", PASSWORD);
     fill(browser, "#new", "battery staple");
     browser.press_and_follow(ENTER);
     assert_eq!(browser.path(), "/profile");
+    let mut elsewhere = portal.signed_in(email, "battery staple");
+    assert_eq!(elsewhere.get("/keys").status, 200);
     browser.tab_to("main form[action='/signout'] button");
     browser.press_and_follow(ENTER);
     assert_eq!(browser.path(), "/signin");
+    assert_eq!(elsewhere.get("/keys").status, 303, "signed out everywhere");
     fill(browser, "#email", email);
     fill(browser, "#password", "battery staple");
     browser.press_and_follow(ENTER);
@@ -181,6 +216,17 @@ fn a_search_leads_to_a_record_and_its_file() {
          .then(answer => answer.blob()).then(blob => blob.size)",
     );
     assert!(0 < size.as_u64().unwrap_or(0), "{size}");
+    let id = browser.path().replace("/catalog/", "");
+    let id = RecordId::parse(&id).unwrap();
+    let downloads = || portal.service().engine.downloads(id);
+    let before = downloads();
+    browser.tab_to("a[href$='/download']");
+    browser.keys(&ENTER.to_string());
+    let began = Instant::now();
+    while downloads() == before {
+        assert!(began.elapsed() < Duration::from_secs(10), "not downloaded");
+        std::thread::sleep(Duration::from_millis(10));
+    }
     assert_eq!(browser.complaints(), [""; 0]);
 }
 

@@ -368,6 +368,52 @@ fn a_key_is_shown_once_works_and_stops_at_its_revocation() {
 }
 
 #[test]
+fn the_request_that_is_shown_with_a_key_is_one_that_it_may_make() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for scope in ["search", "read", "download"] {
+        let page = ana.post("/keys", &[("name", scope), ("scope", scope)]);
+        let command = between(page.text(), "<code id=\"curl\">", "</code>");
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let script = command.replacen("curl ", "curl --silent --show-error --fail ", 1);
+        let output = std::process::Command::new("sh")
+            .args(["-ec", &script])
+            .current_dir(folder.path())
+            .output()
+            .expect("a shell; curl is installed by scripts/setup");
+        assert!(output.status.success(), "{command}: {output:?}");
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(said.contains("\"items\""), scope == "search", "{said}");
+        assert_eq!(said.starts_with("{\"id\""), scope == "read", "{said}");
+        let files_count = std::fs::read_dir(folder.path())
+            .expect("a directory")
+            .count();
+        assert_eq!(files_count, usize::from(scope == "download"));
+    }
+}
+
+#[test]
+fn a_cookie_is_secure_when_a_trusted_proxy_says_https() {
+    for (trusted, is_secure) in [("127.0.0.0/8", true), ("10.0.0.0/8", false)] {
+        let portal = Portal::open(|config| {
+            config.trusted_proxies = vec![trusted.parse().expect("a network")];
+        });
+        portal.make_account(EMAIL, PASSWORD, Role::User);
+        let mut ana = portal.visitor();
+        let fields = [("email", EMAIL), ("password", PASSWORD)];
+        let headers = [
+            ("Sec-Fetch-Site", "same-origin"),
+            ("X-Forwarded-Proto", "https"),
+        ];
+        let answer = ana.post_from("/signin", &fields, &headers);
+        assert_eq!(answer.status, 303, "{trusted}");
+        let cookie = answer.field("set-cookie").expect("a session");
+        let is_so = cookie.starts_with("__Host-subcat-session=") && cookie.ends_with("; Secure");
+        assert_eq!(is_so, is_secure, "{trusted}: {cookie}");
+    }
+}
+
+#[test]
 fn a_key_takes_scopes_and_an_end_and_refuses_the_past() {
     let portal = portal();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);

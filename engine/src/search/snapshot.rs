@@ -143,6 +143,18 @@ impl Snapshot {
         Ok(Some(Doc { id, stored }))
     }
 
+    /// The active records, segment by segment, newest first in each.
+    pub fn docs(&self) -> impl Iterator<Item = Result<Doc<'_>>> {
+        self.parts.iter().flat_map(|(segment, tombstones)| {
+            let active = (0..segment.len()).filter(|&doc| !tombstones.contains(doc));
+            active.map(move |doc| {
+                let stored = segment.doc(doc)?;
+                let id = id_of(segment, &stored)?;
+                Ok(Doc { id, stored })
+            })
+        })
+    }
+
     /// The place of the active record with this id. Cost: as of [`Snapshot::doc`].
     pub fn place(&self, id: RecordId) -> Result<Option<Place>> {
         let found = self.find(id)?;

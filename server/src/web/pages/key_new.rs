@@ -2,8 +2,10 @@
 
 use askama::Template;
 use http::StatusCode;
+use subcat_engine::Engine;
 use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{AccountId, ApiKey, ApiKeyState, Day, Scopes, Timestamp};
+use subcat_engine::search::Doc;
 
 use super::key::scope_names;
 use crate::auth;
@@ -21,6 +23,8 @@ const KEYS_MAX: usize = 5_000;
 /// Days until a key expires, at most: a hundred years.
 const EXPIRY_DAYS_MAX: i64 = 36_525;
 const DAY_SECONDS: i64 = 86_400;
+/// Records among which one with a file is looked for, to show how it is asked for.
+const SAMPLE_DOCS_MAX: usize = 100;
 /// The periods that are offered, in days.
 const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
 
@@ -123,10 +127,21 @@ impl Draft {
     }
 
     /// When the key expires (API.md, 12.7): a date means the end of that day, a number of days
-    /// counts from now, blank or 0 is never, the past is refused. Without a choice whatever is
-    /// filled in counts, the date first.
+    /// counts from now, blank or 0 is never, the past is refused. What is filled in beside another
+    /// choice is refused: the key would live longer than somebody meant. Without a choice whatever
+    /// is filled in counts, the date first.
     fn expires_at(&self, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
-        match self.expires.as_str() {
+        let choice = self.expires.as_str();
+        let is_left_out = |field: &str, text: &str| {
+            !choice.is_empty() && choice != field && !text.is_empty() && text != "0"
+        };
+        if is_left_out("date", &self.expires_on) || is_left_out("days", &self.expires_days) {
+            return Err(lang.t(
+                "A date or days are filled in, but something else is chosen: choose or empty them.",
+                "Hay una fecha o unos días, pero has elegido otra cosa: elígelos o vacíalos.",
+            ));
+        }
+        match choice {
             "never" => Ok(None),
             "date" => on_date(&self.expires_on, lang, now),
             "days" => after_days(&self.expires_days, lang, now),
@@ -210,8 +225,45 @@ struct KeyCreatedPage {
     name: String,
     text: String,
     base_url: String,
+    sample: Sample,
     expires: String,
     scopes: String,
+}
+
+/// A request that a new key may make.
+struct Sample {
+    /// Of `curl`, each with a space behind it.
+    options: &'static str,
+    target: String,
+}
+
+impl Sample {
+    /// A search if the key may; else a record that there is, or its file.
+    fn of(engine: &Engine, scopes: Scopes) -> Result<Self, Refusal> {
+        if scopes.contains(Scopes::SEARCH) {
+            return Ok(Self {
+                options: "",
+                target: "/api/subtitles/search?title=matrix".to_owned(),
+            });
+        }
+        let (options, end) = if scopes.contains(Scopes::READ) {
+            ("", "")
+        } else {
+            ("-OJ ", "/download")
+        };
+        let snapshot = engine.snapshot();
+        let docs: Vec<_> = snapshot
+            .docs()
+            .take(SAMPLE_DOCS_MAX)
+            .collect::<Result<_, _>>()?;
+        let with_file = docs.iter().find(|doc| doc.source_release_id().is_some());
+        let id = with_file.or(docs.first()).map(Doc::id);
+        let id = id.map_or_else(|| "SUBTITLE-ID".to_owned(), |id| id.to_string());
+        Ok(Self {
+            options,
+            target: format!("/api/subtitles/{id}{end}"),
+        })
+    }
 }
 
 /// `POST /keys`: makes a key and shows it, this once. The key works when the answer comes.
@@ -238,6 +290,7 @@ pub(crate) fn create(visit: &Visit) -> PageResult {
         name: api_key.name,
         text,
         base_url: visit.base_url(),
+        sample: Sample::of(engine, api_key.scopes)?,
         expires: api_key.expires_at.map_or(never, |time| lang.moment(time)),
         scopes: scope_names(api_key.scopes),
     };
@@ -298,7 +351,12 @@ mod tests {
 
     #[test]
     fn a_key_expires_never_on_a_date_or_after_days() {
-        check("never", "2020-01-01", "7", Some(None));
+        check("never", "", "", Some(None));
+        check("never", "", "0", Some(None));
+        check("never", "2027-01-31", "", None);
+        check("30", "", "7", None);
+        check("date", "2027-01-31", "7", None);
+        check("days", "2027-01-31", "7", None);
         check("30", "", "", Some(Some("2026-06-02T10:00:00Z")));
         check("date", "2027-01-31", "", Some(Some("2027-01-31T23:59:59Z")));
         check("date", "2026-05-03", "", Some(Some("2026-05-03T23:59:59Z")));
