@@ -18,6 +18,9 @@ use crate::subcat::Program;
 const CONNECTIONS: usize = 64;
 /// Works whose latency under half load is compared, and which two workers share.
 const SPREAD: [&str; 2] = ["search", "file-40k"];
+/// Rounds of the open loop for each round of the others: a pause of the machine decides the p99 of a
+/// round, and a few rounds say more about pauses than about servers.
+const OPEN_ROUNDS: usize = 4;
 /// p99 under half load, as a multiple of nginx's.
 const P99_BAR: f64 = 1.2;
 /// CPU time per request of two workers, as a multiple of one's.
@@ -148,6 +151,10 @@ impl<'a> Bench<'a> {
     }
 
     fn open(&self, closed: &[Row]) -> Result<Vec<Row>> {
+        let rig = Rig {
+            rounds: self.settings.rig.rounds * OPEN_ROUNDS,
+            ..self.settings.rig.clone()
+        };
         let mut rows = Vec::new();
         for (idx, prepared) in self.works.iter().enumerate() {
             let work = &prepared.work;
@@ -166,7 +173,7 @@ impl<'a> Bench<'a> {
                 connections: CONNECTIONS,
                 rate: Some(rate),
                 bar: Some(P99_BAR),
-                cells: measure(&self.settings.rig, &asked, CONNECTIONS, Some(rate))?,
+                cells: measure(&rig, &asked, CONNECTIONS, Some(rate))?,
             });
         }
         Ok(rows)

@@ -8,6 +8,8 @@ use std::time::Duration;
 
 use parking_lot::{Condvar, Mutex};
 
+use crate::runtime::Priority;
+
 /// What is wrong, in a sentence with its cause.
 pub(super) type Trouble = String;
 
@@ -20,7 +22,8 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Calls `work` every `period`, and once more when it is told to stop, with whether that is the
-    /// last time; `report` hears how each round ended. Errors: no thread can be made.
+    /// last time; `report` hears how each round ended. Requests go first. Errors: no thread can be
+    /// made.
     pub(super) fn start(
         name: &str,
         period: Duration,
@@ -32,6 +35,8 @@ impl Rounds {
         let (sender, ended) = channel();
         let run = move || {
             let _until_the_end = sender;
+            // A refusal costs only fairness.
+            let _ = Priority::Behind.enter();
             loop {
                 let is_last = wait(&signal, period);
                 let worked = catch_unwind(AssertUnwindSafe(|| work(is_last)));
