@@ -18,8 +18,8 @@ use crate::subcat::Program;
 const CONNECTIONS: usize = 64;
 /// Works whose latency under half load is compared, and which two workers share.
 const SPREAD: [&str; 2] = ["search", "file-40k"];
-/// Rounds of the open loop for each round of the others: a pause of the machine decides the p99 of a
-/// round, and a few rounds say more about pauses than about servers.
+/// Rounds of the open loop for each round of the others: a pause of the machine decides the p99 of
+/// a round, and a few rounds say more about pauses than about servers.
 const OPEN_ROUNDS: usize = 4;
 /// p99 under half load, as a multiple of nginx's.
 const P99_BAR: f64 = 1.2;
