@@ -41,7 +41,7 @@ thread_local! {
 /// The IO adapter of one connection.
 ///
 /// It makes its own system calls where tokio would call the C library: there `recv` and `send` are
-/// places where a thread may be cancelled, which costs 150 instructions and four locked ones.
+/// places where a thread may be cancelled, which took 1.4 % of the time of a cached search.
 pub(super) struct Socket {
     stream: TcpStream,
     state: Arc<ConnectionState>,
