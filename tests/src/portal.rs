@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use subcat_engine::disk::{Disk, Real};
 use subcat_engine::event::{Change, NewAccount, Outcome};
-use subcat_engine::model::{Account, Email, Role};
+use subcat_engine::model::{Account, Email, RecordDraft, Role};
 use subcat_engine::{Engine, StoreKind};
 use subcat_server::command::demo::{CATALOG, LocalUpstream};
 use subcat_server::config::{Config, RateLimits, Registration};
@@ -58,6 +58,11 @@ impl Portal {
             _upstream: upstream,
             control: Some(control),
         }
+    }
+
+    /// Adds records.
+    pub fn import(&self, drafts: Vec<RecordDraft<'_>>) {
+        self.server.import(drafts);
     }
 
     /// The service.

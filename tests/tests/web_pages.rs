@@ -5,10 +5,11 @@ use std::sync::Arc;
 use subcat_engine::disk::{Fault, Faulty};
 use subcat_engine::event::{Change, NewApiKey, StateEvent, UsageBatch, UsageDelta};
 use subcat_engine::model::{ApiKeyId, AuditEntry, Day, Role, Scopes, Session, Usage};
-use subcat_engine::model::{CachedFile, ContentHash, FileKind, RecordId};
+use subcat_engine::model::{CachedFile, ContentHash, FileKind, RecordDraft, RecordId};
 use subcat_server::runtime::SystemClock;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
+use subcat_tests::server::{film, text};
 
 const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
@@ -122,7 +123,15 @@ fn a_page_and_all_it_loads_are_within_50_kb() {
         make_key(&mut ana, &[("name", &format!("clave número {number}"))]);
     }
     many_changes(&portal);
+    let id = "00000000-0000-4000-8000-0000000000aa";
+    let (title, description) = ("a&".repeat(250), "&".repeat(10_000));
+    portal.import(vec![RecordDraft {
+        description: text(&description),
+        ..film(id, &title, 2000, "r")
+    }]);
+    let record = format!("/catalog/{id}");
     for path in [
+        record.as_str(),
         "/",
         "/keys",
         "/keys/new",

@@ -20,6 +20,9 @@ const HITS_PER_PAGE: usize = 25;
 const TITLE_CHARS: usize = 120;
 /// Characters of a description in a list of hits.
 const DESCRIPTION_CHARS: usize = 140;
+/// Characters of a description on the page of its record, which stays within 50 KB whatever they
+/// are; the API has all of it.
+const RECORD_DESCRIPTION_CHARS: usize = 4_000;
 
 #[derive(Template)]
 #[template(path = "catalog.html")]
@@ -189,9 +192,15 @@ pub(crate) fn show_record(visit: &Visit, id: &str) -> PageResult {
     let engine = &visit.site.service.engine;
     let snapshot = engine.snapshot();
     let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
+    let mut hit = HitView::new(&doc, engine, visit.lang)?;
+    let cut = hit.description.char_indices().nth(RECORD_DESCRIPTION_CHARS);
+    if let Some((end, _)) = cut {
+        hit.description.truncate(end);
+        hit.description.push('…');
+    }
     let template = RecordPage {
         page: visit.frame("/catalog"),
-        hit: HitView::new(&doc, engine, visit.lang)?,
+        hit,
         base_url: visit.base_url(),
     };
     snapshot.check_whole()?;
