@@ -276,6 +276,8 @@ pub(crate) fn create(visit: &Visit) -> PageResult {
         Err(fault) => return form(visit, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
     };
     let engine = &visit.site.service.engine;
+    // Before there is a key: one that was made is shown, whatever else fails.
+    let sample = Sample::of(engine, draft.scopes)?;
     let created = Change::CreateApiKey(api_key).by(owner.email.as_str(), visit.now);
     let Some(Outcome::ApiKey(api_key)) = engine.apply(vec![created])?.pop() else {
         return Err(Refusal::Failed("a new key was refused".to_owned()));
@@ -290,7 +292,7 @@ pub(crate) fn create(visit: &Visit) -> PageResult {
         name: api_key.name,
         text,
         base_url: visit.base_url(),
-        sample: Sample::of(engine, api_key.scopes)?,
+        sample,
         expires: api_key.expires_at.map_or(never, |time| lang.moment(time)),
         scopes: scope_names(api_key.scopes),
     };
