@@ -15,9 +15,9 @@ use tokio::net::TcpStream;
 use super::connection::ConnectionState;
 
 /// Bytes that one call of `sendfile` may move, so that one reader does not hold up its worker. What
-/// takes several calls is corked meanwhile: without that, each call ends in a segment that is not
-/// full. 8 MB took 4.4 ms of processor time without and 3.1 ms with the cork, 1 MB the same, and
-/// 256 KB four times as much with it (loopback, 16 connections, Linux 6.18).
+/// takes several calls is corked meanwhile: 8 MB took 3.8 to 4.0 ms of processor time without and
+/// 3.0 ms with the cork (`compare-serving --only file-8m`, Linux 6.18). In a bare loop of our own
+/// 1 MB took the same with and without it, and 256 KB four times as much with it.
 const SENDFILE_BYTES_MAX: usize = 1 << 20;
 /// Up to so many bytes, a head and a body are put together and sent by one `send`: with a head of
 /// 600 bytes and a body of 400, 2,048 and 8,192 bytes that took 4.18, 4.13 and 4.78 µs where
