@@ -1,0 +1,165 @@
+//! Sessions of the web interface (API.md, 12.1), judged over a socket.
+
+use subcat_engine::event::StateEvent;
+use subcat_engine::model::{Role, Session};
+use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::raw::RawAnswer;
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+const SESSION: &str = "subcat-session";
+
+fn portal() -> Portal {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    portal
+}
+
+fn location(answer: &RawAnswer) -> &str {
+    answer.field("location").expect("a place to go")
+}
+
+#[test]
+fn a_session_cookie_is_new_at_every_sign_in_and_ends_at_sign_out() {
+    let portal = portal();
+    let mut ana = portal.visitor();
+    ana.cookies
+        .insert(SESSION.to_owned(), "chosen-by-someone-else".to_owned());
+    let answer = ana.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    let cookie = answer.field("set-cookie").expect("a session");
+    assert!(cookie.contains("; HttpOnly; SameSite=Strict"), "{cookie}");
+    assert!(cookie.contains("; Path=/;"), "{cookie}");
+    assert!(!cookie.contains("Secure"), "{cookie}");
+    let first = ana.cookies[SESSION].clone();
+    assert_ne!(first, "chosen-by-someone-else");
+
+    ana.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
+    let second = ana.cookies[SESSION].clone();
+    assert_ne!(first, second);
+    let mut thief = portal.visitor();
+    thief.cookies.insert(SESSION.to_owned(), first);
+    assert_eq!(thief.get("/keys").status, 303);
+
+    let mut copy = portal.visitor();
+    copy.cookies.insert(SESSION.to_owned(), second);
+    assert_eq!(copy.get("/keys").status, 200);
+    assert_eq!(ana.post("/signout", &[]).status, 303);
+    assert!(!ana.cookies.contains_key(SESSION));
+    assert_eq!(copy.get("/keys").status, 303);
+}
+
+#[test]
+fn on_https_cookies_are_secure_and_bound_to_the_host() {
+    let portal = Portal::open(|config| config.public_url = Some("https://sub.example".into()));
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let fields = [("email", EMAIL), ("password", PASSWORD)];
+    let ours = [("Origin", "https://sub.example")];
+    let mut ana = portal.visitor();
+    let answer = ana.post_from("/signin", &fields, &ours);
+    assert_eq!(answer.status, 303);
+    let cookie = answer.field("set-cookie").expect("a session");
+    assert!(cookie.starts_with("__Host-subcat-session="), "{cookie}");
+    assert!(cookie.ends_with("; Secure"), "{cookie}");
+    assert_eq!(ana.get("/keys").status, 200);
+}
+
+#[test]
+fn a_cookie_is_secure_when_a_trusted_proxy_says_https() {
+    for (trusted, is_secure) in [("127.0.0.0/8", true), ("10.0.0.0/8", false)] {
+        let portal = Portal::open(|config| {
+            config.trusted_proxies = vec![trusted.parse().expect("a network")];
+        });
+        portal.make_account(EMAIL, PASSWORD, Role::User);
+        let mut ana = portal.visitor();
+        let fields = [("email", EMAIL), ("password", PASSWORD)];
+        let headers = [
+            ("Sec-Fetch-Site", "same-origin"),
+            ("X-Forwarded-Proto", "https"),
+        ];
+        let answer = ana.post_from("/signin", &fields, &headers);
+        assert_eq!(answer.status, 303, "{trusted}");
+        let cookie = answer.field("set-cookie").expect("a session");
+        let is_so = cookie.starts_with("__Host-subcat-session=") && cookie.ends_with("; Secure");
+        assert_eq!(is_so, is_secure, "{trusted}: {cookie}");
+    }
+}
+
+#[test]
+fn a_new_password_ends_every_other_session() {
+    let portal = portal();
+    let mut here = portal.signed_in(EMAIL, PASSWORD);
+    let mut there = portal.signed_in(EMAIL, PASSWORD);
+    let mut change = |old: &str| {
+        let fields = [
+            ("action", "password"),
+            ("old", old),
+            ("new", "battery staple"),
+        ];
+        here.post("/profile", &fields).status
+    };
+    assert_eq!(change("wrong horse"), 422);
+    assert_eq!(change(PASSWORD), 303);
+    assert_eq!(here.get("/keys").status, 200);
+    assert_eq!(there.get("/keys").status, 303);
+    portal.signed_in(EMAIL, "battery staple");
+    let answer = here.post("/signout", &[("everywhere", "1")]);
+    assert_eq!(location(&answer), "/signin?notice=signed-out-everywhere");
+    assert_eq!(here.get("/keys").status, 303);
+}
+
+/// Sessions that are replaced make the room that their successors need.
+#[test]
+fn who_signs_in_anew_ends_no_session_but_their_own() {
+    let portal = portal();
+    let engine = &portal.service().engine;
+    let account = engine.accounts().remove(0);
+    let now = portal.service().now();
+    let browsers: Vec<Visitor> = (0..3).map(|_| portal.signed_in(EMAIL, PASSWORD)).collect();
+    let open = |number: u8| {
+        let session = Session {
+            digest: [number; 32],
+            account: account.id,
+            created_at: now.plus_seconds(-60),
+            expires_at: now.plus_seconds(3600),
+        };
+        StateEvent::OpenSession(session, account.password_hash.clone())
+    };
+    engine.apply((0..47).map(open).collect()).unwrap();
+    std::thread::scope(|scope| {
+        for mut browser in browsers {
+            scope.spawn(move || {
+                let fields = [("email", EMAIL), ("password", PASSWORD)];
+                assert_eq!(browser.post("/signin", &fields).status, 303);
+                assert_eq!(browser.get("/keys").status, 200);
+            });
+        }
+    });
+    assert_eq!(engine.sessions_of(account.id).len(), 50);
+}
+
+/// API.md 12.1: whoever signs in again and again ends sessions of their own.
+#[test]
+fn of_many_sessions_the_oldest_end() {
+    let portal = portal();
+    let engine = &portal.service().engine;
+    let account = engine.accounts().remove(0);
+    let now = portal.service().now();
+    let mut first = portal.signed_in(EMAIL, PASSWORD);
+    assert_eq!(first.get("/keys").status, 200);
+    let open = |number: u8| {
+        let session = Session {
+            digest: [number; 32],
+            account: account.id,
+            created_at: now.plus_seconds(60 + i64::from(number)),
+            expires_at: now.plus_seconds(3600),
+        };
+        StateEvent::OpenSession(session, account.password_hash.clone())
+    };
+    engine.apply((0..49).map(open).collect()).unwrap();
+    assert_eq!(first.get("/keys").status, 200);
+    let mut last = portal.signed_in(EMAIL, PASSWORD);
+    assert_eq!(first.get("/keys").status, 303);
+    assert_eq!(last.get("/keys").status, 200);
+    assert_eq!(engine.sessions_of(account.id).len(), 50);
+    assert!(engine.session(&[0; 32]).is_some());
+}
