@@ -4,7 +4,7 @@
 //! cost. No server that does any work can be cheaper on the same system calls.
 
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::net::{TcpListener, TcpStream};
 
 use memchr::memmem;
@@ -91,6 +91,47 @@ pub fn serve(listener: &TcpListener, canned: &Canned) -> Result<()> {
                 LISTENER => floor.accept(listener)?,
                 idx => floor.turn(idx as usize)?,
             }
+        }
+    }
+}
+
+/// The same by tokio-uring's sockets, each on a task of its own: what our own ring is measured
+/// against. Only for answers without a file.
+pub fn serve_by_tokio_uring(listener: TcpListener, canned: Canned) -> Result<()> {
+    if canned.file.is_some() {
+        return Err(Failure::new(
+            "tokio-uring has no sendfile: leave --file away",
+        ));
+    }
+    let answer: &'static [u8] = canned.bytes.leak();
+    tokio_uring::start(async {
+        let listener = tokio_uring::net::TcpListener::from_std(listener);
+        loop {
+            let accepted = listener.accept().await;
+            let (stream, _) = accepted.map_err(Failure::on("accept a connection"))?;
+            stream
+                .set_nodelay(true)
+                .map_err(Failure::on("prepare a socket"))?;
+            // Who breaks off ends his own task.
+            tokio_uring::spawn(answer_all(stream, answer));
+        }
+    })
+}
+
+async fn answer_all(stream: tokio_uring::net::TcpStream, answer: &'static [u8]) -> io::Result<()> {
+    let mut buffer = Vec::with_capacity(REQUEST_BYTES_MAX);
+    let mut held = Vec::new();
+    loop {
+        let (outcome, filled) = stream.read(buffer).await;
+        if outcome? == 0 || REQUEST_BYTES_MAX < held.len() {
+            return Ok(());
+        }
+        held.extend_from_slice(&filled);
+        buffer = filled;
+        buffer.clear();
+        if memmem::find(&held, b"\r\n\r\n").is_some() {
+            held.clear();
+            stream.write_all(answer).await.0?;
         }
     }
 }

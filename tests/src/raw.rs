@@ -41,10 +41,8 @@ impl RawAnswer {
     }
 }
 
-impl Client {
-    /// Connects; panics when that fails.
-    pub fn connect(address: SocketAddr) -> Self {
-        let stream = TcpStream::connect(address).expect("the server listens");
+impl From<TcpStream> for Client {
+    fn from(stream: TcpStream) -> Self {
         stream
             .set_read_timeout(Some(PATIENCE))
             .expect("a socket takes a timeout");
@@ -53,6 +51,13 @@ impl Client {
             stream,
             unread: Vec::new(),
         }
+    }
+}
+
+impl Client {
+    /// Connects; panics when that fails.
+    pub fn connect(address: SocketAddr) -> Self {
+        Self::from(TcpStream::connect(address).expect("the server listens"))
     }
 
     /// Sends bytes as they are. A server that has closed already is no fault here.

@@ -35,37 +35,39 @@ impl Handler for Hello {
 /// API.md 11.1: who is connected is served, and who comes later is served when there is room.
 #[test]
 fn running_out_of_descriptors_is_survived() {
-    let settings = ListenSettings {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        io: Io::Epoll,
-        connections: Connections {
-            max: 1000,
-            max_per_address: 1000,
-        },
-        proxies: Vec::new(),
-        counts: Arc::new(ConnectionCounts::default()),
-    };
-    let workers = Workers::start(settings, vec![Hello]).unwrap();
-    let mut first = Client::connect(workers.address());
-    assert_eq!(first.get("/", None).text(), "hello");
+    for io in [Io::Epoll, Io::IoUring] {
+        let settings = ListenSettings {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            io,
+            connections: Connections {
+                max: 1000,
+                max_per_address: 1000,
+            },
+            proxies: Vec::new(),
+            counts: Arc::new(ConnectionCounts::default()),
+        };
+        let workers = Workers::start(settings, vec![Hello]).unwrap();
+        let mut first = Client::connect(workers.address());
+        assert_eq!(first.get("/", None).text(), "hello");
 
-    let open_count = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
-    let whole = getrlimit(Resource::Nofile);
-    let narrow = Rlimit {
-        current: Some(open_count + 20),
-        ..whole
-    };
-    setrlimit(Resource::Nofile, narrow).unwrap();
-    // Both ends are ours: each connection takes two descriptors, until there are none.
-    let mut crowd = Vec::new();
-    while let Ok(stream) = TcpStream::connect(workers.address()) {
-        crowd.push(stream);
+        let open_count = std::fs::read_dir("/proc/self/fd").unwrap().count() as u64;
+        let whole = getrlimit(Resource::Nofile);
+        let narrow = Rlimit {
+            current: Some(open_count + 20),
+            ..whole
+        };
+        setrlimit(Resource::Nofile, narrow).unwrap();
+        // Both ends are ours: each connection takes two descriptors, until there are none.
+        let mut crowd = Vec::new();
+        while let Ok(stream) = TcpStream::connect(workers.address()) {
+            crowd.push(stream);
+        }
+        assert!(9 < crowd.len());
+        assert_eq!(first.get("/", None).text(), "hello");
+        drop(crowd);
+        let mut later = Client::connect(workers.address());
+        assert_eq!(later.get("/", None).text(), "hello");
+        setrlimit(Resource::Nofile, whole).unwrap();
+        workers.stop(Duration::from_secs(5));
     }
-    assert!(9 < crowd.len());
-    assert_eq!(first.get("/", None).text(), "hello");
-    drop(crowd);
-    let mut later = Client::connect(workers.address());
-    assert_eq!(later.get("/", None).text(), "hello");
-    setrlimit(Resource::Nofile, whole).unwrap();
-    workers.stop(Duration::from_secs(5));
 }

@@ -7,7 +7,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use subcat_bench::failure::{Failure, Result};
-use subcat_bench::floor::{Canned, serve};
+use subcat_bench::floor::{Canned, serve, serve_by_tokio_uring};
 
 /// Answers every request with the same bytes, on this machine only.
 #[derive(Parser)]
@@ -27,6 +27,15 @@ struct Arguments {
     /// Without --answer and --file: the length of a body of spaces.
     #[arg(long, default_value_t = 2048)]
     bytes: usize,
+    /// What drives the sockets.
+    #[arg(long, value_enum, default_value_t = Io::Epoll)]
+    io: Io,
+}
+
+#[derive(Clone, Copy, clap::ValueEnum)]
+enum Io {
+    Epoll,
+    TokioUring,
 }
 
 fn main() -> ExitCode {
@@ -48,7 +57,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         .map_err(Failure::on(format!("listen on {}", arguments.listen)))?;
     let address = listener.local_addr().map_err(Failure::on("own address"))?;
     println!("listening on http://{address}");
-    serve(&listener, &canned)
+    match arguments.io {
+        Io::Epoll => serve(&listener, &canned),
+        Io::TokioUring => serve_by_tokio_uring(listener, canned),
+    }
 }
 
 fn canned(arguments: &Arguments) -> Result<Canned> {

@@ -14,8 +14,10 @@ mod gate;
 mod handler;
 mod listen;
 mod priority;
+mod ring;
 mod side;
 mod socket;
+mod transport;
 mod worker;
 
 pub use body::{Body, BodyFailure, Content, RequestBody, StoredBytes};

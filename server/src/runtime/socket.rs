@@ -3,16 +3,16 @@
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
+use std::os::fd::BorrowedFd;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 
 use hyper::rt::{Read, ReadBufCursor, Write};
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, sockopt};
-use tokio::io::{AsyncWrite, Interest};
-use tokio::net::TcpStream;
+use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 
-use super::connection::ConnectionState;
+use super::connection::{ConnectionState, Doing};
+use super::transport::Transport;
 
 /// Bytes that one call of `sendfile` may move, so that one reader does not hold up its worker. What
 /// takes several calls is corked meanwhile: 8 MB took 3.8 to 4.0 ms of processor time without and
@@ -27,23 +27,14 @@ const JOINED_BYTES_MAX: usize = 8 << 10;
 const SLICES_MAX: usize = 4;
 /// Bytes that are read and thrown away after our last word, so that the client gets to read it.
 const LINGER_BYTES_MAX: usize = 1 << 18;
-/// Bytes that one call reads, at most.
-const READ_BYTES_MAX: usize = 16 << 10;
-
 thread_local! {
     /// Where head and body are put together.
     static JOINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
-    /// Where bytes arrive: a request is small, and to copy it costs less than to be careful with
-    /// memory that nothing was written to.
-    static ARRIVED: RefCell<[u8; READ_BYTES_MAX]> = const { RefCell::new([0; READ_BYTES_MAX]) };
 }
 
 /// The IO adapter of one connection.
-///
-/// It makes its own system calls where tokio would call the C library: there `recv` and `send` are
-/// places where a thread may be cancelled, which took 1.4 % of the time of a cached search.
 pub(super) struct Socket {
-    stream: TcpStream,
+    transport: Transport,
     state: Arc<ConnectionState>,
     /// What hyper takes as written and the client did not take yet.
     rest: Vec<u8>,
@@ -52,9 +43,9 @@ pub(super) struct Socket {
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Self {
+    pub(super) fn new(transport: Transport, state: Arc<ConnectionState>) -> Self {
         Self {
-            stream,
+            transport,
             state,
             rest: Vec::new(),
             is_corked: Cell::new(false),
@@ -65,7 +56,9 @@ impl Socket {
     /// Sends what was kept back.
     fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.rest.is_empty() {
-            let outcome = self.poll_send(context, &self.rest, SendFlags::empty());
+            let outcome = self
+                .transport
+                .poll_send(context, &self.rest, SendFlags::empty());
             let sent_count = ready!(self.note(outcome))?;
             if sent_count == 0 {
                 return Poll::Ready(Err(io::ErrorKind::WriteZero.into()));
@@ -100,22 +93,32 @@ impl Socket {
         let is_file = !content.is_empty() && self.state.is_sending_file();
         let content_bytes: usize = content.iter().map(|slice| slice.len()).sum();
         let is_joined = !is_file && head.len() + lines.len() + content_bytes <= JOINED_BYTES_MAX;
-        JOINED.with_borrow_mut(|joined| {
-            joined.clear();
+        let taken_count = if is_joined {
+            head.len() + content_bytes
+        } else {
+            head.len()
+        };
+        let join = |joined: &mut Vec<u8>| {
             for part in [open_head, END, lines, END] {
                 joined.extend_from_slice(part);
             }
-            let mut taken_count = head.len();
             if is_joined {
-                content
-                    .iter()
-                    .for_each(|slice| joined.extend_from_slice(slice));
-                taken_count += content_bytes;
+                let content = content.iter();
+                content.for_each(|slice| joined.extend_from_slice(slice));
             }
+        };
+        if is_joined && self.transport.send_later(join) {
+            self.state.write_blocked();
+            return Poll::Ready(Ok(taken_count));
+        }
+        JOINED.with_borrow_mut(|joined| {
+            joined.clear();
+            join(joined);
             let outcome = if is_file {
-                self.poll_send(context, joined, SendFlags::MORE)
+                self.transport.poll_send(context, joined, SendFlags::MORE)
             } else if is_joined || content.is_empty() {
-                self.poll_send(context, joined, SendFlags::empty())
+                self.transport
+                    .poll_send(context, joined, SendFlags::empty())
             } else {
                 let mut all = [IoSlice::new(&[]); SLICES_MAX];
                 let first = std::iter::once(IoSlice::new(joined));
@@ -134,18 +137,6 @@ impl Socket {
         })
     }
 
-    fn poll_send(
-        &self,
-        context: &mut Context<'_>,
-        bytes: &[u8],
-        flags: SendFlags,
-    ) -> Poll<io::Result<usize>> {
-        let flags = flags | SendFlags::NOSIGNAL;
-        self.poll_call(context, |stream| {
-            Ok(rustix::net::send(stream, bytes, flags)?)
-        })
-    }
-
     /// Remembers what a write did to the connection.
     fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &outcome {
@@ -161,70 +152,11 @@ impl Socket {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        self.poll_call(context, |stream| {
+        self.transport.poll_call(context, |socket| {
             let mut nothing = SendAncillaryBuffer::default();
             let flags = SendFlags::NOSIGNAL;
-            Ok(rustix::net::sendmsg(stream, slices, &mut nothing, flags)?)
+            Ok(rustix::net::sendmsg(socket, slices, &mut nothing, flags)?)
         })
-    }
-
-    /// Tries a system call that sends until it does not find the socket full.
-    fn poll_call(
-        &self,
-        context: &mut Context<'_>,
-        mut call: impl FnMut(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        let stream = &self.stream;
-        loop {
-            match stream.try_io(Interest::WRITABLE, || call(stream)) {
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
-                    ready!(stream.poll_write_ready(context))?;
-                }
-                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                outcome => return Poll::Ready(outcome),
-            }
-        }
-    }
-
-    /// The same, as long as it is this task's turn: a reader as fast as its file does not keep the
-    /// worker.
-    fn poll_turn(
-        &self,
-        context: &mut Context<'_>,
-        call: impl FnMut(&TcpStream) -> io::Result<usize>,
-    ) -> Poll<io::Result<usize>> {
-        ready!(self.stream.poll_write_ready(context))?;
-        self.poll_call(context, call)
-    }
-
-    /// Receives what has come; 0 bytes are the end.
-    fn poll_receive(
-        &self,
-        context: &mut Context<'_>,
-        buffer: &mut [u8],
-    ) -> Poll<io::Result<usize>> {
-        let stream = &self.stream;
-        loop {
-            let mut received_count = None;
-            let outcome = stream.try_io(Interest::READABLE, || {
-                let (_, count) = rustix::net::recv(stream, &mut *buffer, RecvFlags::empty())?;
-                received_count = Some(count);
-                // Less than there is room for is all there was: saying so here spares the call
-                // that would find nothing. The kernel tells when more comes (epoll(7), question 9).
-                match (1..buffer.len()).contains(&count) {
-                    true => Err(io::ErrorKind::WouldBlock.into()),
-                    false => Ok(()),
-                }
-            });
-            match (received_count, outcome) {
-                (Some(count), _) => return Poll::Ready(Ok(count)),
-                (None, Err(error)) if error.kind() == io::ErrorKind::WouldBlock => {
-                    ready!(stream.poll_read_ready(context))?;
-                }
-                (None, Err(error)) if error.kind() == io::ErrorKind::Interrupted => {}
-                (None, outcome) => return Poll::Ready(outcome.map(|()| 0)),
-            }
-        }
     }
 
     /// Sends what stands before a file, telling the kernel that more follows; or the file. None
@@ -241,7 +173,7 @@ impl Socket {
             .position(|slice| sending.offset_of(slice).is_some())?;
         let first = slices.first()?;
         if file_idx != 0 {
-            return Some(self.poll_send(context, first, SendFlags::MORE));
+            return Some(self.transport.poll_send(context, first, SendFlags::MORE));
         }
         let offset = sending.offset_of(first)?;
         let stored = sending.stored()?;
@@ -249,10 +181,10 @@ impl Socket {
         if bytes_count < first.len() && !self.is_corked.get() {
             self.cork(true);
         }
-        let send = |stream: &TcpStream| {
+        let send = |socket: BorrowedFd<'_>| {
             let mut offset = offset;
             let place = Some(&mut offset);
-            let sent_count = rustix::fs::sendfile(stream, stored.file(), place, bytes_count)?;
+            let sent_count = rustix::fs::sendfile(socket, stored.file(), place, bytes_count)?;
             if sent_count == 0 {
                 // The file became shorter than it was: the promised length cannot be kept.
                 stored.tell_cut();
@@ -260,7 +192,7 @@ impl Socket {
             }
             Ok(sent_count)
         };
-        let outcome = self.poll_turn(context, send);
+        let outcome = self.transport.poll_turn(context, send);
         let is_end = matches!(&outcome, Poll::Ready(Ok(count)) if *count == first.len());
         if is_end && self.is_corked.get() {
             self.cork(false);
@@ -271,7 +203,7 @@ impl Socket {
     /// Lets only full segments go (`TCP_CORK` of tcp(7)), or lets everything go. A refusal costs
     /// only time.
     fn cork(&self, is_corked: bool) {
-        let _ = sockopt::set_tcp_cork(&self.stream, is_corked);
+        let _ = sockopt::set_tcp_cork(self.transport.as_fd(), is_corked);
         self.is_corked.set(is_corked);
     }
 }
@@ -282,14 +214,14 @@ impl Read for Socket {
         context: &mut Context<'_>,
         mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        ARRIVED.with_borrow_mut(|arrived| {
-            let room = buffer.remaining().min(arrived.len());
-            let count = ready!(self.poll_receive(context, &mut arrived[..room]))?;
-            let bytes = &arrived[..count];
+        let room = buffer.remaining();
+        let take = |bytes: &[u8]| {
             self.state.read(bytes);
             buffer.put_slice(bytes);
-            Poll::Ready(Ok(()))
-        })
+        };
+        self.transport
+            .poll_receive(context, room, take)
+            .map_ok(|_| ())
     }
 }
 
@@ -308,6 +240,10 @@ impl Write for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         ready!(self.poll_rest(context))?;
+        if self.transport.poll_sent(context)?.is_pending() {
+            self.state.write_blocked();
+            return Poll::Pending;
+        }
         if let Some(lines) = self.state.take_lines() {
             return self.poll_head(context, &lines, slices);
         }
@@ -330,16 +266,18 @@ impl Write for Socket {
     /// reset the connection, and the client might never see our last answer.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(context))?;
-        ready!(Pin::new(&mut self.stream).poll_shutdown(context))?;
-        self.state.linger();
-        let mut waste = [0; 4096];
+        ready!(self.transport.poll_sent(context))?;
+        if self.state.doing() != Doing::Lingering {
+            self.transport.shut_down();
+            self.state.linger();
+        }
         while self.lingered_bytes < LINGER_BYTES_MAX {
-            ready!(self.stream.poll_read_ready(context))?;
-            match self.stream.try_read(&mut waste) {
-                Ok(0) => break,
+            let outcome = self
+                .transport
+                .poll_receive(context, LINGER_BYTES_MAX, |_| {});
+            match ready!(outcome) {
+                Ok(0) | Err(_) => break,
                 Ok(bytes_count) => self.lingered_bytes += bytes_count,
-                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(_) => break,
             }
         }
         Poll::Ready(Ok(()))

@@ -24,6 +24,7 @@ use super::connection::{ConnectionState, ConnectionTask, Doing, Pulse};
 use super::gate::{Gate, Pass};
 use super::handler::{Answer, Handler};
 use super::socket::Socket;
+use super::transport::Transport;
 
 /// Bytes of a request head that hyper takes in, and of its write queue.
 const BUFFER_BYTES_MAX: usize = 64 << 10;
@@ -148,6 +149,13 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
         }
         return;
     };
+    let transport = match Transport::new(stream, &state) {
+        Ok(transport) => transport,
+        Err(error) => {
+            tracing::warn!(%error, "a connection has no transport");
+            return;
+        }
+    };
     let service = ConnectionService {
         memory: RefCell::new(shared.handler.connect(peer)),
         handler: Arc::clone(&shared.handler),
@@ -157,13 +165,13 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
         .half_close(true)
         .max_buf_size(BUFFER_BYTES_MAX)
         .header_read_timeout(None)
-        .serve_connection(Socket::new(stream, Arc::clone(&state)), service);
+        .serve_connection(Socket::new(transport, Arc::clone(&state)), service);
     tokio::spawn(ConnectionTask::<_, Pass>::new(connection, state, pass));
 }
 
 /// Waits until the client has seen our last words.
 async fn see_off(stream: TcpStream, state: Arc<ConnectionState>) {
-    let mut socket = Socket::new(stream, state);
+    let mut socket = Socket::new(Transport::Readiness(stream), state);
     let shut_down =
         |context: &mut Context<'_>| hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context);
     drop(std::future::poll_fn(shut_down).await);

@@ -1,0 +1,343 @@
+//! The ring itself: what is queued, what is done, and when the kernel is asked.
+#![allow(unsafe_code)]
+
+use std::cell::RefCell;
+use std::future::{Future, poll_fn};
+use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::task::{Poll, Waker};
+
+use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
+use rustix::event::{EventfdFlags, eventfd};
+use rustix::net::{Shutdown, shutdown};
+use slab::Slab;
+use tokio::io::unix::AsyncFd;
+
+use super::pieces::{PIECES_GROUP, Pieces};
+use super::slot::{Operation, Slot, Spares};
+use crate::runtime::connection::{ConnectionState, Doing};
+
+/// Entries that are queued before the kernel is asked in between.
+const ENTRIES: u32 = 1024;
+/// Completions that have room; the kernel keeps what is beyond them for later.
+const COMPLETIONS: u32 = 4096;
+/// Bytes of one connection that may wait to be read: more stay with the kernel, and so with the
+/// client.
+const ARRIVED_BYTES_MAX: usize = 64 << 10;
+
+thread_local! {
+    static RING: RefCell<Option<Ring>> = const { RefCell::new(None) };
+}
+
+/// Whether this thread has a ring.
+pub(in crate::runtime) fn is_here() -> bool {
+    RING.with_borrow(Option::is_some)
+}
+
+/// Calls `act` with this thread's ring.
+pub(super) fn with_ring<T>(act: impl FnOnce(&mut Ring) -> T) -> T {
+    RING.with_borrow_mut(|ring| act(ring.as_mut().expect("a ring outlives its sockets")))
+}
+
+/// An io_uring and the connections on it.
+pub(in crate::runtime) struct Ring {
+    uring: IoUring,
+    pieces: Pieces,
+    slots: Slab<Slot>,
+    spares: Spares,
+    /// Rings when there is something to take while the thread sleeps in epoll.
+    bell: Arc<OwnedFd>,
+    /// The driving task, while it sleeps.
+    sleeper: Option<Waker>,
+}
+
+impl Ring {
+    /// A ring of this thread. Errors: kernels before 6.1, and containers and their filters, refuse
+    /// with `EINVAL`, `EPERM` or `ENOSYS`.
+    pub(in crate::runtime) fn new() -> io::Result<Self> {
+        let uring = IoUring::builder()
+            .setup_single_issuer()
+            .setup_defer_taskrun()
+            .setup_taskrun_flag()
+            .setup_submit_all()
+            .setup_cqsize(COMPLETIONS)
+            .build(ENTRIES)?;
+        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        uring.submitter().register_eventfd(bell.as_raw_fd())?;
+        Ok(Self {
+            pieces: Pieces::new(&uring)?,
+            uring,
+            slots: Slab::new(),
+            spares: Spares::default(),
+            bell: Arc::new(bell),
+            sleeper: None,
+        })
+    }
+
+    /// Whether there can be one; tried on a thread of its own.
+    pub(in crate::runtime) fn probe() -> io::Result<()> {
+        let outcome = std::thread::spawn(|| Self::new().map(drop)).join();
+        outcome.unwrap_or_else(|_| Err(io::Error::other("setting up a ring panicked")))
+    }
+
+    /// Runs a worker's future to its end on this thread, with this ring. Errors: no epoll.
+    pub(in crate::runtime) fn run<F>(self, worker: F) -> io::Result<()>
+    where
+        F: Future<Output = io::Result<()>>,
+    {
+        let bell = Arc::clone(&self.bell);
+        RING.set(Some(self));
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()?;
+        let outcome = runtime.block_on(async {
+            // SAFETY: the descriptor is shared with this future, and nobody replaces it.
+            let bell = unsafe { AsyncFd::register(bell) }?;
+            let driving = tokio::spawn(drive(bell));
+            let outcome = worker.await;
+            driving.abort();
+            outcome
+        });
+        // Its tasks hold the sockets.
+        drop(runtime);
+        drop(RING.take());
+        outcome
+    }
+
+    pub(super) fn slot(&mut self, slot_idx: usize) -> &mut Slot {
+        &mut self.slots[slot_idx]
+    }
+
+    pub(super) fn spares(&mut self) -> &mut Spares {
+        &mut self.spares
+    }
+
+    /// Takes a connection in and begins to receive; its slot.
+    pub(super) fn open(&mut self, socket: Arc<OwnedFd>, state: Arc<ConnectionState>) -> usize {
+        let slot_idx = self.slots.insert(Slot::new(socket, state));
+        self.receive(slot_idx);
+        slot_idx
+    }
+
+    /// The connection is gone: what it said last goes out as far as its socket has room, what is
+    /// in flight beside that ends, and then it is forgotten.
+    pub(super) fn leave(&mut self, slot_idx: usize) {
+        if self.slots[slot_idx].outgoing.is_some() {
+            self.enter(0);
+        }
+        let slot = &mut self.slots[slot_idx];
+        slot.is_left = true;
+        if !slot.is_at_rest() {
+            // A socket that is no longer connected has nothing in flight for long either.
+            let _ = shutdown(&slot.socket, Shutdown::Both);
+        }
+        self.forget_if_over(slot_idx);
+    }
+
+    fn forget_if_over(&mut self, slot_idx: usize) {
+        let slot = &self.slots[slot_idx];
+        if slot.is_left && slot.is_at_rest() {
+            self.slots.remove(slot_idx);
+        }
+    }
+
+    fn receive(&mut self, slot_idx: usize) {
+        let slot = &mut self.slots[slot_idx];
+        slot.is_receiving = true;
+        let entry = opcode::RecvMulti::new(slot.fd(), PIECES_GROUP).build();
+        // SAFETY: bytes arrive in pieces, which stay as long as the ring.
+        unsafe { self.push(entry, Operation::Receive, slot_idx) };
+    }
+
+    /// Tells a receive to end: its last completion says so.
+    fn pause(&mut self, slot_idx: usize) {
+        self.slots[slot_idx].is_pausing = true;
+        let entry = opcode::AsyncCancel::new(Operation::Receive.user_data(slot_idx)).build();
+        // SAFETY: it points to nothing.
+        unsafe { self.push(entry, Operation::Pause, slot_idx) };
+    }
+
+    /// So many bytes of those that came were read.
+    pub(super) fn was_read(&mut self, slot_idx: usize, bytes_count: usize) {
+        let slot = &mut self.slots[slot_idx];
+        slot.arrived.read(bytes_count, &mut self.spares);
+        if slot.arrived.unread().is_empty() && !slot.is_receiving && slot.end.is_none() {
+            self.receive(slot_idx);
+        }
+    }
+
+    /// Sends all of these bytes.
+    pub(super) fn send(&mut self, slot_idx: usize, bytes: Vec<u8>) {
+        let slot = &mut self.slots[slot_idx];
+        let bytes_count = u32::try_from(bytes.len()).expect("an answer in one piece is small");
+        let entry = opcode::Send::new(slot.fd(), bytes.as_ptr(), bytes_count)
+            .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
+            .build();
+        slot.outgoing = Some(bytes);
+        // SAFETY: `outgoing` is touched again when the completion is there, and its slot stays
+        // until then.
+        unsafe { self.push(entry, Operation::Send, slot_idx) };
+    }
+
+    /// Has the connection woken when its socket takes bytes.
+    pub(super) fn await_room(&mut self, slot_idx: usize) {
+        let slot = &mut self.slots[slot_idx];
+        if !slot.is_awaiting_room {
+            slot.is_awaiting_room = true;
+            let entry = opcode::PollAdd::new(slot.fd(), libc::POLLOUT as u32).build();
+            // SAFETY: it points to nothing.
+            unsafe { self.push(entry, Operation::AwaitRoom, slot_idx) };
+        }
+    }
+
+    /// Queues an entry.
+    ///
+    /// # Safety
+    /// What it points to stays until its last completion has been seen.
+    unsafe fn push(&mut self, entry: squeue::Entry, operation: Operation, slot_idx: usize) {
+        let entry = entry.user_data(operation.user_data(slot_idx));
+        // SAFETY: the caller's promise.
+        while unsafe { self.uring.submission().push(&entry) }.is_err() {
+            self.enter(0);
+        }
+        if let Some(sleeper) = self.sleeper.take() {
+            sleeper.wake();
+        }
+    }
+
+    /// Hands over what is queued and takes what is done; whether there was any.
+    fn turn(&mut self) -> bool {
+        let queue = self.uring.submission();
+        let is_asked = !queue.is_empty() || queue.taskrun() || queue.cq_overflow();
+        drop(queue);
+        if is_asked {
+            self.enter(0);
+        }
+        let mut is_any = false;
+        while let Some(completion) = self.next_completion() {
+            is_any = true;
+            self.complete(&completion);
+        }
+        is_any
+    }
+
+    /// Asks the kernel, and waits for so many completions.
+    fn enter(&mut self, wanted: u32) {
+        let queued = self.uring.submission().len();
+        let queued = u32::try_from(queued).expect("a queue has 1024 entries");
+        let submitter = self.uring.submitter();
+        let flags = EnterFlags::GETEVENTS.bits();
+        // SAFETY: no argument is given.
+        let outcome = unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags, None) };
+        // What was not taken stays queued. Without memory the kernel may have more later.
+        if let Err(error) = outcome
+            && error.kind() != io::ErrorKind::Interrupted
+        {
+            tracing::warn!(%error, "the ring was not heard: trying again");
+        }
+    }
+
+    fn next_completion(&mut self) -> Option<cqueue::Entry> {
+        self.uring.completion().next()
+    }
+
+    fn complete(&mut self, completion: &cqueue::Entry) {
+        let (operation, slot_idx) = Operation::of(completion.user_data());
+        match operation {
+            Operation::Receive => self.received(slot_idx, completion),
+            Operation::Send => self.sent(slot_idx, completion.result()),
+            Operation::AwaitRoom => self.slots[slot_idx].is_awaiting_room = false,
+            // The slot may be gone: what counts is the end of its receive.
+            Operation::Pause => return,
+        }
+        self.slots[slot_idx].wake();
+        self.forget_if_over(slot_idx);
+    }
+
+    fn received(&mut self, slot_idx: usize, completion: &cqueue::Entry) {
+        let slot = &mut self.slots[slot_idx];
+        let result = completion.result();
+        if let Some(piece_idx) = cqueue::buffer_select(completion.flags()) {
+            if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_left) {
+                let bytes = self.pieces.read(piece_idx, bytes_count);
+                slot.arrived.add(bytes, &mut self.spares);
+            }
+            self.pieces.give(piece_idx);
+        }
+        match -result {
+            0 => slot.end = Some(0),
+            // Pieces are there again after every turn; what was paused goes on when it is read.
+            libc::ENOBUFS | libc::ECANCELED => {}
+            errno if errno > 0 => slot.end = Some(errno),
+            _ => {}
+        }
+        slot.is_receiving = cqueue::more(completion.flags());
+        slot.is_pausing &= slot.is_receiving;
+        let is_full = slot.arrived.unread().len() >= ARRIVED_BYTES_MAX;
+        match slot.is_receiving {
+            true if is_full && !slot.is_pausing => self.pause(slot_idx),
+            false if !is_full && slot.end.is_none() && !slot.is_left => self.receive(slot_idx),
+            _ => {}
+        }
+    }
+
+    fn sent(&mut self, slot_idx: usize, result: i32) {
+        let slot = &mut self.slots[slot_idx];
+        let Some(bytes) = slot.outgoing.take() else {
+            return;
+        };
+        if usize::try_from(result) == Ok(bytes.len()) {
+            if slot.state.doing() == Doing::Sending {
+                slot.state.wrote();
+            }
+        } else {
+            slot.send_error = Some(if result < 0 { -result } else { libc::EPIPE });
+            // Who waits for a request rather than for this learns from it that it is over.
+            let _ = shutdown(&slot.socket, Shutdown::Both);
+        }
+        self.spares.keep(bytes);
+    }
+}
+
+impl Drop for Ring {
+    /// Waits until the kernel is done with all memory that it was given: what is in flight on a
+    /// socket that was shut down ends at once.
+    fn drop(&mut self) {
+        for (_, slot) in &mut self.slots {
+            slot.is_left = true;
+            let _ = shutdown(&slot.socket, Shutdown::Both);
+        }
+        self.slots.retain(|_, slot| !slot.is_at_rest());
+        while !self.slots.is_empty() {
+            self.enter(1);
+            while let Some(completion) = self.next_completion() {
+                self.complete(&completion);
+            }
+        }
+    }
+}
+
+/// Turns this thread's ring after the tasks that the turn before has woken; sleeps until the bell
+/// rings when there was nothing.
+async fn drive(bell: AsyncFd<Arc<OwnedFd>>) {
+    let outcome: io::Result<()> = poll_fn(|context| {
+        loop {
+            if with_ring(Ring::turn) {
+                // Into the queue behind those tasks. `yield_now` would look at epoll first.
+                context.waker().wake_by_ref();
+                return Poll::Pending;
+            }
+            let Poll::Ready(stroke) = bell.poll_read_ready(context) else {
+                with_ring(|ring| ring.sleeper = Some(context.waker().clone()));
+                return Poll::Pending;
+            };
+            // The bell is never read: each stroke is an edge of its own.
+            stroke?.clear_ready();
+        }
+    })
+    .await;
+    if let Err(error) = outcome {
+        tracing::error!(%error, "a worker's ring has no bell");
+    }
+}

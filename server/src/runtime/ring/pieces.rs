@@ -1,0 +1,69 @@
+//! Memory into which bytes arrive, lent to the kernel piece by piece (a ring of provided buffers,
+//! `io_uring_register_buf_ring(3)`).
+#![allow(unsafe_code)]
+
+use std::io;
+use std::sync::atomic::{AtomicU16, Ordering};
+
+use io_uring::IoUring;
+use io_uring::types::BufRingEntry;
+use memmap2::MmapMut;
+
+/// Pieces, a power of two, and bytes of each: a turn brings some twenty requests.
+const PIECES: u16 = 256;
+const PIECE_BYTES: u16 = 4 << 10;
+/// The group of these pieces; a ring has no other.
+pub(super) const PIECES_GROUP: u16 = 0;
+
+/// The pieces of one ring. INVARIANT: whoever drops them has ended the ring's use of them.
+pub(super) struct Pieces {
+    entries: MmapMut,
+    bytes: MmapMut,
+    tail: u16,
+}
+
+impl Pieces {
+    /// Lends all of them. Errors: the kernel has no such rings (before 5.19), or no memory.
+    pub(super) fn new(uring: &IoUring) -> io::Result<Self> {
+        let entries_bytes = usize::from(PIECES) * size_of::<BufRingEntry>();
+        let mut pieces = Self {
+            entries: MmapMut::map_anon(entries_bytes)?,
+            bytes: MmapMut::map_anon(usize::from(PIECES) * usize::from(PIECE_BYTES))?,
+            tail: 0,
+        };
+        let address = pieces.entries.as_ptr().addr() as u64;
+        let submitter = uring.submitter();
+        // SAFETY: the mapping begins at a page, has room for so many entries, and stays as long
+        // as the ring receives (INVARIANT).
+        unsafe { submitter.register_buf_ring_with_flags(address, PIECES, PIECES_GROUP, 0) }?;
+        (0..PIECES).for_each(|piece_idx| pieces.give(piece_idx));
+        Ok(pieces)
+    }
+
+    /// Lends a piece, whose bytes are read, to the kernel.
+    pub(super) fn give(&mut self, piece_idx: u16) {
+        let place = usize::from(self.tail % PIECES);
+        let piece = &mut self.bytes[start(piece_idx)..][..usize::from(PIECE_BYTES)];
+        let base = self.entries.as_mut_ptr().cast::<BufRingEntry>();
+        // SAFETY: `place` is among the entries of the mapping, for which zeros are valid. The
+        // kernel reads an entry only when the tail has passed it, and there are as many entries as
+        // pieces: this one's piece has come back.
+        let entry = unsafe { &mut *base.add(place) };
+        entry.set_addr(piece.as_mut_ptr() as u64);
+        entry.set_len(u32::from(PIECE_BYTES));
+        entry.set_bid(piece_idx);
+        self.tail = self.tail.wrapping_add(1);
+        // SAFETY: the tail lies in the first entry, aligned; the kernel only reads it.
+        let tail = unsafe { &*BufRingEntry::tail(base).cast::<AtomicU16>() };
+        tail.store(self.tail, Ordering::Release);
+    }
+
+    /// The bytes that came into a piece which the kernel gave back.
+    pub(super) fn read(&self, piece_idx: u16, bytes_count: usize) -> &[u8] {
+        &self.bytes[start(piece_idx)..][..bytes_count]
+    }
+}
+
+fn start(piece_idx: u16) -> usize {
+    usize::from(piece_idx) * usize::from(PIECE_BYTES)
+}

@@ -1,0 +1,154 @@
+//! What a ring knows of one connection, and what its entries are about.
+
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::task::{Context, Waker};
+
+use io_uring::types::Fd;
+
+use crate::runtime::connection::ConnectionState;
+
+/// What an entry is about. Its user data is that in the two lower bits, and above them its slot.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Operation {
+    /// Bytes that come, as often as they do.
+    Receive = 0,
+    /// One answer, all of it.
+    Send = 1,
+    /// Wait until the socket takes bytes.
+    AwaitRoom = 2,
+    /// End a receive.
+    Pause = 3,
+}
+
+impl Operation {
+    pub(super) const fn user_data(self, slot_idx: usize) -> u64 {
+        ((slot_idx as u64) << 2) | self as u64
+    }
+
+    pub(super) const fn of(user_data: u64) -> (Self, usize) {
+        let operation = match user_data & 3 {
+            0 => Self::Receive,
+            1 => Self::Send,
+            2 => Self::AwaitRoom,
+            _ => Self::Pause,
+        };
+        (operation, (user_data >> 2) as usize)
+    }
+}
+
+/// A connection as its ring knows it.
+pub(super) struct Slot {
+    pub(super) socket: Arc<OwnedFd>,
+    pub(super) state: Arc<ConnectionState>,
+    /// The connection's task, once it has waited.
+    waker: Option<Waker>,
+    /// What came and was not read yet.
+    pub(super) arrived: Arrived,
+    /// Whether a receive is in flight, and whether it was told to end.
+    pub(super) is_receiving: bool,
+    pub(super) is_pausing: bool,
+    /// Why nothing more comes: 0 for the end, or an error of the socket.
+    pub(super) end: Option<i32>,
+    /// What the kernel is sending.
+    pub(super) outgoing: Option<Vec<u8>>,
+    /// Why it could not send all.
+    pub(super) send_error: Option<i32>,
+    pub(super) is_awaiting_room: bool,
+    /// Whether the connection is gone: the slot waits for the kernel.
+    pub(super) is_left: bool,
+}
+
+impl Slot {
+    pub(super) fn new(socket: Arc<OwnedFd>, state: Arc<ConnectionState>) -> Self {
+        Self {
+            socket,
+            state,
+            waker: None,
+            arrived: Arrived::default(),
+            is_receiving: false,
+            is_pausing: false,
+            end: None,
+            outgoing: None,
+            send_error: None,
+            is_awaiting_room: false,
+            is_left: false,
+        }
+    }
+
+    pub(super) fn fd(&self) -> Fd {
+        Fd(self.socket.as_raw_fd())
+    }
+
+    /// Whether the kernel has nothing to do for it.
+    pub(super) fn is_at_rest(&self) -> bool {
+        !self.is_receiving && self.outgoing.is_none() && !self.is_awaiting_room
+    }
+
+    /// The task of this context is the one to wake.
+    pub(super) fn remember(&mut self, context: &Context<'_>) {
+        match &self.waker {
+            Some(waker) if waker.will_wake(context.waker()) => {}
+            _ => self.waker = Some(context.waker().clone()),
+        }
+    }
+
+    pub(super) fn wake(&self) {
+        if let (Some(waker), false) = (&self.waker, self.is_left) {
+            waker.wake_by_ref();
+        }
+    }
+}
+
+/// Bytes that came and were not read yet.
+#[derive(Default)]
+pub(super) struct Arrived {
+    bytes: Vec<u8>,
+    read_count: usize,
+}
+
+impl Arrived {
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.bytes[self.read_count..]
+    }
+
+    /// Adds bytes; the first come into a vector of `spares`.
+    pub(super) fn add(&mut self, bytes: &[u8], spares: &mut Spares) {
+        if self.bytes.capacity() == 0 {
+            self.bytes = spares.take();
+        }
+        self.bytes.extend_from_slice(bytes);
+    }
+
+    /// So many bytes more were read; the vector goes when all of them were.
+    pub(super) fn read(&mut self, bytes_count: usize, spares: &mut Spares) {
+        self.read_count += bytes_count;
+        if self.read_count == self.bytes.len() {
+            self.read_count = 0;
+            spares.keep(std::mem::take(&mut self.bytes));
+        }
+    }
+}
+
+/// Vectors for the next bytes: an idle connection holds none.
+#[derive(Default)]
+pub(super) struct Spares(Vec<Vec<u8>>);
+
+impl Spares {
+    /// How many are kept, and how long one may have become.
+    const COUNT_MAX: usize = 256;
+    const BYTES_MAX: usize = 16 << 10;
+
+    /// An empty vector.
+    pub(super) fn take(&mut self) -> Vec<u8> {
+        self.0.pop().unwrap_or_default()
+    }
+
+    /// Takes a vector back.
+    pub(super) fn keep(&mut self, mut bytes: Vec<u8>) {
+        if self.0.len() < Self::COUNT_MAX && bytes.capacity() <= Self::BYTES_MAX {
+            bytes.clear();
+            self.0.push(bytes);
+        }
+    }
+}
