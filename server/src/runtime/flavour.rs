@@ -16,10 +16,10 @@ pub(super) enum Flavour {
 }
 
 impl Flavour {
-    /// The flavour for a setting. `auto` is the ring where there can be one: a cached search took
-    /// 5.95 µs of processor time where it takes 6.29 by epoll (64 connections), 5.23 and 5.90 (256),
-    /// a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly sleep, 33.5
-    /// and 30.3 (one worker, interleaved, Linux 6.18).
+    /// The flavour for a setting. `auto` is the ring where there can be one. By it and by epoll,
+    /// a cached search took 5.95 and 6.29 µs of processor time (64 connections), 5.23 and 5.90
+    /// (256), a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly
+    /// sleep, 33.5 and 30.3 (one worker, interleaved, Linux 6.18).
     pub(super) fn of(setting: Io) -> Self {
         Self::allowed(setting, Ring::probe)
     }
