@@ -7,8 +7,7 @@ use foldhash::quality::RandomState;
 use parking_lot::Mutex;
 use subcat_engine::model::RateLimit;
 
-use super::Quota;
-use super::window::{is_open, look, opened_tick, step};
+use super::word::{Quota, is_open, look, opened_tick, step};
 use crate::runtime::Moment;
 
 /// Shards of the table; each has a lock of its own.

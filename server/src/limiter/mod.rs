@@ -5,6 +5,13 @@
 
 mod address;
 mod window;
+mod word;
+
+#[cfg(test)]
+mod contention;
+
+use std::sync::atomic;
 
 pub use address::{AddressLimiter, ClientAddress};
-pub use window::{Quota, Window};
+pub use window::Window;
+pub use word::Quota;

@@ -1,0 +1,119 @@
+//! A window under contention, in every order of its loads and stores that the memory model allows:
+//! `window.rs` once more, on the atomics of the model checker.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use loom::sync::atomic;
+use loom::thread;
+use parking_lot::Mutex;
+use subcat_engine::model::RateLimit;
+
+use super::word;
+use crate::runtime::Moment;
+use window::Window;
+use word::Quota;
+
+#[path = "window.rs"]
+#[allow(clippy::duplicate_mod, reason = "its atomics are others")]
+mod window;
+
+fn at(ms: u64) -> Moment {
+    Moment {
+        monotonic_us: ms * 1000,
+        unix_ms: i64::try_from(ms).unwrap(),
+    }
+}
+
+/// Two requests a minute.
+fn limit() -> RateLimit {
+    RateLimit::parse("2/60").unwrap()
+}
+
+/// A window in which these requests were admitted.
+fn window(taken_ms: &[u64]) -> Arc<Window> {
+    let window = Window::default();
+    for now_ms in taken_ms {
+        let quota = window.take(limit(), at(*now_ms));
+        assert_eq!(quota.retry_after, None);
+    }
+    Arc::new(window)
+}
+
+/// Takes one request at each of these times, each on a thread of its own, the last of them on
+/// this one; what they are told.
+fn take_at_once(window: &Arc<Window>, taken_ms: &[u64]) -> Vec<Quota> {
+    let (own_ms, others_ms) = taken_ms.split_last().unwrap();
+    let spawn = |now_ms: &u64| {
+        let (window, now) = (Arc::clone(window), at(*now_ms));
+        thread::spawn(move || window.take(limit(), now))
+    };
+    let threads: Vec<_> = others_ms.iter().map(spawn).collect();
+    let own = window.take(limit(), at(*own_ms));
+    let others = threads.into_iter().map(|thread| thread.join().unwrap());
+    others.chain([own]).collect()
+}
+
+/// What those who were admitted are told to have left, the least first.
+fn remaining(quotas: &[Quota]) -> Vec<u32> {
+    let admitted = quotas.iter().filter(|quota| quota.retry_after.is_none());
+    let mut remaining: Vec<u32> = admitted.map(|quota| quota.remaining).collect();
+    remaining.sort_unstable();
+    remaining
+}
+
+/// Requests at these times come after others, in every order. What the admitted are told to have
+/// left is one of these, and each of these occurs.
+fn check(before_ms: &'static [u64], taken_ms: &'static [u64], expected: &[&[u32]]) {
+    let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
+    let found = Arc::clone(&outcomes);
+    loom::model(move || {
+        let quotas = take_at_once(&window(before_ms), taken_ms);
+        outcomes.lock().insert(remaining(&quotas));
+    });
+    let found: Vec<Vec<u32>> = found.lock().iter().cloned().collect();
+    assert_eq!(found, expected, "{before_ms:?} {taken_ms:?}");
+}
+
+/// API.md 8.6
+#[test]
+fn no_order_admits_more_or_fewer_than_the_limit() {
+    check(&[], &[0, 5, 0], &[&[0, 1]]);
+    check(&[0], &[0, 20, 40], &[&[0]]);
+    check(&[0, 0], &[0, 20, 40], &[&[]]);
+}
+
+/// API.md 8.6: a full window ends while they race. Who is still within it is refused, or finds
+/// the next one open already.
+#[test]
+fn no_order_admits_more_or_fewer_across_the_end_of_a_window() {
+    check(&[0, 0], &[60_000, 60_000, 60_010], &[&[0, 1]]);
+    check(&[0, 0], &[59_990, 60_000, 60_010], &[&[0, 1]]);
+    check(&[0, 0], &[59_980, 59_990, 60_000], &[&[0, 1], &[1]]);
+}
+
+/// Nobody sees more left than the limit, or than was left when they looked before or took one.
+#[test]
+fn a_look_shows_what_was_taken() {
+    loom::model(|| {
+        let window = window(&[]);
+        let takers: Vec<_> = (0..2)
+            .map(|_| {
+                let window = Arc::clone(&window);
+                thread::spawn(move || {
+                    let told = window.take(limit(), at(0));
+                    let seen = window.peek(limit(), at(0));
+                    assert!(seen.remaining <= told.remaining);
+                })
+            })
+            .collect();
+        let first = window.peek(limit(), at(0));
+        let second = window.peek(limit(), at(0));
+        assert!(first.remaining <= limit().requests.get());
+        assert!(second.remaining <= first.remaining);
+        for taker in takers {
+            taker.join().unwrap();
+        }
+        assert_eq!(window.peek(limit(), at(0)).remaining, 0);
+    });
+}

@@ -1,0 +1,205 @@
+//! One fixed window, packed into one word.
+//!
+//! INVARIANT: a word whose count is 0 is a window that never opened.
+
+use subcat_engine::model::RateLimit;
+
+use crate::runtime::Moment;
+
+/// Bits of the count of requests; the other 36 are the tick at which the window opened.
+const COUNT_BITS: u32 = 28;
+const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
+/// Length of a tick. 36 bits of them are 21 years.
+const TICK_US: u64 = 10_000;
+const TICKS_PER_SECOND: u64 = 1_000_000 / TICK_US;
+const TICK_MS: i64 = 10;
+
+const _: () = assert!(TICKS_PER_SECOND == 100);
+
+/// What a window says to one request (API.md, rate limit).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Quota {
+    /// Requests allowed per window.
+    pub limit: u32,
+    /// Requests that are left in it.
+    pub remaining: u32,
+    /// Unix time at which it ends, in whole seconds, rounded up.
+    pub reset: u64,
+    /// Its length in seconds.
+    pub window_seconds: u32,
+    /// When the request is refused: seconds until the window ends, at least 1.
+    pub retry_after: Option<u32>,
+}
+
+/// The word after one request, none when it is refused, and what the request is told.
+pub(super) fn step(word: u64, limit: RateLimit, now: Moment) -> (Option<u64>, Quota) {
+    let (opened_tick, count) = match open_window(word, limit, now) {
+        Some(open) => open,
+        None => (tick(now), 0),
+    };
+    let mut quota = quota(limit, opened_tick, count, now);
+    if quota.remaining == 0 {
+        let end_us = (opened_tick + window_ticks(limit)) * TICK_US;
+        let wait_us = end_us.saturating_sub(now.monotonic_us);
+        let wait_seconds = wait_us.div_ceil(1_000_000).max(1);
+        quota.retry_after = Some(u32::try_from(wait_seconds).unwrap_or(u32::MAX));
+        return (None, quota);
+    }
+    quota.remaining -= 1;
+    let next = (opened_tick << COUNT_BITS) | u64::from(count + 1);
+    (Some(next), quota)
+}
+
+/// What the window is at `now`.
+pub(super) fn look(word: u64, limit: RateLimit, now: Moment) -> Quota {
+    let (opened_tick, count) = open_window(word, limit, now).unwrap_or((tick(now), 0));
+    quota(limit, opened_tick, count, now)
+}
+
+/// The tick at which the window opened; 0 for one that never did.
+pub(super) fn opened_tick(word: u64) -> u64 {
+    word >> COUNT_BITS
+}
+
+/// Whether the window is open at `now`.
+pub(super) fn is_open(word: u64, limit: RateLimit, now: Moment) -> bool {
+    open_window(word, limit, now).is_some()
+}
+
+fn open_window(word: u64, limit: RateLimit, now: Moment) -> Option<(u64, u32)> {
+    let count = u32::try_from(word & u64::from(COUNT_MAX)).expect("the mask leaves 28 bits");
+    let opened_tick = opened_tick(word);
+    // Another core's reading of the clock may be a little ahead of ours: that is no age at all.
+    let age_ticks = tick(now).saturating_sub(opened_tick);
+    let is_open = count != 0 && age_ticks < window_ticks(limit);
+    is_open.then_some((opened_tick, count))
+}
+
+fn quota(limit: RateLimit, opened_tick: u64, count: u32, now: Moment) -> Quota {
+    let requests = limit.requests.get();
+    let allowed = requests.min(COUNT_MAX);
+    let now_ms = i64::try_from(now.monotonic_us / 1000).unwrap_or(i64::MAX);
+    let opened_ms = i64::try_from(opened_tick).unwrap_or(i64::MAX) * TICK_MS;
+    let window_ms = i64::from(limit.window_seconds.get()) * 1000;
+    let end_unix_ms = now.unix_ms - now_ms + opened_ms + window_ms;
+    Quota {
+        limit: requests,
+        remaining: allowed.saturating_sub(count),
+        reset: u64::try_from(end_unix_ms).unwrap_or(0).div_ceil(1000),
+        window_seconds: limit.window_seconds.get(),
+        retry_after: None,
+    }
+}
+
+fn tick(now: Moment) -> u64 {
+    now.monotonic_us / TICK_US
+}
+
+fn window_ticks(limit: RateLimit) -> u64 {
+    u64::from(limit.window_seconds.get()) * TICKS_PER_SECOND
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Barrier;
+
+    use super::*;
+    use crate::limiter::Window;
+
+    fn at(ms: u64) -> Moment {
+        Moment {
+            monotonic_us: ms * 1000,
+            unix_ms: 1_700_000_000_123 + i64::try_from(ms).unwrap(),
+        }
+    }
+
+    fn limit(text: &str) -> RateLimit {
+        RateLimit::parse(text).unwrap()
+    }
+
+    #[test]
+    fn a_window_opens_fills_refuses_and_ends() {
+        let window = Window::default();
+        let limit = limit("2/60");
+        let unused = window.peek(limit, at(500));
+        assert_eq!((unused.remaining, unused.reset), (2, 1_700_000_061));
+
+        let first = window.take(limit, at(1000));
+        assert_eq!((first.remaining, first.reset), (1, 1_700_000_062));
+        assert_eq!((first.limit, first.window_seconds), (2, 60));
+        let second = window.take(limit, at(30_000));
+        assert_eq!((second.remaining, second.retry_after), (0, None));
+        let third = window.take(limit, at(60_100));
+        assert_eq!((third.remaining, third.retry_after), (0, Some(1)));
+        let early = window.take(limit, at(31_000));
+        assert_eq!(early.retry_after, Some(30));
+        for quota in [second, third, early] {
+            assert_eq!(quota.reset, first.reset);
+        }
+        let next = window.take(limit, at(61_000));
+        assert_eq!((next.remaining, next.reset), (1, 1_700_000_122));
+    }
+
+    #[test]
+    fn reset_is_never_before_the_window_ends() {
+        for ms in [0, 1, 9, 10, 876, 877, 878, 999, 1000] {
+            let window = Window::default();
+            let reset = window.take(limit("1/1"), at(ms)).reset;
+            let wait_ms = i64::try_from(reset * 1000).unwrap() - at(ms).unix_ms;
+            let back = at(ms + u64::try_from(wait_ms).unwrap());
+            assert_eq!(window.take(limit("1/1"), back).retry_after, None, "{ms}");
+        }
+    }
+
+    #[test]
+    fn a_changed_limit_holds_at_once() {
+        let window = Window::default();
+        assert_eq!(window.take(limit("1/60"), at(0)).remaining, 0);
+        assert_eq!(window.take(limit("1/60"), at(1)).retry_after, Some(60));
+        assert_eq!(window.take(limit("3/60"), at(2)).remaining, 1);
+        assert_eq!(window.take(limit("1/60"), at(3)).remaining, 0);
+        assert_eq!(window.take(limit("1/1"), at(1500)).remaining, 0);
+    }
+
+    #[test]
+    fn a_clock_that_lags_behind_stays_in_the_window() {
+        let window = Window::default();
+        assert_eq!(window.take(limit("2/60"), at(1000)).remaining, 1);
+        assert_eq!(window.take(limit("2/60"), at(900)).remaining, 0);
+        assert!(window.take(limit("2/60"), at(900)).retry_after.is_some());
+    }
+
+    #[test]
+    fn limits_beyond_the_count_are_shown_as_they_are() {
+        let window = Window::default();
+        let quota = window.take(limit("4294967295/1"), at(0));
+        assert_eq!(quota.limit, u32::MAX);
+        assert_eq!(quota.remaining, COUNT_MAX - 1);
+    }
+
+    /// API.md, rate limit: exact under contention, across windows.
+    #[test]
+    fn sixty_four_threads_get_exactly_the_limit() {
+        const THREADS: usize = 64;
+        const TRIES: u64 = 2_000;
+        let window = Window::default();
+        let limit = limit("1000/60");
+        let start = Barrier::new(THREADS);
+        for now_ms in [0, 60_000, 120_000] {
+            let admitted = std::thread::scope(|scope| {
+                let one_thread = || {
+                    start.wait();
+                    let is_admitted = |_: &u64| {
+                        let quota = window.take(limit, at(now_ms));
+                        quota.retry_after.is_none()
+                    };
+                    (0..TRIES).filter(is_admitted).count()
+                };
+                let threads: Vec<_> = (0..THREADS).map(|_| scope.spawn(one_thread)).collect();
+                let counts = threads.into_iter().map(|thread| thread.join().unwrap());
+                counts.sum::<usize>()
+            });
+            assert_eq!(admitted, 1000);
+        }
+    }
+}
