@@ -14,6 +14,7 @@ use subcat_server::runtime::{
     Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, StoredBytes,
     Workers,
 };
+use subcat_tests::flavour::each_io;
 use subcat_tests::raw::Client;
 
 /// A file that is longer in memory than it may be on disk.
@@ -121,8 +122,7 @@ fn start(io: Io, max: usize, file_bytes: usize) -> (Workers, Arc<ConnectionCount
 
 /// Each test runs with every way of driving sockets that this kernel allows.
 fn with_each_io(test: impl Fn(Io)) {
-    test(Io::Epoll);
-    test(Io::IoUring);
+    each_io().iter().copied().for_each(test);
 }
 
 /// The answers are more than the buffers between server and client hold, and are read in small
