@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::{Read, Write};
+use std::mem::MaybeUninit;
 use std::net::TcpStream;
-use std::sync::Arc;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
 use subcat_engine::disk::{Fault, Faulty};
 use subcat_engine::event::StateEvent;
@@ -400,6 +403,63 @@ fn rule_7_11_text_is_compressed_as_the_client_allows() {
     check("identity;q=0", None);
     check("*;q=0.1", Some("br"));
     check("", None);
+}
+
+/// Contents and variants as they are stored: each is written under a temporary name of its own.
+struct Stored(OwnedFd);
+
+impl Stored {
+    fn by(server: &TestServer) -> Self {
+        let watch = inotify::init(CreateFlags::NONBLOCK).unwrap();
+        let folder = server.service.config.data.join("tmp");
+        inotify::add_watch(&watch, folder, WatchFlags::CREATE).unwrap();
+        Self(watch)
+    }
+
+    /// How many began to be written.
+    fn count(&self) -> usize {
+        let mut buffer = [const { MaybeUninit::uninit() }; 4096];
+        let mut events = inotify::Reader::new(&self.0, &mut buffer);
+        let mut count = 0;
+        while let Ok(event) = events.next() {
+            let name = event.file_name().unwrap().to_bytes();
+            count += usize::from(name.starts_with(b"blob-"));
+        }
+        count
+    }
+}
+
+fn unpack(packed: &[u8], coding: &str) -> Vec<u8> {
+    let mut unpacked = Vec::new();
+    let unpacking = match coding {
+        "gzip" => flate2::read::GzDecoder::new(packed).read_to_end(&mut unpacked),
+        _ => brotli::Decompressor::new(packed, 4096).read_to_end(&mut unpacked),
+    };
+    unpacking.unwrap();
+    unpacked
+}
+
+/// It takes far longer to make the variants than to ask for them.
+#[test]
+fn rule_7_11_a_variant_is_made_once_however_many_ask() {
+    let content = subtitles(40_000);
+    let scene = Scene::with_file(&content);
+    assert_eq!(scene.get(&[]).body, content);
+    let stored = Stored::by(&scene.server);
+    let start = Barrier::new(32);
+    std::thread::scope(|scope| {
+        for client_idx in 0..32 {
+            let coding = ["br", "gzip"][client_idx % 2];
+            let (scene, start, content) = (&scene, &start, &content);
+            scope.spawn(move || {
+                start.wait();
+                let answer = scene.get(&[("Accept-Encoding", coding)]);
+                assert_eq!(answer.field("content-encoding"), Some(coding));
+                assert!(unpack(&answer.body, coding) == *content, "{coding}");
+            });
+        }
+    });
+    assert_eq!(stored.count(), 2);
 }
 
 #[test]
