@@ -26,6 +26,17 @@ pub fn each_io() -> &'static [Io] {
     })
 }
 
+/// The way that `SUBCAT_TEST_IO` (`epoll` or `io_uring`) asks for where this kernel allows it; the
+/// default setting without it.
+pub fn chosen_io() -> Io {
+    match std::env::var("SUBCAT_TEST_IO").as_deref() {
+        Err(_) => Io::Auto,
+        Ok("epoll") => Io::Epoll,
+        Ok("io_uring") => *each_io().last().expect("epoll is always there"),
+        Ok(other) => panic!("SUBCAT_TEST_IO is epoll or io_uring, not {other}"),
+    }
+}
+
 /// How sockets are driven when this is asked for.
 fn driven_by(io: Io) -> Io {
     let settings = ListenSettings {

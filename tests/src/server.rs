@@ -10,12 +10,13 @@ use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{ApiKey, DraftValue, RateLimit, RecordDraft, Scopes, Timestamp};
 use subcat_engine::{Engine, Options, StoreKind};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
-use subcat_server::config::Config;
+use subcat_server::config::{Config, Io};
 use subcat_server::door::{Server, serve};
 use subcat_server::runtime::{Clock, Control, SystemClock};
 use subcat_server::service::Service;
 use tempfile::TempDir;
 
+use crate::flavour::chosen_io;
 use crate::raw::{Client, RawAnswer};
 
 /// A running server with a data directory that goes with it.
@@ -29,7 +30,8 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// A server with default settings, but for windows so wide that nothing is refused.
+    /// A server with default settings, but for windows so wide that nothing is refused, and for
+    /// [`chosen_io`].
     pub fn start() -> Self {
         Self::with(|_| {})
     }
@@ -57,6 +59,7 @@ impl TestServer {
             listen: "127.0.0.1:0".parse().expect("an address"),
             store: StoreKind::Redb,
             workers: 2,
+            io: chosen_io(),
             ..Config::default()
         };
         config.rate_limit.api_key.requests = wide;
@@ -72,6 +75,8 @@ impl TestServer {
         let control = Control::start().expect("threads are to be had");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);
         let server = serve(&service).expect("a free port is to be had");
+        let wanted = service.config.io;
+        assert!(wanted == Io::Auto || server.io() == wanted, "no {wanted:?}");
         Self {
             service,
             server: Some(server),
