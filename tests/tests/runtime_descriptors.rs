@@ -6,10 +6,11 @@ use std::time::Duration;
 
 use http::request::Parts;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use subcat_server::config::{Connections, Io};
+use subcat_server::config::Connections;
 use subcat_server::runtime::{
     Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, Workers,
 };
+use subcat_tests::flavour::each_io;
 use subcat_tests::raw::Client;
 
 struct Hello;
@@ -35,7 +36,7 @@ impl Handler for Hello {
 /// API.md 11.1: who is connected is served, and who comes later is served when there is room.
 #[test]
 fn running_out_of_descriptors_is_survived() {
-    for io in [Io::Epoll, Io::IoUring] {
+    for io in each_io().iter().copied() {
         let settings = ListenSettings {
             listen: "127.0.0.1:0".parse().unwrap(),
             io,

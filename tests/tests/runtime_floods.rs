@@ -8,10 +8,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use subcat_server::config::{Connections, Io};
+use subcat_server::config::Connections;
 use subcat_server::runtime::{
     Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, Workers,
 };
+use subcat_tests::flavour::each_io;
 use subcat_tests::raw::Client;
 
 const BODY_BYTES: usize = 60 << 10;
@@ -57,7 +58,7 @@ impl Handler for Summing {
 fn with_each_io(test: impl Fn(Workers) -> Workers) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    for io in [Io::Epoll, Io::IoUring] {
+    for io in each_io().iter().copied() {
         let settings = ListenSettings {
             listen: "127.0.0.1:0".parse().unwrap(),
             io,
