@@ -62,6 +62,15 @@ impl Cell {
     pub fn median(&self, figure: fn(&Sample) -> f64) -> f64 {
         median(self.samples.iter().map(figure).collect())
     }
+
+    /// The figure of which a quarter of the rounds had less: what disturbs the machine now and
+    /// then is in the others.
+    pub fn quiet(&self, figure: fn(&Sample) -> f64) -> f64 {
+        let mut numbers: Vec<f64> = self.samples.iter().map(figure).collect();
+        numbers.sort_by(f64::total_cmp);
+        let quarter = numbers.len().saturating_sub(1) / 4;
+        numbers.get(quarter).copied().unwrap_or(f64::NAN)
+    }
 }
 
 /// One work under one load, on every server.
@@ -96,6 +105,11 @@ impl Row {
         (!ratios.is_empty()).then(|| median(ratios))
     }
 
+    /// The same of the two servers' quiet rounds.
+    pub fn quiet_ratio(&self, server: &str, base: &str, figure: fn(&Sample) -> f64) -> Option<f64> {
+        Some(self.cell(server)?.quiet(figure) / self.cell(base)?.quiet(figure))
+    }
+
     fn to_json(&self) -> Value {
         let cells = self.cells.iter().map(|cell| {
             json!({
@@ -104,6 +118,7 @@ impl Row {
                 "per_second": cell.median(|s| s.per_second),
                 "p50_us": cell.median(|s| s.p50_us),
                 "p99_us": cell.median(|s| s.p99_us),
+                "p99_quiet_us": cell.quiet(|s| s.p99_us),
                 "p99_9_us": cell.median(|s| s.p99_9_us),
                 "cpu_to_nginx": self.ratio(&cell.server, "nginx", |s| s.cpu_us),
                 "p99_to_nginx": self.ratio(&cell.server, "nginx", |s| s.p99_us),
@@ -214,6 +229,27 @@ mod tests {
         assert_eq!(median(vec![3.0, 1.0, 2.0]), 2.0);
         assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), 2.5);
         assert!(median(Vec::new()).is_nan());
+    }
+
+    #[test]
+    fn a_quarter_of_the_rounds_is_quieter() {
+        let cell = |rounds: &[f64]| Cell {
+            server: "s".to_owned(),
+            samples: rounds
+                .iter()
+                .map(|p99_us| Sample {
+                    cpu_us: 1.0,
+                    per_second: 1.0,
+                    p50_us: 1.0,
+                    p99_us: *p99_us,
+                    p99_9_us: 1.0,
+                })
+                .collect(),
+        };
+        let quiet = |rounds: &[f64]| cell(rounds).quiet(|s| s.p99_us);
+        assert_eq!(quiet(&[50.0, 10.0, 40.0, 20.0, 30.0]), 20.0);
+        assert_eq!(quiet(&[9000.0, 7.0]), 7.0);
+        assert!(quiet(&[]).is_nan());
     }
 
     #[test]
