@@ -227,6 +227,30 @@ fn a_client_that_half_closes_gets_its_answer() {
     });
 }
 
+/// hyper leaves who asked for another protocol without shutting the connection down.
+#[test]
+fn who_asks_for_another_protocol_gets_every_answer() {
+    with_each_io(|io| {
+        let (workers, _) = start(io, 100, FILE_BYTES);
+        let upgrade = "Host: a\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n";
+        for (path, body) in [("/a", "/a 1"), ("/slow", "slow")] {
+            let mut client = Client::connect(workers.address());
+            client.send(format!(
+                "GET {path} HTTP/1.1\r\n{upgrade}no request\r\n\r\n"
+            ));
+            assert_eq!(client.read_answer(false).text(), body);
+            assert_eq!(client.read_answer(false).status, 400);
+            assert!(client.is_closed());
+        }
+        let mut client = Client::connect(workers.address());
+        client.send(format!("GET /large HTTP/1.1\r\n{upgrade}").repeat(50));
+        for _ in 0..50 {
+            assert_eq!(client.read_answer(false).body.len(), LARGE_BYTES);
+        }
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
 /// A connection that stays corked keeps each last piece for 200 ms.
 #[test]
 fn nothing_waits_behind_a_large_file() {

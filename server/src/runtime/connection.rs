@@ -107,6 +107,8 @@ pub(super) struct ConnectionState {
     is_sending_file: AtomicBool,
     /// Whether there are `lines`.
     has_lines: AtomicBool,
+    /// Whether hyper may leave without waiting for what it wrote.
+    may_leave: AtomicBool,
     pulse: Arc<Pulse>,
     lines: Mutex<Bytes>,
     waker: Mutex<Option<Waker>>,
@@ -122,6 +124,7 @@ impl ConnectionState {
             is_over: AtomicBool::new(false),
             is_sending_file: AtomicBool::new(false),
             has_lines: AtomicBool::new(false),
+            may_leave: AtomicBool::new(false),
             pulse,
             lines: Mutex::new(Bytes::new()),
             waker: Mutex::new(None),
@@ -191,6 +194,13 @@ impl ConnectionState {
         });
     }
 
+    /// An answer is on its way to the client. Who was told to go on with a body goes on with it.
+    pub(super) fn answer_queued(&self) {
+        if self.doing() != Doing::Receiving {
+            self.enter(Doing::Sending);
+        }
+    }
+
     /// The client takes no bytes at the moment.
     pub(super) fn write_blocked(&self) {
         if self.doing() != Doing::Sending {
@@ -223,6 +233,17 @@ impl ConnectionState {
         if let Some(waker) = self.waker.lock().take() {
             waker.wake();
         }
+    }
+
+    /// The client asked for another protocol: hyper leaves such a connection without shutting it
+    /// down.
+    pub(super) fn upgrade_asked(&self) {
+        self.may_leave.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether hyper may leave as soon as everything is flushed.
+    pub(super) fn may_leave(&self) -> bool {
+        self.may_leave.load(Ordering::Relaxed)
     }
 
     /// These lines belong to the head that is written next.

@@ -108,7 +108,7 @@ impl Socket {
             }
         };
         if is_joined && self.transport.send_later(join) {
-            self.state.write_blocked();
+            self.state.answer_queued();
             return Poll::Ready(Ok(taken_count));
         }
         JOINED.with_borrow_mut(|joined| {
@@ -258,8 +258,13 @@ impl Write for Socket {
         true
     }
 
+    /// What a ring sends needs no one to wait for it, unless hyper leaves right after this.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        self.poll_rest(context)
+        ready!(self.poll_rest(context))?;
+        if self.state.may_leave() {
+            return self.transport.poll_sent(context);
+        }
+        Poll::Ready(Ok(()))
     }
 
     /// Ends our side, then waits for the client's: closing over bytes that nobody read would

@@ -15,6 +15,7 @@ use http::header::CONNECTION;
 use http::{HeaderValue, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::upgrade::OnUpgrade;
 use parking_lot::Mutex;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
@@ -248,6 +249,9 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
 
     fn call(&self, request: Request<Incoming>) -> AnswerFuture {
         let (mut head, body) = request.into_parts();
+        if head.extensions.get::<OnUpgrade>().is_some() {
+            self.state.upgrade_asked();
+        }
         let body = RequestBody::new(body, &self.state);
         let mut memory = self.memory.borrow_mut();
         let answer = self.handler.handle(&mut memory, &mut head, body);

@@ -12,18 +12,21 @@ use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use rustix::event::{EventfdFlags, eventfd};
 use rustix::net::{Shutdown, shutdown};
 use slab::Slab;
+use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::pieces::{PIECES_GROUP, Pieces};
 use super::slot::{Operation, Slot, Spares};
 use crate::runtime::connection::{ConnectionState, Doing};
 
+/// How often in a row a ring that ends may be refused.
+const REFUSALS_MAX: usize = 1000;
 /// Entries that are queued before the kernel is asked in between.
 const ENTRIES: u32 = 1024;
 /// Completions that have room; the kernel keeps what is beyond them for later.
 const COMPLETIONS: u32 = 4096;
-/// Bytes of one connection that may wait to be read: more stay with the kernel, and so with the
-/// client.
+/// Bytes of one connection that may wait to be read when a turn begins: beyond them, more stay with
+/// the kernel, and so with the client.
 const ARRIVED_BYTES_MAX: usize = 64 << 10;
 
 thread_local! {
@@ -50,6 +53,8 @@ pub(in crate::runtime) struct Ring {
     bell: Arc<OwnedFd>,
     /// The driving task, while it sleeps.
     sleeper: Option<Waker>,
+    /// Whether the kernel refused the last time: said once.
+    is_refused: bool,
 }
 
 impl Ring {
@@ -72,6 +77,7 @@ impl Ring {
             spares: Spares::default(),
             bell: Arc::new(bell),
             sleeper: None,
+            is_refused: false,
         })
     }
 
@@ -93,11 +99,13 @@ impl Ring {
             .build()?;
         let outcome = runtime.block_on(async {
             // SAFETY: the descriptor is shared with this future, and nobody replaces it.
-            let bell = unsafe { AsyncFd::register(bell) }?;
-            let driving = tokio::spawn(drive(bell));
-            let outcome = worker.await;
-            driving.abort();
-            outcome
+            let bell = unsafe { AsyncFd::register_with_interest(bell, Interest::READABLE) }?;
+            let mut driving = tokio::spawn(drive(bell));
+            // A worker whose ring stands still gives its port to the others.
+            tokio::select! {
+                outcome = worker => outcome,
+                outcome = &mut driving => Err(outcome.map_or_else(io::Error::other, |error| error)),
+            }
         });
         // Its tasks hold the sockets.
         drop(runtime);
@@ -170,13 +178,14 @@ impl Ring {
     /// Sends all of these bytes.
     pub(super) fn send(&mut self, slot_idx: usize, bytes: Vec<u8>) {
         let slot = &mut self.slots[slot_idx];
+        assert!(slot.outgoing.is_none(), "one answer at a time is sent");
         let bytes_count = u32::try_from(bytes.len()).expect("an answer in one piece is small");
         let entry = opcode::Send::new(slot.fd(), bytes.as_ptr(), bytes_count)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build();
         slot.outgoing = Some(bytes);
-        // SAFETY: `outgoing` is touched again when the completion is there, and its slot stays
-        // until then.
+        // SAFETY: `outgoing`, which was empty, is touched again when the completion is there, and
+        // its slot stays until then.
         unsafe { self.push(entry, Operation::Send, slot_idx) };
     }
 
@@ -206,12 +215,9 @@ impl Ring {
         }
     }
 
-    /// Hands over what is queued and takes what is done; whether there was any.
+    /// Hands over what is queued and takes what is done; whether there was any or is more to do.
     fn turn(&mut self) -> bool {
-        let queue = self.uring.submission();
-        let is_asked = !queue.is_empty() || queue.taskrun() || queue.cq_overflow();
-        drop(queue);
-        if is_asked {
+        if self.has_work() {
             self.enter(0);
         }
         let mut is_any = false;
@@ -219,23 +225,37 @@ impl Ring {
             is_any = true;
             self.complete(&completion);
         }
-        is_any
+        // What the kernel began and did not end rings no bell.
+        is_any || self.has_work()
     }
 
-    /// Asks the kernel, and waits for so many completions.
-    fn enter(&mut self, wanted: u32) {
+    /// Whether the kernel is to be asked.
+    fn has_work(&mut self) -> bool {
+        let queue = self.uring.submission();
+        !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
+    }
+
+    /// Asks the kernel, and waits for so many completions; whether it listened. What it did not
+    /// take stays queued.
+    fn enter(&mut self, wanted: u32) -> bool {
         let queued = self.uring.submission().len();
         let queued = u32::try_from(queued).expect("a queue has 1024 entries");
         let submitter = self.uring.submitter();
         let flags = EnterFlags::GETEVENTS.bits();
         // SAFETY: no argument is given.
         let outcome = unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags, None) };
-        // What was not taken stays queued. Without memory the kernel may have more later.
-        if let Err(error) = outcome
-            && error.kind() != io::ErrorKind::Interrupted
-        {
-            tracing::warn!(%error, "the ring was not heard: trying again");
-        }
+        let was_refused = self.is_refused;
+        self.is_refused = match outcome {
+            Ok(_) => false,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
+            Err(error) => {
+                if !was_refused {
+                    tracing::warn!(%error, "a ring is refused: trying again until it is not");
+                }
+                true
+            }
+        };
+        !self.is_refused
     }
 
     fn next_completion(&mut self) -> Option<cqueue::Entry> {
@@ -247,11 +267,14 @@ impl Ring {
         match operation {
             Operation::Receive => self.received(slot_idx, completion),
             Operation::Send => self.sent(slot_idx, completion.result()),
-            Operation::AwaitRoom => self.slots[slot_idx].is_awaiting_room = false,
+            Operation::AwaitRoom => {
+                let slot = &mut self.slots[slot_idx];
+                slot.is_awaiting_room = false;
+                slot.wake();
+            }
             // The slot may be gone: what counts is the end of its receive.
             Operation::Pause => return,
         }
-        self.slots[slot_idx].wake();
         self.forget_if_over(slot_idx);
     }
 
@@ -272,6 +295,7 @@ impl Ring {
             errno if errno > 0 => slot.end = Some(errno),
             _ => {}
         }
+        slot.wake();
         slot.is_receiving = cqueue::more(completion.flags());
         slot.is_pausing &= slot.is_receiving;
         let is_full = slot.arrived.unread().len() >= ARRIVED_BYTES_MAX;
@@ -287,14 +311,18 @@ impl Ring {
         let Some(bytes) = slot.outgoing.take() else {
             return;
         };
-        if usize::try_from(result) == Ok(bytes.len()) {
-            if slot.state.doing() == Doing::Sending {
-                slot.state.wrote();
-            }
-        } else {
+        if usize::try_from(result) != Ok(bytes.len()) {
             slot.send_error = Some(if result < 0 { -result } else { libc::EPIPE });
             // Who waits for a request rather than for this learns from it that it is over.
             let _ = shutdown(&slot.socket, Shutdown::Both);
+        } else if slot.state.doing() == Doing::Sending {
+            slot.state.wrote();
+        }
+        if slot.is_awaiting_sent {
+            slot.is_awaiting_sent = false;
+            // More is to be sent.
+            slot.state.write_blocked();
+            slot.wake();
         }
         self.spares.keep(bytes);
     }
@@ -309,35 +337,78 @@ impl Drop for Ring {
             let _ = shutdown(&slot.socket, Shutdown::Both);
         }
         self.slots.retain(|_, slot| !slot.is_at_rest());
-        while !self.slots.is_empty() {
-            self.enter(1);
+        let mut refusals_count = 0;
+        while !self.slots.is_empty() && refusals_count < REFUSALS_MAX {
+            refusals_count = if self.enter(1) { 0 } else { refusals_count + 1 };
             while let Some(completion) = self.next_completion() {
                 self.complete(&completion);
             }
+        }
+        if !self.slots.is_empty() {
+            tracing::error!("a ring ends with bytes in flight: their memory is given up");
+            std::mem::forget(std::mem::take(&mut self.slots));
+            self.pieces.give_up();
         }
     }
 }
 
 /// Turns this thread's ring after the tasks that the turn before has woken; sleeps until the bell
 /// rings when there was nothing.
-async fn drive(bell: AsyncFd<Arc<OwnedFd>>) {
-    let outcome: io::Result<()> = poll_fn(|context| {
+async fn drive(bell: AsyncFd<Arc<OwnedFd>>) -> io::Error {
+    poll_fn(|context| {
         loop {
             if with_ring(Ring::turn) {
                 // Into the queue behind those tasks. `yield_now` would look at epoll first.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            let Poll::Ready(stroke) = bell.poll_read_ready(context) else {
-                with_ring(|ring| ring.sleeper = Some(context.waker().clone()));
-                return Poll::Pending;
-            };
-            // The bell is never read: each stroke is an edge of its own.
-            stroke?.clear_ready();
+            match bell.poll_read_ready(context) {
+                // The bell is never read: each stroke is an edge of its own.
+                Poll::Ready(Ok(mut stroke)) => stroke.clear_ready(),
+                Poll::Ready(Err(error)) => return Poll::Ready(error),
+                Poll::Pending => {
+                    with_ring(|ring| ring.sleeper = Some(context.waker().clone()));
+                    return Poll::Pending;
+                }
+            }
         }
     })
-    .await;
-    if let Err(error) = outcome {
-        tracing::error!(%error, "a worker's ring has no bell");
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixStream;
+
+    use super::*;
+    use crate::runtime::connection::Pulse;
+
+    /// More entries than the queue holds go to the kernel in between, and none is lost.
+    #[test]
+    fn a_full_queue_is_handed_over() {
+        let Ok(mut ring) = Ring::new() else {
+            return;
+        };
+        let (socket, _peer) = UnixStream::pair().unwrap();
+        let socket = Arc::new(OwnedFd::from(socket));
+        let slots: Vec<usize> = (0..ENTRIES as usize + 500)
+            .map(|_| {
+                let state = Arc::new(ConnectionState::new(Arc::new(Pulse::default())));
+                let slot_idx = ring.open(Arc::clone(&socket), state);
+                ring.await_room(slot_idx);
+                slot_idx
+            })
+            .collect();
+        while slots
+            .iter()
+            .any(|slot_idx| ring.slot(*slot_idx).is_awaiting_room)
+        {
+            assert!(ring.turn() || ring.enter(1));
+        }
+        assert!(
+            slots
+                .iter()
+                .all(|slot_idx| ring.slot(*slot_idx).is_receiving)
+        );
     }
 }

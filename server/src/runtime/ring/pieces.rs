@@ -3,22 +3,32 @@
 #![allow(unsafe_code)]
 
 use std::io;
+use std::rc::Rc;
+use std::slice;
 use std::sync::atomic::{AtomicU16, Ordering};
 
 use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 use memmap2::MmapMut;
 
-/// Pieces, a power of two, and bytes of each: a turn brings some twenty requests.
+/// Pieces, and bytes of each. A turn brings some twenty requests; kernels before 6.13 bring all
+/// there are, and what finds no piece comes with the next turn.
 const PIECES: u16 = 256;
 const PIECE_BYTES: u16 = 4 << 10;
 /// The group of these pieces; a ring has no other.
 pub(super) const PIECES_GROUP: u16 = 0;
 
+const _: () = assert!(
+    PIECES.is_power_of_two(),
+    "places are counted modulo the pieces"
+);
+
 /// The pieces of one ring. INVARIANT: whoever drops them has ended the ring's use of them.
 pub(super) struct Pieces {
-    entries: MmapMut,
-    bytes: MmapMut,
+    /// What the two pointers point into.
+    memory: Rc<[MmapMut; 2]>,
+    entries: *mut BufRingEntry,
+    bytes: *mut u8,
     tail: u16,
 }
 
@@ -26,12 +36,15 @@ impl Pieces {
     /// Lends all of them. Errors: the kernel has no such rings (before 5.19), or no memory.
     pub(super) fn new(uring: &IoUring) -> io::Result<Self> {
         let entries_bytes = usize::from(PIECES) * size_of::<BufRingEntry>();
+        let mut entries = MmapMut::map_anon(entries_bytes)?;
+        let mut bytes = MmapMut::map_anon(usize::from(PIECES) * usize::from(PIECE_BYTES))?;
         let mut pieces = Self {
-            entries: MmapMut::map_anon(entries_bytes)?,
-            bytes: MmapMut::map_anon(usize::from(PIECES) * usize::from(PIECE_BYTES))?,
+            entries: entries.as_mut_ptr().cast(),
+            bytes: bytes.as_mut_ptr(),
+            memory: Rc::new([entries, bytes]),
             tail: 0,
         };
-        let address = pieces.entries.as_ptr().addr() as u64;
+        let address = pieces.entries.addr() as u64;
         let submitter = uring.submitter();
         // SAFETY: the mapping begins at a page, has room for so many entries, and stays as long
         // as the ring receives (INVARIANT).
@@ -43,27 +56,38 @@ impl Pieces {
     /// Lends a piece, whose bytes are read, to the kernel.
     pub(super) fn give(&mut self, piece_idx: u16) {
         let place = usize::from(self.tail % PIECES);
-        let piece = &mut self.bytes[start(piece_idx)..][..usize::from(PIECE_BYTES)];
-        let base = self.entries.as_mut_ptr().cast::<BufRingEntry>();
         // SAFETY: `place` is among the entries of the mapping, for which zeros are valid. The
         // kernel reads an entry only when the tail has passed it, and there are as many entries as
         // pieces: this one's piece has come back.
-        let entry = unsafe { &mut *base.add(place) };
-        entry.set_addr(piece.as_mut_ptr() as u64);
+        let entry = unsafe { &mut *self.entries.add(place) };
+        entry.set_addr(self.start(piece_idx) as u64);
         entry.set_len(u32::from(PIECE_BYTES));
         entry.set_bid(piece_idx);
         self.tail = self.tail.wrapping_add(1);
         // SAFETY: the tail lies in the first entry, aligned; the kernel only reads it.
-        let tail = unsafe { &*BufRingEntry::tail(base).cast::<AtomicU16>() };
+        let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
         tail.store(self.tail, Ordering::Release);
     }
 
     /// The bytes that came into a piece which the kernel gave back.
     pub(super) fn read(&self, piece_idx: u16, bytes_count: usize) -> &[u8] {
-        &self.bytes[start(piece_idx)..][..bytes_count]
+        assert!(bytes_count <= usize::from(PIECE_BYTES), "a piece is full");
+        // SAFETY: so many bytes of this piece are within the mapping, and the kernel writes no
+        // more into it until it is given again, for which nobody may hold them.
+        unsafe { slice::from_raw_parts(self.start(piece_idx), bytes_count) }
     }
-}
 
-fn start(piece_idx: u16) -> usize {
-    usize::from(piece_idx) * usize::from(PIECE_BYTES)
+    /// Never unmaps them: the kernel may still write.
+    pub(super) fn give_up(&self) {
+        std::mem::forget(Rc::clone(&self.memory));
+    }
+
+    fn start(&self, piece_idx: u16) -> *mut u8 {
+        assert!(piece_idx < PIECES, "the kernel gives back what it was lent");
+        // SAFETY: within the mapping.
+        unsafe {
+            self.bytes
+                .add(usize::from(piece_idx) * usize::from(PIECE_BYTES))
+        }
+    }
 }

@@ -55,6 +55,8 @@ pub(super) struct Slot {
     /// Why it could not send all.
     pub(super) send_error: Option<i32>,
     pub(super) is_awaiting_room: bool,
+    /// Whether the connection's task waits until all is sent.
+    pub(super) is_awaiting_sent: bool,
     /// Whether the connection is gone: the slot waits for the kernel.
     pub(super) is_left: bool,
 }
@@ -72,6 +74,7 @@ impl Slot {
             outgoing: None,
             send_error: None,
             is_awaiting_room: false,
+            is_awaiting_sent: false,
             is_left: false,
         }
     }
@@ -117,6 +120,11 @@ impl Arrived {
         if self.bytes.capacity() == 0 {
             self.bytes = spares.take();
         }
+        // Not more room than twice what is unread, whatever pieces it is read in.
+        if self.bytes.len() / 2 < self.read_count {
+            self.bytes.drain(..self.read_count);
+            self.read_count = 0;
+        }
         self.bytes.extend_from_slice(bytes);
     }
 
@@ -150,5 +158,52 @@ impl Spares {
             bytes.clear();
             self.0.push(bytes);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn user_data_names_operation_and_slot() {
+        use Operation::{AwaitRoom, Pause, Receive, Send};
+        for operation in [Receive, Send, AwaitRoom, Pause] {
+            for slot_idx in [0, 1, 30_000] {
+                let user_data = operation.user_data(slot_idx);
+                assert_eq!(Operation::of(user_data), (operation, slot_idx));
+            }
+        }
+    }
+
+    #[test]
+    fn what_arrived_is_read_in_any_pieces() {
+        let mut spares = Spares::default();
+        let mut arrived = Arrived::default();
+        let mut read = Vec::new();
+        for round in 0..1000 {
+            arrived.add(&[round as u8; 100], &mut spares);
+            let bytes_count = if round % 50 == 49 { 2600 } else { 50 };
+            let part = arrived.unread()[..bytes_count.min(arrived.unread().len())].to_vec();
+            arrived.read(part.len(), &mut spares);
+            read.extend(part);
+            assert!(arrived.bytes.len() <= 2 * arrived.unread().len() + 100);
+        }
+        read.extend(arrived.unread());
+        let sent: Vec<u8> = (0..1000).flat_map(|round| [round as u8; 100]).collect();
+        assert!(read == sent);
+    }
+
+    #[test]
+    fn an_idle_connection_holds_no_vector() {
+        let mut spares = Spares::default();
+        let mut arrived = Arrived::default();
+        arrived.add(b"abc", &mut spares);
+        arrived.read(3, &mut spares);
+        assert_eq!(arrived.bytes.capacity(), 0);
+        assert_eq!(spares.0.len(), 1);
+        spares.keep(vec![0; Spares::BYTES_MAX + 1]);
+        assert_eq!(spares.0.len(), 1, "a long one is not kept");
+        assert!(spares.take().is_empty());
     }
 }

@@ -70,6 +70,7 @@ impl RingSocket {
         with_ring(|ring| {
             let slot = ring.slot(self.slot_idx);
             if slot.outgoing.is_some() {
+                slot.is_awaiting_sent = true;
                 slot.remember(context);
                 return Poll::Pending;
             }
