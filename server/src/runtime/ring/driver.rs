@@ -104,7 +104,7 @@ impl Ring {
             // A worker whose ring stands still gives its port to the others.
             tokio::select! {
                 outcome = worker => outcome,
-                outcome = &mut driving => Err(outcome.map_or_else(io::Error::other, |error| error)),
+                outcome = &mut driving => Err(outcome.unwrap_or_else(io::Error::other)),
             }
         });
         // Its tasks hold the sockets.
