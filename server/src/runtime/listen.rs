@@ -82,7 +82,8 @@ impl Workers {
         self.address
     }
 
-    /// How sockets are driven: never [`Io::Auto`].
+    /// How sockets are driven: never [`Io::Auto`]. A worker for which no ring was left says so in
+    /// the log.
     pub fn io(&self) -> Io {
         self.io
     }
