@@ -6,6 +6,9 @@ use std::time::Duration;
 
 /// How long an answer may take before a test fails.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// How long a server may take nothing of what is sent: longer than it may keep a client that does
+/// not read.
+const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection.
 pub struct Client {
@@ -45,6 +48,9 @@ impl From<TcpStream> for Client {
     fn from(stream: TcpStream) -> Self {
         stream
             .set_read_timeout(Some(PATIENCE))
+            .expect("a socket takes a timeout");
+        stream
+            .set_write_timeout(Some(SEND_PATIENCE))
             .expect("a socket takes a timeout");
         stream.set_nodelay(true).expect("a socket takes an option");
         Self {

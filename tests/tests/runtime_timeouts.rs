@@ -119,46 +119,61 @@ impl Scene {
 struct TooSlow {
     what: &'static str,
     sent: &'static str,
+    /// How often that is sent.
+    times: usize,
     /// Sent besides, every second.
     trickle: &'static str,
     /// The time that it has.
     seconds: u64,
 }
 
-const TOO_SLOW: [TooSlow; 6] = [
+const TOO_SLOW: [TooSlow; 7] = [
     TooSlow {
         what: "nothing is asked",
         sent: "",
+        times: 1,
         trickle: "",
         seconds: 75,
     },
     TooSlow {
         what: "nothing more is asked",
         sent: "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        times: 1,
         trickle: "",
         seconds: 75,
     },
     TooSlow {
         what: "a head stalls",
         sent: "GET / HTTP/1.1\r\nHo",
+        times: 1,
         trickle: "",
         seconds: 10,
     },
     TooSlow {
         what: "a head trickles",
         sent: "GET / HTTP/1.1\r\n",
+        times: 1,
         trickle: "a: b\r\n",
         seconds: 10,
     },
     TooSlow {
         what: "a body stalls",
         sent: "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc",
+        times: 1,
         trickle: "",
         seconds: 10,
     },
     TooSlow {
         what: "an answer is not read",
         sent: "GET /file HTTP/1.1\r\nHost: a\r\n\r\n",
+        times: 1,
+        trickle: "",
+        seconds: 30,
+    },
+    TooSlow {
+        what: "small answers are not read",
+        sent: "GET / HTTP/1.1\r\nHost: a\r\n\r\n",
+        times: 500_000,
         trickle: "",
         seconds: 30,
     },
@@ -172,7 +187,8 @@ impl TooSlow {
         let scene = Scene::new(io);
         let began = Instant::now();
         let mut client = Client::connect(scene.workers.address());
-        client.send(self.sent);
+        // What is too much for all buffers is taken until the connection is cut.
+        client.send(self.sent.repeat(self.times));
         let mut trickled_count = 0;
         while !scene.is_cut() {
             sleep(Duration::from_millis(10));
