@@ -38,19 +38,24 @@ pub fn chosen_io() -> Io {
     }
 }
 
-/// How sockets are driven when this is asked for.
-fn driven_by(io: Io) -> Io {
-    let settings = ListenSettings {
-        listen: "127.0.0.1:0".parse().expect("an address"),
+/// Any free port of this machine, for so many connections, of one address too.
+pub fn listen_settings(io: Io, connections_max: usize) -> ListenSettings {
+    ListenSettings {
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
         io,
         connections: Connections {
-            max: 1,
-            max_per_address: 1,
+            max: connections_max,
+            max_per_address: connections_max,
         },
         proxies: Vec::new(),
         counts: Arc::new(ConnectionCounts::default()),
-    };
-    let workers = Workers::start(settings, vec![Silent]).expect("a free port is to be had");
+    }
+}
+
+/// How sockets are driven when this is asked for.
+fn driven_by(io: Io) -> Io {
+    let workers =
+        Workers::start(listen_settings(io, 1), vec![Silent]).expect("a free port is to be had");
     let driven_by = workers.io();
     workers.stop(Duration::ZERO);
     driven_by

@@ -37,7 +37,7 @@ fn count_calls(thread: &str, work: impl FnOnce()) -> Result<BTreeMap<String, u64
     let mut command = Command::new("strace");
     command.args(["-c", "-p", thread, "-o"]).arg(summary.path());
     let spawned = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
-    let mut strace = spawned.map_err(|error| format!("strace cannot be run: {error}"))?;
+    let mut strace = spawned.expect("strace is there: scripts/setup test installs it");
     let mut messages = BufReader::new(strace.stderr.take().unwrap());
     let mut message = String::new();
     messages.read_line(&mut message).unwrap();

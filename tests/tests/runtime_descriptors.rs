@@ -1,16 +1,12 @@
 //! A process without a file descriptor left: a test of its own, as the limit is the process's.
 
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
 use std::time::Duration;
 
 use http::request::Parts;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use subcat_server::config::Connections;
-use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, Workers,
-};
-use subcat_tests::flavour::each_io;
+use subcat_server::runtime::{Answer, Body, Content, Handler, RequestBody, Workers};
+use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 struct Hello;
@@ -37,17 +33,7 @@ impl Handler for Hello {
 #[test]
 fn running_out_of_descriptors_is_survived() {
     for io in each_io().iter().copied() {
-        let settings = ListenSettings {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            io,
-            connections: Connections {
-                max: 1000,
-                max_per_address: 1000,
-            },
-            proxies: Vec::new(),
-            counts: Arc::new(ConnectionCounts::default()),
-        };
-        let workers = Workers::start(settings, vec![Hello]).unwrap();
+        let workers = Workers::start(listen_settings(io, 1000), vec![Hello]).unwrap();
         let mut first = Client::connect(workers.address());
         assert_eq!(first.get("/", None).text(), "hello");
 

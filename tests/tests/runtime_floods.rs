@@ -4,15 +4,12 @@
 
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use subcat_server::config::Connections;
-use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, Workers,
-};
-use subcat_tests::flavour::each_io;
+use subcat_server::runtime::{Answer, Body, Content, Handler, RequestBody, Workers};
+use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 const BODY_BYTES: usize = 60 << 10;
@@ -59,17 +56,7 @@ fn with_each_io(test: impl Fn(Workers) -> Workers) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for io in each_io().iter().copied() {
-        let settings = ListenSettings {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            io,
-            connections: Connections {
-                max: 1000,
-                max_per_address: 1000,
-            },
-            proxies: Vec::new(),
-            counts: Arc::new(ConnectionCounts::default()),
-        };
-        let workers = Workers::start(settings, vec![Summing]).unwrap();
+        let workers = Workers::start(listen_settings(io, 1000), vec![Summing]).unwrap();
         test(workers).stop(Duration::from_secs(5));
     }
 }

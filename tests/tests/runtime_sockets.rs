@@ -14,7 +14,7 @@ use subcat_server::runtime::{
     Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, StoredBytes,
     Workers,
 };
-use subcat_tests::flavour::each_io;
+use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 /// A file that is longer in memory than it may be on disk.
@@ -101,17 +101,8 @@ fn stored(file_bytes: usize) -> Arc<Stored> {
 }
 
 fn start(io: Io, max: usize, file_bytes: usize) -> (Workers, Arc<ConnectionCounts>) {
-    let counts = Arc::new(ConnectionCounts::default());
-    let settings = ListenSettings {
-        listen: "127.0.0.1:0".parse().unwrap(),
-        io,
-        connections: Connections {
-            max,
-            max_per_address: max,
-        },
-        proxies: Vec::new(),
-        counts: Arc::clone(&counts),
-    };
+    let settings = listen_settings(io, max);
+    let counts = Arc::clone(&settings.counts);
     let stored = stored(file_bytes);
     let handler = |_| Echo {
         stored: Arc::clone(&stored),

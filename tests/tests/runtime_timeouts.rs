@@ -10,12 +10,11 @@ use std::thread::sleep;
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use subcat_server::config::{Connections, Io};
+use subcat_server::config::Io;
 use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, StoredBytes,
-    Workers,
+    Answer, Body, ConnectionCounts, Content, Handler, RequestBody, StoredBytes, Workers,
 };
-use subcat_tests::flavour::each_io;
+use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 /// A file of zeros that takes no room, and more than fits between server and client.
@@ -87,17 +86,8 @@ struct Scene {
 
 impl Scene {
     fn new(io: Io) -> Self {
-        let counts = Arc::new(ConnectionCounts::default());
-        let settings = ListenSettings {
-            listen: "127.0.0.1:0".parse().unwrap(),
-            io,
-            connections: Connections {
-                max: 1,
-                max_per_address: 1,
-            },
-            proxies: Vec::new(),
-            counts: Arc::clone(&counts),
-        };
+        let settings = listen_settings(io, 1);
+        let counts = Arc::clone(&settings.counts);
         let zeros = Arc::new(Zeros::new());
         let workers = Workers::start(settings, vec![Patient { zeros }]).unwrap();
         Self { workers, counts }

@@ -27,6 +27,7 @@ const JOINED_BYTES_MAX: usize = 8 << 10;
 const SLICES_MAX: usize = 4;
 /// Bytes that are read and thrown away after our last word, so that the client gets to read it.
 const LINGER_BYTES_MAX: usize = 1 << 18;
+
 thread_local! {
     /// Where head and body are put together.
     static JOINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
