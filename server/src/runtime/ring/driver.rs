@@ -6,6 +6,7 @@ use std::future::{Future, poll_fn};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
 use std::task::{Poll, Waker};
 
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
@@ -215,6 +216,32 @@ impl Ring {
         }
     }
 
+    /// Lets the bell ring, for the driving task sleeps from now on; whether there is nothing to
+    /// stay awake for.
+    fn sleep(&mut self, driving: &Waker) -> bool {
+        self.uring.completion().enable_eventfd();
+        // The kernel says that there is work before it looks at the bell: one of both sees the
+        // other.
+        fence(Ordering::SeqCst);
+        let is_idle = !self.has_work() && self.uring.completion().is_empty();
+        if is_idle {
+            self.sleeper = Some(driving.clone());
+        } else {
+            self.wake();
+        }
+        is_idle
+    }
+
+    /// Keeps the bell still while the driving task looks by itself: each stroke would cost the
+    /// worker a look at epoll. Only where the kernel's own order of both is that of the processor:
+    /// it has no barrier between them.
+    fn wake(&mut self) {
+        let completions = self.uring.completion();
+        if cfg!(target_arch = "x86_64") && !completions.eventfd_disabled() {
+            completions.disable_eventfd();
+        }
+    }
+
     /// Hands over what is queued and takes what is done; whether there was any or is more to do.
     fn turn(&mut self) -> bool {
         if self.has_work() {
@@ -356,6 +383,7 @@ impl Drop for Ring {
 /// rings when there was nothing.
 async fn drive(bell: AsyncFd<Arc<OwnedFd>>) -> io::Error {
     poll_fn(|context| {
+        with_ring(Ring::wake);
         loop {
             if with_ring(Ring::turn) {
                 // Into the queue behind those tasks. `yield_now` would look at epoll first.
@@ -366,10 +394,11 @@ async fn drive(bell: AsyncFd<Arc<OwnedFd>>) -> io::Error {
                 // The bell is never read: each stroke is an edge of its own.
                 Poll::Ready(Ok(mut stroke)) => stroke.clear_ready(),
                 Poll::Ready(Err(error)) => return Poll::Ready(error),
-                Poll::Pending => {
-                    with_ring(|ring| ring.sleeper = Some(context.waker().clone()));
+                Poll::Pending if with_ring(|ring| ring.sleep(context.waker())) => {
                     return Poll::Pending;
                 }
+                // Something came in between.
+                Poll::Pending => {}
             }
         }
     })
