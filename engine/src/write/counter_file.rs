@@ -5,15 +5,22 @@
 //! | 8 | `subcatCT` |
 //! | 4 | version, little-endian |
 //! | 4 | low half of the xxh3 of the 12 bytes before |
-//! | 32 each | entries: record id 16, key number 8 (0: none), day 4, low half of the xxh3 of
-//! | | those 28; zeros where none was written yet |
+//! | 32 each | entries: record id 16, key number 8 (0: none), day 3, downloads less one 1, low half
+//! | | of the xxh3 of those 28; zeros where none was written yet |
 //!
 //! Where the file system sets space aside, entries are written to a mapping of the file: 0.05 µs
 //! each, where a write by system call takes 0.75 (ext4, Linux 6.18), of the 8 or so of a download.
+//!
+//! The next download of what an entry counts raises the entry, until a reader has sealed it. What
+//! is synced each second are bytes that a disk must take, and that takes time from the cores of
+//! who answers: many downloads of one file are a few entries.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
+use hashbrown::HashMap;
+use parking_lot::Mutex;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::{Disk, DiskFile, WritableMapping};
@@ -22,44 +29,74 @@ use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::{ApiKeyId, Day, RecordId};
 
 const MAGIC: &[u8; 8] = b"subcatCT";
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// Its entries count one download each, as those of this version do when they are new.
+const VERSION_BEFORE: u32 = 1;
+/// Downloads that one entry counts at most.
+const ENTRY_DOWNLOADS_MAX: u64 = 256;
 /// Where the first entry begins.
 pub(super) const HEADER_BYTES: u64 = 16;
 /// Bytes of one entry.
 pub(super) const ENTRY_BYTES: u64 = 32;
+/// The last bytes of an entry are its cell, day, downloads and checksum: they change together.
+const CELL_BYTES: usize = 8;
+const CELL_OFFSET: usize = ENTRY_BYTES as usize - CELL_BYTES;
 /// Bytes read at a time.
 const CHUNK_BYTES: u64 = ENTRY_BYTES * 4096;
 
-/// One counted download.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Entry {
+/// What downloads are counted of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct Counted {
     pub(super) record: RecordId,
     pub(super) api_key: Option<ApiKeyId>,
     pub(super) day: Day,
 }
 
+/// Downloads counted together: 1 to [`ENTRY_DOWNLOADS_MAX`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Entry {
+    counted: Counted,
+    downloads: u64,
+}
+
 impl Entry {
     fn to_bytes(self) -> [u8; ENTRY_BYTES as usize] {
         let mut bytes = [0; ENTRY_BYTES as usize];
-        bytes[..16].copy_from_slice(self.record.as_bytes());
-        let api_key = self.api_key.map_or(0, |id| id.0);
+        bytes[..16].copy_from_slice(self.counted.record.as_bytes());
+        let api_key = self.counted.api_key.map_or(0, |id| id.0);
         bytes[16..24].copy_from_slice(&api_key.to_le_bytes());
-        bytes[24..28].copy_from_slice(&self.day.0.to_le_bytes());
+        // Days are fewer: a timestamp ends with the year 9999.
+        bytes[24..28].copy_from_slice(&self.counted.day.0.to_le_bytes());
+        bytes[27] = (self.downloads - 1) as u8;
         let check = check(&bytes[..28]);
         bytes[28..].copy_from_slice(&check);
         bytes
+    }
+
+    /// What changes when the entry is raised.
+    fn to_cell(self) -> [u8; CELL_BYTES] {
+        let bytes = self.to_bytes();
+        *bytes.last_chunk().expect("an entry ends with its cell")
     }
 
     /// `None` when the checksum does not match: an entry that a power cut tore.
     fn from_bytes(bytes: &[u8; ENTRY_BYTES as usize]) -> Option<Self> {
         let (content, found) = bytes.split_last_chunk::<4>()?;
         let (id, rest) = content.split_first_chunk::<16>()?;
-        let (api_key, day) = rest.split_first_chunk::<8>()?;
+        let (api_key, rest) = rest.split_first_chunk::<8>()?;
         let api_key = u64::from_le_bytes(*api_key);
-        let entry = Self {
+        let [day @ .., more] = rest else {
+            return None;
+        };
+        let [low, middle, high] = day.try_into().ok()?;
+        let counted = Counted {
             record: RecordId::from_bytes(*id),
             api_key: (api_key != 0).then_some(ApiKeyId(api_key)),
-            day: Day(u32::from_le_bytes(day.try_into().ok()?)),
+            day: Day(u32::from_le_bytes([low, middle, high, 0])),
+        };
+        let entry = Self {
+            counted,
+            downloads: u64::from(*more) + 1,
         };
         (*found == check(content)).then_some(entry)
     }
@@ -72,19 +109,33 @@ pub(super) struct CounterFile {
     file: Box<dyn DiskFile>,
     /// Up to where entries stand; stored after they are written.
     written_bytes: AtomicU64,
-    synced_bytes: AtomicU64,
+    /// Up to where entries do not change any more. Held while one is written.
+    sealed_bytes: Mutex<u64>,
+    /// Whether something was written since it was last synced; stored after it is written.
+    is_dirty: AtomicBool,
     /// Its lane appends to another file now.
     is_retired: AtomicBool,
 }
 
-impl CounterFile {
-    /// Begins a file, with the mapping that its entries are written to if there can be one. Its
-    /// name is durable with the next sync of the directory.
-    pub(super) fn create(
-        disk: &dyn Disk,
-        path: PathBuf,
-        name: String,
-    ) -> Result<(Self, Option<WritableMapping>)> {
+/// The one who writes to a file. When it goes, nothing is written there any more.
+pub(super) struct CounterWriter {
+    pub(super) file: Arc<CounterFile>,
+    /// What entries are written to, as long as it takes them.
+    mapping: Option<WritableMapping>,
+    /// The entries that the next download of the same may raise.
+    open: HashMap<Counted, OpenEntry, foldhash::fast::RandomState>,
+    /// Up to where entries were sealed when `open` was empty.
+    sealed_bytes: u64,
+}
+
+struct OpenEntry {
+    offset: u64,
+    downloads: u64,
+}
+
+impl CounterWriter {
+    /// Begins a file. Its name is durable with the next sync of the directory.
+    pub(super) fn create(disk: &dyn Disk, path: PathBuf, name: String) -> Result<Self> {
         let file = disk.create(&path)?;
         let mut header = [0; HEADER_BYTES as usize];
         header[..8].copy_from_slice(MAGIC);
@@ -96,17 +147,69 @@ impl CounterFile {
         let mapping = file
             .reserve(COUNTER_FILE_BYTES_MAX)
             .map_err(Error::io("map", &path))?;
-        let begun = Self {
+        let begun = CounterFile {
             name,
             path,
             file,
             written_bytes: AtomicU64::new(HEADER_BYTES),
-            synced_bytes: AtomicU64::new(0),
+            sealed_bytes: Mutex::new(HEADER_BYTES),
+            is_dirty: AtomicBool::new(true),
             is_retired: AtomicBool::new(false),
         };
-        Ok((begun, mapping))
+        Ok(Self {
+            file: Arc::new(begun),
+            mapping,
+            open: HashMap::default(),
+            sealed_bytes: HEADER_BYTES,
+        })
     }
 
+    /// Whether one more entry is too much.
+    pub(super) fn is_full(&self) -> bool {
+        COUNTER_FILE_BYTES_MAX < self.file.written_bytes() + ENTRY_BYTES
+    }
+
+    /// Counts one download in a file that is not full: raises the entry of the same, or appends
+    /// one. Cost: a lock that nobody holds for long, a look-up and a copy of at most 32 bytes, or
+    /// one write. A write that fails has counted nothing.
+    pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
+        let sealed_bytes = self.file.sealed_bytes.lock();
+        if self.sealed_bytes != *sealed_bytes {
+            self.open.clear();
+            self.sealed_bytes = *sealed_bytes;
+        }
+        let open = self.open.get_mut(&counted);
+        match open.filter(|open| open.downloads < ENTRY_DOWNLOADS_MAX) {
+            Some(open) => {
+                let downloads = open.downloads + 1;
+                let cell = Entry { counted, downloads }.to_cell();
+                self.file.raise(open.offset, cell, &mut self.mapping)?;
+                open.downloads = downloads;
+            }
+            None => {
+                let entry = Entry {
+                    counted,
+                    downloads: 1,
+                };
+                let offset = self.file.append(entry, &mut self.mapping)?;
+                let open = OpenEntry {
+                    offset,
+                    downloads: 1,
+                };
+                self.open.insert(counted, open);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Drop for CounterWriter {
+    fn drop(&mut self) {
+        self.file.is_retired.store(true, Ordering::Release);
+    }
+}
+
+impl CounterFile {
     /// A file of an earlier process; `None` when it was killed before the header was there. Where a
     /// power cut has torn the header, the entries tell by themselves which of them are whole.
     pub(super) fn open(disk: &dyn Disk, path: PathBuf, name: String) -> Result<Option<Self>> {
@@ -120,8 +223,9 @@ impl CounterFile {
         let mut header = [0; HEADER_BYTES as usize];
         file.read_at(&mut header, 0)
             .map_err(Error::io("read", &path))?;
-        let is_ours = header.starts_with(MAGIC) && header[8..12] == VERSION.to_le_bytes();
-        if !is_ours && header[12..] == check(&header[..12]) {
+        let is_ours = |version: u32| header[8..12] == version.to_le_bytes();
+        let is_ours = is_ours(VERSION) || is_ours(VERSION_BEFORE);
+        if !(header.starts_with(MAGIC) && is_ours) && header[12..] == check(&header[..12]) {
             let file = format!("counters/{name}");
             return Err(Error::corrupt(file, 0, "the header of a counter file"));
         }
@@ -130,53 +234,79 @@ impl CounterFile {
             path,
             file,
             written_bytes: AtomicU64::new(size_bytes),
-            synced_bytes: AtomicU64::new(size_bytes),
+            sealed_bytes: Mutex::new(size_bytes),
+            is_dirty: AtomicBool::new(true),
             is_retired: AtomicBool::new(true),
         }))
     }
 
-    /// Whether one more entry is too much.
-    pub(super) fn is_full(&self) -> bool {
-        COUNTER_FILE_BYTES_MAX < self.written_bytes() + ENTRY_BYTES
-    }
-
-    /// Appends an entry to a file that is not full, by its mapping as long as that takes entries.
-    /// One thread at a time. Cost: a copy of 32 bytes, or one write. A write that fails has
-    /// counted nothing: the next one goes to the same place.
-    pub(super) fn append(&self, entry: Entry, mapping: &mut Option<WritableMapping>) -> Result<()> {
+    /// Appends an entry; its offset. A write that fails has counted nothing: the next one goes to
+    /// the same place.
+    fn append(&self, entry: Entry, mapping: &mut Option<WritableMapping>) -> Result<u64> {
         let offset = self.written_bytes();
         let bytes = entry.to_bytes();
         let mapped = mapping.as_mut();
         if !mapped.is_some_and(|mapped| mapped.write_at(&bytes, offset as usize)) {
             *mapping = None;
-            let written = self.file.write_at(&bytes, offset);
-            written.map_err(Error::io("write", &self.path))?;
+            self.write_at(&bytes, offset)?;
         }
         self.written_bytes
             .store(offset + ENTRY_BYTES, Ordering::Release);
+        self.is_dirty.store(true, Ordering::Release);
+        Ok(offset)
+    }
+
+    /// Changes the cell of the entry at `offset`.
+    fn raise(
+        &self,
+        offset: u64,
+        cell: [u8; CELL_BYTES],
+        mapping: &mut Option<WritableMapping>,
+    ) -> Result<()> {
+        let offset = offset + CELL_OFFSET as u64;
+        let mapped = mapping.as_mut();
+        if !mapped.is_some_and(|mapped| mapped.write_cell(cell, offset as usize)) {
+            *mapping = None;
+            self.write_at(&cell, offset)?;
+        }
+        self.is_dirty.store(true, Ordering::Release);
         Ok(())
+    }
+
+    fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
+        let written = self.file.write_at(bytes, offset);
+        written.map_err(Error::io("write", &self.path))
     }
 
     /// Makes what is written durable.
     pub(super) fn sync(&self) -> Result<()> {
-        let written_bytes = self.written_bytes();
-        if self.synced_bytes.load(Ordering::Acquire) < written_bytes {
-            self.file.sync().map_err(Error::io("sync", &self.path))?;
-            self.synced_bytes.store(written_bytes, Ordering::Release);
+        if self.is_dirty.swap(false, Ordering::AcqRel) {
+            self.file.sync().map_err(|error| {
+                self.is_dirty.store(true, Ordering::Release);
+                Error::io("sync", &self.path)(error)
+            })?;
         }
         Ok(())
     }
 
-    /// Reads the whole entries from `position` to the end; returns where it stopped. Zeros are
-    /// passed over: none was written there. Entries that do not match their checksum are told to
-    /// `torn` by their offset and passed over.
+    /// From here on no entry that is there changes any more; where they end.
+    fn seal(&self) -> u64 {
+        let mut sealed_bytes = self.sealed_bytes.lock();
+        *sealed_bytes = self.written_bytes();
+        *sealed_bytes
+    }
+
+    /// Seals what is there and reads the whole entries from `position` to the end, with how many
+    /// downloads each counts; returns where it stopped. Zeros are passed over: none was written
+    /// there. Entries that do not match their checksum are told to `torn` by their offset and
+    /// passed over.
     pub(super) fn read_from(
         &self,
         position: u64,
-        each: &mut dyn FnMut(Entry),
+        each: &mut dyn FnMut(Counted, u64),
         torn: &mut dyn FnMut(u64),
     ) -> Result<u64> {
-        let end = self.written_bytes();
+        let end = self.seal();
         let mut offset = position.max(HEADER_BYTES);
         let mut chunk = Vec::new();
         while offset + ENTRY_BYTES <= end {
@@ -189,7 +319,7 @@ impl CounterFile {
             let (entries, _) = chunk.as_chunks::<{ ENTRY_BYTES as usize }>();
             for (entry_idx, bytes) in entries.iter().enumerate() {
                 match Entry::from_bytes(bytes) {
-                    Some(entry) => each(entry),
+                    Some(entry) => each(entry.counted, entry.downloads),
                     None if *bytes == [0; ENTRY_BYTES as usize] => {}
                     None => torn(offset + entry_idx as u64 * ENTRY_BYTES),
                 }
@@ -204,12 +334,7 @@ impl CounterFile {
         self.written_bytes.load(Ordering::Acquire)
     }
 
-    /// Nothing is appended any more.
-    pub(super) fn retire(&self) {
-        self.is_retired.store(true, Ordering::Release);
-    }
-
-    /// Whether nothing is appended any more.
+    /// Whether nothing is written any more.
     pub(super) fn is_retired(&self) -> bool {
         self.is_retired.load(Ordering::Acquire)
     }
@@ -223,4 +348,108 @@ impl CounterFile {
 
 fn check(bytes: &[u8]) -> [u8; 4] {
     (xxh3_64(bytes) as u32).to_le_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use super::*;
+    use crate::disk::{Fault, Faulty, Real};
+
+    const COUNTED: Counted = Counted {
+        record: RecordId::from_bytes([1; 16]),
+        api_key: Some(ApiKeyId(5)),
+        day: Day(20_000),
+    };
+
+    fn writer_at(disk: &dyn Disk, dir: &Path) -> CounterWriter {
+        CounterWriter::create(disk, dir.join("a"), "a".to_owned()).unwrap()
+    }
+
+    /// The entries from `position`, as a reader of the file sees them, and where they end.
+    fn read(file: &CounterFile, position: u64) -> (Vec<(Counted, u64)>, u64) {
+        let mut entries = Vec::new();
+        let mut each = |counted, downloads| entries.push((counted, downloads));
+        let mut torn = |offset| panic!("the entry at {offset} is torn");
+        let end = file.read_from(position, &mut each, &mut torn).unwrap();
+        (entries, end)
+    }
+
+    /// The second disk gives no mapping to write to.
+    #[test]
+    fn downloads_of_the_same_share_an_entry_until_it_is_read() {
+        let disks: [&dyn Disk; 2] = [&Real, &Faulty::new(Fault::NONE)];
+        for disk in disks {
+            let dir = tempfile::tempdir().unwrap();
+            let mut writer = writer_at(disk, dir.path());
+            let other = Counted {
+                api_key: None,
+                ..COUNTED
+            };
+            for _ in 0..600 {
+                writer.count(COUNTED).unwrap();
+                writer.count(other).unwrap();
+            }
+            let (entries, end) = read(&writer.file, 0);
+            let expected = [256, 256, 88].map(|count| [(COUNTED, count), (other, count)]);
+            assert_eq!(entries, expected.concat());
+            writer.count(COUNTED).unwrap();
+            assert_eq!(read(&writer.file, end).0, [(COUNTED, 1)]);
+            let again = CounterFile::open(disk, dir.path().join("a"), "a".to_owned());
+            let (entries, _) = read(&again.unwrap().unwrap(), 0);
+            let sum: u64 = entries.iter().map(|(_, downloads)| downloads).sum();
+            assert_eq!(sum, 1_201);
+        }
+    }
+
+    #[test]
+    fn what_is_read_while_it_is_written_counts_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer_at(&Real, dir.path());
+        let file = Arc::clone(&writer.file);
+        let is_done = AtomicBool::new(false);
+        let (mut sum, mut position) = (0, 0);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..100_000 {
+                    writer.count(COUNTED).unwrap();
+                }
+                is_done.store(true, Ordering::Release);
+            });
+            let mut is_last = false;
+            while !is_last {
+                is_last = is_done.load(Ordering::Acquire);
+                let (entries, end) = read(&file, position);
+                sum += entries.iter().map(|(_, downloads)| downloads).sum::<u64>();
+                position = end;
+            }
+        });
+        assert_eq!(sum, 100_000);
+    }
+
+    #[test]
+    fn entries_of_the_version_before_count_one_each() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer_at(&Real, dir.path());
+        writer.count(COUNTED).unwrap();
+        let path = dir.path().join("a");
+        let mut content = std::fs::read(&path).unwrap();
+        content[8] = VERSION_BEFORE as u8;
+        let header_check = check(&content[..12]);
+        content[12..16].copy_from_slice(&header_check);
+        // As that version wrote it: the day in four bytes, nothing else before the checksum.
+        let fields: [&[u8]; 3] = [&[1; 16], &5_u64.to_le_bytes(), &20_000_u32.to_le_bytes()];
+        let mut entry = fields.concat();
+        entry.extend(check(&entry));
+        content[16..48].copy_from_slice(&entry);
+        std::fs::write(&path, &content).unwrap();
+        let file = CounterFile::open(&Real, path.clone(), "a".to_owned());
+        assert_eq!(read(&file.unwrap().unwrap(), 0).0, [(COUNTED, 1)]);
+        content[8] = VERSION as u8 + 1;
+        let header_check = check(&content[..12]);
+        content[12..16].copy_from_slice(&header_check);
+        std::fs::write(&path, &content).unwrap();
+        assert!(CounterFile::open(&Real, path, "a".to_owned()).is_err());
+    }
 }

@@ -11,9 +11,9 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::counter_file::{CounterFile, Entry};
+use super::counter_file::{Counted, CounterFile, CounterWriter};
 use super::download_table::DownloadTable;
-use crate::disk::{Disk, WritableMapping};
+use crate::disk::Disk;
 use crate::error::Result;
 use crate::event::{DownloadFold, FoldedPart};
 use crate::model::{ApiKeyId, Day, RecordId};
@@ -46,33 +46,24 @@ struct FoldedFile {
 /// One worker's download counter: an append-only file that outlives a killed process.
 pub struct CounterLane {
     counters: Arc<Counters>,
-    file: Arc<CounterFile>,
-    mapping: Option<WritableMapping>,
+    writer: CounterWriter,
 }
 
 impl CounterLane {
     /// Counts one download that is being answered. Cost: a few bytes into mapped memory, or one
     /// write where files cannot be mapped for writing; no sync.
     pub fn count(&mut self, record: RecordId, api_key: Option<ApiKeyId>, day: Day) -> Result<()> {
-        if self.file.is_full() {
-            let (next, mapping) = self.counters.begin_file()?;
-            self.file.retire();
-            (self.file, self.mapping) = (next, mapping);
+        if self.writer.is_full() {
+            self.writer = self.counters.begin_file()?;
         }
-        let entry = Entry {
+        let counted = Counted {
             record,
             api_key,
             day,
         };
-        self.file.append(entry, &mut self.mapping)?;
+        self.writer.count(counted)?;
         self.counters.table.add(record, 1);
         Ok(())
-    }
-}
-
-impl Drop for CounterLane {
-    fn drop(&mut self) {
-        self.file.retire();
     }
 }
 
@@ -133,11 +124,9 @@ impl Counters {
             lane_idx < self.lanes_max,
             "more counter lanes are asked for than there are"
         );
-        let (file, mapping) = self.begin_file()?;
         Ok(CounterLane {
             counters: Arc::clone(self),
-            file,
-            mapping,
+            writer: self.begin_file()?,
         })
     }
 
@@ -173,10 +162,10 @@ impl Counters {
             fold.forgotten = removed;
         }
         for folded in live {
-            let mut each = |entry: Entry| {
-                sum.add(entry);
+            let mut each = |counted: Counted, downloads: u64| {
+                sum.add(counted, downloads);
                 if is_first {
-                    self.table.add(entry.record, 1);
+                    self.table.add(counted.record, downloads);
                 }
             };
             let from = folded.folded_bytes;
@@ -240,7 +229,7 @@ impl Counters {
     pub(crate) fn torn_entries(&self) -> Result<Vec<(String, u64)>> {
         let mut found = Vec::new();
         for file in self.live_files() {
-            file.read_from(0, &mut |_| {}, &mut |offset| {
+            file.read_from(0, &mut |_, _| {}, &mut |offset| {
                 found.push((file.name.clone(), offset));
             })?;
         }
@@ -256,20 +245,19 @@ impl Counters {
             .collect()
     }
 
-    fn begin_file(&self) -> Result<(Arc<CounterFile>, Option<WritableMapping>)> {
+    fn begin_file(&self) -> Result<CounterWriter> {
         let mut files = self.files.lock();
         let number = files.last_number + 1;
         let name = format!("{number:010}.count");
         let path = self.dir.join(&name);
-        let (file, mapping) = CounterFile::create(self.disk.as_ref(), path, name)?;
-        let file = Arc::new(file);
+        let writer = CounterWriter::create(self.disk.as_ref(), path, name)?;
         files.last_number = number;
         files.live.push(FoldedFile {
-            file: Arc::clone(&file),
+            file: Arc::clone(&writer.file),
             folded_bytes: 0,
         });
         self.is_dir_dirty.store(true, Ordering::Release);
-        Ok((file, mapping))
+        Ok(writer)
     }
 }
 
@@ -280,9 +268,10 @@ struct FoldSum {
 }
 
 impl FoldSum {
-    fn add(&mut self, entry: Entry) {
-        *self.records.entry(entry.record).or_default() += 1;
-        *self.usage.entry((entry.api_key, entry.day)).or_default() += 1;
+    fn add(&mut self, counted: Counted, downloads: u64) {
+        *self.records.entry(counted.record).or_default() += downloads;
+        let used = (counted.api_key, counted.day);
+        *self.usage.entry(used).or_default() += downloads;
     }
 }
 

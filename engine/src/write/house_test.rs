@@ -479,16 +479,18 @@ fn a_full_counter_file_is_followed_by_another() {
         let engine = open();
         let mut lane = engine.counter_lane().unwrap();
         for number in 0..COUNTED {
-            lane.count(id(1), None, Day(1)).unwrap();
+            lane.count(id(number), None, Day(1)).unwrap();
             if number == COUNTED / 2 {
                 engine.maintain(now()).unwrap();
             }
         }
+        let files = std::fs::read_dir(dir.path().join("counters")).unwrap();
+        assert_eq!(files.count(), 2, "the first is folded and gone");
         // Not closed: as if the process was killed.
         std::mem::forget(lane);
         drop(engine);
         let engine = open();
-        assert_eq!(engine.downloads(id(1)), COUNTED);
+        assert!((0..COUNTED).all(|number| engine.downloads(id(number)) == 1));
         assert!(
             engine.verify(false).unwrap().is_empty(),
             "zeros are no damage"
@@ -501,8 +503,8 @@ fn a_torn_tail_of_a_counter_file_is_passed_over() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     let mut lane = engine.counter_lane().unwrap();
-    for _ in 0..10 {
-        lane.count(id(1), None, Day(1)).unwrap();
+    for day in 1..=10 {
+        lane.count(id(1), None, Day(day)).unwrap();
     }
     drop((lane, engine));
     let entry = std::fs::read_dir(dir.path().join("counters"))
