@@ -18,9 +18,11 @@ use crate::subcat::Program;
 const CONNECTIONS: usize = 64;
 /// Works whose latency under half load is compared, and which two workers share.
 const SPREAD: [&str; 2] = ["search", "file-40k"];
-/// Rounds of the open loop for each round of the others: a pause of the machine decides the p99 of
-/// a round, and a few rounds say more about pauses than about servers.
-const OPEN_ROUNDS: usize = 4;
+/// The open loop goes on for so many times as long as the others, and its servers take turns after
+/// this many seconds at most: a pause of the machine decides the p99 of a round, so a few long
+/// rounds say more about pauses than about servers.
+const OPEN_TIMES: f64 = 4.0;
+const OPEN_SECONDS_MAX: f64 = 1.0;
 /// p99 under half load, as a multiple of nginx's.
 const P99_BAR: f64 = 1.2;
 /// CPU time per request of two workers, as a multiple of one's.
@@ -151,9 +153,12 @@ impl<'a> Bench<'a> {
     }
 
     fn open(&self, closed: &[Row]) -> Result<Vec<Row>> {
+        let rig = &self.settings.rig;
+        let seconds = rig.seconds.min(OPEN_SECONDS_MAX);
         let rig = Rig {
-            rounds: self.settings.rig.rounds * OPEN_ROUNDS,
-            ..self.settings.rig.clone()
+            rounds: (rig.rounds as f64 * OPEN_TIMES * rig.seconds / seconds).ceil() as usize,
+            seconds,
+            ..rig.clone()
         };
         let mut rows = Vec::new();
         for (idx, prepared) in self.works.iter().enumerate() {

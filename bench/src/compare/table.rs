@@ -110,12 +110,16 @@ fn open(page: &mut String, outcome: &Outcome) {
         return;
     }
     line(page, "## Open loop at half of nginx's saturation\n");
+    let rounds_count = outcome.open[0].cells.iter().map(|cell| cell.samples.len());
+    let rounds_count = rounds_count.max().unwrap_or(0);
     line(
         page,
-        "Latency counts from when a request was due, p50 / p99 / p99.9 in µs, medians of four \
-         times as many rounds. In brackets the p99 of which a quarter of the rounds had less: the \
-         kernel's memory scanner takes the core for milliseconds in some rounds and not in \
-         others.\n",
+        &format!(
+            "Latency counts from when a request was due, p50 / p99 / p99.9 in µs, medians of \
+             {rounds_count} rounds, of one second each where those above are longer. In brackets \
+             the p99 of which a quarter of the rounds had less: the kernel's memory scanner takes \
+             the core for milliseconds in some rounds and not in others.\n"
+        ),
     );
     line(
         page,
