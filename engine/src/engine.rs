@@ -198,6 +198,12 @@ impl Engine {
         self.house.counters.sync()
     }
 
+    /// Entries of counter files that did not match their checksum when they were folded, and so
+    /// were not counted: file below the data directory, and byte.
+    pub fn passed_over(&self) -> Vec<(String, u64)> {
+        self.house.counters.passed_over()
+    }
+
     // ---- state
 
     /// Applies events in order, as one durable transaction, and returns an outcome for each. An

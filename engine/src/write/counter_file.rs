@@ -73,12 +73,6 @@ impl Entry {
         bytes
     }
 
-    /// What changes when the entry is raised.
-    fn to_cell(self) -> [u8; CELL_BYTES] {
-        let bytes = self.to_bytes();
-        *bytes.last_chunk().expect("an entry ends with its cell")
-    }
-
     /// `None` when the checksum does not match: an entry that a power cut tore.
     fn from_bytes(bytes: &[u8; ENTRY_BYTES as usize]) -> Option<Self> {
         let (content, found) = bytes.split_last_chunk::<4>()?;
@@ -113,6 +107,7 @@ pub(super) struct CounterFile {
     sealed_bytes: Mutex<u64>,
     /// Whether something was written since it was last synced; stored after it is written.
     is_dirty: AtomicBool,
+    syncing: Mutex<()>,
     /// Its lane appends to another file now.
     is_retired: AtomicBool,
 }
@@ -154,6 +149,7 @@ impl CounterWriter {
             written_bytes: AtomicU64::new(HEADER_BYTES),
             sealed_bytes: Mutex::new(HEADER_BYTES),
             is_dirty: AtomicBool::new(true),
+            syncing: Mutex::new(()),
             is_retired: AtomicBool::new(false),
         };
         Ok(Self {
@@ -164,6 +160,12 @@ impl CounterWriter {
         })
     }
 
+    /// Takes over the memory of the writer before: a lane grows its table once.
+    pub(super) fn follow(&mut self, before: &mut Self) {
+        std::mem::swap(&mut self.open, &mut before.open);
+        self.open.clear();
+    }
+
     /// Whether one more entry is too much.
     pub(super) fn is_full(&self) -> bool {
         COUNTER_FILE_BYTES_MAX < self.file.written_bytes() + ENTRY_BYTES
@@ -171,7 +173,8 @@ impl CounterWriter {
 
     /// Counts one download in a file that is not full: raises the entry of the same, or appends
     /// one. Cost: a lock that nobody holds for long, a look-up and a copy of at most 32 bytes, or
-    /// one write. A write that fails has counted nothing.
+    /// one write. A write that fails has counted nothing. Memory: up to 4 MB for what a file can
+    /// hold, of which as much is used as different things are counted between two folds.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
         let sealed_bytes = self.file.sealed_bytes.lock();
         if self.sealed_bytes != *sealed_bytes {
@@ -181,9 +184,12 @@ impl CounterWriter {
         let open = self.open.get_mut(&counted);
         match open.filter(|open| open.downloads < ENTRY_DOWNLOADS_MAX) {
             Some(open) => {
-                let downloads = open.downloads + 1;
-                let cell = Entry { counted, downloads }.to_cell();
-                self.file.raise(open.offset, cell, &mut self.mapping)?;
+                let (offset, downloads) = (open.offset, open.downloads + 1);
+                let raised = Entry { counted, downloads };
+                if let Err(error) = self.file.raise(raised, offset, &mut self.mapping) {
+                    self.open.remove(&counted);
+                    return Err(error);
+                }
                 open.downloads = downloads;
             }
             None => {
@@ -236,6 +242,7 @@ impl CounterFile {
             written_bytes: AtomicU64::new(size_bytes),
             sealed_bytes: Mutex::new(size_bytes),
             is_dirty: AtomicBool::new(true),
+            syncing: Mutex::new(()),
             is_retired: AtomicBool::new(true),
         }))
     }
@@ -256,18 +263,29 @@ impl CounterFile {
         Ok(offset)
     }
 
-    /// Changes the cell of the entry at `offset`.
+    /// Raises the entry at `offset`. One that could not be written is put back as it was.
     fn raise(
         &self,
+        raised: Entry,
         offset: u64,
-        cell: [u8; CELL_BYTES],
         mapping: &mut Option<WritableMapping>,
     ) -> Result<()> {
-        let offset = offset + CELL_OFFSET as u64;
+        let bytes = raised.to_bytes();
+        let cell = *bytes.last_chunk().expect("an entry ends with its cell");
+        let cell_offset = offset as usize + CELL_OFFSET;
         let mapped = mapping.as_mut();
-        if !mapped.is_some_and(|mapped| mapped.write_cell(cell, offset as usize)) {
+        if !mapped.is_some_and(|mapped| mapped.write_cell(cell, cell_offset)) {
             *mapping = None;
-            self.write_at(&cell, offset)?;
+            // All of it: what the mapping held may be gone.
+            if let Err(error) = self.write_at(&bytes, offset) {
+                let before = Entry {
+                    downloads: raised.downloads - 1,
+                    ..raised
+                };
+                // Who cannot write this either has said so already.
+                let _ = self.write_at(&before.to_bytes(), offset);
+                return Err(error);
+            }
         }
         self.is_dirty.store(true, Ordering::Release);
         Ok(())
@@ -280,6 +298,8 @@ impl CounterFile {
 
     /// Makes what is written durable.
     pub(super) fn sync(&self) -> Result<()> {
+        // Who comes meanwhile waits until it is.
+        let _only_one = self.syncing.lock();
         if self.is_dirty.swap(false, Ordering::AcqRel) {
             self.file.sync().map_err(|error| {
                 self.is_dirty.store(true, Ordering::Release);
@@ -426,6 +446,39 @@ mod tests {
             }
         });
         assert_eq!(sum, 100_000);
+    }
+
+    #[test]
+    fn what_a_mapping_has_lost_is_written_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer_at(&Real, dir.path());
+        for _ in 0..3 {
+            writer.count(COUNTED).unwrap();
+        }
+        let path = dir.path().join("a");
+        let file = std::fs::File::options().write(true).open(&path).unwrap();
+        file.set_len(0).unwrap();
+        writer.count(COUNTED).unwrap();
+        assert!(writer.mapping.is_none());
+        assert_eq!(read(&writer.file, 0).0, [(COUNTED, 4)]);
+    }
+
+    #[test]
+    fn a_raise_that_fails_leaves_what_was_counted() {
+        let dir = tempfile::tempdir().unwrap();
+        let faulty = Faulty::new(Fault::NONE);
+        let mut writer = writer_at(&faulty, dir.path());
+        for _ in 0..3 {
+            writer.count(COUNTED).unwrap();
+        }
+        faulty.set_fault(Fault::at(faulty.ops_count()));
+        assert!(writer.count(COUNTED).is_err());
+        assert_eq!(read(&writer.file, 0).0, [(COUNTED, 3)]);
+        // Nothing is raised that may not be whole.
+        for _ in 0..2 {
+            writer.count(COUNTED).unwrap();
+        }
+        assert_eq!(read(&writer.file, 0).0, [(COUNTED, 3), (COUNTED, 2)]);
     }
 
     #[test]

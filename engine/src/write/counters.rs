@@ -1,9 +1,10 @@
-//! Download counters: one append-only file per worker, folded into `state.redb`.
+//! Download counters: a file per worker that it appends to, folded into `state.redb`.
 //!
 //! An entry stands in the page cache before its answer goes out, so a killed process loses none;
 //! files are synced every second, so a power cut loses at most that. The position up to which a
 //! file is folded is stored in the transaction of its fold, so each entry counts exactly once.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -28,6 +29,8 @@ pub(crate) struct Counters {
     files: Mutex<Files>,
     /// Whether a name in the directory is not durable yet.
     is_dir_dirty: AtomicBool,
+    /// Entries that were passed over: file below the data directory, and offset.
+    passed_over: Mutex<BTreeSet<(String, u64)>>,
 }
 
 struct Files {
@@ -43,18 +46,20 @@ struct FoldedFile {
     folded_bytes: u64,
 }
 
-/// One worker's download counter: an append-only file that outlives a killed process.
+/// One worker's download counter: a file that outlives a killed process.
 pub struct CounterLane {
     counters: Arc<Counters>,
     writer: CounterWriter,
 }
 
 impl CounterLane {
-    /// Counts one download that is being answered. Cost: a few bytes into mapped memory, or one
-    /// write where files cannot be mapped for writing; no sync.
+    /// Counts one download that is being answered. Cost: a look-up and a few bytes into mapped
+    /// memory, or one write where files cannot be mapped for writing; no sync.
     pub fn count(&mut self, record: RecordId, api_key: Option<ApiKeyId>, day: Day) -> Result<()> {
         if self.writer.is_full() {
-            self.writer = self.counters.begin_file()?;
+            let mut next = self.counters.begin_file()?;
+            next.follow(&mut self.writer);
+            self.writer = next;
         }
         let counted = Counted {
             record,
@@ -114,6 +119,7 @@ impl Counters {
             lanes_count: AtomicUsize::new(0),
             files: Mutex::new(files),
             is_dir_dirty: AtomicBool::new(true),
+            passed_over: Mutex::default(),
         })
     }
 
@@ -169,7 +175,8 @@ impl Counters {
                 }
             };
             let from = folded.folded_bytes;
-            let to = folded.file.read_from(from, &mut each, &mut |_| {})?;
+            let mut torn = |offset| self.pass_over(&folded.file, offset);
+            let to = folded.file.read_from(from, &mut each, &mut torn)?;
             if from < to {
                 let name = folded.file.name.clone();
                 fold.parts.push(FoldedPart { name, from, to });
@@ -225,15 +232,24 @@ impl Counters {
         files.removed.retain(is_stored);
     }
 
-    /// Entries that do not match their checksum: file name and offset.
+    /// Entries that did not match their checksum when they were folded: file below the data
+    /// directory, and offset.
+    pub(crate) fn passed_over(&self) -> Vec<(String, u64)> {
+        self.passed_over.lock().iter().cloned().collect()
+    }
+
+    /// Those, and entries that do not match theirs now.
     pub(crate) fn torn_entries(&self) -> Result<Vec<(String, u64)>> {
-        let mut found = Vec::new();
         for file in self.live_files() {
-            file.read_from(0, &mut |_, _| {}, &mut |offset| {
-                found.push((file.name.clone(), offset));
-            })?;
+            let mut torn = |offset| self.pass_over(&file, offset);
+            file.read_from(0, &mut |_, _| {}, &mut torn)?;
         }
-        Ok(found)
+        Ok(self.passed_over())
+    }
+
+    fn pass_over(&self, file: &CounterFile, offset: u64) {
+        let entry = (format!("counters/{}", file.name), offset);
+        self.passed_over.lock().insert(entry);
     }
 
     fn live_files(&self) -> Vec<Arc<CounterFile>> {

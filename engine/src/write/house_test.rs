@@ -515,7 +515,13 @@ fn a_torn_tail_of_a_counter_file_is_passed_over() {
     content.extend([7; 50]);
     content[16] ^= 1;
     std::fs::write(&path, content).unwrap();
-    assert_eq!(open(dir.path()).downloads(id(1)), 9);
+    let engine = open(dir.path());
+    assert_eq!(engine.downloads(id(1)), 9);
+    let findings = engine.verify(false).unwrap();
+    let torn = findings.iter().map(|finding| finding.offset);
+    let expected = [16, (1 << 20) - 16, (1 << 20) + 16].map(Some);
+    assert!(torn.eq(expected), "{findings:?}");
+    drop(engine);
     assert_eq!(open(dir.path()).downloads(id(1)), 9);
 }
 

@@ -70,9 +70,9 @@ impl House {
         self.catalog.verify_records(&mut findings)?;
         self.catalog.verify_index(is_repairing, &mut findings)?;
         self.verify_blobs(is_repairing, &mut findings)?;
-        for (name, offset) in self.counters.torn_entries()? {
+        for (file, offset) in self.counters.torn_entries()? {
             findings.push(Finding {
-                file: format!("counters/{name}"),
+                file,
                 offset: Some(offset),
                 problem: "an entry that matches its checksum was expected".to_owned(),
                 is_repaired: false,

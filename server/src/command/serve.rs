@@ -79,6 +79,13 @@ impl Running {
         }
         Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
+        for (file, offset) in engine.passed_over() {
+            tracing::warn!(
+                file,
+                offset,
+                "downloads are not counted: a power cut tore their entry"
+            );
+        }
         let control = Control::start().map_err(Failure::from)?;
         let handle = control.handle();
         // Caught before anyone is told that it runs.
