@@ -79,11 +79,13 @@ impl Running {
         }
         Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
-        for (file, offset) in engine.passed_over() {
+        for entries in engine.passed_over().chunk_by(|one, next| one.0 == next.0) {
+            let (file, offset) = &entries[0];
             tracing::warn!(
                 file,
                 offset,
-                "downloads are not counted: a power cut tore their entry"
+                entries = entries.len(),
+                "downloads are not counted: a power cut tore their entries, from this byte on"
             );
         }
         let control = Control::start().map_err(Failure::from)?;
