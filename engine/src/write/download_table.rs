@@ -17,7 +17,8 @@ const SLOTS_MIN: usize = 16;
 const DOUBLINGS_MAX: usize = 32;
 
 /// Record → count. Readers take no lock, never wait and write nothing: what they write goes from
-/// core to core. Counting takes the lock of one part.
+/// core to core. Counting a record that is known writes its slot and nothing else; a new one takes
+/// the lock of its part.
 pub(crate) struct DownloadTable {
     hasher: RandomState,
     shards: Box<[Shard]>,
@@ -32,14 +33,18 @@ struct Shard {
     by_doublings: [OnceLock<Slots>; DOUBLINGS_MAX + 1],
     /// Which slots are in use.
     doublings_count: AtomicUsize,
-    /// How many slots are taken. Held while anything changes.
+    /// How many slots are taken. Held while a record is put in and while slots are outgrown.
     taken_count: Mutex<usize>,
 }
+
+/// In a count: it was copied to the slots that come next, and goes on there.
+const MOVED: u64 = 1 << 63;
 
 /// Open addressing with linear probing. The length is a power of two and at most half is taken.
 type Slots = Box<[Slot]>;
 
-/// INVARIANT: once `count` is not 0 the id never changes; `count` is stored after the id.
+/// INVARIANT: once `count` is not 0 the id never changes; `count` is stored after the id. Once it
+/// has `MOVED` it never changes either.
 #[derive(Default)]
 struct Slot {
     id_high: AtomicU64,
@@ -69,11 +74,15 @@ impl DownloadTable {
         }
         let hash = self.hash(id);
         let shard = &self.shards[shard_idx(hash)];
+        if raise(shard.slots(), hash, halves(id), count) {
+            return;
+        }
         let mut taken_count = shard.taken_count.lock();
         let slots = shard.slots();
         let (slot_idx, known) = find(slots, hash, halves(id));
         let slot = &slots[slot_idx];
         if known != 0 {
+            // These stay in use while the lock is held, so nothing in them is moved.
             slot.count.fetch_add(count, Ordering::Relaxed);
             return;
         }
@@ -91,11 +100,12 @@ impl DownloadTable {
         self.hasher.hash_one(halves(id))
     }
 
+    /// Twice as many slots with the same counts, which do not change in `slots` any more.
     fn grown(&self, slots: &[Slot]) -> Slots {
         let grown = empty_slots(slots.len() * 2);
         for slot in slots {
-            let count = slot.count.load(Ordering::Relaxed);
-            if count != 0 {
+            if slot.count.load(Ordering::Relaxed) != 0 {
+                let count = slot.count.fetch_or(MOVED, Ordering::Relaxed);
                 let id = slot.halves();
                 let (slot_idx, _) = find(&grown, self.hasher.hash_one(id), id);
                 put(&grown[slot_idx], id, count);
@@ -163,10 +173,22 @@ fn find(slots: &[Slot], hash: u64, id: (u64, u64)) -> (usize, u64) {
         // Another thread may fill an empty slot right after this: what was seen counts.
         let count = slot.count.load(Ordering::Acquire);
         if count == 0 || slot.halves() == id {
-            return (slot_idx, count);
+            return (slot_idx, count & !MOVED);
         }
         slot_idx = (slot_idx + 1) & mask;
     }
+}
+
+/// Adds to the count of a known record; `false` when it is not known, or no longer counted here.
+fn raise(slots: &[Slot], hash: u64, id: (u64, u64), count: u64) -> bool {
+    let (slot_idx, known) = find(slots, hash, id);
+    if known == 0 {
+        return false;
+    }
+    let counted = |now: u64| (now & MOVED == 0).then_some(now + count);
+    let slot = &slots[slot_idx].count;
+    slot.fetch_update(Ordering::Relaxed, Ordering::Relaxed, counted)
+        .is_ok()
 }
 
 fn put(slot: &Slot, id: (u64, u64), count: u64) {
@@ -179,6 +201,8 @@ const _: () = assert!(SHARDS_COUNT == 16);
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::AtomicBool;
+
     use super::*;
 
     fn id(number: u64) -> RecordId {
@@ -213,6 +237,45 @@ mod tests {
         });
         for number in 0..500 {
             assert_eq!(table.get(id(number)), 160);
+        }
+    }
+
+    #[test]
+    fn counting_while_slots_are_outgrown_loses_nothing() {
+        const KNOWN_COUNT: u64 = 64;
+        const NEW_COUNT: u64 = 200_000;
+        let table = DownloadTable::new();
+        let is_over = AtomicBool::new(false);
+        for number in 0..KNOWN_COUNT {
+            table.add(id(number), 1);
+        }
+        let counted = std::thread::scope(|scope| {
+            let counting: Vec<_> = (0..2)
+                .map(|_| {
+                    scope.spawn(|| {
+                        let mut rounds = 0;
+                        while !is_over.load(Ordering::Relaxed) {
+                            for number in 0..KNOWN_COUNT {
+                                let before = table.get(id(number));
+                                table.add(id(number), 1);
+                                assert!(before < table.get(id(number)));
+                            }
+                            rounds += 1;
+                        }
+                        rounds
+                    })
+                })
+                .collect();
+            for number in KNOWN_COUNT..NEW_COUNT {
+                table.add(id(number), 1);
+            }
+            is_over.store(true, Ordering::Relaxed);
+            let rounds = counting.into_iter().map(|thread| thread.join().unwrap());
+            rounds.sum::<u64>()
+        });
+        for number in 0..NEW_COUNT {
+            let more = if number < KNOWN_COUNT { counted } else { 0 };
+            assert_eq!(table.get(id(number)), 1 + more);
         }
     }
 }
