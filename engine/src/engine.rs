@@ -110,8 +110,9 @@ impl Engine {
         self.house.catalog.request_reindex();
     }
 
-    /// One step of maintenance: flush the delta, merge a tier, fold the download counters. True
-    /// when there is more to do at once. Called by one thread only.
+    /// One step of maintenance: flush the delta, merge a tier, fold the download counters when they
+    /// have waited for [`FOLD_SECONDS_MAX`](crate::limits::FOLD_SECONDS_MAX) or are many. True when
+    /// there is more to do at once. Called by one thread only.
     pub fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.house.maintain(now)
     }
@@ -252,14 +253,18 @@ impl Engine {
         self.house.state.session(digest)
     }
 
-    /// What a key was used for in all, and when last.
+    /// What a key was used for in all, and when last. Cost, as of [`Engine::api_key_usage`] and
+    /// [`Engine::usage`]: a look-up, and a durable transaction when downloads were counted and
+    /// nobody has asked for a second.
     pub fn api_key_totals(&self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
+        self.house.fold_for_reader();
         self.house.state.api_key_totals(id)
     }
 
     /// What a key was used for, per day from `from` to `to`, both included; days without use are
     /// left out.
     pub fn api_key_usage(&self, id: ApiKeyId, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
+        self.house.fold_for_reader();
         self.house.state.api_key_usage(id, from, to)
     }
 
@@ -276,6 +281,7 @@ impl Engine {
 
     /// What the whole service was used for, per day.
     pub fn usage(&self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
+        self.house.fold_for_reader();
         self.house.state.usage(from, to)
     }
 

@@ -12,7 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::counter_file::{Counted, CounterFile, CounterWriter};
+use super::counter_file::{Counted, CounterFile, CounterWriter, ENTRY_BYTES, HEADER_BYTES};
 use super::download_table::DownloadTable;
 use crate::disk::Disk;
 use crate::error::Result;
@@ -151,6 +151,17 @@ impl Counters {
         Ok(())
     }
 
+    /// Bytes of entries that are not folded; `None` when a fold has nothing to do.
+    pub(crate) fn waiting_bytes(&self) -> Option<u64> {
+        let files = self.files.lock();
+        let waiting = files.live.iter().map(|live| {
+            let from = live.folded_bytes.max(HEADER_BYTES);
+            live.file.written_bytes().saturating_sub(from)
+        });
+        let waiting_bytes = waiting.filter(|bytes| ENTRY_BYTES <= *bytes).sum();
+        (0 < waiting_bytes || !files.removed.is_empty()).then_some(waiting_bytes)
+    }
+
     /// What was counted since the last fold; `None` when nothing was. Files of earlier processes
     /// are not in the table yet: their entries are added to it when `is_first`.
     pub(crate) fn read_fold(&self, is_first: bool) -> Result<Option<DownloadFold>> {
@@ -211,7 +222,7 @@ impl Counters {
             // Asked first: what is retired gets no entry after its length is read.
             let is_retired = live.file.is_retired();
             let rest_bytes = live.file.written_bytes().saturating_sub(live.folded_bytes);
-            is_retired && rest_bytes < super::counter_file::ENTRY_BYTES
+            is_retired && rest_bytes < ENTRY_BYTES
         };
         while let Some(done_idx) = files.live.iter().position(is_done) {
             files.live[done_idx].file.remove(self.disk.as_ref())?;

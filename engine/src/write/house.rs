@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -20,13 +21,16 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::event::{Outcome, StateEvent};
 use crate::limits::{
-    CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
+    CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX, FREE_BYTES_MIN,
+    STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::model::Timestamp;
 use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
 
-/// No delta is waiting for its time.
+/// Nothing is waiting for its time.
 const NEVER: i64 = i64::MAX;
+/// Counters are folded for those who read usage once in this time, at most.
+const READER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Everything that is open.
 pub(crate) struct House {
@@ -37,9 +41,13 @@ pub(crate) struct House {
     pub(crate) downloads: Arc<DownloadTable>,
     /// One fold of the counters at a time.
     fold: Mutex<()>,
+    /// When counters were last folded for a reader of usage.
+    folded_for_reader: Mutex<Option<Instant>>,
     imports_count: AtomicU64,
     /// When the delta that is there now was first seen, in seconds.
     delta_since: AtomicI64,
+    /// The same of counts that are not folded.
+    counts_since: AtomicI64,
     space: SpaceGuard,
     /// The last to go: it holds the lock.
     data_dir: Arc<DataDir>,
@@ -85,8 +93,10 @@ impl House {
             counters: Arc::new(counters),
             downloads,
             fold: Mutex::new(()),
+            folded_for_reader: Mutex::default(),
             imports_count: AtomicU64::new(0),
             delta_since: AtomicI64::new(NEVER),
+            counts_since: AtomicI64::new(NEVER),
             space: data_dir.space_guard(FREE_BYTES_MIN),
             data_dir,
         };
@@ -101,20 +111,41 @@ impl House {
         Importer::new(catalog, Arc::clone(&self.data_dir), number)
     }
 
-    /// One step: fold the counters, mend the index, flush the delta when it is asked for or old,
-    /// merge a tier.
+    /// One step: fold the counters when it is time, mend the index, flush the delta when it is asked
+    /// for or old, merge a tier.
     pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
-        self.fold_counters(false)?;
+        self.fold_when_due(now)?;
         if !self.catalog.has_delta.load(Ordering::Acquire) {
             self.delta_since.store(NEVER, Ordering::Relaxed);
-        } else {
-            let now = now.seconds();
-            let since = self.delta_since.fetch_min(now, Ordering::Relaxed).min(now);
-            if DELTA_SECONDS_MAX <= now - since {
-                self.catalog.request_reindex();
-            }
+        } else if DELTA_SECONDS_MAX <= waited_seconds(&self.delta_since, now) {
+            self.catalog.request_reindex();
         }
         Ok(self.catalog.mend()? || self.catalog.run_reindex()? || self.catalog.run_merge()?)
+    }
+
+    /// Folds what was counted when it is old or much. Not every time: a fold is a durable
+    /// transaction, and the time that takes is missing to who answers.
+    fn fold_when_due(&self, now: Timestamp) -> Result<()> {
+        let Some(waiting_bytes) = self.counters.waiting_bytes() else {
+            self.counts_since.store(NEVER, Ordering::Relaxed);
+            return Ok(());
+        };
+        let is_old = FOLD_SECONDS_MAX <= waited_seconds(&self.counts_since, now);
+        if is_old || FOLD_BYTES_MAX <= waiting_bytes {
+            self.fold_counters(false)?;
+            self.counts_since.store(NEVER, Ordering::Relaxed);
+        }
+        Ok(())
+    }
+
+    /// Folds what was counted for who reads usage next, unless that was done within the last
+    /// second. What cannot be folded now is shown later: maintenance tells why.
+    pub(crate) fn fold_for_reader(&self) {
+        let mut folded_at = self.folded_for_reader.lock();
+        if folded_at.is_none_or(|at| READER_PAUSE <= at.elapsed()) {
+            let _ = self.fold_counters(false);
+            *folded_at = Some(Instant::now());
+        }
     }
 
     /// Folds what was counted since the last time into the state.
@@ -157,6 +188,12 @@ impl House {
     pub(super) fn data_dir(&self) -> &DataDir {
         &self.data_dir
     }
+}
+
+/// Seconds since `since`, which is no later than now.
+fn waited_seconds(since: &AtomicI64, now: Timestamp) -> i64 {
+    let now = now.seconds();
+    now - since.fetch_min(now, Ordering::Relaxed).min(now)
 }
 
 /// One of the two files of the truth.

@@ -4,10 +4,11 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::house::House;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
 use crate::event::{Change, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch, UsageDelta};
-use crate::limits::DELTA_RECORDS_MAX;
+use crate::limits::{DELTA_RECORDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX};
 use crate::model::{
     AccountId, ApiKeyId, Day, DraftValue, Email, FileKind, RecordDraft, RecordId, ReleaseId, Role,
     Scopes, Session, Timestamp, Usage, Variant,
@@ -16,6 +17,10 @@ use crate::{Engine, ImportSummary, Options, StoreKind};
 
 fn now() -> Timestamp {
     Timestamp::from_seconds(1_700_000_000).unwrap()
+}
+
+fn after(seconds: i64) -> Timestamp {
+    Timestamp::from_seconds(now().seconds() + seconds).unwrap()
 }
 
 fn open_with(dir: &Path, disk: Arc<dyn Disk>, store: StoreKind) -> crate::Result<Engine> {
@@ -444,7 +449,7 @@ fn downloads_are_counted_exactly_once() {
         lane.count(id(1), api_key, day).unwrap();
         other.count(id(2), None, day).unwrap();
         if round % 100 == 0 {
-            engine.maintain(now()).unwrap();
+            engine.maintain(after(round * FOLD_SECONDS_MAX)).unwrap();
         }
     }
     engine.sync_counters().unwrap();
@@ -466,6 +471,44 @@ fn downloads_are_counted_exactly_once() {
         engine.maintain(now()).unwrap();
         engine.close(now()).unwrap();
     }
+}
+
+#[test]
+fn counts_are_folded_when_they_are_old_or_many_or_read() {
+    let dir = tempfile::tempdir().unwrap();
+    let house = House::open(dir.path(), Arc::new(Real), true, 1).unwrap();
+    let mut lane = house.counters.lane().unwrap();
+    let mut count = |numbers: std::ops::Range<u64>| {
+        for number in numbers {
+            lane.count(id(number), Some(ApiKeyId(1)), Day(1)).unwrap();
+        }
+    };
+    let stored = || {
+        let usage = house.state.usage(Day(1), Day(1)).unwrap();
+        usage.first().map_or(0, |(_, usage)| usage.downloads)
+    };
+    let folded = |seconds| {
+        house.maintain(after(seconds)).unwrap();
+        stored()
+    };
+    count(0..1);
+    assert_eq!(folded(100), 0, "it was only just counted");
+    assert_eq!(folded(100 + FOLD_SECONDS_MAX - 1), 0);
+    assert_eq!(folded(100 + FOLD_SECONDS_MAX), 1);
+    count(0..1);
+    assert_eq!(folded(200), 1, "this one has not waited yet");
+    assert_eq!(folded(150), 1, "a clock that is set back");
+    assert_eq!(folded(150 + FOLD_SECONDS_MAX), 2);
+    let many = FOLD_BYTES_MAX / 32;
+    count(0..many);
+    assert_eq!(folded(300), 2 + many, "it is enough for a transaction");
+    count(0..5);
+    assert_eq!(folded(400), 2 + many);
+    house.fold_for_reader();
+    assert_eq!(stored(), 7 + many, "a reader sees all of it");
+    count(0..1);
+    house.fold_for_reader();
+    assert_eq!(stored(), 7 + many, "but not twice in a second");
 }
 
 /// A file of a lane has room for 32,767 entries. The second disk gives no mapping to write to.
@@ -610,9 +653,10 @@ fn a_fault_of_any_length_counts_every_download_and_request_once() {
             count,
             errno: Fault::EIO,
         });
-        let is_done = (0..20).any(|_| {
+        engine.maintain(now()).unwrap();
+        let is_done = (1..20).any(|time| {
             let added = engine.apply(vec![StateEvent::AddUsage(batch.clone())]);
-            engine.maintain(now()).is_ok() && added.is_ok()
+            engine.maintain(after(time * FOLD_SECONDS_MAX)).is_ok() && added.is_ok()
         });
         assert!(is_done, "{count} faults from {first} on: it does not heal");
         faulty.set_fault(Fault::NONE);
@@ -656,8 +700,10 @@ fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
     let refused = import(&engine, 40..50, "Uno");
     assert!(matches!(refused, Err(Error::Space { .. })));
     let ops_count = faulty.ops_count();
-    for _ in 0..3 {
-        assert!(matches!(engine.maintain(now()), Err(Error::Space { .. })));
+    engine.maintain(now()).unwrap();
+    for time in 1..4 {
+        let maintained = engine.maintain(after(time * FOLD_SECONDS_MAX));
+        assert!(matches!(maintained, Err(Error::Space { .. })));
     }
     assert_eq!(faulty.ops_count(), ops_count, "nothing is tried");
     engine.close(now()).unwrap();
