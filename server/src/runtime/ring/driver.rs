@@ -24,6 +24,9 @@ use crate::runtime::connection::{ConnectionState, Doing};
 const REFUSALS_MAX: usize = 1000;
 /// Entries that are queued before the kernel is asked in between.
 const ENTRIES: u32 = 1024;
+/// Answers that wait for the end of a turn, at most. The first of the twenty or so of a turn would
+/// wait for the work on all of them.
+const ANSWERS_QUEUED_MAX: usize = 10;
 /// Completions that have room; the kernel keeps what is beyond them for later.
 const COMPLETIONS: u32 = 4096;
 /// Bytes of one connection that may wait to be read when a turn begins: beyond them, more stay with
@@ -133,7 +136,7 @@ impl Ring {
     /// in flight beside that ends, and then it is forgotten.
     pub(super) fn leave(&mut self, slot_idx: usize) {
         if self.slots[slot_idx].outgoing.is_some() {
-            self.enter(0);
+            self.enter(0, EnterFlags::GETEVENTS);
         }
         let slot = &mut self.slots[slot_idx];
         slot.is_left = true;
@@ -188,6 +191,9 @@ impl Ring {
         // SAFETY: `outgoing`, which was empty, is touched again when the completion is there, and
         // its slot stays until then.
         unsafe { self.push(entry, Operation::Send, slot_idx) };
+        if ANSWERS_QUEUED_MAX <= self.uring.submission().len() {
+            self.enter(0, EnterFlags::empty());
+        }
     }
 
     /// Has the connection woken when its socket takes bytes.
@@ -209,7 +215,7 @@ impl Ring {
         let entry = entry.user_data(operation.user_data(slot_idx));
         // SAFETY: the caller's promise.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
-            self.enter(0);
+            self.enter(0, EnterFlags::GETEVENTS);
         }
         if let Some(sleeper) = self.sleeper.take() {
             sleeper.wake();
@@ -245,7 +251,7 @@ impl Ring {
     /// Hands over what is queued and takes what is done; whether there was any or is more to do.
     fn turn(&mut self) -> bool {
         if self.has_work() {
-            self.enter(0);
+            self.enter(0, EnterFlags::GETEVENTS);
         }
         let mut is_any = false;
         while let Some(completion) = self.next_completion() {
@@ -262,15 +268,15 @@ impl Ring {
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Asks the kernel, and waits for so many completions; whether it listened. What it did not
-    /// take stays queued.
-    fn enter(&mut self, wanted: u32) -> bool {
+    /// Hands over what is queued, and waits for so many completions; with `GETEVENTS` it brings what
+    /// has come. Whether the kernel listened: what it did not take stays queued.
+    fn enter(&mut self, wanted: u32, flags: EnterFlags) -> bool {
         let queued = self.uring.submission().len();
         let queued = u32::try_from(queued).expect("a queue has 1024 entries");
         let submitter = self.uring.submitter();
-        let flags = EnterFlags::GETEVENTS.bits();
         // SAFETY: no argument is given.
-        let outcome = unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags, None) };
+        let outcome =
+            unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags.bits(), None) };
         let was_refused = self.is_refused;
         self.is_refused = match outcome {
             Ok(_) => false,
@@ -366,7 +372,11 @@ impl Drop for Ring {
         self.slots.retain(|_, slot| !slot.is_at_rest());
         let mut refusals_count = 0;
         while !self.slots.is_empty() && refusals_count < REFUSALS_MAX {
-            refusals_count = if self.enter(1) { 0 } else { refusals_count + 1 };
+            refusals_count = if self.enter(1, EnterFlags::GETEVENTS) {
+                0
+            } else {
+                refusals_count + 1
+            };
             while let Some(completion) = self.next_completion() {
                 self.complete(&completion);
             }
@@ -432,7 +442,7 @@ mod tests {
             .iter()
             .any(|slot_idx| ring.slot(*slot_idx).is_awaiting_room)
         {
-            assert!(ring.turn() || ring.enter(1));
+            assert!(ring.turn() || ring.enter(1, EnterFlags::GETEVENTS));
         }
         assert!(
             slots
