@@ -76,6 +76,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         rig: Rig {
             load: arguments.programs.join("load"),
             cores: Some(arguments.load_core.clone()),
+            gives_way: false,
             rounds: arguments.rounds,
             seconds: arguments.seconds,
         },

@@ -21,12 +21,14 @@ const SPREAD: [&str; 2] = ["search", "file-40k"];
 /// The open loop goes on for so many times as long as the others, and its servers take turns after
 /// this many seconds at most: a pause of the machine decides the p99 of a round, so a few long
 /// rounds say more about pauses than about servers.
-const OPEN_TIMES: f64 = 4.0;
+const OPEN_TIMES: f64 = 8.0;
 const OPEN_SECONDS_MAX: f64 = 1.0;
 /// p99 under half load, as a multiple of nginx's.
 const P99_BAR: f64 = 1.2;
 /// CPU time per request of two workers, as a multiple of one's.
 const WORKERS_BAR: f64 = 1.1;
+/// What the second nginx is called.
+pub(super) const AGAIN: &str = "nginx again";
 const FLAVOURS: [&str; 2] = ["epoll", "io_uring"];
 
 /// What a comparison needs to know.
@@ -86,6 +88,8 @@ struct Bench<'a> {
     folder: &'a Path,
     floors: Vec<Server>,
     nginx: Nginx,
+    /// The same once more: what the open loop says about it beside the first is chance.
+    again: Nginx,
     flavours: Vec<Server>,
 }
 
@@ -107,28 +111,32 @@ impl<'a> Bench<'a> {
             works,
             folder: stage.folder(),
             floors,
-            nginx: Nginx::of_works(stage.folder(), works, &settings.core)?,
+            nginx: nginx("nginx", settings, stage, works)?,
+            again: nginx(AGAIN, settings, stage, works)?,
             flavours,
         })
     }
 
-    /// Every server of one work, in the order of the rounds.
+    /// Every server of one work.
     fn asked<'b>(&'b self, idx: usize, target: &'b str) -> Vec<Asked<'b>> {
         let prepared = &self.works[idx];
-        let asked = |server, target| Asked {
-            server,
-            target,
-            headers: &prepared.headers,
-            length: prepared.answer.body.len(),
-            threads: 1,
+        let floor = Asked {
+            target: "/",
+            ..of_service(&self.floors[idx], prepared)
         };
-        let mut all = vec![
-            asked(&self.floors[idx], "/"),
-            asked(&self.nginx.server, target),
-        ];
+        let peer = of_nginx(&self.nginx, target, prepared);
         let flavours = self.flavours.iter();
-        all.extend(flavours.map(|server| asked(server, prepared.target.as_str())));
-        all
+        let flavours = flavours.map(|server| of_service(server, prepared));
+        [floor, peer].into_iter().chain(flavours).collect()
+    }
+
+    /// The servers of the open loop.
+    fn asked_in_time<'b>(&'b self, idx: usize, target: &'b str) -> Vec<Asked<'b>> {
+        let prepared = &self.works[idx];
+        let peers = [&self.nginx, &self.again].map(|nginx| of_nginx(nginx, target, prepared));
+        let flavours = self.flavours.iter();
+        let flavours = flavours.map(|server| of_service(server, prepared));
+        peers.into_iter().chain(flavours).collect()
     }
 
     fn closed(&self) -> Result<Vec<Row>> {
@@ -171,7 +179,7 @@ impl<'a> Bench<'a> {
             let rate = (saturated.median(|s| s.per_second) / 2.0).floor();
             eprintln!("{}, open loop at {rate}/s", work.what);
             let target = Nginx::target(prepared);
-            let asked = self.asked(idx, &target);
+            let asked = self.asked_in_time(idx, &target);
             rows.push(Row {
                 work: work.name.to_owned(),
                 what: work.what.to_owned(),
@@ -245,30 +253,48 @@ fn floor(settings: &Settings, stage: &Stage, prepared: &Prepared) -> Result<Serv
     Server::start("floor", &mut command)
 }
 
-/// The service with one worker and with two, on the same free cores as the load. It has a thread
-/// for each worker: a single one would go from core to core and push both workers about.
+/// nginx on the core of the servers.
+fn nginx(name: &str, settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Nginx> {
+    let home = (name, stage.folder());
+    Nginx::of_works(home, works, Some(&settings.core), 1)
+}
+
+/// The service and nginx with one worker and with two, on the same free cores as the load. It has a
+/// thread for each worker: a single one would go from core to core and push both workers about. And
+/// it gives way: what one worker costs apart from its load is compared with what each of two does
+/// beside theirs.
 fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
-    for (name, count) in [("1 worker", 1), ("2 workers", 2)] {
+    let mut peers = Vec::new();
+    for (name, peer, count) in [
+        ("1 worker", "nginx, 1 worker", 1),
+        ("2 workers", "nginx, 2 workers", 2),
+    ] {
         let data = stage.copy_data(&format!("workers-{count}"))?;
         let workers = count.to_string();
         let asked = [("workers", workers.as_str())];
         servers.push((count, settings.program.serve(name, &data, None, &asked)?));
+        let nginx = Nginx::of_works((peer, stage.folder()), works, None, count)?;
+        peers.push((count, nginx));
     }
     let rig = Rig {
         cores: None,
+        gives_way: true,
         ..settings.rig.clone()
     };
     let mut rows = Vec::new();
     for prepared in works.iter().filter(|p| SPREAD.contains(&p.work.name)) {
         eprintln!("{}, one worker and two", prepared.work.what);
-        let asked: Vec<Asked<'_>> = servers
-            .iter()
-            .map(|(threads, server)| Asked {
-                threads: *threads,
-                ..of_service(server, prepared)
-            })
-            .collect();
+        let target = Nginx::target(prepared);
+        let services = servers.iter().map(|(threads, server)| Asked {
+            threads: *threads,
+            ..of_service(server, prepared)
+        });
+        let peers = peers.iter().map(|(threads, nginx)| Asked {
+            threads: *threads,
+            ..of_nginx(nginx, &target, prepared)
+        });
+        let asked: Vec<Asked<'_>> = services.chain(peers).collect();
         rows.push(Row {
             work: prepared.work.name.to_owned(),
             what: prepared.work.what.to_owned(),
@@ -279,6 +305,13 @@ fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec
         });
     }
     Ok(rows)
+}
+
+fn of_nginx<'a>(nginx: &'a Nginx, target: &'a str, prepared: &'a Prepared) -> Asked<'a> {
+    Asked {
+        target,
+        ..of_service(&nginx.server, prepared)
+    }
 }
 
 fn of_service<'a>(server: &'a Server, prepared: &'a Prepared) -> Asked<'a> {
@@ -307,13 +340,9 @@ fn idle(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<(S
         all.push((asked.server.name.clone(), bytes));
         Ok(())
     };
-    let nginx = Nginx::of_works(stage.folder(), works, &settings.core)?;
+    let nginx = nginx("nginx", settings, stage, works)?;
     let target = Nginx::target(prepared);
-    hold(&Asked {
-        server: &nginx.server,
-        target: &target,
-        ..of_service(&nginx.server, prepared)
-    })?;
+    hold(&of_nginx(&nginx, &target, prepared))?;
     drop(nginx);
     for io in FLAVOURS {
         let data = stage.copy_data(&format!("idle-{io}"))?;

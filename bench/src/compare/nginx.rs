@@ -1,4 +1,4 @@
-//! nginx, set up as its best for the works: one worker, no logs, open files kept, sendfile.
+//! nginx, set up as its best for the works: no logs, open files kept, sendfile.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -29,16 +29,22 @@ impl Nginx {
     /// One that sends the files of `root`, for the service to fetch.
     pub fn of_files(folder: &Path, root: &Path) -> Result<Self> {
         let locations = format!("root {};", quoted(&root.display().to_string())?);
-        Self::start("upstream", folder, &locations, None)
+        Self::start("upstream", folder, &locations, None, 1)
     }
 
-    /// One that gives the answers of the works, each under `/<name of the work>`.
-    pub fn of_works(folder: &Path, works: &[Prepared], cores: &str) -> Result<Self> {
+    /// One that gives the answers of the works, each under `/<name of the work>`, with so many
+    /// workers.
+    pub fn of_works(
+        (name, folder): (&str, &Path),
+        works: &[Prepared],
+        cores: Option<&str>,
+        workers_count: usize,
+    ) -> Result<Self> {
         let mut locations = String::new();
         for prepared in works {
             locations.push_str(&location(folder, prepared)?);
         }
-        Self::start("nginx", folder, &locations, Some(cores))
+        Self::start(name, folder, &locations, cores, workers_count)
     }
 
     /// What is asked of nginx for a work.
@@ -57,12 +63,18 @@ impl Nginx {
         Ok(version.to_owned())
     }
 
-    fn start(name: &str, folder: &Path, locations: &str, cores: Option<&str>) -> Result<Self> {
+    fn start(
+        name: &str,
+        folder: &Path,
+        locations: &str,
+        cores: Option<&str>,
+        workers_count: usize,
+    ) -> Result<Self> {
         let home = folder.join(name);
         fs::create_dir_all(&home).map_err(Failure::on(format!("make {}", home.display())))?;
         let address = free_address()?;
         let path = home.join("nginx.conf");
-        let text = configuration(&home, address, locations)?;
+        let text = configuration(&home, address, locations, workers_count)?;
         fs::write(&path, text).map_err(Failure::on(format!("write {}", path.display())))?;
         let child = pinned(program()?, cores)
             .arg("-c")
@@ -71,21 +83,21 @@ impl Nginx {
             .spawn()
             .map_err(Failure::on("start nginx; apt-get install nginx-light"))?;
         let mut server = Server::adopt(name, address, child)?;
-        server.pids = workers(server.id())?;
+        server.pids = workers(server.id(), workers_count)?;
         Ok(Self { server })
     }
 }
 
 /// The worker processes of nginx: its master listens before it has made them.
-fn workers(master: u32) -> Result<Vec<u32>> {
+fn workers(master: u32, workers_count: usize) -> Result<Vec<u32>> {
     for _ in 0..WORKER_TRIES {
         let found = children(master)?;
-        if !found.is_empty() {
+        if found.len() == workers_count {
             return Ok(found);
         }
         thread::sleep(WORKER_PAUSE);
     }
-    Err(Failure::new("nginx made no worker process"))
+    Err(Failure::new("nginx did not make its worker processes"))
 }
 
 fn program() -> Result<PathBuf> {
@@ -105,7 +117,12 @@ fn free_address() -> Result<SocketAddr> {
         .map_err(Failure::on("find a free port"))
 }
 
-fn configuration(home: &Path, address: SocketAddr, locations: &str) -> Result<String> {
+fn configuration(
+    home: &Path,
+    address: SocketAddr,
+    locations: &str,
+    workers_count: usize,
+) -> Result<String> {
     let home = quoted(&home.display().to_string())?;
     let home = home.trim_matches('\'');
     let is_root = rustix::process::geteuid().is_root();
@@ -116,7 +133,7 @@ fn configuration(home: &Path, address: SocketAddr, locations: &str) -> Result<St
     }
     Ok(format!(
         "{user}daemon off;
-worker_processes 1;
+worker_processes {workers_count};
 worker_rlimit_nofile 20000;
 pid '{home}/pid';
 error_log '{home}/error.log' crit;
@@ -135,7 +152,7 @@ http {{
   keepalive_timeout 75s;
   keepalive_requests 1000000000;
   server {{
-    listen {address} backlog=4096;
+    listen {address} reuseport backlog=4096;
     {locations}
   }}
 }}
@@ -225,8 +242,9 @@ mod tests {
             },
         };
         let works = [prepared];
-        let nginx = Nginx::of_works(folder.path(), &works, "0").unwrap();
-        assert_eq!(nginx.server.pids.len(), 1);
+        let home = ("nginx", folder.path());
+        let nginx = Nginx::of_works(home, &works, Some("0"), 2).unwrap();
+        assert_eq!(nginx.server.pids.len(), 2);
         let answer = fetch(nginx.server.address, "/search", &[]).unwrap();
         assert_eq!(answer.body, works[0].answer.body);
         assert_eq!(answer.header("x-limit"), Some("60"));

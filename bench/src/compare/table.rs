@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use super::conduct::AGAIN;
 use super::outcome::{Cell, Outcome, Row, Sample};
 
 /// The servers of a row, in the order of columns.
@@ -118,18 +119,19 @@ fn open(page: &mut String, outcome: &Outcome) {
             "Latency counts from when a request was due, p50 / p99 / p99.9 in µs, medians of \
              {rounds_count} rounds, of one second each where those above are longer. In brackets \
              the p99 of which a quarter of the rounds had less: the kernel's memory scanner takes \
-             the core for milliseconds in some rounds and not in others.\n"
+             the core for milliseconds in some rounds and not in others. A second nginx of the \
+             same configuration shows how far equal servers are apart by chance.\n"
         ),
     );
     line(
         page,
-        "| work | requests/s | floor | nginx | epoll | io_uring | p99, io_uring to nginx | quiet \
-         p99 | bar |",
+        "| work | requests/s | nginx | nginx again | epoll | io_uring | p99, nginx again to nginx \
+         | io_uring to nginx | quiet p99 of these two | bar |",
     );
-    line(page, "|---|---|---|---|---|---|---|---|---|");
+    line(page, "|---|---|---|---|---|---|---|---|---|---|");
     for row in &outcome.open {
         let mut text = format!("| {} | {:.0} |", row.what, row.rate.unwrap_or(0.0));
-        for server in COLUMNS {
+        for server in ["nginx", AGAIN, "epoll", JUDGED] {
             let shown = row.cell(server).map_or_else(
                 || "–".to_owned(),
                 |cell| format!("{} ({:.0})", latency(cell), cell.quiet(|s| s.p99_us)),
@@ -137,9 +139,10 @@ fn open(page: &mut String, outcome: &Outcome) {
             write!(text, " {shown} |").expect("a String takes text");
         }
         let ratio = row.ratio(JUDGED, "nginx", |s| s.p99_us);
+        let chance = shown(row.ratio(AGAIN, "nginx", |s| s.p99_us));
         let quiet = shown(row.quiet_ratio(JUDGED, "nginx", |s| s.p99_us));
-        write!(text, " {} | {quiet} | {} |", shown(ratio), bar(row, ratio))
-            .expect("a String takes text");
+        let (ratio, bar) = (shown(ratio), bar(row, ratio));
+        write!(text, " {chance} | {ratio} | {quiet} | {bar} |").expect("a String takes text");
         line(page, &text);
     }
     line(page, "");
@@ -153,16 +156,22 @@ fn workers(page: &mut String, outcome: &Outcome) {
     line(
         page,
         "CPU µs per request, 64 connections, nothing pinned, the load on the same cores with a \
-         thread for each worker.\n",
+         thread for each worker. The load does not take a core from a worker when an answer wakes \
+         it (`SCHED_BATCH`): that would count the kernel's switches between the two.\n",
     );
-    line(page, "| work | 1 worker | 2 workers | ratio | bar |");
-    line(page, "|---|---|---|---|---|");
+    line(
+        page,
+        "| work | 1 worker | 2 workers | ratio | the same of nginx | bar |",
+    );
+    line(page, "|---|---|---|---|---|---|");
     for row in &outcome.workers {
         let mut text = format!("| {} |", row.what);
         push(&mut text, row.cell("1 worker"), |s| s.cpu_us, 2);
         push(&mut text, row.cell("2 workers"), |s| s.cpu_us, 2);
         let ratio = row.ratio("2 workers", "1 worker", |s| s.cpu_us);
-        write!(text, " {} | {} |", shown(ratio), bar(row, ratio)).expect("a String takes text");
+        let peer = row.ratio("nginx, 2 workers", "nginx, 1 worker", |s| s.cpu_us);
+        let (peer, bar) = (shown(peer), bar(row, ratio));
+        write!(text, " {} | {peer} | {bar} |", shown(ratio)).expect("a String takes text");
         line(page, &text);
     }
     line(page, "");
