@@ -253,18 +253,21 @@ impl Engine {
         self.house.state.session(digest)
     }
 
-    /// What a key was used for in all, and when last. Cost, as of [`Engine::api_key_usage`] and
-    /// [`Engine::usage`]: a look-up, and a durable transaction when downloads were counted and
-    /// nobody has asked for a second.
+    /// Lets usage, which is read next, hold the downloads counted until now. Called again within
+    /// the same second, while others fold or while the disk refuses it does nothing: what is
+    /// missing was counted less than some seconds ago. Cost: a durable transaction.
+    pub fn fold_downloads(&self, now: Timestamp) {
+        self.house.fold_for_reader(now);
+    }
+
+    /// What a key was used for in all, and when last. Downloads are there after a fold.
     pub fn api_key_totals(&self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
-        self.house.fold_for_reader();
         self.house.state.api_key_totals(id)
     }
 
     /// What a key was used for, per day from `from` to `to`, both included; days without use are
     /// left out.
     pub fn api_key_usage(&self, id: ApiKeyId, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
-        self.house.fold_for_reader();
         self.house.state.api_key_usage(id, from, to)
     }
 
@@ -281,7 +284,6 @@ impl Engine {
 
     /// What the whole service was used for, per day.
     pub fn usage(&self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
-        self.house.fold_for_reader();
         self.house.state.usage(from, to)
     }
 

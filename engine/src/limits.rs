@@ -66,7 +66,8 @@ pub const STATE_FREE_BYTES_MIN: u64 = 8 << 20;
 pub const COUNTER_FILE_BYTES_MAX: u64 = 1 << 20;
 /// Seconds after which what was counted is folded, however little it is.
 pub const FOLD_SECONDS_MAX: i64 = 10;
-/// Bytes of counted entries that are folded at once: what one transaction adds up stays short.
+/// Bytes of counted entries that are folded as soon as they are seen, so that one transaction adds
+/// up about as many.
 pub const FOLD_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;

@@ -17,8 +17,8 @@ const SLOTS_MIN: usize = 16;
 const DOUBLINGS_MAX: usize = 32;
 
 /// Record → count. Readers take no lock, never wait and write nothing: what they write goes from
-/// core to core. Counting a record that is known writes its slot and nothing else; a new one takes
-/// the lock of its part.
+/// core to core. Counting a record that is known writes its slot and nothing else; a new one, and
+/// any while its part grows, takes the lock of the part.
 pub(crate) struct DownloadTable {
     hasher: RandomState,
     shards: Box<[Shard]>,

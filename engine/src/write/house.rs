@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
@@ -29,8 +28,6 @@ use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, Store
 
 /// Nothing is waiting for its time.
 const NEVER: i64 = i64::MAX;
-/// Counters are folded for those who read usage once in this time, at most.
-const READER_PAUSE: Duration = Duration::from_secs(1);
 
 /// Everything that is open.
 pub(crate) struct House {
@@ -41,12 +38,12 @@ pub(crate) struct House {
     pub(crate) downloads: Arc<DownloadTable>,
     /// One fold of the counters at a time.
     fold: Mutex<()>,
-    /// When counters were last folded for a reader of usage.
-    folded_for_reader: Mutex<Option<Instant>>,
+    /// The second in which they were last folded for a reader of usage.
+    reader_second: AtomicI64,
     imports_count: AtomicU64,
     /// When the delta that is there now was first seen, in seconds.
     delta_since: AtomicI64,
-    /// The same of counts that are not folded.
+    /// The same of counts that were there at the last look and are not folded.
     counts_since: AtomicI64,
     space: SpaceGuard,
     /// The last to go: it holds the lock.
@@ -93,7 +90,7 @@ impl House {
             counters: Arc::new(counters),
             downloads,
             fold: Mutex::new(()),
-            folded_for_reader: Mutex::default(),
+            reader_second: AtomicI64::new(NEVER),
             imports_count: AtomicU64::new(0),
             delta_since: AtomicI64::new(NEVER),
             counts_since: AtomicI64::new(NEVER),
@@ -111,8 +108,8 @@ impl House {
         Importer::new(catalog, Arc::clone(&self.data_dir), number)
     }
 
-    /// One step: fold the counters when it is time, mend the index, flush the delta when it is asked
-    /// for or old, merge a tier.
+    /// One step: fold the counters when it is time, mend the index, flush the delta when it is
+    /// asked for or old, merge a tier.
     pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.fold_when_due(now)?;
         if !self.catalog.has_delta.load(Ordering::Acquire) {
@@ -133,24 +130,30 @@ impl House {
         let is_old = FOLD_SECONDS_MAX <= waited_seconds(&self.counts_since, now);
         if is_old || FOLD_BYTES_MAX <= waiting_bytes {
             self.fold_counters(false)?;
-            self.counts_since.store(NEVER, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// Folds what was counted for who reads usage next, unless that was done within the last
-    /// second. What cannot be folded now is shown later: maintenance tells why.
-    pub(crate) fn fold_for_reader(&self) {
-        let mut folded_at = self.folded_for_reader.lock();
-        if folded_at.is_none_or(|at| READER_PAUSE <= at.elapsed()) {
-            let _ = self.fold_counters(false);
-            *folded_at = Some(Instant::now());
+    /// Folds what was counted for who reads usage next: once in a second, and nobody waits for
+    /// another fold. What cannot be folded now is shown later; maintenance tries again.
+    pub(crate) fn fold_for_reader(&self, now: Timestamp) {
+        let second = now.seconds();
+        if self.reader_second.swap(second, Ordering::Relaxed) == second {
+            return;
+        }
+        if let Some(_only_one) = self.fold.try_lock() {
+            let _ = self.fold_alone(false);
         }
     }
 
     /// Folds what was counted since the last time into the state.
     pub(super) fn fold_counters(&self, is_first: bool) -> Result<()> {
         let _only_one = self.fold.lock();
+        self.fold_alone(is_first)
+    }
+
+    /// The same. `fold` is held.
+    fn fold_alone(&self, is_first: bool) -> Result<()> {
         let Some(fold) = self.counters.read_fold(is_first)? else {
             return Ok(());
         };
@@ -164,6 +167,7 @@ impl House {
             self.counters.settle(&self.state.positions()?);
             return Ok(());
         }
+        self.counts_since.store(NEVER, Ordering::Relaxed);
         self.counters.folded(&fold)
     }
 

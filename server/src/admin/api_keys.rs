@@ -143,6 +143,7 @@ impl Desk<'_> {
     }
 
     pub(super) fn list_keys(&self) -> Result<String, Failure> {
+        self.engine.fold_downloads(self.now);
         let api_keys = self.engine.api_keys();
         let listed: Result<Vec<_>, _> = api_keys.iter().map(|key| self.listed(key)).collect();
         answer(&listed?)
@@ -152,6 +153,7 @@ impl Desk<'_> {
         let api_key = self.known_key(id)?;
         let today = self.now.day();
         let from = Day(today.0.saturating_sub(USAGE_DAYS - 1));
+        self.engine.fold_downloads(self.now);
         let days = self.engine.api_key_usage(id, from, today)?;
         let account = api_key.account.and_then(|id| self.engine.account(id));
         answer(&KeyShown {

@@ -24,9 +24,9 @@ use crate::runtime::connection::{ConnectionState, Doing};
 const REFUSALS_MAX: usize = 1000;
 /// Entries that are queued before the kernel is asked in between.
 const ENTRIES: u32 = 1024;
-/// Answers that wait for the end of a turn, at most. The first of the twenty or so of a turn would
-/// wait for the work on all of them.
-const ANSWERS_QUEUED_MAX: usize = 10;
+/// Entries that are queued when an answer has them handed over before the turn ends: the first of
+/// the twenty or so of a turn would wait for the work on all of them.
+const QUEUED_MAX: usize = 10;
 /// Completions that have room; the kernel keeps what is beyond them for later.
 const COMPLETIONS: u32 = 4096;
 /// Bytes of one connection that may wait to be read when a turn begins: beyond them, more stay with
@@ -179,7 +179,7 @@ impl Ring {
         }
     }
 
-    /// Sends all of these bytes.
+    /// Sends all of these bytes, at the latest when the ring turns next.
     pub(super) fn send(&mut self, slot_idx: usize, bytes: Vec<u8>) {
         let slot = &mut self.slots[slot_idx];
         assert!(slot.outgoing.is_none(), "one answer at a time is sent");
@@ -191,7 +191,7 @@ impl Ring {
         // SAFETY: `outgoing`, which was empty, is touched again when the completion is there, and
         // its slot stays until then.
         unsafe { self.push(entry, Operation::Send, slot_idx) };
-        if ANSWERS_QUEUED_MAX <= self.uring.submission().len() {
+        if QUEUED_MAX <= self.uring.submission().len() {
             self.enter(0, EnterFlags::empty());
         }
     }
@@ -268,8 +268,8 @@ impl Ring {
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Hands over what is queued, and waits for so many completions; with `GETEVENTS` it brings what
-    /// has come. Whether the kernel listened: what it did not take stays queued.
+    /// Hands over what is queued, and waits for so many completions; with `GETEVENTS` it brings
+    /// what has come. Whether the kernel listened: what it did not take stays queued.
     fn enter(&mut self, wanted: u32, flags: EnterFlags) -> bool {
         let queued = self.uring.submission().len();
         let queued = u32::try_from(queued).expect("a queue has 1024 entries");

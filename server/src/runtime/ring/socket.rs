@@ -55,7 +55,7 @@ impl RingSocket {
         })
     }
 
-    /// Sends what `fill` puts into an empty vector, all of it, when the ring turns next. Nothing
+    /// Sends what `fill` puts into an empty vector, all of it, before the ring turns next. Nothing
     /// may be under way (`poll_sent`).
     pub(in crate::runtime) fn send(&self, fill: impl FnOnce(&mut Vec<u8>)) {
         with_ring(|ring| {

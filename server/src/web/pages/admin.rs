@@ -64,6 +64,7 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
     let days_count = chart::period(visit.query.get("days"));
     let today = visit.now.day();
     let first = chart::first_day(today, days_count);
+    service.engine.fold_downloads(visit.now);
     let usage = service.engine.usage(first, today)?;
     let (state_class, state_name) = state_of(service.phase(), lang);
     let template = AdminPage {

@@ -57,6 +57,7 @@ pub(crate) fn show(visit: &Visit, number: &str) -> PageResult {
     let days_count = chart::period(visit.query.get("days"));
     let today = visit.now.day();
     let first = chart::first_day(today, days_count);
+    engine.fold_downloads(visit.now);
     let usage = engine.api_key_usage(key.id, first, today)?;
     let stranger = key.account.filter(|owner| *owner != viewer.account.id);
     let owner = stranger.and_then(|owner| engine.account(owner));

@@ -26,7 +26,8 @@ pub(super) struct KeyRow {
 }
 
 impl KeyRow {
-    /// Reads what the key was used for. Cost: one look-up in the state store.
+    /// Reads what the key was used for, as far as it is folded. Cost: one look-up in the state
+    /// store.
     pub(super) fn new(visit: &Visit, key: &ApiKey) -> Result<Self, Refusal> {
         let lang = visit.lang;
         let (usage, last_used_at) = visit.site.service.engine.api_key_totals(key.id)?;
@@ -74,9 +75,10 @@ pub(super) struct KeyList {
 }
 
 impl KeyList {
-    /// The page that `page` asks for. Cost: a walk over the account's keys, a look-up for each one
-    /// shown.
+    /// The page that `page` asks for. Cost: a fold of the downloads, a walk over the account's
+    /// keys, a look-up for each one shown.
     pub(super) fn of(visit: &Visit, account: AccountId) -> Result<Self, Refusal> {
+        visit.site.service.engine.fold_downloads(visit.now);
         let mut keys = visit.site.service.engine.api_keys_of(account);
         keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
         let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
