@@ -79,6 +79,12 @@ impl Program {
             .ok_or_else(|| Failure::new("key create printed no key"))
     }
 
+    /// Asks the service of a data directory for its sizes: it folds what it has counted for that.
+    pub fn stats(&self, data: &Path) -> Result<Value> {
+        let mut command = self.command(data, None);
+        json(&output(command.args(["stats", "--json"]))?)
+    }
+
     /// Serves a data directory on free ports with these settings (`io`, `epoll`).
     pub fn serve(
         &self,

@@ -90,7 +90,7 @@ struct Bench<'a> {
     nginx: Nginx,
     /// The same once more: what the open loop says about it beside the first is chance.
     again: Nginx,
-    flavours: Vec<Server>,
+    flavours: Vec<(Server, PathBuf)>,
 }
 
 impl<'a> Bench<'a> {
@@ -104,7 +104,8 @@ impl<'a> Bench<'a> {
             let data = stage.copy_data(io)?;
             let asked = [("workers", "1"), ("io", io)];
             let core = Some(settings.core.as_str());
-            flavours.push(settings.program.serve(io, &data, core, &asked)?);
+            let server = settings.program.serve(io, &data, core, &asked)?;
+            flavours.push((server, data));
         }
         Ok(Self {
             settings,
@@ -126,7 +127,7 @@ impl<'a> Bench<'a> {
         };
         let peer = of_nginx(&self.nginx, target, prepared);
         let flavours = self.flavours.iter();
-        let flavours = flavours.map(|server| of_service(server, prepared));
+        let flavours = flavours.map(|(server, _)| of_service(server, prepared));
         [floor, peer].into_iter().chain(flavours).collect()
     }
 
@@ -135,11 +136,21 @@ impl<'a> Bench<'a> {
         let prepared = &self.works[idx];
         let peers = [&self.nginx, &self.again].map(|nginx| of_nginx(nginx, target, prepared));
         let flavours = self.flavours.iter();
-        let flavours = flavours.map(|server| of_service(server, prepared));
+        let flavours = flavours.map(|(server, _)| of_service(server, prepared));
         peers.into_iter().chain(flavours).collect()
     }
 
+    /// Counts are folded ten seconds after they were made: not in the next server's turn.
+    fn settle(&self, server: &Server) -> Result<()> {
+        let mut ours = self.flavours.iter();
+        if let Some((_, data)) = ours.find(|(own, _)| own.name == server.name) {
+            self.settings.program.stats(data)?;
+        }
+        Ok(())
+    }
+
     fn closed(&self) -> Result<Vec<Row>> {
+        let settle = |server: &Server| self.settle(server);
         let mut rows = Vec::new();
         for (idx, prepared) in self.works.iter().enumerate() {
             let work = &prepared.work;
@@ -153,7 +164,7 @@ impl<'a> Bench<'a> {
                     connections,
                     rate: None,
                     bar: (place == 0).then_some(work.bar),
-                    cells: measure(&self.settings.rig, &asked, connections, None)?,
+                    cells: measure(&self.settings.rig, &asked, (connections, None), &settle)?,
                 });
             }
         }
@@ -168,6 +179,7 @@ impl<'a> Bench<'a> {
             seconds,
             ..rig.clone()
         };
+        let settle = |server: &Server| self.settle(server);
         let mut rows = Vec::new();
         for (idx, prepared) in self.works.iter().enumerate() {
             let work = &prepared.work;
@@ -186,7 +198,7 @@ impl<'a> Bench<'a> {
                 connections: CONNECTIONS,
                 rate: Some(rate),
                 bar: Some(P99_BAR),
-                cells: measure(&rig, &asked, CONNECTIONS, Some(rate))?,
+                cells: measure(&rig, &asked, (CONNECTIONS, Some(rate)), &settle)?,
             });
         }
         Ok(rows)
@@ -301,7 +313,7 @@ fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec
             connections: CONNECTIONS,
             rate: None,
             bar: Some(WORKERS_BAR),
-            cells: measure(&rig, &asked, CONNECTIONS, None)?,
+            cells: measure(&rig, &asked, (CONNECTIONS, None), &|_| Ok(()))?,
         });
     }
     Ok(rows)

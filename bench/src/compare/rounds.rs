@@ -1,5 +1,5 @@
-//! Loads in turns: every server once, then every server again, in an order drawn anew each time:
-//! what one leaves to be done (writes to disk, say) takes time from the next.
+//! Loads in turns: every server once, then every server again. Each follows each other equally
+//! often, as what one leaves to be done takes time from the next.
 
 use std::path::PathBuf;
 
@@ -8,10 +8,6 @@ use serde_json::Value;
 use super::outcome::{Cell, Sample};
 use crate::child::{Server, output, pinned};
 use crate::failure::{Failure, Result};
-use crate::random::Random;
-
-/// Of the order of turns.
-const SEED: u64 = 42;
 
 /// How loads are made.
 #[derive(Debug, Clone)]
@@ -20,8 +16,8 @@ pub struct Rig {
     pub load: PathBuf,
     /// The cores it may use.
     pub cores: Option<String>,
-    /// Whether it never takes a core from a server that is at work there (`SCHED_BATCH`): for
-    /// loads that share cores with servers, as each answer would hand the core to who gets it.
+    /// Whether it does not take a core from the server that is at work there when an answer wakes
+    /// it (`SCHED_BATCH`): for loads that share cores with servers.
     pub gives_way: bool,
     /// Rounds.
     pub rounds: usize,
@@ -84,12 +80,13 @@ impl Rig {
     }
 }
 
-/// Rounds of one load over all servers; a cell per server.
+/// Rounds of one load over all servers; a cell per server. `settle` has a server whose turn is over
+/// do what it has put off.
 pub fn measure(
     rig: &Rig,
     servers: &[Asked<'_>],
-    connections: usize,
-    rate: Option<f64>,
+    (connections, rate): (usize, Option<f64>),
+    settle: &dyn Fn(&Server) -> Result<()>,
 ) -> Result<Vec<Cell>> {
     let mut cells: Vec<Cell> = servers
         .iter()
@@ -98,11 +95,8 @@ pub fn measure(
             samples: Vec::new(),
         })
         .collect();
-    let mut random = Random::new(SEED);
-    let mut order: Vec<usize> = (0..servers.len()).collect();
-    for _ in 0..rig.rounds {
-        shuffle(&mut order, &mut random);
-        for &idx in &order {
+    for round in 0..rig.rounds {
+        for idx in turns(servers.len(), round) {
             let asked = &servers[idx];
             let mut arguments = rig.arguments(asked, connections);
             if let Some(rate) = rate {
@@ -110,16 +104,23 @@ pub fn measure(
             }
             let sample = Sample::parse(&rig.load(asked, &arguments)?)?;
             cells[idx].samples.push(sample);
+            settle(asked.server)?;
         }
     }
     Ok(cells)
 }
 
-/// Every order is as likely as another (Fisher and Yates).
-fn shuffle(order: &mut [usize], random: &mut Random) {
-    for last in (1..order.len()).rev() {
-        order.swap(last, random.below(last + 1));
-    }
+/// The servers in the order of a round. An even number of them follow each other equally often in
+/// as many rounds (a Latin square balanced for what is carried over; Williams 1949).
+fn turns(count: usize, round: usize) -> impl Iterator<Item = usize> {
+    (0..count).map(move |place| {
+        let from_first = if place % 2 == 1 {
+            place.div_ceil(2)
+        } else {
+            count - place / 2
+        };
+        (from_first + round) % count
+    })
 }
 
 #[cfg(test)]
@@ -127,19 +128,20 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_server_has_its_turn_in_every_place() {
-        let mut random = Random::new(SEED);
-        let mut order = [0, 1, 2, 3];
-        let mut places = [[0; 4]; 4];
-        for _ in 0..1_000 {
-            shuffle(&mut order, &mut random);
-            for (place, server) in order.into_iter().enumerate() {
-                places[server][place] += 1;
+    fn every_server_follows_every_other_equally_often() {
+        for count in [2, 4, 6] {
+            let mut followed = vec![vec![0; count]; count];
+            for round in 0..count {
+                let order: Vec<usize> = turns(count, round).collect();
+                order
+                    .windows(2)
+                    .for_each(|pair| followed[pair[0]][pair[1]] += 1);
             }
-        }
-        for server in places {
-            assert_eq!(server.iter().sum::<usize>(), 1_000);
-            assert!(server.iter().all(|turns| (200..300).contains(turns)));
+            for (server, others) in followed.iter().enumerate() {
+                for (other, times) in others.iter().enumerate() {
+                    assert_eq!(*times, usize::from(other != server));
+                }
+            }
         }
     }
 }

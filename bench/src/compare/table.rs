@@ -45,13 +45,15 @@ fn head(page: &mut String, outcome: &Outcome) {
         &format!("- nginx {}; `scripts/compare-serving`", outcome.nginx),
     );
     let text = format!(
-        "- {rounds} rounds of {seconds} s per load, the servers in turns; medians; ratios are the \
+        "- {rounds} rounds of {seconds} s per load, the servers in turns, each after each \
+         other equally often; medians; ratios are the \
          median of the rounds' ratios"
     );
     line(page, &text);
     line(
         page,
-        "- Every server has one worker on core 0, the load program is on core 1. The service does \
+        "- Every server has one worker on core 0, the load program is on core 1 (but for the two \
+         workers below). The service does \
          all its work: key, limits, counters, headers. nginx returns the same bytes and headers \
          from its configuration (`return 200`), or sends the same files (sendfile, tcp_nopush, \
          open_file_cache, gzip_static). The floor is an epoll loop that sends a canned answer and \
@@ -120,13 +122,15 @@ fn open(page: &mut String, outcome: &Outcome) {
              {rounds_count} rounds, of one second each where those above are longer. In brackets \
              the p99 of which a quarter of the rounds had less: the kernel's memory scanner takes \
              the core for milliseconds in some rounds and not in others. A second nginx of the \
-             same configuration shows how far equal servers are apart by chance.\n"
+             same configuration shows how far equal servers are apart by chance. What a download \
+             counted is folded after the turn and before the next: in service that is a \
+             transaction every ten seconds, beside the one every second that each round has.\n"
         ),
     );
     line(
         page,
         "| work | requests/s | nginx | nginx again | epoll | io_uring | p99, nginx again to nginx \
-         | io_uring to nginx | quiet p99 of these two | bar |",
+         | io_uring to nginx | the same, quiet quarter | bar |",
     );
     line(page, "|---|---|---|---|---|---|---|---|---|---|");
     for row in &outcome.open {
