@@ -417,10 +417,35 @@ async fn drive(bell: AsyncFd<Arc<OwnedFd>>) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
     use std::os::unix::net::UnixStream;
 
     use super::*;
     use crate::runtime::connection::Pulse;
+
+    /// The first of many answers do not wait for the work on the others.
+    #[test]
+    fn many_answers_go_out_before_the_turn_ends() {
+        let Ok(mut ring) = Ring::new() else {
+            return;
+        };
+        let mut peers = Vec::new();
+        for _ in 0..QUEUED_MAX {
+            let (socket, peer) = UnixStream::pair().unwrap();
+            peer.set_nonblocking(true).unwrap();
+            let state = Arc::new(ConnectionState::new(Arc::new(Pulse::default())));
+            peers.push((ring.open(Arc::new(OwnedFd::from(socket)), state), peer));
+        }
+        ring.turn();
+        for (slot_idx, _) in &peers {
+            ring.send(*slot_idx, b"answer".to_vec());
+        }
+        for (_, peer) in &mut peers {
+            let mut bytes = [0; 6];
+            peer.read_exact(&mut bytes).unwrap();
+            assert_eq!(&bytes, b"answer");
+        }
+    }
 
     /// More entries than the queue holds go to the kernel in between, and none is lost.
     #[test]
