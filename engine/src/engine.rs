@@ -17,7 +17,7 @@ use crate::model::{
     FileKind, FileName, Record, RecordId, ReleaseId, Session, Timestamp, Usage, Variant,
 };
 use crate::search::Snapshot;
-use crate::write::{BackupSummary, CounterLane, EngineStats, Finding, House, Importer};
+use crate::write::{BackupSummary, CounterLane, Database, EngineStats, Finding, Importer};
 
 /// Which storage engine keeps the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -40,7 +40,7 @@ pub struct Options {
 
 /// The catalog, its files, its accounts and keys.
 pub struct Engine {
-    house: House,
+    database: Database,
 }
 
 impl Engine {
@@ -52,8 +52,8 @@ impl Engine {
             store,
             counter_lanes,
         } = options;
-        let house = House::open(data, disk, store == StoreKind::Redb, counter_lanes)?;
-        Ok(Self { house })
+        let database = Database::open(data, disk, store == StoreKind::Redb, counter_lanes)?;
+        Ok(Self { database })
     }
 
     // ---- reading the catalog
@@ -61,43 +61,43 @@ impl Engine {
     /// The current snapshot, to be let go soon. Cost: two atomics that no other core writes: a
     /// reference count would go from core to core with every request. Clone it to keep it.
     pub fn snapshot(&self) -> impl Deref<Target = Arc<Snapshot>> + use<> {
-        self.house.catalog.snapshot()
+        self.database.catalog.snapshot()
     }
 
     /// Our own count of downloads of a record. Cost: one look-up in memory.
     pub fn downloads(&self, id: RecordId) -> u64 {
-        self.house.downloads.get(id)
+        self.database.downloads.get(id)
     }
 
     /// The record as stored, active or not. Reads the store: not for the serving path.
     pub fn stored_record(&self, id: RecordId) -> Result<Option<Record>> {
-        self.house.catalog.stored_record(id)
+        self.database.catalog.stored_record(id)
     }
 
     /// Calls `each` with every stored record, ordered by id. `each` may take its time: nothing
     /// waits for it. Of what is committed meanwhile some may be seen.
     pub fn export(&self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
-        self.house.catalog.each_record(each)
+        self.database.catalog.each_record(each)
     }
 
     // ---- changing the catalog
 
     /// Begins an import.
     pub fn importer(&self) -> Result<Importer> {
-        Ok(self.house.importer())
+        Ok(self.database.importer())
     }
 
     /// Sets `is_active`. False when there is no such record.
     pub fn set_active(&self, id: RecordId, is_active: bool) -> Result<bool> {
         let event = CatalogEvent::SetActive(id, is_active);
-        let outcomes = self.house.catalog.commit(vec![event])?;
+        let outcomes = self.database.catalog.commit(vec![event])?;
         Ok(outcomes != [CatalogOutcome::Unknown])
     }
 
     /// Deletes records in one transaction; returns those that were not there.
     pub fn delete_records(&self, ids: &[RecordId]) -> Result<Vec<RecordId>> {
         let frame = ids.iter().map(|id| CatalogEvent::DeleteRecord(*id));
-        let outcomes = self.house.catalog.commit(frame.collect())?;
+        let outcomes = self.database.catalog.commit(frame.collect())?;
         let unknown = |(id, outcome): (&RecordId, CatalogOutcome)| {
             (outcome == CatalogOutcome::Unknown).then_some(*id)
         };
@@ -107,27 +107,27 @@ impl Engine {
     /// Asks for a reindex job when there is content that lives only in the delta. Coalesced;
     /// never waits. Cost: an atomic or two.
     pub fn request_reindex(&self) {
-        self.house.catalog.request_reindex();
+        self.database.catalog.request_reindex();
     }
 
     /// One step of maintenance: flush the delta, merge a tier, fold the download counters when they
     /// have waited for [`FOLD_SECONDS_MAX`](crate::limits::FOLD_SECONDS_MAX) or are many. True when
     /// there is more to do at once. Called by one thread only.
     pub fn maintain(&self, now: Timestamp) -> Result<bool> {
-        self.house.maintain(now)
+        self.database.maintain(now)
     }
 
     /// Ends the merge that runs, if any, and lets none begin: what comes next is
     /// [`Engine::close`]. Never waits.
     pub fn stop_merging(&self) {
-        self.house.catalog.stop_merging();
+        self.database.catalog.stop_merging();
     }
 
     // ---- files
 
     /// The file of a release, when it was fetched before. Cost: one look-up in memory.
     pub fn cached_file(&self, release: &ReleaseId) -> Option<CachedFile> {
-        self.house.state.cached_file(release)
+        self.database.state.cached_file(release)
     }
 
     /// Stores the content of a release durably and remembers it. Identical contents share one
@@ -139,8 +139,8 @@ impl Engine {
         kind: FileKind,
         upstream_name: Option<&FileName>,
     ) -> Result<CachedFile> {
-        self.house.check_space()?;
-        let (hash, checksum) = self.house.blobs.put(content)?;
+        self.database.check_space()?;
+        let (hash, checksum) = self.database.blobs.put(content)?;
         let file = CachedFile {
             content: hash,
             size_bytes: content.len() as u64,
@@ -149,13 +149,13 @@ impl Engine {
             upstream_name: upstream_name.cloned(),
         };
         let event = StateEvent::RememberFile(release.clone(), file.clone());
-        self.house.state.apply(vec![event])?;
+        self.database.state.apply(vec![event])?;
         Ok(file)
     }
 
     /// Errors: [`crate::Error::Space`] when [`Engine::store_file`] would be refused for want of it.
     pub fn check_space(&self) -> Result<()> {
-        self.house.check_space()
+        self.database.check_space()
     }
 
     /// Forgets every file of a content that is lost or damaged: the next download fetches it.
@@ -167,13 +167,13 @@ impl Engine {
     /// Opens stored bytes, mapped; the handle is shared while anyone holds it. `None` when the
     /// variant has not been made. Errors: the blob is missing or damaged.
     pub fn blob(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
-        self.house.blobs.open(file, variant)
+        self.database.blobs.open(file, variant)
     }
 
     /// Keeps at most so many blobs open, or [`crate::limits::OPEN_BLOBS_MAX`] if that is fewer:
     /// each takes a descriptor of the process.
     pub fn keep_open(&self, blobs_max: usize) {
-        self.house.blobs.keep_open(blobs_max);
+        self.database.blobs.keep_open(blobs_max);
     }
 
     /// Keeps a compressed variant beside its content.
@@ -183,26 +183,26 @@ impl Engine {
         variant: Variant,
         bytes: &[u8],
     ) -> Result<Arc<Blob>> {
-        self.house.check_space()?;
-        self.house.blobs.put_variant(content, variant, bytes)
+        self.database.check_space()?;
+        self.database.blobs.put_variant(content, variant, bytes)
     }
 
     // ---- counters
 
     /// Hands out a lane; panics when more are asked for than [`Options::counter_lanes`].
     pub fn counter_lane(&self) -> Result<CounterLane> {
-        self.house.counters.lane()
+        self.database.counters.lane()
     }
 
     /// Syncs all lanes (once a second).
     pub fn sync_counters(&self) -> Result<()> {
-        self.house.counters.sync()
+        self.database.counters.sync()
     }
 
     /// Entries of counter files that did not match their checksum when they were folded, and so
     /// were not counted: file below the data directory, and byte.
     pub fn passed_over(&self) -> Vec<(String, u64)> {
-        self.house.counters.passed_over()
+        self.database.counters.passed_over()
     }
 
     // ---- state
@@ -210,81 +210,81 @@ impl Engine {
     /// Applies events in order, as one durable transaction, and returns an outcome for each. An
     /// event that is refused changes nothing; the others stand.
     pub fn apply(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
-        self.house.state.apply(events)
+        self.database.state.apply(events)
     }
 
     /// All accounts, by id.
     pub fn accounts(&self) -> Vec<Account> {
-        self.house.state.accounts()
+        self.database.state.accounts()
     }
 
     /// The account with this id.
     pub fn account(&self, id: AccountId) -> Option<Account> {
-        self.house.state.account(id)
+        self.database.state.account(id)
     }
 
     /// The account with this address.
     pub fn account_by_email(&self, email: &Email) -> Option<Account> {
-        self.house.state.account_by_email(email)
+        self.database.state.account_by_email(email)
     }
 
     /// All API keys, by id.
     pub fn api_keys(&self) -> Vec<ApiKey> {
-        self.house.state.api_keys()
+        self.database.state.api_keys()
     }
 
     /// The API key with this number.
     pub fn api_key(&self, id: ApiKeyId) -> Option<ApiKey> {
-        self.house.state.api_key(id)
+        self.database.state.api_key(id)
     }
 
     /// The API keys of an account in any state, by id. Cost: a walk over those alone.
     pub fn api_keys_of(&self, account: AccountId) -> Vec<ApiKey> {
-        self.house.state.api_keys_of(account)
+        self.database.state.api_keys_of(account)
     }
 
     /// The sessions of an account, expired or not, oldest first. Cost: a walk over those alone.
     pub fn sessions_of(&self, account: AccountId) -> Vec<Session> {
-        self.house.state.sessions_of(account)
+        self.database.state.sessions_of(account)
     }
 
     /// The session whose cookie has this digest, expired or not.
     pub fn session(&self, digest: &[u8; 32]) -> Option<Session> {
-        self.house.state.session(digest)
+        self.database.state.session(digest)
     }
 
     /// Lets usage, which is read next, hold the downloads counted until now. Called again within
     /// the same second, while others fold or while the disk refuses it does nothing: what is
     /// missing was counted less than some seconds ago. Cost: a durable transaction.
     pub fn fold_downloads(&self, now: Timestamp) {
-        self.house.fold_for_reader(now);
+        self.database.fold_for_reader(now);
     }
 
     /// What a key was used for in all, and when last. Downloads are there after a fold.
     pub fn api_key_totals(&self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
-        self.house.state.api_key_totals(id)
+        self.database.state.api_key_totals(id)
     }
 
     /// What a key was used for, per day from `from` to `to`, both included; days without use are
     /// left out.
     pub fn api_key_usage(&self, id: ApiKeyId, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
-        self.house.state.api_key_usage(id, from, to)
+        self.database.state.api_key_usage(id, from, to)
     }
 
     /// Number of the last [`crate::event::UsageBatch`] that was added; 0 before the first.
     pub fn last_usage(&self) -> Result<u64> {
-        self.house.state.last_usage()
+        self.database.state.last_usage()
     }
 
     /// The latest moment that usage was ever of: whoever judges by time and does not trust a clock
     /// that may be set back takes the later of the two. 1970 before the first.
     pub fn latest_moment(&self) -> Result<Timestamp> {
-        self.house.state.latest_moment()
+        self.database.state.latest_moment()
     }
 
     /// What the whole service was used for, per day.
     pub fn usage(&self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
-        self.house.state.usage(from, to)
+        self.database.state.usage(from, to)
     }
 
     /// Entries of the audit log with their numbers, newest first: the newest ones, or those
@@ -294,31 +294,31 @@ impl Engine {
         before: Option<u64>,
         count_max: usize,
     ) -> Result<Vec<(u64, AuditEntry)>> {
-        self.house.state.audit_log(before, count_max)
+        self.database.state.audit_log(before, count_max)
     }
 
     // ---- care
 
     /// Sizes and counts.
     pub fn stats(&self) -> Result<EngineStats> {
-        self.house.stats()
+        self.database.stats()
     }
 
     /// Checks every file against its checksums and against the others; mends what can be mended
     /// when `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
-        self.house.verify(is_repairing)
+        self.database.verify(is_repairing)
     }
 
     /// Writes a backup: a data directory of its own at `destination`, which must not exist, with
     /// everything that was acknowledged when it began. Nobody waits for it; killed, it leaves
     /// `destination` unmade.
     pub fn backup(&self, destination: &Path) -> Result<BackupSummary> {
-        self.house.backup(destination)
+        self.database.backup(destination)
     }
 
     /// Folds counters, syncs, closes the stores. Called once, at the end.
     pub fn close(&self, _now: Timestamp) -> Result<()> {
-        self.house.close()
+        self.database.close()
     }
 }

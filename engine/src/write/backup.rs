@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::catalog_rows::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
 use super::data_dir::{DataDir, fresh_place};
-use super::house::{CATALOG_FILE, House, STATE_FILE, open_store};
+use super::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use super::state_rows::{FILES, POSITIONS, STATE_TABLES};
 use super::stats::Contents;
 use super::verify::Finding;
@@ -35,7 +35,7 @@ pub struct BackupSummary {
     pub left_out: Vec<Finding>,
 }
 
-impl House {
+impl Database {
     /// Copies what was acknowledged when this began to `destination`.
     ///
     /// Rows are read at one moment each file, and written into new files; derived files are left

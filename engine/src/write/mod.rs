@@ -1,6 +1,6 @@
 //! Everything that changes state: imports, commits, flushes and merges, counters, recovery, scrub.
 //!
-//! [`House`] holds the open parts of a data directory together. Two functions change the truth,
+//! [`Database`] holds the open parts of a data directory together. Two functions change the truth,
 //! one per file: `apply_state` and `apply_catalog`; everything else decides what to hand them, and
 //! makes readers see what they did.
 
@@ -17,9 +17,9 @@ mod counters;
 mod data_dir;
 mod download_table;
 mod draft;
-mod house;
+mod database;
 #[cfg(test)]
-mod house_test;
+mod database_test;
 mod import;
 mod recovery;
 mod restore;
@@ -33,7 +33,7 @@ mod verify;
 
 pub use backup::BackupSummary;
 pub use counters::CounterLane;
-pub(crate) use house::House;
+pub(crate) use database::Database;
 pub use import::{ImportSummary, Importer};
 pub use restore::{Restored, restore};
 pub use stats::EngineStats;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::backup::{beside, parent_of};
 use super::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
-use super::house::House;
+use super::database::Database;
 use crate::disk::{Disk, publish_file};
 use crate::error::{Error, Result};
 
@@ -83,8 +83,8 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored
     }
     copy.finish()?;
     drop(copy);
-    let house = House::open(staging, Arc::clone(disk), true, 0)?;
-    let mut findings = house.verify(true)?;
+    let database = Database::open(staging, Arc::clone(disk), true, 0)?;
+    let mut findings = database.verify(true)?;
     findings.retain(|finding| !finding.is_repaired);
     if let Some(first) = findings.first() {
         return Err(Error::Damaged {
@@ -95,11 +95,11 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored
         });
     }
     let restored = Restored {
-        records: house.stats()?.records,
-        files: house.contents().len() as u64,
+        records: database.stats()?.records,
+        files: database.contents().len() as u64,
         replaced: None,
     };
-    house.close()?;
+    database.close()?;
     Ok(restored)
 }
 

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::catalog::Catalog;
 use super::catalog_rows::{ACTIVE, META, RECORDS, record_id_of};
-use super::house::House;
+use super::database::Database;
 use crate::codec::{decode_number, decode_record};
 use crate::error::Result;
 use crate::model::{CachedFile, ContentHash, Record, RecordId};
@@ -40,7 +40,7 @@ pub struct EngineStats {
 /// Contents that files refer to.
 pub(super) type Contents = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
 
-impl House {
+impl Database {
     /// Sizes and counts of this moment. Cost: a walk over the cached files in memory.
     pub(crate) fn stats(&self) -> Result<EngineStats> {
         let (accounts, api_keys, cached_files) = self.state.counts();

@@ -2,7 +2,7 @@
 
 use super::catalog::Catalog;
 use super::catalog_rows::{CATALOG_TABLES, ManifestEntry, RECORDS, record_id_of};
-use super::house::House;
+use super::database::Database;
 use super::segment_files::file_name;
 use super::state_rows::STATE_TABLES;
 use crate::blob::BlobFinding;
@@ -55,7 +55,7 @@ impl Finding {
     }
 }
 
-impl House {
+impl Database {
     /// Checks everything; mends derived files when `is_repairing`.
     pub(crate) fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
         let mut findings = Vec::new();

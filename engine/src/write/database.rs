@@ -1,4 +1,4 @@
-//! The open parts of a data directory.
+//! Open stores, index and counters of one data directory.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -30,7 +30,7 @@ use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, Store
 const NEVER: i64 = i64::MAX;
 
 /// Everything that is open.
-pub(crate) struct House {
+pub(crate) struct Database {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) state: State,
     pub(crate) blobs: BlobStore,
@@ -50,7 +50,7 @@ pub(crate) struct House {
     data_dir: Arc<DataDir>,
 }
 
-impl House {
+impl Database {
     /// Opens a data directory, or, when nothing is to be kept, one that goes at the end.
     pub(crate) fn open(
         data: &Path,
@@ -79,7 +79,7 @@ impl House {
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files);
         catalog.open()?;
-        let house = Self {
+        let database = Self {
             catalog: Arc::new(catalog),
             state,
             blobs: BlobStore::new(
@@ -97,8 +97,8 @@ impl House {
             space: data_dir.space_guard(FREE_BYTES_MIN),
             data_dir,
         };
-        house.fold_counters(true)?;
-        Ok(house)
+        database.fold_counters(true)?;
+        Ok(database)
     }
 
     /// Begins an import.

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::house::House;
+use super::database::Database;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
 use crate::event::{Change, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch, UsageDelta};
@@ -476,19 +476,19 @@ fn downloads_are_counted_exactly_once() {
 #[test]
 fn counts_are_folded_when_they_are_old_or_many_or_read() {
     let dir = tempfile::tempdir().unwrap();
-    let house = House::open(dir.path(), Arc::new(Real), true, 1).unwrap();
-    let mut lane = house.counters.lane().unwrap();
+    let database = Database::open(dir.path(), Arc::new(Real), true, 1).unwrap();
+    let mut lane = database.counters.lane().unwrap();
     let mut count = |numbers: std::ops::Range<u64>| {
         for number in numbers {
             lane.count(id(number), Some(ApiKeyId(1)), Day(1)).unwrap();
         }
     };
     let stored = || {
-        let usage = house.state.usage(Day(1), Day(1)).unwrap();
+        let usage = database.state.usage(Day(1), Day(1)).unwrap();
         usage.first().map_or(0, |(_, usage)| usage.downloads)
     };
     let folded = |seconds| {
-        house.maintain(after(seconds)).unwrap();
+        database.maintain(after(seconds)).unwrap();
         stored()
     };
     count(0..1);
@@ -504,12 +504,12 @@ fn counts_are_folded_when_they_are_old_or_many_or_read() {
     assert_eq!(folded(300), 2 + many, "it is enough for a transaction");
     count(0..5);
     assert_eq!(folded(400), 2 + many);
-    house.fold_for_reader(after(401));
+    database.fold_for_reader(after(401));
     assert_eq!(stored(), 7 + many, "a reader sees all of it");
     count(0..1);
-    house.fold_for_reader(after(401));
+    database.fold_for_reader(after(401));
     assert_eq!(stored(), 7 + many, "but not twice in a second");
-    house.fold_for_reader(after(400));
+    database.fold_for_reader(after(400));
     assert_eq!(stored(), 8 + many);
 }
 
