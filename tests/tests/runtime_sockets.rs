@@ -21,7 +21,7 @@ use subcat_tests::raw::Client;
 struct Stored {
     file: File,
     mapped: Vec<u8>,
-    is_cut: AtomicBool,
+    is_truncated: AtomicBool,
 }
 
 impl StoredBytes for Stored {
@@ -34,8 +34,8 @@ impl StoredBytes for Stored {
         &self.mapped
     }
 
-    fn tell_cut(&self) {
-        self.is_cut.store(true, Ordering::Release);
+    fn mark_truncated(&self) {
+        self.is_truncated.store(true, Ordering::Release);
     }
 }
 
@@ -96,7 +96,7 @@ fn stored(file_bytes: usize) -> Arc<Stored> {
     Arc::new(Stored {
         file,
         mapped: vec![0; FILE_BYTES],
-        is_cut: AtomicBool::new(false),
+        is_truncated: AtomicBool::new(false),
     })
 }
 

@@ -45,7 +45,7 @@ impl StoredBytes for Zeros {
         &self.mapped
     }
 
-    fn tell_cut(&self) {
+    fn mark_truncated(&self) {
         panic!("nobody cuts it");
     }
 }
@@ -93,7 +93,7 @@ impl Scene {
         Self { workers, counts }
     }
 
-    fn is_cut(&self) -> bool {
+    fn is_truncated(&self) -> bool {
         let is_open = self.counts.open.load(Ordering::Relaxed) != 0;
         self.counts.cut.load(Ordering::Relaxed) == 1 && !is_open
     }
@@ -180,7 +180,7 @@ impl TooSlow {
         // What is too much for all buffers is taken until the connection is cut.
         client.send(self.sent.repeat(self.times));
         let mut trickled_count = 0;
-        while !scene.is_cut() {
+        while !scene.is_truncated() {
             sleep(Duration::from_millis(10));
             let passed_seconds = began.elapsed().as_secs();
             let is_late = self.seconds + LATE_SECONDS <= passed_seconds;

@@ -151,7 +151,7 @@ impl BlobStore {
     pub(crate) fn open(&self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
         let hash = &file.content;
         if let Some(entry) = self.shard(hash).read().get(&(*hash, variant))
-            && !entry.blob.is_cut()
+            && !entry.blob.is_truncated()
         {
             let now = self.clock.load(Ordering::Relaxed);
             entry.last_used.store(now, Ordering::Relaxed);
@@ -464,12 +464,12 @@ mod tests {
         let file = put(&blobs, b"content");
         let blob = blobs.open(&file, Variant::Identity).unwrap().unwrap();
         std::fs::write(path_of(dir.path(), &file), b"con").unwrap();
-        blob.tell_cut();
+        blob.mark_truncated();
         let opened = blobs.open(&file, Variant::Identity);
         assert!(matches!(opened, Err(Error::Corrupt { .. })));
         put(&blobs, b"content");
         let again = blobs.open(&file, Variant::Identity).unwrap().unwrap();
-        assert!(!again.is_cut());
+        assert!(!again.is_truncated());
     }
 
     #[test]

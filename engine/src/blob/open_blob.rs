@@ -10,7 +10,7 @@ pub struct Blob {
     mapping: Mapping,
     file: OsFile,
     size_bytes: usize,
-    is_cut: AtomicBool,
+    is_truncated: AtomicBool,
 }
 
 impl Blob {
@@ -21,7 +21,7 @@ impl Blob {
             mapping,
             file,
             size_bytes,
-            is_cut: AtomicBool::new(false),
+            is_truncated: AtomicBool::new(false),
         }
     }
 
@@ -38,14 +38,14 @@ impl Blob {
 
     /// Whoever sends or reads it tells that the file has become shorter: it is opened and checked
     /// anew when it is wanted next.
-    pub fn tell_cut(&self) {
-        self.is_cut.store(true, Ordering::Release);
+    pub fn mark_truncated(&self) {
+        self.is_truncated.store(true, Ordering::Release);
     }
 
     /// Whether somebody found that the file has become shorter. Cost: an atomic load.
     #[inline]
-    pub fn is_cut(&self) -> bool {
-        self.is_cut.load(Ordering::Acquire)
+    pub fn is_truncated(&self) -> bool {
+        self.is_truncated.load(Ordering::Acquire)
     }
 
     /// Size in bytes.

@@ -20,7 +20,7 @@ use parking_lot::Mutex;
 pub(super) struct Watch {
     start: AtomicUsize,
     end: AtomicUsize,
-    is_cut: AtomicBool,
+    is_truncated: AtomicBool,
     next: AtomicPtr<Watch>,
 }
 
@@ -39,7 +39,7 @@ impl Watch {
         PREVIOUS.get_or_init(install);
         let unused = UNUSED.lock().pop();
         let watch = unused.unwrap_or_else(Self::add);
-        watch.is_cut.store(false, Ordering::Relaxed);
+        watch.is_truncated.store(false, Ordering::Relaxed);
         watch.end.store(addresses.end, Ordering::Relaxed);
         watch.start.store(addresses.start, Ordering::Release);
         watch
@@ -53,15 +53,15 @@ impl Watch {
 
     /// Whether bytes were gone when somebody read them.
     #[inline]
-    pub(super) fn is_cut(&self) -> bool {
-        self.is_cut.load(Ordering::Acquire)
+    pub(super) fn is_truncated(&self) -> bool {
+        self.is_truncated.load(Ordering::Acquire)
     }
 
     fn add() -> &'static Self {
         let watch = Box::leak(Box::new(Self {
             start: AtomicUsize::new(usize::MAX),
             end: AtomicUsize::new(0),
-            is_cut: AtomicBool::new(false),
+            is_truncated: AtomicBool::new(false),
             next: AtomicPtr::new(ptr::null_mut()),
         }));
         let added: *mut Self = watch;
@@ -122,7 +122,7 @@ extern "C" fn on_bus_error(
     while let Some(watch) = unsafe { place.as_ref() } {
         if watch.holds(address) {
             // Marked first: who reads the zeros must find the mark.
-            watch.is_cut.store(true, Ordering::SeqCst);
+            watch.is_truncated.store(true, Ordering::SeqCst);
             if put_zeros(address) {
                 return;
             }

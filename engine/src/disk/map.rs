@@ -14,7 +14,7 @@ use super::bus_error::Watch;
 /// final name, and never again after that; the data directory is closed to other users.
 ///
 /// A file that is cut all the same ends nothing: what is gone reads as zeros, and the mapping's
-/// [`CutMark`] tells so.
+/// [`TruncationFlag`] tells so.
 #[derive(Debug)]
 pub struct Mapping {
     /// None for an empty file, which cannot be mapped.
@@ -30,7 +30,7 @@ struct Mapped {
 /// Tells whether bytes of a mapping were gone when they were read. Of use only as long as the
 /// mapping lives.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct CutMark {
+pub struct TruncationFlag {
     watch: Option<&'static Watch>,
 }
 
@@ -50,18 +50,18 @@ impl Mapping {
     }
 
     /// What tells whether bytes were gone.
-    pub fn cut_mark(&self) -> CutMark {
+    pub fn truncation_flag(&self) -> TruncationFlag {
         let watch = self.mapped.as_ref().map(|mapped| mapped.watch);
-        CutMark { watch }
+        TruncationFlag { watch }
     }
 }
 
-impl CutMark {
+impl TruncationFlag {
     /// Whether bytes were gone: then nothing counts that was read since the mapping was made.
     /// Cost: an atomic load.
     #[inline]
-    pub fn is_cut(&self) -> bool {
-        self.watch.is_some_and(Watch::is_cut)
+    pub fn is_truncated(&self) -> bool {
+        self.watch.is_some_and(Watch::is_truncated)
     }
 }
 
@@ -110,7 +110,7 @@ impl WritableMapping {
             let place = self.map.as_mut_ptr().add(offset);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
         }
-        !self.watch.is_cut()
+        !self.watch.is_truncated()
     }
 
     /// Writes eight bytes at `offset`, a multiple of eight, in one store: a process that is killed
@@ -123,7 +123,7 @@ impl WritableMapping {
             let place = self.map.as_mut_ptr().add(offset).cast::<u64>();
             place.write_volatile(u64::from_ne_bytes(cell));
         }
-        !self.watch.is_cut()
+        !self.watch.is_truncated()
     }
 }
 
@@ -209,7 +209,7 @@ mod tests {
     fn an_empty_file_maps_to_no_bytes() {
         let mapping = Mapping::of(&file_of(b"")).unwrap();
         assert_eq!(mapping.as_ref(), b"");
-        assert!(!mapping.cut_mark().is_cut());
+        assert!(!mapping.truncation_flag().is_truncated());
     }
 
     #[test]
@@ -217,15 +217,15 @@ mod tests {
         let pages = vec![7; 3 << 16];
         let (cut, whole) = (file_of(&pages), file_of(&pages));
         let (mapping, other) = (Mapping::of(&cut).unwrap(), Mapping::of(&whole).unwrap());
-        let mark = mapping.cut_mark();
+        let mark = mapping.truncation_flag();
         cut.set_len(1 << 16).unwrap();
         assert_eq!(mapping.as_ref()[..1 << 16], pages[..1 << 16]);
-        assert!(!mark.is_cut(), "what is there may be read");
+        assert!(!mark.is_truncated(), "what is there may be read");
         assert_eq!(mapping.as_ref()[1 << 16], 0);
-        assert!(mark.is_cut());
+        assert!(mark.is_truncated());
         assert!(mapping.as_ref()[1 << 16..].iter().all(|byte| *byte == 0));
         assert_eq!(other.as_ref(), pages);
-        assert!(!other.cut_mark().is_cut());
+        assert!(!other.truncation_flag().is_truncated());
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
                 for _ in 0..4 {
                     scope.spawn(|| {
                         assert!(mapping.as_ref().iter().all(|byte| *byte == 0));
-                        assert!(mapping.cut_mark().is_cut());
+                        assert!(mapping.truncation_flag().is_truncated());
                     });
                 }
             });
@@ -253,7 +253,7 @@ mod tests {
         assert_eq!(mapping.as_ref()[0], 0);
         drop(mapping);
         let again = Mapping::of(&file_of(&[7; 1 << 16])).unwrap();
-        assert!(!again.cut_mark().is_cut());
+        assert!(!again.truncation_flag().is_truncated());
         assert_eq!(again.as_ref()[0], 7);
     }
 }

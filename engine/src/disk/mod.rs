@@ -12,7 +12,7 @@ mod real;
 
 pub use faulty::{Fault, Faulty};
 pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile};
-pub use map::{CutMark, Mapping, WritableMapping};
+pub use map::{Mapping, TruncationFlag, WritableMapping};
 pub(crate) use publish::{FileWriter, publish_file, read_file};
 pub use real::Real;
 pub(crate) use real::is_out_of_descriptors;

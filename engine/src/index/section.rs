@@ -20,7 +20,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use bytes::Bytes;
 use xxhash_rust::xxh3::xxh3_64;
 
-use crate::disk::CutMark;
+use crate::disk::TruncationFlag;
 use crate::error::{Error, Result};
 use crate::text::FOLDING_FINGERPRINT;
 
@@ -221,14 +221,14 @@ struct SectionState {
 pub(crate) struct Sections {
     bytes: Bytes,
     name: Box<str>,
-    cut_mark: CutMark,
+    truncation_flag: TruncationFlag,
     docs_count: u32,
     sections: Vec<SectionState>,
 }
 
 impl Sections {
-    /// Checks header, footer and trailer. `cut_mark` is that of the mapping behind the bytes.
-    pub(crate) fn open(bytes: Bytes, cut_mark: CutMark, name: &str) -> Result<Self> {
+    /// Checks header, footer and trailer. `truncation_flag` is that of the mapping behind the bytes.
+    pub(crate) fn open(bytes: Bytes, truncation_flag: TruncationFlag, name: &str) -> Result<Self> {
         let corrupt = |offset, expected| Error::corrupt(name, offset, expected);
         let header = bytes
             .get(..HEADER_BYTES)
@@ -250,15 +250,15 @@ impl Sections {
         Ok(Self {
             bytes,
             name: name.into(),
-            cut_mark,
+            truncation_flag,
             docs_count,
             sections,
         })
     }
 
     /// Whether bytes of the file were gone when somebody read them. Cost: an atomic load.
-    pub(crate) fn is_cut(&self) -> bool {
-        self.cut_mark.is_cut()
+    pub(crate) fn is_truncated(&self) -> bool {
+        self.truncation_flag.is_truncated()
     }
 
     /// The name that the segment was opened with.
@@ -470,7 +470,7 @@ mod tests {
     }
 
     fn opened(bytes: Vec<u8>) -> Result<Sections> {
-        Sections::open(bytes.into(), CutMark::default(), "x")
+        Sections::open(bytes.into(), TruncationFlag::default(), "x")
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 
 use bytes::Bytes;
 
-use crate::disk::{CutMark, Mapping};
+use crate::disk::{Mapping, TruncationFlag};
 use crate::error::{Error, Result};
 use crate::model::RecordId;
 use crate::query::LanguageTerm;
@@ -38,17 +38,17 @@ impl Segment {
     ///
     /// `name` is the file below the data directory, for errors. Errors: [`crate::Error::Corrupt`].
     pub fn open(bytes: Bytes, name: &str) -> Result<Self> {
-        Self::read(bytes, CutMark::default(), name)
+        Self::read(bytes, TruncationFlag::default(), name)
     }
 
     /// The same for a mapped file, which may be cut while it is open.
     pub fn open_mapped(mapping: Mapping, name: &str) -> Result<Self> {
-        let cut_mark = mapping.cut_mark();
-        Self::read(Bytes::from_owner(mapping), cut_mark, name)
+        let truncation_flag = mapping.truncation_flag();
+        Self::read(Bytes::from_owner(mapping), truncation_flag, name)
     }
 
-    fn read(bytes: Bytes, cut_mark: CutMark, name: &str) -> Result<Self> {
-        let sections = Sections::open(bytes, cut_mark, name)?;
+    fn read(bytes: Bytes, truncation_flag: TruncationFlag, name: &str) -> Result<Self> {
+        let sections = Sections::open(bytes, truncation_flag, name)?;
         let dictionary = |section| {
             Dictionary::read(sections.whole_bytes(section)?)
                 .ok_or_else(|| sections.corrupt(section, 0, "an fst"))
@@ -65,8 +65,8 @@ impl Segment {
 
     /// Errors when bytes of the file were gone when somebody read them: what was read since it was
     /// opened does not count. Cost: an atomic load.
-    pub fn check_whole(&self) -> Result<()> {
-        match self.sections.is_cut() {
+    pub fn ensure_not_truncated(&self) -> Result<()> {
+        match self.sections.is_truncated() {
             true => Err(Error::corrupt(self.name(), 0, CUT)),
             false => Ok(()),
         }
@@ -250,7 +250,7 @@ pub(crate) fn read_whole<'s, T>(
 ) -> Result<T> {
     let outcome = catch_unwind(AssertUnwindSafe(read));
     for segment in segments {
-        segment.check_whole()?;
+        segment.ensure_not_truncated()?;
     }
     outcome.unwrap_or_else(|panic| resume_unwind(panic))
 }

@@ -50,8 +50,8 @@ impl Snapshot {
 
     /// Errors when a segment file was cut since it was opened: what was read of its documents does
     /// not count. To be asked when an answer is assembled. Cost: an atomic load per segment.
-    pub fn check_whole(&self) -> Result<()> {
-        self.segments().try_for_each(Segment::check_whole)
+    pub fn ensure_not_truncated(&self) -> Result<()> {
+        self.segments().try_for_each(Segment::ensure_not_truncated)
     }
 
     fn segments(&self) -> impl Iterator<Item = &Segment> {

@@ -1,4 +1,4 @@
-//! A house that is copied while it is lived in, and a copy that takes its place.
+//! A database that is backed up while it changes, and a backup that is restored.
 
 use std::borrow::Cow;
 use std::path::Path;

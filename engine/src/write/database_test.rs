@@ -1,4 +1,4 @@
-//! A house that is opened, filled, changed, closed and opened again.
+//! A database that is opened, filled, changed, closed and opened again.
 
 use std::borrow::Cow;
 use std::path::Path;

@@ -67,7 +67,7 @@ impl Catalog {
         self.make_sure(&mut writer)?;
         let mut damaged = Vec::new();
         for live in &writer.segments {
-            match self.files.check_whole(live.number, &live.segment) {
+            match self.files.ensure_not_truncated(live.number, &live.segment) {
                 Err(error @ Error::Corrupt { .. }) => damaged.push(error),
                 other => other?,
             }

@@ -56,8 +56,8 @@ impl SegmentFiles {
 
     /// Errors when a segment file is not what it was when it was opened: missing, cut, or with
     /// bytes that cannot be read. Cost: one system call.
-    pub(super) fn check_whole(&self, number: u64, segment: &Segment) -> Result<()> {
-        segment.check_whole()?;
+    pub(super) fn ensure_not_truncated(&self, number: u64, segment: &Segment) -> Result<()> {
+        segment.ensure_not_truncated()?;
         let found = self
             .data_dir
             .disk()

@@ -87,7 +87,7 @@ fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, Failure> {
     let doc = doc.ok_or(Failure::SubtitleNotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let record_name = doc.file_name().and_then(FileName::parse);
-    snapshot.check_whole().map_err(unreadable)?;
+    snapshot.ensure_not_truncated().map_err(unreadable)?;
     Ok(Source {
         snapshot_id: snapshot.id(),
         id,

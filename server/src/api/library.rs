@@ -141,7 +141,7 @@ fn read(blob: &Blob) -> std::io::Result<Bytes> {
         .map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
     let mut content = vec![0; size_bytes];
     let filled = blob.file().read_exact_at(&mut content, 0);
-    filled.inspect_err(|_| blob.tell_cut())?;
+    filled.inspect_err(|_| blob.mark_truncated())?;
     Ok(content.into())
 }
 

@@ -60,6 +60,6 @@ fn write(
     desk.buffer.clear();
     write_record(&mut desk.buffer, &item, style);
     let body = desk.buffer.split().freeze();
-    snapshot.check_whole()?;
+    snapshot.ensure_not_truncated()?;
     Ok(Some(body))
 }

@@ -194,5 +194,5 @@ fn write(
         })
     });
     write_list(buffer, items, search.places.total(), style)?;
-    snapshot.check_whole()
+    snapshot.ensure_not_truncated()
 }

@@ -69,7 +69,7 @@ impl OpenFiles {
     pub fn get(&mut self, content: ContentHash, variant: Variant) -> Option<OpenFile> {
         let open = self.files.get(&(content, variant))?;
         match &open {
-            OpenFile::Mapped(blob) if blob.is_cut() => None,
+            OpenFile::Mapped(blob) if blob.is_truncated() => None,
             _ => Some(open),
         }
     }

@@ -24,7 +24,7 @@ pub trait StoredBytes: Send + Sync {
     fn mapped(&self) -> &[u8];
 
     /// Is told that the file has become shorter than its bytes.
-    fn tell_cut(&self);
+    fn mark_truncated(&self);
 }
 
 impl StoredBytes for Blob {
@@ -36,8 +36,8 @@ impl StoredBytes for Blob {
         self.bytes()
     }
 
-    fn tell_cut(&self) {
-        Blob::tell_cut(self);
+    fn mark_truncated(&self) {
+        Blob::mark_truncated(self);
     }
 }
 

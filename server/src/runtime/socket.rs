@@ -188,7 +188,7 @@ impl Socket {
             let sent_count = rustix::fs::sendfile(socket, stored.file(), place, bytes_count)?;
             if sent_count == 0 {
                 // The file became shorter than it was: the promised length cannot be kept.
-                stored.tell_cut();
+                stored.mark_truncated();
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
             Ok(sent_count)

@@ -162,7 +162,7 @@ fn search(visit: &Visit, query: &Query, asked: String) -> Result<Results, Refusa
         let view = HitView::new(&doc, engine, visit.lang)?;
         views.push(view.shortened(TITLE_CHARS, DESCRIPTION_CHARS));
     }
-    snapshot.check_whole()?;
+    snapshot.ensure_not_truncated()?;
     Ok(Results {
         total: visit.lang.number(hits.total()),
         is_one: hits.total() == 1,
@@ -203,7 +203,7 @@ pub(crate) fn show_record(visit: &Visit, id: &str) -> PageResult {
         hit,
         base_url: visit.base_url(),
     };
-    snapshot.check_whole()?;
+    snapshot.ensure_not_truncated()?;
     answer::page(StatusCode::OK, &template)
 }
 

@@ -89,7 +89,7 @@ fn source(visit: &Visit, id: &str) -> Result<Source, Refusal> {
     let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let file_name = doc.file_name().and_then(FileName::parse);
-    snapshot.check_whole()?;
+    snapshot.ensure_not_truncated()?;
     Ok(Source {
         id,
         release: release.ok_or(Refusal::NoFile)?,
