@@ -16,6 +16,6 @@ pub mod service;
 pub mod rows;
 pub mod api;
 pub mod web;
-pub mod door;
+pub mod http;
 pub mod admin;
 pub mod command;

@@ -11,7 +11,7 @@ use subcat_engine::model::{ApiKey, DraftValue, RateLimit, RecordDraft, Scopes, T
 use subcat_engine::{Engine, Options, StoreKind};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
-use subcat_server::door::{Server, serve};
+use subcat_server::http::{Server, serve};
 use subcat_server::runtime::{Clock, Control, SystemClock};
 use subcat_server::service::Service;
 use tempfile::TempDir;

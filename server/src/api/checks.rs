@@ -76,7 +76,7 @@ impl ApiWorker {
         self.settle(&tally, preflight(envelope))
     }
 
-    /// Answers a request that HTTP's own rules refuse, or the door itself cannot handle. Consumes
+    /// Answers a request that HTTP's own rules refuse, or the router itself cannot handle. Consumes
     /// nothing and carries the window of the address.
     pub fn refuse(
         &self,

@@ -14,7 +14,7 @@ use super::context::{Context, Stop, now, print};
 use super::logging;
 use crate::admin::{Client, Failure, admin_pages, admin_socket};
 use crate::config::Config;
-use crate::door::{Server, serve};
+use crate::http::{Server, serve};
 use crate::runtime::{Control, Descriptors, SideListener, SideServer, StopSignals, SystemClock};
 use crate::service::Service;
 

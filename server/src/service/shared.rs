@@ -75,7 +75,7 @@ const BEHIND_SECONDS: i64 = 60;
 
 impl Service {
     /// A service over an open engine, with the keys that the engine knows; it listens nowhere
-    /// until [`crate::door::serve`]. The engine must have `config.workers + 1` counter lanes.
+    /// until [`crate::http::serve`]. The engine must have `config.workers + 1` counter lanes.
     pub fn new(
         config: Config,
         engine: Arc<Engine>,

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 
-use super::pages;
+use super::web_bridge;
 use crate::api::{ApiWorker, Caller};
 use crate::request::{ApiPath, BODY_BYTES_MAX, api_path, check_head};
 use crate::respond::Failure;
@@ -46,12 +46,12 @@ fn taken(head: &mut Parts) -> Parts {
 }
 
 /// What answers the requests of one worker.
-pub(super) struct Porter {
+pub(super) struct Router {
     api: Arc<ApiWorker>,
     site: Arc<Site>,
 }
 
-impl Porter {
+impl Router {
     pub(super) fn new(api: Arc<ApiWorker>, site: Arc<Site>) -> Self {
         Self { api, site }
     }
@@ -123,7 +123,7 @@ impl Porter {
 
     fn page(&self, caller: &mut Caller, head: Parts, body: RequestBody, now: Moment) -> Answer {
         let refused = self.refused(caller, head.headers.clone());
-        let visitor = pages::PageVisitor::of(self.api.service(), caller, &head.headers);
+        let visitor = web_bridge::PageVisitor::of(self.api.service(), caller, &head.headers);
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
         Answer::Later(Box::pin(async move {
@@ -132,7 +132,7 @@ impl Porter {
                 Err(failure) => return refused(failure),
             };
             let request = Request::from_parts(head, body);
-            match pages::answer(api.service(), site, request, visitor).await {
+            match web_bridge::answer(api.service(), site, request, visitor).await {
                 Some(response) => {
                     api.settle_page(response.status().as_u16(), now);
                     response
@@ -140,7 +140,7 @@ impl Porter {
                 None => {
                     api.metrics().panics.add(1);
                     api.settle_page(500, now);
-                    pages::internal_error()
+                    web_bridge::internal_error()
                 }
             }
         }))
@@ -154,7 +154,7 @@ impl Porter {
     }
 }
 
-impl Handler for Porter {
+impl Handler for Router {
     type Connection = Caller;
 
     fn connect(&self, peer: SocketAddr) -> Caller {

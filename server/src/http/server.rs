@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::porter::Porter;
+use super::router::Router;
 use crate::api::{ApiWorker, Library};
 use crate::config::{Config, Connections, Io};
 use crate::runtime::{Descriptors, ListenSettings, Workers};
@@ -31,12 +31,12 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     engine.keep_open(Descriptors::of_process().blobs_max());
     let library = Arc::new(Library::new(engine, service.control.clone()));
     let config = &service.config;
-    let mut porters = Vec::new();
+    let mut routers = Vec::new();
     for worker_idx in 0..config.workers {
         let lane = service.engine.counter_lane().map_err(io::Error::other)?;
         let (service, library) = (Arc::clone(service), Arc::clone(&library));
         let api = Arc::new(ApiWorker::new(service, library, lane, worker_idx));
-        porters.push(Porter::new(api, Arc::clone(&site)));
+        routers.push(Router::new(api, Arc::clone(&site)));
     }
     let settings = ListenSettings {
         listen: config.listen,
@@ -45,7 +45,7 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
         proxies: config.trusted_proxies.clone(),
         counts: Arc::clone(&service.metrics.connections),
     };
-    let workers = Workers::start(settings, porters)?;
+    let workers = Workers::start(settings, routers)?;
     let maintenance = Maintenance::start(Arc::clone(service))?;
     service.set_phase(Phase::Ready);
     Ok(Server {
