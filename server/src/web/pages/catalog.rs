@@ -6,7 +6,7 @@ use subcat_engine::limits::PAGE_SIZE_MAX;
 use subcat_engine::model::RecordId;
 use subcat_engine::query::Query;
 
-use super::hit::HitView;
+use super::record_view::HitView;
 use crate::request::{Fault, SearchRefusal, search_request};
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;

@@ -7,7 +7,7 @@ use http::StatusCode;
 use http::header::SET_COOKIE;
 use subcat_engine::event::{Change, Outcome};
 
-use super::entry::{display_name, new_password};
+use super::sign_in::{display_name, new_password};
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::session;

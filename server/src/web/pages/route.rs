@@ -6,8 +6,8 @@ use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
-    accounts, admin, audit, catalog, download, entry, front, key, key_list, key_new, manual,
-    profile,
+    accounts, admin, audit, catalog, docs, download, front, key, key_list, key_new, profile,
+    sign_in,
 };
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::throttle::Subject;
@@ -32,9 +32,9 @@ pub(crate) async fn route(visit: &Arc<Visit>) -> PageResult {
     match (visit.segments().as_slice(), is_post) {
         (["assets", _], false) => asset(visit),
         (["openapi.json"], false) => Ok(openapi_document(visit)),
-        (["signin"], true) => entry::sign_in(visit).await,
-        (["signup"], true) => entry::sign_up(visit).await,
-        (["setup"], true) => entry::set_up(visit).await,
+        (["signin"], true) => sign_in::sign_in(visit).await,
+        (["signup"], true) => sign_in::sign_up(visit).await,
+        (["setup"], true) => sign_in::set_up(visit).await,
         (["profile"], true) => profile::change(visit).await,
         (["catalog", id, "download"], false) => download::download(visit, id).await,
         _ => visit.blocking(route_blocking).await,
@@ -46,10 +46,10 @@ fn route_blocking(visit: &Visit) -> PageResult {
     let is_post = visit.method == Method::POST;
     match (visit.segments().as_slice(), is_post) {
         ([], false) => front::show(visit),
-        (["setup"], false) => entry::show_set_up(visit),
-        (["signin"], false) => entry::show_sign_in(visit),
-        (["signup"], false) => entry::show_sign_up(visit),
-        (["signout"], true) => entry::sign_out(visit),
+        (["setup"], false) => sign_in::show_set_up(visit),
+        (["signin"], false) => sign_in::show_sign_in(visit),
+        (["signup"], false) => sign_in::show_sign_up(visit),
+        (["signout"], true) => sign_in::sign_out(visit),
         (["profile"], false) => profile::show(visit),
         (["keys"], false) => key_list::show(visit),
         (["keys"], true) => key_new::create(visit),
@@ -64,7 +64,7 @@ fn route_blocking(visit: &Visit) -> PageResult {
         (["admin", "accounts"], false) => accounts::show_all(visit),
         (["admin", "accounts", number], false) => accounts::show(visit, number),
         (["admin", "accounts", number], true) => accounts::change(visit, number),
-        (["docs"], false) => manual::show(visit),
+        (["docs"], false) => docs::show(visit),
         (path, _) => Err(other_method(path)),
     }
 }
