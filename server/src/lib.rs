@@ -4,6 +4,7 @@
 //! Modules are declared bottom-up; a module imports only from modules above it. `runtime` knows
 //! nothing of the API; `request` and `respond` are pure; [`service`] holds what endpoints share.
 
+pub mod limits;
 pub mod config;
 pub mod runtime;
 pub mod limiter;

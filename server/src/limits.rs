@@ -1,0 +1,33 @@
+//! Every bound of the server, with its unit. Sections follow the modules of `lib.rs`.
+
+// ===== config =====
+
+// ===== runtime =====
+
+// ===== limiter =====
+
+// ===== auth =====
+
+// ===== request =====
+
+// ===== respond =====
+
+// ===== cache =====
+
+// ===== files =====
+
+// ===== upstream =====
+
+// ===== service =====
+
+// ===== rows =====
+
+// ===== ops =====
+
+// ===== api =====
+
+// ===== web =====
+
+// ===== admin =====
+
+// ===== command =====
