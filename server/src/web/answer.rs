@@ -11,7 +11,7 @@ use http::{HeaderMap, HeaderValue, Method, Response, StatusCode};
 use super::handle::PageBody;
 use super::params;
 use super::throttle::TooMany;
-use super::visit::Visit;
+use super::web_request::WebRequest;
 use crate::upstream::FetchFailure;
 
 /// The answer to a request, or why there is none.
@@ -220,24 +220,26 @@ impl Refusal {
     }
 
     /// What is answered.
-    pub(crate) fn answer(&self, visit: &Visit) -> Response<PageBody> {
+    pub(crate) fn answer(&self, request: &WebRequest) -> Response<PageBody> {
         if let Self::SignIn = self {
-            return see_other(&sign_in_path(visit));
+            return see_other(&sign_in_path(request));
         }
         if let Self::Failed(cause) = self {
-            tracing::error!(path = visit.path, cause, "a page failed");
+            tracing::error!(path = request.path, cause, "a page failed");
         }
         let [heading, text] = self.words();
-        let way_out_text = match &visit.viewer {
-            Some(_) => visit.lang.t("Search the catalog", "Buscar en el catálogo"),
-            None => visit.lang.t("To the front page", "Ir a la portada"),
+        let way_out_text = match &request.viewer {
+            Some(_) => request
+                .lang
+                .t("Search the catalog", "Buscar en el catálogo"),
+            None => request.lang.t("To the front page", "Ir a la portada"),
         };
         let template = RefusalPage {
-            page: visit.frame(""),
+            page: request.frame(""),
             status: self.status().as_u16(),
-            heading: visit.lang.t(heading.0, heading.1),
-            text: visit.lang.t(text.0, text.1),
-            way_out: if visit.viewer.is_some() {
+            heading: request.lang.t(heading.0, heading.1),
+            text: request.lang.t(text.0, text.1),
+            way_out: if request.viewer.is_some() {
                 "/catalog"
             } else {
                 "/"
@@ -257,15 +259,15 @@ impl Refusal {
     }
 }
 
-/// The sign-in page that leads back to where the visit was going.
-fn sign_in_path(visit: &Visit) -> String {
-    if visit.method == Method::POST {
+/// The sign-in page that leads back to the requested page.
+fn sign_in_path(request: &WebRequest) -> String {
+    if request.method == Method::POST {
         return "/signin".to_owned();
     }
-    let mut next = visit.path.clone();
-    if !visit.raw_query.is_empty() {
+    let mut next = request.path.clone();
+    if !request.raw_query.is_empty() {
         next.push('?');
-        next.push_str(&visit.raw_query);
+        next.push_str(&request.raw_query);
     }
     format!("/signin?next={}", params::encode(&next))
 }

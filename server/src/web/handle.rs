@@ -12,7 +12,7 @@ use super::answer::{self, Refusal};
 use super::frame::Theme;
 use super::language::Lang;
 use super::site::Site;
-use super::visit::Visit;
+use super::web_request::WebRequest;
 use super::{origin, pages, session};
 
 /// The body of a page: bytes, or a stored file.
@@ -33,33 +33,35 @@ pub async fn handle(
     peer: IpAddr,
     is_https: bool,
 ) -> Response<PageBody> {
-    let visit = Arc::new(Visit::read(site, request, peer, is_https));
-    let result = match admit(&visit) {
-        Ok(()) => match switch(&visit) {
+    let request = Arc::new(WebRequest::read(site, request, peer, is_https));
+    let result = match admit(&request) {
+        Ok(()) => match switch(&request) {
             Some(response) => Ok(response),
-            None => pages::route(&visit).await,
+            None => pages::route(&request).await,
         },
         Err(refusal) => Err(refusal),
     };
-    let mut response = result.unwrap_or_else(|refusal| refusal.answer(&visit));
+    let mut response = result.unwrap_or_else(|refusal| refusal.answer(&request));
     answer::seal(response.headers_mut());
     response
 }
 
 /// Methods, and forms from elsewhere.
-fn admit(visit: &Visit) -> Result<(), Refusal> {
-    match visit.method {
+fn admit(request: &WebRequest) -> Result<(), Refusal> {
+    match request.method {
         Method::GET | Method::HEAD => Ok(()),
-        Method::POST if !origin::is_ours(&visit.headers, &visit.origins()) => Err(Refusal::NotOurs),
+        Method::POST if !origin::is_ours(&request.headers, &request.origins()) => {
+            Err(Refusal::NotOurs)
+        }
         Method::POST => {
-            let content_type = visit.headers.get(CONTENT_TYPE);
+            let content_type = request.headers.get(CONTENT_TYPE);
             let content_type = content_type.and_then(|value| value.to_str().ok());
             let media_type = content_type.unwrap_or("").split(';').next().unwrap_or("");
             let is_form = media_type
                 .trim()
                 .eq_ignore_ascii_case("application/x-www-form-urlencoded");
             // A form without fields may come without a body and its type.
-            let is_empty = visit.form.is_empty() && content_type.is_none();
+            let is_empty = request.form.is_empty() && content_type.is_none();
             if is_form || is_empty {
                 Ok(())
             } else {
@@ -71,26 +73,26 @@ fn admit(visit: &Visit) -> Result<(), Refusal> {
 }
 
 /// `?lang=` and `?theme=` on any page: remembers the choice and shows the page again.
-fn switch(visit: &Visit) -> Option<Response<PageBody>> {
-    let lang = Lang::parse(visit.query.get("lang"));
-    let theme = Theme::parse(visit.query.get("theme"));
-    if visit.method == Method::POST || (lang.is_none() && theme.is_none()) {
+fn switch(request: &WebRequest) -> Option<Response<PageBody>> {
+    let lang = Lang::parse(request.query.get("lang"));
+    let theme = Theme::parse(request.query.get("theme"));
+    if request.method == Method::POST || (lang.is_none() && theme.is_none()) {
         return None;
     }
-    let rest = visit.query.without(&["lang", "theme"]);
+    let rest = request.query.without(&["lang", "theme"]);
     let joint = if rest.is_empty() { "" } else { "?" };
-    let mut response = answer::see_other(&format!("{}{joint}{rest}", visit.path));
+    let mut response = answer::see_other(&format!("{}{joint}{rest}", request.path));
     let headers = response.headers_mut();
     if let Some(lang) = lang {
         headers.append(
             SET_COOKIE,
-            session::remember("lang", lang.code(), visit.is_secure),
+            session::remember("lang", lang.code(), request.is_secure),
         );
     }
     if let Some(theme) = theme {
         headers.append(
             SET_COOKIE,
-            session::remember("theme", theme.as_str(), visit.is_secure),
+            session::remember("theme", theme.as_str(), request.is_secure),
         );
     }
     Some(response)

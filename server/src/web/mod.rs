@@ -20,7 +20,7 @@ mod session;
 mod setup;
 mod site;
 mod throttle;
-mod visit;
+mod web_request;
 
 pub use handle::{PageBody, handle};
 pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault};

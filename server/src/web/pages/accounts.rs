@@ -11,7 +11,7 @@ use super::key_list::KeyList;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Accounts in one list.
 const ACCOUNTS_SHOWN_MAX: usize = 50;
@@ -55,10 +55,10 @@ struct AccountsPage<'a> {
 }
 
 /// `GET /admin/accounts`: newest first; `find` is part of an address or a name.
-pub(crate) fn show_all(visit: &Visit) -> PageResult {
-    visit.admin()?;
-    let engine = &visit.site.service.engine;
-    let find = visit.query.get("find");
+pub(crate) fn show_all(request: &WebRequest) -> PageResult {
+    request.admin()?;
+    let engine = &request.site.service.engine;
+    let find = request.query.get("find");
     let wanted = find.to_lowercase();
     let is_wanted = |account: &Account| {
         account.email.as_str().contains(&wanted)
@@ -74,10 +74,10 @@ pub(crate) fn show_all(visit: &Visit) -> PageResult {
     let is_cut = ACCOUNTS_SHOWN_MAX < accounts.len();
     let rows = accounts.iter().take(ACCOUNTS_SHOWN_MAX).map(|account| {
         let keys_count = keys_counts.get(&account.id).copied().unwrap_or(0);
-        AccountRow::new(account, keys_count, visit.lang)
+        AccountRow::new(account, keys_count, request.lang)
     });
     let template = AccountsPage {
-        page: visit.frame("/admin"),
+        page: request.frame("/admin"),
         find,
         rows: rows.collect(),
         is_cut,
@@ -96,45 +96,45 @@ struct AccountPage {
 }
 
 /// `GET /admin/accounts/{number}`.
-pub(crate) fn show(visit: &Visit, number: &str) -> PageResult {
-    let viewer = visit.admin()?;
-    let account = find(visit, number)?;
-    let notice = match visit.query.get("notice") {
-        "revoked" => visit
+pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
+    let viewer = request.admin()?;
+    let account = find(request, number)?;
+    let notice = match request.query.get("notice") {
+        "revoked" => request
             .lang
             .t("The key is revoked.", "La clave está revocada."),
-        "changed" => visit
+        "changed" => request
             .lang
             .t("The account is changed.", "La cuenta ha cambiado."),
         _ => "",
     };
     let template = AccountPage {
-        page: visit.frame("/admin"),
+        page: request.frame("/admin"),
         notice,
-        row: AccountRow::new(&account, 0, visit.lang),
+        row: AccountRow::new(&account, 0, request.lang),
         is_own: account.id == viewer.account.id,
-        list: KeyList::of(visit, account.id)?,
+        list: KeyList::of(request, account.id)?,
     };
     answer::page(StatusCode::OK, &template)
 }
 
 /// `POST /admin/accounts/{number}`: `action` says what is changed. Nobody changes their own
 /// account here, so there is always an administrator left.
-pub(crate) fn change(visit: &Visit, number: &str) -> PageResult {
-    let viewer = visit.admin()?;
-    let account = find(visit, number)?;
+pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
+    let viewer = request.admin()?;
+    let account = find(request, number)?;
     if account.id == viewer.account.id {
         return Err(Refusal::Forbidden);
     }
-    let change = match visit.form.get("action") {
+    let change = match request.form.get("action") {
         "make-admin" => Change::SetRole(account.id, Role::Admin),
         "make-user" => Change::SetRole(account.id, Role::User),
         "disable" => Change::SetDisabled(account.id, true),
         "enable" => Change::SetDisabled(account.id, false),
         _ => return Err(Refusal::NotAForm),
     };
-    let event = change.by(viewer.account.email.as_str(), visit.now);
-    let service = &visit.site.service;
+    let event = change.by(viewer.account.email.as_str(), request.now);
+    let service = &request.site.service;
     service.engine.apply(vec![event])?;
     // Keys of a disabled account are refused from now on.
     service.reload_api_keys();
@@ -142,9 +142,9 @@ pub(crate) fn change(visit: &Visit, number: &str) -> PageResult {
     Ok(answer::see_other(&location))
 }
 
-fn find(visit: &Visit, number: &str) -> Result<Account, Refusal> {
+fn find(request: &WebRequest, number: &str) -> Result<Account, Refusal> {
     let id = AccountId(number.parse().map_err(|_| Refusal::NotFound)?);
-    visit
+    request
         .site
         .service
         .engine

@@ -12,7 +12,7 @@ use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Figures that belong together.
 struct Group {
@@ -56,19 +56,19 @@ struct AdminPage {
 }
 
 /// `GET /admin`.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    visit.admin()?;
-    let lang = visit.lang;
-    let service = &visit.site.service;
-    let stats = visit.site.stats()?;
-    let days_count = chart::period(visit.query.get("days"));
-    let today = visit.now.day();
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    request.admin()?;
+    let lang = request.lang;
+    let service = &request.site.service;
+    let stats = request.site.stats()?;
+    let days_count = chart::period(request.query.get("days"));
+    let today = request.now.day();
     let first = chart::first_day(today, days_count);
-    service.engine.fold_downloads(visit.now);
+    service.engine.fold_downloads(request.now);
     let usage = service.engine.usage(first, today)?;
     let (state_class, state_name) = state_of(service.phase(), lang);
     let template = AdminPage {
-        page: visit.frame("/admin"),
+        page: request.frame("/admin"),
         state_class,
         state_name,
         is_failing: service.phase() == Phase::Failing,
@@ -77,7 +77,7 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
             index_group(&stats, lang),
             search_group(service, lang),
         ],
-        upstream: UpstreamView::new(visit, &stats),
+        upstream: UpstreamView::new(request, &stats),
         slow_rows: slow_rows(service, lang),
         usage: UsageView::new(lang, &usage, today, days_count),
     };

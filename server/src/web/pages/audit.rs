@@ -8,7 +8,7 @@ use subcat_engine::model::AuditEntry;
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Lines of one page.
 const LINES: usize = 100;
@@ -32,19 +32,19 @@ struct AuditPage {
 }
 
 /// `GET /admin/audit`: newest first; `before` is the number of a line.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    visit.admin()?;
-    let engine = &visit.site.service.engine;
-    let before = visit.query.get("before").parse().ok();
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    request.admin()?;
+    let engine = &request.site.service.engine;
+    let before = request.query.get("before").parse().ok();
     let mut entries = engine.audit_log(before, LINES + 1)?;
     let has_older = LINES < entries.len();
     entries.truncate(LINES);
     let last = entries.last().map(|(number, _)| *number);
     let rows = entries
         .into_iter()
-        .map(|(_, entry)| row(entry, engine, visit.lang));
+        .map(|(_, entry)| row(entry, engine, request.lang));
     let template = AuditPage {
-        page: visit.frame("/admin"),
+        page: request.frame("/admin"),
         rows: rows.collect(),
         is_older: before.is_some(),
         older: last.filter(|_| has_older),

@@ -12,7 +12,7 @@ use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::params::Params;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Hits on one page of the list: it stays small however many are asked for.
 const HITS_PER_PAGE: usize = 25;
@@ -95,26 +95,26 @@ impl FaultsView {
 
 /// `GET /catalog`: the parameters of the API's search, in its order. `limit` is the most that an
 /// answer has unless given; `page` is which 25 of those hits are shown.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    visit.viewer()?;
-    let form = &visit.query;
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    request.viewer()?;
+    let form = &request.query;
     // Empty fields of the form are not supplied.
     let asked = form.without(&["lang", "theme", "page"]);
-    let has_alias = visit.site.service.config.compat.imdb_id_alias;
+    let has_alias = request.site.service.config.compat.imdb_id_alias;
     let (mut faults, mut results) = (FaultsView::default(), None);
     if !asked.is_empty() {
         // Of a repeated parameter the last counts: this limit gives way to any other.
         match search_request(&format!("limit={PAGE_SIZE_MAX}&{asked}"), has_alias) {
-            Ok(request) => {
-                let began_us = visit.site.service.clock.now().monotonic_us;
-                let found = search(visit, &request.query, asked.clone())?;
+            Ok(parsed) => {
+                let began_us = request.site.service.clock.now().monotonic_us;
+                let found = search(request, &parsed.query, asked.clone())?;
                 results = Some(found);
-                let ended_us = visit.site.service.clock.now().monotonic_us;
+                let ended_us = request.site.service.clock.now().monotonic_us;
                 let duration_us = ended_us.saturating_sub(began_us);
-                let slow_searches = &visit.site.service.slow_searches;
-                slow_searches.note(visit.now, duration_us, &asked, None);
+                let slow_searches = &request.site.service.slow_searches;
+                slow_searches.note(request.now, duration_us, &asked, None);
             }
-            Err(refusal) => faults = FaultsView::of(refusal, visit.lang),
+            Err(refusal) => faults = FaultsView::of(refusal, request.lang),
         }
     }
     let filters = [
@@ -129,7 +129,7 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
         "imdb_id",
     ];
     let template = CatalogPage {
-        page: visit.frame("/catalog"),
+        page: request.frame("/catalog"),
         form,
         is_filtered: filters.iter().any(|name| !form.get(name).is_empty()),
         faults,
@@ -144,27 +144,27 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
     answer::page(status, &template)
 }
 
-fn search(visit: &Visit, query: &Query, asked: String) -> Result<Results, Refusal> {
-    let engine = &visit.site.service.engine;
+fn search(request: &WebRequest, query: &Query, asked: String) -> Result<Results, Refusal> {
+    let engine = &request.site.service.engine;
     let snapshot = engine.snapshot();
     let hits = snapshot.search(query)?;
     if query.uses_free_text() {
         engine.request_reindex();
     }
     let pages_count = hits.len().div_ceil(HITS_PER_PAGE).max(1);
-    let page_number = visit.query.get("page").parse().unwrap_or(1);
+    let page_number = request.query.get("page").parse().unwrap_or(1);
     let page_number = usize::clamp(page_number, 1, pages_count);
     let start = (page_number - 1) * HITS_PER_PAGE;
     let end = hits.len().min(start + HITS_PER_PAGE);
     let mut views = Vec::with_capacity(end - start);
     for hit_idx in start..end {
         let doc = snapshot.hit_doc(&hits, hit_idx)?;
-        let view = HitView::new(&doc, engine, visit.lang)?;
+        let view = HitView::new(&doc, engine, request.lang)?;
         views.push(view.shortened(TITLE_CHARS, DESCRIPTION_CHARS));
     }
     snapshot.ensure_not_truncated()?;
     Ok(Results {
-        total: visit.lang.number(hits.total()),
+        total: request.lang.number(hits.total()),
         is_one: hits.total() == 1,
         is_cut: (hits.len() as u64) < hits.total(),
         hits: views,
@@ -186,22 +186,22 @@ struct RecordPage {
 }
 
 /// `GET /catalog/{id}`.
-pub(crate) fn show_record(visit: &Visit, id: &str) -> PageResult {
-    visit.viewer()?;
+pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
+    request.viewer()?;
     let id = RecordId::parse(id).ok_or(Refusal::NotFound)?;
-    let engine = &visit.site.service.engine;
+    let engine = &request.site.service.engine;
     let snapshot = engine.snapshot();
     let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
-    let mut hit = HitView::new(&doc, engine, visit.lang)?;
+    let mut hit = HitView::new(&doc, engine, request.lang)?;
     let cut = hit.description.char_indices().nth(RECORD_DESCRIPTION_CHARS);
     if let Some((end, _)) = cut {
         hit.description.truncate(end);
         hit.description.push('…');
     }
     let template = RecordPage {
-        page: visit.frame("/catalog"),
+        page: request.frame("/catalog"),
         hit,
-        base_url: visit.base_url(),
+        base_url: request.base_url(),
     };
     snapshot.ensure_not_truncated()?;
     answer::page(StatusCode::OK, &template)

@@ -10,7 +10,7 @@ use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::openapi::{document, resolve};
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Characters of a body that is shown on one line, at most.
 const BODY_LINE_CHARS: usize = 100;
@@ -69,11 +69,11 @@ struct Described {
 }
 
 /// `GET /docs`. Open to everyone.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    let lang = visit.lang;
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    let lang = request.lang;
     let api = &document().value;
-    let limit = visit.site.service.config.rate_limit.api_key;
-    let base_url = visit.base_url();
+    let limit = request.site.service.config.rate_limit.api_key;
+    let base_url = request.base_url();
     let operations = members(&api["paths"])
         .map(|(path, item)| operation(api, path, &item["get"], (lang, &base_url)));
     let headers = members(&api["components"]["headers"]);
@@ -85,7 +85,7 @@ pub(crate) fn show(visit: &Visit) -> PageResult {
         });
     let fields = members(&api["components"]["schemas"]["Subtitle"]["properties"]);
     let template = ManualPage {
-        page: visit.frame("/docs"),
+        page: request.frame("/docs"),
         lead: described(&api["info"], lang),
         requests: limit.requests.get(),
         window_seconds: limit.window_seconds.get(),

@@ -11,7 +11,7 @@ use crate::api::stored_file;
 use crate::respond::{content_disposition, served_name};
 use crate::web::PageBody;
 use crate::web::answer::{PageResult, Refusal};
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// What is known of a record's file before it is fetched.
 struct Source {
@@ -21,25 +21,25 @@ struct Source {
 }
 
 /// `GET /catalog/{id}/download`. `HEAD` is not counted.
-pub(crate) async fn download(visit: &Arc<Visit>, id: &str) -> PageResult {
-    visit.viewer()?;
-    let source = source(visit, id)?;
+pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult {
+    request.viewer()?;
+    let source = source(request, id)?;
     let is_forgotten = || {
-        let engine = &visit.site.service.engine;
+        let engine = &request.site.service.engine;
         engine.cached_file(&source.release).is_none()
     };
     // A stored file that turns out to be lost or damaged is fetched again, once.
-    let (file, blob) = match fetch_and_open(visit, &source).await {
+    let (file, blob) = match fetch_and_open(request, &source).await {
         Err(Refusal::Failed(cause)) if is_forgotten() => {
             tracing::error!(cause, "a stored file is fetched again");
-            fetch_and_open(visit, &source).await?
+            fetch_and_open(request, &source).await?
         }
         opened => opened?,
     };
-    visit
-        .blocking(move |visit| {
-            if visit.method != Method::HEAD {
-                count(visit, source.id);
+    request
+        .blocking(move |request| {
+            if request.method != Method::HEAD {
+                count(request, source.id);
             }
             answer(&source, &file, blob)
         })
@@ -48,22 +48,22 @@ pub(crate) async fn download(visit: &Arc<Visit>, id: &str) -> PageResult {
 
 /// Counts a download that is being answered. A counter that cannot be written keeps no one from
 /// a file that can be read.
-fn count(visit: &Visit, id: RecordId) {
-    let counted = visit
+fn count(request: &WebRequest, id: RecordId) {
+    let counted = request
         .site
         .counter_lane
         .lock()
-        .count(id, None, visit.now.day());
+        .count(id, None, request.now.day());
     if let Err(error) = counted {
         tracing::error!(%error, %id, "a download could not be counted");
     }
 }
 
 async fn fetch_and_open(
-    visit: &Arc<Visit>,
+    request: &Arc<WebRequest>,
     source: &Source,
 ) -> Result<(CachedFile, Arc<Blob>), Refusal> {
-    let service = &visit.site.service;
+    let service = &request.site.service;
     let cached = service.engine.cached_file(&source.release);
     let file = match cached {
         Some(file) => file,
@@ -73,9 +73,9 @@ async fn fetch_and_open(
             .await
             .map_err(Refusal::Upstream)?,
     };
-    visit
-        .blocking(move |visit| {
-            let blob = stored_file(&visit.site.service.engine, &file, Variant::Identity)?;
+    request
+        .blocking(move |request| {
+            let blob = stored_file(&request.site.service.engine, &file, Variant::Identity)?;
             let missing = || Refusal::Failed(format!("the file {} is not there", file.content));
             let blob = blob.ok_or_else(missing)?;
             Ok((file, blob))
@@ -83,9 +83,9 @@ async fn fetch_and_open(
         .await
 }
 
-fn source(visit: &Visit, id: &str) -> Result<Source, Refusal> {
+fn source(request: &WebRequest, id: &str) -> Result<Source, Refusal> {
     let id = RecordId::parse(id).ok_or(Refusal::NotFound)?;
-    let snapshot = visit.site.service.engine.snapshot();
+    let snapshot = request.site.service.engine.snapshot();
     let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let file_name = doc.file_name().and_then(FileName::parse);

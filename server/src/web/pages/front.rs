@@ -5,7 +5,7 @@ use http::StatusCode;
 
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
 #[template(path = "front.html")]
@@ -17,12 +17,12 @@ struct FrontPage {
 }
 
 /// `GET /`.
-pub(crate) fn show(visit: &Visit) -> PageResult {
+pub(crate) fn show(request: &WebRequest) -> PageResult {
     let template = FrontPage {
-        page: visit.frame("/"),
-        records: visit.site.stats()?.active_records,
-        is_first_start: visit.site.is_first_start(),
-        base_url: visit.base_url(),
+        page: request.frame("/"),
+        records: request.site.stats()?.active_records,
+        is_first_start: request.site.is_first_start(),
+        base_url: request.base_url(),
     };
     answer::page(StatusCode::OK, &template)
 }

@@ -9,7 +9,7 @@ use super::key_list::KeyRow;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::chart::{self, UsageView};
 use crate::web::frame::Frame;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
 #[template(path = "key.html")]
@@ -41,53 +41,53 @@ pub(super) fn scope_names(scopes: Scopes) -> String {
 
 /// The key with this number, when it is the viewer's own or the viewer is an administrator; for
 /// anyone else it does not exist.
-fn find(visit: &Visit, number: &str) -> Result<ApiKey, Refusal> {
-    let viewer = visit.viewer()?;
+fn find(request: &WebRequest, number: &str) -> Result<ApiKey, Refusal> {
+    let viewer = request.viewer()?;
     let id = ApiKeyId(number.parse().map_err(|_| Refusal::NotFound)?);
-    let key = visit.site.service.engine.api_key(id);
+    let key = request.site.service.engine.api_key(id);
     key.filter(|key| viewer.is_admin() || key.account == Some(viewer.account.id))
         .ok_or(Refusal::NotFound)
 }
 
 /// `GET /keys/{number}`.
-pub(crate) fn show(visit: &Visit, number: &str) -> PageResult {
-    let key = find(visit, number)?;
-    let viewer = visit.viewer()?;
-    let engine = &visit.site.service.engine;
-    let days_count = chart::period(visit.query.get("days"));
-    let today = visit.now.day();
+pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    let viewer = request.viewer()?;
+    let engine = &request.site.service.engine;
+    let days_count = chart::period(request.query.get("days"));
+    let today = request.now.day();
     let first = chart::first_day(today, days_count);
-    engine.fold_downloads(visit.now);
+    engine.fold_downloads(request.now);
     let usage = engine.api_key_usage(key.id, first, today)?;
     let stranger = key.account.filter(|owner| *owner != viewer.account.id);
     let owner = stranger.and_then(|owner| engine.account(owner));
     let limit = key
         .limit
-        .unwrap_or(visit.site.service.config.rate_limit.api_key);
-    let unit = visit.lang.t("requests in", "peticiones en");
+        .unwrap_or(request.site.service.config.rate_limit.api_key);
+    let unit = request.lang.t("requests in", "peticiones en");
     let template = KeyPage {
-        page: visit.frame("/keys"),
+        page: request.frame("/keys"),
         scopes: scope_names(key.scopes),
         limit: format!("{} {unit} {} s", limit.requests, limit.window_seconds),
         revoked: key
             .revoked_at
-            .map_or(String::new(), |time| visit.lang.moment(time)),
+            .map_or(String::new(), |time| request.lang.moment(time)),
         owner_number: owner.as_ref().map_or(0, |owner| owner.id.0),
         owner: owner.map_or(String::new(), |owner| owner.email.as_str().to_owned()),
-        usage: UsageView::new(visit.lang, &usage, today, days_count),
-        key: KeyRow::new(visit, &key)?,
+        usage: UsageView::new(request.lang, &usage, today, days_count),
+        key: KeyRow::new(request, &key)?,
     };
     answer::page(StatusCode::OK, &template)
 }
 
 /// `GET /keys/{number}/revoke`: asks, naming the key.
-pub(crate) fn show_revoke(visit: &Visit, number: &str) -> PageResult {
-    let key = find(visit, number)?;
-    if key.state(visit.now) == ApiKeyState::Revoked {
+pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    if key.state(request.now) == ApiKeyState::Revoked {
         return Ok(answer::see_other(&format!("/keys/{}", key.id.0)));
     }
     let template = RevokePage {
-        page: visit.frame("/keys"),
+        page: request.frame("/keys"),
         number: key.id.0,
         name: key.name,
         partial: key.partial,
@@ -97,12 +97,12 @@ pub(crate) fn show_revoke(visit: &Visit, number: &str) -> PageResult {
 
 /// `POST /keys/{number}/revoke`: durable, and in force for every request that starts, before the
 /// answer is sent.
-pub(crate) fn revoke(visit: &Visit, number: &str) -> PageResult {
-    let key = find(visit, number)?;
-    let viewer = visit.viewer()?;
-    let revoked = Change::RevokeApiKey(key.id).by(viewer.account.email.as_str(), visit.now);
-    visit.site.service.engine.apply(vec![revoked])?;
-    visit.site.service.reload_api_keys();
+pub(crate) fn revoke(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    let viewer = request.viewer()?;
+    let revoked = Change::RevokeApiKey(key.id).by(viewer.account.email.as_str(), request.now);
+    request.site.service.engine.apply(vec![revoked])?;
+    request.site.service.reload_api_keys();
     match key.account {
         Some(owner) if owner == viewer.account.id => Ok(answer::see_other("/keys?notice=revoked")),
         Some(owner) => Ok(answer::see_other(&format!(

@@ -7,7 +7,7 @@ use subcat_engine::model::{AccountId, ApiKey, ApiKeyState};
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Keys on one page of the list: it stays small whatever an account owns.
 const KEYS_PER_PAGE: usize = 25;
@@ -28,15 +28,15 @@ pub(super) struct KeyRow {
 impl KeyRow {
     /// Reads what the key was used for, as far as it is folded. Cost: one look-up in the state
     /// store.
-    pub(super) fn new(visit: &Visit, key: &ApiKey) -> Result<Self, Refusal> {
-        let lang = visit.lang;
-        let (usage, last_used_at) = visit.site.service.engine.api_key_totals(key.id)?;
+    pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, Refusal> {
+        let lang = request.lang;
+        let (usage, last_used_at) = request.site.service.engine.api_key_totals(key.id)?;
         let never = lang.t("never", "nunca");
         Ok(Self {
             number: key.id.0,
             name: key.name.clone(),
             partial: key.partial.clone(),
-            state: key.state(visit.judged_at),
+            state: key.state(request.judged_at),
             created: lang.date(key.created_at),
             last_used: last_used_at.map_or(never.to_owned(), |time| lang.date(time)),
             expires: key
@@ -77,12 +77,12 @@ pub(super) struct KeyList {
 impl KeyList {
     /// The page that `page` asks for. Cost: a fold of the downloads, a walk over the account's
     /// keys, a look-up for each one shown.
-    pub(super) fn of(visit: &Visit, account: AccountId) -> Result<Self, Refusal> {
-        visit.site.service.engine.fold_downloads(visit.now);
-        let mut keys = visit.site.service.engine.api_keys_of(account);
+    pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, Refusal> {
+        request.site.service.engine.fold_downloads(request.now);
+        let mut keys = request.site.service.engine.api_keys_of(account);
         keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
         let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
-        let asked = visit.query.get("page").parse().unwrap_or(1);
+        let asked = request.query.get("page").parse().unwrap_or(1);
         let page_number = usize::clamp(asked, 1, pages_count);
         let shown = keys
             .iter()
@@ -90,7 +90,7 @@ impl KeyList {
             .take(KEYS_PER_PAGE);
         Ok(Self {
             rows: shown
-                .map(|key| KeyRow::new(visit, key))
+                .map(|key| KeyRow::new(request, key))
                 .collect::<Result<_, _>>()?,
             page_number,
             pages_count,
@@ -107,17 +107,17 @@ struct KeysPage {
 }
 
 /// `GET /keys`.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    let viewer = visit.viewer()?;
-    let is_revoked = visit.query.get("notice") == "revoked";
-    let notice = visit.lang.t(
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    let viewer = request.viewer()?;
+    let is_revoked = request.query.get("notice") == "revoked";
+    let notice = request.lang.t(
         "The key is revoked. Nothing can use it any more.",
         "La clave está revocada. Ya nada puede usarla.",
     );
     let template = KeysPage {
-        page: visit.frame("/keys"),
+        page: request.frame("/keys"),
         notice: if is_revoked { notice } else { "" }.to_owned(),
-        list: KeyList::of(visit, viewer.account.id)?,
+        list: KeyList::of(request, viewer.account.id)?,
     };
     answer::page(StatusCode::OK, &template)
 }

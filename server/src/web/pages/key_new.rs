@@ -12,7 +12,7 @@ use crate::auth;
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// Characters of a key's name, at most.
 const NAME_CHARS_MAX: usize = 100;
@@ -28,7 +28,7 @@ const SAMPLE_DOCS_MAX: usize = 100;
 /// The periods that are offered, in days.
 const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
 
-/// What is wrong with a form, in the language of the visit.
+/// What is wrong with a form, in the language of the page.
 type Fault = &'static str;
 
 /// The form as it was typed.
@@ -59,8 +59,8 @@ impl Draft {
         }
     }
 
-    fn read(visit: &Visit) -> Self {
-        let form = &visit.form;
+    fn read(request: &WebRequest) -> Self {
+        let form = &request.form;
         let chosen = Scopes::NAMES
             .into_iter()
             .filter(|(_, name)| form.has_pair("scope", name));
@@ -203,17 +203,17 @@ struct NewKeyPage {
 }
 
 /// `GET /keys/new`.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    visit.viewer()?;
-    form(visit, StatusCode::OK, Draft::blank(), "")
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    request.viewer()?;
+    form(request, StatusCode::OK, Draft::blank(), "")
 }
 
-fn form(visit: &Visit, status: StatusCode, draft: Draft, fault: Fault) -> PageResult {
+fn form(request: &WebRequest, status: StatusCode, draft: Draft, fault: Fault) -> PageResult {
     let template = NewKeyPage {
-        page: visit.frame("/keys"),
+        page: request.frame("/keys"),
         fault,
         draft,
-        today: visit.now.day(),
+        today: request.now.day(),
     };
     answer::page(status, &template)
 }
@@ -267,31 +267,31 @@ impl Sample {
 }
 
 /// `POST /keys`: makes a key and shows it, this once. The key works when the answer comes.
-pub(crate) fn create(visit: &Visit) -> PageResult {
-    let owner = &visit.viewer()?.account;
-    let draft = Draft::read(visit);
+pub(crate) fn create(request: &WebRequest) -> PageResult {
+    let owner = &request.viewer()?.account;
+    let draft = Draft::read(request);
     let text = auth::new_api_key_text();
-    let api_key = match judge(visit, &draft, owner.id, &text) {
+    let api_key = match judge(request, &draft, owner.id, &text) {
         Ok(api_key) => api_key,
-        Err(fault) => return form(visit, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
+        Err(fault) => return form(request, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
     };
-    let engine = &visit.site.service.engine;
+    let engine = &request.site.service.engine;
     // Before there is a key: one that was made is shown, whatever else fails.
     let sample = Sample::of(engine, draft.scopes)?;
-    let created = Change::CreateApiKey(api_key).by(owner.email.as_str(), visit.now);
+    let created = Change::CreateApiKey(api_key).by(owner.email.as_str(), request.now);
     let Some(Outcome::ApiKey(api_key)) = engine.apply(vec![created])?.pop() else {
         return Err(Refusal::Failed("a new key was refused".to_owned()));
     };
-    visit.site.service.reload_api_keys();
-    let lang = visit.lang;
-    let mut page = visit.frame("/keys");
+    request.site.service.reload_api_keys();
+    let lang = request.lang;
+    let mut page = request.frame("/keys");
     page.is_switchable = false;
     let never = lang.t("never", "nunca").to_owned();
     let template = KeyCreatedPage {
         page,
         name: api_key.name,
         text,
-        base_url: visit.base_url(),
+        base_url: request.base_url(),
         sample,
         expires: api_key.expires_at.map_or(never, |time| lang.moment(time)),
         scopes: scope_names(api_key.scopes),
@@ -299,25 +299,30 @@ pub(crate) fn create(visit: &Visit) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-fn judge(visit: &Visit, draft: &Draft, owner: AccountId, text: &str) -> Result<NewApiKey, Fault> {
-    let name = draft.name(visit.lang)?;
-    let expires_at = draft.expires_at(visit.lang, visit.judged_at)?;
+fn judge(
+    request: &WebRequest,
+    draft: &Draft,
+    owner: AccountId,
+    text: &str,
+) -> Result<NewApiKey, Fault> {
+    let name = draft.name(request.lang)?;
+    let expires_at = draft.expires_at(request.lang, request.judged_at)?;
     if draft.scopes == Scopes::NONE {
-        return Err(visit.lang.t(
+        return Err(request.lang.t(
             "Choose at least one thing that the key may be used for.",
             "Elige al menos una cosa que la clave permita.",
         ));
     }
-    let keys = visit.site.service.engine.api_keys_of(owner);
+    let keys = request.site.service.engine.api_keys_of(owner);
     if KEYS_MAX <= keys.len() {
-        return Err(visit.lang.t(
+        return Err(request.lang.t(
             "You have made 5000 keys, revoked ones included: no account may have more.",
             "Has creado 5000 claves, contando las revocadas: ninguna cuenta puede tener más.",
         ));
     }
-    let is_active = |key: &&ApiKey| key.state(visit.judged_at) == ApiKeyState::Active;
+    let is_active = |key: &&ApiKey| key.state(request.judged_at) == ApiKeyState::Active;
     if ACTIVE_KEYS_MAX <= keys.iter().filter(is_active).count() {
-        return Err(visit.lang.t(
+        return Err(request.lang.t(
             "You have 1000 active keys, which is all an account may have. Revoke one first.",
             "Tienes 1000 claves activas, el máximo de una cuenta. Revoca una antes.",
         ));

@@ -12,7 +12,7 @@ use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::frame::Frame;
 use crate::web::session;
 use crate::web::throttle::Subject;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
 #[template(path = "profile.html")]
@@ -26,86 +26,90 @@ struct ProfilePage<'a> {
 }
 
 /// `GET /profile`.
-pub(crate) fn show(visit: &Visit) -> PageResult {
-    answer_with(visit, StatusCode::OK, "")
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    answer_with(request, StatusCode::OK, "")
 }
 
-fn answer_with(visit: &Visit, status: StatusCode, fault: &'static str) -> PageResult {
-    let account = &visit.viewer()?.account;
-    let notice = match visit.query.get("notice") {
-        "name" => visit
+fn answer_with(request: &WebRequest, status: StatusCode, fault: &'static str) -> PageResult {
+    let account = &request.viewer()?.account;
+    let notice = match request.query.get("notice") {
+        "name" => request
             .lang
             .t("Your name is saved.", "Tu nombre se ha guardado."),
-        "password" => visit
+        "password" => request
             .lang
             .t("Your password is changed.", "Tu contraseña se ha cambiado."),
         _ => "",
     };
     let template = ProfilePage {
-        page: visit.frame("/profile"),
+        page: request.frame("/profile"),
         notice: if fault.is_empty() { notice } else { "" },
         fault,
         email: account.email.as_str(),
         name: &account.display_name,
-        since: visit.lang.date(account.created_at),
+        since: request.lang.date(account.created_at),
     };
     answer::page(status, &template)
 }
 
 /// `POST /profile`: `action` says what is changed.
-pub(crate) async fn change(visit: &Arc<Visit>) -> PageResult {
-    visit.viewer()?;
-    match visit.form.get("action") {
-        "name" => visit.blocking(change_name).await,
-        "password" => change_password(visit).await,
+pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
+    request.viewer()?;
+    match request.form.get("action") {
+        "name" => request.blocking(change_name).await,
+        "password" => change_password(request).await,
         _ => Err(Refusal::NotAForm),
     }
 }
 
-fn change_name(visit: &Visit) -> PageResult {
-    let account = &visit.viewer()?.account;
-    let name = match display_name(visit) {
+fn change_name(request: &WebRequest) -> PageResult {
+    let account = &request.viewer()?.account;
+    let name = match display_name(request) {
         Ok(name) => name,
-        Err(fault) => return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault),
+        Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
     };
     let renamed = Change::SetDisplayName(account.id, name);
-    let event = renamed.by(account.email.as_str(), visit.now);
-    visit.site.service.engine.apply(vec![event])?;
+    let event = renamed.by(account.email.as_str(), request.now);
+    request.site.service.engine.apply(vec![event])?;
     Ok(answer::see_other("/profile?notice=name"))
 }
 
 /// Ends every session of the account and opens a new one for this browser.
-async fn change_password(visit: &Arc<Visit>) -> PageResult {
-    let account = visit.viewer()?.account.clone();
-    let password = match new_password(visit, "new") {
+async fn change_password(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    let password = match new_password(request, "new") {
         Ok(password) => password,
-        Err(fault) => return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault),
+        Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
     };
     let subjects = [Subject::PasswordChange(account.id.0)];
-    visit.site.throttle.take(&subjects, visit.elapsed())?;
-    let hashing = &visit.site.hashing;
-    let old = visit.form.raw("old");
+    request.site.throttle.take(&subjects, request.elapsed())?;
+    let hashing = &request.site.hashing;
+    let old = request.form.raw("old");
     let old_hash = account.password_hash.clone();
     if !hashing.verify(old, Some(old_hash.clone())).await? {
-        let fault = visit.lang.t(
+        let fault = request.lang.t(
             "The current password is not right.",
             "La contraseña actual no es correcta.",
         );
-        return answer_with(visit, StatusCode::UNPROCESSABLE_ENTITY, fault);
+        return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
     }
-    visit.site.throttle.give_back(&subjects);
+    request.site.throttle.give_back(&subjects);
     let hash = hashing.hash(password).await?;
-    let (opened, cookie) =
-        session::open(account.id, hash.clone(), visit.judged_at, visit.is_secure);
+    let (opened, cookie) = session::open(
+        account.id,
+        hash.clone(),
+        request.judged_at,
+        request.is_secure,
+    );
     let replaced = Change::ReplacePassword {
         account: account.id,
         old: old_hash,
         new: hash,
     };
-    let replaced = replaced.by(account.email.as_str(), visit.now);
-    visit
-        .blocking(move |visit| {
-            let outcomes = visit.site.service.engine.apply(vec![replaced, opened])?;
+    let replaced = replaced.by(account.email.as_str(), request.now);
+    request
+        .blocking(move |request| {
+            let outcomes = request.site.service.engine.apply(vec![replaced, opened])?;
             if outcomes.first() != Some(&Outcome::Done) {
                 // Somebody else has decided about this account meanwhile.
                 return Err(Refusal::SignIn);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::web::answer::{self, PageResult, Refusal};
 use crate::web::throttle::Subject;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 use crate::web::{PageBody, assets, openapi};
 
 const READ_ONLY: &str = "GET, HEAD";
@@ -20,51 +20,51 @@ const POST_ONLY: &str = "POST";
 const KEEP_FOR_GOOD: &str = "public, max-age=31536000, immutable";
 
 /// What a request is answered with.
-pub(crate) async fn route(visit: &Arc<Visit>) -> PageResult {
-    let is_post = visit.method == Method::POST;
-    if let (["catalog", ..], Some(viewer)) = (visit.segments().as_slice(), &visit.viewer) {
+pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
+    let is_post = request.method == Method::POST;
+    if let (["catalog", ..], Some(viewer)) = (request.segments().as_slice(), &request.viewer) {
         let subjects = [Subject::Catalog(viewer.account.id.0)];
-        visit
+        request
             .site
             .catalog_throttle
-            .take(&subjects, visit.elapsed())?;
+            .take(&subjects, request.elapsed())?;
     }
-    match (visit.segments().as_slice(), is_post) {
-        (["assets", _], false) => asset(visit),
-        (["openapi.json"], false) => Ok(openapi_document(visit)),
-        (["signin"], true) => sign_in::sign_in(visit).await,
-        (["signup"], true) => sign_in::sign_up(visit).await,
-        (["setup"], true) => sign_in::set_up(visit).await,
-        (["profile"], true) => profile::change(visit).await,
-        (["catalog", id, "download"], false) => download::download(visit, id).await,
-        _ => visit.blocking(route_blocking).await,
+    match (request.segments().as_slice(), is_post) {
+        (["assets", _], false) => asset(request),
+        (["openapi.json"], false) => Ok(openapi_document(request)),
+        (["signin"], true) => sign_in::sign_in(request).await,
+        (["signup"], true) => sign_in::sign_up(request).await,
+        (["setup"], true) => sign_in::set_up(request).await,
+        (["profile"], true) => profile::change(request).await,
+        (["catalog", id, "download"], false) => download::download(request, id).await,
+        _ => request.blocking(route_blocking).await,
     }
 }
 
 /// Pages that read tables or write durably, off the control threads.
-fn route_blocking(visit: &Visit) -> PageResult {
-    let is_post = visit.method == Method::POST;
-    match (visit.segments().as_slice(), is_post) {
-        ([], false) => front::show(visit),
-        (["setup"], false) => sign_in::show_set_up(visit),
-        (["signin"], false) => sign_in::show_sign_in(visit),
-        (["signup"], false) => sign_in::show_sign_up(visit),
-        (["signout"], true) => sign_in::sign_out(visit),
-        (["profile"], false) => profile::show(visit),
-        (["keys"], false) => key_list::show(visit),
-        (["keys"], true) => key_new::create(visit),
-        (["keys", "new"], false) => key_new::show(visit),
-        (["keys", number], false) => key::show(visit, number),
-        (["keys", number, "revoke"], false) => key::show_revoke(visit, number),
-        (["keys", number, "revoke"], true) => key::revoke(visit, number),
-        (["catalog"], false) => catalog::show(visit),
-        (["catalog", id], false) => catalog::show_record(visit, id),
-        (["admin"], false) => admin::show(visit),
-        (["admin", "audit"], false) => audit::show(visit),
-        (["admin", "accounts"], false) => accounts::show_all(visit),
-        (["admin", "accounts", number], false) => accounts::show(visit, number),
-        (["admin", "accounts", number], true) => accounts::change(visit, number),
-        (["docs"], false) => docs::show(visit),
+fn route_blocking(request: &WebRequest) -> PageResult {
+    let is_post = request.method == Method::POST;
+    match (request.segments().as_slice(), is_post) {
+        ([], false) => front::show(request),
+        (["setup"], false) => sign_in::show_set_up(request),
+        (["signin"], false) => sign_in::show_sign_in(request),
+        (["signup"], false) => sign_in::show_sign_up(request),
+        (["signout"], true) => sign_in::sign_out(request),
+        (["profile"], false) => profile::show(request),
+        (["keys"], false) => key_list::show(request),
+        (["keys"], true) => key_new::create(request),
+        (["keys", "new"], false) => key_new::show(request),
+        (["keys", number], false) => key::show(request, number),
+        (["keys", number, "revoke"], false) => key::show_revoke(request, number),
+        (["keys", number, "revoke"], true) => key::revoke(request, number),
+        (["catalog"], false) => catalog::show(request),
+        (["catalog", id], false) => catalog::show_record(request, id),
+        (["admin"], false) => admin::show(request),
+        (["admin", "audit"], false) => audit::show(request),
+        (["admin", "accounts"], false) => accounts::show_all(request),
+        (["admin", "accounts", number], false) => accounts::show(request, number),
+        (["admin", "accounts", number], true) => accounts::change(request, number),
+        (["docs"], false) => docs::show(request),
         (path, _) => Err(other_method(path)),
     }
 }
@@ -83,17 +83,17 @@ fn other_method(path: &[&str]) -> Refusal {
     }
 }
 
-fn asset(visit: &Visit) -> PageResult {
-    let asset = assets::find(&visit.path).ok_or(Refusal::NotFound)?;
+fn asset(request: &WebRequest) -> PageResult {
+    let asset = assets::find(&request.path).ok_or(Refusal::NotFound)?;
     let mut response = answer::bytes(StatusCode::OK, asset.content_type, asset.bytes);
     let keep = HeaderValue::from_static(KEEP_FOR_GOOD);
     response.headers_mut().insert(CACHE_CONTROL, keep);
     Ok(response)
 }
 
-fn openapi_document(visit: &Visit) -> Response<PageBody> {
+fn openapi_document(request: &WebRequest) -> Response<PageBody> {
     let document = openapi::document();
-    let known = visit.headers.get(IF_NONE_MATCH);
+    let known = request.headers.get(IF_NONE_MATCH);
     let is_known = known.is_some_and(|etag| etag.as_bytes() == document.etag.as_bytes());
     let mut response = if is_known {
         let mut response = Response::new(PageBody::Bytes(bytes::Bytes::new()));

@@ -7,7 +7,7 @@ use subcat_engine::EngineStats;
 use super::admin::Figure;
 use crate::upstream::{FetchOutcome, HealthReport, Trouble, UpstreamState};
 use crate::web::language::Lang;
-use crate::web::visit::Visit;
+use crate::web::web_request::WebRequest;
 
 /// A state, what it means, and figures.
 pub(super) struct UpstreamView {
@@ -18,14 +18,14 @@ pub(super) struct UpstreamView {
 }
 
 impl UpstreamView {
-    pub(super) fn new(visit: &Visit, stats: &EngineStats) -> Self {
-        let lang = visit.lang;
-        let health = visit.site.service.upstream.health();
+    pub(super) fn new(request: &WebRequest, stats: &EngineStats) -> Self {
+        let lang = request.lang;
+        let health = request.site.service.upstream.health();
         let (state_class, state_name, sentence) = words(health.state, lang);
         let mut figures = Vec::new();
         if health.state != UpstreamState::Absent {
-            figures.extend(health_figures(visit, &health));
-            figures.extend(fetch_figures(visit, &health));
+            figures.extend(health_figures(request, &health));
+            figures.extend(fetch_figures(request, &health));
         }
         figures.push(Figure::new(
             lang.t("Cached files", "Archivos en caché"),
@@ -95,19 +95,19 @@ fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'sta
 }
 
 /// A moment that lies so far back, and how far.
-fn moment_ago(visit: &Visit, ago: Duration) -> String {
+fn moment_ago(request: &WebRequest, ago: Duration) -> String {
     let seconds = i64::try_from(ago.as_secs()).unwrap_or(0);
-    let moment = visit.lang.moment(visit.now.plus_seconds(-seconds));
-    format!("{moment} ({})", visit.lang.span(ago))
+    let moment = request.lang.moment(request.now.plus_seconds(-seconds));
+    format!("{moment} ({})", request.lang.span(ago))
 }
 
-fn health_figures(visit: &Visit, health: &HealthReport) -> Vec<Figure> {
-    let lang = visit.lang;
+fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
+    let lang = request.lang;
     let never = || lang.t("never", "nunca").to_owned();
-    let since = health.lasting.map(|ago| moment_ago(visit, ago));
-    let success = health.last_success.map(|ago| moment_ago(visit, ago));
+    let since = health.lasting.map(|ago| moment_ago(request, ago));
+    let success = health.last_success.map(|ago| moment_ago(request, ago));
     let trouble = health.last_trouble.map(|(ago, trouble)| {
-        let moment = moment_ago(visit, ago);
+        let moment = moment_ago(request, ago);
         format!("{}; {moment}", trouble_text(trouble, lang))
     });
     let time = health.usual_time;
@@ -146,14 +146,14 @@ fn trouble_text(trouble: Trouble, lang: Lang) -> String {
 }
 
 /// Since the process started.
-fn fetch_figures(visit: &Visit, health: &HealthReport) -> Vec<Figure> {
-    let lang = visit.lang;
-    let counts = visit.site.service.upstream.counts();
+fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
+    let lang = request.lang;
+    let counts = request.site.service.upstream.counts();
     let failed = counts.outcome(FetchOutcome::Unavailable)
         + counts.outcome(FetchOutcome::Unusable)
         + counts.outcome(FetchOutcome::NotStored);
     let count = |en, es, value| Figure::new(lang.t(en, es), lang.number(value));
-    let ttl_seconds = visit.site.service.config.upstream.failure_ttl_seconds;
+    let ttl_seconds = request.site.service.config.upstream.failure_ttl_seconds;
     vec![
         count(
             "Fetched since the start",

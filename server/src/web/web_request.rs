@@ -18,7 +18,7 @@ use super::site::Site;
 use crate::config::Registration;
 
 /// A request, read.
-pub(crate) struct Visit {
+pub(crate) struct WebRequest {
     pub(crate) site: Arc<Site>,
     pub(crate) method: Method,
     /// Begins with one slash, whatever was sent: with two, a link to it leads to another site.
@@ -41,7 +41,7 @@ pub(crate) struct Visit {
     pub(crate) judged_at: Timestamp,
 }
 
-impl Visit {
+impl WebRequest {
     /// Reads a request. Cost: a look-up of the session in memory.
     pub(crate) fn read(
         site: &Arc<Site>,
@@ -155,12 +155,12 @@ impl Visit {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
     ) -> Result<T, Refusal> {
-        let visit = Arc::clone(self);
+        let request = Arc::clone(self);
         let done = self
             .site
             .service
             .control
-            .spawn_blocking(move || work(&visit));
+            .spawn_blocking(move || work(&request));
         match done.await {
             Ok(result) => result,
             Err(error) => Err(Refusal::Failed(error.to_string())),
