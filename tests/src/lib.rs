@@ -5,5 +5,6 @@ pub mod portal;
 pub mod raw;
 pub mod rules;
 pub mod server;
+pub mod tidy;
 pub mod upstream;
 pub mod webdriver;

@@ -3,13 +3,10 @@
 //! Every rule is a function from the parsed house to what breaks it; each violation says file,
 //! line and what to do. `self_test` shows for every rule that it catches what it should.
 
-mod imports;
-mod pages;
 mod self_test;
-mod shape;
-mod source;
 
-use source::{House, Violation};
+use subcat_tests::tidy::source_tree::{House, Violation};
+use subcat_tests::tidy::{imports, pages, shape};
 
 fn hold(rule: fn(&House) -> Vec<Violation>) {
     let violations = rule(&House::read());

@@ -1,7 +1,7 @@
 //! Every rule is shown a house that breaks it, and one that keeps it.
 
-use crate::source::{House, Violation};
-use crate::{imports, pages, shape};
+use subcat_tests::tidy::source_tree::{House, Violation};
+use subcat_tests::tidy::{imports, pages, shape};
 
 const ENGINE_LIB: &str = "//! Docs.\n\
     pub mod limits;\npub mod error;\npub mod disk;\npub mod model;\npub mod query;\n\

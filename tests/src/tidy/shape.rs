@@ -2,7 +2,7 @@
 
 use syn::visit::Visit;
 
-use crate::source::{House, Source, Violation};
+use crate::tidy::source_tree::{House, Source, Violation};
 
 const FILE_LINES_MAX: usize = 800;
 const MAIN_LINES_MAX: usize = 60;
@@ -134,7 +134,7 @@ pub fn top_level(house: &House) -> Vec<Violation> {
                 path: name.clone(),
                 line: 0,
                 what: "does not belong at the top level: find its room, or list it in \
-                       tests/tests/tidy/shape.rs and in ARCHITECTURE.md"
+                       tests/src/tidy/shape.rs and in ARCHITECTURE.md"
                     .to_owned(),
             });
         }

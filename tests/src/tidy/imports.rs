@@ -1,6 +1,6 @@
 //! Who may import what: the order of the rooms, owners of foreign crates, laws of the house.
 
-use crate::source::{House, PathUse, Source, Violation};
+use crate::tidy::source_tree::{House, PathUse, Source, Violation};
 
 /// A foreign crate (or a corner of `std`) and the rooms of a member that may name it.
 struct Owner {

@@ -21,7 +21,9 @@ pub struct House {
 pub struct Source {
     /// From the top of the repository, with `/`.
     pub path: String,
+    /// Source text, as read.
     pub text: String,
+    /// Parsed source; comments are only in `text`.
     pub ast: syn::File,
     /// Declared by its parent under `#[cfg(test)]`, or outside a `src` folder.
     pub is_test: bool,
@@ -30,13 +32,16 @@ pub struct Source {
 /// What a rule found, and what to do about it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
+    /// File, from the top of the repository.
     pub path: String,
     /// From 1; 0 when the whole file is meant.
     pub line: usize,
+    /// Fact and advice, in one line.
     pub what: String,
 }
 
 impl Violation {
+    /// Violation at a line of `source`.
     pub fn new(source: &Source, line: usize, what: String) -> Self {
         Self {
             path: source.path.clone(),
@@ -219,7 +224,9 @@ impl Source {
 pub struct PathUse {
     /// Segments; `crate`, `self` and `super` are resolved to a path that begins with `crate`.
     pub segments: Vec<String>,
+    /// Line in its file, from 1.
     pub line: usize,
+    /// True if the mention is in code that only tests run.
     pub is_test: bool,
 }
 

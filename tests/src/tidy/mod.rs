@@ -1,0 +1,9 @@
+//! Rules of the source tree (ARCHITECTURE.md, Rules), checked by reading the source.
+//!
+//! Each rule is a function from the parsed tree to its violations; a violation says file, line and
+//! what to do. `tests/tests/tidy` runs them and shows for each that it catches what it should.
+
+pub mod imports;
+pub mod pages;
+pub mod shape;
+pub mod source_tree;
