@@ -10,8 +10,7 @@ use subcat_engine::model::{CachedFile, ContentHash, Variant};
 use subcat_engine::{Engine, Error};
 
 use crate::cache::OpenFile;
-use crate::runtime::ControlHandle;
-use crate::upstream::{Flights, Joined, result_of};
+use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of};
 
 /// Files up to this size are read once and sent from memory; larger ones go from the file to the
 /// socket. One connection at a time, `writev` took less CPU than `send` and `sendfile` below 24 KB
@@ -32,7 +31,7 @@ pub struct NotReady;
 pub struct Library {
     engine: Arc<Engine>,
     control: ControlHandle,
-    flights: Flights<(ContentHash, Variant), Result<Option<OpenFile>, NotReady>>,
+    flight: SingleFlight<(ContentHash, Variant), Result<Option<OpenFile>, NotReady>>,
 }
 
 impl Library {
@@ -41,7 +40,7 @@ impl Library {
         Self {
             engine,
             control,
-            flights: Flights::new(),
+            flight: SingleFlight::new(),
         }
     }
 
@@ -60,9 +59,9 @@ impl Library {
                 .spawn_blocking(move || make_ready(&engine, &file, variant));
             async move { blocking.await.unwrap_or(Err(NotReady)) }
         };
-        match self.flights.join(&subject, &self.control, || None, work) {
+        match self.flight.join(&subject, &self.control, || None, work) {
             Joined::Known(result) => result,
-            Joined::Own(outcome) | Joined::Other(outcome) => {
+            Joined::Leader(outcome) | Joined::Follower(outcome) => {
                 result_of(outcome).await.unwrap_or(Err(NotReady))
             }
         }

@@ -9,7 +9,6 @@ use subcat_engine::model::{CachedFile, FileName, ReleaseId};
 
 use super::counts::{FetchCounts, FetchOutcome};
 use super::failures::Failures;
-use super::flights::{Flights, Joined, result_of};
 use super::health::{HealthReport, Trouble};
 use super::names::upstream_name;
 use super::sniff::kind_of;
@@ -17,7 +16,7 @@ use super::source::{Fetched, Source};
 use crate::config::UpstreamSettings;
 use crate::respond::named_kind;
 use crate::runtime::sync::Semaphore;
-use crate::runtime::{ControlHandle, time};
+use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of, time};
 
 /// Why a file could not be had.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,7 @@ pub enum FetchFailure {
 /// Fetches, one at a time per release; remembers failures for a while. Lives on the control
 /// runtime; its methods may be awaited on any runtime.
 pub struct Upstream {
-    flights: Flights<ReleaseId, Result<CachedFile, FetchFailure>>,
+    flight: SingleFlight<ReleaseId, Result<CachedFile, FetchFailure>>,
     desk: Arc<Desk>,
     control: ControlHandle,
 }
@@ -69,7 +68,7 @@ impl Upstream {
             counts,
         };
         Self {
-            flights: Flights::new(),
+            flight: SingleFlight::new(),
             desk: Arc::new(desk),
             control,
         }
@@ -90,10 +89,10 @@ impl Upstream {
             let (release, record_name) = (release.clone(), record_name.cloned());
             async move { desk.fetch(&release, record_name.as_ref()).await }
         };
-        let outcome = match self.flights.join(release, &self.control, known, work) {
+        let outcome = match self.flight.join(release, &self.control, known, work) {
             Joined::Known(result) => return result,
-            Joined::Own(outcome) => outcome,
-            Joined::Other(outcome) => {
+            Joined::Leader(outcome) => outcome,
+            Joined::Follower(outcome) => {
                 self.desk.counts.ended(FetchOutcome::Joined);
                 outcome
             }
@@ -105,7 +104,7 @@ impl Upstream {
 
     /// What became of fetches so far, and how many are under way.
     pub fn counts(&self) -> &FetchCounts {
-        self.desk.counts.set_under_way(self.flights.count());
+        self.desk.counts.set_under_way(self.flight.count());
         &self.desk.counts
     }
 

@@ -6,7 +6,6 @@
 mod counts;
 mod failures;
 mod fetch;
-mod flights;
 mod health;
 mod names;
 mod sniff;
@@ -16,7 +15,6 @@ mod test_server;
 
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::{FetchFailure, Upstream};
-pub(crate) use flights::{Flights, Joined, result_of};
 pub use health::{HealthReport, Trouble, UpstreamState};
 pub use names::upstream_name;
 pub use sniff::kind_of;
