@@ -10,6 +10,7 @@ pub mod runtime;
 pub mod limiter;
 pub mod auth;
 pub mod request;
+pub mod files;
 pub mod respond;
 pub mod cache;
 pub mod upstream;

@@ -1,8 +1,7 @@
 //! Names of files in headers, and kinds of files by their content.
 
 use subcat_engine::model::FileKind;
-use subcat_server::respond::{clean_name, content_disposition, served_name};
-use subcat_server::upstream::{kind_of, upstream_name};
+use subcat_server::files::{clean_name, content_disposition, kind_of, served_name, upstream_name};
 
 use crate::choices::Choices;
 use crate::records::record_id;

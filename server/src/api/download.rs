@@ -9,10 +9,11 @@ use subcat_engine::search::Snapshot;
 
 use super::desk::{ApiWorker, Visit};
 use crate::cache::{OpenFile, Title};
+use crate::files::served_name;
 use crate::request::{
     ByteRange, Wishes, accepted_variants, byte_range, is_none_match, is_range_current,
 };
-use crate::respond::{Failure, part_of_file, served_name, unchanged_file, whole_file};
+use crate::respond::{Failure, part_of_file, unchanged_file, whole_file};
 use crate::runtime::{Answer, Body};
 use crate::upstream::FetchFailure;
 

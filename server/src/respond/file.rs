@@ -5,7 +5,7 @@ use http::{Response, StatusCode};
 use subcat_engine::model::{ContentHash, Variant};
 
 use super::fields::{ASK_AGAIN, Answer, Envelope};
-use super::file_name::content_disposition;
+use crate::files::content_disposition;
 use crate::runtime::{Body, Content};
 
 /// What answers say of a file in one encoding: finished once, sent many times.

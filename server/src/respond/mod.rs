@@ -5,7 +5,6 @@
 mod failure;
 mod fields;
 mod file;
-mod file_name;
 mod lines;
 mod plain;
 mod records;
@@ -13,7 +12,6 @@ mod records;
 pub use failure::{Failure, failure, invalid_parameters};
 pub use fields::Envelope;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
-pub use file_name::{clean_name, content_disposition, named_kind, served_name};
 pub use plain::{health, json, preflight, turn_away};
 pub use records::{
     ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, write_list, write_record,

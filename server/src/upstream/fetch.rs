@@ -10,11 +10,9 @@ use subcat_engine::model::{CachedFile, FileName, ReleaseId};
 use super::counts::{FetchCounts, FetchOutcome};
 use super::failures::Failures;
 use super::health::{HealthReport, Trouble};
-use super::names::upstream_name;
-use super::sniff::kind_of;
 use super::source::{Fetched, Source};
 use crate::config::UpstreamSettings;
-use crate::respond::named_kind;
+use crate::files::{kind_of, named_kind, upstream_name};
 use crate::runtime::sync::Semaphore;
 use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of, time};
 

@@ -7,8 +7,6 @@ mod counts;
 mod failures;
 mod fetch;
 mod health;
-mod names;
-mod sniff;
 mod source;
 #[cfg(test)]
 mod test_server;
@@ -16,5 +14,3 @@ mod test_server;
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::{FetchFailure, Upstream};
 pub use health::{HealthReport, Trouble, UpstreamState};
-pub use names::upstream_name;
-pub use sniff::kind_of;

@@ -10,7 +10,7 @@ use http::{Request, Response, StatusCode};
 
 use super::files::file;
 use crate::admin::SentBody;
-use crate::respond::content_disposition;
+use crate::files::content_disposition;
 use crate::runtime::{ControlHandle, Incoming, SideListener, SideServer};
 
 type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;

@@ -8,7 +8,7 @@ use subcat_engine::blob::Blob;
 use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
 
 use crate::api::stored_file;
-use crate::respond::{content_disposition, served_name};
+use crate::files::{content_disposition, served_name};
 use crate::web::PageBody;
 use crate::web::answer::{PageResult, Refusal};
 use crate::web::web_request::WebRequest;

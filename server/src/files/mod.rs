@@ -1,0 +1,11 @@
+//! Subtitle files as values: their kind, their name, and the header that carries the name.
+//!
+//! Pure: no file is opened here.
+
+mod disposition;
+mod kind;
+mod names;
+
+pub use disposition::content_disposition;
+pub use kind::kind_of;
+pub use names::{clean_name, named_kind, served_name, upstream_name};
