@@ -52,7 +52,7 @@ fn service(data: &Path, control: &Control) -> (Arc<Service>, HeaderMap) {
             limit: RateLimit::parse("4294967295/86400"),
             expires_at: None,
         };
-        let made = engine.apply(vec![Change::CreateApiKey(api_key).by("bench", now)]);
+        let made = engine.apply(vec![Change::CreateApiKey(api_key).into_event("bench", now)]);
         made.expect("the disk works");
         let value = format!("Bearer {text}").parse();
         headers.insert(AUTHORIZATION, value.expect("a key is printable"));

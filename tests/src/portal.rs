@@ -93,7 +93,7 @@ impl Portal {
             role,
             password_hash: Password::parse(password).expect("long enough").hash(),
         };
-        let event = Change::CreateAccount(account).by(email, self.service().now());
+        let event = Change::CreateAccount(account).into_event(email, self.service().now());
         let events = vec![event];
         match self
             .service()

@@ -145,7 +145,7 @@ impl TestServer {
             limit: limit.map(|limit| RateLimit::parse(limit).expect("a limit")),
             expires_at,
         };
-        let event = Change::CreateApiKey(new).by("test", self.service.now());
+        let event = Change::CreateApiKey(new).into_event("test", self.service.now());
         let outcomes = self.service.engine.apply(vec![event]);
         let outcome = outcomes.expect("the disk works").pop();
         let Some(Outcome::ApiKey(api_key)) = outcome else {
@@ -157,7 +157,7 @@ impl TestServer {
 
     /// Revokes a key, as commands and pages do.
     pub fn revoke(&self, api_key: &ApiKey) {
-        let revoke = Change::RevokeApiKey(api_key.id).by("test", self.service.now());
+        let revoke = Change::RevokeApiKey(api_key.id).into_event("test", self.service.now());
         let outcomes = self.service.engine.apply(vec![revoke]);
         outcomes.expect("the disk works");
         self.service.reload_api_keys();

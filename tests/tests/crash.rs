@@ -139,12 +139,14 @@ fn work_on_state(engine: &Engine, generation: u64) {
         limit: None,
         expires_at: None,
     });
-    let created = engine.apply(vec![create.by("test", now())]);
+    let created = engine.apply(vec![create.into_event("test", now())]);
     let Outcome::ApiKey(api_key) = &created.unwrap()[0] else {
         panic!("a key is made");
     };
     engine
-        .apply(vec![Change::RevokeApiKey(api_key.id).by("test", now())])
+        .apply(vec![
+            Change::RevokeApiKey(api_key.id).into_event("test", now()),
+        ])
         .unwrap();
     say(&format!("revoked {}", api_key.id.0));
     let release = ReleaseId::parse(&format!("r{generation}")).unwrap();

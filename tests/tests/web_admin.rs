@@ -113,7 +113,7 @@ fn the_audit_log_is_shown_whole_page_by_page() {
     let (portal, mut ana) = portal(1);
     for number in 0..250 {
         let change = Change::SetDisplayName(AccountId(1), format!("name {number}"));
-        let event = change.by(EMAIL, portal.service().now());
+        let event = change.into_event(EMAIL, portal.service().now());
         portal.service().engine.apply(vec![event]).expect("stored");
     }
     let (mut path, mut lines) = ("/admin/audit".to_owned(), 0);

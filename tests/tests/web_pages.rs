@@ -195,7 +195,7 @@ fn only_our_own_pages_may_post() {
 fn a_wrong_password_and_an_unknown_address_look_alike() {
     let portal = portal();
     let disabled = portal.make_account("off@example.com", PASSWORD, Role::User);
-    let event = Change::SetDisabled(disabled.id, true).by("test", portal.service().now());
+    let event = Change::SetDisabled(disabled.id, true).into_event("test", portal.service().now());
     portal.service().engine.apply(vec![event]).unwrap();
     let mut answers = Vec::new();
     for (email, password) in [
@@ -480,7 +480,7 @@ fn keys_of_any_state_are_bounded() {
             limit: None,
             expires_at: Some(now.plus_seconds(-1)),
         };
-        Change::CreateApiKey(api_key).by(EMAIL, now)
+        Change::CreateApiKey(api_key).into_event(EMAIL, now)
     };
     engine.apply((0..4_999).map(make).collect()).unwrap();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);

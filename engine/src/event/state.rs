@@ -115,8 +115,8 @@ pub enum Change {
 }
 
 impl Change {
-    /// The event of this change, made by `actor` at `at`.
-    pub fn by(self, actor: &str, at: Timestamp) -> StateEvent {
+    /// Returns the event of this change, made by `actor` at `at`.
+    pub fn into_event(self, actor: &str, at: Timestamp) -> StateEvent {
         let actor = actor.to_owned();
         StateEvent::Change(self, By { actor, at })
     }

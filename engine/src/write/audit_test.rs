@@ -55,7 +55,7 @@ fn session() -> StateEvent {
 /// Every kind of change, one transaction each, as commands and pages make them.
 fn life() -> Vec<Vec<StateEvent>> {
     let ana = AccountId(1);
-    let by = |change: Change| change.by("ana@example.org", now());
+    let by = |change: Change| change.into_event("ana@example.org", now());
     vec![
         vec![by(new_account("ana@example.org"))],
         vec![by(new_api_key(Some(ana)))],
@@ -148,7 +148,7 @@ fn what_is_refused_or_changes_nothing_adds_no_line() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path(), Arc::new(Real)).unwrap();
     let apply = |change: Change| {
-        engine.apply(vec![change.by("ana", now())]).unwrap();
+        engine.apply(vec![change.into_event("ana", now())]).unwrap();
         engine.audit_log(None, 100).unwrap().len()
     };
     let ana = AccountId(1);

@@ -69,7 +69,9 @@ fn make_key(engine: &Engine) {
         limit: None,
         expires_at: None,
     });
-    engine.apply(vec![change.by("test", now())]).unwrap();
+    engine
+        .apply(vec![change.into_event("test", now())])
+        .unwrap();
 }
 
 /// Records, a delta, a key, files, downloads folded and not.

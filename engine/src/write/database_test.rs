@@ -248,7 +248,7 @@ fn new_account(email: &str) -> StateEvent {
         role: Role::User,
         password_hash: "x".into(),
     };
-    Change::CreateAccount(new).by(email, now())
+    Change::CreateAccount(new).into_event(email, now())
 }
 
 fn new_api_key(account: Option<AccountId>) -> StateEvent {
@@ -261,7 +261,7 @@ fn new_api_key(account: Option<AccountId>) -> StateEvent {
         limit: None,
         expires_at: None,
     };
-    Change::CreateApiKey(new).by("command line", now())
+    Change::CreateApiKey(new).into_event("command line", now())
 }
 
 #[test]
@@ -283,8 +283,8 @@ fn accounts_keys_and_sessions_follow_their_events() {
         new_api_key(Some(AccountId(1))),
         new_api_key(Some(AccountId(7))),
         new_api_key(None),
-        Change::RevokeApiKey(ApiKeyId(1)).by("ana", now()),
-        Change::RevokeApiKey(ApiKeyId(9)).by("ana", now()),
+        Change::RevokeApiKey(ApiKeyId(1)).into_event("ana", now()),
+        Change::RevokeApiKey(ApiKeyId(9)).into_event("ana", now()),
         session([1; 32]),
         session([2; 32]),
         StateEvent::CloseSession([1; 32]),
@@ -311,7 +311,9 @@ fn accounts_keys_and_sessions_follow_their_events() {
     let engine = open(dir.path());
     check(&engine);
     let set_password = Change::SetPassword(AccountId(1), "y".into());
-    engine.apply(vec![set_password.by("ana", now())]).unwrap();
+    engine
+        .apply(vec![set_password.into_event("ana", now())])
+        .unwrap();
     assert!(engine.session(&[2; 32]).is_none());
 }
 
@@ -336,7 +338,7 @@ fn whoever_gave_an_old_password_changes_nothing() {
         };
         let opened = StateEvent::OpenSession(session, new.into());
         engine
-            .apply(vec![replace.by("ana", now()), opened])
+            .apply(vec![replace.into_event("ana", now()), opened])
             .unwrap()
     };
     let hash = || engine.account(ana).unwrap().password_hash;
@@ -345,14 +347,14 @@ fn whoever_gave_an_old_password_changes_nothing() {
     assert_eq!((hash().as_str(), open_count()), ("mine", 1));
     let operator = Change::SetPassword(ana, "operator's".into());
     engine
-        .apply(vec![operator.by("command line", now())])
+        .apply(vec![operator.into_event("command line", now())])
         .unwrap();
     let lines = engine.audit_log(None, 9).unwrap().len();
     assert_eq!(try_it(2, "mine", "again"), [Outcome::Stale, Outcome::Stale]);
     assert_eq!((hash().as_str(), open_count()), ("operator's", 0));
     let disable = Change::SetDisabled(ana, true);
     engine
-        .apply(vec![disable.by("command line", now())])
+        .apply(vec![disable.into_event("command line", now())])
         .unwrap();
     let refused = try_it(3, "operator's", "again");
     assert_eq!(refused, [Outcome::Stale, Outcome::Stale]);
@@ -414,7 +416,7 @@ fn keys_and_sessions_are_known_by_their_account() {
             new_api_key(Some(ana)),
             new_api_key(None),
             new_api_key(Some(ana)),
-            Change::RevokeApiKey(ApiKeyId(2)).by("ana", now()),
+            Change::RevokeApiKey(ApiKeyId(2)).into_event("ana", now()),
             session(ana, 1, 5),
             session(ana, 2, 7),
             session(eva, 3, 9),

@@ -55,7 +55,7 @@ impl Desk<'_> {
 
     /// Changes accounts or keys, with the line of it in the audit log, and returns the outcome.
     pub(super) fn change(&self, change: Change) -> Result<Outcome, Failure> {
-        let event = change.by("command line", self.now);
+        let event = change.into_event("command line", self.now);
         let outcome = self.engine.apply(vec![event])?.pop();
         outcome.ok_or_else(|| Failure::new("the engine gave no outcome: report this"))
     }

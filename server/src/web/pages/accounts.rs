@@ -133,7 +133,7 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
         "enable" => Change::SetDisabled(account.id, false),
         _ => return Err(Refusal::NotAForm),
     };
-    let event = change.by(viewer.account.email.as_str(), request.now);
+    let event = change.into_event(viewer.account.email.as_str(), request.now);
     let service = &request.site.service;
     service.engine.apply(vec![event])?;
     // Keys of a disabled account are refused from now on.

@@ -100,7 +100,8 @@ pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
 pub(crate) fn revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     let viewer = request.viewer()?;
-    let revoked = Change::RevokeApiKey(key.id).by(viewer.account.email.as_str(), request.now);
+    let revoked =
+        Change::RevokeApiKey(key.id).into_event(viewer.account.email.as_str(), request.now);
     request.site.service.engine.apply(vec![revoked])?;
     request.site.service.reload_api_keys();
     match key.account {

@@ -278,7 +278,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     let engine = &request.site.service.engine;
     // Before there is a key: one that was made is shown, whatever else fails.
     let sample = Sample::of(engine, draft.scopes)?;
-    let created = Change::CreateApiKey(api_key).by(owner.email.as_str(), request.now);
+    let created = Change::CreateApiKey(api_key).into_event(owner.email.as_str(), request.now);
     let Some(Outcome::ApiKey(api_key)) = engine.apply(vec![created])?.pop() else {
         return Err(Refusal::Failed("a new key was refused".to_owned()));
     };

@@ -69,7 +69,7 @@ fn change_name(request: &WebRequest) -> PageResult {
         Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
     };
     let renamed = Change::SetDisplayName(account.id, name);
-    let event = renamed.by(account.email.as_str(), request.now);
+    let event = renamed.into_event(account.email.as_str(), request.now);
     request.site.service.engine.apply(vec![event])?;
     Ok(answer::see_other("/profile?notice=name"))
 }
@@ -106,7 +106,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         old: old_hash,
         new: hash,
     };
-    let replaced = replaced.by(account.email.as_str(), request.now);
+    let replaced = replaced.into_event(account.email.as_str(), request.now);
     request
         .blocking(move |request| {
             let outcomes = request.site.service.engine.apply(vec![replaced, opened])?;

@@ -305,7 +305,7 @@ pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
     if let Some(viewer) = &request.viewer {
         let event = if is_everywhere {
             let account = &viewer.account;
-            Change::CloseSessions(account.id).by(account.email.as_str(), request.now)
+            Change::CloseSessions(account.id).into_event(account.email.as_str(), request.now)
         } else {
             StateEvent::CloseSession(viewer.session_digest)
         };
@@ -383,7 +383,7 @@ pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password
 fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, Refusal> {
     let engine = &request.site.service.engine;
     let email = account.email.clone();
-    let created = Change::CreateAccount(account).by(email.as_str(), request.now);
+    let created = Change::CreateAccount(account).into_event(email.as_str(), request.now);
     let Some(Outcome::Account(account)) = engine.apply(vec![created])?.pop() else {
         return Ok(None);
     };
