@@ -3,7 +3,7 @@
 use super::assets;
 use super::language::Lang;
 use super::params::Params;
-use super::session::Viewer;
+use super::viewer::Viewer;
 
 /// The colours a browser was told to show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

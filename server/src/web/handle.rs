@@ -1,4 +1,4 @@
-//! The door of the web interface.
+//! Entry point of the web interface.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -6,22 +6,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, SET_COOKIE};
 use http::{Method, Request, Response};
-use subcat_engine::blob::Blob;
 
-use super::answer::{self, Refusal};
+use super::answer::{self, PageBody};
+use super::error::PageError;
 use super::frame::Theme;
 use super::language::Lang;
 use super::site::Site;
 use super::web_request::WebRequest;
-use super::{origin, pages, session};
-
-/// The body of a page: bytes, or a stored file.
-pub enum PageBody {
-    /// Finished bytes.
-    Bytes(Bytes),
-    /// A file of the content store.
-    Blob(Arc<Blob>),
-}
+use super::{error_page, origin, pages, session};
 
 /// Answers a request outside `/api`. Runs on the control runtime; `peer` is the client's address,
 /// trusted proxies taken into account; `is_https` whether the client came by https.
@@ -39,19 +31,19 @@ pub async fn handle(
             Some(response) => Ok(response),
             None => pages::route(&request).await,
         },
-        Err(refusal) => Err(refusal),
+        Err(error) => Err(error),
     };
-    let mut response = result.unwrap_or_else(|refusal| refusal.answer(&request));
-    answer::seal(response.headers_mut());
+    let mut response = result.unwrap_or_else(|error| error_page::answer(&error, &request));
+    answer::set_security_headers(response.headers_mut());
     response
 }
 
 /// Methods, and forms from elsewhere.
-fn admit(request: &WebRequest) -> Result<(), Refusal> {
+fn admit(request: &WebRequest) -> Result<(), PageError> {
     match request.method {
         Method::GET | Method::HEAD => Ok(()),
         Method::POST if !origin::is_ours(&request.headers, &request.origins()) => {
-            Err(Refusal::NotOurs)
+            Err(PageError::ForeignForm)
         }
         Method::POST => {
             let content_type = request.headers.get(CONTENT_TYPE);
@@ -65,10 +57,10 @@ fn admit(request: &WebRequest) -> Result<(), Refusal> {
             if is_form || is_empty {
                 Ok(())
             } else {
-                Err(Refusal::NotAForm)
+                Err(PageError::InvalidForm)
             }
         }
-        _ => Err(Refusal::Method("GET, HEAD, POST")),
+        _ => Err(PageError::MethodNotAllowed("GET, HEAD, POST")),
     }
 }
 

@@ -27,9 +27,10 @@ pub(crate) struct HashingPool {
     jobs: SyncSender<Job>,
 }
 
-/// More passwords wait than can be hashed in a reasonable time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Busy;
+/// The queue of passwords is full: it would take too long to reach this one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many passwords wait to be hashed")]
+pub(crate) struct HashingQueueFull;
 
 impl HashingPool {
     /// Starts half as many threads as there are cores, at least one.
@@ -46,12 +47,16 @@ impl HashingPool {
     }
 
     /// [`Password::hash`], on the pool.
-    pub(crate) async fn hash(&self, password: Password) -> Result<String, Busy> {
+    pub(crate) async fn hash(&self, password: Password) -> Result<String, HashingQueueFull> {
         self.run(move |workspace| password.hash_in(workspace)).await
     }
 
     /// [`password::verify_in`], on the pool.
-    pub(crate) async fn verify(&self, text: &str, stored: Option<String>) -> Result<bool, Busy> {
+    pub(crate) async fn verify(
+        &self,
+        text: &str,
+        stored: Option<String>,
+    ) -> Result<bool, HashingQueueFull> {
         let text = text.to_owned();
         self.run(move |workspace| password::verify_in(workspace, &text, stored.as_deref()))
             .await
@@ -60,14 +65,14 @@ impl HashingPool {
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Workspace) -> T + Send + 'static,
-    ) -> Result<T, Busy> {
+    ) -> Result<T, HashingQueueFull> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |workspace| {
             // Nobody waits any more when the request was given up; the result is dropped.
             drop(reply.send(work(workspace)));
         });
-        self.jobs.try_send(job).map_err(|_| Busy)?;
-        answer.await.map_err(|_| Busy)
+        self.jobs.try_send(job).map_err(|_| HashingQueueFull)?;
+        answer.await.map_err(|_| HashingQueueFull)
     }
 }
 
@@ -179,7 +184,10 @@ mod tests {
             refused_count += usize::from(pool.jobs.try_send(job).is_err());
         }
         assert!(0 < refused_count);
-        assert_eq!(control.block_on(pool.verify("x", None)), Err(Busy));
+        assert_eq!(
+            control.block_on(pool.verify("x", None)),
+            Err(HashingQueueFull)
+        );
         drop(closed);
     }
 }

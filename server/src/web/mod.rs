@@ -5,6 +5,8 @@
 mod answer;
 mod assets;
 mod chart;
+mod error;
+mod error_page;
 mod frame;
 mod gathering;
 mod handle;
@@ -20,8 +22,10 @@ mod session;
 mod setup;
 mod site;
 mod throttle;
+mod viewer;
 mod web_request;
 
-pub use handle::{PageBody, handle};
+pub use answer::PageBody;
+pub use handle::handle;
 pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault};
 pub use site::Site;

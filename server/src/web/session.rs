@@ -1,18 +1,19 @@
 //! Cookies: who is signed in, in which language, in which colours.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 use subcat_engine::Engine;
 use subcat_engine::event::{Outcome, StateEvent};
-use subcat_engine::model::{Account, AccountId, Role, Session, Timestamp};
+use subcat_engine::model::{AccountId, Session, Timestamp};
 
-use super::answer;
 use super::secret::Secret;
-use super::site::Site;
+use super::viewer::Viewer;
 use crate::auth;
+use crate::service::Service;
 
 /// How long a browser stays signed in.
 const SESSION_SECONDS: i64 = 14 * 86_400;
@@ -24,20 +25,6 @@ const SESSIONS_MAX: usize = 50;
 pub(super) const SIGN_INS_PAUSE: Duration = Duration::from_millis(200);
 /// How long a browser keeps its language and colours.
 const CHOICE_SECONDS: i64 = 365 * 86_400;
-
-/// Who is signed in, and by which session.
-#[derive(Debug, Clone)]
-pub(crate) struct Viewer {
-    pub(crate) account: Account,
-    pub(crate) session_digest: [u8; 32],
-}
-
-impl Viewer {
-    /// Whether it may do everything.
-    pub(crate) fn is_admin(&self) -> bool {
-        self.account.role == Role::Admin
-    }
-}
 
 /// The value of the cookie `name`; the first one, as browsers send the most specific first.
 pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
@@ -62,19 +49,19 @@ const fn session_cookie_name(is_secure: bool) -> &'static str {
 
 /// Who sends these headers, when that session is open and its account enabled.
 pub(crate) fn viewer(
-    site: &Site,
+    service: &Service,
     headers: &HeaderMap,
     is_secure: bool,
     judged_at: Timestamp,
 ) -> Option<Viewer> {
     let value = cookie(headers, session_cookie_name(is_secure))?;
     let session_digest = auth::api_key_digest(value);
-    let engine = &site.service.engine;
+    let engine = &service.engine;
     let session = engine.session(&session_digest)?;
     let account = engine.account(session.account)?;
     let is_expired = session.expires_at <= judged_at;
     if is_expired {
-        site.service.see(judged_at);
+        service.see(judged_at);
     }
     let is_open = !is_expired && account.disabled_at.is_none();
     is_open.then_some(Viewer {
@@ -92,8 +79,12 @@ pub(crate) struct SignIn {
     pub(crate) replaced: Option<[u8; 32]>,
 }
 
+/// Outcome of one sign-in: true if its session is open, false if the account was changed
+/// meanwhile; or why the whole commit failed.
+pub(crate) type SignInOutcome = Result<bool, Arc<subcat_engine::Error>>;
+
 /// Opens sessions in one durable transaction; whether each is open, or why nothing is stored.
-pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<Result<bool, String>> {
+pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignInOutcome> {
     let opened = sign_ins.iter().map(|sign_in| sign_in.opened.clone());
     let mut closed: BTreeSet<[u8; 32]> = sign_ins.iter().filter_map(|it| it.replaced).collect();
     let mut counts: BTreeMap<AccountId, usize> = BTreeMap::new();
@@ -113,7 +104,10 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<Result
             let own = outcomes.iter().take(sign_ins.len());
             own.map(|outcome| Ok(*outcome == Outcome::Done)).collect()
         }
-        Err(error) => vec![Err(answer::with_causes(&error)); sign_ins.len()],
+        Err(error) => {
+            let error = Arc::new(error);
+            vec![Err(error); sign_ins.len()]
+        }
     }
 }
 

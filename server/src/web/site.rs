@@ -8,7 +8,7 @@ use subcat_engine::{CounterLane, EngineStats};
 
 use super::gathering::Gathering;
 use super::hashing::HashingPool;
-use super::session::{self, SIGN_INS_PAUSE, SignIn};
+use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
 use super::setup::Setup;
 use super::throttle::Throttle;
 use crate::service::Service;
@@ -26,7 +26,7 @@ pub struct Site {
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
     /// Those who know their password; whether each has its session, or why it cannot be stored.
-    pub(crate) sign_ins: Arc<Gathering<SignIn, Result<bool, String>>>,
+    pub(crate) sign_ins: Arc<Gathering<SignIn, SignInOutcome>>,
     pub(crate) counter_lane: Mutex<CounterLane>,
     stats: Mutex<Option<(u64, EngineStats)>>,
 }

@@ -49,9 +49,10 @@ struct Window {
 #[derive(Default)]
 pub(crate) struct Throttle(Mutex<HashMap<Subject, Window>>);
 
-/// Too many tries: when to come back.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct TooMany {
+/// Too many attempts, and when the next one is allowed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("too many attempts: the next is allowed in {retry_after_seconds} s")]
+pub(crate) struct AttemptsRejection {
     pub(crate) retry_after_seconds: u64,
     /// Whose window is full, when this is the first refusal in it.
     pub(crate) newly_shut: Option<Subject>,
@@ -60,13 +61,17 @@ pub(crate) struct TooMany {
 impl Throttle {
     /// Counts a try of each subject before it is made, so that tries at the same time do not slip
     /// through. When one of them has none left, nothing is counted.
-    pub(crate) fn take(&self, subjects: &[Subject], now: Duration) -> Result<(), TooMany> {
+    pub(crate) fn take(
+        &self,
+        subjects: &[Subject],
+        now: Duration,
+    ) -> Result<(), AttemptsRejection> {
         let mut windows = self.0.lock();
         if ENTRIES_MAX < windows.len() + subjects.len() {
             windows.retain(|subject, window| now < window.started_at + subject.bound().1);
         }
         if ENTRIES_MAX < windows.len() + subjects.len() {
-            return Err(TooMany {
+            return Err(AttemptsRejection {
                 retry_after_seconds: 60,
                 newly_shut: None,
             });
@@ -77,7 +82,7 @@ impl Throttle {
                 let left = (window.started_at + length).saturating_sub(now);
                 if !left.is_zero() && tries_max <= window.tries {
                     let was_shut = std::mem::replace(&mut window.is_shut, true);
-                    return Err(TooMany {
+                    return Err(AttemptsRejection {
                         retry_after_seconds: left.as_secs() + 1,
                         newly_shut: (!was_shut).then(|| subject.clone()),
                     });
@@ -138,7 +143,7 @@ mod tests {
         }
         let late = start + Duration::from_secs(599);
         let refused = |newly_shut| {
-            Err(TooMany {
+            Err(AttemptsRejection {
                 retry_after_seconds: 2,
                 newly_shut,
             })

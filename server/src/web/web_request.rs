@@ -9,12 +9,13 @@ use http::header::{ACCEPT_LANGUAGE, HOST};
 use http::{HeaderMap, Method, Request};
 use subcat_engine::model::Timestamp;
 
-use super::answer::Refusal;
+use super::error::PageError;
 use super::frame::{Frame, Theme};
 use super::language::Lang;
 use super::params::Params;
-use super::session::{self, Viewer};
+use super::session;
 use super::site::Site;
+use super::viewer::Viewer;
 use crate::config::Registration;
 
 /// A request, read.
@@ -64,7 +65,7 @@ impl WebRequest {
         let chosen_lang = session::cookie(&head.headers, "lang").and_then(Lang::parse);
         let chosen_theme = session::cookie(&head.headers, "theme").and_then(Theme::parse);
         Self {
-            viewer: session::viewer(site, &head.headers, is_secure, judged_at),
+            viewer: session::viewer(&site.service, &head.headers, is_secure, judged_at),
             site: Arc::clone(site),
             method: head.method,
             path: path_here(head.uri.path()),
@@ -88,17 +89,17 @@ impl WebRequest {
     }
 
     /// Who is signed in, or the refusal that leads to the sign-in.
-    pub(crate) fn viewer(&self) -> Result<&Viewer, Refusal> {
-        self.viewer.as_ref().ok_or(Refusal::SignIn)
+    pub(crate) fn viewer(&self) -> Result<&Viewer, PageError> {
+        self.viewer.as_ref().ok_or(PageError::NotSignedIn)
     }
 
     /// Who is signed in, when it is an administrator.
-    pub(crate) fn admin(&self) -> Result<&Viewer, Refusal> {
+    pub(crate) fn admin(&self) -> Result<&Viewer, PageError> {
         let viewer = self.viewer()?;
         if viewer.is_admin() {
             Ok(viewer)
         } else {
-            Err(Refusal::Forbidden)
+            Err(PageError::Forbidden)
         }
     }
 
@@ -153,8 +154,8 @@ impl WebRequest {
     /// Runs what blocks (a durable write, the reading of tables) off the control threads.
     pub(crate) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
-        work: impl FnOnce(&Self) -> Result<T, Refusal> + Send + 'static,
-    ) -> Result<T, Refusal> {
+        work: impl FnOnce(&Self) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
         let request = Arc::clone(self);
         let done = self
             .site
@@ -163,7 +164,7 @@ impl WebRequest {
             .spawn_blocking(move || work(&request));
         match done.await {
             Ok(result) => result,
-            Err(error) => Err(Refusal::Failed(error.to_string())),
+            Err(error) => Err(PageError::Task(Box::new(error))),
         }
     }
 }

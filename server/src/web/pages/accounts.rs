@@ -8,7 +8,8 @@ use subcat_engine::event::Change;
 use subcat_engine::model::{Account, AccountId, Role};
 
 use super::key_list::KeyList;
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
@@ -124,14 +125,14 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.admin()?;
     let account = find(request, number)?;
     if account.id == viewer.account.id {
-        return Err(Refusal::Forbidden);
+        return Err(PageError::Forbidden);
     }
     let change = match request.form.get("action") {
         "make-admin" => Change::SetRole(account.id, Role::Admin),
         "make-user" => Change::SetRole(account.id, Role::User),
         "disable" => Change::SetDisabled(account.id, true),
         "enable" => Change::SetDisabled(account.id, false),
-        _ => return Err(Refusal::NotAForm),
+        _ => return Err(PageError::InvalidForm),
     };
     let event = change.into_event(viewer.account.email.as_str(), request.now);
     let service = &request.site.service;
@@ -142,12 +143,12 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     Ok(answer::see_other(&location))
 }
 
-fn find(request: &WebRequest, number: &str) -> Result<Account, Refusal> {
-    let id = AccountId(number.parse().map_err(|_| Refusal::NotFound)?);
+fn find(request: &WebRequest, number: &str) -> Result<Account, PageError> {
+    let id = AccountId(number.parse().map_err(|_| PageError::NotFound)?);
     request
         .site
         .service
         .engine
         .account(id)
-        .ok_or(Refusal::NotFound)
+        .ok_or(PageError::NotFound)
 }

@@ -8,7 +8,8 @@ use subcat_engine::query::Query;
 
 use super::record_view::HitView;
 use crate::request::{Fault, SearchRefusal, search_request};
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::params::Params;
@@ -144,7 +145,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     answer::page(status, &template)
 }
 
-fn search(request: &WebRequest, query: &Query, asked: String) -> Result<Results, Refusal> {
+fn search(request: &WebRequest, query: &Query, asked: String) -> Result<Results, PageError> {
     let engine = &request.site.service.engine;
     let snapshot = engine.snapshot();
     let hits = snapshot.search(query)?;
@@ -188,10 +189,10 @@ struct RecordPage {
 /// `GET /catalog/{id}`.
 pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
     request.viewer()?;
-    let id = RecordId::parse(id).ok_or(Refusal::NotFound)?;
+    let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
     let engine = &request.site.service.engine;
     let snapshot = engine.snapshot();
-    let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
+    let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let mut hit = HitView::new(&doc, engine, request.lang)?;
     let cut = hit.description.char_indices().nth(RECORD_DESCRIPTION_CHARS);
     if let Some((end, _)) = cut {

@@ -10,7 +10,8 @@ use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};
 use crate::web::PageBody;
-use crate::web::answer::{PageResult, Refusal};
+use crate::web::answer::PageResult;
+use crate::web::error::{PageError, with_causes};
 use crate::web::web_request::WebRequest;
 
 /// What is known of a record's file before it is fetched.
@@ -30,8 +31,9 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
     };
     // A stored file that turns out to be lost or damaged is fetched again, once.
     let (file, blob) = match fetch_and_open(request, &source).await {
-        Err(Refusal::Failed(cause)) if is_forgotten() => {
-            tracing::error!(cause, "a stored file is fetched again");
+        Err(error) if error.is_internal() && is_forgotten() => {
+            let cause = with_causes(&error);
+            tracing::error!(cause, "fetching a lost file again");
             fetch_and_open(request, &source).await?
         }
         opened => opened?,
@@ -62,7 +64,7 @@ fn count(request: &WebRequest, id: RecordId) {
 async fn fetch_and_open(
     request: &Arc<WebRequest>,
     source: &Source,
-) -> Result<(CachedFile, Arc<Blob>), Refusal> {
+) -> Result<(CachedFile, Arc<Blob>), PageError> {
     let service = &request.site.service;
     let cached = service.engine.cached_file(&source.release);
     let file = match cached {
@@ -71,28 +73,27 @@ async fn fetch_and_open(
             .upstream
             .fetch(&source.release, source.file_name.as_ref())
             .await
-            .map_err(Refusal::Upstream)?,
+            .map_err(PageError::Upstream)?,
     };
     request
         .blocking(move |request| {
             let blob = stored_file(&request.site.service.engine, &file, Variant::Identity)?;
-            let missing = || Refusal::Failed(format!("the file {} is not there", file.content));
-            let blob = blob.ok_or_else(missing)?;
+            let blob = blob.ok_or(PageError::FileMissing(file.content))?;
             Ok((file, blob))
         })
         .await
 }
 
-fn source(request: &WebRequest, id: &str) -> Result<Source, Refusal> {
-    let id = RecordId::parse(id).ok_or(Refusal::NotFound)?;
+fn source(request: &WebRequest, id: &str) -> Result<Source, PageError> {
+    let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
     let snapshot = request.site.service.engine.snapshot();
-    let doc = snapshot.doc(id)?.ok_or(Refusal::NotFound)?;
+    let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let file_name = doc.file_name().and_then(FileName::parse);
     snapshot.ensure_not_truncated()?;
     Ok(Source {
         id,
-        release: release.ok_or(Refusal::NoFile)?,
+        release: release.ok_or(PageError::NoFile)?,
         file_name,
     })
 }
@@ -101,8 +102,7 @@ fn answer(source: &Source, file: &CachedFile, blob: Arc<Blob>) -> PageResult {
     let own_name = source.file_name.as_ref().map(FileName::as_str);
     let upstream_name = file.upstream_name.as_ref().map(FileName::as_str);
     let name = served_name(own_name, upstream_name, source.id, file.kind);
-    let disposition = HeaderValue::try_from(content_disposition(&name))
-        .map_err(|error| Refusal::Failed(error.to_string()))?;
+    let disposition = HeaderValue::try_from(content_disposition(&name))?;
     let size_bytes = blob.size_bytes();
     let mut response = Response::new(PageBody::Blob(blob));
     let headers = response.headers_mut();

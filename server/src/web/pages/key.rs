@@ -6,8 +6,9 @@ use subcat_engine::event::Change;
 use subcat_engine::model::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
 
 use super::key_list::KeyRow;
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::web_request::WebRequest;
 
@@ -41,12 +42,12 @@ pub(super) fn scope_names(scopes: Scopes) -> String {
 
 /// The key with this number, when it is the viewer's own or the viewer is an administrator; for
 /// anyone else it does not exist.
-fn find(request: &WebRequest, number: &str) -> Result<ApiKey, Refusal> {
+fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
     let viewer = request.viewer()?;
-    let id = ApiKeyId(number.parse().map_err(|_| Refusal::NotFound)?);
+    let id = ApiKeyId(number.parse().map_err(|_| PageError::NotFound)?);
     let key = request.site.service.engine.api_key(id);
     key.filter(|key| viewer.is_admin() || key.account == Some(viewer.account.id))
-        .ok_or(Refusal::NotFound)
+        .ok_or(PageError::NotFound)
 }
 
 /// `GET /keys/{number}`.

@@ -4,7 +4,8 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::model::{AccountId, ApiKey, ApiKeyState};
 
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
@@ -28,7 +29,7 @@ pub(super) struct KeyRow {
 impl KeyRow {
     /// Reads what the key was used for, as far as it is folded. Cost: one look-up in the state
     /// store.
-    pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, Refusal> {
+    pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, PageError> {
         let lang = request.lang;
         let (usage, last_used_at) = request.site.service.engine.api_key_totals(key.id)?;
         let never = lang.t("never", "nunca");
@@ -77,7 +78,7 @@ pub(super) struct KeyList {
 impl KeyList {
     /// The page that `page` asks for. Cost: a fold of the downloads, a walk over the account's
     /// keys, a look-up for each one shown.
-    pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, Refusal> {
+    pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, PageError> {
         request.site.service.engine.fold_downloads(request.now);
         let mut keys = request.site.service.engine.api_keys_of(account);
         keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));

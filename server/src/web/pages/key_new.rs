@@ -9,7 +9,8 @@ use subcat_engine::search::Doc;
 
 use super::key::scope_names;
 use crate::auth;
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
@@ -239,7 +240,7 @@ struct Sample {
 
 impl Sample {
     /// A search if the key may; else a record that there is, or its file.
-    fn of(engine: &Engine, scopes: Scopes) -> Result<Self, Refusal> {
+    fn of(engine: &Engine, scopes: Scopes) -> Result<Self, PageError> {
         if scopes.contains(Scopes::SEARCH) {
             return Ok(Self {
                 options: "",
@@ -280,7 +281,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     let sample = Sample::of(engine, draft.scopes)?;
     let created = Change::CreateApiKey(api_key).into_event(owner.email.as_str(), request.now);
     let Some(Outcome::ApiKey(api_key)) = engine.apply(vec![created])?.pop() else {
-        return Err(Refusal::Failed("a new key was refused".to_owned()));
+        return Err(PageError::KeyNotCreated);
     };
     request.site.service.reload_api_keys();
     let lang = request.lang;

@@ -8,7 +8,8 @@ use http::header::SET_COOKIE;
 use subcat_engine::event::{Change, Outcome};
 
 use super::sign_in::{display_name, new_password};
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::session;
 use crate::web::throttle::Subject;
@@ -58,7 +59,7 @@ pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     match request.form.get("action") {
         "name" => request.blocking(change_name).await,
         "password" => change_password(request).await,
-        _ => Err(Refusal::NotAForm),
+        _ => Err(PageError::InvalidForm),
     }
 }
 
@@ -112,7 +113,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
             let outcomes = request.site.service.engine.apply(vec![replaced, opened])?;
             if outcomes.first() != Some(&Outcome::Done) {
                 // Somebody else has decided about this account meanwhile.
-                return Err(Refusal::SignIn);
+                return Err(PageError::NotSignedIn);
             }
             let mut response = answer::see_other("/profile?notice=password");
             response.headers_mut().append(SET_COOKIE, cookie);

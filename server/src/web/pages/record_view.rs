@@ -5,7 +5,7 @@ use subcat_engine::Engine;
 use subcat_engine::model::{Timestamp, VideoType};
 use subcat_engine::search::Doc;
 
-use crate::web::answer::Refusal;
+use crate::web::error::PageError;
 use crate::web::language::Lang;
 
 /// The fields of an answer (API.md, 4) that pages show.
@@ -43,11 +43,14 @@ pub(super) struct HitView {
 
 impl HitView {
     /// Reads a document of the current snapshot, with the downloads of now.
-    pub(super) fn new(doc: &Doc<'_>, engine: &Engine, lang: Lang) -> Result<Self, Refusal> {
+    pub(super) fn new(doc: &Doc<'_>, engine: &Engine, lang: Lang) -> Result<Self, PageError> {
         let mut json = doc.fragment().to_vec();
         json.extend_from_slice(b"0}");
-        let fields: Fields = serde_json::from_slice(&json)
-            .map_err(|error| Refusal::Failed(format!("the answer of {}: {error}", doc.id())))?;
+        let fields: Fields =
+            serde_json::from_slice(&json).map_err(|source| PageError::InvalidFragment {
+                id: doc.id(),
+                source,
+            })?;
         let downloads = u64::from(doc.upstream_downloads()) + engine.downloads(doc.id());
         let text = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
         let posted_at = Timestamp::parse(&fields.posted_at);

@@ -9,7 +9,8 @@ use super::{
     accounts, admin, audit, catalog, docs, download, front, key, key_list, key_new, profile,
     sign_in,
 };
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::throttle::Subject;
 use crate::web::web_request::WebRequest;
 use crate::web::{PageBody, assets, openapi};
@@ -70,21 +71,21 @@ fn route_blocking(request: &WebRequest) -> PageResult {
 }
 
 /// 405 for a known path, 404 for any other.
-fn other_method(path: &[&str]) -> Refusal {
+fn other_method(path: &[&str]) -> PageError {
     match path {
-        ["signout"] => Refusal::Method(POST_ONLY),
+        ["signout"] => PageError::MethodNotAllowed(POST_ONLY),
         []
         | ["docs" | "openapi.json" | "catalog" | "admin"]
         | ["assets" | "catalog", _]
         | ["keys", "new"]
         | ["catalog", _, "download"]
-        | ["admin", "audit" | "accounts"] => Refusal::Method(READ_ONLY),
-        _ => Refusal::NotFound,
+        | ["admin", "audit" | "accounts"] => PageError::MethodNotAllowed(READ_ONLY),
+        _ => PageError::NotFound,
     }
 }
 
 fn asset(request: &WebRequest) -> PageResult {
-    let asset = assets::find(&request.path).ok_or(Refusal::NotFound)?;
+    let asset = assets::find(&request.path).ok_or(PageError::NotFound)?;
     let mut response = answer::bytes(StatusCode::OK, asset.content_type, asset.bytes);
     let keep = HeaderValue::from_static(KEEP_FOR_GOOD);
     response.headers_mut().insert(CACHE_CONTROL, keep);

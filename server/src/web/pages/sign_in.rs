@@ -8,9 +8,9 @@ use http::{HeaderValue, StatusCode};
 use subcat_engine::event::{Change, NewAccount, Outcome, StateEvent};
 use subcat_engine::model::{Account, AuditEntry, Email, Role};
 
-use crate::web::answer::{self, PageResult, Refusal};
+use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
-use crate::web::hashing::Busy;
 use crate::web::password::{Password, PasswordFault};
 use crate::web::session::{self, SignIn};
 use crate::web::throttle::Subject;
@@ -40,12 +40,6 @@ struct EntryPage {
 
 /// What is wrong with a form, in the language of the page.
 type Fault = &'static str;
-
-impl From<Busy> for Refusal {
-    fn from(_: Busy) -> Self {
-        Self::Busy
-    }
-}
 
 impl EntryPage {
     fn sign_in(request: &WebRequest) -> Self {
@@ -133,8 +127,8 @@ pub(crate) fn show_sign_in(request: &WebRequest) -> PageResult {
 pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let typed_email = request.form.get("email");
     let subjects = sign_in_subjects(request, typed_email);
-    if let Err(too_many) = request.site.throttle.take(&subjects, request.elapsed()) {
-        if let Some(Subject::SignInAccount(email)) = too_many.newly_shut {
+    if let Err(rejection) = request.site.throttle.take(&subjects, request.elapsed()) {
+        if let Some(Subject::SignInAccount(email)) = rejection.newly_shut {
             tell_lock(request, email);
         }
         let fault = request.lang.t(
@@ -143,7 +137,7 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         );
         let form = EntryPage::sign_in(request);
         let mut response = form.refused(request, StatusCode::TOO_MANY_REQUESTS, fault)?;
-        let seconds = HeaderValue::from(too_many.retry_after_seconds);
+        let seconds = HeaderValue::from(rejection.retry_after_seconds);
         response.headers_mut().insert(RETRY_AFTER, seconds);
         return Ok(response);
     }
@@ -220,9 +214,9 @@ async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageR
     match sign_ins.hand_in(&service.control, sign_in).await {
         Some(Ok(true)) => {}
         // The password was changed meanwhile, or the account disabled.
-        Some(Ok(false)) => return Err(Refusal::SignIn),
-        Some(Err(text)) => return Err(Refusal::Failed(text)),
-        None => return Err(Refusal::Failed("a sign-in was not stored".to_owned())),
+        Some(Ok(false)) => return Err(PageError::NotSignedIn),
+        Some(Err(error)) => return Err(error.into()),
+        None => return Err(PageError::SignInLost),
     }
     let mut response = answer::see_other(location);
     response.headers_mut().append(SET_COOKIE, cookie);
@@ -235,7 +229,7 @@ pub(crate) fn show_sign_up(request: &WebRequest) -> PageResult {
         return Ok(answer::see_other("/keys"));
     }
     if !request.is_registration_open() {
-        return Err(Refusal::NotFound);
+        return Err(PageError::NotFound);
     }
     answer::page(StatusCode::OK, &EntryPage::sign_up(request))
 }
@@ -246,7 +240,7 @@ pub(crate) fn show_sign_up(request: &WebRequest) -> PageResult {
 /// signed in by it.
 pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     if !request.is_registration_open() {
-        return Err(Refusal::NotFound);
+        return Err(PageError::NotFound);
     }
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
@@ -270,7 +264,7 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
 pub(crate) fn show_set_up(request: &WebRequest) -> PageResult {
     let token = request.query.get("token");
     if !request.site.setup.is_token(token) || !request.site.is_first_start() {
-        return Err(Refusal::NotFound);
+        return Err(PageError::NotFound);
     }
     answer::page(StatusCode::OK, &EntryPage::set_up(request, token))
 }
@@ -279,7 +273,7 @@ pub(crate) fn show_set_up(request: &WebRequest) -> PageResult {
 pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     let token = request.form.get("token");
     if !request.site.setup.is_token(token) || !request.site.is_first_start() {
-        return Err(Refusal::NotFound);
+        return Err(PageError::NotFound);
     }
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
@@ -292,9 +286,9 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     let account = request.blocking(move |request| {
         let _turn = request.site.setup.turnstile.lock();
         if !request.site.is_first_start() {
-            return Err(Refusal::NotFound);
+            return Err(PageError::NotFound);
         }
-        make_account(request, account)?.ok_or(Refusal::NotFound)
+        make_account(request, account)?.ok_or(PageError::NotFound)
     });
     enter(request, &account.await?, "/keys").await
 }
@@ -342,7 +336,7 @@ impl AccountDraft {
         })
     }
 
-    async fn hashed(self, request: &WebRequest, role: Role) -> Result<NewAccount, Refusal> {
+    async fn hashed(self, request: &WebRequest, role: Role) -> Result<NewAccount, PageError> {
         Ok(NewAccount {
             email: self.email,
             display_name: self.name,
@@ -380,7 +374,7 @@ pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password
 }
 
 /// Makes an account; `None` when its address is taken.
-fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, Refusal> {
+fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, PageError> {
     let engine = &request.site.service.engine;
     let email = account.email.clone();
     let created = Change::CreateAccount(account).into_event(email.as_str(), request.now);

@@ -1,0 +1,115 @@
+//! Reasons why a page is not shown.
+
+use std::sync::Arc;
+
+use http::header::InvalidHeaderValue;
+use subcat_engine::model::{ContentHash, RecordId};
+
+use super::hashing::HashingQueueFull;
+use super::throttle::AttemptsRejection;
+use crate::upstream::FetchFailure;
+
+/// Reason why a page is not shown: a rejected request, or a failure of the server.
+///
+/// What the client reads about each is in `error_page`; the messages here are for the log.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum PageError {
+    /// No such page, or one that this account may not know of: the two look alike.
+    #[error("no such page")]
+    NotFound,
+    /// Known path, other method; the value of the header `Allow`.
+    #[error("method not allowed: {0} are")]
+    MethodNotAllowed(&'static str),
+    /// The form was not sent from a page of this site.
+    #[error("a form from another site")]
+    ForeignForm,
+    /// The posted body is not a form, or not one that this page has.
+    #[error("the posted body is not a form of this page")]
+    InvalidForm,
+    /// Nobody is signed in.
+    #[error("not signed in")]
+    NotSignedIn,
+    /// Only for administrators.
+    #[error("only administrators may see this page")]
+    Forbidden,
+    /// Too many attempts.
+    #[error(transparent)]
+    TooManyAttempts(#[from] AttemptsRejection),
+    /// Too many passwords wait to be hashed.
+    #[error(transparent)]
+    HashingQueueFull(#[from] HashingQueueFull),
+    /// The record has no file.
+    #[error("the record has no file")]
+    NoFile,
+    /// The file could not be fetched from upstream. `upstream` has logged why.
+    #[error("the file could not be fetched")]
+    Upstream(FetchFailure),
+    /// The engine failed. Shared, because a failed commit fails every sign-in in it.
+    #[error(transparent)]
+    Engine(Arc<subcat_engine::Error>),
+    /// The template could not be rendered.
+    #[error("the template could not be rendered")]
+    Render(#[from] askama::Error),
+    /// The stored JSON of a record could not be read.
+    #[error("the stored answer of record {id} is not valid")]
+    InvalidFragment {
+        id: RecordId,
+        source: serde_json::Error,
+    },
+    /// A stored file disappeared between look-up and opening.
+    #[error("the stored file {0} is missing")]
+    FileMissing(ContentHash),
+    /// A name could not be written into a header.
+    #[error("the header could not be written")]
+    InvalidHeader(#[from] InvalidHeaderValue),
+    /// The task that made the page panicked, or was cancelled.
+    #[error("the task of the page ended early")]
+    Task(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The commit that held this sign-in panicked.
+    #[error("the sign-in was not stored")]
+    SignInLost,
+    /// The store did not create a key with a new random text.
+    #[error("the store did not create the key")]
+    KeyNotCreated,
+}
+
+impl PageError {
+    /// True if the server failed in a way that is logged here and answered with 500.
+    pub(crate) const fn is_internal(&self) -> bool {
+        matches!(
+            self,
+            Self::Engine(_)
+                | Self::Render(_)
+                | Self::InvalidFragment { .. }
+                | Self::FileMissing(_)
+                | Self::InvalidHeader(_)
+                | Self::Task(_)
+                | Self::SignInLost
+                | Self::KeyNotCreated
+        )
+    }
+}
+
+impl From<subcat_engine::Error> for PageError {
+    fn from(error: subcat_engine::Error) -> Self {
+        Self::Engine(Arc::new(error))
+    }
+}
+
+impl From<Arc<subcat_engine::Error>> for PageError {
+    fn from(error: Arc<subcat_engine::Error>) -> Self {
+        Self::Engine(error)
+    }
+}
+
+/// An error and its causes in one line.
+pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}

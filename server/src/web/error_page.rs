@@ -1,0 +1,159 @@
+//! The page that says why another one is not shown.
+
+use askama::Template;
+use http::header::{ALLOW, RETRY_AFTER};
+use http::{HeaderValue, Method, Response, StatusCode};
+
+use super::answer::{PageBody, bytes, see_other};
+use super::error::{PageError, with_causes};
+use super::frame::Frame;
+use super::language::Lang;
+use super::params;
+use super::web_request::WebRequest;
+use crate::upstream::FetchFailure;
+
+#[derive(Template)]
+#[template(path = "error.html")]
+struct ErrorPage<'a> {
+    page: Frame,
+    status: u16,
+    heading: &'a str,
+    text: &'a str,
+    /// Target and text of the button.
+    link: &'a str,
+    link_text: &'a str,
+}
+
+/// Answers with the page that describes `error`; without a session, with a redirect to the sign-in
+/// page. A failure of the server is logged with its causes.
+pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBody> {
+    if let PageError::NotSignedIn = error {
+        return see_other(&sign_in_path(request));
+    }
+    if error.is_internal() {
+        let cause = with_causes(error);
+        tracing::error!(path = request.path, cause, "a page failed");
+    }
+    let lang = request.lang;
+    let (heading, text) = match lang {
+        Lang::En => texts(error)[0],
+        Lang::Es => texts(error)[1],
+    };
+    let (link, link_text) = if request.viewer.is_some() {
+        (
+            "/catalog",
+            lang.t("Search the catalog", "Buscar en el catálogo"),
+        )
+    } else {
+        ("/", lang.t("To the front page", "Ir a la portada"))
+    };
+    let status = status(error);
+    let template = ErrorPage {
+        page: request.frame(""),
+        status: status.as_u16(),
+        heading,
+        text,
+        link,
+        link_text,
+    };
+    let html = template.render().unwrap_or_default();
+    let mut response = bytes(status, "text/html; charset=utf-8", html);
+    let headers = response.headers_mut();
+    if let PageError::TooManyAttempts(rejection) = error {
+        headers.insert(RETRY_AFTER, rejection.retry_after_seconds.into());
+    }
+    if let PageError::MethodNotAllowed(allowed) = error {
+        headers.insert(ALLOW, HeaderValue::from_static(allowed));
+    }
+    response
+}
+
+fn status(error: &PageError) -> StatusCode {
+    match error {
+        PageError::NotFound => StatusCode::NOT_FOUND,
+        PageError::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+        PageError::ForeignForm | PageError::Forbidden => StatusCode::FORBIDDEN,
+        PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        PageError::NotSignedIn => StatusCode::SEE_OTHER,
+        PageError::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
+        PageError::HashingQueueFull(_) => StatusCode::SERVICE_UNAVAILABLE,
+        PageError::NoFile | PageError::Upstream(FetchFailure::Unusable) => StatusCode::BAD_REQUEST,
+        PageError::Upstream(FetchFailure::Unavailable) => StatusCode::BAD_GATEWAY,
+        _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+/// Heading and text, in English and Spanish.
+const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
+    match error {
+        PageError::NotFound | PageError::NotSignedIn => [
+            ("Page not found", "Página no encontrada"),
+            (
+                "There is nothing at this address, or it is not yours to see.",
+                "No hay nada en esta dirección, o no puedes verlo.",
+            ),
+        ],
+        PageError::MethodNotAllowed(_) => [
+            ("Method not allowed", "Método no permitido"),
+            (
+                "This page cannot be asked for in this way.",
+                "Esta página no se puede pedir de esta manera.",
+            ),
+        ],
+        PageError::ForeignForm | PageError::InvalidForm => [
+            ("Form refused", "Formulario rechazado"),
+            (
+                "It was not sent from a page of this site. Open the page and try again.",
+                "No se envió desde una página de este sitio. Abre la página y prueba de nuevo.",
+            ),
+        ],
+        PageError::Forbidden => [
+            ("For administrators only", "Solo para administradores"),
+            (
+                "Your account may not see this page.",
+                "Tu cuenta no puede ver esta página.",
+            ),
+        ],
+        PageError::TooManyAttempts(_) => [
+            ("Too many attempts", "Demasiados intentos"),
+            (
+                "Wait some minutes, then try again.",
+                "Espera unos minutos y prueba de nuevo.",
+            ),
+        ],
+        PageError::HashingQueueFull(_) => [
+            ("Busy", "Ocupado"),
+            (
+                "Too many people are signing in right now. Try again in a moment.",
+                "Hay demasiada gente entrando ahora mismo. Prueba de nuevo en un momento.",
+            ),
+        ],
+        PageError::NoFile | PageError::Upstream(_) => [
+            ("The file could not be had", "No se pudo obtener el archivo"),
+            (
+                "The source did not give a usable file. Try again later.",
+                "La fuente no dio un archivo utilizable. Prueba más tarde.",
+            ),
+        ],
+        _ => [
+            ("Something went wrong here", "Algo ha fallado aquí"),
+            (
+                "The fault is ours and has been logged. Try again later.",
+                "El fallo es nuestro y ha quedado registrado. Prueba más tarde.",
+            ),
+        ],
+    }
+}
+
+/// The sign-in page that leads back to the requested page.
+fn sign_in_path(request: &WebRequest) -> String {
+    if request.method == Method::POST {
+        return "/signin".to_owned();
+    }
+    let mut next = request.path.clone();
+    if !request.raw_query.is_empty() {
+        next.push('?');
+        next.push_str(&request.raw_query);
+    }
+    format!("/signin?next={}", params::encode(&next))
+}
