@@ -10,14 +10,9 @@ use subcat_engine::model::{CachedFile, ContentHash, Variant};
 use subcat_engine::{Engine, Error};
 
 use crate::cache::OpenFile;
+use crate::limits::FILE_READ_BYTES_MAX;
 use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of};
 
-/// Files up to this size are read once and sent from memory; larger ones go from the file to the
-/// socket. One connection at a time, `writev` took less CPU than `send` and `sendfile` below 24 KB
-/// (4 KB: 12.1 and 13.4 µs, 40 KB: 15.4 and 14.4; loopback, Linux 6.18). With 64 at a time the copy
-/// meets cold memory: of what nginx takes by `sendfile`, a variant of 13.9 KB took 1.5 to 1.6 times
-/// from memory, and one of 16.7 KB 1.0 to 1.1 times from its file.
-const READ_BYTES_MAX: u64 = 4 << 10;
 /// Quality of brotli: a variant is made once, and its first client waits.
 const BROTLI_QUALITY: u32 = 9;
 const BROTLI_WINDOW_BITS: u32 = 22;
@@ -128,7 +123,7 @@ pub fn stored_file(
 }
 
 fn open(blob: Arc<Blob>) -> std::io::Result<OpenFile> {
-    if blob.size_bytes() <= READ_BYTES_MAX {
+    if blob.size_bytes() <= FILE_READ_BYTES_MAX {
         return read(&blob).map(OpenFile::Read);
     }
     Ok(OpenFile::Mapped(blob))

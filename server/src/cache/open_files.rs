@@ -7,12 +7,8 @@ use subcat_engine::blob::Blob;
 use subcat_engine::model::{ContentHash, Variant};
 
 use super::generations::Generations;
+use crate::limits::{OPEN_FILES_MAX, OPEN_FILES_MIN};
 use crate::runtime::{Content, StoredBytes};
-
-/// Files that a worker keeps open or in memory, at most.
-const FILES_MAX: usize = 2048;
-/// Those that are open, at least, for a map of two halves.
-const MAPPED_MIN: usize = 2;
 
 /// A file that is ready to be sent.
 #[derive(Clone)]
@@ -58,10 +54,10 @@ pub struct OpenFiles {
 impl OpenFiles {
     /// None open; at most `mapped_max` of those that take a descriptor.
     pub fn new(mapped_max: usize) -> Self {
-        let mapped_max = mapped_max.clamp(MAPPED_MIN, FILES_MAX);
+        let mapped_max = mapped_max.clamp(OPEN_FILES_MIN, OPEN_FILES_MAX);
         Self {
-            files: Generations::new(FILES_MAX),
-            mapped_weight: FILES_MAX.div_ceil(mapped_max),
+            files: Generations::new(OPEN_FILES_MAX),
+            mapped_weight: OPEN_FILES_MAX.div_ceil(mapped_max),
         }
     }
 

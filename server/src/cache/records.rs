@@ -4,9 +4,7 @@ use subcat_engine::model::RecordId;
 use subcat_engine::search::Place;
 
 use super::generations::Generations;
-
-/// Records whose places a worker knows, at most: about 350 KB.
-const PLACES_MAX: usize = 4096;
+use crate::limits::RECORD_PLACES_MAX;
 
 /// A worker's places of records by id: a repeated record is not looked for in the index.
 ///
@@ -21,7 +19,7 @@ impl RecordPlaces {
     pub fn new() -> Self {
         Self {
             snapshot_id: 0,
-            places: Generations::new(PLACES_MAX),
+            places: Generations::new(RECORD_PLACES_MAX),
         }
     }
 

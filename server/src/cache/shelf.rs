@@ -5,10 +5,8 @@ use std::sync::Arc;
 use subcat_engine::model::{CachedFile, RecordId, Variant};
 
 use super::generations::Generations;
+use crate::limits::PREPARED_FILES_MAX;
 use crate::respond::FileFields;
-
-/// Records whose files a worker knows, at most.
-const TITLES_MAX: usize = 4096;
 
 /// The file of a record, and what answers say of it.
 pub struct Title {
@@ -51,7 +49,7 @@ impl Shelf {
     pub fn new() -> Self {
         Self {
             snapshot_id: 0,
-            titles: Generations::new(TITLES_MAX),
+            titles: Generations::new(PREPARED_FILES_MAX),
         }
     }
 

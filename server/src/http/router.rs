@@ -12,7 +12,8 @@ use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
 use crate::api::{ApiWorker, Caller};
-use crate::request::{ApiPath, BODY_BYTES_MAX, api_path, check_head};
+use crate::limits::BODY_BYTES_MAX;
+use crate::request::{ApiPath, api_path, check_head};
 use crate::respond::Failure;
 use crate::runtime::{Answer, Body, BodyFailure, Handler, LaterAnswer, Moment, RequestBody};
 use crate::web::Site;

@@ -4,16 +4,17 @@
 
 use subcat_engine::model::RateLimit;
 
+use crate::limits::WINDOW_REQUESTS_MAX;
 use crate::runtime::Moment;
 
 /// Bits of the count of requests; the other 36 are the tick at which the window opened.
 const COUNT_BITS: u32 = 28;
-const COUNT_MAX: u32 = (1 << COUNT_BITS) - 1;
 /// Length of a tick. 36 bits of them are 21 years.
 const TICK_US: u64 = 10_000;
 const TICKS_PER_SECOND: u64 = 1_000_000 / TICK_US;
 const TICK_MS: i64 = 10;
 
+const _: () = assert!(WINDOW_REQUESTS_MAX == (1 << COUNT_BITS) - 1);
 const _: () = assert!(TICKS_PER_SECOND == 100);
 
 /// What a window says to one request (API.md, rate limit).
@@ -67,7 +68,8 @@ pub(super) fn is_open(word: u64, limit: RateLimit, now: Moment) -> bool {
 }
 
 fn open_window(word: u64, limit: RateLimit, now: Moment) -> Option<(u64, u32)> {
-    let count = u32::try_from(word & u64::from(COUNT_MAX)).expect("the mask leaves 28 bits");
+    let count =
+        u32::try_from(word & u64::from(WINDOW_REQUESTS_MAX)).expect("the mask leaves 28 bits");
     let opened_tick = opened_tick(word);
     // Another core's reading of the clock may be a little ahead of ours: that is no age at all.
     let age_ticks = tick(now).saturating_sub(opened_tick);
@@ -77,7 +79,7 @@ fn open_window(word: u64, limit: RateLimit, now: Moment) -> Option<(u64, u32)> {
 
 fn quota(limit: RateLimit, opened_tick: u64, count: u32, now: Moment) -> Quota {
     let requests = limit.requests.get();
-    let allowed = requests.min(COUNT_MAX);
+    let allowed = requests.min(WINDOW_REQUESTS_MAX);
     let now_ms = i64::try_from(now.monotonic_us / 1000).unwrap_or(i64::MAX);
     let opened_ms = i64::try_from(opened_tick).unwrap_or(i64::MAX) * TICK_MS;
     let window_ms = i64::from(limit.window_seconds.get()) * 1000;
@@ -174,7 +176,7 @@ mod tests {
         let window = Window::default();
         let quota = window.take(limit("4294967295/1"), at(0));
         assert_eq!(quota.limit, u32::MAX);
-        assert_eq!(quota.remaining, COUNT_MAX - 1);
+        assert_eq!(quota.remaining, WINDOW_REQUESTS_MAX - 1);
     }
 
     /// API.md, rate limit: exact under contention, across windows.

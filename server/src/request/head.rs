@@ -8,16 +8,12 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
 
-/// Bytes of a request target, at most.
-const URL_BYTES_MAX: usize = 8 << 10;
-/// Bytes of all fields, name + value + 4 each, at most.
-const FIELD_BYTES_MAX: usize = 16 << 10;
-/// Fields, at most.
-const FIELDS_MAX: usize = 64;
+use crate::limits::{
+    BODY_BYTES_MAX, FIELD_BYTES_MAX, FIELDS_MAX, KNOWN_HOST_BYTES_MAX, URL_BYTES_MAX,
+};
+
 /// Bytes that a field takes beside its name and value.
 const FIELD_FRAME_BYTES: usize = 4;
-/// Bytes of a request body, at most: it is read and thrown away, or it is a form.
-pub const BODY_BYTES_MAX: usize = 64 << 10;
 
 /// Why a request is refused by HTTP's own rules (API.md, requests). All of them close the
 /// connection.
@@ -51,15 +47,12 @@ pub struct Wishes {
 pub struct KnownHost(Box<[u8]>);
 
 impl KnownHost {
-    /// Bytes of a name that is kept, at most: no name of the DNS is longer.
-    const BYTES_MAX: usize = 255;
-
     fn is(&self, value: &HeaderValue) -> bool {
         !self.0.is_empty() && *self.0 == *value.as_bytes()
     }
 
     fn keep(&mut self, value: &HeaderValue) {
-        if value.len() <= Self::BYTES_MAX {
+        if value.len() <= KNOWN_HOST_BYTES_MAX {
             self.0 = value.as_bytes().into();
         }
     }

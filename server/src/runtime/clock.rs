@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use crate::limits::CLOCK_JUMP_MS_MIN;
 use subcat_engine::model::Timestamp;
 
 /// One reading of both clocks.
@@ -41,9 +42,6 @@ pub struct SystemClock {
     started: Instant,
     offset_ms: AtomicI64,
 }
-
-/// Jumps of the wall clock smaller than this are slewing, which the monotonic clock follows.
-const JUMP_MS_MIN: i64 = 250;
 
 impl SystemClock {
     /// The clocks, as of now.
@@ -85,7 +83,7 @@ impl Clock for SystemClock {
     fn resync(&self) {
         let measured_ms = self.measure_ms();
         let known_ms = self.offset_ms.load(Ordering::Relaxed);
-        if JUMP_MS_MIN <= (measured_ms - known_ms).abs() {
+        if CLOCK_JUMP_MS_MIN <= (measured_ms - known_ms).abs() {
             self.offset_ms.store(measured_ms, Ordering::Relaxed);
         }
     }

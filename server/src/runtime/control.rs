@@ -4,6 +4,7 @@ use std::future::Future;
 use std::io;
 
 use super::priority::Priority;
+use crate::limits::BLOCKING_THREADS_MAX;
 
 /// A handle to the control runtime, to be cloned and kept.
 pub type ControlHandle = tokio::runtime::Handle;
@@ -15,8 +16,6 @@ pub struct Control {
 
 /// Threads of the control runtime: what runs there waits far more than it computes.
 const CONTROL_THREADS: usize = 2;
-/// Threads for what blocks (files opened for the first time, compression, password hashes).
-const BLOCKING_THREADS_MAX: usize = 16;
 
 impl Control {
     /// Starts the control runtime. Errors: no threads, no epoll.

@@ -1,13 +1,7 @@
 //! How many file descriptors the process may have, and what they are for.
 
+use crate::limits::{OPEN_BLOBS_MAX, OTHER_DESCRIPTORS_MAX, WORKER_FILES_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-
-/// Blobs that the engine keeps open for all, at most.
-const BLOBS_MAX: usize = 1024;
-/// Large files that one worker keeps open, at most.
-const WORKER_FILES_MAX: usize = 2048;
-/// What stores, counters, fetches and administration take, at most.
-const OTHERS_MAX: usize = 512;
 
 /// The descriptors of this process, and how they are shared out: at most a quarter is for stored
 /// files that are kept open, so that there is always one for a connection and one for a new file.
@@ -42,7 +36,7 @@ impl Descriptors {
 
     /// Blobs that the engine may keep open.
     pub fn blobs_max(self) -> usize {
-        (self.count_max / 8).min(BLOBS_MAX)
+        (self.count_max / 8).min(OPEN_BLOBS_MAX)
     }
 
     /// Large files that each of so many workers may keep open beside those.
@@ -53,7 +47,7 @@ impl Descriptors {
     /// Connections that there is room for beside all that.
     pub fn connections_max(self, workers_count: usize) -> usize {
         let files = self.blobs_max() + self.worker_files_max(workers_count) * workers_count;
-        let others = (self.count_max / 4).min(OTHERS_MAX);
+        let others = (self.count_max / 4).min(OTHER_DESCRIPTORS_MAX);
         (self.count_max - files - others).max(1)
     }
 }

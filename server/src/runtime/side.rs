@@ -22,13 +22,12 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::{Control, ControlHandle};
+use crate::limits::SOCKET_PATH_BYTES_MAX;
 
 /// A client that says nothing for so long is left.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
 /// How long to wait when the process has no descriptor for another connection.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
-/// Bytes of a socket's path, at most: a longer one is reached through its open directory.
-const SOCKET_PATH_BYTES_MAX: usize = 100;
 
 /// A listener beside the public one.
 pub enum SideListener {

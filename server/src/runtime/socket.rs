@@ -13,20 +13,7 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 
 use super::connection::{ConnectionState, Doing};
 use super::transport::Transport;
-
-/// Bytes that one call of `sendfile` may move, so that one reader does not hold up its worker. What
-/// takes several calls is corked meanwhile: 8 MB took 3.8 to 4.0 ms of processor time without and
-/// 3.0 ms with the cork (`compare-serving --only file-8m`, Linux 6.18). In a bare loop of our own
-/// 1 MB took the same with and without it, and 256 KB four times as much with it.
-const SENDFILE_BYTES_MAX: usize = 1 << 20;
-/// Up to so many bytes, a head and a body are put together and sent by one `send`: with a head of
-/// 600 bytes and a body of 400, 2,048 and 8,192 bytes that took 4.18, 4.13 and 4.78 µs where
-/// `writev` took 4.46, 4.34 and 4.90 (loopback, Linux 6.18).
-const JOINED_BYTES_MAX: usize = 8 << 10;
-/// Slices that go out in one call; a head and a content are two.
-const SLICES_MAX: usize = 4;
-/// Bytes that are read and thrown away after our last word, so that the client gets to read it.
-const LINGER_BYTES_MAX: usize = 1 << 18;
+use crate::limits::{JOINED_BYTES_MAX, LINGER_BYTES_MAX, SENDFILE_BYTES_MAX, WRITE_SLICES_MAX};
 
 thread_local! {
     /// Where head and body are put together.
@@ -121,7 +108,7 @@ impl Socket {
                 self.transport
                     .poll_send(context, joined, SendFlags::empty())
             } else {
-                let mut all = [IoSlice::new(&[]); SLICES_MAX];
+                let mut all = [IoSlice::new(&[]); WRITE_SLICES_MAX];
                 let first = std::iter::once(IoSlice::new(joined));
                 let filled = all.iter_mut().zip(first.chain(content.iter().copied()));
                 let count = filled.map(|(place, slice)| *place = slice).count();

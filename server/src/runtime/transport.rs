@@ -17,14 +17,12 @@ use tokio::net::TcpStream;
 
 use super::connection::ConnectionState;
 use super::ring::{self, RingSocket};
-
-/// Bytes that one call reads, at most.
-const READ_BYTES_MAX: usize = 16 << 10;
+use crate::limits::RECEIVE_BYTES_MAX;
 
 thread_local! {
     /// Where bytes arrive: a request is small, and to copy it costs less than to be careful with
     /// memory that nothing was written to.
-    static ARRIVED: RefCell<[u8; READ_BYTES_MAX]> = const { RefCell::new([0; READ_BYTES_MAX]) };
+    static ARRIVED: RefCell<[u8; RECEIVE_BYTES_MAX]> = const { RefCell::new([0; RECEIVE_BYTES_MAX]) };
 }
 
 /// A connection's socket.

@@ -26,17 +26,13 @@ use super::gate::{Gate, Pass};
 use super::handler::{Answer, Handler};
 use super::socket::Socket;
 use super::transport::Transport;
+use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
 
-/// Bytes of a request head that hyper takes in, and of its write queue.
-const BUFFER_BYTES_MAX: usize = 64 << 10;
 /// How long accepting pauses when there are no file descriptors left.
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
 /// How long connections may use their keep-alive after the worker was asked to stop: each gets an
 /// answer that says `Connection: close`, so that none is closed while a request is on its way.
 const GOODBYE: Duration = Duration::from_millis(1000);
-/// Clients without a place that are waited for until they have seen that, at most; more of them are
-/// closed at once, and may see a reset instead.
-const TURNED_AWAY_MAX: usize = 64;
 /// How often a stopping worker looks whether its connections are done.
 const STOP_POLL: Duration = Duration::from_millis(10);
 
@@ -144,7 +140,7 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
         // The words fit into any send buffer; who does not take them at once goes without.
         let is_told = stream.try_write(&words).is_ok();
         let place = Arc::clone(&shared.turned_away);
-        if is_told && Arc::strong_count(&place) <= TURNED_AWAY_MAX {
+        if is_told && Arc::strong_count(&place) <= REJECTED_CONNECTIONS_MAX {
             let goodbye = Box::pin(see_off(stream, Arc::clone(&state)));
             tokio::spawn(ConnectionTask::new(goodbye, state, place));
         }
@@ -164,7 +160,7 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
     };
     let connection = http1::Builder::new()
         .half_close(true)
-        .max_buf_size(BUFFER_BYTES_MAX)
+        .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
         .header_read_timeout(None)
         .serve_connection(Socket::new(transport, Arc::clone(&state)), service);
     tokio::spawn(ConnectionTask::<_, Pass>::new(connection, state, pass));

@@ -18,20 +18,13 @@ use tokio::io::unix::AsyncFd;
 
 use super::pieces::{PIECES_GROUP, Pieces};
 use super::slot::{Operation, Slot, Spares};
+use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
 use crate::runtime::connection::{ConnectionState, Doing};
 
-/// How often in a row a ring that ends may be refused.
-const REFUSALS_MAX: usize = 1000;
 /// Entries that are queued before the kernel is asked in between.
 const ENTRIES: u32 = 1024;
-/// Entries that are queued when an answer has them handed over before the turn ends: the first of
-/// the twenty or so of a turn would wait for the work on all of them.
-const QUEUED_MAX: usize = 10;
 /// Completions that have room; the kernel keeps what is beyond them for later.
 const COMPLETIONS: u32 = 4096;
-/// Bytes of one connection that may wait to be read when a turn begins: beyond them, more stay with
-/// the kernel, and so with the client.
-const ARRIVED_BYTES_MAX: usize = 64 << 10;
 
 thread_local! {
     static RING: RefCell<Option<Ring>> = const { RefCell::new(None) };
@@ -191,7 +184,7 @@ impl Ring {
         // SAFETY: `outgoing`, which was empty, is touched again when the completion is there, and
         // its slot stays until then.
         unsafe { self.push(entry, Operation::Send, slot_idx) };
-        if QUEUED_MAX <= self.uring.submission().len() {
+        if RING_QUEUED_MAX <= self.uring.submission().len() {
             self.enter(0, EnterFlags::empty());
         }
     }
@@ -331,7 +324,7 @@ impl Ring {
         slot.wake();
         slot.is_receiving = cqueue::more(completion.flags());
         slot.is_pausing &= slot.is_receiving;
-        let is_full = slot.arrived.unread().len() >= ARRIVED_BYTES_MAX;
+        let is_full = slot.arrived.unread().len() >= RING_UNREAD_BYTES_MAX;
         match slot.is_receiving {
             true if is_full && !slot.is_pausing => self.pause(slot_idx),
             false if !is_full && slot.end.is_none() && !slot.is_left => self.receive(slot_idx),
@@ -371,7 +364,7 @@ impl Drop for Ring {
         }
         self.slots.retain(|_, slot| !slot.is_at_rest());
         let mut refusals_count = 0;
-        while !self.slots.is_empty() && refusals_count < REFUSALS_MAX {
+        while !self.slots.is_empty() && refusals_count < RING_FAILURES_MAX {
             refusals_count = if self.enter(1, EnterFlags::GETEVENTS) {
                 0
             } else {
@@ -430,7 +423,7 @@ mod tests {
             return;
         };
         let mut peers = Vec::new();
-        for _ in 0..QUEUED_MAX {
+        for _ in 0..RING_QUEUED_MAX {
             let (socket, peer) = UnixStream::pair().unwrap();
             peer.set_nonblocking(true).unwrap();
             let state = Arc::new(ConnectionState::new(Arc::new(Pulse::default())));

@@ -6,6 +6,7 @@ use std::task::{Context, Waker};
 
 use io_uring::types::Fd;
 
+use crate::limits::{POOLED_BUFFER_BYTES_MAX, POOLED_BUFFERS_MAX};
 use crate::runtime::connection::ConnectionState;
 
 /// What an entry is about. Its user data is that in the two lower bits, and above them its slot.
@@ -143,10 +144,6 @@ impl Arrived {
 pub(super) struct Spares(Vec<Vec<u8>>);
 
 impl Spares {
-    /// How many are kept, and how long one may have become.
-    const COUNT_MAX: usize = 256;
-    const BYTES_MAX: usize = 16 << 10;
-
     /// An empty vector.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.0.pop().unwrap_or_default()
@@ -154,7 +151,7 @@ impl Spares {
 
     /// Takes a vector back.
     pub(super) fn keep(&mut self, mut bytes: Vec<u8>) {
-        if self.0.len() < Self::COUNT_MAX && bytes.capacity() <= Self::BYTES_MAX {
+        if self.0.len() < POOLED_BUFFERS_MAX && bytes.capacity() <= POOLED_BUFFER_BYTES_MAX {
             bytes.clear();
             self.0.push(bytes);
         }
@@ -202,7 +199,7 @@ mod tests {
         arrived.read(3, &mut spares);
         assert_eq!(arrived.bytes.capacity(), 0);
         assert_eq!(spares.0.len(), 1);
-        spares.keep(vec![0; Spares::BYTES_MAX + 1]);
+        spares.keep(vec![0; POOLED_BUFFER_BYTES_MAX + 1]);
         assert_eq!(spares.0.len(), 1, "a long one is not kept");
         assert!(spares.take().is_empty());
     }
