@@ -11,13 +11,14 @@ use std::sync::Arc;
 use crate::blob::Blob;
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::event::{CatalogEvent, CatalogOutcome, Outcome, StateEvent};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
     FileKind, FileName, Record, RecordId, ReleaseId, Session, Timestamp, Usage, Variant,
 };
 use crate::search::Snapshot;
+use crate::state::{Outcome, StateEvent};
 use crate::write::{BackupSummary, CounterLane, Database, EngineStats, Finding, Importer};
+use crate::write::{CatalogEvent, CatalogOutcome};
 
 /// Which storage engine keeps the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -271,7 +272,7 @@ impl Engine {
         self.database.state.api_key_usage(id, from, to)
     }
 
-    /// Number of the last [`crate::event::UsageBatch`] that was added; 0 before the first.
+    /// Number of the last [`crate::UsageBatch`] that was added; 0 before the first.
     pub fn last_usage(&self) -> Result<u64> {
         self.database.state.last_usage()
     }

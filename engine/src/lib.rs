@@ -14,8 +14,8 @@ pub mod text;
 pub mod codec;
 pub mod query;
 pub mod blob;
-pub mod event;
 pub mod store;
+mod state;
 pub mod index;
 pub mod plan;
 pub mod search;
@@ -24,6 +24,10 @@ mod engine;
 
 pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result};
+pub use state::{
+    By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+    UsageDelta,
+};
 pub use write::{
     BackupSummary, CounterLane, EngineStats, Finding, ImportSummary, Importer, Restored, restore,
 };

@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 
 use subcat_engine::disk::{Disk, Real};
-use subcat_engine::event::{Change, NewAccount, Outcome};
 use subcat_engine::model::{Account, Email, RecordDraft, Role};
+use subcat_engine::{Change, NewAccount, Outcome};
 use subcat_engine::{Engine, StoreKind};
 use subcat_server::command::demo::{CATALOG, LocalUpstream};
 use subcat_server::config::{Config, RateLimits, Registration};

@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
+use subcat_engine::StateEvent;
 use subcat_engine::disk::{Fault, Faulty};
-use subcat_engine::event::StateEvent;
 use subcat_engine::model::{CachedFile, ContentHash, FileKind, ReleaseId};
 use subcat_engine::model::{DraftValue, RecordDraft, RecordId, Scopes};
 use subcat_server::runtime::SystemClock;

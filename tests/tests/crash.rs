@@ -15,12 +15,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use subcat_engine::disk::Real;
-use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::limits::FOLD_SECONDS_MAX;
 use subcat_engine::model::{
     ApiKey, ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes,
     Timestamp, Variant,
 };
+use subcat_engine::{Change, NewApiKey, Outcome};
 use subcat_engine::{Engine, Options, StoreKind};
 
 const DIR: &str = "SUBCAT_CRASH_DIR";

@@ -4,8 +4,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::disk::{Disk, Fault, Faulty, Real};
-use crate::event::{Change, NewAccount, NewApiKey, StateEvent};
 use crate::model::{AccountId, ApiKeyId, AuditEntry, Email, Role, Scopes, Session, Timestamp};
+use crate::state::{Change, NewAccount, NewApiKey, StateEvent};
 use crate::{Engine, Options, StoreKind};
 
 fn now() -> Timestamp {

@@ -8,7 +8,6 @@ use std::sync::Arc;
 use super::catalog_rows::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
 use super::data_dir::{DataDir, fresh_place};
 use super::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
-use super::state_rows::{FILES, POSITIONS, STATE_TABLES};
 use super::stats::Contents;
 use super::verify::Finding;
 use crate::blob::BlobStore;
@@ -16,6 +15,7 @@ use crate::codec::decode_cached_file;
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
 use crate::model::ContentHash;
+use crate::state::{FILES, POSITIONS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
 /// Bytes of rows that are copied in one transaction.

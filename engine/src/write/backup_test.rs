@@ -6,11 +6,11 @@ use std::sync::Arc;
 
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
-use crate::event::{Change, NewApiKey};
 use crate::model::{
     ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
     Variant,
 };
+use crate::state::{Change, NewApiKey};
 use crate::{Engine, Options, StoreKind, restore};
 
 fn now() -> Timestamp {

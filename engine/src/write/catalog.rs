@@ -10,13 +10,13 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
+use super::catalog_event::{CatalogEvent, CatalogOutcome};
 use super::catalog_rows::{
     AppliedChanges, Change, JOURNAL, ManifestEntry, TOMBSTONES, apply_catalog,
 };
 use super::segment_files::SegmentFiles;
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
-use crate::event::{CatalogEvent, CatalogOutcome};
 use crate::index::{Segment, SegmentBuilder, Tombstones};
 use crate::limits::DELTA_RECORDS_MAX;
 use crate::model::{Record, RecordId};

@@ -2,11 +2,11 @@
 
 use std::ops::ControlFlow;
 
+use super::catalog_event::{CatalogEvent, CatalogOutcome};
 use crate::codec::{
     Decoder, Encoder, decode_number, decode_record, encode_number, encode_record, is_active,
 };
 use crate::error::{Error, Result};
-use crate::event::{CatalogEvent, CatalogOutcome};
 use crate::model::RecordId;
 use crate::store::{Order, Rows, Span, Table, Transaction};
 

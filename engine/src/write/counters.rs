@@ -16,8 +16,8 @@ use super::counter_file::{Counted, CounterFile, CounterWriter, ENTRY_BYTES, HEAD
 use super::download_table::DownloadTable;
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::event::{DownloadFold, FoldedPart};
 use crate::model::{ApiKeyId, Day, RecordId};
+use crate::state::{DownloadFold, FoldedPart};
 
 /// All lanes and their files.
 pub(crate) struct Counters {

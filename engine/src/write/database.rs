@@ -13,17 +13,17 @@ use super::data_dir::DataDir;
 use super::download_table::DownloadTable;
 use super::import::Importer;
 use super::segment_files::SegmentFiles;
-use super::state::State;
-use super::state_rows::STATE_TABLES;
 use crate::blob::BlobStore;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::event::{Outcome, StateEvent};
 use crate::limits::{
     CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX, FREE_BYTES_MIN,
     STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::model::Timestamp;
+use crate::state::STATE_TABLES;
+use crate::state::State;
+use crate::state::{Outcome, StateEvent};
 use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
 
 /// Nothing is waiting for its time.
@@ -68,7 +68,7 @@ impl Database {
         data_dir.finish()?;
         let state = State::open(state_store)?;
         let downloads = Arc::new(DownloadTable::new());
-        state.load_downloads(&downloads)?;
+        state.each_download(&mut |record, count| downloads.add(record, count))?;
         let counters = Counters::open(
             Arc::clone(disk),
             data_dir.path("counters"),

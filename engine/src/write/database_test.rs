@@ -7,12 +7,12 @@ use std::sync::Arc;
 use super::database::Database;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
-use crate::event::{Change, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch, UsageDelta};
 use crate::limits::{DELTA_RECORDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX};
 use crate::model::{
     AccountId, ApiKeyId, Day, DraftValue, Email, FileKind, RecordDraft, RecordId, ReleaseId, Role,
     Scopes, Session, Timestamp, Usage, Variant,
 };
+use crate::state::{Change, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch, UsageDelta};
 use crate::{Engine, ImportSummary, Options, StoreKind};
 
 fn now() -> Timestamp {

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::catalog::{Catalog, LiveSegment, ManifestChange};
+use super::catalog_event::{CatalogEvent, CatalogOutcome};
 use super::catalog_rows::Change;
 use super::data_dir::DataDir;
 use super::draft::Judge;
 use super::sorter::Sorter;
 use crate::codec::{decode_record, encode_record};
 use crate::error::Result;
-use crate::event::{CatalogEvent, CatalogOutcome};
 use crate::index::SegmentBuilder;
 use crate::limits::{
     COMMIT_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS, IMPORT_SORT_BYTES_MAX,

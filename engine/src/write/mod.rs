@@ -4,13 +4,13 @@
 //! one per file: `apply_state` and `apply_catalog`; everything else decides what to hand them, and
 //! makes readers see what they did.
 
-mod apply_state;
 #[cfg(test)]
 mod audit_test;
 mod backup;
 #[cfg(test)]
 mod backup_test;
 mod catalog;
+mod catalog_event;
 mod catalog_rows;
 mod counter_file;
 mod counters;
@@ -25,13 +25,12 @@ mod recovery;
 mod restore;
 mod segment_files;
 mod sorter;
-mod state;
-mod state_rows;
 mod stats;
 mod upkeep;
 mod verify;
 
 pub use backup::BackupSummary;
+pub(crate) use catalog_event::{CatalogEvent, CatalogOutcome};
 pub use counters::CounterLane;
 pub(crate) use database::Database;
 pub use import::{ImportSummary, Importer};

@@ -4,10 +4,10 @@ use super::catalog::Catalog;
 use super::catalog_rows::{CATALOG_TABLES, ManifestEntry, RECORDS, record_id_of};
 use super::database::Database;
 use super::segment_files::file_name;
-use super::state_rows::STATE_TABLES;
 use crate::blob::BlobFinding;
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
+use crate::state::STATE_TABLES;
 use crate::store::{Store, Table};
 
 /// What a scrub found wrong in one place.

@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use subcat_engine::event::{Change, NewAccount, Outcome};
 use subcat_engine::model::{Account, Email, Role};
+use subcat_engine::{Change, NewAccount, Outcome};
 
 use super::desk::{Desk, answer};
 use super::failure::Failure;

@@ -2,10 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{
     Account, ApiKey, ApiKeyId, Day, Email, RateLimit, Scopes, Timestamp, Usage,
 };
+use subcat_engine::{Change, NewApiKey, Outcome};
 
 use super::desk::{Desk, answer};
 use super::failure::Failure;

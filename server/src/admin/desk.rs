@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use subcat_engine::Engine;
-use subcat_engine::event::{Change, Outcome};
 use subcat_engine::model::{ApiKeyId, Timestamp};
+use subcat_engine::{Change, Outcome};
 
 use super::failure::Failure;
 use super::operation::Operation;

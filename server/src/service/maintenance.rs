@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use subcat_engine::event::StateEvent;
+use subcat_engine::StateEvent;
 
 use super::rounds::{Rounds, Trouble};
 use super::{Phase, Service};

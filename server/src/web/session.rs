@@ -7,7 +7,7 @@ use std::time::Duration;
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
 use subcat_engine::Engine;
-use subcat_engine::event::{Outcome, StateEvent};
+use subcat_engine::{Outcome, StateEvent};
 use subcat_engine::model::{AccountId, Session, Timestamp};
 
 use super::secret::Secret;

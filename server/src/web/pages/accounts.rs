@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::event::Change;
+use subcat_engine::Change;
 use subcat_engine::model::{Account, AccountId, Role};
 
 use super::key_list::KeyList;

@@ -3,9 +3,9 @@
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::Engine;
-use subcat_engine::event::{Change, NewApiKey, Outcome};
 use subcat_engine::model::{AccountId, ApiKey, ApiKeyState, Day, Scopes, Timestamp};
 use subcat_engine::search::Doc;
+use subcat_engine::{Change, NewApiKey, Outcome};
 
 use super::key::scope_names;
 use crate::auth;

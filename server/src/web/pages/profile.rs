@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use http::StatusCode;
 use http::header::SET_COOKIE;
-use subcat_engine::event::{Change, Outcome};
+use subcat_engine::{Change, Outcome};
 
 use super::sign_in::{display_name, new_password};
 use crate::web::answer::{self, PageResult};

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
-use subcat_engine::event::{Change, NewAccount, Outcome, StateEvent};
 use subcat_engine::model::{Account, AuditEntry, Email, Role};
+use subcat_engine::{Change, NewAccount, Outcome, StateEvent};
 
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;

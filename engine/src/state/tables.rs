@@ -22,14 +22,14 @@ pub(super) const SESSIONS: Table = Table("sessions");
 /// Number → entry of the audit log.
 pub(super) const AUDIT: Table = Table("audit");
 /// Release id → cached file.
-pub(super) const FILES: Table = Table("files");
+pub(crate) const FILES: Table = Table("files");
 /// Record id → our own count of its downloads.
 pub(super) const DOWNLOADS: Table = Table("downloads");
 /// Name of a counter file → byte up to which it is folded.
-pub(super) const POSITIONS: Table = Table("positions");
+pub(crate) const POSITIONS: Table = Table("positions");
 
 /// Every table of `state.redb`.
-pub(super) const STATE_TABLES: &[Table] = &[
+pub(crate) const STATE_TABLES: &[Table] = &[
     META,
     ACCOUNTS,
     EMAILS,

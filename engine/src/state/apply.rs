@@ -4,7 +4,10 @@
 
 use std::ops::ControlFlow;
 
-use super::state_rows::{
+use super::event::{
+    By, Change, DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+};
+use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, EMAILS, FILES,
     LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE, LATEST_SECOND, META, POSITIONS, SESSIONS,
     USAGE, account_row, api_key_day_row, api_key_row, day_row,
@@ -16,9 +19,6 @@ use crate::codec::{
     encode_usage,
 };
 use crate::error::Result;
-use crate::event::{
-    By, Change, DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
-};
 use crate::limits::AUDIT_ENTRIES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,

@@ -7,9 +7,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 
-use super::apply_state::{Applied, Effect, apply_state};
-use super::download_table::DownloadTable;
-use super::state_rows::{
+use super::apply::{Applied, Effect, apply_state};
+use super::event::{Outcome, StateEvent};
+use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
     LAST_USAGE, LATEST_SECOND, META, POSITIONS, SESSIONS, USAGE, api_key_day_row, api_key_row,
     day_of_row, day_row,
@@ -19,7 +19,6 @@ use crate::codec::{
     decode_session, decode_totals, decode_usage,
 };
 use crate::error::{Error, Result};
-use crate::event::{Outcome, StateEvent};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, Email, RecordId, ReleaseId,
     Session, Timestamp, Usage,
@@ -93,11 +92,11 @@ impl State {
         Ok(state)
     }
 
-    /// Fills the table of downloads.
-    pub(crate) fn load_downloads(&self, table: &DownloadTable) -> Result<()> {
+    /// Calls `each` with every record that was downloaded, and its stored count.
+    pub(crate) fn each_download(&self, each: &mut dyn FnMut(RecordId, u64)) -> Result<()> {
         self.each(DOWNLOADS, &mut |row_key, value| {
             let id = row_key.try_into().map_err(|_| bad_row("downloads"))?;
-            table.add(RecordId::from_bytes(id), decode_number(value)?);
+            each(RecordId::from_bytes(id), decode_number(value)?);
             Ok(())
         })
     }

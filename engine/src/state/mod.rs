@@ -1,0 +1,17 @@
+//! Accounts, API keys, sessions, usage and cached files: events, their tables, and what is kept of
+//! them in memory.
+//!
+//! [`State::apply`] is the one way to change them: a frame of events becomes one durable
+//! transaction, and only then readers see it.
+
+mod event;
+mod tables;
+mod apply;
+mod store;
+
+pub use event::{
+    By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+    UsageDelta,
+};
+pub(crate) use store::State;
+pub(crate) use tables::{FILES, POSITIONS, STATE_TABLES};
