@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::blob::Blob;
+use crate::counters::CounterLane;
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::model::{
@@ -17,7 +18,7 @@ use crate::model::{
 };
 use crate::search::Snapshot;
 use crate::state::{Outcome, StateEvent};
-use crate::write::{BackupSummary, CounterLane, Database, EngineStats, Finding, Importer};
+use crate::write::{BackupSummary, Database, EngineStats, Finding, Importer};
 use crate::write::{CatalogEvent, CatalogOutcome};
 
 /// Which storage engine keeps the truth.

@@ -16,18 +16,18 @@ pub mod query;
 pub mod blob;
 pub mod store;
 mod state;
+mod counters;
 pub mod index;
 pub mod plan;
 pub mod search;
 pub mod write;
 mod engine;
 
+pub use counters::CounterLane;
 pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result};
 pub use state::{
     By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
     UsageDelta,
 };
-pub use write::{
-    BackupSummary, CounterLane, EngineStats, Finding, ImportSummary, Importer, Restored, restore,
-};
+pub use write::{BackupSummary, EngineStats, Finding, ImportSummary, Importer, Restored, restore};

@@ -12,10 +12,7 @@ mod backup_test;
 mod catalog;
 mod catalog_event;
 mod catalog_rows;
-mod counter_file;
-mod counters;
 mod data_dir;
-mod download_table;
 mod draft;
 mod database;
 #[cfg(test)]
@@ -31,7 +28,6 @@ mod verify;
 
 pub use backup::BackupSummary;
 pub(crate) use catalog_event::{CatalogEvent, CatalogOutcome};
-pub use counters::CounterLane;
 pub(crate) use database::Database;
 pub use import::{ImportSummary, Importer};
 pub use restore::{Restored, restore};

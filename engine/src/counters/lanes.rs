@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::counter_file::{Counted, CounterFile, CounterWriter, ENTRY_BYTES, HEADER_BYTES};
-use super::download_table::DownloadTable;
+use super::download_counts::DownloadTable;
+use super::log_file::{Counted, CounterFile, CounterWriter, ENTRY_BYTES, HEADER_BYTES};
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::model::{ApiKeyId, Day, RecordId};
