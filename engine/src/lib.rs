@@ -15,6 +15,7 @@ pub mod codec;
 pub mod query;
 pub mod blob;
 pub mod store;
+mod data_dir;
 mod state;
 mod counters;
 pub mod index;

@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::catalog_rows::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
-use super::data_dir::{DataDir, fresh_place};
 use super::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use super::stats::Contents;
 use super::verify::Finding;
 use crate::blob::BlobStore;
 use crate::codec::decode_cached_file;
+use crate::data_dir::{DataDir, fresh_place};
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
 use crate::model::ContentHash;

@@ -8,11 +8,11 @@ use parking_lot::Mutex;
 
 use super::catalog::Catalog;
 use super::catalog_rows::CATALOG_TABLES;
-use super::data_dir::DataDir;
 use super::import::Importer;
 use super::segment_files::SegmentFiles;
 use crate::blob::BlobStore;
 use crate::counters::{Counters, DownloadTable};
+use crate::data_dir::DataDir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::{

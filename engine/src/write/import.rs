@@ -6,10 +6,10 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::catalog::{Catalog, LiveSegment, ManifestChange};
 use super::catalog_event::{CatalogEvent, CatalogOutcome};
 use super::catalog_rows::Change;
-use super::data_dir::DataDir;
 use super::draft::Judge;
 use super::sorter::Sorter;
 use crate::codec::{decode_record, encode_record};
+use crate::data_dir::DataDir;
 use crate::error::Result;
 use crate::index::SegmentBuilder;
 use crate::limits::{

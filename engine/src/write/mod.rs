@@ -12,7 +12,6 @@ mod backup_test;
 mod catalog;
 mod catalog_event;
 mod catalog_rows;
-mod data_dir;
 mod draft;
 mod database;
 #[cfg(test)]

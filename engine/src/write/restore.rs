@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::backup::{beside, parent_of};
-use super::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
 use super::database::Database;
+use crate::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
 use crate::disk::{Disk, publish_file};
 use crate::error::{Error, Result};
 

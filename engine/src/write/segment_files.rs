@@ -4,7 +4,7 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::data_dir::DataDir;
+use crate::data_dir::DataDir;
 use crate::disk::publish_file;
 use crate::error::{Error, Result};
 use crate::index::{Segment, SegmentSummary};

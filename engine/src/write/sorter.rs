@@ -6,7 +6,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::data_dir::DataDir;
+use crate::data_dir::DataDir;
 use crate::disk::{DiskFile, FileWriter};
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;

@@ -103,7 +103,7 @@ impl Database {
     fn verify_names(&self, findings: &mut Vec<Finding>) -> Result<()> {
         let entries = self.data_dir().disk().list(self.data_dir().root())?;
         for entry in entries.unwrap_or_default() {
-            if !super::data_dir::is_known(&entry.name) {
+            if !crate::data_dir::is_known(&entry.name) {
                 findings.push(Finding::at(entry.name, "it is no file of subcat", false));
             }
         }

@@ -153,7 +153,7 @@ impl Drop for DataDir {
 
 /// An empty place beside a directory, for what will take its name; what a killed process left
 /// there is removed. Errors: [`Error::Locked`] when somebody is at work in it.
-pub(super) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
+pub(crate) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
     if disk.list(place)?.is_some() {
         refuse_foreign(disk, place)?;
         drop(disk.lock(&place.join("lock"))?);
@@ -163,7 +163,7 @@ pub(super) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
 }
 
 /// A directory without `format` must be empty, or one that we did not finish making.
-pub(super) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
+pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
     let entries = disk.list(root)?.unwrap_or_default();
     if entries.iter().any(|entry| entry.name == "format") {
         return Ok(());
@@ -179,12 +179,12 @@ pub(super) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
 }
 
 /// Whether a name may stand in a data directory.
-pub(super) fn is_known(name: &str) -> bool {
+pub(crate) fn is_known(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
 /// Whether there is a format file, and a good one.
-pub(super) fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
+pub(crate) fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
     let Some(bytes) = read_file(disk, &root.join("format"))? else {
         return Ok(false);
     };
