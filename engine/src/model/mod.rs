@@ -19,7 +19,7 @@ pub use api_key::{ApiKey, ApiKeyId, ApiKeyState, RateLimit, Scopes, Usage};
 pub use catalog_id::CatalogId;
 pub use file::{CachedFile, ContentHash, FileKind, FileName, ReleaseId, Variant};
 pub use language::Language;
-pub use record::{DraftValue, FieldFault, Record, RecordDraft, VideoType};
+pub use record::{DraftValue, FieldError, Record, RecordDraft, VideoType};
 pub use record_id::RecordId;
 pub use small::{Number, Year};
 pub use timestamp::{Day, Timestamp};

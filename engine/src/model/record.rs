@@ -112,14 +112,14 @@ pub struct RecordDraft<'a> {
 
 /// Why a draft is no record: the field and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FieldFault {
+pub struct FieldError {
     /// The field's name in the import record.
     pub field: &'static str,
     /// One clause: what is wrong and what is allowed.
     pub reason: String,
 }
 
-impl fmt::Display for FieldFault {
+impl fmt::Display for FieldError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: {}", self.field, self.reason)
     }

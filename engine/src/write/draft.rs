@@ -5,12 +5,12 @@ use crate::limits::{
     TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, YEAR_MAX, YEAR_MIN,
 };
 use crate::model::{
-    CatalogId, DraftValue, FieldFault, FileName, Language, Number, Record, RecordDraft, RecordId,
+    CatalogId, DraftValue, FieldError, FileName, Language, Number, Record, RecordDraft, RecordId,
     ReleaseId, Timestamp, VideoType, Year,
 };
 use crate::text::{fold_into, spanish_region, words};
 
-type Judged<T> = Result<T, FieldFault>;
+type Judged<T> = Result<T, FieldError>;
 
 /// Judges drafts, one after another.
 #[derive(Debug, Default)]
@@ -113,7 +113,7 @@ fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<Cata
     let Some(id) = string(field, value)? else {
         return Ok(None);
     };
-    let parsed = CatalogId::parse(id).ok_or_else(|| FieldFault {
+    let parsed = CatalogId::parse(id).ok_or_else(|| FieldError {
         field,
         reason: format!("it must be tt and 1 to {CATALOG_ID_DIGITS_MAX} digits"),
     })?;
@@ -135,7 +135,7 @@ fn release_id(value: &DraftValue<'_>) -> Judged<Option<ReleaseId>> {
     let Some(release) = string(field, value)? else {
         return Ok(None);
     };
-    let parsed = ReleaseId::parse(release).ok_or_else(|| FieldFault {
+    let parsed = ReleaseId::parse(release).ok_or_else(|| FieldError {
         field,
         reason: format!(
             "it must be 1 to {RELEASE_ID_BYTES_MAX} of A-Z a-z 0-9 . _ - and neither . nor .."
@@ -157,7 +157,7 @@ fn text(field: &'static str, value: &DraftValue<'_>, chars_max: usize) -> Judged
     };
     // No text has more characters than bytes: most need no counting.
     if chars_max < text.len() && chars_max < text.chars().count() {
-        return Err(FieldFault {
+        return Err(FieldError {
             field,
             reason: format!("it must have at most {chars_max} characters"),
         });
@@ -169,7 +169,7 @@ fn string<'d>(field: &'static str, value: &'d DraftValue<'_>) -> Judged<Option<&
     match value {
         DraftValue::Absent => Ok(None),
         DraftValue::Text(text) | DraftValue::Cell(text) => Ok(Some(text)),
-        other => Err(FieldFault {
+        other => Err(FieldError {
             field,
             reason: format!("it must be text, not {}", name_of(other)),
         }),
@@ -182,7 +182,7 @@ fn integer(field: &'static str, value: &DraftValue<'_>, min: i64, max: i64) -> J
         DraftValue::Integer(number) => Some(*number),
         DraftValue::Cell(digits) => digits.trim().parse().ok(),
         other => {
-            return Err(FieldFault {
+            return Err(FieldError {
                 field,
                 reason: format!("it must be an integer, not {}", name_of(other)),
             });
@@ -190,7 +190,7 @@ fn integer(field: &'static str, value: &DraftValue<'_>, min: i64, max: i64) -> J
     };
     match found {
         Some(number) if (min..=max).contains(&number) => Ok(Some(number)),
-        _ => Err(FieldFault {
+        _ => Err(FieldError {
             field,
             reason: format!("it must be an integer from {min} to {max}"),
         }),
@@ -217,12 +217,12 @@ fn name_of(value: &DraftValue<'_>) -> &'static str {
     }
 }
 
-fn missing(field: &'static str) -> FieldFault {
+fn missing(field: &'static str) -> FieldError {
     fault(field, "it must be there")
 }
 
-fn fault(field: &'static str, reason: &str) -> FieldFault {
-    FieldFault {
+fn fault(field: &'static str, reason: &str) -> FieldError {
+    FieldError {
         field,
         reason: reason.to_owned(),
     }

@@ -15,7 +15,7 @@ use crate::index::SegmentBuilder;
 use crate::limits::{
     COMMIT_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS, IMPORT_SORT_BYTES_MAX,
 };
-use crate::model::{FieldFault, RecordDraft, RecordId};
+use crate::model::{FieldError, RecordDraft, RecordId};
 
 /// What an import did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -56,7 +56,7 @@ impl Importer {
         clippy::needless_pass_by_value,
         reason = "a draft that was taken in is of no further use"
     )]
-    pub fn push(&mut self, draft: RecordDraft<'_>) -> Result<Result<(), FieldFault>> {
+    pub fn push(&mut self, draft: RecordDraft<'_>) -> Result<Result<(), FieldError>> {
         let record = match self.judge.judge(&draft) {
             Ok(record) => record,
             Err(fault) => return Ok(Err(fault)),

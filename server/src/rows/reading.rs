@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
-use subcat_engine::model::{FieldFault, RecordDraft};
+use subcat_engine::model::{FieldError, RecordDraft};
 
 use super::csv_rows::read_csv;
 use super::json_rows::read_line;
@@ -65,7 +65,7 @@ pub struct RowFault {
 
 impl RowFault {
     /// The engine's judgement of the draft on this line.
-    pub fn of_field(line: u64, fault: FieldFault) -> Self {
+    pub fn of_field(line: u64, fault: FieldError) -> Self {
         Self {
             line,
             field: Some(fault.field),
