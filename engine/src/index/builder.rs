@@ -10,15 +10,15 @@ use crate::query::LanguageTerm;
 use crate::text::{fold_into, words};
 
 use super::beginnings::BeginningsCounter;
+use super::columns::ColumnRow;
 use super::dictionary::DictionaryBuilder;
 use super::document::write_document;
-use super::facts::RecordFacts;
 use super::interner::Interner;
 use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
 use super::writer::{
-    CatalogEntry, Columns, Groups, PostingsWriter, write_catalogs, write_columns, write_facts,
-    write_titles,
+    CatalogEntry, ColumnBuffers, Groups, PostingsWriter, write_catalogs, write_columns,
+    write_titles, write_values,
 };
 
 /// What a finished segment holds.
@@ -40,7 +40,7 @@ struct Entry {
     words_at: usize,
     title: u32,
     language: u32,
-    facts: RecordFacts,
+    row: ColumnRow,
     catalog: Option<u64>,
     parent: Option<u64>,
 }
@@ -95,7 +95,7 @@ impl SegmentBuilder {
             words_at,
             title,
             language,
-            facts: RecordFacts::of(record),
+            row: ColumnRow::of(record),
             catalog: record.catalog_id.map(CatalogId::number),
             parent: record.parent_catalog_id.map(CatalogId::number),
         });
@@ -175,7 +175,7 @@ impl SegmentBuilder {
         self.write_terms(&mut writer, (&order, &title_order), &title_docs)?;
         drop(title_docs);
         write_catalogs(&mut writer, self.catalogs(&order))?;
-        write_facts(&mut writer, &columns)?;
+        write_values(&mut writer, &columns)?;
         let (segment_bytes, document_bytes) = writer.finish()?;
         Ok(SegmentSummary {
             docs_count,
@@ -220,7 +220,7 @@ impl SegmentBuilder {
         writer.section(Section::DocumentOffsets, &offsets.finish())
     }
 
-    fn columns(&self, order: &[u32], title_ranks: &[u32]) -> Columns {
+    fn columns(&self, order: &[u32], title_ranks: &[u32]) -> ColumnBuffers {
         let entry = |&idx: &u32| &self.entries[idx as usize];
         let mut language_terms: Vec<LanguageTerm> = self.languages.keys().copied().collect();
         language_terms.sort_unstable();
@@ -230,8 +230,8 @@ impl SegmentBuilder {
         }
         let mut id_order: Vec<u32> = (0..order.len() as u32).collect();
         id_order.sort_unstable_by_key(|&doc| entry(&order[doc as usize]).id);
-        Columns {
-            facts: order.iter().map(|idx| entry(idx).facts).collect(),
+        ColumnBuffers {
+            rows: order.iter().map(|idx| entry(idx).row).collect(),
             languages: order
                 .iter()
                 .map(|idx| language_ranks[entry(idx).language as usize])

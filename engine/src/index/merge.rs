@@ -18,8 +18,8 @@ use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
 use super::segment::{View, read_whole};
 use super::writer::{
-    CatalogEntry, Columns, Groups, PostingsWriter, write_catalogs, write_columns, write_facts,
-    write_titles,
+    CatalogEntry, ColumnBuffers, Groups, PostingsWriter, write_catalogs, write_columns,
+    write_titles, write_values,
 };
 use super::{Segment, SegmentSummary, Tombstones};
 
@@ -61,7 +61,7 @@ fn merge_all(
     merger.write_terms(&mut writer, &title_docs)?;
     drop(title_docs);
     write_catalogs(&mut writer, catalogs)?;
-    write_facts(&mut writer, &merger.columns)?;
+    write_values(&mut writer, &merger.columns)?;
     let (segment_bytes, document_bytes) = writer.finish()?;
     Ok(SegmentSummary {
         docs_count,
@@ -129,7 +129,7 @@ type TermRanks = Vec<(usize, u32)>;
 
 struct Merger<'a> {
     inputs: Vec<Input<'a>>,
-    columns: Columns,
+    columns: ColumnBuffers,
 }
 
 impl<'a> Merger<'a> {
@@ -146,7 +146,7 @@ impl<'a> Merger<'a> {
         }
         Ok(Self {
             inputs: opened,
-            columns: Columns::default(),
+            columns: ColumnBuffers::default(),
         })
     }
 
@@ -241,7 +241,7 @@ impl<'a> Merger<'a> {
     fn fill_columns(&mut self) -> Result<()> {
         let docs_count = self.docs_count() as usize;
         let columns = &mut self.columns;
-        columns.facts = vec![Default::default(); docs_count];
+        columns.rows = vec![Default::default(); docs_count];
         columns.languages = vec![0; docs_count];
         columns.titles = vec![0; docs_count];
         let mut terms = Vec::new();
@@ -261,7 +261,7 @@ impl<'a> Merger<'a> {
                     continue;
                 }
                 let (doc, number) = (doc as u32, number as usize);
-                columns.facts[number] = input.view.facts.get(doc);
+                columns.rows[number] = input.view.columns.get(doc);
                 columns.languages[number] = numbers[input.view.language_of(doc) as usize];
                 columns.titles[number] = input.titles[input.view.title_of(doc) as usize];
             }

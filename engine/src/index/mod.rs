@@ -7,7 +7,7 @@ mod bits;
 mod builder;
 mod dictionary;
 mod document;
-mod facts;
+mod columns;
 mod interner;
 mod merge;
 mod packed;
@@ -21,8 +21,8 @@ mod writer;
 
 pub(crate) use bits::Bits;
 pub use builder::{SegmentBuilder, SegmentSummary};
+pub(crate) use columns::{ColumnValue, RowTest};
 pub use document::StoredDoc;
-pub(crate) use facts::{Fact, FactTest};
 pub use merge::merge;
 pub(crate) use postings::{Postings, Probe, Seeker};
 pub use segment::Segment;

@@ -43,7 +43,7 @@ pub(crate) enum Section {
     /// Packed: documents in the order of their ids.
     IdOrder,
     /// Year, type, season and episode of each document.
-    Facts,
+    Columns,
     /// Packed: number of each document's language.
     Languages,
     /// The languages.
@@ -82,16 +82,16 @@ pub(crate) enum Section {
     CatalogOffsets,
     /// Packed: numbers of catalog ids, sorted.
     CatalogNumbers,
-    /// Documents of each fact.
-    FactDocuments,
+    /// Documents of each column value.
+    ValueDocuments,
     /// Packed: where the documents of each begin, and the end.
-    FactOffsets,
-    /// Packed: facts that have postings, sorted.
-    FactCodes,
+    ValueOffsets,
+    /// Packed: columns that have postings, sorted.
+    ValueCodes,
 }
 
 /// How many sections there are.
-pub(crate) const SECTIONS_COUNT: usize = Section::FactCodes as usize + 1;
+pub(crate) const SECTIONS_COUNT: usize = Section::ValueCodes as usize + 1;
 
 /// Writes the sections of a segment in order, then its footer.
 pub(crate) struct SectionWriter<'a> {
@@ -372,7 +372,7 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::Documents,
     Section::DocumentOffsets,
     Section::IdOrder,
-    Section::Facts,
+    Section::Columns,
     Section::Languages,
     Section::LanguageTable,
     Section::DocumentTitles,
@@ -392,9 +392,9 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::CatalogDocuments,
     Section::CatalogOffsets,
     Section::CatalogNumbers,
-    Section::FactDocuments,
-    Section::FactOffsets,
-    Section::FactCodes,
+    Section::ValueDocuments,
+    Section::ValueOffsets,
+    Section::ValueCodes,
 ];
 
 fn read_u64(bytes: &[u8], at: usize) -> Option<u64> {
@@ -484,9 +484,9 @@ mod tests {
             );
         }
         sections.check_all().unwrap();
-        let part = sections.part(Section::FactCodes, 20_000..20_003).unwrap();
+        let part = sections.part(Section::ValueCodes, 20_000..20_003).unwrap();
         assert_eq!(part, [25; 3]);
-        assert!(sections.part(Section::FactCodes, 40_000..40_001).is_err());
+        assert!(sections.part(Section::ValueCodes, 40_000..40_001).is_err());
     }
 
     #[test]

@@ -11,9 +11,9 @@ use crate::error::{Error, Result};
 use crate::model::RecordId;
 use crate::query::LanguageTerm;
 
+use super::columns::{ColumnValue, Columns};
 use super::dictionary::Dictionary;
 use super::document::StoredDoc;
-use super::facts::{Fact, Facts};
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::{Section, Sections};
@@ -193,11 +193,11 @@ impl Segment {
     /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; at the first use
     /// the checksums of all columns.
     pub(crate) fn view(&self) -> Result<View<'_>> {
-        let facts = Facts::read(self.sections.whole(Section::Facts)?)
-            .ok_or_else(|| self.sections.corrupt(Section::Facts, 0, "facts"))?;
+        let columns = Columns::read(self.sections.whole(Section::Columns)?)
+            .ok_or_else(|| self.sections.corrupt(Section::Columns, 0, "columns"))?;
         Ok(View {
             segment: self,
-            facts,
+            columns,
             languages: self.packed(Section::Languages)?,
             doc_titles: self.packed(Section::DocumentTitles)?,
             title_text: self.sections.whole(Section::TitleText)?,
@@ -269,7 +269,7 @@ pub(crate) struct Term {
 pub(crate) struct View<'a> {
     segment: &'a Segment,
     /// Type, year, season, episode of each document.
-    pub(crate) facts: Facts<'a>,
+    pub(crate) columns: Columns<'a>,
     languages: Packed<'a>,
     doc_titles: Packed<'a>,
     title_text: &'a [u8],
@@ -432,7 +432,7 @@ impl<'a> View<'a> {
         })
     }
 
-    // ---- catalog ids, facts, languages
+    // ---- catalog ids, columns, languages
 
     /// Documents with this catalog id, and those of its episodes that are not among them.
     pub(crate) fn catalog_docs(&self, number: u64) -> Result<[Postings<'a>; 2]> {
@@ -447,26 +447,26 @@ impl<'a> View<'a> {
         Ok([own, parent])
     }
 
-    /// Documents with a fact.
-    pub(crate) fn fact_docs(&self, fact: Fact) -> Result<Postings<'a>> {
-        let code = fact.code();
-        let found = self.facts_docs(code..code + 1)?;
+    /// Documents with a column value.
+    pub(crate) fn value_docs(&self, value: ColumnValue) -> Result<Postings<'a>> {
+        let code = value.code();
+        let found = self.values_docs(code..code + 1)?;
         Ok(found.first().copied().unwrap_or(Postings::EMPTY))
     }
 
     /// Documents of a season, a set for each of its episodes and for its packs.
     pub(crate) fn season_docs(&self, season: u16) -> Result<Vec<Postings<'a>>> {
-        let first = Fact::SeasonEpisode(season, 0).code();
-        self.facts_docs(first..first + (1 << 16))
+        let first = ColumnValue::SeasonEpisode(season, 0).code();
+        self.values_docs(first..first + (1 << 16))
     }
 
-    fn facts_docs(&self, wanted: Range<u64>) -> Result<Vec<Postings<'a>>> {
-        let codes = self.segment.packed(Section::FactCodes)?;
-        let offsets = self.segment.packed(Section::FactOffsets)?;
+    fn values_docs(&self, wanted: Range<u64>) -> Result<Vec<Postings<'a>>> {
+        let codes = self.segment.packed(Section::ValueCodes)?;
+        let offsets = self.segment.packed(Section::ValueOffsets)?;
         let from = partition(0, codes.len(), |at| codes.get(at) < wanted.start);
         (from..codes.len())
             .take_while(|&at| codes.get(at) < wanted.end)
-            .map(|at| self.postings(Section::FactDocuments, offsets.span(at)))
+            .map(|at| self.postings(Section::ValueDocuments, offsets.span(at)))
             .collect()
     }
 

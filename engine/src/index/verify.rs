@@ -30,7 +30,7 @@ impl Segment {
             Section::CatalogOffsets,
             docs_count,
         )?;
-        self.verify_sets(Section::FactDocuments, Section::FactOffsets, docs_count)
+        self.verify_sets(Section::ValueDocuments, Section::ValueOffsets, docs_count)
     }
 
     fn expect(&self, is_so: bool, section: Section, at: usize, what: &'static str) -> Result<()> {
@@ -57,7 +57,7 @@ impl Segment {
         ] {
             self.expect(self.packed(section)?.len() == count, section, 0, what)?;
         }
-        self.expect(view.facts.len() == docs_count, Section::Facts, 0, what)?;
+        self.expect(view.columns.len() == docs_count, Section::Columns, 0, what)?;
         let languages_count = view.language_terms()?.count() as u32;
         let is_known = |doc| view.language_of(doc) < languages_count;
         let are_known = (0..self.len()).all(is_known);

@@ -5,7 +5,7 @@ use crate::model::VideoType;
 use crate::model::Year;
 use crate::query::LanguageTerm;
 
-use super::facts::{Fact, RecordFacts, pack_facts};
+use super::columns::{ColumnRow, ColumnValue, pack_columns};
 use super::packed::{PackedBuilder, pack};
 use super::postings::encode;
 use super::section::{Section, SectionWriter};
@@ -13,9 +13,9 @@ use super::suffix::encode_suffixes;
 
 /// The columns of a segment, in document order.
 #[derive(Default)]
-pub(crate) struct Columns {
+pub(crate) struct ColumnBuffers {
     /// Type, year, season, episode.
-    pub(crate) facts: Vec<RecordFacts>,
+    pub(crate) rows: Vec<ColumnRow>,
     /// Place of the language in `language_terms`.
     pub(crate) languages: Vec<u32>,
     /// The distinct languages, sorted.
@@ -38,10 +38,13 @@ pub(crate) struct CatalogEntry {
 }
 
 /// Writes the columns.
-pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &Columns) -> Result<()> {
+pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &ColumnBuffers) -> Result<()> {
     let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
     writer.section(Section::IdOrder, &numbers(&columns.id_order))?;
-    writer.section(Section::Facts, &pack_facts(columns.facts.iter().copied()))?;
+    writer.section(
+        Section::Columns,
+        &pack_columns(columns.rows.iter().copied()),
+    )?;
     writer.section(Section::Languages, &numbers(&columns.languages))?;
     let mut table = Vec::with_capacity(columns.language_terms.len() * 6);
     for term in &columns.language_terms {
@@ -183,30 +186,30 @@ pub(crate) fn write_catalogs(
     writer.section(Section::CatalogNumbers, &pack(numbers.iter().copied()))
 }
 
-/// Writes the documents of each fact that a filter or a marker asks for.
-pub(crate) fn write_facts(writer: &mut SectionWriter<'_>, columns: &Columns) -> Result<()> {
+/// Writes the documents of each column value that a filter or a marker asks for.
+pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffers) -> Result<()> {
     let mut codes = Vec::new();
     let mut postings = PostingsWriter::new();
-    let no_pack = Fact::SeasonEpisode(0, 0).code();
-    let kinds: [&dyn Fn(usize) -> Fact; 4] = [
-        &|doc| Fact::Year(Year::new(columns.facts[doc].year)),
+    let no_pack = ColumnValue::SeasonEpisode(0, 0).code();
+    let kinds: [&dyn Fn(usize) -> ColumnValue; 4] = [
+        &|doc| ColumnValue::Year(Year::new(columns.rows[doc].year)),
         &|doc| {
-            Fact::VideoType(if columns.facts[doc].is_episode {
+            ColumnValue::VideoType(if columns.rows[doc].is_episode {
                 VideoType::Episode
             } else {
                 VideoType::Movie
             })
         },
-        &|doc| Fact::SeasonEpisode(columns.facts[doc].season, columns.facts[doc].episode),
-        &|doc| Fact::Language(columns.languages[doc]),
+        &|doc| ColumnValue::SeasonEpisode(columns.rows[doc].season, columns.rows[doc].episode),
+        &|doc| ColumnValue::Language(columns.languages[doc]),
     ];
-    for fact_of in kinds {
-        let code_of = |doc: usize| fact_of(doc).code();
-        let mut distinct: Vec<u64> = (0..columns.facts.len()).map(code_of).collect();
+    for value_of in kinds {
+        let code_of = |doc: usize| value_of(doc).code();
+        let mut distinct: Vec<u64> = (0..columns.rows.len()).map(code_of).collect();
         distinct.sort_unstable();
         distinct.dedup();
         let place = |doc| distinct.binary_search(&code_of(doc)).unwrap_or(0) as u32;
-        let places: Vec<u32> = (0..columns.facts.len()).map(place).collect();
+        let places: Vec<u32> = (0..columns.rows.len()).map(place).collect();
         let docs = invert(&places, distinct.len());
         for (place, &code) in distinct.iter().enumerate() {
             if code != no_pack {
@@ -215,6 +218,6 @@ pub(crate) fn write_facts(writer: &mut SectionWriter<'_>, columns: &Columns) -> 
             }
         }
     }
-    postings.finish(writer, Section::FactDocuments, Section::FactOffsets)?;
-    writer.section(Section::FactCodes, &pack(codes.iter().copied()))
+    postings.finish(writer, Section::ValueDocuments, Section::ValueOffsets)?;
+    writer.section(Section::ValueCodes, &pack(codes.iter().copied()))
 }

@@ -1,6 +1,6 @@
 //! One thing that every match of a branch must satisfy.
 
-use crate::index::{Bits, FactTest, Postings, Probe, Seeker, View};
+use crate::index::{Bits, Postings, Probe, RowTest, Seeker, View};
 
 use super::doc_list::{BLOCK, retain, retain_blocks};
 use super::title_set::TitleSet;
@@ -11,7 +11,7 @@ const TITLE_DOCS_GUESS: u64 = 8;
 /// segment; by sorting when they are fewer. (Tests have small segments, and take both ways.)
 const SORTED_SHARE: u64 = if cfg!(test) { 8 } else { 1024 };
 
-/// Nanoseconds that asking a document for its facts or its title is guessed to take: while the
+/// Nanoseconds that asking a document for its columns or its title is guessed to take: while the
 /// columns of the segment stay in the caches, and beyond.
 const ASKED_COST: (u64, u64) = (4, 24);
 /// Nanoseconds that looking for a document in a set is guessed to take.
@@ -51,7 +51,7 @@ pub(crate) enum Subject {
 pub(crate) struct Condition<'a> {
     subject: Subject,
     sets: Vec<Postings<'a>>,
-    test: Option<FactTest>,
+    test: Option<RowTest>,
     tested_count: usize,
     titles: Option<TitleSet>,
     stored_titles: Postings<'a>,
@@ -75,7 +75,7 @@ impl<'a> Condition<'a> {
 
     /// All sets so far are what this test says, which is cheaper to ask.
     #[must_use]
-    pub(crate) fn tested_by(mut self, test: FactTest) -> Self {
+    pub(crate) fn tested_by(mut self, test: RowTest) -> Self {
         self.test = Some(test);
         self.tested_count = self.sets.len();
         self
@@ -240,7 +240,7 @@ impl<'a> Condition<'a> {
 
 /// A condition that is asked for ascending documents.
 struct ConditionSeeker<'a> {
-    test: Option<FactTest>,
+    test: Option<RowTest>,
     sets: Vec<Seeker<'a>>,
     titles: Option<&'a TitleSet>,
     stored_titles: Probe<'a>,
@@ -253,7 +253,7 @@ impl ConditionSeeker<'_> {
         let mut passing = 0;
         if let Some(test) = self.test {
             for (idx, &doc) in docs.iter().enumerate() {
-                passing |= u64::from(test.passes(view.facts.row(doc))) << idx;
+                passing |= u64::from(test.passes(view.columns.row(doc))) << idx;
             }
         }
         for set in &mut self.sets {

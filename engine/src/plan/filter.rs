@@ -1,7 +1,7 @@
 //! The filters of a request (SEARCH.md 3) over one segment.
 
 use crate::error::Result;
-use crate::index::{Fact, FactTest, Tombstones, View};
+use crate::index::{ColumnValue, RowTest, Tombstones, View};
 use crate::query::{Filters, LanguageTerm};
 
 use super::condition::{Condition, Subject};
@@ -11,7 +11,7 @@ use super::doc_list::retain;
 pub(crate) struct Filter<'a> {
     view: View<'a>,
     tombstones: &'a Tombstones,
-    test: FactTest,
+    test: RowTest,
     languages: Option<Vec<bool>>,
     has_year: bool,
     /// Whether an episode is asked for without a season: that has no set.
@@ -26,7 +26,7 @@ impl<'a> Filter<'a> {
         tombstones: &'a Tombstones,
         filters: &Filters,
     ) -> Result<Self> {
-        let test = view.facts.test(
+        let test = view.columns.test(
             filters.video_type,
             filters.year,
             filters.season,
@@ -65,7 +65,7 @@ impl<'a> Filter<'a> {
     /// Whether the document passes. Cost: a probe of each column that is asked.
     #[inline]
     pub(crate) fn passes(&self, doc: u32) -> bool {
-        self.test.passes(self.view.facts.row(doc)) && self.passes_rest(doc)
+        self.test.passes(self.view.columns.row(doc)) && self.passes_rest(doc)
     }
 
     /// Keeps the ascending documents that pass; `sets` are those of [`Filter::conditions`]. Cost: a
@@ -86,7 +86,7 @@ impl<'a> Filter<'a> {
 
     fn retain_asked(&self, docs: &mut Vec<u32>) {
         if !self.test.is_trivial() {
-            retain(docs, |doc| self.test.passes(self.view.facts.row(doc)));
+            retain(docs, |doc| self.test.passes(self.view.columns.row(doc)));
         }
         if let Some(passing) = &self.languages {
             retain(docs, |doc| passing[self.view.language_of(doc) as usize]);
@@ -113,7 +113,7 @@ impl<'a> Filter<'a> {
     /// Whether the year is asked for and the document has none: fit 1 (SEARCH.md 5.3).
     #[inline]
     pub(crate) fn is_year_guessed(&self, doc: u32) -> bool {
-        self.has_year && self.view.facts.get(doc).year == 0
+        self.has_year && self.view.columns.get(doc).year == 0
     }
 
     /// The filters as sets of documents, for a plan that starts from one of them or intersects
@@ -123,20 +123,20 @@ impl<'a> Filter<'a> {
         let mut conditions = Vec::new();
         if let Some(year) = filters.year {
             let sets = vec![
-                view.fact_docs(Fact::Year(Some(year)))?,
-                view.fact_docs(Fact::Year(None))?,
+                view.value_docs(ColumnValue::Year(Some(year)))?,
+                view.value_docs(ColumnValue::Year(None))?,
             ];
             conditions.push(Condition::of_sets(Subject::YearFilter, sets));
         }
         if let Some(video_type) = filters.video_type {
-            let sets = vec![view.fact_docs(Fact::VideoType(video_type))?];
+            let sets = vec![view.value_docs(ColumnValue::VideoType(video_type))?];
             conditions.push(Condition::of_sets(Subject::TypeFilter, sets));
         }
         if let Some(season) = filters.season {
             let sets = match filters.episode {
                 Some(episode) => {
-                    let fact = Fact::SeasonEpisode(season.get(), episode.get());
-                    vec![view.fact_docs(fact)?]
+                    let value = ColumnValue::SeasonEpisode(season.get(), episode.get());
+                    vec![view.value_docs(value)?]
                 }
                 None => view.season_docs(season.get())?,
             };
@@ -145,7 +145,7 @@ impl<'a> Filter<'a> {
         if let Some(passing) = &self.languages {
             let numbers = (0..passing.len()).filter(|&number| passing[number]);
             let sets = numbers
-                .map(|number| view.fact_docs(Fact::Language(number as u32)))
+                .map(|number| view.value_docs(ColumnValue::Language(number as u32)))
                 .collect::<Result<Vec<_>>>()?;
             conditions.push(Condition::of_sets(Subject::LanguageFilter, sets));
         }

@@ -1,7 +1,7 @@
 //! The `title` branch over one segment (SEARCH.md 4.3).
 
 use crate::error::Result;
-use crate::index::{FactTest, Side, View};
+use crate::index::{RowTest, Side, View};
 use crate::query::Reading;
 
 use super::condition::{Condition, Subject};
@@ -76,7 +76,7 @@ pub(crate) struct TitlePlan<'a> {
     /// How many documents bear titles of each way.
     docs_counts: [u64; TitleWay::COUNT],
     /// What a document must pass to match without the marker, and the documents that do.
-    pub(crate) marker: Option<(FactTest, Condition<'a>)>,
+    pub(crate) marker: Option<(RowTest, Condition<'a>)>,
     /// What gives fit 1.
     pub(crate) fit: FitRule<'a>,
 }
@@ -90,7 +90,7 @@ impl<'a> TitlePlan<'a> {
         ways.mark(&texts[0], TitleWay::by_whole)?;
         let mut marker = None;
         if let Some(named) = reading.markers().episode
-            && let Some(test) = view.facts.fit_test(named.season, named.episode)
+            && let Some(test) = view.columns.fit_test(named.season, named.episode)
         {
             ways.mark(&texts[1], TitleWay::by_unmarked)?;
             marker = Some((test, episode_fits(view, named)?));

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::index::{Fact, Postings, Probe, Term, View};
+use crate::index::{ColumnValue, Postings, Probe, Term, View};
 use crate::query::Reading;
 use crate::text::{EpisodeMarker, YearMarker, has_number};
 
@@ -176,13 +176,13 @@ pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result
     let season = marker.season.get();
     let sets = match marker.episode {
         Some(episode) => vec![
-            view.fact_docs(Fact::SeasonEpisode(season, episode.get()))?,
-            view.fact_docs(Fact::SeasonEpisode(season, 0))?,
+            view.value_docs(ColumnValue::SeasonEpisode(season, episode.get()))?,
+            view.value_docs(ColumnValue::SeasonEpisode(season, 0))?,
         ],
         None => view.season_docs(season)?,
     };
     let condition = Condition::of_sets(Subject::EpisodeMarker, sets);
-    Ok(match view.facts.fit_test(marker.season, marker.episode) {
+    Ok(match view.columns.fit_test(marker.season, marker.episode) {
         Some(test) => condition.tested_by(test),
         None => condition,
     })
@@ -193,11 +193,11 @@ fn year_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<C
         return Ok(None);
     };
     let sets = vec![
-        view.fact_docs(Fact::Year(Some(marker.year)))?,
-        view.fact_docs(Fact::Year(None))?,
+        view.value_docs(ColumnValue::Year(Some(marker.year)))?,
+        view.value_docs(ColumnValue::Year(None))?,
     ];
     let mut condition = Condition::of_sets(Subject::YearMarker, sets);
-    if let Some(test) = view.facts.test(None, Some(marker.year), None, None) {
+    if let Some(test) = view.columns.test(None, Some(marker.year), None, None) {
         condition = condition.tested_by(test);
     }
     Ok(Some(condition.or_stored_titles(titles_with(view, word)?)))
@@ -377,20 +377,20 @@ impl<'a> FitRule<'a> {
         if self.is_trivial() {
             return 0;
         }
-        let facts = self.view.facts.get(doc);
+        let row = self.view.columns.get(doc);
         let has_word = |titles: &Probe<'_>| titles.contains(self.view.title_of(doc));
         let misses_episode = self.episode.as_ref().is_some_and(|(marker, titles)| {
-            let is_season = facts.season == marker.season.get();
+            let is_season = row.season == marker.season.get();
             let is_episode = marker
                 .episode
-                .is_none_or(|wanted| facts.episode == wanted.get());
+                .is_none_or(|wanted| row.episode == wanted.get());
             let is_exact = is_season && is_episode;
             !is_exact && !has_word(titles)
         });
         let misses_year = self
             .year
             .as_ref()
-            .is_some_and(|(marker, titles)| facts.year != marker.year.get() && !has_word(titles));
+            .is_some_and(|(marker, titles)| row.year != marker.year.get() && !has_word(titles));
         u8::from(misses_episode || misses_year)
     }
 }

@@ -76,12 +76,12 @@ fn parent_rank(view: &View<'_>, doc: u32, marker: Option<EpisodeMarker>) -> (u8,
     let Some(marker) = marker else {
         return (1, 1);
     };
-    let facts = view.facts.get(doc);
-    let is_season = facts.season == marker.season.get();
+    let row = view.columns.get(doc);
+    let is_season = row.season == marker.season.get();
     match marker.episode {
         None if is_season => (1, 0),
-        Some(episode) if is_season && facts.episode == episode.get() => (1, 0),
-        Some(_) if is_season && facts.episode == 0 => (1, 1),
+        Some(episode) if is_season && row.episode == episode.get() => (1, 0),
+        Some(_) if is_season && row.episode == 0 => (1, 1),
         _ => (9, 1),
     }
 }

@@ -67,7 +67,7 @@ fn catalog() -> impl Strategy<Value = Option<CatalogId>> {
 }
 
 fn record() -> impl Strategy<Value = Record> {
-    let facts = (any::<bool>(), number(), number(), year());
+    let values = (any::<bool>(), number(), number(), year());
     let ids = (catalog(), catalog(), any::<[u8; 2]>(), 0i64..6);
     let rest = (
         text(1..4),
@@ -75,20 +75,20 @@ fn record() -> impl Strategy<Value = Record> {
         prop::sample::select(LANGUAGES),
         prop::bool::weighted(0.9),
     );
-    (facts, ids, rest).prop_map(|(facts, ids, rest)| {
+    (values, ids, rest).prop_map(|(values, ids, rest)| {
         let mut id = [0x55; 16];
         id[0] = ids.2[0];
         id[15] = ids.2[1];
         Record {
             id: RecordId::from_bytes(id),
-            video_type: match facts.0 {
+            video_type: match values.0 {
                 true => VideoType::Episode,
                 false => VideoType::Movie,
             },
             title: rest.0,
-            season: facts.1,
-            episode: facts.2,
-            year: facts.3,
+            season: values.1,
+            episode: values.2,
+            year: values.3,
             catalog_id: ids.0,
             parent_catalog_id: ids.1,
             description: rest.1,

@@ -85,7 +85,7 @@ impl Branch<'_, '_> {
     #[inline]
     fn rank(&self, doc: u32) -> Ranked {
         let marker = self.plan.marker.as_ref();
-        let fits = marker.is_some_and(|(test, _)| test.passes(self.view.facts.row(doc)));
+        let fits = marker.is_some_and(|(test, _)| test.passes(self.view.columns.row(doc)));
         let way = self.plan.way(self.view.title_of(doc));
         let relevance = way.relevance(fits).unwrap_or(NO_MATCH);
         Ranked::new(relevance, self.plan.fit.fit(doc, self.filter), doc)

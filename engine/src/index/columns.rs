@@ -21,9 +21,9 @@ const YEAR_BASE: u16 = YEAR_MIN - 1;
 const HEAD_BYTES: usize = 8;
 const _: () = assert!(YEAR_MAX - YEAR_BASE < 1 << YEAR_BITS);
 
-/// The facts of one record.
+/// Column values of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct RecordFacts {
+pub(crate) struct ColumnRow {
     /// 1 for an episode.
     pub(crate) is_episode: bool,
     /// 0 when unknown.
@@ -34,8 +34,8 @@ pub(crate) struct RecordFacts {
     pub(crate) episode: u16,
 }
 
-impl RecordFacts {
-    /// The facts of a record.
+impl ColumnRow {
+    /// Column values of a record.
     pub(crate) fn of(record: &Record) -> Self {
         Self {
             is_episode: record.video_type == VideoType::Episode,
@@ -46,9 +46,9 @@ impl RecordFacts {
     }
 }
 
-/// A fact that has postings.
+/// A column value that has postings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Fact {
+pub(crate) enum ColumnValue {
     /// The year; none when unknown.
     Year(Option<Year>),
     /// The type.
@@ -59,8 +59,8 @@ pub(crate) enum Fact {
     Language(u32),
 }
 
-impl Fact {
-    /// The number by which the fact is found; the season comes before the episode.
+impl ColumnValue {
+    /// The number by which the value is found; the season comes before the episode.
     pub(crate) fn code(self) -> u64 {
         match self {
             Self::Year(year) => 1 << 40 | u64::from(year.map_or(0, Year::get)),
@@ -74,15 +74,15 @@ impl Fact {
     }
 }
 
-/// A view of all facts.
+/// View of the packed columns of a segment.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Facts<'a> {
+pub(crate) struct Columns<'a> {
     rows: Packed<'a>,
     episode_shift: u32,
     season_mask: u64,
 }
 
-impl<'a> Facts<'a> {
+impl<'a> Columns<'a> {
     /// The view, or `None` when the head is broken.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_BYTES)?;
@@ -102,18 +102,18 @@ impl<'a> Facts<'a> {
         self.rows.len()
     }
 
-    /// The packed facts of a document, for [`FactTest`].
+    /// Packed columns of a document, for [`RowTest`].
     #[inline(always)]
     pub(crate) fn row(&self, doc: u32) -> u64 {
         self.rows.get(doc as usize)
     }
 
-    /// The facts of a document.
+    /// Column values of a document.
     #[inline(always)]
-    pub(crate) fn get(&self, doc: u32) -> RecordFacts {
+    pub(crate) fn get(&self, doc: u32) -> ColumnRow {
         let row = self.row(doc);
         let year = (row >> YEAR_SHIFT) as u16 & ((1 << YEAR_BITS) - 1);
-        RecordFacts {
+        ColumnRow {
             is_episode: row & 1 != 0,
             year: if year == 0 { 0 } else { year + YEAR_BASE },
             season: (row >> SEASON_SHIFT & self.season_mask) as u16,
@@ -129,8 +129,8 @@ impl<'a> Facts<'a> {
         year: Option<Year>,
         season: Option<Number>,
         episode: Option<Number>,
-    ) -> Option<FactTest> {
-        let mut test = FactTest::default();
+    ) -> Option<RowTest> {
+        let mut test = RowTest::default();
         if let Some(video_type) = video_type {
             test.demand(1, u64::from(video_type == VideoType::Episode));
         }
@@ -150,8 +150,8 @@ impl<'a> Facts<'a> {
 
     /// A test for a season and, when given, an episode or none (SEARCH.md 2, fits). `None` when no
     /// document can pass.
-    pub(crate) fn fit_test(&self, season: Number, episode: Option<Number>) -> Option<FactTest> {
-        let mut test = FactTest::default();
+    pub(crate) fn fit_test(&self, season: Number, episode: Option<Number>) -> Option<RowTest> {
+        let mut test = RowTest::default();
         self.demand_season(&mut test, season)?;
         test.value_or = test.value;
         if let Some(episode) = episode {
@@ -161,7 +161,7 @@ impl<'a> Facts<'a> {
         Some(test)
     }
 
-    fn demand_season(&self, test: &mut FactTest, season: Number) -> Option<()> {
+    fn demand_season(&self, test: &mut RowTest, season: Number) -> Option<()> {
         let season = u64::from(season.get());
         test.demand(self.season_mask << SEASON_SHIFT, season << SEASON_SHIFT);
         (season <= self.season_mask).then_some(())
@@ -178,13 +178,13 @@ impl<'a> Facts<'a> {
 
 /// What a row must be equal to, under a mask: one of two values, for a year or none.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct FactTest {
+pub(crate) struct RowTest {
     mask: u64,
     value: u64,
     value_or: u64,
 }
 
-impl FactTest {
+impl RowTest {
     fn demand(&mut self, mask: u64, value: u64) {
         self.mask |= mask;
         self.value |= value;
@@ -203,29 +203,29 @@ impl FactTest {
     }
 }
 
-/// Packs facts.
-pub(crate) fn pack_facts(facts: impl Iterator<Item = RecordFacts> + Clone) -> Vec<u8> {
+/// Packs rows of column values.
+pub(crate) fn pack_columns(rows: impl Iterator<Item = ColumnRow> + Clone) -> Vec<u8> {
     let bits = |number: u16| u16::BITS - number.leading_zeros();
-    let season_bits = facts.clone().map(|f| bits(f.season)).max().unwrap_or(0);
-    let episode_bits = facts.clone().map(|f| bits(f.episode)).max().unwrap_or(0);
+    let season_bits = rows.clone().map(|f| bits(f.season)).max().unwrap_or(0);
+    let episode_bits = rows.clone().map(|f| bits(f.episode)).max().unwrap_or(0);
     let episode_shift = SEASON_SHIFT + season_bits;
     let mut bytes = vec![season_bits as u8, episode_bits as u8, 0, 0, 0, 0, 0, 0];
     let max = (1u64 << (episode_shift + episode_bits)) - 1;
-    let mut rows = PackedBuilder::new(max, facts.size_hint().0);
-    for fact in facts {
-        let year = if fact.year == 0 {
+    let mut packed = PackedBuilder::new(max, rows.size_hint().0);
+    for row in rows {
+        let year = if row.year == 0 {
             0
         } else {
-            fact.year - YEAR_BASE
+            row.year - YEAR_BASE
         };
-        rows.push(
-            u64::from(fact.is_episode)
+        packed.push(
+            u64::from(row.is_episode)
                 | u64::from(year) << YEAR_SHIFT
-                | u64::from(fact.season) << SEASON_SHIFT
-                | u64::from(fact.episode) << episode_shift,
+                | u64::from(row.season) << SEASON_SHIFT
+                | u64::from(row.episode) << episode_shift,
         );
     }
-    bytes.extend_from_slice(&rows.finish());
+    bytes.extend_from_slice(&packed.finish());
     bytes
 }
 
@@ -235,7 +235,7 @@ mod tests {
 
     use super::*;
 
-    fn facts() -> impl Strategy<Value = RecordFacts> {
+    fn rows() -> impl Strategy<Value = ColumnRow> {
         let year = prop_oneof![Just(0), YEAR_MIN..=YEAR_MAX];
         (
             any::<bool>(),
@@ -243,7 +243,7 @@ mod tests {
             0..40u16,
             prop_oneof![0..9u16, any::<u16>()],
         )
-            .prop_map(|(is_episode, year, season, episode)| RecordFacts {
+            .prop_map(|(is_episode, year, season, episode)| ColumnRow {
                 is_episode,
                 year,
                 season,
@@ -254,12 +254,12 @@ mod tests {
     proptest! {
         #[test]
         fn tests_like_a_plain_comparison(
-            rows in prop::collection::vec(facts(), 1..50),
-            wanted in facts(),
+            rows in prop::collection::vec(rows(), 1..50),
+            wanted in rows(),
             asked in any::<[bool; 4]>(),
         ) {
-            let bytes = pack_facts(rows.iter().copied());
-            let view = Facts::read(&bytes).unwrap();
+            let bytes = pack_columns(rows.iter().copied());
+            let view = Columns::read(&bytes).unwrap();
             let video_type = match wanted.is_episode {
                 true => VideoType::Episode,
                 false => VideoType::Movie,
