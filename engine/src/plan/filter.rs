@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::index::{ColumnValue, RowTest, Tombstones, View};
 use crate::query::{Filters, LanguageTerm};
 
-use super::condition::{Condition, Subject};
+use super::clause::{Clause, Subject};
 use super::doc_list::retain;
 
 /// What every match must pass: filters, and not being gone.
@@ -68,9 +68,9 @@ impl<'a> Filter<'a> {
         self.test.passes(self.view.columns.row(doc)) && self.passes_rest(doc)
     }
 
-    /// Keeps the ascending documents that pass; `sets` are those of [`Filter::conditions`]. Cost: a
+    /// Keeps the ascending documents that pass; `sets` are those of [`Filter::clauses`]. Cost: a
     /// probe of each, or, for many documents, that of the sets.
-    pub(crate) fn retain(&self, sets: &[Condition<'_>], docs: &mut Vec<u32>) {
+    pub(crate) fn retain(&self, sets: &[Clause<'_>], docs: &mut Vec<u32>) {
         let mut is_settled = self.is_trivial() || !self.is_more_than_sets();
         for set in sets {
             if set.is_better_asked(&self.view, docs.len() as u64) {
@@ -96,7 +96,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Whether documents of all sets of [`Filter::conditions`] may still not pass.
+    /// Whether documents of all sets of [`Filter::clauses`] may still not pass.
     pub(crate) fn is_more_than_sets(&self) -> bool {
         self.has_bare_episode || !self.tombstones.is_empty()
     }
@@ -118,19 +118,19 @@ impl<'a> Filter<'a> {
 
     /// The filters as sets of documents, for a plan that starts from one of them or intersects
     /// them whole. An episode without a season has no set.
-    pub(crate) fn conditions(&self, filters: &Filters) -> Result<Vec<Condition<'a>>> {
+    pub(crate) fn clauses(&self, filters: &Filters) -> Result<Vec<Clause<'a>>> {
         let view = &self.view;
-        let mut conditions = Vec::new();
+        let mut clauses = Vec::new();
         if let Some(year) = filters.year {
             let sets = vec![
                 view.value_docs(ColumnValue::Year(Some(year)))?,
                 view.value_docs(ColumnValue::Year(None))?,
             ];
-            conditions.push(Condition::of_sets(Subject::YearFilter, sets));
+            clauses.push(Clause::of_sets(Subject::YearFilter, sets));
         }
         if let Some(video_type) = filters.video_type {
             let sets = vec![view.value_docs(ColumnValue::VideoType(video_type))?];
-            conditions.push(Condition::of_sets(Subject::TypeFilter, sets));
+            clauses.push(Clause::of_sets(Subject::TypeFilter, sets));
         }
         if let Some(season) = filters.season {
             let sets = match filters.episode {
@@ -140,15 +140,15 @@ impl<'a> Filter<'a> {
                 }
                 None => view.season_docs(season.get())?,
             };
-            conditions.push(Condition::of_sets(Subject::SeasonFilter, sets));
+            clauses.push(Clause::of_sets(Subject::SeasonFilter, sets));
         }
         if let Some(passing) = &self.languages {
             let numbers = (0..passing.len()).filter(|&number| passing[number]);
             let sets = numbers
                 .map(|number| view.value_docs(ColumnValue::Language(number as u32)))
                 .collect::<Result<Vec<_>>>()?;
-            conditions.push(Condition::of_sets(Subject::LanguageFilter, sets));
+            clauses.push(Clause::of_sets(Subject::LanguageFilter, sets));
         }
-        Ok(conditions)
+        Ok(clauses)
     }
 }

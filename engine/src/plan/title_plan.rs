@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::index::{RowTest, Side, View};
 use crate::query::Reading;
 
-use super::condition::{Condition, Subject};
+use super::clause::{Clause, Subject};
 use super::title_set::TitleSet;
 use super::word_plan::{FitRule, episode_fits};
 
@@ -76,7 +76,7 @@ pub(crate) struct TitlePlan<'a> {
     /// How many documents bear titles of each way.
     docs_counts: [u64; TitleWay::COUNT],
     /// What a document must pass to match without the marker, and the documents that do.
-    pub(crate) marker: Option<(RowTest, Condition<'a>)>,
+    pub(crate) marker: Option<(RowTest, Clause<'a>)>,
     /// What gives fit 1.
     pub(crate) fit: FitRule<'a>,
 }
@@ -128,11 +128,11 @@ impl<'a> TitlePlan<'a> {
     }
 
     /// The documents of those titles whose way is wanted.
-    pub(crate) fn condition(
+    pub(crate) fn clause(
         &self,
         view: &View<'a>,
         is_wanted: impl Fn(TitleWay) -> bool,
-    ) -> Condition<'a> {
+    ) -> Clause<'a> {
         let docs_count = self.docs_count(&is_wanted);
         let mut titles = Vec::new();
         if docs_count > 0 {
@@ -140,7 +140,7 @@ impl<'a> TitlePlan<'a> {
             titles.extend(ways.map(|(title, _)| *title));
         }
         let titles = TitleSet::of_counted(view, titles, docs_count);
-        Condition::of_sets(Subject::Title, Vec::new()).or_titles(titles)
+        Clause::of_sets(Subject::Title, Vec::new()).or_titles(titles)
     }
 }
 

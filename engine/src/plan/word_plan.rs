@@ -7,7 +7,7 @@ use crate::index::{ColumnValue, Postings, Probe, Term, View};
 use crate::query::Reading;
 use crate::text::{EpisodeMarker, YearMarker, has_number};
 
-use super::condition::{Condition, Subject};
+use super::clause::{Clause, Subject};
 use super::filter::Filter;
 use super::title_set::TitleSet;
 
@@ -32,8 +32,8 @@ pub(crate) enum Typos {
 
 /// What every match satisfies, and what tells the ways of matching apart.
 pub(crate) struct WordPlan<'a> {
-    /// A condition for each distinct plain word and each marker.
-    pub(crate) conditions: Vec<Condition<'a>>,
+    /// A clause for each distinct plain word and each marker.
+    pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles with all plain words.
     pub(crate) full_titles: FullTitles<'a>,
     /// Documents with the last plain word as it is, when the prefix rule adds others.
@@ -63,7 +63,7 @@ impl<'a> WordPlan<'a> {
         let last = reading.last_plain_word();
         let is_repeated = reading.plain_words().filter(|word| *word == last).count() > 1;
         let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
-        let mut conditions = Vec::with_capacity(words.len() + 2);
+        let mut clauses = Vec::with_capacity(words.len() + 2);
         let (mut last_word, mut begun_count) = (None, None);
         for (idx, (word, term)) in words.iter().zip(&terms).enumerate() {
             let is_last = *word == last && !is_repeated;
@@ -75,25 +75,25 @@ impl<'a> WordPlan<'a> {
                     0
                 },
             };
-            let condition = word_condition(view, (idx, word), *term, satisfied_by)?;
-            if condition.size_max() == 0 {
+            let clause = word_clause(view, (idx, word), *term, satisfied_by)?;
+            if clause.size_max() == 0 {
                 return Ok(None);
             }
-            if is_last && condition.titles().is_some() {
+            if is_last && clause.titles().is_some() {
                 last_word = Some(term_docs(view, *term)?);
                 begun_count = term.map(|term| view.begun_count(term.rank)).transpose()?;
             }
-            conditions.push(condition);
+            clauses.push(clause);
         }
         let fit = FitRule::new(view, reading)?;
-        conditions.extend(episode_condition(view, reading)?);
-        conditions.extend(year_condition(view, reading)?);
+        clauses.extend(episode_clause(view, reading)?);
+        clauses.extend(year_clause(view, reading)?);
         let full_titles = match typos {
             Typos::Refused => FullTitles::new(view, &terms, reading)?,
             Typos::Allowed => FullTitles::default(),
         };
         Ok(Some(Self {
-            conditions,
+            clauses,
             full_titles,
             last_word,
             begun_count,
@@ -137,14 +137,14 @@ struct SatisfiedBy {
     typos_max: u8,
 }
 
-fn word_condition<'a>(
+fn word_clause<'a>(
     view: &View<'a>,
     (idx, word): (usize, &str),
     term: Option<Term>,
     satisfied_by: SatisfiedBy,
-) -> Result<Condition<'a>> {
+) -> Result<Clause<'a>> {
     let subject = Subject::Word(idx);
-    let condition = Condition::of_sets(subject, Vec::new()).or_set(term_docs(view, term)?);
+    let clause = Clause::of_sets(subject, Vec::new()).or_set(term_docs(view, term)?);
     let mut ranks = Vec::new();
     if satisfied_by.beginnings {
         ranks.extend(view.prefix_ranks(word));
@@ -157,13 +157,13 @@ fn word_condition<'a>(
     ranks.sort_unstable();
     ranks.dedup();
     if ranks.is_empty() {
-        return Ok(condition);
+        return Ok(clause);
     }
     let sets = ranks.into_iter().map(|rank| view.term_titles(rank));
-    Ok(condition.or_titles(TitleSet::union(view, sets)?))
+    Ok(clause.or_titles(TitleSet::union(view, sets)?))
 }
 
-fn episode_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Condition<'a>>> {
+fn episode_clause<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Clause<'a>>> {
     let (Some(marker), Some(word)) = (reading.markers().episode, reading.episode_word()) else {
         return Ok(None);
     };
@@ -172,7 +172,7 @@ fn episode_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Optio
 }
 
 /// The documents that fit an episode marker (SEARCH.md 2).
-pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result<Condition<'a>> {
+pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result<Clause<'a>> {
     let season = marker.season.get();
     let sets = match marker.episode {
         Some(episode) => vec![
@@ -181,14 +181,14 @@ pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result
         ],
         None => view.season_docs(season)?,
     };
-    let condition = Condition::of_sets(Subject::EpisodeMarker, sets);
+    let clause = Clause::of_sets(Subject::EpisodeMarker, sets);
     Ok(match view.columns.fit_test(marker.season, marker.episode) {
-        Some(test) => condition.tested_by(test),
-        None => condition,
+        Some(test) => clause.tested_by(test),
+        None => clause,
     })
 }
 
-fn year_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Condition<'a>>> {
+fn year_clause<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Clause<'a>>> {
     let (Some(marker), Some(word)) = (reading.markers().year, reading.year_word()) else {
         return Ok(None);
     };
@@ -196,11 +196,11 @@ fn year_condition<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<C
         view.value_docs(ColumnValue::Year(Some(marker.year)))?,
         view.value_docs(ColumnValue::Year(None))?,
     ];
-    let mut condition = Condition::of_sets(Subject::YearMarker, sets);
+    let mut clause = Clause::of_sets(Subject::YearMarker, sets);
     if let Some(test) = view.columns.test(None, Some(marker.year), None, None) {
-        condition = condition.tested_by(test);
+        clause = clause.tested_by(test);
     }
-    Ok(Some(condition.or_stored_titles(titles_with(view, word)?)))
+    Ok(Some(clause.or_stored_titles(titles_with(view, word)?)))
 }
 
 /// The titles with a word.

@@ -1,7 +1,7 @@
 //! The documents of one segment that match.
 
 use crate::index::{Bits, View};
-use crate::plan::{Condition, Filter};
+use crate::plan::{Clause, Filter};
 
 /// A document list is used while a set is below this share of the segment; bits above.
 /// (Tests have small segments, and take both ways.)
@@ -98,43 +98,41 @@ impl DocSet {
     }
 }
 
-/// The documents that satisfy all conditions and pass the filter.
+/// The documents that satisfy all clauses and pass the filter.
 ///
 /// Starts from the smallest set. While that is a small share of the segment, its documents are
-/// listed, the filter is probed for each and the list is cut by one condition after the other,
+/// listed, the filter is probed for each and the list is cut by one clause after the other,
 /// smallest first; else all sets are intersected as bits. Cost: linear in the smallest set, or a
 /// bit of every document per set. `filters` are the filter's own sets.
 pub(super) fn intersect(
     view: &View<'_>,
     filter: &Filter<'_>,
-    conditions: &[Condition<'_>],
-    filters: &[Condition<'_>],
+    clauses: &[Clause<'_>],
+    filters: &[Clause<'_>],
 ) -> DocSet {
-    let mut ordered: Vec<&Condition<'_>> = conditions.iter().collect();
-    ordered.sort_by_key(|condition| condition.size_max());
-    let smallest_filter = filters.iter().min_by_key(|condition| condition.size_max());
-    let smallest = ordered
-        .first()
-        .map_or(u64::MAX, |condition| condition.size_max());
-    let by_filter = smallest_filter.filter(|condition| condition.size_max() < smallest);
-    let size_max = by_filter.map_or(smallest, Condition::size_max);
+    let mut ordered: Vec<&Clause<'_>> = clauses.iter().collect();
+    ordered.sort_by_key(|clause| clause.size_max());
+    let smallest_filter = filters.iter().min_by_key(|clause| clause.size_max());
+    let smallest = ordered.first().map_or(u64::MAX, |clause| clause.size_max());
+    let by_filter = smallest_filter.filter(|clause| clause.size_max() < smallest);
+    let size_max = by_filter.map_or(smallest, Clause::size_max);
     if size_max > u64::from(view.docs_count()) / LIST_SHARE {
         return intersect_bits(view, filter, &ordered, filters);
     }
     let mut docs = match by_filter {
-        Some(condition) => condition.docs(view),
+        Some(clause) => clause.docs(view),
         None => ordered.remove(0).docs(view),
     };
     // Plain sets are met in order; what is asked of columns lies anywhere, and costs more.
-    ordered.sort_by_key(|condition| condition.only_set().is_none());
-    let sets_count = ordered.partition_point(|condition| condition.only_set().is_some());
+    ordered.sort_by_key(|clause| clause.only_set().is_none());
+    let sets_count = ordered.partition_point(|clause| clause.only_set().is_some());
     let (sets, others) = ordered.split_at(sets_count);
     sets.iter()
-        .for_each(|condition| condition.retain(view, &mut docs));
+        .for_each(|clause| clause.retain(view, &mut docs));
     filter.retain(filters, &mut docs);
     others
         .iter()
-        .for_each(|condition| condition.retain(view, &mut docs));
+        .for_each(|clause| clause.retain(view, &mut docs));
     DocSet::List(docs)
 }
 
@@ -143,32 +141,32 @@ pub(super) fn intersect(
 fn intersect_bits(
     view: &View<'_>,
     filter: &Filter<'_>,
-    ordered: &[&Condition<'_>],
-    filters: &[Condition<'_>],
+    ordered: &[&Clause<'_>],
+    filters: &[Clause<'_>],
 ) -> DocSet {
     let (mut all, titled): (Vec<_>, Vec<_>) = ordered
         .iter()
         .copied()
         .chain(filters)
-        .partition(|condition| condition.by_title_max() == 0);
+        .partition(|clause| clause.by_title_max() == 0);
     all.extend(titled);
     let mut bits = Bits::new(view.docs_count());
-    let (first, mut others) = all.split_first().expect("a branch has a condition");
+    let (first, mut others) = all.split_first().expect("a branch has a clause");
     first.set_bits(view, &mut bits);
     let mut union = None;
-    while let Some((condition, rest)) = others.split_first() {
-        let is_titled = condition.by_title_max() > 0;
-        if is_titled && condition.is_better_asked(view, bits.count()) {
+    while let Some((clause, rest)) = others.split_first() {
+        let is_titled = clause.by_title_max() > 0;
+        if is_titled && clause.is_better_asked(view, bits.count()) {
             return list_of(view, filter, &bits, others);
         }
         others = rest;
-        if let Some(set) = condition.only_set() {
+        if let Some(set) = clause.only_set() {
             set.keep_bits(&mut bits);
             continue;
         }
         let union = union.get_or_insert_with(|| Bits::new(view.docs_count()));
         union.clear();
-        condition.set_bits(view, union);
+        clause.set_bits(view, union);
         bits.and(union);
     }
     if filter.is_more_than_sets() {
@@ -178,17 +176,12 @@ fn intersect_bits(
     DocSet::Bits(bits, count)
 }
 
-/// The documents of `bits`, which are of the filter's sets, that satisfy the conditions and pass.
-fn list_of(
-    view: &View<'_>,
-    filter: &Filter<'_>,
-    bits: &Bits,
-    conditions: &[&Condition<'_>],
-) -> DocSet {
+/// The documents of `bits`, which are of the filter's sets, that satisfy the clauses and pass.
+fn list_of(view: &View<'_>, filter: &Filter<'_>, bits: &Bits, clauses: &[&Clause<'_>]) -> DocSet {
     let mut docs = Vec::new();
     bits.decode(&mut docs);
-    for condition in conditions {
-        condition.retain(view, &mut docs);
+    for clause in clauses {
+        clause.retain(view, &mut docs);
     }
     filter.retain(&[], &mut docs);
     DocSet::List(docs)

@@ -138,9 +138,9 @@ fn steps(
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
-    for condition in &part.filter_sets {
-        let what = subject_text(condition.subject(), &[]);
-        steps.push(planned(what, condition.size_max()));
+    for clause in &part.filter_sets {
+        let what = subject_text(clause.subject(), &[]);
+        steps.push(planned(what, clause.size_max()));
     }
     let typos = match is_typo_search {
         true => Typos::Allowed,
@@ -153,9 +153,9 @@ fn steps(
         words.dedup();
         let plan = WordPlan::new(&part.view, reading, typos)?;
         let planned_at = clock();
-        for condition in plan.iter().flat_map(|plan| &plan.conditions) {
-            let what = subject_text(condition.subject(), &words);
-            steps.push(planned(what, condition.size_max()));
+        for clause in plan.iter().flat_map(|plan| &plan.clauses) {
+            let what = subject_text(clause.subject(), &words);
+            steps.push(planned(what, clause.size_max()));
         }
         let titles_count = plan.map_or(0, |plan| plan.full_titles.len());
         let what = "query: dictionaries, sets and titles with all words".to_owned();

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::index::{Segment, Tombstones, View};
 use crate::model::RecordId;
-use crate::plan::{Condition, Filter, TitlePlan, Typos, WordPlan};
+use crate::plan::{Clause, Filter, TitlePlan, Typos, WordPlan};
 use crate::query::{CatalogTerm, Query, Reading, SearchText};
 use crate::text::EpisodeMarker;
 
@@ -65,7 +65,7 @@ pub(super) struct Part<'a> {
     pub(super) segment: &'a Segment,
     pub(super) view: View<'a>,
     pub(super) filter: Filter<'a>,
-    pub(super) filter_sets: Vec<Condition<'a>>,
+    pub(super) filter_sets: Vec<Clause<'a>>,
 }
 
 /// The matches in one segment.
@@ -86,7 +86,7 @@ impl<'a> Part<'a> {
         if filter.is_hopeless() || segment.is_empty() {
             return Ok(None);
         }
-        let filter_sets = filter.conditions(query.filters())?;
+        let filter_sets = filter.clauses(query.filters())?;
         Ok(Some(Self {
             segment,
             view,

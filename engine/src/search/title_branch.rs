@@ -1,7 +1,7 @@
 //! The `title` branch over one segment: its documents, counted, and the best of them.
 
 use crate::index::View;
-use crate::plan::{Condition, Filter, TitlePlan, TitleWay};
+use crate::plan::{Clause, Filter, TitlePlan, TitleWay};
 
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
@@ -22,7 +22,7 @@ const RANKED_MAX: u64 = if cfg!(test) { 4 } else { 512 };
 pub(super) fn search_title(
     view: &View<'_>,
     plan: &TitlePlan<'_>,
-    (filter, filters): (&Filter<'_>, &[Condition<'_>]),
+    (filter, filters): (&Filter<'_>, &[Clause<'_>]),
     (page_size, needs_docs): (usize, bool),
 ) -> Found {
     let branch = Branch {
@@ -65,19 +65,19 @@ struct Branch<'b, 'a> {
 
 impl Branch<'_, '_> {
     /// All matches.
-    fn docs(&self, filters: &[Condition<'_>]) -> DocSet {
-        let find = |conditions: &[Condition<'_>]| {
-            let has_none = conditions.iter().any(|condition| condition.size_max() == 0);
+    fn docs(&self, filters: &[Clause<'_>]) -> DocSet {
+        let find = |clauses: &[Clause<'_>]| {
+            let has_none = clauses.iter().any(|clause| clause.size_max() == 0);
             match has_none {
                 true => DocSet::empty(),
-                false => intersect(self.view, self.filter, conditions, filters),
+                false => intersect(self.view, self.filter, clauses, filters),
             }
         };
-        let whole = find(&[self.plan.condition(self.view, TitleWay::is_whole)]);
+        let whole = find(&[self.plan.clause(self.view, TitleWay::is_whole)]);
         let Some((_, fitting)) = &self.plan.marker else {
             return whole;
         };
-        let unmarked = self.plan.condition(self.view, TitleWay::is_unmarked);
+        let unmarked = self.plan.clause(self.view, TitleWay::is_unmarked);
         whole.union(find(&[unmarked, fitting.clone()]))
     }
 

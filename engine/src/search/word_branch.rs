@@ -1,7 +1,7 @@
 //! The `query` branch over one segment: its documents, counted, and the best of them.
 
 use crate::index::{Postings, Probe, View};
-use crate::plan::{Condition, Filter, Typos, WordPlan};
+use crate::plan::{Clause, Filter, Typos, WordPlan};
 
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
@@ -41,15 +41,15 @@ pub(super) fn search_words(
     view: &View<'_>,
     plan: &WordPlan<'_>,
     filter: &Filter<'_>,
-    filters: &[Condition<'_>],
+    filters: &[Clause<'_>],
     (page_size, needs_docs): (usize, bool),
 ) -> Found {
     let ranker = Ranker::new(view, plan, filter);
     let is_plain = filter.is_trivial() && !needs_docs && plan.typos == Typos::Refused;
-    if let ([condition], true) = (&plan.conditions[..], is_plain) {
-        return search_one_word(&ranker, condition, page_size);
+    if let ([clause], true) = (&plan.clauses[..], is_plain) {
+        return search_one_word(&ranker, clause, page_size);
     }
-    let docs = intersect(view, filter, &plan.conditions, filters);
+    let docs = intersect(view, filter, &plan.clauses, filters);
     let mut top = Top::new(page_size);
     if docs.len() <= RANKED_MAX {
         docs.for_each_while(|doc| {
@@ -67,14 +67,14 @@ pub(super) fn search_words(
 }
 
 /// A single word without filters: its documents are never listed, their number is stored.
-fn search_one_word(ranker: &Ranker<'_>, condition: &Condition<'_>, page_size: usize) -> Found {
-    let set = ranker.plan.last_word.or(condition.only_set().copied());
+fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -> Found {
+    let set = ranker.plan.last_word.or(clause.only_set().copied());
     let set = set.unwrap_or(Postings::EMPTY);
     let mut top = Top::new(page_size);
     ranker.offer_best(&mut top, page_size, &set);
     let mut begun_count = ranker.plan.begun_count.unwrap_or(0);
     let needs_begun = top.len() < page_size || ranker.plan.begun_count.is_none();
-    if let (true, Some(titles)) = (needs_begun, condition.titles()) {
+    if let (true, Some(titles)) = (needs_begun, clause.titles()) {
         let probe = set.probe();
         begun_count = 0;
         for &title in titles.titles() {

@@ -23,7 +23,7 @@ const TITLE_DOC_COST: u64 = 2;
 /// Documents of titles are listed when they are below this share of those that are asked for.
 const LISTED_SHARE: u64 = 8;
 
-/// What a condition is about.
+/// What a clause is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
     /// A plain word, by its place among the distinct plain words.
@@ -48,7 +48,7 @@ pub(crate) enum Subject {
 ///
 /// INVARIANT: a document passes `test` exactly when one of the first `tested_count` sets has it.
 #[derive(Debug, Clone)]
-pub(crate) struct Condition<'a> {
+pub(crate) struct Clause<'a> {
     subject: Subject,
     sets: Vec<Postings<'a>>,
     test: Option<RowTest>,
@@ -58,7 +58,7 @@ pub(crate) struct Condition<'a> {
     size_max: u64,
 }
 
-impl<'a> Condition<'a> {
+impl<'a> Clause<'a> {
     /// One of these sets has the document.
     pub(crate) fn of_sets(subject: Subject, sets: Vec<Postings<'a>>) -> Self {
         let size_max = sets.iter().map(|set| u64::from(set.count())).sum();
@@ -217,7 +217,7 @@ impl<'a> Condition<'a> {
         words_count + sets_cost + self.by_title_max() * TITLE_DOC_COST
     }
 
-    fn seeker(&self, view: &View<'_>, asked_count: u64) -> ConditionSeeker<'_> {
+    fn seeker(&self, view: &View<'_>, asked_count: u64) -> ClauseSeeker<'_> {
         let untested = self.sets[self.tested_count..].iter();
         let mut sets: Vec<Seeker<'_>> = untested.map(Postings::seeker).collect();
         let mut has_titles = self.by_title_max() > 0;
@@ -228,7 +228,7 @@ impl<'a> Condition<'a> {
             sets.push(Seeker::of_list(docs));
             has_titles = false;
         }
-        ConditionSeeker {
+        ClauseSeeker {
             test: self.test,
             sets,
             titles: self.titles.as_ref(),
@@ -238,8 +238,8 @@ impl<'a> Condition<'a> {
     }
 }
 
-/// A condition that is asked for ascending documents.
-struct ConditionSeeker<'a> {
+/// A clause that is asked for ascending documents.
+struct ClauseSeeker<'a> {
     test: Option<RowTest>,
     sets: Vec<Seeker<'a>>,
     titles: Option<&'a TitleSet>,
@@ -247,8 +247,8 @@ struct ConditionSeeker<'a> {
     has_titles: bool,
 }
 
-impl ConditionSeeker<'_> {
-    /// Which documents of a block satisfy the condition: a bit each.
+impl ClauseSeeker<'_> {
+    /// Which documents of a block satisfy the clause: a bit each.
     fn passing(&mut self, view: &View<'_>, docs: &[u32]) -> u64 {
         let mut passing = 0;
         if let Some(test) = self.test {
