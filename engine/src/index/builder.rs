@@ -9,12 +9,12 @@ use crate::model::{CatalogId, Record};
 use crate::query::LanguageTerm;
 use crate::text::{fold_into, words};
 
-use super::beginnings::BeginningsCounter;
 use super::columns::ColumnRow;
 use super::dictionary::DictionaryBuilder;
 use super::document::write_document;
 use super::interner::Interner;
 use super::packed::PackedBuilder;
+use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
 use super::writer::{
     CatalogEntry, ColumnBuffers, Groups, PostingsWriter, write_catalogs, write_columns,
@@ -283,18 +283,18 @@ impl SegmentBuilder {
         let term = |&term: &u32| self.terms.get(term).as_bytes();
         let (title_terms, other_terms) = term_order.split_at(title_terms_count);
         let title_texts = title_terms.iter().map(term).collect();
-        let mut beginnings = BeginningsCounter::new(title_texts, &term_titles, title_docs);
+        let mut prefix_counts = PrefixCounter::new(title_texts, &term_titles, title_docs);
         let mut postings = PostingsWriter::new();
         for (rank, number) in term_order.iter().enumerate() {
             if rank == title_terms_count {
-                beginnings.restart();
+                prefix_counts.restart();
             }
             let docs = term_docs.get(rank as u32);
-            beginnings.count(term(number), docs);
+            prefix_counts.count(term(number), docs);
             postings.push(writer, docs)?;
         }
         postings.finish(writer, Section::TermDocuments, Section::TermDocumentOffsets)?;
-        beginnings.finish(writer)?;
+        prefix_counts.finish(writer)?;
         for (section, terms) in [
             (Section::TitleTerms, title_terms),
             (Section::OtherTerms, other_terms),

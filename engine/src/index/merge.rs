@@ -12,9 +12,9 @@ use crate::error::Result;
 use crate::model::{CatalogId, RecordId};
 use crate::query::LanguageTerm;
 
-use super::beginnings::BeginningsCounter;
 use super::dictionary::DictionaryBuilder;
 use super::packed::PackedBuilder;
+use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
 use super::segment::{View, read_whole};
 use super::writer::{
@@ -280,17 +280,17 @@ impl<'a> Merger<'a> {
         })?;
         let term_titles = self.write_term_titles(writer, &kept)?;
         let texts = kept.iter().map(|(term, _)| &**term).collect();
-        let mut beginnings = BeginningsCounter::new(texts, &term_titles, title_docs);
+        let mut prefix_counts = PrefixCounter::new(texts, &term_titles, title_docs);
         let mut title_terms = DictionaryBuilder::new();
         let mut postings = PostingsWriter::new();
         let mut docs = Vec::new();
         for (term, ranks) in &kept {
             self.collect_docs(ranks, &mut docs)?;
             title_terms.push(term);
-            beginnings.count(term, &docs);
+            prefix_counts.count(term, &docs);
             postings.push(writer, &docs)?;
         }
-        beginnings.restart();
+        prefix_counts.restart();
         let mut other_terms = DictionaryBuilder::new();
         self.for_each_term(|term, is_title, ranks| {
             if is_title {
@@ -299,13 +299,13 @@ impl<'a> Merger<'a> {
             self.collect_docs(&ranks, &mut docs)?;
             if !docs.is_empty() {
                 other_terms.push(term);
-                beginnings.count(term, &docs);
+                prefix_counts.count(term, &docs);
                 postings.push(writer, &docs)?;
             }
             Ok(())
         })?;
         postings.finish(writer, Section::TermDocuments, Section::TermDocumentOffsets)?;
-        beginnings.finish(writer)?;
+        prefix_counts.finish(writer)?;
         writer.section(Section::TitleTerms, &title_terms.finish())?;
         writer.section(Section::OtherTerms, &other_terms.finish())
     }

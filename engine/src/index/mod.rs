@@ -2,7 +2,7 @@
 //! merge. The only room that names fst and roaring.
 
 mod alignment;
-mod beginnings;
+mod prefix_counts;
 mod bits;
 mod builder;
 mod dictionary;

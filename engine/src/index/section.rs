@@ -69,9 +69,9 @@ pub(crate) enum Section {
     /// Packed: where the documents of each term begin, and the end.
     TermDocumentOffsets,
     /// Packed: terms that are the beginning of other title terms, where that adds documents.
-    BeginningTerms,
+    PrefixTerms,
     /// Packed: how many documents it adds to each.
-    BeginningCounts,
+    PrefixCounts,
     /// fst: words of titles, each with its rank.
     TitleTerms,
     /// fst: words of descriptions only, each with its rank.
@@ -385,8 +385,8 @@ const ALL: [Section; SECTIONS_COUNT] = [
     Section::TermTitleOffsets,
     Section::TermDocuments,
     Section::TermDocumentOffsets,
-    Section::BeginningTerms,
-    Section::BeginningCounts,
+    Section::PrefixTerms,
+    Section::PrefixCounts,
     Section::TitleTerms,
     Section::OtherTerms,
     Section::CatalogDocuments,

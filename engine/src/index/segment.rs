@@ -344,13 +344,13 @@ impl<'a> View<'a> {
     }
 
     /// How many documents have a title word that begins with the term but not the term itself.
-    pub(crate) fn begun_count(&self, rank: u32) -> Result<u64> {
-        let ranks = self.segment.packed(Section::BeginningTerms)?;
+    pub(crate) fn prefix_count(&self, rank: u32) -> Result<u64> {
+        let ranks = self.segment.packed(Section::PrefixTerms)?;
         let at = partition(0, ranks.len(), |at| ranks.get_u32(at) < rank);
         if at == ranks.len() || ranks.get_u32(at) != rank {
             return Ok(0);
         }
-        Ok(self.segment.packed(Section::BeginningCounts)?.get(at))
+        Ok(self.segment.packed(Section::PrefixCounts)?.get(at))
     }
 
     // ---- titles
@@ -382,7 +382,7 @@ impl<'a> View<'a> {
     }
 
     /// Titles that begin with `text`.
-    pub(crate) fn titles_beginning(&self, text: &[u8]) -> Range<u32> {
+    pub(crate) fn titles_with_prefix(&self, text: &[u8]) -> Range<u32> {
         let mut beyond = text.to_vec();
         // UTF-8 has no byte 255, so this sorts after everything that begins with the text.
         beyond.push(0xff);

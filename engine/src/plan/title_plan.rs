@@ -175,7 +175,7 @@ impl<'v, 'a> Ways<'v, 'a> {
     fn mark(&mut self, text: &str, way: fn(u8) -> TitleWay) -> Result<()> {
         let view = self.view;
         if text.chars().count() < INNER_CHARS_MIN {
-            return self.mark_word_beginnings(text, way);
+            return self.mark_word_prefixes(text, way);
         }
         view.occurrences(text.as_bytes())?
             .for_each(|title, before, behind| {
@@ -191,7 +191,7 @@ impl<'v, 'a> Ways<'v, 'a> {
     }
 
     /// A text of one or two characters is one word: the titles are those of the terms it begins.
-    fn mark_word_beginnings(&mut self, text: &str, way: fn(u8) -> TitleWay) -> Result<()> {
+    fn mark_word_prefixes(&mut self, text: &str, way: fn(u8) -> TitleWay) -> Result<()> {
         let view = self.view;
         let whole = view.term(text).filter(|term| term.is_title);
         for rank in view.prefix_ranks(text) {
@@ -206,7 +206,7 @@ impl<'v, 'a> Ways<'v, 'a> {
         if equal < view.titles_count() && view.title(equal) == text.as_bytes() {
             self.add(equal, way(2));
         }
-        for title in view.titles_beginning(format!("{text} ").as_bytes()) {
+        for title in view.titles_with_prefix(format!("{text} ").as_bytes()) {
             self.add(title, way(3));
         }
         Ok(())

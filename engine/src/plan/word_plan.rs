@@ -39,7 +39,7 @@ pub(crate) struct WordPlan<'a> {
     /// Documents with the last plain word as it is, when the prefix rule adds others.
     pub(crate) last_word: Option<Postings<'a>>,
     /// How many documents the prefix rule adds to a single word, where that is stored.
-    pub(crate) begun_count: Option<u64>,
+    pub(crate) prefix_count: Option<u64>,
     /// What gives fit 1.
     pub(crate) fit: FitRule<'a>,
     /// Whether every match is found only with typos allowed.
@@ -64,11 +64,11 @@ impl<'a> WordPlan<'a> {
         let is_repeated = reading.plain_words().filter(|word| *word == last).count() > 1;
         let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
         let mut clauses = Vec::with_capacity(words.len() + 2);
-        let (mut last_word, mut begun_count) = (None, None);
+        let (mut last_word, mut prefix_count) = (None, None);
         for (idx, (word, term)) in words.iter().zip(&terms).enumerate() {
             let is_last = *word == last && !is_repeated;
             let satisfied_by = SatisfiedBy {
-                beginnings: is_last && word.chars().count() >= PREFIX_CHARS_MIN,
+                prefixes: is_last && word.chars().count() >= PREFIX_CHARS_MIN,
                 typos_max: if typos == Typos::Allowed {
                     typos_max(word)
                 } else {
@@ -81,7 +81,7 @@ impl<'a> WordPlan<'a> {
             }
             if is_last && clause.titles().is_some() {
                 last_word = Some(term_docs(view, *term)?);
-                begun_count = term.map(|term| view.begun_count(term.rank)).transpose()?;
+                prefix_count = term.map(|term| view.prefix_count(term.rank)).transpose()?;
             }
             clauses.push(clause);
         }
@@ -96,7 +96,7 @@ impl<'a> WordPlan<'a> {
             clauses,
             full_titles,
             last_word,
-            begun_count,
+            prefix_count,
             fit,
             typos,
         }))
@@ -132,7 +132,7 @@ fn term_docs<'a>(view: &View<'a>, term: Option<Term>) -> Result<Postings<'a>> {
 #[derive(Debug, Clone, Copy)]
 struct SatisfiedBy {
     /// Title words that begin with it.
-    beginnings: bool,
+    prefixes: bool,
     /// Title words with so many typos.
     typos_max: u8,
 }
@@ -146,7 +146,7 @@ fn word_clause<'a>(
     let subject = Subject::Word(idx);
     let clause = Clause::of_sets(subject, Vec::new()).or_set(term_docs(view, term)?);
     let mut ranks = Vec::new();
-    if satisfied_by.beginnings {
+    if satisfied_by.prefixes {
         ranks.extend(view.prefix_ranks(word));
     }
     if satisfied_by.typos_max > 0 {
@@ -218,7 +218,7 @@ pub(crate) struct FullTitles<'a> {
     /// Titles that are one of the texts.
     pub(crate) equal: Vec<u32>,
     /// Titles that begin with one of the texts and a space.
-    pub(crate) beginning: Vec<Range<u32>>,
+    pub(crate) prefixed: Vec<Range<u32>>,
 }
 
 #[derive(Default)]
@@ -259,32 +259,32 @@ impl<'a> FullTitles<'a> {
 
     /// Looks the texts up among all titles.
     fn located(view: &View<'a>, members: Members<'a>, reading: &Reading<'_>) -> Self {
-        let (mut equal, mut beginning) = (Vec::new(), Vec::new());
+        let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
         for mut text in reading.strings() {
             let at = view.titles_before(text.as_bytes());
             if at < view.titles_count() && view.title(at) == text.as_bytes() {
                 equal.push(at);
             }
             text.push(' ');
-            beginning.push(view.titles_beginning(text.as_bytes()));
+            prefixed.push(view.titles_with_prefix(text.as_bytes()));
         }
         Self {
             members,
             equal,
-            beginning,
+            prefixed,
         }
     }
 
     /// Compares each of a few titles with the texts.
     fn compared(view: &View<'a>, titles: Vec<u32>, reading: &Reading<'_>) -> Self {
-        let (mut equal, mut beginning) = (Vec::new(), Vec::new());
+        let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
         if !titles.is_empty() {
             let texts = reading.strings();
             for &title in &titles {
                 for text in &texts {
                     match view.title(title).strip_prefix(text.as_bytes()) {
                         Some([]) => equal.push(title),
-                        Some([b' ', ..]) => beginning.push(title..title + 1),
+                        Some([b' ', ..]) => prefixed.push(title..title + 1),
                         _ => {}
                     }
                 }
@@ -293,7 +293,7 @@ impl<'a> FullTitles<'a> {
         Self {
             members: Members::Set(TitleSet::of_sorted(view, titles)),
             equal,
-            beginning,
+            prefixed,
         }
     }
 
@@ -313,7 +313,7 @@ impl<'a> FullTitles<'a> {
     pub(crate) fn member_relevance(&self, title: u32) -> u8 {
         if self.equal.contains(&title) {
             2
-        } else if self.beginning.iter().any(|range| range.contains(&title)) {
+        } else if self.prefixed.iter().any(|range| range.contains(&title)) {
             3
         } else {
             4

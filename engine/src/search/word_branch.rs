@@ -72,21 +72,21 @@ fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -
     let set = set.unwrap_or(Postings::EMPTY);
     let mut top = Top::new(page_size);
     ranker.offer_best(&mut top, page_size, &set);
-    let mut begun_count = ranker.plan.begun_count.unwrap_or(0);
-    let needs_begun = top.len() < page_size || ranker.plan.begun_count.is_none();
-    if let (true, Some(titles)) = (needs_begun, clause.titles()) {
+    let mut prefix_count = ranker.plan.prefix_count.unwrap_or(0);
+    let needs_prefix_docs = top.len() < page_size || ranker.plan.prefix_count.is_none();
+    if let (true, Some(titles)) = (needs_prefix_docs, clause.titles()) {
         let probe = set.probe();
-        begun_count = 0;
+        prefix_count = 0;
         for &title in titles.titles() {
             let docs = ranker.view.title_docs(title);
             for doc in docs.filter(|&doc| !probe.contains(doc)) {
-                begun_count += 1;
+                prefix_count += 1;
                 top.offer(Ranked::new(7, 0, doc));
             }
         }
     }
     Found {
-        total: u64::from(set.count()) + begun_count,
+        total: u64::from(set.count()) + prefix_count,
         best: top.into_sorted(),
         docs: None,
     }
@@ -184,19 +184,19 @@ impl<'a> Ranker<'a> {
         if offered.is_full {
             return;
         }
-        let ranges = titles.beginning.iter().cloned();
-        let beginning: u64 = ranges
+        let ranges = titles.prefixed.iter().cloned();
+        let prefixed_docs_count: u64 = ranges
             .clone()
             .map(|range| self.view.titles_docs_count(range))
             .sum();
-        if self.meet(&mut offered, docs, (3, 3), beginning) {
+        if self.meet(&mut offered, docs, (3, 3), prefixed_docs_count) {
             return;
         }
-        let is_beginning = |title: &u32| titles.member_relevance(*title) == 3;
-        let mut begun: Vec<u32> = ranges.flatten().filter(is_beginning).collect();
-        begun.sort_unstable();
-        begun.dedup();
-        self.gather(&mut offered, docs, 3, begun.into_iter());
+        let is_prefixed = |title: &u32| titles.member_relevance(*title) == 3;
+        let mut prefixed: Vec<u32> = ranges.flatten().filter(is_prefixed).collect();
+        prefixed.sort_unstable();
+        prefixed.dedup();
+        self.gather(&mut offered, docs, 3, prefixed.into_iter());
         if offered.is_full {
             return;
         }

@@ -14,7 +14,7 @@ const CHARS_MIN: usize = 3;
 /// not the term itself.
 ///
 /// Cost: for each term with such title words, its documents and theirs.
-pub(crate) struct BeginningsCounter<'a> {
+pub(crate) struct PrefixCounter<'a> {
     title_terms: Vec<&'a [u8]>,
     term_titles: &'a Groups,
     title_docs: &'a Groups,
@@ -29,7 +29,7 @@ pub(crate) struct BeginningsCounter<'a> {
     next_rank: u64,
 }
 
-impl<'a> BeginningsCounter<'a> {
+impl<'a> PrefixCounter<'a> {
     /// For sorted title terms, their titles, and the documents of these.
     pub(crate) fn new(
         title_terms: Vec<&'a [u8]>,
@@ -106,7 +106,7 @@ impl<'a> BeginningsCounter<'a> {
 
     /// Writes the counts that are not zero.
     pub(crate) fn finish(self, writer: &mut SectionWriter<'_>) -> Result<()> {
-        writer.section(Section::BeginningTerms, &pack(self.ranks.iter().copied()))?;
-        writer.section(Section::BeginningCounts, &pack(self.counts.iter().copied()))
+        writer.section(Section::PrefixTerms, &pack(self.ranks.iter().copied()))?;
+        writer.section(Section::PrefixCounts, &pack(self.counts.iter().copied()))
     }
 }
