@@ -3,7 +3,7 @@
 use subcat_engine::model::{
     CatalogId, Language, Number, Record, RecordId, Timestamp, VideoType, Year,
 };
-use subcat_engine::query::oracle::Answer;
+use subcat_engine::query::oracle::OracleAnswer;
 use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
 use subcat_fuzz::differ::agreed_answer;
 
@@ -152,7 +152,7 @@ pub fn request(parameters: &str) -> Query {
 }
 
 /// What oracle and engine answer; panics when they differ.
-pub fn answer(records: &[Record], parameters: &str) -> Answer {
+pub fn answer(records: &[Record], parameters: &str) -> OracleAnswer {
     agreed_answer(records, &request(parameters))
 }
 

@@ -9,7 +9,7 @@ use std::collections::HashMap;
 
 use rusqlite::{Connection, Statement, ToSql};
 use subcat_engine::model::{CatalogId, Number, Record, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, Query, Reading};
+use subcat_engine::query::{CatalogTerm, ParsedText, Query};
 use subcat_engine::text::fold;
 
 use crate::failure::{Failure, Result};
@@ -158,9 +158,9 @@ impl Peer for Database<'_> {
              WHERE titles MATCH ?1"
                 .to_owned()
         } else {
-            let reading = request.query_reading();
-            let reading = reading.ok_or_else(|| Failure::new("a request without criterion"))?;
-            values.push(Box::new(expression(&reading)));
+            let text = request.parsed_query();
+            let text = text.ok_or_else(|| Failure::new("a request without criterion"))?;
+            values.push(Box::new(expression(&text)));
             "SELECT rowid AS id FROM words WHERE words MATCH ?1".to_owned()
         };
         let filters = request.filters();
@@ -216,18 +216,18 @@ fn phrase(text: &str) -> String {
 }
 
 /// A request as an expression of FTS5.
-fn expression(reading: &Reading<'_>) -> String {
-    let last = reading.plain_words().count() - 1;
+fn expression(text: &ParsedText<'_>) -> String {
+    let last = text.plain_words().count() - 1;
     let mut all = Vec::new();
-    for (idx, word) in reading.plain_words().enumerate() {
+    for (idx, word) in text.plain_words().enumerate() {
         all.push(if idx == last && word.chars().count() >= 3 {
             format!("(\"{word}\" OR title : \"{word}\" *)")
         } else {
             phrase(word)
         });
     }
-    let markers = reading.markers();
-    if let (Some(marker), Some(word)) = (markers.episode, reading.episode_word()) {
+    let markers = text.markers();
+    if let (Some(marker), Some(word)) = (markers.episode, text.episode_word()) {
         let season = marker.season.get();
         all.push(match marker.episode {
             Some(episode) => {
@@ -238,7 +238,7 @@ fn expression(reading: &Reading<'_>) -> String {
             None => format!("(\"{FACT}s{season}\" OR \"{word}\")"),
         });
     }
-    if let (Some(marker), Some(word)) = (markers.year, reading.year_word()) {
+    if let (Some(marker), Some(word)) = (markers.year, text.year_word()) {
         let year = marker.year.get();
         all.push(format!(
             "(\"{FACT}y{year}\" OR \"{FACT}y0\" OR title : \"{word}\")"

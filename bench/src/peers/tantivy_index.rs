@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use subcat_engine::model::{CatalogId, Number, Record, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, Query as Request, Reading};
+use subcat_engine::query::{CatalogTerm, ParsedText, Query as Request};
 use subcat_engine::text::{fold, has_number, words};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::columnar::Column;
@@ -369,10 +369,10 @@ impl TantivyIndex {
             let grams = grams.map(|gram| self.text(self.fields.trigrams, &gram));
             intersection(grams.collect())
         } else {
-            let reading = request.query_reading();
-            let reading = reading.ok_or_else(|| Failure::new("a request without criterion"))?;
-            with_typos = Some(filtered(self.words(&reading, true)?));
-            self.words(&reading, false)?
+            let text = request.parsed_query();
+            let text = text.ok_or_else(|| Failure::new("a request without criterion"))?;
+            with_typos = Some(filtered(self.words(&text, true)?));
+            self.words(&text, false)?
         };
         Ok(Translated {
             query: filtered(query),
@@ -381,11 +381,11 @@ impl TantivyIndex {
         })
     }
 
-    fn words(&self, reading: &Reading<'_>, with_typos: bool) -> Result<Box<dyn Query>> {
+    fn words(&self, text: &ParsedText<'_>, with_typos: bool) -> Result<Box<dyn Query>> {
         let Fields {
             title, description, ..
         } = self.fields;
-        let plain: Vec<&str> = reading.plain_words().collect();
+        let plain: Vec<&str> = text.plain_words().collect();
         let mut all: Vec<Box<dyn Query>> = Vec::new();
         for (idx, word) in plain.iter().enumerate() {
             let mut any = vec![self.text(title, word), self.text(description, word)];
@@ -401,8 +401,8 @@ impl TantivyIndex {
             }
             all.push(Box::new(BooleanQuery::union(any)));
         }
-        all.extend(self.episode(reading));
-        if let (Some(marker), Some(word)) = (reading.markers().year, reading.year_word()) {
+        all.extend(self.episode(text));
+        if let (Some(marker), Some(word)) = (text.markers().year, text.year_word()) {
             let year = self.year_or_none(u64::from(marker.year.get()));
             all.push(Box::new(BooleanQuery::union(vec![
                 year,
@@ -412,9 +412,9 @@ impl TantivyIndex {
         Ok(intersection(all))
     }
 
-    fn episode(&self, reading: &Reading<'_>) -> Option<Box<dyn Query>> {
+    fn episode(&self, text: &ParsedText<'_>) -> Option<Box<dyn Query>> {
         let fields = self.fields;
-        let (marker, word) = (reading.markers().episode?, reading.episode_word()?);
+        let (marker, word) = (text.markers().episode?, text.episode_word()?);
         let mut fits = vec![self.number(fields.season, u64::from(marker.season.get()))];
         if let Some(episode) = marker.episode {
             fits.push(Box::new(BooleanQuery::union(vec![

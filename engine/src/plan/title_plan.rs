@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 use crate::index::{RowTest, Side, View};
-use crate::query::Reading;
+use crate::query::ParsedText;
 
 use super::clause::{Clause, Subject};
 use super::title_set::TitleSet;
@@ -84,12 +84,12 @@ pub(crate) struct TitlePlan<'a> {
 impl<'a> TitlePlan<'a> {
     /// The plan. Cost: linear in the occurrences of the texts in distinct titles, a few nanoseconds
     /// each, and a byte for each title when these are many.
-    pub(crate) fn new(view: &View<'a>, reading: &Reading<'_>) -> Result<Self> {
-        let texts = reading.strings();
+    pub(crate) fn new(view: &View<'a>, text: &ParsedText<'_>) -> Result<Self> {
+        let texts = text.strings();
         let mut ways = Ways::new(view);
         ways.mark(&texts[0], TitleWay::by_whole)?;
         let mut marker = None;
-        if let Some(named) = reading.markers().episode
+        if let Some(named) = text.markers().episode
             && let Some(test) = view.columns.fit_test(named.season, named.episode)
         {
             ways.mark(&texts[1], TitleWay::by_unmarked)?;
@@ -101,7 +101,7 @@ impl<'a> TitlePlan<'a> {
             ways,
             table,
             marker,
-            fit: FitRule::new(view, reading)?,
+            fit: FitRule::new(view, text)?,
         })
     }
 

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use crate::error::Result;
 use crate::index::{ColumnValue, Postings, Probe, Term, View};
-use crate::query::Reading;
+use crate::query::ParsedText;
 use crate::text::{EpisodeMarker, YearMarker, has_number};
 
 use super::clause::{Clause, Subject};
@@ -50,18 +50,18 @@ impl<'a> WordPlan<'a> {
     /// The plan, or `None` when nothing can match or, with typos, when no second try is made.
     pub(crate) fn new(
         view: &View<'a>,
-        reading: &Reading<'_>,
+        text: &ParsedText<'_>,
         typos: Typos,
     ) -> Result<Option<Self>> {
-        if typos == Typos::Allowed && !allows_typos(reading) {
+        if typos == Typos::Allowed && !allows_typos(text) {
             return Ok(None);
         }
-        let mut words: Vec<&str> = reading.plain_words().collect();
+        let mut words: Vec<&str> = text.plain_words().collect();
         words.sort_unstable();
         words.dedup();
         // Where the last word stands twice, its other place allows no prefix.
-        let last = reading.last_plain_word();
-        let is_repeated = reading.plain_words().filter(|word| *word == last).count() > 1;
+        let last = text.last_plain_word();
+        let is_repeated = text.plain_words().filter(|word| *word == last).count() > 1;
         let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
         let mut clauses = Vec::with_capacity(words.len() + 2);
         let (mut last_word, mut prefix_count) = (None, None);
@@ -85,11 +85,11 @@ impl<'a> WordPlan<'a> {
             }
             clauses.push(clause);
         }
-        let fit = FitRule::new(view, reading)?;
-        clauses.extend(episode_clause(view, reading)?);
-        clauses.extend(year_clause(view, reading)?);
+        let fit = FitRule::new(view, text)?;
+        clauses.extend(episode_clause(view, text)?);
+        clauses.extend(year_clause(view, text)?);
         let full_titles = match typos {
-            Typos::Refused => FullTitles::new(view, &terms, reading)?,
+            Typos::Refused => FullTitles::new(view, &terms, text)?,
             Typos::Allowed => FullTitles::default(),
         };
         Ok(Some(Self {
@@ -103,8 +103,8 @@ impl<'a> WordPlan<'a> {
     }
 }
 
-fn allows_typos(reading: &Reading<'_>) -> bool {
-    let words_count = reading
+fn allows_typos(text: &ParsedText<'_>) -> bool {
+    let words_count = text
         .plain_words()
         .filter(|word| typos_max(word) > 0)
         .count();
@@ -163,8 +163,8 @@ fn word_clause<'a>(
     Ok(clause.or_titles(TitleSet::union(view, sets)?))
 }
 
-fn episode_clause<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Clause<'a>>> {
-    let (Some(marker), Some(word)) = (reading.markers().episode, reading.episode_word()) else {
+fn episode_clause<'a>(view: &View<'a>, text: &ParsedText<'_>) -> Result<Option<Clause<'a>>> {
+    let (Some(marker), Some(word)) = (text.markers().episode, text.episode_word()) else {
         return Ok(None);
     };
     let fits = episode_fits(view, marker)?;
@@ -188,8 +188,8 @@ pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result
     })
 }
 
-fn year_clause<'a>(view: &View<'a>, reading: &Reading<'_>) -> Result<Option<Clause<'a>>> {
-    let (Some(marker), Some(word)) = (reading.markers().year, reading.year_word()) else {
+fn year_clause<'a>(view: &View<'a>, text: &ParsedText<'_>) -> Result<Option<Clause<'a>>> {
+    let (Some(marker), Some(word)) = (text.markers().year, text.year_word()) else {
         return Ok(None);
     };
     let sets = vec![
@@ -231,7 +231,7 @@ enum Members<'a> {
 }
 
 impl<'a> FullTitles<'a> {
-    fn new(view: &View<'a>, terms: &[Option<Term>], reading: &Reading<'_>) -> Result<Self> {
+    fn new(view: &View<'a>, terms: &[Option<Term>], text: &ParsedText<'_>) -> Result<Self> {
         let is_title = |term: &Option<Term>| term.is_some_and(|term| term.is_title);
         if !terms.iter().all(is_title) {
             return Ok(Self::default());
@@ -245,22 +245,22 @@ impl<'a> FullTitles<'a> {
         let (first, others) = sets.split_first().expect("there is a plain word");
         if others.is_empty() && first.count() as usize > COMPARED_TITLES_MAX {
             let members = Members::OfOneWord(*first, first.probe());
-            return Ok(Self::located(view, members, reading));
+            return Ok(Self::located(view, members, text));
         }
         let mut titles = Vec::new();
         first.decode(&mut titles);
         others.iter().for_each(|set| set.retain(&mut titles));
         if titles.len() > COMPARED_TITLES_MAX {
             let members = Members::Set(TitleSet::of_sorted(view, titles));
-            return Ok(Self::located(view, members, reading));
+            return Ok(Self::located(view, members, text));
         }
-        Ok(Self::compared(view, titles, reading))
+        Ok(Self::compared(view, titles, text))
     }
 
     /// Looks the texts up among all titles.
-    fn located(view: &View<'a>, members: Members<'a>, reading: &Reading<'_>) -> Self {
+    fn located(view: &View<'a>, members: Members<'a>, text: &ParsedText<'_>) -> Self {
         let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
-        for mut text in reading.strings() {
+        for mut text in text.strings() {
             let at = view.titles_before(text.as_bytes());
             if at < view.titles_count() && view.title(at) == text.as_bytes() {
                 equal.push(at);
@@ -276,10 +276,10 @@ impl<'a> FullTitles<'a> {
     }
 
     /// Compares each of a few titles with the texts.
-    fn compared(view: &View<'a>, titles: Vec<u32>, reading: &Reading<'_>) -> Self {
+    fn compared(view: &View<'a>, titles: Vec<u32>, text: &ParsedText<'_>) -> Self {
         let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
         if !titles.is_empty() {
-            let texts = reading.strings();
+            let texts = text.strings();
             for &title in &titles {
                 for text in &texts {
                     match view.title(title).strip_prefix(text.as_bytes()) {
@@ -351,11 +351,11 @@ pub(crate) struct FitRule<'a> {
 
 impl<'a> FitRule<'a> {
     /// The rule for a value.
-    pub(crate) fn new(view: &View<'a>, reading: &Reading<'_>) -> Result<Self> {
+    pub(crate) fn new(view: &View<'a>, text: &ParsedText<'_>) -> Result<Self> {
         let titles = |word| Ok(titles_with(view, word)?.probe());
-        let markers = reading.markers();
-        let episode_titles = reading.episode_word().map(titles).transpose()?;
-        let year_titles = reading.year_word().map(titles).transpose()?;
+        let markers = text.markers();
+        let episode_titles = text.episode_word().map(titles).transpose()?;
+        let year_titles = text.year_word().map(titles).transpose()?;
         Ok(Self {
             view: *view,
             episode: markers.episode.zip(episode_titles),

@@ -1,6 +1,6 @@
 //! What the caller asks, already valid.
 //!
-//! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`Reading`] tells the
+//! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`ParsedText`] tells the
 //! words of a text from its markers, [`LanguageTerm`] when two language tags agree. [`oracle`] is
 //! the judge of the engine: the search rules, executed naively.
 
@@ -11,4 +11,4 @@ mod text;
 
 pub use language::LanguageTerm;
 pub use request::{CatalogTerm, Filters, Query};
-pub use text::{Reading, SearchText, TooManyWords};
+pub use text::{ParsedText, SearchText, TooManyWords};

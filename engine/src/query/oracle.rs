@@ -19,16 +19,16 @@ pub struct Oracle<'a> {
 
 /// What a search must return.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
+pub struct OracleAnswer {
     /// The first hits, in order: at most the page size.
-    pub hits: Vec<JudgedHit>,
+    pub hits: Vec<OracleHit>,
     /// How many records match.
     pub total: u64,
 }
 
 /// A record that matches, and the smallest pair of all the ways in which it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct JudgedHit {
+pub struct OracleHit {
     /// The record.
     pub id: RecordId,
     /// Its relevance: 0 is best, 9 is worst.
@@ -73,7 +73,7 @@ impl<'a> Oracle<'a> {
     /// Runs a search. Cost: every record is looked at, twice when typos are tried.
     ///
     /// Source: SEARCH.md 3 to 5.
-    pub fn search(&self, query: &Query) -> Answer {
+    pub fn search(&self, query: &Query) -> OracleAnswer {
         let filters = query.filters();
         let mut passing = Vec::new();
         for entry in &self.entries {
@@ -81,11 +81,11 @@ impl<'a> Oracle<'a> {
                 passing.push(entry);
             }
         }
-        let asked = Asked::new(query);
-        let typos = asked.typos(&passing);
+        let parsed = OracleQuery::new(query);
+        let typos = parsed.typos(&passing);
         let mut ranked = Vec::new();
         for entry in passing {
-            if let Some((relevance, fit)) = asked.ways(entry, typos).into_iter().min() {
+            if let Some((relevance, fit)) = parsed.ways(entry, typos).into_iter().min() {
                 ranked.push((relevance, fit, entry.record));
             }
         }
@@ -93,14 +93,14 @@ impl<'a> Oracle<'a> {
             (*relevance, *fit, Reverse(record.posted_at), record.id)
         });
         let first = ranked.iter().take(usize::from(query.page_size()));
-        Answer {
-            hits: first.map(JudgedHit::of).collect(),
+        OracleAnswer {
+            hits: first.map(OracleHit::of).collect(),
             total: ranked.len() as u64,
         }
     }
 }
 
-impl JudgedHit {
+impl OracleHit {
     fn of((relevance, fit, record): &(u8, u8, &Record)) -> Self {
         Self {
             id: record.id,
@@ -228,7 +228,7 @@ fn is_same_language(asked: &Language, recorded: &Language) -> bool {
 // ---- 4. Branches, and the relevance that 5.1 gives to each way
 
 /// A request, read.
-struct Asked<'q> {
+struct OracleQuery<'q> {
     query: &'q Query,
     /// The number of each `catalog_id` branch.
     catalog_numbers: Vec<u64>,
@@ -237,7 +237,7 @@ struct Asked<'q> {
     free_text: Option<Value>,
 }
 
-impl<'q> Asked<'q> {
+impl<'q> OracleQuery<'q> {
     fn new(query: &'q Query) -> Self {
         let split = |folded: &str| -> Vec<String> { words(folded).map(str::to_string).collect() };
         let mut catalog_numbers = Vec::new();

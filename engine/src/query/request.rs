@@ -2,7 +2,7 @@
 
 use crate::model::{CatalogId, Language, Number, RecordId, VideoType, Year};
 
-use super::{LanguageTerm, Reading, SearchText};
+use super::{LanguageTerm, ParsedText, SearchText};
 
 /// A `catalog_id` value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -150,16 +150,16 @@ impl Query {
     /// filter.
     ///
     /// Source: SEARCH.md 2.
-    pub fn query_reading(&self) -> Option<Reading<'_>> {
+    pub fn parsed_query(&self) -> Option<ParsedText<'_>> {
         let text = self.query.as_ref()?;
-        Some(Reading::of_query(text, self.filters.year))
+        Some(ParsedText::of_query(text, self.filters.year))
     }
 
     /// The words and markers of the `title` criterion.
     ///
     /// Source: SEARCH.md 2.
-    pub fn title_reading(&self) -> Option<Reading<'_>> {
-        self.title.as_ref().map(Reading::of_title)
+    pub fn parsed_title(&self) -> Option<ParsedText<'_>> {
+        self.title.as_ref().map(ParsedText::of_title)
     }
 
     /// The canonical form: equal bytes exactly for requests with equal answers by form. Appended
@@ -346,8 +346,8 @@ mod tests {
         };
         let text = SearchText::query("blade runner 2049 2017").unwrap();
         let given = Query::new(year, 100).with_query(text.clone());
-        assert_eq!(given.query_reading().unwrap().year_word(), Some("2049"));
+        assert_eq!(given.parsed_query().unwrap().year_word(), Some("2049"));
         let open = Query::new(Filters::default(), 100).with_query(text);
-        assert_eq!(open.query_reading().unwrap().year_word(), Some("2017"));
+        assert_eq!(open.parsed_query().unwrap().year_word(), Some("2017"));
     }
 }

@@ -65,12 +65,12 @@ impl SearchText {
 ///
 /// INVARIANT: at least one word, and at least one plain word.
 #[derive(Debug, Clone)]
-pub struct Reading<'a> {
+pub struct ParsedText<'a> {
     words: Vec<&'a str>,
     markers: Markers,
 }
 
-impl<'a> Reading<'a> {
+impl<'a> ParsedText<'a> {
     /// Reads a `query`; `year` is the `year` filter.
     pub(super) fn of_query(text: &'a SearchText, year: Option<Year>) -> Self {
         let words: Vec<&str> = text.words().collect();
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn strings_leave_out_none_one_or_both_markers() {
         let value = text("Lost S01E02 2004 pilot");
-        let both = Reading::of_query(&value, None);
+        let both = ParsedText::of_query(&value, None);
         assert_eq!(
             both.strings(),
             [
@@ -216,7 +216,7 @@ mod tests {
         assert_eq!(both.last_plain_word(), "pilot");
         assert_eq!(both.episode_word(), Some("s01e02"));
         assert_eq!(both.year_word(), Some("2004"));
-        let title = Reading::of_title(&value);
+        let title = ParsedText::of_title(&value);
         assert_eq!(
             title.strings(),
             ["lost s01e02 2004 pilot", "lost 2004 pilot"]

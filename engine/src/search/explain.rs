@@ -4,10 +4,10 @@ use std::fmt;
 
 use crate::error::Result;
 use crate::plan::{Subject, TitlePlan, Typos, WordPlan};
-use crate::query::{Query, Reading};
+use crate::query::{ParsedText, Query};
 
 use super::Snapshot;
-use super::segment_search::{Asked, Part};
+use super::segment_search::{ParsedQuery, Part};
 
 /// How one request is read, planned and ranked.
 #[derive(Debug, Clone)]
@@ -69,7 +69,7 @@ impl Snapshot {
 
     /// How a search is read, planned and ranked; `clock` gives nanoseconds.
     pub fn explanation(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<Explanation> {
-        let asked = Asked::new(query);
+        let parsed = ParsedQuery::new(query);
         let began = clock();
         let (hits, is_typo_search) = self.search_twice(query)?;
         let nanoseconds = clock() - began;
@@ -79,7 +79,7 @@ impl Snapshot {
             segments.push(SegmentExplanation {
                 name: segment.name().to_owned(),
                 docs_count: segment.len(),
-                steps: steps(&part, &asked, is_typo_search, clock)?,
+                steps: steps(&part, &parsed, is_typo_search, clock)?,
             });
         }
         let mut explained = Vec::with_capacity(hits.len());
@@ -92,7 +92,7 @@ impl Snapshot {
             });
         }
         Ok(Explanation {
-            readings: readings(&asked),
+            readings: readings(&parsed),
             segments,
             is_typo_search,
             total: hits.total(),
@@ -102,30 +102,30 @@ impl Snapshot {
     }
 }
 
-fn readings(asked: &Asked<'_>) -> Vec<String> {
+fn readings(parsed: &ParsedQuery<'_>) -> Vec<String> {
     let mut readings = Vec::new();
-    if let Some(id) = asked.public_id {
+    if let Some(id) = parsed.public_id {
         readings.push(format!("public_id: {id}"));
     }
-    for number in &asked.catalog_numbers {
+    for number in &parsed.catalog_numbers {
         readings.push(format!("catalog_id: number {number}"));
     }
-    if let Some(reading) = &asked.title {
-        readings.push(format!("title: {}", read_text(reading)));
+    if let Some(text) = &parsed.title {
+        readings.push(format!("title: {}", describe_text(text)));
     }
-    if let Some(reading) = &asked.words {
-        readings.push(format!("query: {}", read_text(reading)));
+    if let Some(text) = &parsed.free_text {
+        readings.push(format!("query: {}", describe_text(text)));
     }
     readings
 }
 
-fn read_text(reading: &Reading<'_>) -> String {
-    let words: Vec<&str> = reading.plain_words().collect();
+fn describe_text(parsed: &ParsedText<'_>) -> String {
+    let words: Vec<&str> = parsed.plain_words().collect();
     let mut text = format!("words [{}]", words.join(" "));
-    if let Some(word) = reading.episode_word() {
+    if let Some(word) = parsed.episode_word() {
         text += &format!(", episode marker {word}");
     }
-    if let Some(word) = reading.year_word() {
+    if let Some(word) = parsed.year_word() {
         text += &format!(", year marker {word}");
     }
     text
@@ -133,7 +133,7 @@ fn read_text(reading: &Reading<'_>) -> String {
 
 fn steps(
     part: &Part<'_>,
-    asked: &Asked<'_>,
+    parsed: &ParsedQuery<'_>,
     is_typo_search: bool,
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<Step>> {
@@ -147,11 +147,11 @@ fn steps(
         false => Typos::Refused,
     };
     let began = clock();
-    if let Some(reading) = &asked.words {
-        let mut words: Vec<&str> = reading.plain_words().collect();
+    if let Some(text) = &parsed.free_text {
+        let mut words: Vec<&str> = text.plain_words().collect();
         words.sort_unstable();
         words.dedup();
-        let plan = WordPlan::new(&part.view, reading, typos)?;
+        let plan = WordPlan::new(&part.view, text, typos)?;
         let planned_at = clock();
         for clause in plan.iter().flat_map(|plan| &plan.clauses) {
             let what = subject_text(clause.subject(), &words);
@@ -162,19 +162,19 @@ fn steps(
         steps.push(timed(what, titles_count as u64, planned_at - began));
     }
     let began = clock();
-    let words = part.search_words(asked, typos)?;
+    let words = part.search_words(parsed, typos)?;
     if let Some(found) = &words {
         let what = "query: intersect and rank".to_owned();
         steps.push(timed(what, found.total, clock() - began));
     }
     let began = clock();
-    if let Some(reading) = &asked.title {
-        let plan = TitlePlan::new(&part.view, reading)?;
+    if let Some(text) = &parsed.title {
+        let plan = TitlePlan::new(&part.view, text)?;
         let what = "title: distinct titles that contain the text".to_owned();
         steps.push(timed(what, plan.ways().len() as u64, clock() - began));
     }
     let began = clock();
-    let found = part.unite(asked, words)?;
+    let found = part.unite(parsed, words)?;
     let what = "other branches, and all united".to_owned();
     steps.push(timed(what, found.total, clock() - began));
     Ok(steps)
@@ -227,8 +227,8 @@ fn way(relevance: u8) -> &'static str {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for reading in &self.readings {
-            writeln!(f, "{reading}")?;
+        for text in &self.readings {
+            writeln!(f, "{text}")?;
         }
         for segment in &self.segments {
             writeln!(

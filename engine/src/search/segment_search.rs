@@ -4,7 +4,7 @@ use crate::error::Result;
 use crate::index::{Segment, Tombstones, View};
 use crate::model::RecordId;
 use crate::plan::{Clause, Filter, TitlePlan, Typos, WordPlan};
-use crate::query::{CatalogTerm, Query, Reading, SearchText};
+use crate::query::{CatalogTerm, ParsedText, Query, SearchText};
 use crate::text::EpisodeMarker;
 
 use super::catalog_branch::{search_catalog, search_id};
@@ -14,11 +14,11 @@ use super::top::{Ranked, best_of_branches};
 use super::word_branch::{Found, search_words};
 
 /// A request, read once for all segments (SEARCH.md 2 and 4).
-pub(super) struct Asked<'q> {
+pub(super) struct ParsedQuery<'q> {
     pub(super) query: &'q Query,
     /// The `query` value, unless it is a catalog id.
-    pub(super) words: Option<Reading<'q>>,
-    pub(super) title: Option<Reading<'q>>,
+    pub(super) free_text: Option<ParsedText<'q>>,
+    pub(super) title: Option<ParsedText<'q>>,
     /// The number of each `catalog_id` branch.
     pub(super) catalog_numbers: Vec<u64>,
     pub(super) public_id: Option<RecordId>,
@@ -26,7 +26,7 @@ pub(super) struct Asked<'q> {
     pub(super) marker: Option<EpisodeMarker>,
 }
 
-impl<'q> Asked<'q> {
+impl<'q> ParsedQuery<'q> {
     /// Reads a request.
     pub(super) fn new(query: &'q Query) -> Self {
         let mut catalog_numbers = Vec::new();
@@ -35,13 +35,13 @@ impl<'q> Asked<'q> {
         }
         let number = query.query().and_then(SearchText::catalog_number);
         catalog_numbers.extend(number);
-        let words = query.query_reading().filter(|_| number.is_none());
-        let title = query.title_reading();
-        let marker_of = |reading: &Option<Reading<'_>>| reading.as_ref()?.markers().episode;
+        let free_text = query.parsed_query().filter(|_| number.is_none());
+        let title = query.parsed_title();
+        let marker_of = |text: &Option<ParsedText<'_>>| text.as_ref()?.markers().episode;
         Self {
             query,
-            marker: marker_of(&words).or_else(|| marker_of(&title)),
-            words,
+            marker: marker_of(&free_text).or_else(|| marker_of(&title)),
+            free_text,
             title,
             catalog_numbers,
             public_id: query.public_id(),
@@ -49,7 +49,7 @@ impl<'q> Asked<'q> {
     }
 
     fn branches_count(&self) -> usize {
-        usize::from(self.words.is_some())
+        usize::from(self.free_text.is_some())
             + usize::from(self.title.is_some())
             + usize::from(self.public_id.is_some())
             + self.catalog_numbers.len()
@@ -96,14 +96,18 @@ impl<'a> Part<'a> {
     }
 
     /// Runs the `query` branch; `None` when the request has none.
-    pub(super) fn search_words(&self, asked: &Asked<'_>, typos: Typos) -> Result<Option<Found>> {
-        let Some(reading) = &asked.words else {
+    pub(super) fn search_words(
+        &self,
+        parsed: &ParsedQuery<'_>,
+        typos: Typos,
+    ) -> Result<Option<Found>> {
+        let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
-        let Some(plan) = WordPlan::new(&self.view, reading, typos)? else {
+        let Some(plan) = WordPlan::new(&self.view, text, typos)? else {
             return Ok(Some(Found::nothing()));
         };
-        let wanted = (asked.page_size(), asked.branches_count() > 1);
+        let wanted = (parsed.page_size(), parsed.branches_count() > 1);
         Ok(Some(search_words(
             &self.view,
             &plan,
@@ -114,19 +118,23 @@ impl<'a> Part<'a> {
     }
 
     /// Runs the other branches and unites all; `words` is what the `query` branch found.
-    pub(super) fn unite(&self, asked: &Asked<'_>, words: Option<Found>) -> Result<PartFound> {
-        let wanted = (asked.page_size(), asked.branches_count() > 1);
+    pub(super) fn unite(
+        &self,
+        parsed: &ParsedQuery<'_>,
+        words: Option<Found>,
+    ) -> Result<PartFound> {
+        let wanted = (parsed.page_size(), parsed.branches_count() > 1);
         let mut found: Vec<Found> = words.into_iter().collect();
-        if let Some(reading) = &asked.title {
-            let plan = TitlePlan::new(&self.view, reading)?;
+        if let Some(text) = &parsed.title {
+            let plan = TitlePlan::new(&self.view, text)?;
             let filters = (&self.filter, &self.filter_sets[..]);
             found.push(search_title(&self.view, &plan, filters, wanted));
         }
-        for &number in &asked.catalog_numbers {
+        for &number in &parsed.catalog_numbers {
             let (view, filter) = (&self.view, &self.filter);
-            found.push(search_catalog(view, number, asked.marker, filter, wanted)?);
+            found.push(search_catalog(view, number, parsed.marker, filter, wanted)?);
         }
-        if let Some(id) = asked.public_id {
+        if let Some(id) = parsed.public_id {
             found.push(search_id(self.segment, id, &self.filter)?);
         }
         if found.len() == 1 {
@@ -143,7 +151,7 @@ impl<'a> Part<'a> {
         }
         Ok(PartFound {
             total: DocSet::union_len(&sets, &self.view),
-            best: best_of_branches(&bests, asked.page_size()),
+            best: best_of_branches(&bests, parsed.page_size()),
         })
     }
 }

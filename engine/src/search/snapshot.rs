@@ -10,7 +10,7 @@ use crate::plan::Typos;
 use crate::query::Query;
 
 use super::hits::{Doc, Hit, Hits, Place, Places};
-use super::segment_search::{Asked, Part, PartFound};
+use super::segment_search::{ParsedQuery, Part, PartFound};
 use super::top::Ranked;
 
 /// Segments and tombstones of one moment. Readers hold it as long as they need it.
@@ -49,7 +49,7 @@ impl Snapshot {
     }
 
     /// Errors when a segment file was cut since it was opened: what was read of its documents does
-    /// not count. To be asked when an answer is assembled. Cost: an atomic load per segment.
+    /// not count. To be parsed when an answer is assembled. Cost: an atomic load per segment.
     pub fn ensure_not_truncated(&self) -> Result<()> {
         self.segments().try_for_each(Segment::ensure_not_truncated)
     }
@@ -59,18 +59,18 @@ impl Snapshot {
     }
 
     fn search_parts(&self, query: &Query) -> Result<(Hits, bool)> {
-        let asked = Asked::new(query);
+        let parsed = ParsedQuery::new(query);
         let parts = self.prepared(query)?;
-        let mut words = search_words(&parts, &asked, Typos::Refused)?;
+        let mut words = search_words(&parts, &parsed, Typos::Refused)?;
         // SEARCH.md 4.6: typos only when the branch matches nothing in the whole catalog.
         let matches_none = words.iter().flatten().all(|found| found.total == 0);
-        let allows_typos = asked.words.is_some() && matches_none;
+        let allows_typos = parsed.free_text.is_some() && matches_none;
         if allows_typos {
-            words = search_words(&parts, &asked, Typos::Allowed)?;
+            words = search_words(&parts, &parsed, Typos::Allowed)?;
         }
         let mut found = Vec::with_capacity(parts.len());
         for ((part_idx, part), words) in parts.iter().zip(words) {
-            found.push((*part_idx, part.unite(&asked, words)?));
+            found.push((*part_idx, part.unite(&parsed, words)?));
         }
         let hits = Hits {
             snapshot_id: self.id,
@@ -239,12 +239,12 @@ fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
 
 fn search_words(
     parts: &[(usize, Part<'_>)],
-    asked: &Asked<'_>,
+    parsed: &ParsedQuery<'_>,
     typos: Typos,
 ) -> Result<Vec<Option<super::word_branch::Found>>> {
     parts
         .iter()
-        .map(|(_, part)| part.search_words(asked, typos))
+        .map(|(_, part)| part.search_words(parsed, typos))
         .collect()
 }
 

@@ -3,12 +3,16 @@
 use serde_json::{Value, json};
 use subcat_engine::model::{CatalogId, FileName, Number, Record, ReleaseId, Year};
 use subcat_engine::query::Query;
-use subcat_engine::query::oracle::{Answer, JudgedHit, Oracle};
+use subcat_engine::query::oracle::{Oracle, OracleAnswer, OracleHit};
 use subcat_engine::search::{Doc, Snapshot};
 
 /// What the oracle answers. Asserts that each snapshot finds the same records, with the same
 /// relevance and fit, in the same order, and the same total.
-pub(super) fn same_answer(snapshots: &[Snapshot], oracle: &Oracle<'_>, query: &Query) -> Answer {
+pub(super) fn same_answer(
+    snapshots: &[Snapshot],
+    oracle: &Oracle<'_>,
+    query: &Query,
+) -> OracleAnswer {
     let expected = oracle.search(query);
     for snapshot in snapshots {
         answers(snapshot, query, &expected);
@@ -16,7 +20,7 @@ pub(super) fn same_answer(snapshots: &[Snapshot], oracle: &Oracle<'_>, query: &Q
     expected
 }
 
-fn answers(snapshot: &Snapshot, query: &Query, expected: &Answer) {
+fn answers(snapshot: &Snapshot, query: &Query, expected: &OracleAnswer) {
     let hits = snapshot
         .search(query)
         .expect("an undamaged snapshot answers");
@@ -25,7 +29,7 @@ fn answers(snapshot: &Snapshot, query: &Query, expected: &Answer) {
         let doc = snapshot
             .hit_doc(&hits, hit_idx)
             .expect("a hit has its document");
-        found.push(JudgedHit {
+        found.push(OracleHit {
             id: doc.id(),
             relevance: hit.relevance,
             fit: hit.fit,

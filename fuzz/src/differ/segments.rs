@@ -7,7 +7,7 @@ use bytes::Bytes;
 use subcat_engine::index::{Segment, SegmentBuilder, Tombstones, merge};
 use subcat_engine::model::{Record, RecordId};
 use subcat_engine::query::Query;
-use subcat_engine::query::oracle::{Answer, Oracle};
+use subcat_engine::query::oracle::{Oracle, OracleAnswer};
 use subcat_engine::search::Snapshot;
 
 use super::compare::{same_answer, same_explanation, same_record};
@@ -57,7 +57,7 @@ pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize 
 /// segment for each.
 ///
 /// Panics when they differ. Ids are unique.
-pub fn agreed_answer(records: &[Record], query: &Query) -> Answer {
+pub fn agreed_answer(records: &[Record], query: &Query) -> OracleAnswer {
     let together = vec![segment_of(records)];
     let apart = records.chunks(1).map(segment_of).collect();
     let snapshots = [Snapshot::new(1, together), Snapshot::new(2, apart)];
