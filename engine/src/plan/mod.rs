@@ -10,5 +10,5 @@ mod word_plan;
 
 pub(crate) use clause::{Clause, Subject};
 pub(crate) use filter::Filter;
-pub(crate) use title_plan::{TitlePlan, TitleWay};
+pub(crate) use title_plan::{TitleMatch, TitlePlan};
 pub(crate) use word_plan::{Typos, WordPlan};

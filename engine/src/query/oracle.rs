@@ -26,7 +26,7 @@ pub struct OracleAnswer {
     pub total: u64,
 }
 
-/// A record that matches, and the smallest pair of all the ways in which it does.
+/// A record that matches, and the smallest pair of all the ranks in which it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OracleHit {
     /// The record.
@@ -85,7 +85,7 @@ impl<'a> Oracle<'a> {
         let typos = parsed.typos(&passing);
         let mut ranked = Vec::new();
         for entry in passing {
-            if let Some((relevance, fit)) = parsed.ways(entry, typos).into_iter().min() {
+            if let Some((relevance, fit)) = parsed.ranks(entry, typos).into_iter().min() {
                 ranked.push((relevance, fit, entry.record));
             }
         }
@@ -268,31 +268,31 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// Every way in which a record that passes the filters matches.
-    fn ways(&self, entry: &Entry<'_>, typos: Typos) -> Vec<Rank> {
-        let mut ways = Vec::new();
-        self.public_id_ways(entry, &mut ways);
+    fn ranks(&self, entry: &Entry<'_>, typos: Typos) -> Vec<Rank> {
+        let mut ranks = Vec::new();
+        self.public_id_ranks(entry, &mut ranks);
         for number in &self.catalog_numbers {
-            self.catalog_id_ways(*number, entry, &mut ways);
+            self.catalog_id_ranks(*number, entry, &mut ranks);
         }
-        self.title_ways(entry, &mut ways);
-        self.query_ways(entry, typos, &mut ways);
-        ways
+        self.title_ranks(entry, &mut ranks);
+        self.query_ranks(entry, typos, &mut ranks);
+        ranks
     }
 
     /// SEARCH.md 4.7.
-    fn public_id_ways(&self, entry: &Entry<'_>, ways: &mut Vec<Rank>) {
+    fn public_id_ranks(&self, entry: &Entry<'_>, ranks: &mut Vec<Rank>) {
         if self.query.public_id() == Some(entry.record.id) {
-            ways.push((0, u8::from(self.is_year_unknown(entry))));
+            ranks.push((0, u8::from(self.is_year_unknown(entry))));
         }
     }
 
     /// SEARCH.md 4.2 and 5.2.
-    fn catalog_id_ways(&self, number: u64, entry: &Entry<'_>, ways: &mut Vec<Rank>) {
+    fn catalog_id_ranks(&self, number: u64, entry: &Entry<'_>, ranks: &mut Vec<Rank>) {
         let is_year_unknown = u8::from(self.is_year_unknown(entry));
         if is_number(entry.record.catalog_id, number) {
-            ways.push((1, is_year_unknown));
+            ranks.push((1, is_year_unknown));
         } else if is_number(entry.record.parent_catalog_id, number) {
-            ways.push(match self.named_episode() {
+            ranks.push(match self.named_episode() {
                 Some(marker) if entry.fits_exactly(marker) => (1, is_year_unknown),
                 Some(marker) if entry.fits(marker) => (1, 1),
                 Some(_) => (9, 1),
@@ -312,25 +312,25 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// SEARCH.md 4.3.
-    fn title_ways(&self, entry: &Entry<'_>, ways: &mut Vec<Rank>) {
+    fn title_ranks(&self, entry: &Entry<'_>, ranks: &mut Vec<Rank>) {
         let Some(value) = &self.title else {
             return;
         };
         let fit = self.text_fit(value, entry);
         let whole = value.joined_without(&[]);
         if contains(&entry.title, &whole) {
-            ways.push((title_relevance(&entry.title, &whole), fit));
+            ranks.push((title_relevance(&entry.title, &whole), fit));
         }
         if let Some(marker) = value.markers.episode {
             let rest = value.joined_without(&[marker.word_idx]);
             if contains(&entry.title, &rest) && entry.fits(marker) {
-                ways.push((title_relevance(&entry.title, &rest), fit));
+                ranks.push((title_relevance(&entry.title, &rest), fit));
             }
         }
     }
 
     /// SEARCH.md 4.5 and 4.6.
-    fn query_ways(&self, entry: &Entry<'_>, typos: Typos, ways: &mut Vec<Rank>) {
+    fn query_ranks(&self, entry: &Entry<'_>, typos: Typos, ranks: &mut Vec<Rank>) {
         let Some(value) = &self.free_text else {
             return;
         };
@@ -338,7 +338,7 @@ impl<'q> OracleQuery<'q> {
             return;
         }
         let fit = self.text_fit(value, entry);
-        ways.push((query_relevance(value, entry, typos), fit));
+        ranks.push((query_relevance(value, entry, typos), fit));
     }
 
     /// SEARCH.md 4.6: whether the second try is made.

@@ -58,7 +58,7 @@ pub struct HitExplanation {
     /// Its fit.
     pub fit: u8,
     /// What the relevance means.
-    pub way: &'static str,
+    pub meaning: &'static str,
 }
 
 impl Snapshot {
@@ -88,7 +88,7 @@ impl Snapshot {
                 id: self.hit_doc(&hits, hit_idx)?.id().to_string(),
                 relevance: hit.relevance,
                 fit: hit.fit,
-                way: way(hit.relevance),
+                meaning: meaning(hit.relevance),
             });
         }
         Ok(Explanation {
@@ -171,7 +171,7 @@ fn steps(
     if let Some(text) = &parsed.title {
         let plan = TitlePlan::new(&part.view, text)?;
         let what = "title: distinct titles that contain the text".to_owned();
-        steps.push(timed(what, plan.ways().len() as u64, clock() - began));
+        steps.push(timed(what, plan.matches().len() as u64, clock() - began));
     }
     let began = clock();
     let found = part.unite(parsed, words)?;
@@ -210,7 +210,7 @@ fn subject_text(subject: Subject, words: &[&str]) -> String {
 }
 
 /// What a relevance means (SEARCH.md 5.1).
-fn way(relevance: u8) -> &'static str {
+fn meaning(relevance: u8) -> &'static str {
     match relevance {
         0 => "public_id",
         1 => "catalog_id",
@@ -258,8 +258,12 @@ impl fmt::Display for Explanation {
         let time = self.nanoseconds as f64 / 1000.0;
         writeln!(f, "total {}{typos}, {time:.1} us", self.total)?;
         for (idx, hit) in self.hits.iter().enumerate() {
-            let (place, id, way) = (idx + 1, &hit.id, hit.way);
-            writeln!(f, "{place:>4}  {id}  {}.{}  {way}", hit.relevance, hit.fit)?;
+            let (place, id, meaning) = (idx + 1, &hit.id, hit.meaning);
+            writeln!(
+                f,
+                "{place:>4}  {id}  {}.{}  {meaning}",
+                hit.relevance, hit.fit
+            )?;
         }
         Ok(())
     }

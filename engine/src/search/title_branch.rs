@@ -1,7 +1,7 @@
 //! The `title` branch over one segment: its documents, counted, and the best of them.
 
 use crate::index::View;
-use crate::plan::{Clause, Filter, TitlePlan, TitleWay};
+use crate::plan::{Clause, Filter, TitleMatch, TitlePlan};
 
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
@@ -35,7 +35,7 @@ pub(super) fn search_title(
     if filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial() && !needs_docs {
         branch.offer_by_relevance(&mut top, None);
         return Found {
-            total: plan.docs_count(TitleWay::is_whole),
+            total: plan.docs_count(TitleMatch::is_whole),
             best: top.into_sorted(),
             docs: None,
         };
@@ -73,11 +73,11 @@ impl Branch<'_, '_> {
                 false => intersect(self.view, self.filter, clauses, filters),
             }
         };
-        let whole = find(&[self.plan.clause(self.view, TitleWay::is_whole)]);
+        let whole = find(&[self.plan.clause(self.view, TitleMatch::is_whole)]);
         let Some((_, fitting)) = &self.plan.marker else {
             return whole;
         };
-        let unmarked = self.plan.clause(self.view, TitleWay::is_unmarked);
+        let unmarked = self.plan.clause(self.view, TitleMatch::is_unmarked);
         whole.union(find(&[unmarked, fitting.clone()]))
     }
 
@@ -86,8 +86,8 @@ impl Branch<'_, '_> {
     fn rank(&self, doc: u32) -> Ranked {
         let marker = self.plan.marker.as_ref();
         let fits = marker.is_some_and(|(test, _)| test.passes(self.view.columns.row(doc)));
-        let way = self.plan.way(self.view.title_of(doc));
-        let relevance = way.relevance(fits).unwrap_or(NO_MATCH);
+        let title_match = self.plan.match_of(self.view.title_of(doc));
+        let relevance = title_match.relevance(fits).unwrap_or(NO_MATCH);
         Ranked::new(relevance, self.plan.fit.fit(doc, self.filter), doc)
     }
 
@@ -101,7 +101,9 @@ impl Branch<'_, '_> {
         let mut offered_count = 0;
         for relevance in RELEVANCES {
             let room = self.page_size - offered_count;
-            let count = self.plan.docs_count(|way| way.may_give(relevance));
+            let count = self
+                .plan
+                .docs_count(|title_match| title_match.may_give(relevance));
             let mut offer = Offer {
                 top: &mut *top,
                 relevance,
@@ -125,8 +127,8 @@ impl Branch<'_, '_> {
     /// page of them has fit 0.
     fn gather(&self, offer: &mut Offer<'_>, docs: Option<&DocSet>) {
         let (room, relevance) = (offer.room, offer.relevance);
-        let ways = self.plan.ways().iter();
-        for (title, _) in ways.filter(|(_, way)| way.may_give(relevance)) {
+        let matches = self.plan.matches().iter();
+        for (title, _) in matches.filter(|(_, title_match)| title_match.may_give(relevance)) {
             offer.room = room;
             for doc in self.view.title_docs(*title) {
                 if docs.is_none_or(|docs| docs.contains(doc)) {
@@ -161,7 +163,7 @@ impl Branch<'_, '_> {
     }
 }
 
-/// Documents on their way to the page.
+/// Documents on their title_match to the page.
 struct Offer<'t> {
     top: &'t mut Top,
     relevance: u8,
