@@ -80,7 +80,7 @@ pub const KNOWN_HOST_BYTES_MAX: usize = 255;
 /// Prepared files of one worker, at most.
 pub const PREPARED_FILES_MAX: usize = 4096;
 /// Records whose place in the snapshot a worker remembers, at most: about 350 KB.
-pub const RECORD_PLACES_MAX: usize = 4096;
+pub const RECORD_LOCATIONS_MAX: usize = 4096;
 /// Files that a worker keeps open or in memory, at most.
 pub const OPEN_FILES_MAX: usize = 2048;
 /// Open files of a worker that the cap may be lowered to: a map of two halves holds one in each.

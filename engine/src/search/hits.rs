@@ -6,7 +6,7 @@ use crate::model::{CatalogId, RecordId};
 /// A document of one segment of a snapshot, and why it ranks where it does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
-    /// Place of the segment in the snapshot.
+    /// Index of the segment in the snapshot.
     pub(super) part_idx: u32,
     /// The document.
     pub(super) doc: u32,
@@ -28,10 +28,10 @@ pub struct Hits {
 /// Where an answer finds one active record of a snapshot: read once, used as often as the record
 /// is asked for. Valid only with the snapshot that it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct RecordLocation {
     /// Its id.
     pub id: RecordId,
-    /// Place of the segment in the snapshot.
+    /// Index of the segment in the snapshot.
     pub(super) part_idx: u32,
     /// The document.
     pub(super) doc: u32,
@@ -46,10 +46,10 @@ pub struct Place {
 /// The first hits of a search as answers need them, and how many there are in all. Valid only with
 /// the snapshot that it came from.
 #[derive(Debug, Clone)]
-pub struct Places {
+pub struct LocatedHits {
     pub(super) snapshot_id: u64,
     pub(super) total: u64,
-    pub(super) places: Box<[Place]>,
+    pub(super) locations: Box<[RecordLocation]>,
 }
 
 /// One active record of a snapshot.
@@ -86,7 +86,7 @@ impl Hits {
     }
 }
 
-impl Places {
+impl LocatedHits {
     /// The snapshot that it came from.
     pub fn snapshot_id(&self) -> u64 {
         self.snapshot_id
@@ -97,14 +97,14 @@ impl Places {
         self.total
     }
 
-    /// The places of the hits, in order.
-    pub fn places(&self) -> &[Place] {
-        &self.places
+    /// The locations of the hits, in order.
+    pub fn locations(&self) -> &[RecordLocation] {
+        &self.locations
     }
 
     /// Bytes of memory that it takes, for the bound of a cache.
     pub fn memory_bytes(&self) -> usize {
-        size_of::<Self>() + size_of_val(&*self.places)
+        size_of::<Self>() + size_of_val(&*self.locations)
     }
 }
 

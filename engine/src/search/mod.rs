@@ -13,5 +13,5 @@ mod top;
 mod word_branch;
 
 pub use explain::{Explanation, HitExplanation, SegmentExplanation, Step};
-pub use hits::{Doc, Hit, Hits, Place, Places};
+pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 pub use snapshot::Snapshot;

@@ -213,9 +213,9 @@ fn parts(records: Vec<Record>, sizes: &[usize]) -> (Parts, Vec<Record>) {
 
 fn check(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Query) {
     let hits = snapshot.search(query).unwrap();
-    let places = snapshot.places(&hits).unwrap();
-    assert_eq!(places.total(), hits.total());
-    assert_eq!(places.places().len(), hits.len());
+    let located = snapshot.locate_hits(&hits).unwrap();
+    assert_eq!(located.total(), hits.total());
+    assert_eq!(located.locations().len(), hits.len());
     let answer = oracle.search(query);
     let found: Vec<(RecordId, u8, u8)> = hits
         .hits()
@@ -227,12 +227,12 @@ fn check(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Query) {
                 snapshot.doc(doc.id()).unwrap().unwrap().fragment(),
                 doc.fragment()
             );
-            let place = places.places()[idx];
-            assert_eq!(snapshot.place(doc.id()).unwrap(), Some(place));
-            assert_eq!(place.id, doc.id());
-            assert_eq!(place.upstream_downloads, doc.upstream_downloads());
-            assert_eq!(snapshot.fragment(&place), doc.fragment());
-            assert_eq!(snapshot.catalog_id(&place).unwrap(), doc.catalog_id());
+            let location = located.locations()[idx];
+            assert_eq!(snapshot.locate(doc.id()).unwrap(), Some(location));
+            assert_eq!(location.id, doc.id());
+            assert_eq!(location.upstream_downloads, doc.upstream_downloads());
+            assert_eq!(snapshot.fragment(&location), doc.fragment());
+            assert_eq!(snapshot.catalog_id(&location).unwrap(), doc.catalog_id());
             (doc.id(), hit.relevance, hit.fit)
         })
         .collect();

@@ -9,7 +9,7 @@ use crate::model::{CatalogId, RecordId};
 use crate::plan::Typos;
 use crate::query::Query;
 
-use super::hits::{Doc, Hit, Hits, Place, Places};
+use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 use super::segment_search::{ParsedQuery, Part, PartFound};
 use super::top::Ranked;
 
@@ -80,7 +80,7 @@ impl Snapshot {
         Ok((hits, allows_typos))
     }
 
-    /// The segments in which something can pass the filters, with their places.
+    /// The segments in which something can pass the filters, with their locations.
     pub(super) fn prepared(&self, query: &Query) -> Result<Vec<(usize, Part<'_>)>> {
         let mut prepared = Vec::with_capacity(self.parts.len());
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate() {
@@ -155,11 +155,11 @@ impl Snapshot {
         })
     }
 
-    /// The place of the active record with this id. Cost: as of [`Snapshot::doc`].
-    pub fn place(&self, id: RecordId) -> Result<Option<Place>> {
+    /// The location of the active record with this id. Cost: as of [`Snapshot::doc`].
+    pub fn locate(&self, id: RecordId) -> Result<Option<RecordLocation>> {
         let found = self.find(id)?;
         found
-            .map(|(part_idx, doc)| self.place_of(part_idx as u32, doc))
+            .map(|(part_idx, doc)| self.location_of(part_idx as u32, doc))
             .transpose()
     }
 
@@ -173,28 +173,28 @@ impl Snapshot {
         Ok(None)
     }
 
-    /// The places of hits of this snapshot. Panics when they are of another one.
-    pub fn places(&self, hits: &Hits) -> Result<Places> {
+    /// The locations of hits of this snapshot. Panics when they are of another one.
+    pub fn locate_hits(&self, hits: &Hits) -> Result<LocatedHits> {
         assert_eq!(
             hits.snapshot_id, self.id,
             "hits are read from their snapshot"
         );
-        let places = hits
+        let locations = hits
             .hits
             .iter()
-            .map(|hit| self.place_of(hit.part_idx, hit.doc));
-        Ok(Places {
+            .map(|hit| self.location_of(hit.part_idx, hit.doc));
+        Ok(LocatedHits {
             snapshot_id: self.id,
             total: hits.total,
-            places: places.collect::<Result<_>>()?,
+            locations: locations.collect::<Result<_>>()?,
         })
     }
 
-    fn place_of(&self, part_idx: u32, doc: u32) -> Result<Place> {
+    fn location_of(&self, part_idx: u32, doc: u32) -> Result<RecordLocation> {
         let segment = &self.parts[part_idx as usize].0;
         let stored = segment.doc(doc)?;
         let fragment = segment.fragment_range(doc, &stored)?;
-        Ok(Place {
+        Ok(RecordLocation {
             id: id_of(segment, &stored)?,
             part_idx,
             doc,
@@ -204,16 +204,16 @@ impl Snapshot {
         })
     }
 
-    /// Finished JSON of the answer up to and with `"downloads":`, of a place of this snapshot.
-    pub fn fragment(&self, place: &Place) -> &[u8] {
-        let start = place.fragment_start;
-        let range = start..start + place.fragment_bytes as usize;
-        self.parts[place.part_idx as usize].0.fragment(range)
+    /// Finished JSON of the answer up to and with `"downloads":`, of a location of this snapshot.
+    pub fn fragment(&self, location: &RecordLocation) -> &[u8] {
+        let start = location.fragment_start;
+        let range = start..start + location.fragment_bytes as usize;
+        self.parts[location.part_idx as usize].0.fragment(range)
     }
 
-    /// The catalog id of the record at a place of this snapshot.
-    pub fn catalog_id(&self, place: &Place) -> Result<Option<CatalogId>> {
-        let stored = self.parts[place.part_idx as usize].0.doc(place.doc)?;
+    /// The catalog id of the record at a location of this snapshot.
+    pub fn catalog_id(&self, location: &RecordLocation) -> Result<Option<CatalogId>> {
+        let stored = self.parts[location.part_idx as usize].0.doc(location.doc)?;
         Ok(stored.catalog_id())
     }
 

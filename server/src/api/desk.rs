@@ -11,7 +11,7 @@ use subcat_engine::model::{ApiKeyId, ApiKeyState, RateLimit, Usage};
 
 use super::library::Library;
 use crate::auth::KnownKey;
-use crate::cache::{OpenFiles, RecordPlaces, SearchCache, Shelf};
+use crate::cache::{OpenFiles, RecordLocations, SearchCache, Shelf};
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{Credentials, KnownHost, Wishes, bearer_token, client_address, credentials};
 use crate::respond::Envelope;
@@ -29,7 +29,7 @@ pub struct ApiWorker {
 /// What a worker has at hand. Only its own thread touches it: the lock is never contended.
 pub(super) struct Desk {
     pub(super) searches: SearchCache,
-    pub(super) records: RecordPlaces,
+    pub(super) records: RecordLocations,
     pub(super) shelf: Shelf,
     pub(super) files: OpenFiles,
     pub(super) lane: CounterLane,
@@ -191,7 +191,7 @@ impl ApiWorker {
         let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
         let desk = Desk {
             searches: SearchCache::new(cache_bytes),
-            records: RecordPlaces::new(),
+            records: RecordLocations::new(),
             shelf: Shelf::new(),
             files: OpenFiles::new(mapped_max),
             lane,

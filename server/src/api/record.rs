@@ -40,16 +40,18 @@ fn write(
 ) -> subcat_engine::Result<Option<Bytes>> {
     let mut desk = worker.desk.lock();
     let known = desk.records.get(snapshot.id(), id);
-    let Some(place) = known.map_or_else(|| snapshot.place(id), |place| Ok(Some(place)))? else {
+    let Some(location) =
+        known.map_or_else(|| snapshot.locate(id), |location| Ok(Some(location)))?
+    else {
         return Ok(None);
     };
     if known.is_none() {
-        desk.records.put(place);
+        desk.records.put(location);
     }
     let ours = worker.service.engine.downloads(id);
     let item = RecordItem {
-        fragment: snapshot.fragment(&place),
-        downloads: u64::from(place.upstream_downloads) + ours,
+        fragment: snapshot.fragment(&location),
+        downloads: u64::from(location.upstream_downloads) + ours,
         catalog_id: None,
     };
     let style = RecordStyle {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, Uri};
-use subcat_engine::search::{Places, Snapshot};
+use subcat_engine::search::{LocatedHits, Snapshot};
 
 use super::desk::{ApiWorker, Desk, Visit};
 use crate::cache::{CachedSearch, Finished};
@@ -80,7 +80,7 @@ fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
     note_free_text(worker, &search);
     // A request that panicked may have left something.
     desk.buffer.clear();
-    let downloads = downloads(worker, &search.places);
+    let downloads = downloads(worker, &search.hits);
     write(worker, &mut desk.buffer, &snapshot, &search, downloads).map_err(NoList::Engine)?;
     desk.searches.put_query_string(query_string, search);
     Ok(desk.buffer.split().freeze())
@@ -100,15 +100,16 @@ fn answer_again(
     search: &mut CachedSearch,
 ) -> subcat_engine::Result<Bytes> {
     note_free_text(worker, search);
-    let downloads = downloads(worker, &search.places);
+    let downloads = downloads(worker, &search.hits);
     if let Some(finished) = &search.finished
         && finished.downloads.iter().copied().eq(downloads.clone())
     {
         return Ok(finished.body.clone());
     }
     let downloads: Box<[u64]> = downloads.collect();
-    let places = search.places.places().iter();
-    let items_bytes = places.map(|place| snapshot.fragment(place).len() + ITEM_FRAME_BYTES);
+    let locations = search.hits.locations().iter();
+    let items_bytes =
+        locations.map(|location| snapshot.fragment(location).len() + ITEM_FRAME_BYTES);
     let mut buffer = BytesMut::with_capacity(LIST_FRAME_BYTES + items_bytes.sum::<usize>());
     write(
         worker,
@@ -128,11 +129,11 @@ fn answer_again(
 /// The counts of this moment.
 fn downloads<'a>(
     worker: &'a ApiWorker,
-    places: &'a Places,
+    hits: &'a LocatedHits,
 ) -> impl ExactSizeIterator<Item = u64> + Clone + use<'a> {
     let engine = &worker.service.engine;
-    let places = places.places().iter();
-    places.map(|place| u64::from(place.upstream_downloads) + engine.downloads(place.id))
+    let locations = hits.locations().iter();
+    locations.map(|location| u64::from(location.upstream_downloads) + engine.downloads(location.id))
 }
 
 /// Reads the query string; takes the hits of an equal request, or searches.
@@ -145,31 +146,31 @@ fn look_up(
     let has_imdb_id = worker.service.config.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(NoList::Refused)?;
     Ok(CachedSearch {
-        places: places_of(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
+        hits: locate_hits(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
         echoes_imdb_id: request.echoes_imdb_id,
         uses_free_text: request.query.uses_free_text(),
         finished: None,
     })
 }
 
-fn places_of(
+fn locate_hits(
     worker: &ApiWorker,
     desk: &mut Desk,
     snapshot: &Snapshot,
     request: &SearchRequest,
-) -> subcat_engine::Result<Arc<Places>> {
+) -> subcat_engine::Result<Arc<LocatedHits>> {
     let known = desk
         .searches
         .get(snapshot.id(), |out| request.query.write_canonical(out));
-    if let Some(places) = known {
+    if let Some(located) = known {
         worker.metrics().search_cache_hits.add(1);
-        return Ok(places);
+        return Ok(located);
     }
     worker.metrics().search_cache_misses.add(1);
     let hits = snapshot.search(&request.query)?;
-    let places = Arc::new(snapshot.places(&hits)?);
-    desk.searches.put(&places);
-    Ok(places)
+    let located = Arc::new(snapshot.locate_hits(&hits)?);
+    desk.searches.put(&located);
+    Ok(located)
 }
 
 /// Puts the answer with these counts into the buffer.
@@ -184,15 +185,18 @@ fn write(
         has_imdb_id: search.echoes_imdb_id,
         has_empty_strings: worker.service.config.compat.empty_null_strings,
     };
-    let places = search.places.places();
-    let items = places.iter().zip(downloads).map(|(place, downloads)| {
-        let catalog_id = search.echoes_imdb_id.then(|| snapshot.catalog_id(place));
-        Ok(RecordItem {
-            fragment: snapshot.fragment(place),
-            downloads,
-            catalog_id: catalog_id.transpose()?.flatten(),
-        })
-    });
-    write_list(buffer, items, search.places.total(), style)?;
+    let locations = search.hits.locations();
+    let items = locations
+        .iter()
+        .zip(downloads)
+        .map(|(location, downloads)| {
+            let catalog_id = search.echoes_imdb_id.then(|| snapshot.catalog_id(location));
+            Ok(RecordItem {
+                fragment: snapshot.fragment(location),
+                downloads,
+                catalog_id: catalog_id.transpose()?.flatten(),
+            })
+        });
+    write_list(buffer, items, search.hits.total(), style)?;
     snapshot.ensure_not_truncated()
 }

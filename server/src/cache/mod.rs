@@ -7,6 +7,6 @@ mod search;
 mod shelf;
 
 pub use open_files::{OpenFile, OpenFiles};
-pub use records::RecordPlaces;
+pub use records::RecordLocations;
 pub use search::{CachedSearch, Finished, SearchCache};
 pub use shelf::{Shelf, Title};

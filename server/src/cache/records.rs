@@ -1,44 +1,44 @@
 //! Where records lie.
 
 use subcat_engine::model::RecordId;
-use subcat_engine::search::Place;
+use subcat_engine::search::RecordLocation;
 
 use super::generations::Generations;
-use crate::limits::RECORD_PLACES_MAX;
+use crate::limits::RECORD_LOCATIONS_MAX;
 
-/// A worker's places of records by id: a repeated record is not looked for in the index.
+/// A worker's locations of records by id: a repeated record is not looked for in the index.
 ///
 /// INVARIANT: everything in it was read in the snapshot `snapshot_id`.
-pub struct RecordPlaces {
+pub struct RecordLocations {
     snapshot_id: u64,
-    places: Generations<RecordId, Place>,
+    locations: Generations<RecordId, RecordLocation>,
 }
 
-impl RecordPlaces {
+impl RecordLocations {
     /// None yet.
     pub fn new() -> Self {
         Self {
             snapshot_id: 0,
-            places: Generations::new(RECORD_PLACES_MAX),
+            locations: Generations::new(RECORD_LOCATIONS_MAX),
         }
     }
 
-    /// The place of a record, when it was put there in this snapshot.
-    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<Place> {
+    /// The location of a record, when it was put there in this snapshot.
+    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<RecordLocation> {
         if self.snapshot_id != snapshot_id {
-            self.places.clear();
+            self.locations.clear();
             self.snapshot_id = snapshot_id;
         }
-        self.places.get(&id)
+        self.locations.get(&id)
     }
 
-    /// Keeps the place of a record in the snapshot that was asked for last.
-    pub fn put(&mut self, place: Place) {
-        self.places.put(place.id, place, 1);
+    /// Keeps the location of a record in the snapshot that was asked for last.
+    pub fn put(&mut self, location: RecordLocation) {
+        self.locations.put(location.id, location, 1);
     }
 }
 
-impl Default for RecordPlaces {
+impl Default for RecordLocations {
     fn default() -> Self {
         Self::new()
     }

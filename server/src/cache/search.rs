@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::search::Places;
+use subcat_engine::search::LocatedHits;
 
 use super::generations::Generations;
 
@@ -16,7 +16,7 @@ const QUERY_STRING_BYTES: usize = 144;
 /// A search that was answered before.
 pub struct CachedSearch {
     /// Where its hits lie.
-    pub places: Arc<Places>,
+    pub hits: Arc<LocatedHits>,
     /// Whether the request spoke of `imdb_id`.
     pub echoes_imdb_id: bool,
     /// Whether the request used `query`.
@@ -37,7 +37,7 @@ impl CachedSearch {
     fn memory_bytes(&self) -> usize {
         let finished = self.finished.as_ref();
         let finished_bytes = finished.map_or(0, |it| it.body.len() + size_of_val(&*it.downloads));
-        self.places.memory_bytes() + finished_bytes + QUERY_STRING_BYTES
+        self.hits.memory_bytes() + finished_bytes + QUERY_STRING_BYTES
     }
 }
 
@@ -47,7 +47,7 @@ impl CachedSearch {
 /// INVARIANT: everything in it was computed from the snapshot `snapshot_id`.
 pub struct SearchCache {
     snapshot_id: u64,
-    by_request: Generations<Box<[u8]>, Arc<Places>>,
+    by_request: Generations<Box<[u8]>, Arc<LocatedHits>>,
     by_query_string: Generations<Box<str>, CachedSearch>,
     row_key: Vec<u8>,
 }
@@ -92,7 +92,7 @@ impl SearchCache {
         &mut self,
         snapshot_id: u64,
         write_canonical: impl FnOnce(&mut Vec<u8>),
-    ) -> Option<Arc<Places>> {
+    ) -> Option<Arc<LocatedHits>> {
         self.follow(snapshot_id);
         self.row_key.clear();
         self.row_key.extend_from_slice(PREFIX);
@@ -102,19 +102,19 @@ impl SearchCache {
 
     /// Keeps the hits of the request that [`SearchCache::get`] was asked for last, unless they
     /// come from another snapshot.
-    pub fn put(&mut self, places: &Arc<Places>) {
-        if places.snapshot_id() != self.snapshot_id {
+    pub fn put(&mut self, hits: &Arc<LocatedHits>) {
+        if hits.snapshot_id() != self.snapshot_id {
             return;
         }
-        let weight = self.row_key.len() + places.memory_bytes() + REQUEST_BYTES;
+        let weight = self.row_key.len() + hits.memory_bytes() + REQUEST_BYTES;
         let row_key = self.row_key.as_slice().into();
-        self.by_request.put(row_key, Arc::clone(places), weight);
+        self.by_request.put(row_key, Arc::clone(hits), weight);
     }
 
     /// Remembers how a query string was read. Its hits count with it: it may be the last to hold
     /// them.
     pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
-        if search.places.snapshot_id() != self.snapshot_id {
+        if search.hits.snapshot_id() != self.snapshot_id {
             return;
         }
         let weight = query_string.len() + search.memory_bytes();
