@@ -1,18 +1,22 @@
 //! The one trait by which the engine opens, reads, maps, appends, syncs, renames, removes, lists
 //! and locks files, and asks for free space.
 //!
-//! [`Real`] is the operating system's; [`Faulty`] is a disk that fails where a test tells it to.
+//! [`Real`] is the operating system's; [`Faulty`] fails where a test tells it to, [`PowerCut`] loses what
+//! was not synced.
 
 mod bus_error;
+mod durable_tree;
 mod faulty;
 mod file_system;
 mod map;
+mod power_cut;
 mod publish;
 mod real;
 
 pub use faulty::{Fault, Faulty};
 pub use file_system::{DirEntry, DirLock, Disk, DiskFile, OsFile};
 pub use map::{Mapping, TruncationFlag, WritableMapping};
+pub use power_cut::{IgnoredSyncs, PowerCut};
 pub(crate) use publish::{FileWriter, publish_file, read_file};
 pub use real::Real;
 pub(crate) use real::is_out_of_descriptors;
