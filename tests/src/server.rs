@@ -13,7 +13,7 @@ use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
 use subcat_server::http::{Server, serve};
 use subcat_server::runtime::{Clock, Control, SystemClock};
-use subcat_server::service::Service;
+use subcat_server::service::{Actor, Service};
 use tempfile::TempDir;
 
 use crate::flavour::chosen_io;
@@ -145,22 +145,21 @@ impl TestServer {
             limit: limit.map(|limit| RateLimit::parse(limit).expect("a limit")),
             expires_at,
         };
-        let event = Change::CreateApiKey(new).into_event("test", self.service.now());
-        let outcomes = self.service.engine.apply(vec![event]);
-        let outcome = outcomes.expect("the disk works").pop();
-        let Some(Outcome::ApiKey(api_key)) = outcome else {
-            panic!("no key was made: {outcome:?}");
+        let created = self.change(Change::CreateApiKey(new));
+        let Outcome::ApiKey(api_key) = created else {
+            panic!("no key was made: {created:?}");
         };
-        self.service.reload_api_keys();
         (text, api_key)
     }
 
     /// Revokes a key, as commands and pages do.
     pub fn revoke(&self, api_key: &ApiKey) {
-        let revoke = Change::RevokeApiKey(api_key.id).into_event("test", self.service.now());
-        let outcomes = self.service.engine.apply(vec![revoke]);
-        outcomes.expect("the disk works");
-        self.service.reload_api_keys();
+        self.change(Change::RevokeApiKey(api_key.id));
+    }
+
+    fn change(&self, change: Change) -> Outcome {
+        let changed = self.service.change(change, Actor::CommandLine);
+        changed.expect("the disk works")
     }
 
     /// Stops serving.

@@ -41,7 +41,6 @@ impl Desk<'_> {
             let sentence = format!("there is an account {} already", order.email);
             return Err(Failure::new(sentence));
         };
-        (self.keys_changed)();
         answer(&self.account_listed(&account))
     }
 
@@ -60,7 +59,6 @@ impl Desk<'_> {
     pub(super) fn disable_account(&self, email: &str) -> Result<String, Failure> {
         let account = self.known_account(email)?;
         self.change(Change::SetDisabled(account.id, true))?;
-        (self.keys_changed)();
         let account = self.known_account(email)?;
         answer(&self.account_listed(&account))
     }

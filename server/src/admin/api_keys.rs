@@ -131,7 +131,6 @@ impl Desk<'_> {
         let Outcome::ApiKey(api_key) = outcome else {
             return Err(Failure::new("the account is gone: no key was made"));
         };
-        (self.keys_changed)();
         answer(&KeyCreated {
             id: api_key.id.0,
             name: api_key.name,
@@ -168,7 +167,6 @@ impl Desk<'_> {
     pub(super) fn revoke_key(&self, id: ApiKeyId) -> Result<String, Failure> {
         let api_key = self.known_key(id)?;
         self.change(Change::RevokeApiKey(id))?;
-        (self.keys_changed)();
         Ok(json!({ "id": id.0, "name": api_key.name, "state": "revoked" }).to_string())
     }
 

@@ -8,6 +8,7 @@ use subcat_engine::{Change, Outcome};
 use super::failure::Failure;
 use super::operation::Operation;
 use crate::config::Config;
+use crate::service::{Actor, Credentials};
 
 /// An open engine and what operations need beside it.
 pub struct Desk<'a> {
@@ -19,8 +20,8 @@ pub struct Desk<'a> {
     pub now: Timestamp,
     /// The moment by which expiry is judged.
     pub judged_at: Timestamp,
-    /// Called after every change of a key or an account, before it is acknowledged.
-    pub keys_changed: &'a dyn Fn(),
+    /// Its accounts and keys, and what changes them.
+    pub credentials: &'a Credentials,
     /// Whether the engine belongs to a running server.
     pub is_running: bool,
 }
@@ -55,9 +56,10 @@ impl Desk<'_> {
 
     /// Changes accounts or keys, with the line of it in the audit log, and returns the outcome.
     pub(super) fn change(&self, change: Change) -> Result<Outcome, Failure> {
-        let event = change.into_event("command line", self.now);
-        let outcome = self.engine.apply(vec![event])?.pop();
-        outcome.ok_or_else(|| Failure::new("the engine gave no outcome: report this"))
+        let changed = self
+            .credentials
+            .change(change, Actor::CommandLine, self.now);
+        Ok(changed?)
     }
 }
 

@@ -86,7 +86,7 @@ async fn performing(service: Arc<Service>, request: Request<Incoming>) -> Respon
             config: &service.config,
             now: service.now(),
             judged_at: service.judged_at(service.now()),
-            keys_changed: &|| service.reload_api_keys(),
+            credentials: service.credentials(),
             is_running: true,
         };
         desk.perform(operation)

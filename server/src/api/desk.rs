@@ -150,13 +150,13 @@ impl Caller {
         };
         // The number is read before the table: a key found in a newer table is only looked up
         // once more than needed.
-        let generation = service.api_keys.generation();
+        let generation = service.api_keys().generation();
         let is_last =
             |last: &Remembered| last.generation == generation && *last.value == *value.as_bytes();
         if !self.last.as_ref().is_some_and(is_last) {
             let token = bearer_token(value.as_bytes());
             self.last = token
-                .and_then(|text| service.api_keys.lookup(text))
+                .and_then(|text| service.api_keys().lookup(text))
                 .map(|known| Remembered {
                     generation,
                     value: value.as_bytes().into(),

@@ -8,6 +8,7 @@ use subcat_engine::{Engine, Error, Options, StoreKind};
 use super::context::{Stop, now};
 use crate::admin::{Client, Desk, Failure, Operation};
 use crate::config::Config;
+use crate::service::Credentials;
 
 /// Whether a data directory may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +31,8 @@ pub(super) enum Access {
 
 /// A data directory that this process holds.
 pub(super) struct Opened {
-    pub engine: Engine,
+    pub engine: Arc<Engine>,
+    pub credentials: Credentials,
     pub config: Config,
 }
 
@@ -51,8 +53,12 @@ impl Access {
                 Missing::Pretend => config.store = StoreKind::Memory,
             }
         }
-        let engine = open_engine(&config, 0)?;
-        Ok(Self::Opened(Box::new(Opened { engine, config })))
+        let engine = Arc::new(open_engine(&config, 0)?);
+        Ok(Self::Opened(Box::new(Opened {
+            credentials: Credentials::new(Arc::clone(&engine)),
+            engine,
+            config,
+        })))
     }
 
     /// Performs an operation; its answer is JSON.
@@ -65,7 +71,7 @@ impl Access {
                     config: &opened.config,
                     now: now(),
                     judged_at: now().max(opened.engine.latest_moment().map_err(Failure::from)?),
-                    keys_changed: &|| (),
+                    credentials: &opened.credentials,
                     is_running: false,
                 };
                 Ok(desk.perform(operation)?)

@@ -1,5 +1,6 @@
 //! What do the endpoints, the pages, the commands and the metrics share? The running service.
 
+mod credentials;
 mod maintenance;
 mod metrics;
 mod rounds;
@@ -7,6 +8,7 @@ mod shared;
 mod slow_searches;
 mod usage;
 
+pub use credentials::{Actor, Credentials};
 pub use maintenance::Maintenance;
 pub use metrics::{
     Counter, LATENCY_BUCKETS_US, Metrics, Refusal, Route, RouteMetrics, STATUSES, WorkerMetrics,

@@ -1,13 +1,13 @@
 //! The running service.
 
-use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
-use parking_lot::Mutex;
 use subcat_engine::Engine;
-use subcat_engine::model::{AccountId, Timestamp};
+use subcat_engine::model::Timestamp;
+use subcat_engine::{Change, Outcome, StateEvent};
 
+use super::credentials::{Actor, Credentials};
 use super::metrics::Metrics;
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
@@ -48,8 +48,6 @@ pub struct Service {
     pub config: Config,
     /// The catalog.
     pub engine: Arc<Engine>,
-    /// Who may ask.
-    pub api_keys: KeyTable,
     /// Where files come from.
     pub upstream: Upstream,
     /// Windows of clients without a valid key.
@@ -67,7 +65,7 @@ pub struct Service {
     phase: AtomicU8,
     /// The latest second that was ever seen, also before this process.
     latest_second: AtomicI64,
-    reloading: Mutex<()>,
+    credentials: Credentials,
 }
 
 /// A clock that is so far behind a time that has been is worth a word.
@@ -97,7 +95,7 @@ impl Service {
         }
         let service = Self {
             latest_second: AtomicI64::new(latest.seconds()),
-            api_keys: KeyTable::new(Vec::new()),
+            credentials: Credentials::new(Arc::clone(&engine)),
             upstream,
             addresses: AddressLimiter::new(),
             metrics: Metrics::new(config.workers),
@@ -108,24 +106,38 @@ impl Service {
             clock,
             control,
             phase: AtomicU8::new(Phase::Starting as u8),
-            reloading: Mutex::new(()),
         };
-        service.reload_api_keys();
         Arc::new(service)
     }
 
-    /// Reads keys and accounts again and swaps the key table: called after every change of one,
-    /// before that change is acknowledged.
-    pub fn reload_api_keys(&self) {
-        // Two reloads at once must not put the older list over the newer one.
-        let _order = self.reloading.lock();
-        let mut api_keys = self.engine.api_keys();
-        let mut accounts = self.engine.accounts();
-        accounts.retain(|account| account.disabled_at.is_none());
-        let enabled: HashSet<AccountId> = accounts.iter().map(|account| account.id).collect();
-        let is_enabled = |id: AccountId| enabled.contains(&id);
-        api_keys.retain(|api_key| api_key.account.is_none_or(is_enabled));
-        self.api_keys.replace(api_keys);
+    /// Changes accounts or API keys: the change is durable and in force for every request that
+    /// starts when this returns. Nothing else changes them.
+    ///
+    /// Errors: the engine's; nothing is known to be changed then.
+    pub fn change(&self, change: Change, actor: Actor<'_>) -> subcat_engine::Result<Outcome> {
+        self.credentials.change(change, actor, self.now())
+    }
+
+    /// Changes an account and opens or closes a session in the same transaction; returns the
+    /// outcome of the change.
+    pub fn change_with_session(
+        &self,
+        change: Change,
+        session: StateEvent,
+        actor: Actor<'_>,
+    ) -> subcat_engine::Result<Outcome> {
+        let credentials = &self.credentials;
+        credentials.change_with_session(change, session, actor, self.now())
+    }
+
+    /// Accounts and keys, and what changes them.
+    pub fn credentials(&self) -> &Credentials {
+        &self.credentials
+    }
+
+    /// The keys that requests may carry.
+    pub fn api_keys(&self) -> &KeyTable {
+        self.credentials.key_table()
     }
 
     /// The current second.

@@ -3,6 +3,7 @@
 //! Each rule is a function from the parsed tree to its violations; a violation says file, line and
 //! what to do. `tests/tests/tidy` runs them and shows for each that it catches what it should.
 
+pub mod changes;
 pub mod imports;
 pub mod pages;
 pub mod shape;

@@ -6,7 +6,7 @@
 mod self_test;
 
 use subcat_tests::tidy::source_tree::{House, Violation};
-use subcat_tests::tidy::{imports, pages, shape};
+use subcat_tests::tidy::{changes, imports, pages, shape};
 
 fn hold(rule: fn(&House) -> Vec<Violation>) {
     let violations = rule(&House::read());
@@ -34,6 +34,11 @@ fn foreign_crates_have_one_owner() {
 #[test]
 fn rooms_keep_the_laws_of_the_house() {
     hold(imports::laws);
+}
+
+#[test]
+fn accounts_and_keys_are_changed_in_one_place() {
+    hold(changes::one_place);
 }
 
 #[test]

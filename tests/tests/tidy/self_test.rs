@@ -1,7 +1,7 @@
 //! Every rule is shown a house that breaks it, and one that keeps it.
 
 use subcat_tests::tidy::source_tree::{House, Violation};
-use subcat_tests::tidy::{imports, pages, shape};
+use subcat_tests::tidy::{changes, imports, pages, shape};
 
 const ENGINE_LIB: &str = "//! Docs.\n\
     pub mod limits;\npub mod error;\npub mod disk;\npub mod model;\npub mod query;\n\
@@ -141,6 +141,19 @@ fn foreign_crates_stay_with_their_owner() {
         &[("server/src/web/page.rs", "use reqwest::Client;")],
         &[("server/src/web/page.rs", 1)],
     );
+}
+
+#[test]
+fn only_the_service_makes_changes_of_accounts_and_keys() {
+    let rule = changes::one_place;
+    let page = "server/src/web/page.rs";
+    let named = "fn f() {\n    engine.apply(StateEvent::Change(change, by));\n}";
+    check(rule, &[(page, named)], &[(page, 2)]);
+    let made = "fn f() {\n    let event = change.into_event(actor, now);\n}";
+    check(rule, &[(page, made)], &[(page, 2)]);
+    check(rule, &[("server/src/service/credentials.rs", made)], &[]);
+    let asked = "fn f() {\n    // As StateEvent::Change(..) does.\n    service.change(change);\n}";
+    check(rule, &[(page, asked)], &[]);
 }
 
 #[test]

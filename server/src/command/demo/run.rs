@@ -44,7 +44,7 @@ pub(in crate::command) struct Demo {
 
 /// What the demo tells once and keeps for its next run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
-struct Credentials {
+struct DemoLogin {
     email: String,
     password: String,
     key: String,
@@ -113,10 +113,10 @@ fn load_catalog(service: &Service) -> Result<(), Failure> {
 }
 
 /// The account and the key of the last run, or new ones.
-fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> {
+fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, Failure> {
     let path =
-        credentials_path(data).map_err(|error| Failure::io(&data.display().to_string(), &error))?;
-    if let Some(known) = known_credentials(service, &path) {
+        login_path(data).map_err(|error| Failure::io(&data.display().to_string(), &error))?;
+    if let Some(known) = known_login(service, &path) {
         return Ok(known);
     }
     let desk = Desk {
@@ -124,7 +124,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> 
         config: &service.config,
         now: now(),
         judged_at: service.judged_at(now()),
-        keys_changed: &|| service.reload_api_keys(),
+        credentials: service.credentials(),
         is_running: true,
     };
     let password: String = new_api_key_text().chars().skip(4).take(16).collect();
@@ -153,7 +153,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> 
     }))?;
     let created: KeyCreated =
         serde_json::from_str(&created).map_err(|error| Failure::new(error.to_string()))?;
-    let credentials = Credentials {
+    let credentials = DemoLogin {
         email: EMAIL.into(),
         password,
         key: created.key,
@@ -163,16 +163,16 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<Credentials, Failure> 
 }
 
 /// Sign-in and key stand beside the data directory, which holds files of the engine only.
-fn credentials_path(data: &Path) -> io::Result<PathBuf> {
+fn login_path(data: &Path) -> io::Result<PathBuf> {
     let mut path = data.canonicalize()?.into_os_string();
     path.push(".json");
     Ok(path.into())
 }
 
 /// What the file says, when its key is still of use.
-fn known_credentials(service: &Service, path: &Path) -> Option<Credentials> {
+fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let text = std::fs::read_to_string(path).ok()?;
-    let credentials: Credentials = serde_json::from_str(&text).ok()?;
+    let credentials: DemoLogin = serde_json::from_str(&text).ok()?;
     let email = Email::parse(&credentials.email)?;
     let account = service.engine.account_by_email(&email)?;
     let digest = api_key_digest(&credentials.key);
@@ -184,7 +184,7 @@ fn known_credentials(service: &Service, path: &Path) -> Option<Credentials> {
     is_usable.then_some(credentials)
 }
 
-fn keep(path: &Path, credentials: &Credentials) -> io::Result<()> {
+fn keep(path: &Path, credentials: &DemoLogin) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let file = options.open(path)?;
@@ -197,12 +197,12 @@ fn keep(path: &Path, credentials: &Credentials) -> io::Result<()> {
 struct Sheet {
     base: String,
     data: PathBuf,
-    credentials: Credentials,
+    credentials: DemoLogin,
     curl_lines: [String; 3],
 }
 
 impl Sheet {
-    fn new(base: String, data: &Path, credentials: Credentials) -> Result<Self, Failure> {
+    fn new(base: String, data: &Path, credentials: DemoLogin) -> Result<Self, Failure> {
         let first = CATALOG.lines().next().unwrap_or_default();
         let record: Value =
             serde_json::from_str(first).map_err(|error| Failure::new(error.to_string()))?;
@@ -228,7 +228,7 @@ impl Sheet {
 
     fn text(&self) -> String {
         let [search, record, download] = &self.curl_lines;
-        let Credentials {
+        let DemoLogin {
             email,
             password,
             key,
@@ -243,7 +243,7 @@ impl Sheet {
     }
 
     fn json(&self) -> String {
-        let Credentials {
+        let DemoLogin {
             email,
             password,
             key,

@@ -8,6 +8,7 @@ use subcat_engine::Change;
 use subcat_engine::model::{Account, AccountId, Role};
 
 use super::key_list::KeyList;
+use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
@@ -134,11 +135,8 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
         "enable" => Change::SetDisabled(account.id, false),
         _ => return Err(PageError::InvalidForm),
     };
-    let event = change.into_event(viewer.account.email.as_str(), request.now);
-    let service = &request.site.service;
-    service.engine.apply(vec![event])?;
-    // Keys of a disabled account are refused from now on.
-    service.reload_api_keys();
+    let actor = Actor::Account(&viewer.account.email);
+    request.site.service.change(change, actor)?;
     let location = format!("/admin/accounts/{}?notice=changed", account.id.0);
     Ok(answer::see_other(&location))
 }

@@ -6,6 +6,7 @@ use subcat_engine::Change;
 use subcat_engine::model::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
 
 use super::key_list::KeyRow;
+use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
 use crate::web::error::PageError;
@@ -101,10 +102,9 @@ pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
 pub(crate) fn revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     let viewer = request.viewer()?;
-    let revoked =
-        Change::RevokeApiKey(key.id).into_event(viewer.account.email.as_str(), request.now);
-    request.site.service.engine.apply(vec![revoked])?;
-    request.site.service.reload_api_keys();
+    let actor = Actor::Account(&viewer.account.email);
+    let service = &request.site.service;
+    service.change(Change::RevokeApiKey(key.id), actor)?;
     match key.account {
         Some(owner) if owner == viewer.account.id => Ok(answer::see_other("/keys?notice=revoked")),
         Some(owner) => Ok(answer::see_other(&format!(

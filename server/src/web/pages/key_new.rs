@@ -9,6 +9,7 @@ use subcat_engine::{Change, NewApiKey, Outcome};
 
 use super::key::scope_names;
 use crate::auth;
+use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
@@ -276,14 +277,14 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
         Ok(api_key) => api_key,
         Err(fault) => return form(request, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
     };
-    let engine = &request.site.service.engine;
+    let service = &request.site.service;
     // Before there is a key: one that was made is shown, whatever else fails.
-    let sample = Sample::of(engine, draft.scopes)?;
-    let created = Change::CreateApiKey(api_key).into_event(owner.email.as_str(), request.now);
-    let Some(Outcome::ApiKey(api_key)) = engine.apply(vec![created])?.pop() else {
+    let sample = Sample::of(&service.engine, draft.scopes)?;
+    let actor = Actor::Account(&owner.email);
+    let created = service.change(Change::CreateApiKey(api_key), actor)?;
+    let Outcome::ApiKey(api_key) = created else {
         return Err(PageError::KeyNotCreated);
     };
-    request.site.service.reload_api_keys();
     let lang = request.lang;
     let mut page = request.frame("/keys");
     page.is_switchable = false;

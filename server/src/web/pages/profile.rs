@@ -8,6 +8,7 @@ use http::header::SET_COOKIE;
 use subcat_engine::{Change, Outcome};
 
 use super::sign_in::{display_name, new_password};
+use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
@@ -70,8 +71,8 @@ fn change_name(request: &WebRequest) -> PageResult {
         Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
     };
     let renamed = Change::SetDisplayName(account.id, name);
-    let event = renamed.into_event(account.email.as_str(), request.now);
-    request.site.service.engine.apply(vec![event])?;
+    let actor = Actor::Account(&account.email);
+    request.site.service.change(renamed, actor)?;
     Ok(answer::see_other("/profile?notice=name"))
 }
 
@@ -107,11 +108,11 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         old: old_hash,
         new: hash,
     };
-    let replaced = replaced.into_event(account.email.as_str(), request.now);
     request
         .blocking(move |request| {
-            let outcomes = request.site.service.engine.apply(vec![replaced, opened])?;
-            if outcomes.first() != Some(&Outcome::Done) {
+            let service = &request.site.service;
+            let actor = Actor::Account(&account.email);
+            if service.change_with_session(replaced, opened, actor)? != Outcome::Done {
                 // Somebody else has decided about this account meanwhile.
                 return Err(PageError::NotSignedIn);
             }

@@ -8,6 +8,7 @@ use http::{HeaderValue, StatusCode};
 use subcat_engine::model::{Account, AuditEntry, Email, Role};
 use subcat_engine::{Change, NewAccount, Outcome, StateEvent};
 
+use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
@@ -297,13 +298,15 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
 pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
     let is_everywhere = request.form.has("everywhere");
     if let Some(viewer) = &request.viewer {
-        let event = if is_everywhere {
+        let service = &request.site.service;
+        if is_everywhere {
             let account = &viewer.account;
-            Change::CloseSessions(account.id).into_event(account.email.as_str(), request.now)
+            let actor = Actor::Account(&account.email);
+            service.change(Change::CloseSessions(account.id), actor)?;
         } else {
-            StateEvent::CloseSession(viewer.session_digest)
-        };
-        request.site.service.engine.apply(vec![event])?;
+            let closed = StateEvent::CloseSession(viewer.session_digest);
+            service.engine.apply(vec![closed])?;
+        }
     }
     let notice = if is_everywhere {
         "signed-out-everywhere"
@@ -375,14 +378,12 @@ pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password
 
 /// Makes an account; `None` when its address is taken.
 fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, PageError> {
-    let engine = &request.site.service.engine;
     let email = account.email.clone();
-    let created = Change::CreateAccount(account).into_event(email.as_str(), request.now);
-    let Some(Outcome::Account(account)) = engine.apply(vec![created])?.pop() else {
-        return Ok(None);
-    };
-    request.site.service.reload_api_keys();
-    Ok(Some(account))
+    let service = &request.site.service;
+    match service.change(Change::CreateAccount(account), Actor::Account(&email))? {
+        Outcome::Account(account) => Ok(Some(account)),
+        _ => Ok(None),
+    }
 }
 
 /// Where a sign-in leads when nothing else is said.
