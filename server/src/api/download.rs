@@ -15,7 +15,7 @@ use crate::request::{
 };
 use crate::respond::{Failure, part_of_file, unchanged_file, whole_file};
 use crate::runtime::{Answer, Body};
-use crate::upstream::FetchFailure;
+use crate::upstream::FetchError;
 
 /// A request for the file of a record that has one.
 struct Order {
@@ -203,9 +203,9 @@ async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, Failure>
             let upstream = &worker.service.upstream;
             let fetched = upstream.fetch(&source.release, record_name).await;
             fetched.map_err(|reason| match reason {
-                FetchFailure::Unavailable => Failure::UpstreamFailed,
-                FetchFailure::Unusable => Failure::DownloadFailed,
-                FetchFailure::NotStored => Failure::Internal,
+                FetchError::Unavailable => Failure::UpstreamFailed,
+                FetchError::Unusable => Failure::DownloadFailed,
+                FetchError::NotStored => Failure::Internal,
             })?
         }
     };

@@ -5,19 +5,19 @@ use std::time::{Duration, Instant};
 
 use subcat_engine::model::ReleaseId;
 
-use super::fetch::FetchFailure;
+use super::fetch_error::FetchError;
 
 /// Failures that are remembered at once, at most; the oldest give way.
 const FAILURES_MAX: usize = 10_000;
 
 /// Releases that could not be fetched lately.
-pub(super) struct Failures {
+pub(super) struct RecentFailures {
     ttl: Duration,
-    by_release: HashMap<ReleaseId, (FetchFailure, Instant), foldhash::quality::RandomState>,
+    by_release: HashMap<ReleaseId, (FetchError, Instant), foldhash::quality::RandomState>,
     oldest_first: VecDeque<(ReleaseId, Instant)>,
 }
 
-impl Failures {
+impl RecentFailures {
     pub(super) fn new(ttl: Duration) -> Self {
         Self {
             ttl,
@@ -27,7 +27,7 @@ impl Failures {
     }
 
     /// The failure of a release, while it is remembered.
-    pub(super) fn get(&self, release: &ReleaseId, now: Instant) -> Option<FetchFailure> {
+    pub(super) fn get(&self, release: &ReleaseId, now: Instant) -> Option<FetchError> {
         let (failure, at) = self.by_release.get(release)?;
         (now.duration_since(*at) < self.ttl).then_some(*failure)
     }
@@ -42,7 +42,7 @@ impl Failures {
     }
 
     /// Remembers a failure from `now` on.
-    pub(super) fn put(&mut self, release: ReleaseId, failure: FetchFailure, now: Instant) {
+    pub(super) fn put(&mut self, release: ReleaseId, failure: FetchError, now: Instant) {
         self.by_release.insert(release.clone(), (failure, now));
         self.oldest_first.push_back((release, now));
         while let Some((oldest, at)) = self.oldest_first.front() {
@@ -75,21 +75,21 @@ mod tests {
     fn a_failure_is_remembered_for_its_time() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
-        let mut failures = Failures::new(Duration::from_secs(30));
-        failures.put(release(1), FetchFailure::Unusable, at(0));
+        let mut failures = RecentFailures::new(Duration::from_secs(30));
+        failures.put(release(1), FetchError::Unusable, at(0));
         assert_eq!(
             failures.get(&release(1), at(29)),
-            Some(FetchFailure::Unusable)
+            Some(FetchError::Unusable)
         );
         assert_eq!(failures.get(&release(1), at(30)), None);
         assert_eq!(failures.get(&release(2), at(0)), None);
         assert_eq!(failures.count(at(29)), 1);
         assert_eq!(failures.count(at(30)), 0);
-        failures.put(release(1), FetchFailure::Unavailable, at(20));
-        failures.put(release(2), FetchFailure::Unavailable, at(40));
+        failures.put(release(1), FetchError::Unavailable, at(20));
+        failures.put(release(2), FetchError::Unavailable, at(40));
         assert_eq!(
             failures.get(&release(1), at(49)),
-            Some(FetchFailure::Unavailable)
+            Some(FetchError::Unavailable)
         );
         assert_eq!(failures.oldest_first.len(), 2);
     }
@@ -97,9 +97,9 @@ mod tests {
     #[test]
     fn no_more_than_the_bound_are_kept() {
         let now = Instant::now();
-        let mut failures = Failures::new(Duration::from_secs(30));
+        let mut failures = RecentFailures::new(Duration::from_secs(30));
         for number in 0..FAILURES_MAX + 5 {
-            failures.put(release(number), FetchFailure::Unavailable, now);
+            failures.put(release(number), FetchError::Unavailable, now);
         }
         assert_eq!(failures.by_release.len(), FAILURES_MAX);
         assert_eq!(failures.get(&release(4), now), None);
@@ -109,8 +109,8 @@ mod tests {
     #[test]
     fn with_no_time_nothing_is_remembered() {
         let now = Instant::now();
-        let mut failures = Failures::new(Duration::ZERO);
-        failures.put(release(1), FetchFailure::Unavailable, now);
+        let mut failures = RecentFailures::new(Duration::ZERO);
+        failures.put(release(1), FetchError::Unavailable, now);
         assert_eq!(failures.get(&release(1), now), None);
         assert!(failures.by_release.is_empty());
     }

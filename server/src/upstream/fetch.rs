@@ -8,7 +8,8 @@ use subcat_engine::Engine;
 use subcat_engine::model::{CachedFile, FileName, ReleaseId};
 
 use super::counts::{FetchCounts, FetchOutcome};
-use super::failures::Failures;
+use super::failures::RecentFailures;
+use super::fetch_error::FetchError;
 use super::health::{HealthReport, Trouble};
 use super::source::{Fetched, Source};
 use crate::config::UpstreamSettings;
@@ -16,21 +17,10 @@ use crate::files::{kind_of, named_kind, upstream_name};
 use crate::runtime::sync::Semaphore;
 use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of, time};
 
-/// Why a file could not be had.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum FetchFailure {
-    /// 502: unavailable, removed, or a network problem.
-    Unavailable,
-    /// 400: it came, but is empty, too large or of no known kind.
-    Unusable,
-    /// 500: it came, but could not be stored.
-    NotStored,
-}
-
 /// Fetches, one at a time per release; remembers failures for a while. Lives on the control
 /// runtime; its methods may be awaited on any runtime.
 pub struct Upstream {
-    flight: SingleFlight<ReleaseId, Result<CachedFile, FetchFailure>>,
+    flight: SingleFlight<ReleaseId, Result<CachedFile, FetchError>>,
     desk: Arc<Desk>,
     control: ControlHandle,
 }
@@ -41,7 +31,7 @@ struct Desk {
     engine: Arc<Engine>,
     turns: Semaphore,
     timeout: Duration,
-    failures: Mutex<Failures>,
+    failures: Mutex<RecentFailures>,
     counts: Arc<FetchCounts>,
 }
 
@@ -62,7 +52,7 @@ impl Upstream {
             engine,
             turns: Semaphore::new(settings.concurrency),
             timeout: Duration::from_secs(settings.timeout_seconds.into()),
-            failures: Mutex::new(Failures::new(ttl)),
+            failures: Mutex::new(RecentFailures::new(ttl)),
             counts,
         };
         Self {
@@ -80,7 +70,7 @@ impl Upstream {
         &self,
         release: &ReleaseId,
         record_name: Option<&FileName>,
-    ) -> Result<CachedFile, FetchFailure> {
+    ) -> Result<CachedFile, FetchError> {
         let known = || self.desk.known(release);
         let work = || {
             let desk = Arc::clone(&self.desk);
@@ -97,7 +87,7 @@ impl Upstream {
         };
         result_of(outcome)
             .await
-            .unwrap_or(Err(FetchFailure::NotStored))
+            .unwrap_or(Err(FetchError::NotStored))
     }
 
     /// What became of fetches so far, and how many are under way.
@@ -118,12 +108,12 @@ impl Upstream {
 
 impl Desk {
     /// What needs no fetch: a file that was stored meanwhile, a failure of late.
-    fn known(&self, release: &ReleaseId) -> Option<Result<CachedFile, FetchFailure>> {
+    fn known(&self, release: &ReleaseId) -> Option<Result<CachedFile, FetchError>> {
         if let Some(file) = self.engine.cached_file(release) {
             return Some(Ok(file));
         }
         if self.source.is_none() {
-            return Some(Err(FetchFailure::Unavailable));
+            return Some(Err(FetchError::Unavailable));
         }
         let failure = self.failures.lock().get(release, Instant::now())?;
         self.counts.ended(FetchOutcome::Remembered);
@@ -134,19 +124,19 @@ impl Desk {
         self: &Arc<Self>,
         release: &ReleaseId,
         record_name: Option<&FileName>,
-    ) -> Result<CachedFile, FetchFailure> {
+    ) -> Result<CachedFile, FetchError> {
         if let Err(error) = self.engine.check_space() {
             // Upstream need not send what cannot be kept.
             tracing::error!(%error, "nothing is fetched");
             self.counts.ended(FetchOutcome::NotStored);
-            return Err(FetchFailure::NotStored);
+            return Err(FetchError::NotStored);
         }
         let fetched = match time::timeout(self.timeout, self.fetch_in_turn(release)).await {
             Ok(fetched) => fetched,
             Err(_) => {
                 tracing::warn!(%release, "upstream takes too long");
                 self.counts.silent(Trouble::TooLong);
-                Err(FetchFailure::Unavailable)
+                Err(FetchError::Unavailable)
             }
         };
         let result = match fetched {
@@ -155,24 +145,24 @@ impl Desk {
         };
         self.counts.ended(match &result {
             Ok(_) => FetchOutcome::Stored,
-            Err(FetchFailure::Unavailable) => FetchOutcome::Unavailable,
-            Err(FetchFailure::Unusable) => FetchOutcome::Unusable,
-            Err(FetchFailure::NotStored) => FetchOutcome::NotStored,
+            Err(FetchError::Unavailable) => FetchOutcome::Unavailable,
+            Err(FetchError::Unusable) => FetchOutcome::Unusable,
+            Err(FetchError::NotStored) => FetchOutcome::NotStored,
         });
-        if let Err(failure @ (FetchFailure::Unavailable | FetchFailure::Unusable)) = result {
+        if let Err(failure @ (FetchError::Unavailable | FetchError::Unusable)) = result {
             let mut failures = self.failures.lock();
             failures.put(release.clone(), failure, Instant::now());
         }
         result
     }
 
-    async fn fetch_in_turn(&self, release: &ReleaseId) -> Result<Fetched, FetchFailure> {
-        let source = self.source.as_ref().ok_or(FetchFailure::Unavailable)?;
+    async fn fetch_in_turn(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
+        let source = self.source.as_ref().ok_or(FetchError::Unavailable)?;
         let _turn = self
             .turns
             .acquire()
             .await
-            .map_err(|_| FetchFailure::Unavailable)?;
+            .map_err(|_| FetchError::Unavailable)?;
         source.fetch(release).await
     }
 
@@ -182,14 +172,14 @@ impl Desk {
         release: &ReleaseId,
         record_name: Option<&FileName>,
         fetched: Fetched,
-    ) -> Result<CachedFile, FetchFailure> {
+    ) -> Result<CachedFile, FetchError> {
         let upstream_name = upstream_name(fetched.disposition.as_deref(), &fetched.url_path);
         let name = record_name.or(upstream_name.as_ref());
         let name_kind = name.and_then(|name| named_kind(name.as_str()));
         let Some(kind) = kind_of(&fetched.content, name_kind) else {
             let bytes = fetched.content.len();
             tracing::warn!(%release, bytes, "upstream's answer is no subtitle file");
-            return Err(FetchFailure::Unusable);
+            return Err(FetchError::Unusable);
         };
         let (desk, release) = (Arc::clone(self), release.clone());
         let storing = move || {
@@ -201,9 +191,9 @@ impl Desk {
             Ok(Ok(file)) => Ok(file),
             Ok(Err(error)) => {
                 tracing::error!(%error, "a fetched file could not be stored");
-                Err(FetchFailure::NotStored)
+                Err(FetchError::NotStored)
             }
-            Err(_) => Err(FetchFailure::NotStored),
+            Err(_) => Err(FetchError::NotStored),
         }
     }
 }
@@ -254,7 +244,7 @@ mod tests {
     }
 
     impl Room {
-        fn fetch(&self, release: &str) -> Result<CachedFile, FetchFailure> {
+        fn fetch(&self, release: &str) -> Result<CachedFile, FetchError> {
             let release = ReleaseId::parse(release).unwrap();
             self.control.block_on(self.upstream.fetch(&release, None))
         }
@@ -316,8 +306,8 @@ mod tests {
         let (base, seen) = upstream([answer("404 Not Found", "", ""), html]);
         let room = room(Some(&base));
         for _ in 0..3 {
-            assert_eq!(room.fetch("1"), Err(FetchFailure::Unavailable));
-            assert_eq!(room.fetch("2"), Err(FetchFailure::Unusable));
+            assert_eq!(room.fetch("1"), Err(FetchError::Unavailable));
+            assert_eq!(room.fetch("2"), Err(FetchError::Unusable));
         }
         assert_eq!(seen.lock().len(), 2);
         assert_eq!(room.count(FetchOutcome::Unavailable), 1);
@@ -338,13 +328,13 @@ mod tests {
     #[test]
     fn empty_content_is_unusable() {
         let (base, _) = upstream([answer("200 OK", "", "")]);
-        assert_eq!(room(Some(&base)).fetch("1"), Err(FetchFailure::Unusable));
+        assert_eq!(room(Some(&base)).fetch("1"), Err(FetchError::Unusable));
     }
 
     #[test]
     fn without_an_upstream_nothing_can_be_fetched() {
         let room = room(None);
-        assert_eq!(room.fetch("1"), Err(FetchFailure::Unavailable));
+        assert_eq!(room.fetch("1"), Err(FetchError::Unavailable));
         assert_eq!(room.upstream.health().state, UpstreamState::Absent);
     }
 }

@@ -6,11 +6,13 @@
 mod counts;
 mod failures;
 mod fetch;
+mod fetch_error;
 mod health;
 mod source;
 #[cfg(test)]
 mod test_server;
 
 pub use counts::{FetchCounts, FetchOutcome};
-pub use fetch::{FetchFailure, Upstream};
+pub use fetch::Upstream;
+pub use fetch_error::FetchError;
 pub use health::{HealthReport, Trouble, UpstreamState};

@@ -9,7 +9,7 @@ use reqwest::{Client, Response};
 use subcat_engine::model::ReleaseId;
 
 use super::counts::FetchCounts;
-use super::fetch::FetchFailure;
+use super::fetch_error::FetchError;
 use super::health::Trouble;
 use crate::config::UpstreamSettings;
 use crate::runtime::time;
@@ -44,7 +44,7 @@ pub(super) struct Source {
 /// How one attempt ended.
 enum Ended {
     Fetched(Fetched),
-    Failed(FetchFailure),
+    Failed(FetchError),
     /// A connection error or a 5xx: worth another attempt.
     Again,
 }
@@ -82,7 +82,7 @@ impl Source {
     }
 
     /// Fetches the file of a release, with retries. The caller bounds the time.
-    pub(super) async fn fetch(&self, release: &ReleaseId) -> Result<Fetched, FetchFailure> {
+    pub(super) async fn fetch(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
         let url = self.url.replace("{source_release_id}", release.as_str());
         let mut pauses_ms = PAUSES_MS.into_iter();
         loop {
@@ -91,7 +91,7 @@ impl Source {
                 Ended::Failed(failure) => return Err(failure),
                 Ended::Again => match pauses_ms.next() {
                     Some(pause_ms) => time::sleep(Duration::from_millis(pause_ms)).await,
-                    None => return Err(FetchFailure::Unavailable),
+                    None => return Err(FetchError::Unavailable),
                 },
             }
         }
@@ -109,7 +109,7 @@ impl Source {
                 tracing::warn!(url, error, "upstream does not answer");
                 if is_final {
                     self.counts.refused(Trouble::Redirected);
-                    return Ended::Failed(FetchFailure::Unavailable);
+                    return Ended::Failed(FetchError::Unavailable);
                 }
                 self.counts.silent(if is_connect {
                     Trouble::NoConnection
@@ -136,7 +136,7 @@ impl Source {
             Ended::Again
         } else {
             self.counts.refused(trouble);
-            Ended::Failed(FetchFailure::Unavailable)
+            Ended::Failed(FetchError::Unavailable)
         }
     }
 
@@ -154,7 +154,7 @@ impl Source {
                 bytes_max,
                 "upstream's file is too large"
             );
-            return Ended::Failed(FetchFailure::Unusable);
+            return Ended::Failed(FetchError::Unusable);
         }
         let mut content = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
         loop {
@@ -165,7 +165,7 @@ impl Source {
                 }
                 Ok(Some(_)) => {
                     tracing::warn!(url_path, bytes_max, "upstream's file is too large");
-                    return Ended::Failed(FetchFailure::Unusable);
+                    return Ended::Failed(FetchError::Unusable);
                 }
                 Ok(None) => {
                     return Ended::Fetched(Fetched {
@@ -227,7 +227,7 @@ mod tests {
     fn fetch(
         base: &str,
         change: impl FnOnce(&mut UpstreamSettings),
-    ) -> Result<Fetched, FetchFailure> {
+    ) -> Result<Fetched, FetchError> {
         let mut settings = UpstreamSettings {
             url: Some(format!("{base}/f/{{source_release_id}}")),
             ..UpstreamSettings::default()
@@ -277,7 +277,7 @@ mod tests {
     #[test]
     fn client_errors_are_final() {
         let (base, seen) = upstream(vec![answer("404 Not Found", "", "no")]);
-        assert_eq!(fetch(&base, |_| {}), Err(FetchFailure::Unavailable));
+        assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
         assert_eq!(seen.lock().len(), 1);
     }
 
@@ -285,10 +285,10 @@ mod tests {
     fn what_is_too_large_is_given_up() {
         let (base, _) = upstream(vec![answer("200 OK", "", "hola!")]);
         let small = |settings: &mut UpstreamSettings| settings.max_bytes = 4;
-        assert_eq!(fetch(&base, small), Err(FetchFailure::Unusable));
+        assert_eq!(fetch(&base, small), Err(FetchError::Unusable));
         let unannounced = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\nhola!".to_owned();
         let (base, _) = upstream(vec![unannounced]);
-        assert_eq!(fetch(&base, small), Err(FetchFailure::Unusable));
+        assert_eq!(fetch(&base, small), Err(FetchError::Unusable));
         let (base, _) = upstream(vec![answer("200 OK", "", "hola")]);
         assert_eq!(fetch(&base, small).unwrap().content, b"hola");
     }
@@ -300,10 +300,10 @@ mod tests {
         let (base, _) = upstream(vec![to("/a"), to("/b"), to("/c.srt"), file]);
         assert_eq!(fetch(&base, |_| {}).unwrap().url_path, "/c.srt");
         let (base, seen) = upstream(vec![to("/a"), to("/b"), to("/c"), to("/d")]);
-        assert_eq!(fetch(&base, |_| {}), Err(FetchFailure::Unavailable));
+        assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
         assert_eq!(seen.lock().len(), 4);
         let (base, seen) = upstream(vec![to("http://localhost:1/a")]);
-        assert_eq!(fetch(&base, |_| {}), Err(FetchFailure::Unavailable));
+        assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
         assert_eq!(seen.lock().len(), 1);
     }
 

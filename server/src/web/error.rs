@@ -7,7 +7,7 @@ use subcat_engine::model::{ContentHash, RecordId};
 
 use super::hashing::HashingQueueFull;
 use super::throttle::AttemptsRejection;
-use crate::upstream::FetchFailure;
+use crate::upstream::FetchError;
 
 /// Reason why a page is not shown: a rejected request, or a failure of the server.
 ///
@@ -43,7 +43,7 @@ pub(crate) enum PageError {
     NoFile,
     /// The file could not be fetched from upstream. `upstream` has logged why.
     #[error("the file could not be fetched")]
-    Upstream(FetchFailure),
+    Upstream(FetchError),
     /// The engine failed. Shared, because a failed commit fails every sign-in in it.
     #[error(transparent)]
     Engine(Arc<subcat_engine::Error>),

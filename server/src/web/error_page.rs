@@ -10,7 +10,7 @@ use super::frame::Frame;
 use super::language::Lang;
 use super::params;
 use super::web_request::WebRequest;
-use crate::upstream::FetchFailure;
+use crate::upstream::FetchError;
 
 #[derive(Template)]
 #[template(path = "error.html")]
@@ -77,8 +77,8 @@ fn status(error: &PageError) -> StatusCode {
         PageError::NotSignedIn => StatusCode::SEE_OTHER,
         PageError::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
         PageError::HashingQueueFull(_) => StatusCode::SERVICE_UNAVAILABLE,
-        PageError::NoFile | PageError::Upstream(FetchFailure::Unusable) => StatusCode::BAD_REQUEST,
-        PageError::Upstream(FetchFailure::Unavailable) => StatusCode::BAD_GATEWAY,
+        PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
+        PageError::Upstream(FetchError::Unavailable) => StatusCode::BAD_GATEWAY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }

@@ -1,0 +1,15 @@
+//! Reasons why a file could not be fetched, as far as clients are told apart by them.
+
+/// Reason why a file could not be fetched.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum FetchError {
+    /// Upstream did not answer, or has no such file; answered with 502.
+    #[error("upstream did not send the file")]
+    Unavailable,
+    /// The file is empty, too large or of no known kind; answered with 400.
+    #[error("upstream's file is not a usable subtitle file")]
+    Unusable,
+    /// The file was fetched, but could not be stored; answered with 500.
+    #[error("the fetched file could not be stored")]
+    NotStored,
+}
