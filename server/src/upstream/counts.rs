@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::health::{Health, HealthReport, Trouble};
+use super::health::{AttemptError, Health, HealthReport};
 
 /// How a request for a file that was not cached ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -91,13 +91,13 @@ impl FetchCounts {
     }
 
     /// A request was answered, without a file.
-    pub(super) fn refused(&self, trouble: Trouble) {
-        self.health.lock().refused(trouble, Instant::now());
+    pub(super) fn refused(&self, error: AttemptError) {
+        self.health.lock().refused(error, Instant::now());
     }
 
     /// A request was not answered, or with a failure of upstream's own.
-    pub(super) fn silent(&self, trouble: Trouble) {
-        self.health.lock().silent(trouble, Instant::now());
+    pub(super) fn silent(&self, error: AttemptError) {
+        self.health.lock().silent(error, Instant::now());
     }
 
     pub(super) fn ended(&self, outcome: FetchOutcome) {

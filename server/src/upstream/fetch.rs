@@ -10,7 +10,7 @@ use subcat_engine::model::{CachedFile, FileName, ReleaseId};
 use super::counts::{FetchCounts, FetchOutcome};
 use super::failures::RecentFailures;
 use super::fetch_error::FetchError;
-use super::health::{HealthReport, Trouble};
+use super::health::{AttemptError, HealthReport};
 use super::source::{Fetched, Source};
 use crate::config::UpstreamSettings;
 use crate::files::{kind_of, named_kind, upstream_name};
@@ -135,7 +135,7 @@ impl Desk {
             Ok(fetched) => fetched,
             Err(_) => {
                 tracing::warn!(%release, "upstream takes too long");
-                self.counts.silent(Trouble::TooLong);
+                self.counts.silent(AttemptError::Timeout);
                 Err(FetchError::Unavailable)
             }
         };
@@ -316,8 +316,8 @@ mod tests {
         let health = room.upstream.health();
         assert_eq!(health.state, UpstreamState::Up);
         assert_eq!(health.resting, 2);
-        let what = health.last_trouble.map(|(_, what)| what);
-        assert_eq!(what, Some(Trouble::Status(404)));
+        let what = health.last_error.map(|(_, what)| what);
+        assert_eq!(what, Some(AttemptError::Status(404)));
         assert!(health.last_success.is_some());
         assert_eq!(
             room.engine.cached_file(&ReleaseId::parse("2").unwrap()),

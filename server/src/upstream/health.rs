@@ -33,13 +33,13 @@ pub enum UpstreamState {
 
 /// What went wrong with a request to upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Trouble {
+pub enum AttemptError {
     /// No connection could be made.
     NoConnection,
     /// The time for a fetch was over.
-    TooLong,
+    Timeout,
     /// The connection broke before the answer was whole.
-    BrokenOff,
+    Interrupted,
     /// It leads elsewhere.
     Redirected,
     /// It answered with this status.
@@ -56,7 +56,7 @@ pub struct HealthReport {
     /// How long ago a file came whole.
     pub last_success: Option<Duration>,
     /// How long ago something went wrong, and what.
-    pub last_trouble: Option<(Duration, Trouble)>,
+    pub last_error: Option<(Duration, AttemptError)>,
     /// How long a file usually takes: the median of the last ones.
     pub usual_time: Option<Duration>,
     /// Releases that are not asked for again for a while, because they failed.
@@ -68,7 +68,7 @@ pub(super) struct Health {
     state: UpstreamState,
     since: Option<Instant>,
     last_success: Option<Instant>,
-    last_trouble: Option<(Instant, Trouble)>,
+    last_error: Option<(Instant, AttemptError)>,
     silent_in_a_row: u32,
     refused_in_a_row: u32,
     has_answered: bool,
@@ -81,7 +81,7 @@ impl Default for Health {
             state: UpstreamState::Untried,
             since: None,
             last_success: None,
-            last_trouble: None,
+            last_error: None,
             silent_in_a_row: 0,
             refused_in_a_row: 0,
             has_answered: false,
@@ -105,8 +105,8 @@ impl Health {
     }
 
     /// It answered, without a file.
-    pub(super) fn refused(&mut self, trouble: Trouble, now: Instant) {
-        self.last_trouble = Some((now, trouble));
+    pub(super) fn refused(&mut self, error: AttemptError, now: Instant) {
+        self.last_error = Some((now, error));
         self.silent_in_a_row = 0;
         self.refused_in_a_row = self.refused_in_a_row.saturating_add(1);
         self.has_answered = true;
@@ -114,8 +114,8 @@ impl Health {
     }
 
     /// It did not answer, or with a failure of its own.
-    pub(super) fn silent(&mut self, trouble: Trouble, now: Instant) {
-        self.last_trouble = Some((now, trouble));
+    pub(super) fn silent(&mut self, error: AttemptError, now: Instant) {
+        self.last_error = Some((now, error));
         self.silent_in_a_row = self.silent_in_a_row.saturating_add(1);
         self.judge(now);
     }
@@ -152,7 +152,7 @@ impl Health {
             state: self.state,
             lasting: self.since.map(ago),
             last_success: self.last_success.map(ago),
-            last_trouble: self.last_trouble.map(|(then, what)| (ago(then), what)),
+            last_error: self.last_error.map(|(then, what)| (ago(then), what)),
             usual_time: self.usual_time(),
             resting,
         }
@@ -166,7 +166,7 @@ impl HealthReport {
             state: UpstreamState::Absent,
             lasting: None,
             last_success: None,
-            last_trouble: None,
+            last_error: None,
             usual_time: None,
             resting: 0,
         }
@@ -185,21 +185,21 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(health.report(0, at(0)).state, UpstreamState::Untried);
         health.answered(QUICK, at(1));
-        health.silent(Trouble::NoConnection, at(2));
-        health.silent(Trouble::Status(503), at(3));
+        health.silent(AttemptError::NoConnection, at(2));
+        health.silent(AttemptError::Status(503), at(3));
         assert_eq!(health.report(0, at(4)).state, UpstreamState::Up);
-        health.silent(Trouble::TooLong, at(5));
+        health.silent(AttemptError::Timeout, at(5));
         let report = health.report(2, at(9));
         let expected = HealthReport {
             state: UpstreamState::Down,
             lasting: Some(Duration::from_secs(4)),
             last_success: Some(Duration::from_secs(8)),
-            last_trouble: Some((Duration::from_secs(4), Trouble::TooLong)),
+            last_error: Some((Duration::from_secs(4), AttemptError::Timeout)),
             usual_time: Some(QUICK),
             resting: 2,
         };
         assert_eq!(report, expected);
-        health.silent(Trouble::TooLong, at(10));
+        health.silent(AttemptError::Timeout, at(10));
         let lasting = health.report(0, at(10)).lasting;
         assert_eq!(lasting, Some(Duration::from_secs(5)));
         health.answered(QUICK, at(11));
@@ -210,10 +210,10 @@ mod tests {
     fn missing_files_are_no_outage_and_nothing_but_refusals_is_a_fault() {
         let (mut health, now) = (Health::default(), Instant::now());
         for _ in 0..9 {
-            health.refused(Trouble::Status(404), now);
+            health.refused(AttemptError::Status(404), now);
             assert_eq!(health.report(0, now).state, UpstreamState::Up);
         }
-        health.refused(Trouble::Status(403), now);
+        health.refused(AttemptError::Status(403), now);
         assert_eq!(health.report(0, now).state, UpstreamState::Refusing);
         health.answered(QUICK, now);
         assert_eq!(health.report(0, now).state, UpstreamState::Up);
@@ -238,10 +238,10 @@ mod tests {
     #[test]
     fn silence_from_the_start_is_down_too() {
         let (mut health, now) = (Health::default(), Instant::now());
-        health.silent(Trouble::NoConnection, now);
+        health.silent(AttemptError::NoConnection, now);
         assert_eq!(health.report(0, now).state, UpstreamState::Untried);
-        health.silent(Trouble::NoConnection, now);
-        health.silent(Trouble::NoConnection, now);
+        health.silent(AttemptError::NoConnection, now);
+        health.silent(AttemptError::NoConnection, now);
         assert_eq!(health.report(0, now).state, UpstreamState::Down);
     }
 }

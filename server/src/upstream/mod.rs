@@ -15,4 +15,4 @@ mod test_server;
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::Upstream;
 pub use fetch_error::FetchError;
-pub use health::{HealthReport, Trouble, UpstreamState};
+pub use health::{AttemptError, HealthReport, UpstreamState};

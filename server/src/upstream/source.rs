@@ -10,7 +10,7 @@ use subcat_engine::model::ReleaseId;
 
 use super::counts::FetchCounts;
 use super::fetch_error::FetchError;
-use super::health::Trouble;
+use super::health::AttemptError;
 use crate::config::UpstreamSettings;
 use crate::runtime::time;
 
@@ -108,13 +108,13 @@ impl Source {
                 let (url, error) = (shown(url), told(error));
                 tracing::warn!(url, error, "upstream does not answer");
                 if is_final {
-                    self.counts.refused(Trouble::Redirected);
+                    self.counts.refused(AttemptError::Redirected);
                     return Ended::Failed(FetchError::Unavailable);
                 }
                 self.counts.silent(if is_connect {
-                    Trouble::NoConnection
+                    AttemptError::NoConnection
                 } else {
-                    Trouble::BrokenOff
+                    AttemptError::Interrupted
                 });
                 return Ended::Again;
             }
@@ -124,18 +124,18 @@ impl Source {
             let ended = self.read(response).await;
             match ended {
                 Ended::Fetched(_) | Ended::Failed(_) => self.counts.answered(began),
-                Ended::Again => self.counts.silent(Trouble::BrokenOff),
+                Ended::Again => self.counts.silent(AttemptError::Interrupted),
             }
             return ended;
         }
-        let trouble = Trouble::Status(status.as_u16());
+        let error = AttemptError::Status(status.as_u16());
         let (url, status_number) = (shown(url), status.as_u16());
         tracing::warn!(url, status = status_number, "upstream refuses");
         if status.is_server_error() {
-            self.counts.silent(trouble);
+            self.counts.silent(error);
             Ended::Again
         } else {
-            self.counts.refused(trouble);
+            self.counts.refused(error);
             Ended::Failed(FetchError::Unavailable)
         }
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use subcat_engine::EngineStats;
 
 use super::admin::Figure;
-use crate::upstream::{FetchOutcome, HealthReport, Trouble, UpstreamState};
+use crate::upstream::{AttemptError, FetchOutcome, HealthReport, UpstreamState};
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
@@ -106,9 +106,9 @@ fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
     let never = || lang.t("never", "nunca").to_owned();
     let since = health.lasting.map(|ago| moment_ago(request, ago));
     let success = health.last_success.map(|ago| moment_ago(request, ago));
-    let trouble = health.last_trouble.map(|(ago, trouble)| {
+    let error = health.last_error.map(|(ago, error)| {
         let moment = moment_ago(request, ago);
-        format!("{}; {moment}", trouble_text(trouble, lang))
+        format!("{}; {moment}", attempt_error_text(error, lang))
     });
     let time = health.usual_time;
     let time = time.map(|time| format!("{} ms", lang.number(time.as_millis() as u64)));
@@ -123,8 +123,8 @@ fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
             success.unwrap_or_else(never),
         ),
         Figure::new(
-            lang.t("Last trouble", "Último problema"),
-            trouble.unwrap_or_else(never),
+            lang.t("Last error", "Último problema"),
+            error.unwrap_or_else(never),
         ),
         Figure::new(
             lang.t("Usual time of a file", "Tiempo habitual por archivo"),
@@ -134,13 +134,13 @@ fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
     figures
 }
 
-fn trouble_text(trouble: Trouble, lang: Lang) -> String {
-    let text = match trouble {
-        Trouble::Status(status) => return format!("HTTP {status}"),
-        Trouble::NoConnection => lang.t("no connection", "sin conexión"),
-        Trouble::TooLong => lang.t("took too long", "tardó demasiado"),
-        Trouble::BrokenOff => lang.t("broke off", "se cortó"),
-        Trouble::Redirected => lang.t("leads elsewhere", "redirige a otro sitio"),
+fn attempt_error_text(error: AttemptError, lang: Lang) -> String {
+    let text = match error {
+        AttemptError::Status(status) => return format!("HTTP {status}"),
+        AttemptError::NoConnection => lang.t("no connection", "sin conexión"),
+        AttemptError::Timeout => lang.t("took too long", "tardó demasiado"),
+        AttemptError::Interrupted => lang.t("broke off", "se cortó"),
+        AttemptError::Redirected => lang.t("leads elsewhere", "redirige a otro sitio"),
     };
     text.to_owned()
 }
