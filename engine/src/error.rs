@@ -5,6 +5,18 @@ use std::path::{Path, PathBuf};
 /// The result of everything in the engine that can fail.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
+/// An error and its causes in one line, for logs: `could not open index/3: permission denied`.
+pub fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(": ");
+        text.push_str(&error.to_string());
+        cause = error.source();
+    }
+    text
+}
+
 /// The outside world failing. Absence is `Option`; a programmer's mistake is an assertion.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]

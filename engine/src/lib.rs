@@ -26,7 +26,7 @@ mod engine;
 
 pub use counters::CounterLane;
 pub use engine::{Engine, Options, StoreKind};
-pub use error::{Error, Result};
+pub use error::{Error, Result, error_chain};
 pub use state::{
     By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
     UsageDelta,

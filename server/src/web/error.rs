@@ -101,15 +101,3 @@ impl From<Arc<subcat_engine::Error>> for PageError {
         Self::Engine(error)
     }
 }
-
-/// An error and its causes in one line.
-pub(crate) fn with_causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(": ");
-        text.push_str(&error.to_string());
-        cause = error.source();
-    }
-    text
-}

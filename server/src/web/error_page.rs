@@ -4,8 +4,10 @@ use askama::Template;
 use http::header::{ALLOW, RETRY_AFTER};
 use http::{HeaderValue, Method, Response, StatusCode};
 
+use subcat_engine::error_chain;
+
 use super::answer::{PageBody, bytes, see_other};
-use super::error::{PageError, with_causes};
+use super::error::PageError;
 use super::frame::Frame;
 use super::language::Lang;
 use super::params;
@@ -31,7 +33,7 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
         return see_other(&sign_in_path(request));
     }
     if error.is_internal() {
-        let cause = with_causes(error);
+        let cause = error_chain(error);
         tracing::error!(path = request.path, cause, "a page failed");
     }
     let lang = request.lang;

@@ -5,13 +5,14 @@ use std::sync::Arc;
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response};
 use subcat_engine::blob::Blob;
+use subcat_engine::error_chain;
 use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
 
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};
 use crate::web::PageBody;
 use crate::web::answer::PageResult;
-use crate::web::error::{PageError, with_causes};
+use crate::web::error::PageError;
 use crate::web::web_request::WebRequest;
 
 /// What is known of a record's file before it is fetched.
@@ -32,7 +33,7 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
     // A stored file that turns out to be lost or damaged is fetched again, once.
     let (file, blob) = match fetch_and_open(request, &source).await {
         Err(error) if error.is_internal() && is_forgotten() => {
-            let cause = with_causes(&error);
+            let cause = error_chain(&error);
             tracing::error!(cause, "fetching a lost file again");
             fetch_and_open(request, &source).await?
         }
