@@ -16,6 +16,7 @@ pub mod cache;
 pub mod upstream;
 pub mod service;
 pub mod rows;
+pub mod ops;
 pub mod api;
 pub mod web;
 pub mod http;

@@ -9,12 +9,12 @@ use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::failure::Failure;
-use super::import::{ImportOptions, ImportReport, ImportResult};
 use super::import_frames::FrameWriter;
-use super::operation::Operation;
 use super::socket::{ImportLine, SOCKET_NAME};
 use super::stream::{ReceivedBody, SentBody};
+use crate::ops::Failure;
+use crate::ops::Operation;
+use crate::ops::{ImportOptions, ImportReport, ImportResult};
 use crate::runtime::sync::mpsc;
 use crate::runtime::{Control, ask_socket};
 

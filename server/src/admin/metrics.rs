@@ -12,7 +12,7 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use subcat_engine::EngineStats;
 
-use super::failure::Failure;
+use crate::ops::Failure;
 use crate::service::{
     LATENCY_BUCKETS_US, Metrics, Phase, Refusal, Route, STATUSES, Service, WorkerMetrics,
 };

@@ -12,12 +12,12 @@ use http_body_util::{BodyExt, Limited};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
 
-use super::desk::Desk;
-use super::failure::Failure;
-use super::import::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
 use super::import_frames::FrameReader;
-use super::operation::Operation;
 use super::stream::{ReceivedBody, SentBody};
+use crate::ops::Failure;
+use crate::ops::Operation;
+use crate::ops::Operations;
+use crate::ops::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
 use crate::rows::{unpacked, write_record};
 use crate::runtime::sync::mpsc;
 use crate::service::Service;
@@ -81,7 +81,7 @@ async fn performing(service: Arc<Service>, request: Request<Incoming>) -> Respon
     };
     let control = service.control.clone();
     let performed = control.spawn_blocking(move || {
-        let desk = Desk {
+        let operations = Operations {
             engine: &service.engine,
             config: &service.config,
             now: service.now(),
@@ -89,7 +89,7 @@ async fn performing(service: Arc<Service>, request: Request<Incoming>) -> Respon
             credentials: service.credentials(),
             is_running: true,
         };
-        desk.perform(operation)
+        operations.perform(operation)
     });
     match performed.await {
         Ok(Ok(answer)) => respond(StatusCode::OK, answer),

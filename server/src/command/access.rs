@@ -6,8 +6,9 @@ use subcat_engine::disk::Real;
 use subcat_engine::{Engine, Error, Options, StoreKind};
 
 use super::context::{Stop, now};
-use crate::admin::{Client, Desk, Failure, Operation};
+use crate::admin::Client;
 use crate::config::Config;
+use crate::ops::{Failure, Operation, Operations};
 use crate::service::Credentials;
 
 /// Whether a data directory may be made.
@@ -66,7 +67,7 @@ impl Access {
         match self {
             Self::Running(client) => Ok(client.perform(&operation)?),
             Self::Opened(opened) => {
-                let desk = Desk {
+                let operations = Operations {
                     engine: &opened.engine,
                     config: &opened.config,
                     now: now(),
@@ -74,7 +75,7 @@ impl Access {
                     credentials: &opened.credentials,
                     is_running: false,
                 };
-                Ok(desk.perform(operation)?)
+                Ok(operations.perform(operation)?)
             }
         }
     }

@@ -8,7 +8,7 @@ use subcat_engine::model::Email;
 use super::access::{Missing, perform_once};
 use super::context::{Context, Stop};
 use super::table::{or_dash, table};
-use crate::admin::{AccountListed, Failure, NewAccountOrder, Operation};
+use crate::ops::{AccountListed, Failure, NewAccountOrder, Operation};
 use crate::web::Password;
 
 /// Create, list and disable accounts of the web interface

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::access::{Missing, perform_once};
 use super::context::{Context, Stop, say};
-use crate::admin::{BackupMade, Failure, Operation};
+use crate::ops::{BackupMade, Failure, Operation};
 
 /// Copy the whole data directory, consistently, while it is in use
 ///

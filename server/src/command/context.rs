@@ -7,8 +7,8 @@ use serde::de::DeserializeOwned;
 use subcat_engine::model::Timestamp;
 
 use super::arguments::Common;
-use crate::admin::Failure;
 use crate::config::{Effective, Faults, Sources};
+use crate::ops::Failure;
 use crate::runtime::{Clock, SystemClock};
 
 /// Why a subcommand ends without having done it all.

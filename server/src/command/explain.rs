@@ -5,7 +5,7 @@ use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
 use super::access::{Missing, perform_once};
 use super::context::{Context, Stop};
-use crate::admin::Operation;
+use crate::ops::Operation;
 
 /// Show how a search is read, planned and ranked, with sizes and timings per step
 ///

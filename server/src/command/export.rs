@@ -11,7 +11,7 @@ use clap::Args;
 use super::access::{Access, Missing};
 use super::context::{Context, Stop, output_stop};
 use super::progress::Progress;
-use crate::admin::Failure;
+use crate::ops::Failure;
 use crate::rows::write_record;
 
 /// Write every record as JSON lines, ordered by id, such that import gives the same catalog

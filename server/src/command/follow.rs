@@ -12,7 +12,7 @@ use super::access::Access;
 use super::context::{Stop, now};
 use super::interrupt::Interrupt;
 use super::progress::Progress;
-use crate::admin::{
+use crate::ops::{
     Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
 };
 use crate::rows::{Format, next_line, unpacked};

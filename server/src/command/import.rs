@@ -14,10 +14,10 @@ use super::context::{Context, Stop, now};
 use super::follow::follow;
 use super::interrupt::{Interrupt, Stage, end};
 use super::progress::{Progress, Waiting};
-use crate::admin::{
+use crate::config::Config;
+use crate::ops::{
     Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
 };
-use crate::config::Config;
 use crate::rows::{Format, unpacked};
 
 /// The fields of a record, for the help (API.md 13.3).

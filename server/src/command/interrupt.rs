@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use indicatif::ProgressBar;
 
 use super::context::say;
-use crate::admin::Failure;
+use crate::ops::Failure;
 use crate::runtime::{Control, StopSignals};
 
 /// How far an import has come.

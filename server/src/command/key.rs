@@ -6,7 +6,7 @@ use subcat_engine::model::{Day, RateLimit, Scopes, Timestamp};
 use super::access::{Missing, perform_once};
 use super::context::{Context, Stop, now};
 use super::table::{facts, or_dash, or_never, table};
-use crate::admin::{KeyCreated, KeyListed, KeyShown, NewKeyOrder, Operation};
+use crate::ops::{KeyCreated, KeyListed, KeyShown, NewKeyOrder, Operation};
 
 /// Create, list, show and revoke API keys
 #[derive(Debug, Args)]

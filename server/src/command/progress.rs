@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressStyle};
 
-use crate::admin::ImportReport;
+use crate::ops::ImportReport;
 
 /// Time between two plain lines.
 const LINE_PERIOD: Duration = Duration::from_secs(5);

@@ -7,7 +7,7 @@ use subcat_engine::model::RecordId;
 use super::access::{Missing, perform_once};
 use super::context::{Context, Stop};
 use super::table::facts;
-use crate::admin::Operation;
+use crate::ops::Operation;
 
 /// Show, switch and delete single records
 #[derive(Debug, Args)]

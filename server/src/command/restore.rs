@@ -9,7 +9,7 @@ use subcat_engine::disk::{Disk, Real};
 use subcat_engine::restore;
 
 use super::context::{Context, Stop};
-use crate::admin::Failure;
+use crate::ops::Failure;
 
 /// Put a backup in place of the data directory; wants the server stopped
 ///

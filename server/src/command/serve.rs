@@ -12,9 +12,10 @@ use subcat_engine::StoreKind;
 use super::access::open_engine;
 use super::context::{Context, Stop, now, print};
 use super::logging;
-use crate::admin::{Client, Failure, admin_pages, admin_socket};
+use crate::admin::{Client, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::http::{Server, serve};
+use crate::ops::Failure;
 use crate::runtime::{Control, Descriptors, SideListener, SideServer, StopSignals, SystemClock};
 use crate::service::Service;
 

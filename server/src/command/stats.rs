@@ -5,7 +5,7 @@ use clap::Args;
 use super::access::{Missing, perform_once};
 use super::context::{Context, Stop};
 use super::table::{facts, table};
-use crate::admin::{DayShown, Operation, Stats as Answer};
+use crate::ops::{DayShown, Operation, Stats as Answer};
 
 /// Show sizes, counts and usage per day
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use clap::Args;
 use super::access::{Access, Missing};
 use super::context::{Context, Stop};
 use super::progress::Waiting;
-use crate::admin::{Failure, FindingShown, Operation};
+use crate::ops::{Failure, FindingShown, Operation};
 
 /// Check every file of the data directory against its checksums and against the others
 #[derive(Debug, Args)]

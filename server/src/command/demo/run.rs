@@ -12,15 +12,15 @@ use serde_json::{Value, json};
 use subcat_engine::model::{ApiKeyState, Email};
 
 use super::local_upstream::LocalUpstream;
-use crate::admin::{
-    Desk, Failure, ImportFile, ImportFiles, ImportOptions, KeyCreated, NewAccountOrder,
-    NewKeyOrder, Operation, import,
-};
 use crate::auth::{api_key_digest, new_api_key_text};
 use crate::command::context::{Context, Stop, now, print};
 use crate::command::demo::CATALOG;
 use crate::command::logging;
 use crate::command::serve::Running;
+use crate::ops::{
+    Failure, ImportFile, ImportFiles, ImportOptions, KeyCreated, NewAccountOrder, NewKeyOrder,
+    Operation, Operations, import,
+};
 use crate::rows::Format;
 use crate::runtime::Control;
 use crate::service::Service;
@@ -119,7 +119,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, Failure> {
     if let Some(known) = known_login(service, &path) {
         return Ok(known);
     }
-    let desk = Desk {
+    let operations = Operations {
         engine: &service.engine,
         config: &service.config,
         now: now(),
@@ -133,7 +133,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, Failure> {
         .map_err(|fault| Failure::new(fault.to_string()))?
         .hash();
     let account = Email::parse(EMAIL).and_then(|email| service.engine.account_by_email(&email));
-    desk.perform(match account {
+    operations.perform(match account {
         Some(_) => Operation::AccountPassword {
             email: EMAIL.into(),
             password_hash,
@@ -144,7 +144,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, Failure> {
             password_hash,
         }),
     })?;
-    let created = desk.perform(Operation::KeyCreate(NewKeyOrder {
+    let created = operations.perform(Operation::KeyCreate(NewKeyOrder {
         name: "demo".into(),
         account: Some(EMAIL.into()),
         expires_at: None,

@@ -5,13 +5,13 @@ use subcat_engine::Engine;
 use subcat_engine::model::{ApiKeyId, Timestamp};
 use subcat_engine::{Change, Outcome};
 
-use super::failure::Failure;
+use super::error::Failure;
 use super::operation::Operation;
 use crate::config::Config;
 use crate::service::{Actor, Credentials};
 
 /// An open engine and what operations need beside it.
-pub struct Desk<'a> {
+pub struct Operations<'a> {
     /// The catalog.
     pub engine: &'a Engine,
     /// The settings in effect.
@@ -26,7 +26,7 @@ pub struct Desk<'a> {
     pub is_running: bool,
 }
 
-impl Desk<'_> {
+impl Operations<'_> {
     /// Performs one operation and returns its answer: the JSON that the subcommand's
     /// `--json` shows.
     ///

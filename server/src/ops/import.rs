@@ -6,7 +6,7 @@ use std::io::{self, BufRead};
 use serde::{Deserialize, Serialize};
 use subcat_engine::{Engine, Error, ImportSummary, Importer};
 
-use super::failure::Failure;
+use super::error::Failure;
 use crate::rows::{Format, RowFault, read_rows};
 
 /// How to import.

@@ -8,8 +8,8 @@ use subcat_engine::Finding;
 use subcat_engine::model::Day;
 
 use super::api_keys::{DayShown, USAGE_DAYS};
-use super::desk::{Desk, answer};
-use super::failure::Failure;
+use super::error::Failure;
+use super::execute::{Operations, answer};
 use crate::request::{SearchRefusal, search_request};
 
 /// What `stats` answers; sizes are in bytes.
@@ -78,7 +78,7 @@ pub struct BackupMade {
     pub left_out: Vec<FindingShown>,
 }
 
-impl Desk<'_> {
+impl Operations<'_> {
     pub(super) fn stats(&self) -> Result<String, Failure> {
         let stats = self.engine.stats()?;
         let today = self.now.day();

@@ -7,8 +7,8 @@ use subcat_engine::model::{
 };
 use subcat_engine::{Change, NewApiKey, Outcome};
 
-use super::desk::{Desk, answer};
-use super::failure::Failure;
+use super::error::Failure;
+use super::execute::{Operations, answer};
 use super::operation::NewKeyOrder;
 use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
 
@@ -102,7 +102,7 @@ impl DayShown {
     }
 }
 
-impl Desk<'_> {
+impl Operations<'_> {
     pub(super) fn create_key(&self, order: &NewKeyOrder) -> Result<String, Failure> {
         let name = valid_name(&order.name)?;
         let account = match &order.account {

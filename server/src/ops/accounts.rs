@@ -5,8 +5,8 @@ use serde_json::json;
 use subcat_engine::model::{Account, Email, Role};
 use subcat_engine::{Change, NewAccount, Outcome};
 
-use super::desk::{Desk, answer};
-use super::failure::Failure;
+use super::error::Failure;
+use super::execute::{Operations, answer};
 use super::operation::NewAccountOrder;
 
 /// One account as `account list` shows it.
@@ -26,7 +26,7 @@ pub struct AccountListed {
     pub keys: u64,
 }
 
-impl Desk<'_> {
+impl Operations<'_> {
     pub(super) fn create_account(&self, order: NewAccountOrder) -> Result<String, Failure> {
         let email = valid_email(&order.email)?;
         let role = Role::parse(&order.role)

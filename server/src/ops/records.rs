@@ -3,11 +3,11 @@
 use serde_json::json;
 use subcat_engine::model::RecordId;
 
-use super::desk::Desk;
-use super::failure::Failure;
+use super::error::Failure;
+use super::execute::Operations;
 use crate::rows::write_record;
 
-impl Desk<'_> {
+impl Operations<'_> {
     pub(super) fn set_record(&self, id: &str, is_active: bool) -> Result<String, Failure> {
         let id = record_id(id)?;
         if !self.engine.set_active(id, is_active)? {
