@@ -1,19 +1,23 @@
-//! Who may import what: the order of the rooms, owners of foreign crates, laws of the house.
+//! Who may import what: the order of the modules, owners of foreign crates, boundaries of the tree.
 
-use crate::tidy::source_tree::{House, PathUse, Source, Violation};
+use crate::tidy::source_tree::{PathUse, Source, SourceTree, Violation};
 
-/// A foreign crate (or a corner of `std`) and the rooms of a member that may name it.
+/// A foreign crate (or a corner of `std`) and the modules of a member that may name it.
 struct Owner {
     member: &'static str,
     path: &'static str,
-    rooms: &'static [&'static str],
+    modules: &'static [&'static str],
 }
 
-const fn owner(member: &'static str, path: &'static str, rooms: &'static [&'static str]) -> Owner {
+const fn owner(
+    member: &'static str,
+    path: &'static str,
+    modules: &'static [&'static str],
+) -> Owner {
     Owner {
         member,
         path,
-        rooms,
+        modules,
     }
 }
 
@@ -61,36 +65,36 @@ const OWNERS: &[Owner] = &[
     owner("server", "zstd", &["rows"]),
 ];
 
-/// Rooms that must never name others, whatever the order of `lib.rs` allows.
-struct Law {
+/// Modules that must never name others, whatever the order of `lib.rs` allows.
+struct Boundary {
     member: &'static str,
-    /// The module path, or the beginning of one, that the law binds.
+    /// The module path, or the beginning of one, that the boundary binds.
     modules: &'static [&'static str],
     /// Paths that it must not name.
     never: &'static [&'static str],
     because: &'static str,
 }
 
-const LAWS: &[Law] = &[
-    Law {
+const BOUNDARIES: &[Boundary] = &[
+    Boundary {
         member: "engine",
         modules: &["index", "plan", "search"],
         never: &["crate::store", "crate::blob"],
         because: "a search never reaches the store",
     },
-    Law {
+    Boundary {
         member: "engine",
         modules: &["store"],
         never: &["crate::index"],
         because: "the store is the truth and does not know what is derived from it",
     },
-    Law {
+    Boundary {
         member: "engine",
         modules: &["query"],
         never: &["crate::index", "crate::plan", "crate::search"],
         because: "the oracle judges the engine and must not know the accused",
     },
-    Law {
+    Boundary {
         member: "engine",
         modules: &[""],
         never: &[
@@ -117,13 +121,13 @@ const LAWS: &[Law] = &[
         because: "the engine knows no clock, randomness, environment, network or async: they come \
                   in as parameters",
     },
-    Law {
+    Boundary {
         member: "server",
         modules: &["request"],
         never: &["crate::respond", "crate::service", "tokio", "hyper"],
         because: "request is pure: bytes in, typed values out",
     },
-    Law {
+    Boundary {
         member: "server",
         modules: &["respond"],
         never: &["crate::request", "crate::service", "tokio"],
@@ -132,21 +136,21 @@ const LAWS: &[Law] = &[
 ];
 
 /// What `request` and `respond` may name of the engine.
-const PURE_ENGINE_ROOMS: &[&str] = &["model", "query", "limits"];
+const PURE_ENGINE_MODULES: &[&str] = &["model", "query", "limits"];
 
 /// A module imports only from modules that `lib.rs` declares above it.
-pub fn order(house: &House) -> Vec<Violation> {
+pub fn order(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for member in ["engine", "server"] {
-        let rooms = house.rooms(member);
-        let re_exports = house.re_exports(member);
-        let floor = |room: &str| rooms.iter().position(|name| name == room);
-        for (source, path_use) in program_paths(house, member) {
-            let Some(own) = source.room() else { continue };
-            let Some(other) = path_use.room(&re_exports) else {
+        let modules = tree.modules(member);
+        let re_exports = tree.re_exports(member);
+        let layer = |module: &str| modules.iter().position(|name| name == module);
+        for (source, path_use) in program_paths(tree, member) {
+            let Some(own) = source.module() else { continue };
+            let Some(other) = path_use.module(&re_exports) else {
                 continue;
             };
-            if floor(&own) < floor(other) {
+            if layer(&own) < layer(other) {
                 violations.push(Violation::new(
                     source,
                     path_use.line,
@@ -162,10 +166,10 @@ pub fn order(house: &House) -> Vec<Violation> {
 }
 
 /// Each foreign crate has one owner; of two entries that match, the longer path counts.
-pub fn owners(house: &House) -> Vec<Violation> {
+pub fn owners(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for member in ["engine", "server"] {
-        for (source, path_use) in program_paths(house, member) {
+        for (source, path_use) in program_paths(tree, member) {
             let matching = OWNERS
                 .iter()
                 .filter(|owner| owner.member == member && path_use.begins_with(owner.path));
@@ -173,17 +177,17 @@ pub fn owners(house: &House) -> Vec<Violation> {
                 continue;
             };
             if !source
-                .room()
-                .is_some_and(|room| owner.rooms.contains(&room.as_str()))
+                .module()
+                .is_some_and(|module| owner.modules.contains(&module.as_str()))
             {
                 violations.push(Violation::new(
                     source,
                     path_use.line,
                     format!(
-                        "`{}` is named here, but only {} may name it; ask that room for what is \
+                        "`{}` is named here, but only {} may name it; ask that module for what is \
                          needed",
                         owner.path,
-                        owner.rooms.join(" and ")
+                        owner.modules.join(" and ")
                     ),
                 ));
             }
@@ -192,34 +196,40 @@ pub fn owners(house: &House) -> Vec<Violation> {
     violations
 }
 
-/// The laws of ARCHITECTURE.md about who never knows whom.
-pub fn laws(house: &House) -> Vec<Violation> {
+/// The boundaries of ARCHITECTURE.md about who never knows whom.
+pub fn boundaries(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for law in LAWS {
-        for (source, path_use) in program_paths(house, law.member) {
+    for boundary in BOUNDARIES {
+        for (source, path_use) in program_paths(tree, boundary.member) {
             let module = source.module_path().join("::");
-            let is_bound = law.modules.iter().any(|bound| module.starts_with(bound));
-            let broken = law.never.iter().find(|never| path_use.begins_with(never));
+            let is_bound = boundary
+                .modules
+                .iter()
+                .any(|bound| module.starts_with(bound));
+            let broken = boundary
+                .never
+                .iter()
+                .find(|never| path_use.begins_with(never));
             if let Some(never) = broken
                 && is_bound
             {
-                let what = format!("`{never}` is never named here: {}", law.because);
+                let what = format!("`{never}` is never named here: {}", boundary.because);
                 violations.push(Violation::new(source, path_use.line, what));
             }
         }
     }
-    let re_exports = house.re_exports("engine");
-    for (source, path_use) in program_paths(house, "server") {
+    let re_exports = tree.re_exports("engine");
+    for (source, path_use) in program_paths(tree, "server") {
         let is_pure = source
-            .room()
-            .is_some_and(|room| room == "request" || room == "respond");
-        let Some(room) = path_use.room_below("subcat_engine", &re_exports) else {
+            .module()
+            .is_some_and(|module| module == "request" || module == "respond");
+        let Some(module) = path_use.module_below("subcat_engine", &re_exports) else {
             continue;
         };
-        if is_pure && !PURE_ENGINE_ROOMS.contains(&room) {
+        if is_pure && !PURE_ENGINE_MODULES.contains(&module) {
             let what = format!(
-                "of the engine only {} may be named here, not `{room}`: hand over a value instead",
-                PURE_ENGINE_ROOMS.join(", ")
+                "of the engine only {} may be named here, not `{module}`: hand over a value instead",
+                PURE_ENGINE_MODULES.join(", ")
             );
             violations.push(Violation::new(source, path_use.line, what));
         }
@@ -229,11 +239,10 @@ pub fn laws(house: &House) -> Vec<Violation> {
 
 /// Paths in the code of a member that ends up in the program.
 fn program_paths<'a>(
-    house: &'a House,
+    tree: &'a SourceTree,
     member: &'a str,
 ) -> impl Iterator<Item = (&'a Source, PathUse)> {
-    house
-        .sources
+    tree.sources
         .iter()
         .filter(move |source| source.member() == member && !source.is_test)
         .flat_map(|source| {

@@ -2,7 +2,7 @@
 
 use syn::visit::Visit;
 
-use crate::tidy::source_tree::{House, Source, Violation};
+use crate::tidy::source_tree::{Source, SourceTree, Violation};
 
 /// Pages whose rules code and tests cite by number.
 const CITED: &[(&str, &str)] = &[
@@ -13,16 +13,16 @@ const CITED: &[(&str, &str)] = &[
 const DESIGN: &str = "engine/DESIGN.md";
 
 /// A citation such as `SEARCH.md 4.2` names a rule that stands on that page.
-pub fn citations(house: &House) -> Vec<Violation> {
+pub fn citations(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (name, path) in CITED {
-        let page = house.pages.get(*path).map(String::as_str);
+        let page = tree.pages.get(*path).map(String::as_str);
         let numbers: Vec<&str> = page
             .unwrap_or("")
             .lines()
             .filter_map(leading_number)
             .collect();
-        for source in house.sources.iter().filter(|source| !is_tidy(source)) {
+        for source in tree.sources.iter().filter(|source| !is_tidy(source)) {
             for (line, number) in cited_numbers(source, name) {
                 if !numbers.contains(&number.as_str()) {
                     let what = format!("{path} has no rule {number}: cite one that stands there");
@@ -64,10 +64,10 @@ fn cited_numbers(source: &Source, page: &str) -> Vec<(usize, String)> {
 }
 
 /// The magic number of every file format stands in DESIGN.md, beside its byte table.
-pub fn formats(house: &House) -> Vec<Violation> {
+pub fn formats(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    let design = house.pages.get(DESIGN).map_or("", String::as_str);
-    for source in house
+    let design = tree.pages.get(DESIGN).map_or("", String::as_str);
+    for source in tree
         .sources
         .iter()
         .filter(|source| !source.is_test && !is_tidy(source))

@@ -2,7 +2,7 @@
 
 use syn::visit::Visit;
 
-use crate::tidy::source_tree::{House, Source, Violation};
+use crate::tidy::source_tree::{Source, SourceTree, Violation};
 
 const FILE_LINES_MAX: usize = 800;
 const MAIN_LINES_MAX: usize = 60;
@@ -45,14 +45,14 @@ const NAMELESS: &[&str] = &[
     "common", "helper", "helpers", "manager", "misc", "util", "utils",
 ];
 
-/// Rooms that may allow `unsafe`.
-const UNSAFE_ROOMS: &[&str] = &["engine/src/disk", "server/src/runtime"];
+/// Modules that may allow `unsafe`.
+const UNSAFE_MODULES: &[&str] = &["engine/src/disk", "server/src/runtime"];
 
 /// Files are at most 800 lines of at most 100 columns; `main.rs` of the program is a few lines. A
 /// raw string may be longer: it is data, and a line break would change it.
-pub fn size(house: &House) -> Vec<Violation> {
+pub fn size(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for source in &house.sources {
+    for source in &tree.sources {
         let is_main = source.path == "server/src/main.rs";
         let lines_max = if is_main {
             MAIN_LINES_MAX
@@ -77,9 +77,9 @@ pub fn size(house: &House) -> Vec<Violation> {
 }
 
 /// `mod.rs` and `lib.rs` are tables of contents: a paragraph, modules, re-exports.
-pub fn contents(house: &House) -> Vec<Violation> {
+pub fn contents(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for source in &house.sources {
+    for source in &tree.sources {
         let is_contents = source.path.ends_with("/mod.rs")
             || source.path == "engine/src/lib.rs"
             || source.path == "server/src/lib.rs";
@@ -112,9 +112,9 @@ fn has_docs(attrs: &[syn::Attribute]) -> bool {
 }
 
 /// A file is a noun.
-pub fn names(house: &House) -> Vec<Violation> {
+pub fn names(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for source in &house.sources {
+    for source in &tree.sources {
         for part in source.path.trim_end_matches(".rs").split('/') {
             if NAMELESS.contains(&part) {
                 let what = format!("`{part}` names nothing: what is it that lives here?");
@@ -126,14 +126,14 @@ pub fn names(house: &House) -> Vec<Violation> {
 }
 
 /// Nothing new at the top level.
-pub fn top_level(house: &House) -> Vec<Violation> {
+pub fn top_level(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
-    for name in &house.top_level {
+    for name in &tree.top_level {
         if !TOP_LEVEL.contains(&name.as_str()) && !TOP_LEVEL_MADE.contains(&name.as_str()) {
             violations.push(Violation {
                 path: name.clone(),
                 line: 0,
-                what: "does not belong at the top level: find its room, or list it in \
+                what: "does not belong at the top level: find its module, or list it in \
                        tests/src/tidy/shape.rs and in ARCHITECTURE.md"
                     .to_owned(),
             });
@@ -143,7 +143,7 @@ pub fn top_level(house: &House) -> Vec<Violation> {
 }
 
 /// No promises in comments, no tests that never run, no silenced dead code, no holes.
-pub fn leftovers(house: &House) -> Vec<Violation> {
+pub fn leftovers(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     // Put together here, so that this file does not report itself.
     let words = [
@@ -152,7 +152,7 @@ pub fn leftovers(house: &House) -> Vec<Violation> {
         concat!("XX", "X"),
         concat!("HA", "CK"),
     ];
-    for source in &house.sources {
+    for source in &tree.sources {
         for (idx, line) in source.text.lines().enumerate() {
             let Some((_, comment)) = line.split_once("//") else {
                 continue;
@@ -219,12 +219,12 @@ impl<'ast> Visit<'ast> for LeftoverFinder<'_> {
                 self.report(name, "wire it or remove it: dead code is not silenced");
             }
         }
-        let is_home = UNSAFE_ROOMS
+        let is_home = UNSAFE_MODULES
             .iter()
-            .any(|room| self.source.path.starts_with(room));
+            .any(|module| self.source.path.starts_with(module));
         if is_named("unsafe_code") && !is_home && !self.source.is_test {
-            let rooms = UNSAFE_ROOMS.join(" and ");
-            self.report(name, &format!("unsafe code lives only in {rooms}"));
+            let modules = UNSAFE_MODULES.join(" and ");
+            self.report(name, &format!("unsafe code lives only in {modules}"));
         }
     }
 

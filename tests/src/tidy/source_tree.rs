@@ -1,4 +1,4 @@
-//! The house as the rules see it: parsed Rust files and the pages beside them.
+//! The tree as the rules see it: parsed Rust files and the pages beside them.
 
 use std::collections::HashMap;
 use std::fs;
@@ -8,7 +8,7 @@ use syn::visit::Visit;
 
 /// Everything that the rules read.
 #[derive(Default)]
-pub struct House {
+pub struct SourceTree {
     /// Rust files, by path.
     pub sources: Vec<Source>,
     /// Markdown pages: path from the top → text.
@@ -51,32 +51,32 @@ impl Violation {
     }
 }
 
-impl House {
+impl SourceTree {
     /// Reads the repository.
     pub fn read() -> Self {
         let top = Path::new(env!("CARGO_MANIFEST_DIR"))
             .parent()
             .expect("tests/ has a parent");
-        let mut house = Self::default();
+        let mut tree = Self::default();
         for entry in fs::read_dir(top).expect("the top level is readable") {
             let name = entry.expect("the top level is readable").file_name();
-            house.top_level.push(name.to_string_lossy().into_owned());
+            tree.top_level.push(name.to_string_lossy().into_owned());
         }
         for folder in ["engine", "server", "bench", "fuzz", "tests"] {
-            house.read_folder(top, folder);
+            tree.read_folder(top, folder);
         }
         for page in ["README.md", "ARCHITECTURE.md"] {
             if let Ok(text) = fs::read_to_string(top.join(page)) {
-                house.pages.insert(page.to_owned(), text);
+                tree.pages.insert(page.to_owned(), text);
             }
         }
-        house.mark_tests();
-        house
+        tree.mark_tests();
+        tree
     }
 
     fn read_folder(&mut self, top: &Path, folder: &str) {
         let mut names = Vec::new();
-        for entry in fs::read_dir(top.join(folder)).expect("a folder of the house is readable") {
+        for entry in fs::read_dir(top.join(folder)).expect("a folder of the tree is readable") {
             names.push(
                 entry
                     .expect("readable")
@@ -146,17 +146,17 @@ impl House {
     }
 
     /// The modules of a member, bottom first, as its `lib.rs` declares them.
-    pub fn rooms(&self, member: &str) -> Vec<String> {
-        let mut rooms = Vec::new();
+    pub fn modules(&self, member: &str) -> Vec<String> {
+        let mut modules = Vec::new();
         for item in &self.lib(member).ast.items {
             if let syn::Item::Mod(module) = item {
-                rooms.push(module.ident.to_string());
+                modules.push(module.ident.to_string());
             }
         }
-        rooms
+        modules
     }
 
-    /// Names that `lib.rs` re-exports → the room they come from.
+    /// Names that `lib.rs` re-exports → the module they come from.
     pub fn re_exports(&self, member: &str) -> HashMap<String, String> {
         let mut names = HashMap::new();
         for item in &self.lib(member).ast.items {
@@ -203,7 +203,7 @@ impl Source {
     }
 
     /// The module of `lib.rs` that this file belongs to; `None` for `lib.rs` and `main.rs`.
-    pub fn room(&self) -> Option<String> {
+    pub fn module(&self) -> Option<String> {
         self.module_path().into_iter().next()
     }
 
@@ -238,13 +238,13 @@ impl PathUse {
             && prefix.iter().zip(&self.segments).all(|(a, b)| a == b)
     }
 
-    /// The room of the own crate that the path leads to.
-    pub fn room<'a>(&'a self, re_exports: &'a HashMap<String, String>) -> Option<&'a str> {
-        self.room_below("crate", re_exports)
+    /// The module of the own crate that the path leads to.
+    pub fn module<'a>(&'a self, re_exports: &'a HashMap<String, String>) -> Option<&'a str> {
+        self.module_below("crate", re_exports)
     }
 
-    /// The room of the crate `root` that the path leads to.
-    pub fn room_below<'a>(
+    /// The module of the crate `root` that the path leads to.
+    pub fn module_below<'a>(
         &'a self,
         root: &str,
         re_exports: &'a HashMap<String, String>,

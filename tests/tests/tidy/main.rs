@@ -1,15 +1,15 @@
-//! The rules of the house (ARCHITECTURE.md, laws), held by reading its source.
+//! The rules of the tree (ARCHITECTURE.md, boundaries), held by reading its source.
 //!
-//! Every rule is a function from the parsed house to what breaks it; each violation says file,
+//! Every rule is a function from the parsed tree to what breaks it; each violation says file,
 //! line and what to do. `self_test` shows for every rule that it catches what it should.
 
 mod self_test;
 
-use subcat_tests::tidy::source_tree::{House, Violation};
+use subcat_tests::tidy::source_tree::{SourceTree, Violation};
 use subcat_tests::tidy::{changes, imports, pages, shape};
 
-fn hold(rule: fn(&House) -> Vec<Violation>) {
-    let violations = rule(&House::read());
+fn hold(rule: fn(&SourceTree) -> Vec<Violation>) {
+    let violations = rule(&SourceTree::read());
     let mut report = String::new();
     for Violation { path, line, what } in &violations {
         report.push_str(&format!("\n  {path}:{line}: {what}"));
@@ -33,7 +33,7 @@ fn foreign_crates_have_one_owner() {
 
 #[test]
 fn rooms_keep_the_laws_of_the_house() {
-    hold(imports::laws);
+    hold(imports::boundaries);
 }
 
 #[test]

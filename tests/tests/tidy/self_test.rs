@@ -1,6 +1,6 @@
-//! Every rule is shown a house that breaks it, and one that keeps it.
+//! Every rule is shown a tree that breaks it, and one that keeps it.
 
-use subcat_tests::tidy::source_tree::{House, Violation};
+use subcat_tests::tidy::source_tree::{SourceTree, Violation};
 use subcat_tests::tidy::{changes, imports, pages, shape};
 
 const ENGINE_LIB: &str = "//! Docs.\n\
@@ -9,25 +9,29 @@ const ENGINE_LIB: &str = "//! Docs.\n\
     pub use engine::Engine;\npub use error::Error;\n";
 const SERVER_LIB: &str = "//! Docs.\npub mod request;\npub mod respond;\npub mod web;\n";
 
-fn house(files: &[(&str, &str)]) -> House {
-    let mut house = House::default();
-    house.add("engine/src/lib.rs", ENGINE_LIB);
-    house.add("server/src/lib.rs", SERVER_LIB);
+fn tree(files: &[(&str, &str)]) -> SourceTree {
+    let mut tree = SourceTree::default();
+    tree.add("engine/src/lib.rs", ENGINE_LIB);
+    tree.add("server/src/lib.rs", SERVER_LIB);
     for (path, text) in files {
         if path.ends_with(".md") {
-            house.pages.insert((*path).to_owned(), (*text).to_owned());
+            tree.pages.insert((*path).to_owned(), (*text).to_owned());
         } else {
-            house.add(path, text);
+            tree.add(path, text);
         }
     }
-    house.mark_tests();
-    house
+    tree.mark_tests();
+    tree
 }
 
-/// Where the rule finds something, in a house of these files.
+/// Where the rule finds something, in a tree of these files.
 #[track_caller]
-fn check(rule: fn(&House) -> Vec<Violation>, files: &[(&str, &str)], expected: &[(&str, usize)]) {
-    let found = rule(&house(files));
+fn check(
+    rule: fn(&SourceTree) -> Vec<Violation>,
+    files: &[(&str, &str)],
+    expected: &[(&str, usize)],
+) {
+    let found = rule(&tree(files));
     let places: Vec<(&str, usize)> = found.iter().map(|v| (v.path.as_str(), v.line)).collect();
     assert_eq!(places, expected, "{found:#?}");
 }
@@ -158,7 +162,7 @@ fn only_the_service_makes_changes_of_accounts_and_keys() {
 
 #[test]
 fn laws_hold_although_the_order_would_allow() {
-    let rule = imports::laws;
+    let rule = imports::boundaries;
     check(rule, &[(INDEX, "use crate::store::Row;")], &[(INDEX, 1)]);
     check(rule, &[(INDEX, "use crate::blob::Blob;")], &[(INDEX, 1)]);
     check(rule, &[(INDEX, "use std::time::{Duration, Instant};")], &[]);
@@ -250,13 +254,13 @@ fn nameless_files_are_found() {
 
 #[test]
 fn strangers_at_the_top_level_are_found() {
-    let mut house = house(&[]);
-    house.top_level = vec![
+    let mut tree = tree(&[]);
+    tree.top_level = vec![
         "engine".to_owned(),
         "target".to_owned(),
         "notes.txt".to_owned(),
     ];
-    let found = shape::top_level(&house);
+    let found = shape::top_level(&tree);
     assert_eq!(found.len(), 1);
     assert_eq!(found[0].path, "notes.txt");
 }
