@@ -1,6 +1,7 @@
-//! Who may import what: the order of the modules, owners of foreign crates, boundaries of the tree.
+//! Imports: the order of modules, owners of foreign crates, boundaries between modules.
 
-use crate::tidy::source_tree::{PathUse, Source, SourceTree, Violation};
+use crate::tidy::paths::PathUse;
+use crate::tidy::source_tree::{Source, SourceTree, Violation};
 
 /// A foreign crate (or a corner of `std`) and the modules of a member that may name it.
 struct Owner {
@@ -21,7 +22,7 @@ const fn owner(
     }
 }
 
-/// Who owns what. What is not listed may be used anywhere in its member.
+/// Owners of foreign crates. A crate that is not listed may be used anywhere in its member.
 const OWNERS: &[Owner] = &[
     owner("engine", "redb", &["store"]),
     owner("engine", "fst", &["index"]),
@@ -30,7 +31,7 @@ const OWNERS: &[Owner] = &[
     owner("engine", "libc", &["disk"]),
     owner("engine", "rustix", &["disk"]),
     owner("engine", "std::fs", &["disk"]),
-    // A blob hands its open file on, for a socket to send from.
+    // A blob passes its open file on, for a socket to send from.
     owner("engine", "std::fs::File", &["disk", "blob"]),
     owner("engine", "sha2", &["blob"]),
     owner("engine", "serde_json", &["codec"]),
@@ -86,13 +87,13 @@ const BOUNDARIES: &[Boundary] = &[
         member: "engine",
         modules: &["store"],
         never: &["crate::index"],
-        because: "the store is the truth and does not know what is derived from it",
+        because: "the store is the source of truth and does not know what is derived from it",
     },
     Boundary {
         member: "engine",
         modules: &["query"],
         never: &["crate::index", "crate::plan", "crate::search"],
-        because: "the oracle judges the engine and must not know the accused",
+        because: "the oracle checks the engine and must not share its code",
     },
     Boundary {
         member: "engine",
@@ -135,7 +136,7 @@ const BOUNDARIES: &[Boundary] = &[
     },
 ];
 
-/// What `request` and `respond` may name of the engine.
+/// Modules of the engine that `request` and `respond` may name.
 const PURE_ENGINE_MODULES: &[&str] = &["model", "query", "limits"];
 
 /// A module imports only from modules that `lib.rs` declares above it.
@@ -196,7 +197,7 @@ pub fn owners(tree: &SourceTree) -> Vec<Violation> {
     violations
 }
 
-/// The boundaries of ARCHITECTURE.md about who never knows whom.
+/// Modules never name what a boundary of ARCHITECTURE.md forbids.
 pub fn boundaries(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for boundary in BOUNDARIES {
@@ -213,8 +214,8 @@ pub fn boundaries(tree: &SourceTree) -> Vec<Violation> {
             if let Some(never) = broken
                 && is_bound
             {
-                let what = format!("`{never}` is never named here: {}", boundary.because);
-                violations.push(Violation::new(source, path_use.line, what));
+                let message = format!("`{never}` is never named here: {}", boundary.because);
+                violations.push(Violation::new(source, path_use.line, message));
             }
         }
     }
@@ -227,11 +228,11 @@ pub fn boundaries(tree: &SourceTree) -> Vec<Violation> {
             continue;
         };
         if is_pure && !PURE_ENGINE_MODULES.contains(&module) {
-            let what = format!(
-                "of the engine only {} may be named here, not `{module}`: hand over a value instead",
+            let message = format!(
+                "of the engine only {} may be named here, not `{module}`: pass a value instead",
                 PURE_ENGINE_MODULES.join(", ")
             );
-            violations.push(Violation::new(source, path_use.line, what));
+            violations.push(Violation::new(source, path_use.line, message));
         }
     }
     violations

@@ -12,7 +12,7 @@ const CITED: &[(&str, &str)] = &[
 /// The page that draws every file format.
 const DESIGN: &str = "engine/DESIGN.md";
 
-/// A citation such as `SEARCH.md 4.2` names a rule that stands on that page.
+/// A citation such as `SEARCH.md 4.2` names a rule that exists on that page.
 pub fn citations(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for (name, path) in CITED {
@@ -25,8 +25,8 @@ pub fn citations(tree: &SourceTree) -> Vec<Violation> {
         for source in tree.sources.iter().filter(|source| !is_tidy(source)) {
             for (line, number) in cited_numbers(source, name) {
                 if !numbers.contains(&number.as_str()) {
-                    let what = format!("{path} has no rule {number}: cite one that stands there");
-                    violations.push(Violation::new(source, line, what));
+                    let message = format!("{path} has no rule {number}: cite one that exists");
+                    violations.push(Violation::new(source, line, message));
                 }
             }
         }
@@ -76,8 +76,8 @@ pub fn formats(tree: &SourceTree) -> Vec<Violation> {
         finder.visit_file(&source.ast);
         for (line, magic) in finder.found {
             if !design.contains(&magic) {
-                let what = format!("{DESIGN} does not draw the format with the magic `{magic}`");
-                violations.push(Violation::new(source, line, what));
+                let message = format!("{DESIGN} does not draw the format with the magic `{magic}`");
+                violations.push(Violation::new(source, line, message));
             }
         }
     }
@@ -116,7 +116,7 @@ impl<'ast> Visit<'ast> for MagicFinder {
     }
 }
 
-/// These rules speak of citations themselves.
+/// Returns true for the rules themselves: they contain citations as examples.
 fn is_tidy(source: &Source) -> bool {
     source.path.contains("/tidy/")
 }

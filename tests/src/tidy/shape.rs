@@ -1,4 +1,4 @@
-//! What files look like: size, table of contents, words and attributes that stay out.
+//! Shape of files: size, contents of `mod.rs`, names, leftovers.
 
 use syn::visit::Visit;
 
@@ -8,7 +8,7 @@ const FILE_LINES_MAX: usize = 800;
 const MAIN_LINES_MAX: usize = 60;
 const LINE_COLUMNS_MAX: usize = 100;
 
-/// What may stand at the top level of the repository.
+/// Files and folders of the top level of the repository.
 const TOP_LEVEL: &[&str] = &[
     ".ci",
     ".editorconfig",
@@ -16,6 +16,7 @@ const TOP_LEVEL: &[&str] = &[
     ".gitignore",
     "ARCHITECTURE.md",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
     "Cargo.lock",
     "Cargo.toml",
     "LICENSE-APACHE",
@@ -31,7 +32,7 @@ const TOP_LEVEL: &[&str] = &[
     "server",
     "tests",
 ];
-/// What tools and the program leave there, and `.gitignore` leaves out.
+/// Files and folders that tools and the program leave there; `.gitignore` lists them.
 const TOP_LEVEL_MADE: &[&str] = &[
     "node_modules",
     "subcat-data",
@@ -48,8 +49,8 @@ const NAMELESS: &[&str] = &[
 /// Modules that may allow `unsafe`.
 const UNSAFE_MODULES: &[&str] = &["engine/src/disk", "server/src/runtime"];
 
-/// Files are at most 800 lines of at most 100 columns; `main.rs` of the program is a few lines. A
-/// raw string may be longer: it is data, and a line break would change it.
+/// Files have at most 800 lines of at most 100 columns; `main.rs` of the program has at most 60
+/// lines. A raw string may be longer: it is data, and a line break would change it.
 pub fn size(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for source in &tree.sources {
@@ -61,15 +62,16 @@ pub fn size(tree: &SourceTree) -> Vec<Violation> {
         };
         let line_count = source.text.lines().count();
         if line_count > lines_max {
-            let what =
-                format!("{line_count} lines, at most {lines_max}: which two nouns live here?");
-            violations.push(Violation::new(source, line_count, what));
+            let message =
+                format!("{line_count} lines, at most {lines_max}: split it by what it holds");
+            violations.push(Violation::new(source, line_count, message));
         }
         for (idx, line) in source.text.lines().enumerate() {
             let columns = line.chars().count();
             if columns > LINE_COLUMNS_MAX && !line.contains("r#\"") {
-                let what = format!("{columns} columns, at most {LINE_COLUMNS_MAX}: break the line");
-                violations.push(Violation::new(source, idx + 1, what));
+                let message =
+                    format!("{columns} columns, at most {LINE_COLUMNS_MAX}: break the line");
+                violations.push(Violation::new(source, idx + 1, message));
             }
         }
     }
@@ -95,13 +97,14 @@ pub fn contents(tree: &SourceTree) -> Vec<Violation> {
             if !is_listed {
                 use syn::spanned::Spanned;
                 let line = item.span().start().line;
-                let what = "only docs, `mod` and `use` stand here: give the item a file".to_owned();
-                violations.push(Violation::new(source, line, what));
+                let message =
+                    "only docs, `mod` and `use` stand here: give the item a file".to_owned();
+                violations.push(Violation::new(source, line, message));
             }
         }
         if !has_docs(&source.ast.attrs) {
-            let what = "say in a paragraph (`//!`) what the folder is for".to_owned();
-            violations.push(Violation::new(source, 1, what));
+            let message = "say in a paragraph (`//!`) what the folder is for".to_owned();
+            violations.push(Violation::new(source, 1, message));
         }
     }
     violations
@@ -111,14 +114,14 @@ fn has_docs(attrs: &[syn::Attribute]) -> bool {
     attrs.iter().any(|attr| attr.path().is_ident("doc"))
 }
 
-/// A file is a noun.
+/// File names are nouns that say what the file holds.
 pub fn names(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     for source in &tree.sources {
         for part in source.path.trim_end_matches(".rs").split('/') {
             if NAMELESS.contains(&part) {
-                let what = format!("`{part}` names nothing: what is it that lives here?");
-                violations.push(Violation::new(source, 0, what));
+                let message = format!("`{part}` names nothing: name the file after what it holds");
+                violations.push(Violation::new(source, 0, message));
             }
         }
     }
@@ -133,7 +136,7 @@ pub fn top_level(tree: &SourceTree) -> Vec<Violation> {
             violations.push(Violation {
                 path: name.clone(),
                 line: 0,
-                what: "does not belong at the top level: find its module, or list it in \
+                message: "does not belong at the top level: move it into a member, or list it in \
                        tests/src/tidy/shape.rs and in ARCHITECTURE.md"
                     .to_owned(),
             });
@@ -142,7 +145,7 @@ pub fn top_level(tree: &SourceTree) -> Vec<Violation> {
     violations
 }
 
-/// No promises in comments, no tests that never run, no silenced dead code, no holes.
+/// No promises in comments, no tests that never run, no silenced dead code, no unfinished code.
 pub fn leftovers(tree: &SourceTree) -> Vec<Violation> {
     let mut violations = Vec::new();
     // Put together here, so that this file does not report itself.
@@ -160,8 +163,8 @@ pub fn leftovers(tree: &SourceTree) -> Vec<Violation> {
             for word in words {
                 let mut parts = comment.split(|c: char| !c.is_ascii_alphanumeric());
                 if parts.any(|part| part == word) {
-                    let what = format!("`{word}`: do it, or write down why it is not done");
-                    violations.push(Violation::new(source, idx + 1, what));
+                    let message = format!("`{word}`: do it, or write down why it is not done");
+                    violations.push(Violation::new(source, idx + 1, message));
                 }
             }
         }
@@ -180,10 +183,10 @@ struct LeftoverFinder<'a> {
 }
 
 impl LeftoverFinder<'_> {
-    fn report(&mut self, ident: &syn::Ident, what: &str) {
+    fn report(&mut self, ident: &syn::Ident, message: &str) {
         let line = ident.span().start().line;
         self.violations
-            .push(Violation::new(self.source, line, what.to_owned()));
+            .push(Violation::new(self.source, line, message.to_owned()));
     }
 }
 
@@ -233,7 +236,7 @@ impl<'ast> Visit<'ast> for LeftoverFinder<'_> {
             return;
         };
         if name == "todo" || name == "unimplemented" || name == "dbg" {
-            self.report(name, "a hole in the program: fill it");
+            self.report(name, "unfinished code: write it");
         }
     }
 }

@@ -1,112 +1,124 @@
-//! The tree as the rules see it: parsed Rust files and the pages beside them.
+//! Files of the repository as the rules see them: parsed Rust sources, pages, manifests.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fs;
 use std::path::Path;
 
-use syn::visit::Visit;
+use crate::tidy::attributes::is_test_only;
+use crate::tidy::paths::use_leaves;
+
+/// Workspace members, each in a folder of its own.
+const MEMBERS: [&str; 5] = ["engine", "server", "bench", "fuzz", "tests"];
+/// Folders that tools fill: nothing below them is source.
+const GENERATED_FOLDERS: [&str; 6] = [
+    "target",
+    "corpus",
+    "artifacts",
+    "node_modules",
+    "screenshots",
+    "runs",
+];
 
 /// Everything that the rules read.
 #[derive(Default)]
 pub struct SourceTree {
-    /// Rust files, by path.
+    /// Rust files, ordered by path.
     pub sources: Vec<Source>,
-    /// Markdown pages: path from the top → text.
-    pub pages: HashMap<String, String>,
-    /// Names of what stands at the top level, apart from what is ignored.
+    /// Markdown pages and HTML templates: path from the top → text.
+    pub pages: BTreeMap<String, String>,
+    /// `Cargo.toml` files: path from the top → text.
+    pub manifests: BTreeMap<String, String>,
+    /// Names of files and folders at the top level, generated ones included.
     pub top_level: Vec<String>,
 }
 
 /// One Rust file.
 pub struct Source {
-    /// From the top of the repository, with `/`.
+    /// Path from the top of the repository, with `/`.
     pub path: String,
     /// Source text, as read.
     pub text: String,
     /// Parsed source; comments are only in `text`.
     pub ast: syn::File,
-    /// Declared by its parent under `#[cfg(test)]`, or outside a `src` folder.
+    /// True if the file is outside a `src` folder or its module is declared under `#[cfg(test)]`.
     pub is_test: bool,
 }
 
-/// What a rule found, and what to do about it.
+/// A place that breaks a rule, with advice.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Violation {
     /// File, from the top of the repository.
     pub path: String,
-    /// From 1; 0 when the whole file is meant.
+    /// Line from 1; 0 for the whole file.
     pub line: usize,
     /// Fact and advice, in one line.
-    pub what: String,
+    pub message: String,
 }
 
 impl Violation {
     /// Violation at a line of `source`.
-    pub fn new(source: &Source, line: usize, what: String) -> Self {
+    pub fn new(source: &Source, line: usize, message: String) -> Self {
         Self {
             path: source.path.clone(),
             line,
-            what,
+            message,
+        }
+    }
+
+    /// Violation at a line of a page or manifest.
+    pub fn at(path: &str, line: usize, message: String) -> Self {
+        Self {
+            path: path.to_owned(),
+            line,
+            message,
         }
     }
 }
 
 impl SourceTree {
-    /// Reads the repository.
-    pub fn read() -> Self {
-        let top = Path::new(env!("CARGO_MANIFEST_DIR"))
-            .parent()
-            .expect("tests/ has a parent");
+    /// Reads the repository whose top is the folder `top`.
+    pub fn read(top: &Path) -> Self {
         let mut tree = Self::default();
         for entry in fs::read_dir(top).expect("the top level is readable") {
             let name = entry.expect("the top level is readable").file_name();
             tree.top_level.push(name.to_string_lossy().into_owned());
         }
-        for folder in ["engine", "server", "bench", "fuzz", "tests"] {
-            tree.read_folder(top, folder);
+        tree.top_level.sort();
+        for name in tree.top_level.clone() {
+            tree.read_file(top, &name);
         }
-        for page in ["README.md", "ARCHITECTURE.md"] {
-            if let Ok(text) = fs::read_to_string(top.join(page)) {
-                tree.pages.insert(page.to_owned(), text);
-            }
+        for folder in MEMBERS {
+            tree.read_folder(top, folder);
         }
         tree.mark_tests();
         tree
     }
 
     fn read_folder(&mut self, top: &Path, folder: &str) {
-        let mut names = Vec::new();
-        for entry in fs::read_dir(top.join(folder)).expect("a folder of the tree is readable") {
-            names.push(
-                entry
-                    .expect("readable")
-                    .file_name()
-                    .to_string_lossy()
-                    .into_owned(),
-            );
-        }
+        let entries = fs::read_dir(top.join(folder)).expect("a member's folder is readable");
+        let mut names: Vec<String> = entries
+            .map(|entry| entry.expect("a member's folder is readable").file_name())
+            .map(|name| name.to_string_lossy().into_owned())
+            .collect();
         names.sort();
         for name in names {
             let path = format!("{folder}/{name}");
-            if top.join(&path).is_dir() {
-                let is_made = [
-                    "target",
-                    "corpus",
-                    "artifacts",
-                    "node_modules",
-                    "screenshots",
-                ]
-                .contains(&name.as_str());
-                if !is_made && !name.starts_with('.') {
-                    self.read_folder(top, &path);
-                }
-            } else if name.ends_with(".rs") {
-                let text = fs::read_to_string(top.join(&path)).expect("Rust files are UTF-8");
-                self.add(&path, &text);
-            } else if name.ends_with(".md") {
-                let text = fs::read_to_string(top.join(&path)).expect("pages are UTF-8");
-                self.pages.insert(path, text);
+            if !top.join(&path).is_dir() {
+                self.read_file(top, &path);
+            } else if !GENERATED_FOLDERS.contains(&name.as_str()) && !name.starts_with('.') {
+                self.read_folder(top, &path);
             }
+        }
+    }
+
+    fn read_file(&mut self, top: &Path, path: &str) {
+        let text = || fs::read_to_string(top.join(path)).expect("sources and pages are UTF-8");
+        if path.ends_with(".rs") {
+            self.add(path, &text());
+        } else if path.ends_with(".md") || path.ends_with(".html") {
+            self.pages.insert(path.to_owned(), text());
+        } else if path.ends_with("Cargo.toml") {
+            self.manifests.insert(path.to_owned(), text());
         }
     }
 
@@ -145,7 +157,14 @@ impl SourceTree {
         }
     }
 
-    /// The modules of a member, bottom first, as its `lib.rs` declares them.
+    /// Files of a member that become part of its program or library.
+    pub fn program<'a>(&'a self, member: &'a str) -> impl Iterator<Item = &'a Source> {
+        self.sources
+            .iter()
+            .filter(move |source| source.member() == member && !source.is_test)
+    }
+
+    /// Modules of a member, bottom first, as its `lib.rs` declares them.
     pub fn modules(&self, member: &str) -> Vec<String> {
         let mut modules = Vec::new();
         for item in &self.lib(member).ast.items {
@@ -163,16 +182,18 @@ impl SourceTree {
             if let syn::Item::Use(item) = item {
                 let mut leaves = Vec::new();
                 use_leaves(&item.tree, &mut Vec::new(), &mut leaves);
-                for (leaf, _) in leaves {
-                    let name = leaf.last().expect("a use names something").clone();
-                    names.insert(name, leaf[0].clone());
+                for leaf in leaves {
+                    let mut modules = leaf.path.iter().filter(|segment| *segment != "crate");
+                    let module = modules.next().expect("a use names something").clone();
+                    names.insert(leaf.name, module);
                 }
             }
         }
         names
     }
 
-    fn lib(&self, member: &str) -> &Source {
+    /// The `lib.rs` of a member.
+    pub fn lib(&self, member: &str) -> &Source {
         let path = format!("{member}/src/lib.rs");
         let found = self.sources.iter().find(|source| source.path == path);
         found.unwrap_or_else(|| panic!("{path} is missing"))
@@ -180,7 +201,7 @@ impl SourceTree {
 }
 
 impl Source {
-    /// The workspace member: the first folder.
+    /// Workspace member: the first folder of the path.
     pub fn member(&self) -> &str {
         self.path
             .split('/')
@@ -188,7 +209,7 @@ impl Source {
             .expect("split yields at least one part")
     }
 
-    /// The module below the crate root: `engine/src/index/term.rs` is `[index, term]`.
+    /// Module below the crate root: `engine/src/index/term.rs` is `[index, term]`.
     pub fn module_path(&self) -> Vec<String> {
         let inner = self.path.split_once("/src/").map_or("", |(_, inner)| inner);
         let inner = inner.trim_end_matches(".rs");
@@ -202,243 +223,13 @@ impl Source {
         path
     }
 
-    /// The module of `lib.rs` that this file belongs to; `None` for `lib.rs` and `main.rs`.
+    /// Module of `lib.rs` that this file belongs to; `None` for `lib.rs` and `main.rs`.
     pub fn module(&self) -> Option<String> {
         self.module_path().into_iter().next()
     }
 
-    /// Every path that the file names, in `use` items, expressions, types, macros, attributes.
-    pub fn paths(&self) -> Vec<PathUse> {
-        let mut finder = PathFinder {
-            module: self.module_path(),
-            test_depth: usize::from(self.is_test),
-            found: Vec::new(),
-        };
-        finder.visit_file(&self.ast);
-        finder.found
-    }
-}
-
-/// One mention of a path.
-#[derive(Debug)]
-pub struct PathUse {
-    /// Segments; `crate`, `self` and `super` are resolved to a path that begins with `crate`.
-    pub segments: Vec<String>,
-    /// Line in its file, from 1.
-    pub line: usize,
-    /// True if the mention is in code that only tests run.
-    pub is_test: bool,
-}
-
-impl PathUse {
-    /// Whether the path begins with these segments, written with `::`.
-    pub fn begins_with(&self, prefix: &str) -> bool {
-        let prefix: Vec<&str> = prefix.split("::").collect();
-        prefix.len() <= self.segments.len()
-            && prefix.iter().zip(&self.segments).all(|(a, b)| a == b)
-    }
-
-    /// The module of the own crate that the path leads to.
-    pub fn module<'a>(&'a self, re_exports: &'a HashMap<String, String>) -> Option<&'a str> {
-        self.module_below("crate", re_exports)
-    }
-
-    /// The module of the crate `root` that the path leads to.
-    pub fn module_below<'a>(
-        &'a self,
-        root: &str,
-        re_exports: &'a HashMap<String, String>,
-    ) -> Option<&'a str> {
-        if self.segments.first()? != root {
-            return None;
-        }
-        let name = self.segments.get(1)?;
-        Some(re_exports.get(name).unwrap_or(name))
-    }
-}
-
-struct PathFinder {
-    module: Vec<String>,
-    test_depth: usize,
-    found: Vec<PathUse>,
-}
-
-impl PathFinder {
-    fn note(&mut self, segments: Vec<String>, line: usize) {
-        if segments.len() < 2 {
-            return;
-        }
-        let segments = self.resolve(segments);
-        self.found.push(PathUse {
-            segments,
-            line,
-            is_test: 0 < self.test_depth,
-        });
-    }
-
-    fn resolve(&self, segments: Vec<String>) -> Vec<String> {
-        let mut base = self.module.clone();
-        let mut rest = segments.as_slice();
-        match segments[0].as_str() {
-            "self" => rest = &rest[1..],
-            "super" => {
-                while rest.first().is_some_and(|segment| segment == "super") {
-                    base.pop();
-                    rest = &rest[1..];
-                }
-            }
-            _ => return segments,
-        }
-        let mut resolved = vec!["crate".to_owned()];
-        resolved.extend(base);
-        resolved.extend_from_slice(rest);
-        resolved
-    }
-
-    fn inside(&mut self, is_test: bool, visit: impl FnOnce(&mut Self)) {
-        self.test_depth += usize::from(is_test);
-        visit(self);
-        self.test_depth -= usize::from(is_test);
-    }
-
-    /// Paths in the tokens of a macro or an attribute: runs of identifiers joined by `::`.
-    fn scan_tokens(&mut self, tokens: proc_macro2::TokenStream) {
-        use proc_macro2::TokenTree;
-        let mut run: Vec<String> = Vec::new();
-        let mut run_line = 0;
-        let mut colon_count = 0;
-        for token in tokens {
-            match token {
-                TokenTree::Ident(ident) => {
-                    if colon_count != 2 {
-                        self.note(std::mem::take(&mut run), run_line);
-                    }
-                    run.push(ident.to_string());
-                    run_line = ident.span().start().line;
-                    colon_count = 0;
-                }
-                TokenTree::Punct(punct) if punct.as_char() == ':' => colon_count += 1,
-                TokenTree::Group(group) => {
-                    self.note(std::mem::take(&mut run), run_line);
-                    self.scan_tokens(group.stream());
-                    colon_count = 0;
-                }
-                _ => {
-                    self.note(std::mem::take(&mut run), run_line);
-                    colon_count = 0;
-                }
-            }
-        }
-        self.note(run, run_line);
-    }
-}
-
-impl<'ast> Visit<'ast> for PathFinder {
-    fn visit_item(&mut self, item: &'ast syn::Item) {
-        let is_test = is_test_only(item_attrs(item));
-        self.inside(is_test, |finder| syn::visit::visit_item(finder, item));
-    }
-
-    fn visit_item_mod(&mut self, module: &'ast syn::ItemMod) {
-        self.module.push(module.ident.to_string());
-        syn::visit::visit_item_mod(self, module);
-        self.module.pop();
-    }
-
-    fn visit_impl_item_fn(&mut self, function: &'ast syn::ImplItemFn) {
-        let is_test = is_test_only(&function.attrs);
-        self.inside(is_test, |finder| {
-            syn::visit::visit_impl_item_fn(finder, function);
-        });
-    }
-
-    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
-        let mut leaves = Vec::new();
-        use_leaves(&item.tree, &mut Vec::new(), &mut leaves);
-        for (leaf, line) in leaves {
-            self.note(leaf, line);
-        }
-    }
-
-    fn visit_path(&mut self, path: &'ast syn::Path) {
-        let segments: Vec<String> = path.segments.iter().map(|s| s.ident.to_string()).collect();
-        let line = path
-            .segments
-            .first()
-            .map_or(0, |segment| segment.ident.span().start().line);
-        self.note(segments, line);
-        syn::visit::visit_path(self, path);
-    }
-
-    fn visit_macro(&mut self, call: &'ast syn::Macro) {
-        syn::visit::visit_macro(self, call);
-        self.scan_tokens(call.tokens.clone());
-    }
-
-    fn visit_meta_list(&mut self, list: &'ast syn::MetaList) {
-        self.scan_tokens(list.tokens.clone());
-    }
-}
-
-/// The full paths that a `use` tree names, with their lines; a glob names its folder.
-fn use_leaves(
-    tree: &syn::UseTree,
-    prefix: &mut Vec<String>,
-    leaves: &mut Vec<(Vec<String>, usize)>,
-) {
-    let mut leaf = |name: &syn::Ident| {
-        let mut path = prefix.clone();
-        if name != "self" || path.is_empty() {
-            path.push(name.to_string());
-        }
-        leaves.push((path, name.span().start().line));
-    };
-    match tree {
-        syn::UseTree::Name(name) => leaf(&name.ident),
-        syn::UseTree::Rename(rename) => leaf(&rename.ident),
-        syn::UseTree::Glob(glob) => {
-            let line = glob.star_token.spans[0].start().line;
-            let mut path = prefix.clone();
-            path.push("*".to_owned());
-            leaves.push((path, line));
-        }
-        syn::UseTree::Path(path) => {
-            prefix.push(path.ident.to_string());
-            use_leaves(&path.tree, prefix, leaves);
-            prefix.pop();
-        }
-        syn::UseTree::Group(group) => {
-            for tree in &group.items {
-                use_leaves(tree, prefix, leaves);
-            }
-        }
-    }
-}
-
-/// Whether attributes keep an item out of the program: `#[test]`, `#[cfg(test)]`.
-pub fn is_test_only(attrs: &[syn::Attribute]) -> bool {
-    attrs.iter().any(|attr| {
-        attr.path().is_ident("test")
-            || (attr.path().is_ident("cfg")
-                && attr
-                    .parse_args::<syn::Ident>()
-                    .is_ok_and(|ident| ident == "test"))
-    })
-}
-
-fn item_attrs(item: &syn::Item) -> &[syn::Attribute] {
-    match item {
-        syn::Item::Const(item) => &item.attrs,
-        syn::Item::Enum(item) => &item.attrs,
-        syn::Item::Fn(item) => &item.attrs,
-        syn::Item::Impl(item) => &item.attrs,
-        syn::Item::Macro(item) => &item.attrs,
-        syn::Item::Mod(item) => &item.attrs,
-        syn::Item::Static(item) => &item.attrs,
-        syn::Item::Struct(item) => &item.attrs,
-        syn::Item::Trait(item) => &item.attrs,
-        syn::Item::Type(item) => &item.attrs,
-        syn::Item::Use(item) => &item.attrs,
-        _ => &[],
+    /// True if the file only lists modules and re-exports: `mod.rs`, `lib.rs`.
+    pub fn is_contents(&self) -> bool {
+        self.path.ends_with("/mod.rs") || self.path.ends_with("/lib.rs")
     }
 }
