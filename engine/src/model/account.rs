@@ -1,10 +1,7 @@
 //! Accounts of the web interface, their sessions, and what was done with them.
 
-use super::{ApiKeyId, Timestamp};
-
-/// Number of an account; never used twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct AccountId(pub u64);
+use super::ids::{AccountId, ApiKeyId};
+use super::timestamp::Timestamp;
 
 /// An e-mail address: one `@` with something on both sides, no spaces, at most 254 bytes, kept in
 /// lower case so that it is found whatever its case.

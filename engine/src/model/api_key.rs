@@ -3,11 +3,8 @@
 use std::fmt;
 use std::num::NonZeroU32;
 
-use super::{AccountId, Timestamp};
-
-/// Number of an API key; never used twice.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct ApiKeyId(pub u64);
+use super::ids::{AccountId, ApiKeyId};
+use super::timestamp::Timestamp;
 
 /// What a key may be used for: a set out of search, read and download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,0 +1,9 @@
+//! Numbers of accounts and API keys, which refer to each other.
+
+/// Number of an account; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct AccountId(pub u64);
+
+/// Number of an API key; never used twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ApiKeyId(pub u64);
