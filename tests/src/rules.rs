@@ -10,22 +10,8 @@ use subcat_fuzz::differ::agreed_answer;
 /// A film that is told from others by its number; without year, ids and description.
 pub fn film(number: u8, title: &str) -> Record {
     Record {
-        id: id(number),
-        video_type: VideoType::Movie,
-        title: title.to_string(),
-        season: None,
-        episode: None,
-        year: None,
-        catalog_id: None,
-        parent_catalog_id: None,
-        description: None,
-        uploader_name: None,
         posted_at: posted(0),
-        downloads: 0,
-        is_active: true,
-        source_release_id: None,
-        language: Language::spanish(),
-        file_name: None,
+        ..Record::new(id(number), title)
     }
 }
 

@@ -120,9 +120,7 @@ pub fn parse_record(line: &str) -> Option<Record> {
         _ => language,
     };
     Some(Record {
-        id: RecordId::parse(text("id")?)?,
         video_type: VideoType::parse(text("video_type")?)?,
-        title: text("title")?.to_owned(),
         season: integer(&line["season"]).and_then(Number::new),
         episode: integer(&line["episode"]).and_then(Number::new),
         year: integer(&line["year"]).and_then(Year::new),
@@ -136,5 +134,6 @@ pub fn parse_record(line: &str) -> Option<Record> {
         source_release_id: text("source_release_id").and_then(ReleaseId::parse),
         language,
         file_name: text("file_name").and_then(FileName::parse),
+        ..Record::new(RecordId::parse(text("id")?)?, text("title")?)
     })
 }

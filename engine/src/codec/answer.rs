@@ -18,14 +18,10 @@ const TIME_CHARS: usize = 20;
 /// Cost: one copy of the record's text. Source: API.md, subtitle record.
 ///
 /// ```
-/// # use subcat_engine::{codec::write_fragment, model::*};
-/// # let record = Record {
-/// #     id: RecordId::from_bytes([0; 16]), video_type: VideoType::Movie, title: "Ran".into(),
-/// #     season: None, episode: None, year: Year::new(1985), catalog_id: None,
-/// #     parent_catalog_id: None, description: None, uploader_name: None,
-/// #     posted_at: Timestamp::from_seconds(0).unwrap(), downloads: 7, is_active: true,
-/// #     source_release_id: None, language: Language::spanish(), file_name: None,
-/// # };
+/// use subcat_engine::codec::write_fragment;
+/// use subcat_engine::model::{Record, RecordId};
+///
+/// let record = Record::new(RecordId::from_bytes([0; 16]), "Ran");
 /// let mut fragment = Vec::new();
 /// write_fragment(&record, &mut fragment);
 /// assert!(fragment.ends_with(br#""posted_at":"1970-01-01T00:00:00Z","downloads":"#));
@@ -156,26 +152,20 @@ fn write_string(text: &str, out: &mut Vec<u8>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{CatalogId, Language, VideoType};
+    use crate::model::{CatalogId, VideoType};
 
     fn record() -> Record {
+        let id = RecordId::parse("d4ed735c-a1a4-457d-a19d-7f4e0f46b848").unwrap();
         Record {
-            id: RecordId::parse("d4ed735c-a1a4-457d-a19d-7f4e0f46b848").unwrap(),
             video_type: VideoType::Episode,
-            title: "Sailor \"Moon\"".into(),
             season: Number::new(3),
             episode: Number::new(2),
             year: Year::new(1992),
             catalog_id: CatalogId::parse("tt0012"),
-            parent_catalog_id: None,
             description: Some("ñ\\ a\r\nb\u{1}\u{7f}/".into()),
-            uploader_name: None,
             posted_at: Timestamp::parse("2026-09-17T05:32:37Z").unwrap(),
             downloads: 2871,
-            is_active: true,
-            source_release_id: None,
-            language: Language::spanish(),
-            file_name: None,
+            ..Record::new(id, "Sailor \"Moon\"")
         }
     }
 

@@ -165,9 +165,7 @@ mod tests {
 
     fn record() -> Record {
         Record {
-            id: RecordId::from_bytes([7; 16]),
             video_type: VideoType::Episode,
-            title: "Perdidos S01E02".into(),
             season: Number::new(1),
             episode: Number::new(300),
             year: Year::new(2004),
@@ -177,10 +175,10 @@ mod tests {
             uploader_name: Some("ana".into()),
             posted_at: Timestamp::from_seconds(-62_135_596_800).unwrap(),
             downloads: u32::MAX,
-            is_active: true,
             source_release_id: ReleaseId::parse("a-1"),
             language: Language::parse("es-419").unwrap(),
             file_name: FileName::parse("a.srt"),
+            ..Record::new(RecordId::from_bytes([7; 16]), "Perdidos S01E02")
         }
     }
 

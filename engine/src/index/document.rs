@@ -124,26 +124,16 @@ fn text(bytes: &[u8]) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{FileName, Language, ReleaseId, Timestamp, VideoType};
+    use crate::model::{FileName, ReleaseId};
 
     fn record() -> Record {
         Record {
-            id: RecordId::from_bytes([7; 16]),
-            video_type: VideoType::Movie,
-            title: "Ran".into(),
-            season: None,
-            episode: None,
-            year: None,
             catalog_id: CatalogId::parse("tt000999999999"),
             parent_catalog_id: CatalogId::parse("tt0"),
-            description: None,
-            uploader_name: None,
-            posted_at: Timestamp::from_seconds(0).unwrap(),
             downloads: u32::MAX,
-            is_active: true,
             source_release_id: ReleaseId::parse("r-1"),
-            language: Language::spanish(),
             file_name: FileName::parse("ñ.srt"),
+            ..Record::new(RecordId::from_bytes([7; 16]), "Ran")
         }
     }
 

@@ -70,6 +70,42 @@ pub struct Record {
     pub file_name: Option<FileName>,
 }
 
+impl Record {
+    /// An active Spanish film posted in 1970, of which nothing else is known. The other fields are
+    /// set by struct update, so that a new field does not edit every caller.
+    ///
+    /// ```
+    /// use subcat_engine::model::{Record, RecordId, VideoType, Year};
+    /// let record = Record {
+    ///     year: Year::new(1985),
+    ///     ..Record::new(RecordId::from_bytes([7; 16]), "Ran")
+    /// };
+    /// assert_eq!(record.video_type, VideoType::Movie);
+    /// assert_eq!(record.description, None);
+    /// ```
+    pub fn new(id: RecordId, title: &str) -> Self {
+        debug_assert!(!title.is_empty(), "a title has at least one word");
+        Self {
+            id,
+            video_type: VideoType::Movie,
+            title: title.to_owned(),
+            season: None,
+            episode: None,
+            year: None,
+            catalog_id: None,
+            parent_catalog_id: None,
+            description: None,
+            uploader_name: None,
+            posted_at: Timestamp::EPOCH,
+            downloads: 0,
+            is_active: true,
+            source_release_id: None,
+            language: Language::spanish(),
+            file_name: None,
+        }
+    }
+}
+
 /// A value of an import file before anyone judged it.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum DraftValue<'a> {

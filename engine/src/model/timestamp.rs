@@ -23,6 +23,9 @@ const DAY_SECONDS: i64 = 86_400;
 const EPOCH: Date = date(1970, 1, 1);
 
 impl Timestamp {
+    /// 1970-01-01T00:00:00Z.
+    pub const EPOCH: Self = Self(0);
+
     /// The point in time, when its year is 0001 to 9999.
     pub const fn from_seconds(seconds: i64) -> Option<Self> {
         if SECONDS_MIN <= seconds && seconds <= SECONDS_MAX {

@@ -80,25 +80,21 @@ fn record() -> impl Strategy<Value = Record> {
         id[0] = ids.2[0];
         id[15] = ids.2[1];
         Record {
-            id: RecordId::from_bytes(id),
             video_type: match values.0 {
                 true => VideoType::Episode,
                 false => VideoType::Movie,
             },
-            title: rest.0,
             season: values.1,
             episode: values.2,
             year: values.3,
             catalog_id: ids.0,
             parent_catalog_id: ids.1,
             description: rest.1,
-            uploader_name: None,
             posted_at: Timestamp::from_seconds(ids.3 * 1000).unwrap(),
             downloads: 3,
             is_active: rest.3,
-            source_release_id: None,
             language: Language::parse(rest.2).unwrap(),
-            file_name: None,
+            ..Record::new(RecordId::from_bytes(id), &rest.0)
         }
     })
 }
@@ -304,24 +300,7 @@ proptest! {
 }
 
 fn film(id: u8, title: &str) -> Record {
-    Record {
-        id: RecordId::from_bytes([id; 16]),
-        video_type: VideoType::Movie,
-        title: title.to_owned(),
-        season: None,
-        episode: None,
-        year: None,
-        catalog_id: None,
-        parent_catalog_id: None,
-        description: None,
-        uploader_name: None,
-        posted_at: Timestamp::from_seconds(0).unwrap(),
-        downloads: 0,
-        is_active: true,
-        source_release_id: None,
-        file_name: None,
-        language: Language::spanish(),
-    }
+    Record::new(RecordId::from_bytes([id; 16]), title)
 }
 
 #[test]

@@ -59,29 +59,23 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::model::{CatalogId, DraftValue, Language, RecordId, Timestamp, VideoType};
+    use subcat_engine::model::{CatalogId, DraftValue, RecordId, VideoType};
 
     use super::*;
     use crate::rows::read_line;
 
     fn record() -> Record {
         Record {
-            id: RecordId::from_bytes([1; 16]),
             video_type: VideoType::Episode,
-            title: "Lost \"1\"".into(),
             season: Number::new(1),
-            episode: None,
             year: Year::new(2004),
             catalog_id: CatalogId::parse("tt0411008"),
-            parent_catalog_id: None,
             description: Some("a\nb".into()),
-            uploader_name: None,
-            posted_at: Timestamp::from_seconds(0).unwrap(),
             downloads: 7,
             is_active: false,
             source_release_id: ReleaseId::parse("x.1"),
-            language: Language::spanish(),
             file_name: FileName::parse("ñ.srt"),
+            ..Record::new(RecordId::from_bytes([1; 16]), "Lost \"1\"")
         }
     }
 
