@@ -181,3 +181,30 @@ impl Usage {
         self.limited += other.limited;
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_is_expired_from_the_second_of_its_expiry_on() {
+        let end = Timestamp::parse("2026-05-03T10:00:00Z").unwrap();
+        let mut api_key = ApiKey {
+            id: ApiKeyId(1),
+            account: None,
+            name: "test".into(),
+            digest: [0; 32],
+            partial: String::new(),
+            scopes: Scopes::ALL,
+            limit: None,
+            created_at: end.plus_seconds(-60),
+            expires_at: Some(end),
+            revoked_at: None,
+        };
+        assert_eq!(api_key.state(end.plus_seconds(-1)), ApiKeyState::Active);
+        assert_eq!(api_key.state(end), ApiKeyState::Expired);
+        assert_eq!(api_key.state(end.plus_seconds(1)), ApiKeyState::Expired);
+        api_key.expires_at = None;
+        assert_eq!(api_key.state(end.plus_seconds(1)), ApiKeyState::Active);
+    }
+}
