@@ -119,7 +119,7 @@ pub struct ApiKey {
     pub limit: Option<RateLimit>,
     /// When it was made.
     pub created_at: Timestamp,
-    /// From when on it is expired; none means never.
+    /// First second at which it is expired; none means never.
     pub expires_at: Option<Timestamp>,
     /// When it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
@@ -148,9 +148,9 @@ impl ApiKeyState {
 }
 
 impl ApiKey {
-    /// What the key is at `now`. It is valid through its last second.
+    /// State of the key at `now`. It is expired from the second of its `expires_at` on.
     pub fn state(&self, now: Timestamp) -> ApiKeyState {
-        let is_past = self.expires_at.is_some_and(|end| end < now);
+        let is_past = self.expires_at.is_some_and(|end| end <= now);
         match self.revoked_at {
             Some(_) => ApiKeyState::Revoked,
             None if is_past => ApiKeyState::Expired,

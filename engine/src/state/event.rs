@@ -162,7 +162,7 @@ pub enum StateEvent {
     OpenSession(Session, String),
     /// End the session with this digest.
     CloseSession([u8; 32]),
-    /// Forget the sessions that expired before this time, which has been: it is remembered.
+    /// Forget the sessions that have expired by this time, which has been: it is remembered.
     DropExpiredSessions(Timestamp),
     /// Add usage. Refused when this batch was added before.
     AddUsage(UsageBatch),

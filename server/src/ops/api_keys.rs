@@ -194,7 +194,7 @@ impl Operations<'_> {
     fn valid_expiry(&self, text: &str) -> Result<Timestamp, Failure> {
         let at = Timestamp::parse(text)
             .ok_or_else(|| Failure::new(format!("{text} is no point in time")))?;
-        if at < self.judged_at {
+        if at <= self.judged_at {
             return Err(Failure::new(format!(
                 "{at} is in the past: no key was made"
             )));

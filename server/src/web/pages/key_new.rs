@@ -162,7 +162,7 @@ fn on_date(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, 
         "Write the date as YYYY-MM-DD.",
         "Escribe la fecha como AAAA-MM-DD.",
     ))?;
-    if day.end() < now {
+    if day.end() <= now {
         return Err(lang.t(
             "That date is in the past: the key would never work.",
             "Esa fecha ya ha pasado: la clave no funcionaría nunca.",
