@@ -88,6 +88,12 @@ pub const OPEN_FILES_MIN: usize = 2;
 
 // ===== upstream =====
 
+/// Redirects that a fetch follows, at most (API.md 14).
+pub const UPSTREAM_REDIRECTS_MAX: usize = 3;
+
+/// Failed fetches that are remembered at once, at most; the oldest are dropped first.
+pub const FETCH_FAILURES_MAX: usize = 10_000;
+
 // ===== service =====
 
 // ===== rows =====

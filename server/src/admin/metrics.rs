@@ -204,11 +204,11 @@ fn upstream(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
         counts.bytes(),
     )?;
     let help = "Fetches under way, those that wait for their turn included.";
-    sheet.gauge("upstream_under_way", help, counts.under_way())?;
+    sheet.gauge("upstream_under_way", help, counts.in_flight())?;
     let help =
         "0 when upstream gave no answer to the last three requests, or refused the last ten.";
     let state = service.upstream.health().state;
-    let is_down = matches!(state, UpstreamState::Down | UpstreamState::Refusing);
+    let is_down = matches!(state, UpstreamState::Down | UpstreamState::Rejecting);
     sheet.gauge("upstream_up", help, u64::from(!is_down))
 }
 

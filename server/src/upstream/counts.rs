@@ -1,4 +1,4 @@
-//! What became of fetches, for metrics.
+//! Counters of fetches, for metrics.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
@@ -7,25 +7,25 @@ use parking_lot::Mutex;
 
 use super::health::{AttemptError, Health, HealthReport};
 
-/// How a request for a file that was not cached ended.
+/// Outcome of a request for a file that was not cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FetchOutcome {
     /// Fetched and stored.
     Stored = 0,
-    /// Upstream was unavailable, or had no such file.
+    /// Upstream did not answer, or had no such file.
     Unavailable = 1,
-    /// It came, but is empty, too large or of no known kind.
+    /// Fetched, but empty, too large or of no known kind.
     Unusable = 2,
-    /// It came, but could not be stored.
+    /// Fetched, but not stored.
     NotStored = 3,
-    /// Another request's fetch was joined.
+    /// Waited for a fetch that another request had started.
     Joined = 4,
-    /// A failure was remembered.
+    /// Failed at once, because an earlier failure was remembered.
     Remembered = 5,
 }
 
 impl FetchOutcome {
-    /// Every outcome, in the order of its number.
+    /// Every outcome, in the order of their numbers.
     pub const ALL: [Self; 6] = [
         Self::Stored,
         Self::Unavailable,
@@ -35,7 +35,7 @@ impl FetchOutcome {
         Self::Remembered,
     ];
 
-    /// Its name in metrics.
+    /// Value of the label `outcome` in metrics.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stored => "stored",
@@ -48,23 +48,25 @@ impl FetchOutcome {
     }
 }
 
-/// Counters of one upstream.
+/// Counters and health of upstream, for metrics and the administration page.
+///
+/// Shared by all fetches; each counter is independent, so relaxed ordering suffices.
 #[derive(Default)]
 pub struct FetchCounts {
     outcomes: [AtomicU64; FetchOutcome::ALL.len()],
     attempts: AtomicU64,
     bytes: AtomicU64,
-    under_way: AtomicU64,
+    in_flight: AtomicU64,
     health: Mutex<Health>,
 }
 
 impl FetchCounts {
-    /// Requests that ended so.
+    /// Number of requests with this outcome.
     pub fn outcome(&self, outcome: FetchOutcome) -> u64 {
         self.outcomes[outcome as usize].load(Ordering::Relaxed)
     }
 
-    /// Requests sent upstream, retries included.
+    /// Number of requests sent upstream, retries included.
     pub fn attempts(&self) -> u64 {
         self.attempts.load(Ordering::Relaxed)
     }
@@ -74,45 +76,48 @@ impl FetchCounts {
         self.bytes.load(Ordering::Relaxed)
     }
 
-    /// Fetches under way, those that wait for their turn included.
-    pub fn under_way(&self) -> u64 {
-        self.under_way.load(Ordering::Relaxed)
+    /// Number of fetches in flight, including those that wait for a permit.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Ordering::Relaxed)
     }
 
-    pub(super) fn health(&self, resting: usize) -> HealthReport {
-        self.health.lock().report(resting, Instant::now())
+    pub(super) fn health(&self, remembered_failures: usize) -> HealthReport {
+        let now = Instant::now();
+        self.health.lock().report(remembered_failures, now)
     }
 
-    /// The request that began then brought a file.
-    pub(super) fn answered(&self, began: Instant) {
+    /// Records that the request sent at `began` brought a file.
+    pub(super) fn record_success(&self, began: Instant) {
         let now = Instant::now();
         let time = now.duration_since(began);
-        self.health.lock().answered(time, now);
+        self.health.lock().record_success(time, now);
     }
 
-    /// A request was answered, without a file.
-    pub(super) fn refused(&self, error: AttemptError) {
-        self.health.lock().refused(error, Instant::now());
+    /// Records an answer without a file.
+    pub(super) fn record_rejection(&self, error: AttemptError) {
+        let now = Instant::now();
+        self.health.lock().record_rejection(error, now);
     }
 
-    /// A request was not answered, or with a failure of upstream's own.
-    pub(super) fn silent(&self, error: AttemptError) {
-        self.health.lock().silent(error, Instant::now());
+    /// Records a request without an answer, or with a 5xx.
+    pub(super) fn record_no_answer(&self, error: AttemptError) {
+        let now = Instant::now();
+        self.health.lock().record_no_answer(error, now);
     }
 
-    pub(super) fn ended(&self, outcome: FetchOutcome) {
+    pub(super) fn record_outcome(&self, outcome: FetchOutcome) {
         self.outcomes[outcome as usize].fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn sent(&self) {
+    pub(super) fn record_attempt(&self) {
         self.attempts.fetch_add(1, Ordering::Relaxed);
     }
 
-    pub(super) fn received(&self, bytes: usize) {
+    pub(super) fn record_bytes(&self, bytes: usize) {
         self.bytes.fetch_add(bytes as u64, Ordering::Relaxed);
     }
 
-    pub(super) fn set_under_way(&self, count: usize) {
-        self.under_way.store(count as u64, Ordering::Relaxed);
+    pub(super) fn set_in_flight(&self, count: usize) {
+        self.in_flight.store(count as u64, Ordering::Relaxed);
     }
 }

@@ -1,4 +1,4 @@
-//! Failures, remembered for a while.
+//! Negative cache: failed fetches, remembered for `upstream.failure_ttl_seconds`.
 
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
@@ -6,11 +6,13 @@ use std::time::{Duration, Instant};
 use subcat_engine::model::ReleaseId;
 
 use super::fetch_error::FetchError;
+use crate::limits::FETCH_FAILURES_MAX;
 
-/// Failures that are remembered at once, at most; the oldest give way.
-const FAILURES_MAX: usize = 10_000;
-
-/// Releases that could not be fetched lately.
+/// Releases whose last fetch failed, so that a missing file does not cost a request upstream for
+/// every client that wants it.
+///
+/// INVARIANT: every entry of `by_release` has an entry with the same time in `oldest_first`. A
+/// release that failed repeatedly has several; only the newest of them is current.
 pub(super) struct RecentFailures {
     ttl: Duration,
     by_release: HashMap<ReleaseId, (FetchError, Instant), foldhash::quality::RandomState>,
@@ -18,6 +20,7 @@ pub(super) struct RecentFailures {
 }
 
 impl RecentFailures {
+    /// An empty table whose entries live for `ttl`.
     pub(super) fn new(ttl: Duration) -> Self {
         Self {
             ttl,
@@ -26,13 +29,17 @@ impl RecentFailures {
         }
     }
 
-    /// The failure of a release, while it is remembered.
+    /// The failure of a release, if it is younger than the TTL.
     pub(super) fn get(&self, release: &ReleaseId, now: Instant) -> Option<FetchError> {
-        let (failure, at) = self.by_release.get(release)?;
-        (now.duration_since(*at) < self.ttl).then_some(*failure)
+        let (error, at) = self.by_release.get(release)?;
+        if now.duration_since(*at) < self.ttl {
+            Some(*error)
+        } else {
+            None
+        }
     }
 
-    /// How many are remembered. Cost: a walk over all.
+    /// Number of failures younger than the TTL. Cost: a pass over the table.
     pub(super) fn count(&self, now: Instant) -> usize {
         let is_kept = |at: &Instant| now.duration_since(*at) < self.ttl;
         self.by_release
@@ -42,15 +49,18 @@ impl RecentFailures {
     }
 
     /// Remembers a failure from `now` on.
-    pub(super) fn put(&mut self, release: ReleaseId, failure: FetchError, now: Instant) {
-        self.by_release.insert(release.clone(), (failure, now));
+    ///
+    /// Cost: amortised constant. Each call queues one entry and removes the expired ones at the
+    /// front, so the table needs no timer.
+    pub(super) fn put(&mut self, release: ReleaseId, error: FetchError, now: Instant) {
+        self.by_release.insert(release.clone(), (error, now));
         self.oldest_first.push_back((release, now));
         while let Some((oldest, at)) = self.oldest_first.front() {
             let is_over = self.ttl <= now.duration_since(*at);
-            if !is_over && self.oldest_first.len() <= FAILURES_MAX {
+            if !is_over && self.oldest_first.len() <= FETCH_FAILURES_MAX {
                 return;
             }
-            // A release that failed again since then stays.
+            // If the release failed again, a later entry of the queue stands for it.
             let is_current = self
                 .by_release
                 .get(oldest)
@@ -72,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_failure_is_remembered_for_its_time() {
+    fn a_failure_is_remembered_for_the_ttl() {
         let start = Instant::now();
         let at = |seconds| start + Duration::from_secs(seconds);
         let mut failures = RecentFailures::new(Duration::from_secs(30));
@@ -95,19 +105,19 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_the_bound_are_kept() {
+    fn the_table_is_bounded() {
         let now = Instant::now();
         let mut failures = RecentFailures::new(Duration::from_secs(30));
-        for number in 0..FAILURES_MAX + 5 {
+        for number in 0..FETCH_FAILURES_MAX + 5 {
             failures.put(release(number), FetchError::Unavailable, now);
         }
-        assert_eq!(failures.by_release.len(), FAILURES_MAX);
+        assert_eq!(failures.by_release.len(), FETCH_FAILURES_MAX);
         assert_eq!(failures.get(&release(4), now), None);
         assert!(failures.get(&release(5), now).is_some());
     }
 
     #[test]
-    fn with_no_time_nothing_is_remembered() {
+    fn with_a_ttl_of_zero_nothing_is_remembered() {
         let now = Instant::now();
         let mut failures = RecentFailures::new(Duration::ZERO);
         failures.put(release(1), FetchError::Unavailable, now);

@@ -4,66 +4,72 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use subcat_engine::Engine;
 use subcat_engine::model::{CachedFile, FileName, ReleaseId};
+use subcat_engine::{Engine, error_chain};
 
+use super::client::{Fetched, UpstreamClient};
 use super::counts::{FetchCounts, FetchOutcome};
 use super::failures::RecentFailures;
 use super::fetch_error::FetchError;
 use super::health::{AttemptError, HealthReport};
-use super::source::{Fetched, Source};
 use crate::config::UpstreamSettings;
 use crate::files::{kind_of, named_kind, upstream_name};
 use crate::runtime::sync::Semaphore;
 use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of, time};
 
-/// Fetches, one at a time per release; remembers failures for a while. Lives on the control
-/// runtime; its methods may be awaited on any runtime.
+/// The upstream service: fetches files, one fetch at a time for each release, and remembers
+/// failures for a while. Fetches run on the control runtime; any runtime may wait for them.
 pub struct Upstream {
     flight: SingleFlight<ReleaseId, Result<CachedFile, FetchError>>,
-    desk: Arc<Desk>,
+    state: Arc<FetchState>,
     control: ControlHandle,
 }
 
-/// What a fetch needs.
-struct Desk {
-    source: Option<Source>,
+/// State that all fetches share. Apart from [`Upstream`], because a fetch outlives the call that
+/// started it.
+struct FetchState {
+    /// `None` if `upstream.url` is not set, or no client could be built.
+    client: Option<UpstreamClient>,
     engine: Arc<Engine>,
-    turns: Semaphore,
+    /// Bounds the requests sent upstream at once.
+    permits: Semaphore,
     timeout: Duration,
     failures: Mutex<RecentFailures>,
     counts: Arc<FetchCounts>,
 }
 
 impl Upstream {
-    /// An upstream with these settings, spawning on `control`.
+    /// An upstream with these settings, which spawns its fetches on `control`.
     pub fn new(settings: &UpstreamSettings, engine: Arc<Engine>, control: ControlHandle) -> Self {
         let counts = Arc::new(FetchCounts::default());
-        let source = match Source::new(settings, Arc::clone(&counts)) {
-            Ok(source) => source,
+        let client = match UpstreamClient::new(settings, Arc::clone(&counts)) {
+            Ok(client) => client,
             Err(error) => {
-                tracing::error!(%error, "no client for upstream.url: nothing can be fetched");
+                // Cached files are still served, so the process starts.
+                let error = error_chain(&error);
+                tracing::error!(error, "cannot build an HTTP client: fetching is disabled");
                 None
             }
         };
         let ttl = Duration::from_secs(settings.failure_ttl_seconds.into());
-        let desk = Desk {
-            source,
+        let state = FetchState {
+            client,
             engine,
-            turns: Semaphore::new(settings.concurrency),
+            permits: Semaphore::new(settings.concurrency),
             timeout: Duration::from_secs(settings.timeout_seconds.into()),
             failures: Mutex::new(RecentFailures::new(ttl)),
             counts,
         };
         Self {
             flight: SingleFlight::new(),
-            desk: Arc::new(desk),
+            state: Arc::new(state),
             control,
         }
     }
 
-    /// The file of `release`: joins a fetch under way, or starts one that goes on even when the
-    /// caller leaves. `record_name` is the record's own file name, a hint for the kind of text.
+    /// Fetches the file of `release`: joins the fetch in flight, or starts one that goes on even
+    /// if the caller leaves. `record_name` is the record's own file name, a hint for the kind of
+    /// text.
     ///
     /// Cost: at most `upstream.timeout_seconds` and the time that storing takes.
     pub async fn fetch(
@@ -71,17 +77,17 @@ impl Upstream {
         release: &ReleaseId,
         record_name: Option<&FileName>,
     ) -> Result<CachedFile, FetchError> {
-        let known = || self.desk.known(release);
+        let known = || self.state.known(release);
         let work = || {
-            let desk = Arc::clone(&self.desk);
+            let state = Arc::clone(&self.state);
             let (release, record_name) = (release.clone(), record_name.cloned());
-            async move { desk.fetch(&release, record_name.as_ref()).await }
+            async move { state.fetch(&release, record_name.as_ref()).await }
         };
         let outcome = match self.flight.join(release, &self.control, known, work) {
             Joined::Known(result) => return result,
             Joined::Leader(outcome) => outcome,
             Joined::Follower(outcome) => {
-                self.desk.counts.ended(FetchOutcome::Joined);
+                self.state.counts.record_outcome(FetchOutcome::Joined);
                 outcome
             }
         };
@@ -90,34 +96,37 @@ impl Upstream {
             .unwrap_or(Err(FetchError::NotStored))
     }
 
-    /// What became of fetches so far, and how many are under way.
+    /// Counters of all fetches since the process started.
     pub fn counts(&self) -> &FetchCounts {
-        self.desk.counts.set_under_way(self.flight.count());
-        &self.desk.counts
+        self.state.counts.set_in_flight(self.flight.count());
+        &self.state.counts
     }
 
-    /// How upstream is.
+    /// Current health. Cost: a pass over the remembered failures.
     pub fn health(&self) -> HealthReport {
-        if self.desk.source.is_none() {
-            return HealthReport::absent();
+        if self.state.client.is_none() {
+            return HealthReport::not_configured();
         }
-        let resting = self.desk.failures.lock().count(Instant::now());
-        self.desk.counts.health(resting)
+        let remembered_failures = self.state.failures.lock().count(Instant::now());
+        self.state.counts.health(remembered_failures)
     }
 }
 
-impl Desk {
-    /// What needs no fetch: a file that was stored meanwhile, a failure of late.
+impl FetchState {
+    /// The result if no fetch is needed: a file that was stored meanwhile, or a remembered
+    /// failure.
     fn known(&self, release: &ReleaseId) -> Option<Result<CachedFile, FetchError>> {
+        // A fetch stores its file before it leaves the flight, so a caller that comes just after
+        // it finds the file here instead of fetching it again.
         if let Some(file) = self.engine.cached_file(release) {
             return Some(Ok(file));
         }
-        if self.source.is_none() {
+        if self.client.is_none() {
             return Some(Err(FetchError::Unavailable));
         }
-        let failure = self.failures.lock().get(release, Instant::now())?;
-        self.counts.ended(FetchOutcome::Remembered);
-        Some(Err(failure))
+        let error = self.failures.lock().get(release, Instant::now())?;
+        self.counts.record_outcome(FetchOutcome::Remembered);
+        Some(Err(error))
     }
 
     async fn fetch(
@@ -126,47 +135,50 @@ impl Desk {
         record_name: Option<&FileName>,
     ) -> Result<CachedFile, FetchError> {
         if let Err(error) = self.engine.check_space() {
-            // Upstream need not send what cannot be kept.
-            tracing::error!(%error, "nothing is fetched");
-            self.counts.ended(FetchOutcome::NotStored);
+            // Do not make upstream send what cannot be stored.
+            let error = error_chain(&error);
+            tracing::error!(error, "fetching is suspended");
+            self.counts.record_outcome(FetchOutcome::NotStored);
             return Err(FetchError::NotStored);
         }
-        let fetched = match time::timeout(self.timeout, self.fetch_in_turn(release)).await {
+        let fetched = match time::timeout(self.timeout, self.fetch_with_permit(release)).await {
             Ok(fetched) => fetched,
             Err(_) => {
-                tracing::warn!(%release, "upstream takes too long");
-                self.counts.silent(AttemptError::Timeout);
+                tracing::warn!(%release, "the fetch timed out");
+                self.counts.record_no_answer(AttemptError::Timeout);
                 Err(FetchError::Unavailable)
             }
         };
         let result = match fetched {
             Ok(fetched) => self.store(release, record_name, fetched).await,
-            Err(failure) => Err(failure),
+            Err(error) => Err(error),
         };
-        self.counts.ended(match &result {
+        self.counts.record_outcome(match &result {
             Ok(_) => FetchOutcome::Stored,
             Err(FetchError::Unavailable) => FetchOutcome::Unavailable,
             Err(FetchError::Unusable) => FetchOutcome::Unusable,
             Err(FetchError::NotStored) => FetchOutcome::NotStored,
         });
-        if let Err(failure @ (FetchError::Unavailable | FetchError::Unusable)) = result {
+        // A failure to store is this machine's: the next request may try again at once.
+        if let Err(error @ (FetchError::Unavailable | FetchError::Unusable)) = result {
             let mut failures = self.failures.lock();
-            failures.put(release.clone(), failure, Instant::now());
+            failures.put(release.clone(), error, Instant::now());
         }
         result
     }
 
-    async fn fetch_in_turn(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
-        let source = self.source.as_ref().ok_or(FetchError::Unavailable)?;
-        let _turn = self
-            .turns
+    async fn fetch_with_permit(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
+        let client = self.client.as_ref().ok_or(FetchError::Unavailable)?;
+        let _permit = self
+            .permits
             .acquire()
             .await
             .map_err(|_| FetchError::Unavailable)?;
-        source.fetch(release).await
+        client.fetch(release).await
     }
 
-    /// Recognises and stores what came, off the runtime's threads.
+    /// Recognises the kind of the content and stores it. Storing blocks until the file is
+    /// durable, so it runs on a blocking thread.
     async fn store(
         self: &Arc<Self>,
         release: &ReleaseId,
@@ -178,19 +190,21 @@ impl Desk {
         let name_kind = name.and_then(|name| named_kind(name.as_str()));
         let Some(kind) = kind_of(&fetched.content, name_kind) else {
             let bytes = fetched.content.len();
-            tracing::warn!(%release, bytes, "upstream's answer is no subtitle file");
+            tracing::warn!(%release, bytes, "upstream's answer is not a subtitle file");
             return Err(FetchError::Unusable);
         };
-        let (desk, release) = (Arc::clone(self), release.clone());
+        let (state, release) = (Arc::clone(self), release.clone());
         let storing = move || {
             let content = &fetched.content;
-            desk.engine
+            state
+                .engine
                 .store_file(&release, content, kind, upstream_name.as_ref())
         };
         match ControlHandle::current().spawn_blocking(storing).await {
             Ok(Ok(file)) => Ok(file),
             Ok(Err(error)) => {
-                tracing::error!(%error, "a fetched file could not be stored");
+                let error = error_chain(&error);
+                tracing::error!(error, "a fetched file could not be stored");
                 Err(FetchError::NotStored)
             }
             Err(_) => Err(FetchError::NotStored),
@@ -213,14 +227,14 @@ mod tests {
 
     const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
 
-    struct Room {
+    struct Fixture {
         control: Control,
         engine: Arc<Engine>,
         upstream: Arc<Upstream>,
         _dir: tempfile::TempDir,
     }
 
-    fn room(base: Option<&str>) -> Room {
+    fn fixture(base: Option<&str>) -> Fixture {
         let control = Control::start().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let options = Options {
@@ -235,7 +249,7 @@ mod tests {
             ..UpstreamSettings::default()
         };
         let upstream = Upstream::new(&settings, Arc::clone(&engine), control.handle());
-        Room {
+        Fixture {
             control,
             engine,
             upstream: Arc::new(upstream),
@@ -243,7 +257,7 @@ mod tests {
         }
     }
 
-    impl Room {
+    impl Fixture {
         fn fetch(&self, release: &str) -> Result<CachedFile, FetchError> {
             let release = ReleaseId::parse(release).unwrap();
             self.control.block_on(self.upstream.fetch(&release, None))
@@ -258,16 +272,16 @@ mod tests {
     fn a_file_is_recognised_named_and_stored() {
         let header = "Content-Disposition: attachment; filename=\"a.txt\"\r\n";
         let (base, seen) = upstream([answer("200 OK", header, SRT)]);
-        let room = room(Some(&base));
-        let file = room.fetch("1").unwrap();
+        let fixture = fixture(Some(&base));
+        let file = fixture.fetch("1").unwrap();
         assert_eq!(file.kind, FileKind::Srt);
         assert_eq!(file.size_bytes, SRT.len() as u64);
         assert_eq!(file.upstream_name, FileName::parse("a.txt"));
         let release = ReleaseId::parse("1").unwrap();
-        assert_eq!(room.engine.cached_file(&release), Some(file.clone()));
-        assert_eq!(room.fetch("1"), Ok(file), "it is not fetched again");
+        assert_eq!(fixture.engine.cached_file(&release), Some(file.clone()));
+        assert_eq!(fixture.fetch("1"), Ok(file), "it is not fetched again");
         assert_eq!(seen.lock().len(), 1);
-        assert_eq!(room.count(FetchOutcome::Stored), 1);
+        assert_eq!(fixture.count(FetchOutcome::Stored), 1);
     }
 
     #[test]
@@ -278,49 +292,49 @@ mod tests {
             answer("200 OK", "", SRT)
         });
         let (base, seen) = upstream(answers);
-        let room = room(Some(&base));
+        let fixture = fixture(Some(&base));
         let release = ReleaseId::parse("1").unwrap();
         let mut clients = Vec::new();
         for _ in 0..100 {
-            let (upstream, release) = (Arc::clone(&room.upstream), release.clone());
+            let (upstream, release) = (Arc::clone(&fixture.upstream), release.clone());
             let fetching = async move { upstream.fetch(&release, None).await };
-            clients.push(room.control.handle().spawn(fetching));
+            clients.push(fixture.control.handle().spawn(fetching));
         }
-        while room.count(FetchOutcome::Joined) < 99 {
+        while fixture.count(FetchOutcome::Joined) < 99 {
             std::thread::yield_now();
         }
-        assert_eq!(room.upstream.counts().under_way(), 1);
+        assert_eq!(fixture.upstream.counts().in_flight(), 1);
         let last = clients.pop().unwrap();
         for client in clients {
             client.abort();
         }
         release_answer.send(()).unwrap();
-        assert!(room.control.block_on(last).unwrap().is_ok());
+        assert!(fixture.control.block_on(last).unwrap().is_ok());
         assert_eq!(seen.lock().len(), 1);
-        assert!(room.engine.cached_file(&release).is_some());
+        assert!(fixture.engine.cached_file(&release).is_some());
     }
 
     #[test]
-    fn failures_are_told_apart_and_remembered() {
+    fn failures_are_distinguished_and_remembered() {
         let html = answer("200 OK", "", "<!DOCTYPE html><p>no");
         let (base, seen) = upstream([answer("404 Not Found", "", ""), html]);
-        let room = room(Some(&base));
+        let fixture = fixture(Some(&base));
         for _ in 0..3 {
-            assert_eq!(room.fetch("1"), Err(FetchError::Unavailable));
-            assert_eq!(room.fetch("2"), Err(FetchError::Unusable));
+            assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
+            assert_eq!(fixture.fetch("2"), Err(FetchError::Unusable));
         }
         assert_eq!(seen.lock().len(), 2);
-        assert_eq!(room.count(FetchOutcome::Unavailable), 1);
-        assert_eq!(room.count(FetchOutcome::Unusable), 1);
-        assert_eq!(room.count(FetchOutcome::Remembered), 4);
-        let health = room.upstream.health();
+        assert_eq!(fixture.count(FetchOutcome::Unavailable), 1);
+        assert_eq!(fixture.count(FetchOutcome::Unusable), 1);
+        assert_eq!(fixture.count(FetchOutcome::Remembered), 4);
+        let health = fixture.upstream.health();
         assert_eq!(health.state, UpstreamState::Up);
-        assert_eq!(health.resting, 2);
-        let what = health.last_error.map(|(_, what)| what);
-        assert_eq!(what, Some(AttemptError::Status(404)));
+        assert_eq!(health.remembered_failures, 2);
+        let last_error = health.last_error.map(|(_, error)| error);
+        assert_eq!(last_error, Some(AttemptError::Status(404)));
         assert!(health.last_success.is_some());
         assert_eq!(
-            room.engine.cached_file(&ReleaseId::parse("2").unwrap()),
+            fixture.engine.cached_file(&ReleaseId::parse("2").unwrap()),
             None
         );
     }
@@ -328,13 +342,16 @@ mod tests {
     #[test]
     fn empty_content_is_unusable() {
         let (base, _) = upstream([answer("200 OK", "", "")]);
-        assert_eq!(room(Some(&base)).fetch("1"), Err(FetchError::Unusable));
+        assert_eq!(fixture(Some(&base)).fetch("1"), Err(FetchError::Unusable));
     }
 
     #[test]
     fn without_an_upstream_nothing_can_be_fetched() {
-        let room = room(None);
-        assert_eq!(room.fetch("1"), Err(FetchError::Unavailable));
-        assert_eq!(room.upstream.health().state, UpstreamState::Absent);
+        let fixture = fixture(None);
+        assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
+        assert_eq!(
+            fixture.upstream.health().state,
+            UpstreamState::NotConfigured
+        );
     }
 }

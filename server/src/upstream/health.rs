@@ -1,89 +1,96 @@
-//! How upstream is: told from what became of the last requests sent to it.
+//! Health of upstream, derived from the outcomes of the last requests sent to it.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
 /// Requests without an answer, in a row, after which upstream is down.
-const SILENT_MAX: u32 = 3;
-/// Refusals in a row after which it is not single files that are missing.
-const REFUSED_MAX: u32 = 10;
-/// Answers whose median is the usual time.
+const DOWN_AFTER: u32 = 3;
+/// Rejections in a row after which the configuration is suspected instead of single files.
+const REJECTING_AFTER: u32 = 10;
+/// Number of answers whose median is the usual time.
 const TIMES_KEPT: usize = 16;
-/// Answers that it takes to call upstream slow.
+/// Number of answers without which upstream is not called slow.
 const TIMES_NEEDED: usize = 4;
-/// Chosen here: many clients give up after ten seconds, and files are small.
+/// Usual time above which upstream is slow. Chosen here: many clients give up after ten seconds,
+/// and files are small.
 const SLOW: Duration = Duration::from_secs(2);
 
-/// What upstream is at the moment.
+/// State of upstream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum UpstreamState {
-    /// There is none: `upstream.url` is not set.
-    Absent,
-    /// It has not answered since the start.
-    Untried,
+    /// `upstream.url` is not set.
+    NotConfigured,
+    /// It has not answered since the process started.
+    NoAnswerYet,
     /// It answers.
     Up,
-    /// It answers, in more than two seconds as a rule.
+    /// It answers, usually in more than two seconds.
     Slow,
-    /// It answers, and refused the last ten requests.
-    Refusing,
+    /// It answers, and rejected the last ten requests.
+    Rejecting,
     /// It gave no answer to the last three requests.
     Down,
 }
 
-/// What went wrong with a request to upstream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Reason why a request to upstream brought no file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum AttemptError {
     /// No connection could be made.
+    #[error("no connection")]
     NoConnection,
     /// The time for a fetch was over.
+    #[error("timeout")]
     Timeout,
-    /// The connection broke before the answer was whole.
+    /// The connection broke before the answer was complete.
+    #[error("connection closed early")]
     Interrupted,
-    /// It leads elsewhere.
+    /// It was redirected to another host, or too often.
+    #[error("redirect not followed")]
     Redirected,
-    /// It answered with this status.
+    /// It was answered with this status.
+    #[error("status {0}")]
     Status(u16),
 }
 
-/// How upstream is, with all times as of the report.
+/// Health of upstream at one time; durations count back from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HealthReport {
-    /// What it is.
+    /// Current state.
     pub state: UpstreamState,
-    /// For how long it has been that; since the first request, at most.
-    pub lasting: Option<Duration>,
-    /// How long ago a file came whole.
+    /// Time spent in this state; `None` before the first request.
+    pub in_state_for: Option<Duration>,
+    /// Time since a file was received.
     pub last_success: Option<Duration>,
-    /// How long ago something went wrong, and what.
+    /// Time since a request failed, and why.
     pub last_error: Option<(Duration, AttemptError)>,
-    /// How long a file usually takes: the median of the last ones.
+    /// Median time of the last files.
     pub usual_time: Option<Duration>,
-    /// Releases that are not asked for again for a while, because they failed.
-    pub resting: usize,
+    /// Number of releases that are not requested again for a while because they failed.
+    pub remembered_failures: usize,
 }
 
-/// What became of the last requests.
+/// Outcomes of the last requests, and the state that follows from them.
 pub(super) struct Health {
     state: UpstreamState,
     since: Option<Instant>,
     last_success: Option<Instant>,
     last_error: Option<(Instant, AttemptError)>,
-    silent_in_a_row: u32,
-    refused_in_a_row: u32,
+    unanswered_in_a_row: u32,
+    rejected_in_a_row: u32,
     has_answered: bool,
+    /// Times of the last [`TIMES_KEPT`] files, oldest first.
     times: VecDeque<Duration>,
 }
 
 impl Default for Health {
     fn default() -> Self {
         Self {
-            state: UpstreamState::Untried,
+            state: UpstreamState::NoAnswerYet,
             since: None,
             last_success: None,
             last_error: None,
-            silent_in_a_row: 0,
-            refused_in_a_row: 0,
+            unanswered_in_a_row: 0,
+            rejected_in_a_row: 0,
             has_answered: false,
             times: VecDeque::with_capacity(TIMES_KEPT),
         }
@@ -91,43 +98,48 @@ impl Default for Health {
 }
 
 impl Health {
-    /// A file came whole, after `time`.
-    pub(super) fn answered(&mut self, time: Duration, now: Instant) {
+    /// Records a file that was received after `time`.
+    pub(super) fn record_success(&mut self, time: Duration, now: Instant) {
         if self.times.len() == TIMES_KEPT {
             self.times.pop_front();
         }
         self.times.push_back(time);
         self.last_success = Some(now);
-        self.silent_in_a_row = 0;
-        self.refused_in_a_row = 0;
+        self.unanswered_in_a_row = 0;
+        self.rejected_in_a_row = 0;
         self.has_answered = true;
-        self.judge(now);
+        self.update_state(now);
     }
 
-    /// It answered, without a file.
-    pub(super) fn refused(&mut self, error: AttemptError, now: Instant) {
+    /// Records an answer without a file.
+    pub(super) fn record_rejection(&mut self, error: AttemptError, now: Instant) {
         self.last_error = Some((now, error));
-        self.silent_in_a_row = 0;
-        self.refused_in_a_row = self.refused_in_a_row.saturating_add(1);
+        self.unanswered_in_a_row = 0;
+        self.rejected_in_a_row = self.rejected_in_a_row.saturating_add(1);
         self.has_answered = true;
-        self.judge(now);
+        self.update_state(now);
     }
 
-    /// It did not answer, or with a failure of its own.
-    pub(super) fn silent(&mut self, error: AttemptError, now: Instant) {
+    /// Records a request without an answer, or with a 5xx.
+    ///
+    /// The rejections in a row stay: an outage between two of them proves nothing about the
+    /// configuration.
+    pub(super) fn record_no_answer(&mut self, error: AttemptError, now: Instant) {
         self.last_error = Some((now, error));
-        self.silent_in_a_row = self.silent_in_a_row.saturating_add(1);
-        self.judge(now);
+        self.unanswered_in_a_row = self.unanswered_in_a_row.saturating_add(1);
+        self.update_state(now);
     }
 
-    fn judge(&mut self, now: Instant) {
+    /// Derives the state, worst first: an upstream that does not answer is down, however fast or
+    /// slow it was before.
+    fn update_state(&mut self, now: Instant) {
         let is_slow = TIMES_NEEDED <= self.times.len() && self.usual_time() > Some(SLOW);
-        let state = if SILENT_MAX <= self.silent_in_a_row {
+        let state = if DOWN_AFTER <= self.unanswered_in_a_row {
             UpstreamState::Down
         } else if !self.has_answered {
-            UpstreamState::Untried
-        } else if REFUSED_MAX <= self.refused_in_a_row {
-            UpstreamState::Refusing
+            UpstreamState::NoAnswerYet
+        } else if REJECTING_AFTER <= self.rejected_in_a_row {
+            UpstreamState::Rejecting
         } else if is_slow {
             UpstreamState::Slow
         } else {
@@ -145,30 +157,31 @@ impl Health {
         times.get(times.len() / 2).copied()
     }
 
-    /// The report of `now`; the caller knows how many releases rest.
-    pub(super) fn report(&self, resting: usize, now: Instant) -> HealthReport {
+    /// The report at `now`. The number of remembered failures comes from the caller, which owns
+    /// their table.
+    pub(super) fn report(&self, remembered_failures: usize, now: Instant) -> HealthReport {
         let ago = |then: Instant| now.saturating_duration_since(then);
         HealthReport {
             state: self.state,
-            lasting: self.since.map(ago),
+            in_state_for: self.since.map(ago),
             last_success: self.last_success.map(ago),
-            last_error: self.last_error.map(|(then, what)| (ago(then), what)),
+            last_error: self.last_error.map(|(then, error)| (ago(then), error)),
             usual_time: self.usual_time(),
-            resting,
+            remembered_failures,
         }
     }
 }
 
 impl HealthReport {
-    /// The report on an upstream that there is not.
-    pub(super) const fn absent() -> Self {
+    /// The report if `upstream.url` is not set.
+    pub(super) const fn not_configured() -> Self {
         Self {
-            state: UpstreamState::Absent,
-            lasting: None,
+            state: UpstreamState::NotConfigured,
+            in_state_for: None,
             last_success: None,
             last_error: None,
             usual_time: None,
-            resting: 0,
+            remembered_failures: 0,
         }
     }
 }
@@ -183,65 +196,65 @@ mod tests {
     fn three_requests_without_an_answer_are_down_and_one_answer_is_up() {
         let (mut health, start) = (Health::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
-        assert_eq!(health.report(0, at(0)).state, UpstreamState::Untried);
-        health.answered(QUICK, at(1));
-        health.silent(AttemptError::NoConnection, at(2));
-        health.silent(AttemptError::Status(503), at(3));
+        assert_eq!(health.report(0, at(0)).state, UpstreamState::NoAnswerYet);
+        health.record_success(QUICK, at(1));
+        health.record_no_answer(AttemptError::NoConnection, at(2));
+        health.record_no_answer(AttemptError::Status(503), at(3));
         assert_eq!(health.report(0, at(4)).state, UpstreamState::Up);
-        health.silent(AttemptError::Timeout, at(5));
+        health.record_no_answer(AttemptError::Timeout, at(5));
         let report = health.report(2, at(9));
         let expected = HealthReport {
             state: UpstreamState::Down,
-            lasting: Some(Duration::from_secs(4)),
+            in_state_for: Some(Duration::from_secs(4)),
             last_success: Some(Duration::from_secs(8)),
             last_error: Some((Duration::from_secs(4), AttemptError::Timeout)),
             usual_time: Some(QUICK),
-            resting: 2,
+            remembered_failures: 2,
         };
         assert_eq!(report, expected);
-        health.silent(AttemptError::Timeout, at(10));
-        let lasting = health.report(0, at(10)).lasting;
-        assert_eq!(lasting, Some(Duration::from_secs(5)));
-        health.answered(QUICK, at(11));
+        health.record_no_answer(AttemptError::Timeout, at(10));
+        let in_state_for = health.report(0, at(10)).in_state_for;
+        assert_eq!(in_state_for, Some(Duration::from_secs(5)));
+        health.record_success(QUICK, at(11));
         assert_eq!(health.report(0, at(11)).state, UpstreamState::Up);
     }
 
     #[test]
-    fn missing_files_are_no_outage_and_nothing_but_refusals_is_a_fault() {
+    fn ten_rejections_in_a_row_are_a_fault_and_nine_are_not() {
         let (mut health, now) = (Health::default(), Instant::now());
         for _ in 0..9 {
-            health.refused(AttemptError::Status(404), now);
+            health.record_rejection(AttemptError::Status(404), now);
             assert_eq!(health.report(0, now).state, UpstreamState::Up);
         }
-        health.refused(AttemptError::Status(403), now);
-        assert_eq!(health.report(0, now).state, UpstreamState::Refusing);
-        health.answered(QUICK, now);
+        health.record_rejection(AttemptError::Status(403), now);
+        assert_eq!(health.report(0, now).state, UpstreamState::Rejecting);
+        health.record_success(QUICK, now);
         assert_eq!(health.report(0, now).state, UpstreamState::Up);
     }
 
     #[test]
-    fn usually_more_than_two_seconds_are_slow() {
+    fn a_median_above_two_seconds_is_slow() {
         let (mut health, now) = (Health::default(), Instant::now());
         for _ in 0..3 {
-            health.answered(Duration::from_secs(3), now);
+            health.record_success(Duration::from_secs(3), now);
         }
         assert_eq!(health.report(0, now).state, UpstreamState::Up);
-        health.answered(Duration::from_secs(3), now);
+        health.record_success(Duration::from_secs(3), now);
         assert_eq!(health.report(0, now).state, UpstreamState::Slow);
         for _ in 0..TIMES_KEPT {
-            health.answered(QUICK, now);
+            health.record_success(QUICK, now);
         }
         assert_eq!(health.report(0, now).state, UpstreamState::Up);
         assert_eq!(health.times.len(), TIMES_KEPT);
     }
 
     #[test]
-    fn silence_from_the_start_is_down_too() {
+    fn no_answer_from_the_start_is_down_too() {
         let (mut health, now) = (Health::default(), Instant::now());
-        health.silent(AttemptError::NoConnection, now);
-        assert_eq!(health.report(0, now).state, UpstreamState::Untried);
-        health.silent(AttemptError::NoConnection, now);
-        health.silent(AttemptError::NoConnection, now);
+        health.record_no_answer(AttemptError::NoConnection, now);
+        assert_eq!(health.report(0, now).state, UpstreamState::NoAnswerYet);
+        health.record_no_answer(AttemptError::NoConnection, now);
+        health.record_no_answer(AttemptError::NoConnection, now);
         assert_eq!(health.report(0, now).state, UpstreamState::Down);
     }
 }

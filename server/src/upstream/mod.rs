@@ -1,14 +1,14 @@
-//! Files that are not cached yet: the only module that dials out.
+//! Fetches files that are not cached yet. The only module that dials out.
 //!
-//! One fetch at a time per release, which goes on when everyone who asked has left; failures are
-//! remembered for a while; what came is recognised before it is stored.
+//! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
+//! Failures are remembered for a while. Content is stored only if its kind is recognised.
 
+mod client;
 mod counts;
 mod failures;
 mod fetch;
 mod fetch_error;
 mod health;
-mod source;
 #[cfg(test)]
 mod test_server;
 

@@ -1,4 +1,4 @@
-//! An upstream that answers what a test tells it to.
+//! An upstream with scripted answers, for tests.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
@@ -6,7 +6,8 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-/// Answers each connection with the next text, closes it, and keeps the requests.
+/// Starts an upstream that answers each connection with the next text and closes it. Returns its
+/// base URL and the requests it received.
 pub(super) fn upstream(
     answers: impl IntoIterator<Item = String, IntoIter: Send + 'static>,
 ) -> (String, Arc<Mutex<Vec<String>>>) {
@@ -18,7 +19,7 @@ pub(super) fn upstream(
     std::thread::spawn(move || {
         for answer in answers {
             let (mut stream, _) = listener.accept().unwrap();
-            // Kept before it is answered: who has the answer may count at once.
+            // Recorded before the answer: the test may count requests as soon as it has one.
             requests.lock().push(read_request(&stream));
             stream.write_all(answer.as_bytes()).unwrap();
         }
@@ -33,7 +34,7 @@ fn read_request(stream: &TcpStream) -> String {
     request
 }
 
-/// An answer with a body of known length; every header ends with a line end.
+/// An answer with `Content-Length`; each line of `headers` ends with CRLF.
 pub(super) fn answer(status: &str, headers: &str, body: &str) -> String {
     let length = body.len();
     let head = format!("HTTP/1.1 {status}\r\n{headers}Content-Length: {length}\r\n");

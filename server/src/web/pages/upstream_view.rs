@@ -23,7 +23,7 @@ impl UpstreamView {
         let health = request.site.service.upstream.health();
         let (state_class, state_name, sentence) = words(health.state, lang);
         let mut figures = Vec::new();
-        if health.state != UpstreamState::Absent {
+        if health.state != UpstreamState::NotConfigured {
             figures.extend(health_figures(request, &health));
             figures.extend(fetch_figures(request, &health));
         }
@@ -46,7 +46,7 @@ impl UpstreamView {
 
 fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'static str) {
     match state {
-        UpstreamState::Absent => (
+        UpstreamState::NotConfigured => (
             "revoked",
             lang.t("none", "ninguna"),
             lang.t(
@@ -54,7 +54,7 @@ fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'sta
                 "upstream.url no está definida: solo se sirven los archivos en caché.",
             ),
         ),
-        UpstreamState::Untried => (
+        UpstreamState::NoAnswerYet => (
             "revoked",
             lang.t("not asked yet", "sin consultar"),
             lang.t(
@@ -75,7 +75,7 @@ fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'sta
                 "Suele tardar más de 2 s en enviar un archivo.",
             ),
         ),
-        UpstreamState::Refusing => (
+        UpstreamState::Rejecting => (
             "down",
             lang.t("refuses", "rechaza"),
             lang.t(
@@ -104,7 +104,7 @@ fn moment_ago(request: &WebRequest, ago: Duration) -> String {
 fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
     let lang = request.lang;
     let never = || lang.t("never", "nunca").to_owned();
-    let since = health.lasting.map(|ago| moment_ago(request, ago));
+    let since = health.in_state_for.map(|ago| moment_ago(request, ago));
     let success = health.last_success.map(|ago| moment_ago(request, ago));
     let error = health.last_error.map(|(ago, error)| {
         let moment = moment_ago(request, ago);
@@ -170,8 +170,11 @@ fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
                 "Failed lately, not retried yet",
                 "Fallidos hace poco, en pausa",
             ),
-            format!("{} ({ttl_seconds} s)", lang.number(health.resting as u64)),
+            format!(
+                "{} ({ttl_seconds} s)",
+                lang.number(health.remembered_failures as u64)
+            ),
         ),
-        count("Under way", "En curso", counts.under_way()),
+        count("Under way", "En curso", counts.in_flight()),
     ]
 }

@@ -1,56 +1,69 @@
-//! The HTTP client that asks upstream for one file.
+//! The HTTP client that requests files from upstream.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, HeaderMap, HeaderValue};
-use reqwest::redirect::{Attempt, Policy};
+use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response};
+use subcat_engine::error_chain;
 use subcat_engine::model::ReleaseId;
 
 use super::counts::FetchCounts;
 use super::fetch_error::FetchError;
 use super::health::AttemptError;
 use crate::config::UpstreamSettings;
+use crate::limits::UPSTREAM_REDIRECTS_MAX;
 use crate::runtime::time;
 
-/// Redirects that are followed, at most (API.md, upstream).
-const REDIRECTS_MAX: usize = 3;
-/// How long to wait before each further attempt. Chosen here: a dead upstream is reported after
-/// about three seconds, so that it does not hold clients for the whole time they have.
-const PAUSES_MS: [u64; 3] = [200, 600, 1_800];
-/// How long an unused connection is kept.
+/// Pauses before the second, third and fourth attempt. Chosen here: a dead upstream is reported
+/// after about three seconds instead of holding clients until the timeout.
+const RETRY_PAUSES_MS: [u64; 3] = [200, 600, 1_800];
+/// Time after which an idle connection is closed.
 const IDLE_SECONDS: u64 = 60;
 
-/// What upstream sent.
+/// A file as upstream sent it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Fetched {
-    /// The body, as it came.
+    /// The body, not decoded.
     pub content: Vec<u8>,
-    /// The header `Content-Disposition`.
+    /// Value of the header `Content-Disposition`.
     pub disposition: Option<Vec<u8>>,
-    /// The path of the URL that answered, after redirects.
+    /// Path of the URL that answered, after redirects.
     pub url_path: String,
 }
 
-/// One upstream.
-pub(super) struct Source {
-    client: Client,
+/// Client of the configured upstream.
+pub(super) struct UpstreamClient {
+    http: Client,
+    /// Template of a file's address, with `{source_release_id}`.
     url: String,
     bytes_max: usize,
     counts: Arc<FetchCounts>,
 }
 
-/// How one attempt ended.
-enum Ended {
+/// Outcome of one attempt.
+enum AttemptOutcome {
     Fetched(Fetched),
+    /// A further attempt would end in the same way.
     Failed(FetchError),
-    /// A connection error or a 5xx: worth another attempt.
-    Again,
+    /// A connection error or a 5xx: the next attempt may succeed.
+    Retry,
 }
 
-impl Source {
-    /// A client for `settings.url`; `None` without one. Errors: no client can be made.
+/// Reason why a redirect is not followed.
+#[derive(Debug, thiserror::Error)]
+enum RedirectError {
+    #[error("more than {UPSTREAM_REDIRECTS_MAX} redirects")]
+    TooMany,
+    #[error("a redirect to another host, or from https to http")]
+    OtherHost,
+}
+
+impl UpstreamClient {
+    /// A client for `settings.url`; `None` if it is not set.
+    ///
+    /// Errors: the TLS configuration cannot be built.
     pub(super) fn new(
         settings: &UpstreamSettings,
         counts: Arc<FetchCounts>,
@@ -58,15 +71,15 @@ impl Source {
         let Some(url) = settings.url.clone() else {
             return Ok(None);
         };
-        // A provider that someone installed before is as good.
+        // Fails if a provider is installed already, which serves as well.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
-        let client = Client::builder()
+        let http = Client::builder()
             .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             .connect_timeout(Duration::from_secs(settings.connect_seconds.into()))
-            .redirect(Policy::custom(same_host_only))
+            .redirect(Policy::custom(follow_on_same_host))
             .referer(false)
             .no_proxy()
             .hickory_dns(true)
@@ -74,22 +87,22 @@ impl Source {
             .pool_idle_timeout(Duration::from_secs(IDLE_SECONDS))
             .build()?;
         Ok(Some(Self {
-            client,
+            http,
             url,
             bytes_max: settings.max_bytes,
             counts,
         }))
     }
 
-    /// Fetches the file of a release, with retries. The caller bounds the time.
+    /// Fetches the file of a release, with retries. The caller sets the timeout.
     pub(super) async fn fetch(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
         let url = self.url.replace("{source_release_id}", release.as_str());
-        let mut pauses_ms = PAUSES_MS.into_iter();
+        let mut pauses_ms = RETRY_PAUSES_MS.into_iter();
         loop {
             match self.attempt(&url).await {
-                Ended::Fetched(fetched) => return Ok(fetched),
-                Ended::Failed(failure) => return Err(failure),
-                Ended::Again => match pauses_ms.next() {
+                AttemptOutcome::Fetched(fetched) => return Ok(fetched),
+                AttemptOutcome::Failed(error) => return Err(error),
+                AttemptOutcome::Retry => match pauses_ms.next() {
                     Some(pause_ms) => time::sleep(Duration::from_millis(pause_ms)).await,
                     None => return Err(FetchError::Unavailable),
                 },
@@ -97,51 +110,64 @@ impl Source {
         }
     }
 
-    async fn attempt(&self, url: &str) -> Ended {
-        self.counts.sent();
+    /// Sends one request and records its outcome for the health report.
+    ///
+    /// An answer with a 4xx proves that upstream works, so it counts as a rejection of this file;
+    /// a 5xx counts as no answer.
+    async fn attempt(&self, url: &str) -> AttemptOutcome {
+        self.counts.record_attempt();
         let began = Instant::now();
-        let response = match self.client.get(url).send().await {
+        let response = match self.http.get(url).send().await {
             Ok(response) => response,
-            Err(error) => {
-                let is_final = error.is_redirect() || error.is_builder();
-                let is_connect = error.is_connect();
-                let (url, error) = (shown(url), told(error));
-                tracing::warn!(url, error, "upstream does not answer");
-                if is_final {
-                    self.counts.refused(AttemptError::Redirected);
-                    return Ended::Failed(FetchError::Unavailable);
-                }
-                self.counts.silent(if is_connect {
-                    AttemptError::NoConnection
-                } else {
-                    AttemptError::Interrupted
-                });
-                return Ended::Again;
-            }
+            Err(error) => return self.send_failed(url, error),
         };
         let status = response.status();
         if status.is_success() {
-            let ended = self.read(response).await;
-            match ended {
-                Ended::Fetched(_) | Ended::Failed(_) => self.counts.answered(began),
-                Ended::Again => self.counts.silent(AttemptError::Interrupted),
+            let outcome = self.read(response).await;
+            match outcome {
+                // A file of the wrong size is upstream's answer, too.
+                AttemptOutcome::Fetched(_) | AttemptOutcome::Failed(_) => {
+                    self.counts.record_success(began);
+                }
+                AttemptOutcome::Retry => self.counts.record_no_answer(AttemptError::Interrupted),
             }
-            return ended;
+            return outcome;
         }
         let error = AttemptError::Status(status.as_u16());
-        let (url, status_number) = (shown(url), status.as_u16());
-        tracing::warn!(url, status = status_number, "upstream refuses");
+        let (url, status_number) = (without_query(url), status.as_u16());
+        tracing::warn!(url, status = status_number, "upstream rejected the request");
         if status.is_server_error() {
-            self.counts.silent(error);
-            Ended::Again
+            self.counts.record_no_answer(error);
+            AttemptOutcome::Retry
         } else {
-            self.counts.refused(error);
-            Ended::Failed(FetchError::Unavailable)
+            self.counts.record_rejection(error);
+            AttemptOutcome::Failed(FetchError::Unavailable)
         }
     }
 
-    /// Reads the body, and gives up as soon as it is too large.
-    async fn read(&self, mut response: Response) -> Ended {
+    /// Records a request that got no response.
+    fn send_failed(&self, url: &str, error: reqwest::Error) -> AttemptOutcome {
+        let is_redirect = error.is_redirect() || error.is_builder();
+        let is_connect = error.is_connect();
+        // Neither the address nor the error may show the query in the log: it may hold a token.
+        let (url, error) = (without_query(url), error_chain(&error.without_url()));
+        tracing::warn!(url, error, "upstream did not answer");
+        if is_redirect {
+            // The next attempt would be redirected to the same place.
+            self.counts.record_rejection(AttemptError::Redirected);
+            return AttemptOutcome::Failed(FetchError::Unavailable);
+        }
+        self.counts.record_no_answer(if is_connect {
+            AttemptError::NoConnection
+        } else {
+            AttemptError::Interrupted
+        });
+        AttemptOutcome::Retry
+    }
+
+    /// Reads the body, and stops as soon as it is larger than allowed: a wrong or missing
+    /// `Content-Length` must not fill the memory.
+    async fn read(&self, mut response: Response) -> AttemptOutcome {
         let url_path = response.url().path().to_owned();
         let disposition = response.headers().get(CONTENT_DISPOSITION);
         let disposition = disposition.map(|value| value.as_bytes().to_vec());
@@ -154,68 +180,57 @@ impl Source {
                 bytes_max,
                 "upstream's file is too large"
             );
-            return Ended::Failed(FetchError::Unusable);
+            return AttemptOutcome::Failed(FetchError::Unusable);
         }
         let mut content = Vec::with_capacity(usize::try_from(announced).unwrap_or(0));
         loop {
             match response.chunk().await {
                 Ok(Some(chunk)) if content.len() + chunk.len() <= self.bytes_max => {
-                    self.counts.received(chunk.len());
+                    self.counts.record_bytes(chunk.len());
                     content.extend_from_slice(&chunk);
                 }
                 Ok(Some(_)) => {
                     tracing::warn!(url_path, bytes_max, "upstream's file is too large");
-                    return Ended::Failed(FetchError::Unusable);
+                    return AttemptOutcome::Failed(FetchError::Unusable);
                 }
                 Ok(None) => {
-                    return Ended::Fetched(Fetched {
+                    return AttemptOutcome::Fetched(Fetched {
                         content,
                         disposition,
                         url_path,
                     });
                 }
                 Err(error) => {
-                    tracing::warn!(url_path, error = told(error), "upstream breaks off");
-                    return Ended::Again;
+                    let error = error_chain(&error.without_url());
+                    tracing::warn!(url_path, error, "upstream closed the connection early");
+                    return AttemptOutcome::Retry;
                 }
             }
         }
     }
 }
 
-/// Redirects to another host, or away from https, are an answer that is no file.
-fn same_host_only(attempt: Attempt<'_>) -> reqwest::redirect::Action {
+/// Follows a redirect that stays on the host and does not leave https: what the operator
+/// configured is one host, and a token in its address must not reach another.
+fn follow_on_same_host(attempt: Attempt<'_>) -> Action {
     let Some(first) = attempt.previous().first() else {
         return attempt.follow();
     };
     let is_same_host = first.host_str() == attempt.url().host_str();
     let is_as_safe = first.scheme() == "http" || attempt.url().scheme() == "https";
-    if REDIRECTS_MAX < attempt.previous().len() {
-        return attempt.error("more than 3 redirects");
+    if UPSTREAM_REDIRECTS_MAX < attempt.previous().len() {
+        return attempt.error(RedirectError::TooMany);
     }
     if is_same_host && is_as_safe {
         attempt.follow()
     } else {
-        attempt.error("a redirect to another host")
+        attempt.error(RedirectError::OtherHost)
     }
 }
 
-/// An address as the log shows it: without its query, which may hold a token.
-fn shown(url: &str) -> &str {
-    url.split_once('?').map_or(url, |(place, _)| place)
-}
-
-/// An error with its causes as the log shows it: without the address.
-fn told(error: reqwest::Error) -> String {
-    let error = error.without_url();
-    let mut text = error.to_string();
-    let mut cause = std::error::Error::source(&error);
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
+/// The address without its query, which may hold a token.
+fn without_query(url: &str) -> &str {
+    url.split_once('?').map_or(url, |(address, _)| address)
 }
 
 #[cfg(test)]
@@ -233,9 +248,11 @@ mod tests {
             ..UpstreamSettings::default()
         };
         change(&mut settings);
-        let source = Source::new(&settings, Arc::default()).unwrap().unwrap();
+        let client = UpstreamClient::new(&settings, Arc::default())
+            .unwrap()
+            .unwrap();
         let control = Control::start().unwrap();
-        control.block_on(source.fetch(&ReleaseId::parse("42").unwrap()))
+        control.block_on(client.fetch(&ReleaseId::parse("42").unwrap()))
     }
 
     #[test]
@@ -282,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_given_up() {
+    fn a_body_that_is_too_large_is_abandoned() {
         let (base, _) = upstream(vec![answer("200 OK", "", "hola!")]);
         let small = |settings: &mut UpstreamSettings| settings.max_bytes = 4;
         assert_eq!(fetch(&base, small), Err(FetchError::Unusable));
@@ -309,26 +326,32 @@ mod tests {
 
     /// A query may hold a token, and logs are read by others.
     #[test]
-    fn what_is_logged_holds_no_query() {
-        assert_eq!(shown("http://a/b?token=secret"), "http://a/b");
-        assert_eq!(shown("http://a/b"), "http://a/b");
+    fn logs_never_contain_the_query() {
+        assert_eq!(without_query("http://a/b?token=secret"), "http://a/b");
+        assert_eq!(without_query("http://a/b"), "http://a/b");
         let settings = UpstreamSettings {
             url: Some("http://127.0.0.1:1/{source_release_id}?token=secret".into()),
             ..UpstreamSettings::default()
         };
-        let source = Source::new(&settings, Arc::default()).unwrap().unwrap();
+        let client = UpstreamClient::new(&settings, Arc::default())
+            .unwrap()
+            .unwrap();
         let control = Control::start().unwrap();
-        let error = control.block_on(source.client.get(&source.url).send());
+        let error = control.block_on(client.http.get(&client.url).send());
         let error = error.unwrap_err();
         assert!(error.to_string().contains("secret"), "{error}");
-        let told = told(error);
-        assert!(!told.contains("secret"), "{told}");
-        assert!(told.contains("refused"), "{told}");
+        let logged = error_chain(&error.without_url());
+        assert!(!logged.contains("secret"), "{logged}");
+        assert!(logged.contains("refused"), "{logged}");
     }
 
     #[test]
-    fn without_a_url_there_is_no_source() {
+    fn without_a_url_there_is_no_client() {
         let settings = UpstreamSettings::default();
-        assert!(Source::new(&settings, Arc::default()).unwrap().is_none());
+        assert!(
+            UpstreamClient::new(&settings, Arc::default())
+                .unwrap()
+                .is_none()
+        );
     }
 }
