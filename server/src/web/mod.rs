@@ -8,7 +8,7 @@ mod chart;
 mod error;
 mod error_page;
 mod frame;
-mod gathering;
+mod group_commit;
 mod handle;
 mod hashing;
 mod language;

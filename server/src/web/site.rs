@@ -6,7 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use subcat_engine::{CounterLane, EngineStats};
 
-use super::gathering::Gathering;
+use super::group_commit::GroupCommit;
 use super::hashing::HashingPool;
 use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
 use super::setup::Setup;
@@ -26,7 +26,7 @@ pub struct Site {
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
     /// Those who know their password; whether each has its session, or why it cannot be stored.
-    pub(crate) sign_ins: Arc<Gathering<SignIn, SignInOutcome>>,
+    pub(crate) sign_ins: Arc<GroupCommit<SignIn, SignInOutcome>>,
     pub(crate) counter_lane: Mutex<CounterLane>,
     stats: Mutex<Option<(u64, EngineStats)>>,
 }
@@ -46,7 +46,7 @@ impl Site {
             throttle: Throttle::default(),
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
-            sign_ins: Arc::new(Gathering::new(SIGN_INS_PAUSE, store)),
+            sign_ins: Arc::new(GroupCommit::new(SIGN_INS_PAUSE, store)),
             counter_lane: Mutex::new(counter_lane),
             stats: Mutex::new(None),
         })

@@ -4,6 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::EngineStats;
 
+use super::figure::NamedFigure;
 use super::upstream_view::UpstreamView;
 use crate::service::{
     LATENCY_BUCKETS_US, Metrics, Phase, Route, SLOW_SEARCH_US, Service, SlowSearch,
@@ -15,21 +16,9 @@ use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
 /// Figures that belong together.
-struct Group {
+struct FigurePanel {
     title: &'static str,
-    figures: Vec<Figure>,
-}
-
-/// One figure.
-pub(super) struct Figure {
-    pub(super) name: &'static str,
-    pub(super) value: String,
-}
-
-impl Figure {
-    pub(super) fn new(name: &'static str, value: String) -> Self {
-        Self { name, value }
-    }
+    figures: Vec<NamedFigure>,
 }
 
 /// One slow search.
@@ -49,7 +38,7 @@ struct AdminPage {
     state_class: &'static str,
     state_name: &'static str,
     is_failing: bool,
-    groups: Vec<Group>,
+    panels: Vec<FigurePanel>,
     upstream: UpstreamView,
     slow_rows: Vec<SlowRow>,
     usage: UsageView,
@@ -72,10 +61,10 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         state_class,
         state_name,
         is_failing: service.phase() == Phase::Failing,
-        groups: vec![
-            catalog_group(&stats, lang),
-            index_group(&stats, lang),
-            search_group(service, lang),
+        panels: vec![
+            catalog_panel(&stats, lang),
+            index_panel(&stats, lang),
+            search_panel(service, lang),
         ],
         upstream: UpstreamView::new(request, &stats),
         slow_rows: slow_rows(service, lang),
@@ -93,11 +82,11 @@ fn state_of(phase: Phase, lang: Lang) -> (&'static str, &'static str) {
     }
 }
 
-fn catalog_group(stats: &EngineStats, lang: Lang) -> Group {
-    let count = |en, es, value| Figure::new(lang.t(en, es), lang.number(value));
-    let size = |en, es, value| Figure::new(lang.t(en, es), lang.bytes(value));
+fn catalog_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
+    let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
+    let size = |en, es, value| NamedFigure::new(lang.t(en, es), lang.bytes(value));
     let store_bytes = stats.catalog_store_bytes;
-    Group {
+    FigurePanel {
         title: lang.t("Catalog and accounts", "Catálogo y cuentas"),
         figures: vec![
             count("Records", "Fichas", stats.records),
@@ -110,11 +99,11 @@ fn catalog_group(stats: &EngineStats, lang: Lang) -> Group {
     }
 }
 
-fn index_group(stats: &EngineStats, lang: Lang) -> Group {
-    let count = |en, es, value| Figure::new(lang.t(en, es), lang.number(value));
-    let size = |en, es, value| Figure::new(lang.t(en, es), lang.bytes(value));
+fn index_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
+    let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
+    let size = |en, es, value| NamedFigure::new(lang.t(en, es), lang.bytes(value));
     let (gone, waiting) = (stats.tombstones, stats.delta_records);
-    Group {
+    FigurePanel {
         title: lang.t("Search index", "Índice de búsqueda"),
         figures: vec![
             count("Segments", "Segmentos", stats.file_segments),
@@ -137,29 +126,29 @@ fn index_group(stats: &EngineStats, lang: Lang) -> Group {
 }
 
 /// Of the API, since the process started.
-fn search_group(service: &Service, lang: Lang) -> Group {
+fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
     let metrics = &service.metrics;
     let hits = metrics.sum(|worker| worker.search_cache_hits.get());
     let misses = metrics.sum(|worker| worker.search_cache_misses.get());
     let cache_bytes = metrics.sum(|worker| worker.search_cache_bytes.get());
     let cache_bytes_max = service.config.cache_search_bytes as u64;
     let percent = (hits * 100).checked_div(hits + misses).unwrap_or(0);
-    let count = |en, es, value| Figure::new(lang.t(en, es), lang.number(value));
+    let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
     let used = format!(
         "{} {} {}",
         lang.bytes(cache_bytes),
         lang.t("of", "de"),
         lang.bytes(cache_bytes_max)
     );
-    Group {
+    FigurePanel {
         title: lang.t("Searches since the start", "Búsquedas desde el arranque"),
         figures: vec![
             count("Answered", "Respondidas", hits + misses),
-            Figure::new(
+            NamedFigure::new(
                 lang.t("From the cache", "Desde la caché"),
                 format!("{} ({percent} %)", lang.number(hits)),
             ),
-            Figure::new(lang.t("Cache", "Caché"), used),
+            NamedFigure::new(lang.t("Cache", "Caché"), used),
             count("Slower than 10 ms", "De más de 10 ms", slow_count(metrics)),
         ],
     }

@@ -1,19 +1,20 @@
-//! Which page is it? One file per page or family of pages; the table of paths stands in `route`.
+//! The pages: one file each, or one for a family. `route` holds the table of their paths.
 
 mod accounts;
 mod admin;
 mod audit;
 mod catalog;
+mod docs;
 mod download;
-mod sign_in;
+mod figure;
 mod front;
-mod record_view;
 mod key;
 mod key_list;
 mod key_new;
-mod docs;
 mod profile;
+mod record_view;
 mod route;
+mod sign_in;
 mod upstream_view;
 
 pub(crate) use route::route;

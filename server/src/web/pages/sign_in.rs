@@ -212,7 +212,7 @@ async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageR
         replaced: request.viewer.as_ref().map(|viewer| viewer.session_digest),
     };
     let sign_ins = &request.site.sign_ins;
-    match sign_ins.hand_in(&service.control, sign_in).await {
+    match sign_ins.submit(&service.control, sign_in).await {
         Some(Ok(true)) => {}
         // The password was changed meanwhile, or the account disabled.
         Some(Ok(false)) => return Err(PageError::NotSignedIn),

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use subcat_engine::EngineStats;
 
-use super::admin::Figure;
+use super::figure::NamedFigure;
 use crate::upstream::{AttemptError, FetchOutcome, HealthReport, UpstreamState};
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
@@ -14,7 +14,7 @@ pub(super) struct UpstreamView {
     pub(super) state_class: &'static str,
     pub(super) state_name: &'static str,
     pub(super) sentence: &'static str,
-    pub(super) figures: Vec<Figure>,
+    pub(super) figures: Vec<NamedFigure>,
 }
 
 impl UpstreamView {
@@ -27,7 +27,7 @@ impl UpstreamView {
             figures.extend(health_figures(request, &health));
             figures.extend(fetch_figures(request, &health));
         }
-        figures.push(Figure::new(
+        figures.push(NamedFigure::new(
             lang.t("Cached files", "Archivos en caché"),
             format!(
                 "{} ({})",
@@ -101,7 +101,7 @@ fn moment_ago(request: &WebRequest, ago: Duration) -> String {
     format!("{moment} ({})", request.lang.span(ago))
 }
 
-fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
+fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<NamedFigure> {
     let lang = request.lang;
     let never = || lang.t("never", "nunca").to_owned();
     let since = health.in_state_for.map(|ago| moment_ago(request, ago));
@@ -115,18 +115,18 @@ fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
     let mut figures = Vec::new();
     if let Some(since) = since {
         let name = lang.t("In this state since", "En este estado desde");
-        figures.push(Figure::new(name, since));
+        figures.push(NamedFigure::new(name, since));
     }
     figures.extend([
-        Figure::new(
+        NamedFigure::new(
             lang.t("Last success", "Último éxito"),
             success.unwrap_or_else(never),
         ),
-        Figure::new(
+        NamedFigure::new(
             lang.t("Last error", "Último problema"),
             error.unwrap_or_else(never),
         ),
-        Figure::new(
+        NamedFigure::new(
             lang.t("Usual time of a file", "Tiempo habitual por archivo"),
             time.unwrap_or_else(|| "–".to_owned()),
         ),
@@ -146,13 +146,13 @@ fn attempt_error_text(error: AttemptError, lang: Lang) -> String {
 }
 
 /// Since the process started.
-fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
+fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<NamedFigure> {
     let lang = request.lang;
     let counts = request.site.service.upstream.counts();
     let failed = counts.outcome(FetchOutcome::Unavailable)
         + counts.outcome(FetchOutcome::Unusable)
         + counts.outcome(FetchOutcome::NotStored);
-    let count = |en, es, value| Figure::new(lang.t(en, es), lang.number(value));
+    let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
     let ttl_seconds = request.site.service.config.upstream.failure_ttl_seconds;
     vec![
         count(
@@ -165,7 +165,7 @@ fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<Figure> {
             "Fallidos desde el arranque",
             failed,
         ),
-        Figure::new(
+        NamedFigure::new(
             lang.t(
                 "Failed lately, not retried yet",
                 "Fallidos hace poco, en pausa",

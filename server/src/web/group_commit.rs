@@ -13,7 +13,7 @@ use crate::runtime::time::{Instant, sleep_until};
 ///
 /// One that comes alone is stored at once. Those that come within `pause` of the last time wait
 /// until it is over, then go together.
-pub(crate) struct Gathering<T, R> {
+pub(crate) struct GroupCommit<T, R> {
     pause: Duration,
     store: Box<Store<T, R>>,
     queue: Mutex<Queue<T, R>>,
@@ -30,7 +30,7 @@ struct Queue<T, R> {
     free_at: Option<Instant>,
 }
 
-impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
+impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
     /// Nothing waits. `store` blocks, and gives an outcome for each item, in their order.
     pub(crate) fn new(
         pause: Duration,
@@ -49,9 +49,9 @@ impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
     }
 
     /// The outcome of an item; `None` when storing panicked.
-    pub(crate) async fn hand_in(self: &Arc<Self>, control: &ControlHandle, item: T) -> Option<R> {
+    pub(crate) async fn submit(self: &Arc<Self>, control: &ControlHandle, item: T) -> Option<R> {
         let (reply, outcome) = oneshot::channel();
-        if let Some(due) = self.wait_in_line(item, reply) {
+        if let Some(due) = self.enqueue(item, reply) {
             let this = Arc::clone(self);
             let blocking = control.clone();
             // On a task of its own: a client that goes takes nobody else along.
@@ -64,7 +64,7 @@ impl<T: Send + 'static, R: Send + 'static> Gathering<T, R> {
     }
 
     /// When all are to be stored, for the first of them.
-    fn wait_in_line(&self, item: T, reply: Sender<R>) -> Option<Instant> {
+    fn enqueue(&self, item: T, reply: Sender<R>) -> Option<Instant> {
         let mut queue = self.queue.lock();
         queue.items.push(item);
         queue.replies.push(reply);
@@ -100,21 +100,21 @@ mod tests {
     #[test]
     fn one_goes_at_once_and_those_that_follow_go_together() {
         let control = Control::start().unwrap();
-        let gathering = Arc::new(Gathering::new(Duration::from_secs(2), store));
-        let hand_in = |item: usize| {
-            let (gathering, handle) = (Arc::clone(&gathering), control.handle());
-            let task = async move { gathering.hand_in(&handle, item).await };
+        let group_commit = Arc::new(GroupCommit::new(Duration::from_secs(2), store));
+        let submit = |item: usize| {
+            let (group_commit, handle) = (Arc::clone(&group_commit), control.handle());
+            let task = async move { group_commit.submit(&handle, item).await };
             control.handle().spawn(task)
         };
         let began = Instant::now();
-        assert_eq!(control.block_on(hand_in(0)).unwrap(), Some((0, 1)));
+        assert_eq!(control.block_on(submit(0)).unwrap(), Some((0, 1)));
         assert!(began.elapsed() < Duration::from_secs(1));
-        let given_up = hand_in(1);
-        while gathering.queue.lock().items.is_empty() {
+        let given_up = submit(1);
+        while group_commit.queue.lock().items.is_empty() {
             std::thread::yield_now();
         }
         given_up.abort();
-        let rest: Vec<_> = (2..20).map(hand_in).collect();
+        let rest: Vec<_> = (2..20).map(submit).collect();
         for (item, task) in (2..20).zip(rest) {
             assert_eq!(control.block_on(task).unwrap(), Some((item, 19)));
         }
