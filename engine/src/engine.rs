@@ -9,6 +9,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::blob::Blob;
+use crate::catalog::{CatalogEvent, CatalogOutcome, Importer};
 use crate::counters::CounterLane;
 use crate::disk::Disk;
 use crate::error::Result;
@@ -18,8 +19,7 @@ use crate::model::{
 };
 use crate::search::Snapshot;
 use crate::state::{Outcome, StateEvent};
-use crate::write::{BackupSummary, Database, EngineStats, Finding, Importer};
-use crate::write::{CatalogEvent, CatalogOutcome};
+use crate::write::{BackupSummary, Database, EngineStats, Finding};
 
 /// Which storage engine keeps the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -21,9 +21,11 @@ mod counters;
 pub mod index;
 pub mod plan;
 pub mod search;
+mod catalog;
 pub mod write;
 mod engine;
 
+pub use catalog::{ImportSummary, Importer};
 pub use counters::CounterLane;
 pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result, error_chain};
@@ -31,4 +33,4 @@ pub use state::{
     By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
     UsageDelta,
 };
-pub use write::{BackupSummary, EngineStats, Finding, ImportSummary, Importer, Restored, restore};
+pub use write::{BackupSummary, EngineStats, Finding, Restored, restore};

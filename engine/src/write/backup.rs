@@ -5,11 +5,11 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::catalog_rows::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
 use super::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use super::stats::Contents;
 use super::verify::Finding;
 use crate::blob::BlobStore;
+use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
 use crate::codec::decode_cached_file;
 use crate::data_dir::{DataDir, fresh_place};
 use crate::error::{Error, Result};
@@ -102,7 +102,7 @@ impl Database {
             },
         )?;
         let mut summary = self.copy_blobs(&copy, contents, &state)?;
-        summary.records = catalog.read(|rows| rows.rows_count(super::catalog_rows::RECORDS))?;
+        summary.records = catalog.read(|rows| rows.rows_count(crate::catalog::RECORDS))?;
         for store in [&state, &catalog] {
             store.check()?;
             store.close()?;

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
-use super::catalog::Catalog;
-use super::catalog_rows::CATALOG_TABLES;
-use super::import::Importer;
-use super::segment_files::SegmentFiles;
 use crate::blob::BlobStore;
+use crate::catalog::CATALOG_TABLES;
+use crate::catalog::Catalog;
+use crate::catalog::Importer;
+use crate::catalog::SegmentFiles;
 use crate::counters::{Counters, DownloadTable};
 use crate::data_dir::DataDir;
 use crate::disk::Disk;

@@ -9,26 +9,15 @@ mod audit_test;
 mod backup;
 #[cfg(test)]
 mod backup_test;
-mod catalog;
-mod catalog_event;
-mod catalog_rows;
-mod draft;
 mod database;
 #[cfg(test)]
 mod database_test;
-mod import;
-mod recovery;
 mod restore;
-mod segment_files;
-mod sorter;
 mod stats;
-mod upkeep;
 mod verify;
 
 pub use backup::BackupSummary;
-pub(crate) use catalog_event::{CatalogEvent, CatalogOutcome};
 pub(crate) use database::Database;
-pub use import::{ImportSummary, Importer};
 pub use restore::{Restored, restore};
 pub use stats::EngineStats;
 pub use verify::Finding;

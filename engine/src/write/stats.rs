@@ -5,9 +5,9 @@ use std::sync::atomic::Ordering;
 
 use hashbrown::HashMap;
 
-use super::catalog::Catalog;
-use super::catalog_rows::{ACTIVE, META, RECORDS, record_id_of};
 use super::database::Database;
+use crate::catalog::Catalog;
+use crate::catalog::{ACTIVE, META, RECORDS, record_id_of};
 use crate::codec::{decode_number, decode_record};
 use crate::error::Result;
 use crate::model::{CachedFile, ContentHash, Record, RecordId};
@@ -94,7 +94,7 @@ impl Catalog {
     }
 
     /// The record's stored value.
-    pub(super) fn stored_row(&self, id: RecordId) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn stored_row(&self, id: RecordId) -> Result<Option<Vec<u8>>> {
         self.store.read(|rows| rows.get(RECORDS, id.as_bytes()))
     }
 

@@ -1,10 +1,10 @@
 //! The scrub: every file against its checksums, and against the others.
 
-use super::catalog::Catalog;
-use super::catalog_rows::{CATALOG_TABLES, ManifestEntry, RECORDS, record_id_of};
 use super::database::Database;
-use super::segment_files::file_name;
 use crate::blob::BlobFinding;
+use crate::catalog::Catalog;
+use crate::catalog::file_name;
+use crate::catalog::{CATALOG_TABLES, ManifestEntry, RECORDS, record_id_of};
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
 use crate::state::STATE_TABLES;

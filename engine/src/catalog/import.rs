@@ -3,11 +3,11 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::catalog::{Catalog, LiveSegment, ManifestChange};
-use super::catalog_event::{CatalogEvent, CatalogOutcome};
-use super::catalog_rows::Change;
-use super::draft::Judge;
-use super::sorter::Sorter;
+use super::catalog_store::{Catalog, LiveSegment, ManifestChange};
+use super::event::{CatalogEvent, CatalogOutcome};
+use super::external_sort::Sorter;
+use super::tables::Change;
+use super::validate::Judge;
 use crate::codec::{decode_record, encode_record};
 use crate::data_dir::DataDir;
 use crate::error::Result;

@@ -11,23 +11,23 @@ use crate::index::{Segment, SegmentSummary};
 use crate::limits::FREE_BYTES_MIN;
 
 /// The folder of segment files.
-pub(super) struct SegmentFiles {
+pub(crate) struct SegmentFiles {
     data_dir: Arc<DataDir>,
 }
 
 impl SegmentFiles {
-    pub(super) fn new(data_dir: Arc<DataDir>) -> Self {
+    pub(crate) fn new(data_dir: Arc<DataDir>) -> Self {
         Self { data_dir }
     }
 
     /// Errors: too little space for files of so many bytes and the transaction that names them.
-    pub(super) fn check_space(&self, needed_bytes: u64) -> Result<()> {
+    pub(crate) fn check_space(&self, needed_bytes: u64) -> Result<()> {
         let guard = self.data_dir.space_guard(FREE_BYTES_MIN + needed_bytes);
         guard.check()
     }
 
     /// Writes a segment durably and opens it.
-    pub(super) fn write(
+    pub(crate) fn write(
         &self,
         number: u64,
         write: &mut dyn FnMut(&mut dyn Write) -> Result<SegmentSummary>,
@@ -43,7 +43,7 @@ impl SegmentFiles {
     }
 
     /// Maps a segment and checks its header and dictionaries; `None` when there is no such file.
-    pub(super) fn open(&self, number: u64) -> Result<Option<Arc<Segment>>> {
+    pub(crate) fn open(&self, number: u64) -> Result<Option<Arc<Segment>>> {
         let name = file_name(number);
         let path = self.path(&name);
         let Some(file) = self.data_dir.disk().open(&path)? else {
@@ -56,7 +56,7 @@ impl SegmentFiles {
 
     /// Errors when a segment file is not what it was when it was opened: missing, cut, or with
     /// bytes that cannot be read. Cost: one system call.
-    pub(super) fn ensure_not_truncated(&self, number: u64, segment: &Segment) -> Result<()> {
+    pub(crate) fn ensure_not_truncated(&self, number: u64, segment: &Segment) -> Result<()> {
         segment.ensure_not_truncated()?;
         let found = self
             .data_dir
@@ -73,14 +73,14 @@ impl SegmentFiles {
     }
 
     /// Removes a file. Readers that have it mapped keep it.
-    pub(super) fn remove(&self, number: u64) -> Result<()> {
+    pub(crate) fn remove(&self, number: u64) -> Result<()> {
         let path = self.path(&file_name(number));
         self.data_dir.disk().remove(&path)?;
         Ok(())
     }
 
     /// Removes every file that the manifest does not name, and returns the largest number seen.
-    pub(super) fn remove_others(&self, numbers: &[u64]) -> Result<u64> {
+    pub(crate) fn remove_others(&self, numbers: &[u64]) -> Result<u64> {
         let mut last = numbers.iter().copied().max().unwrap_or(0);
         let dir = self.data_dir.path("index");
         let disk = self.data_dir.disk();
@@ -96,7 +96,7 @@ impl SegmentFiles {
     }
 
     /// Files that the manifest does not name.
-    pub(super) fn others(&self, numbers: &[u64]) -> Result<Vec<String>> {
+    pub(crate) fn others(&self, numbers: &[u64]) -> Result<Vec<String>> {
         let entries = self.data_dir.disk().list(&self.data_dir.path("index"))?;
         let is_other =
             |name: &String| number_of(name).is_none_or(|number| !numbers.contains(&number));
@@ -110,7 +110,7 @@ impl SegmentFiles {
 }
 
 /// The name of a segment's file.
-pub(super) fn file_name(number: u64) -> String {
+pub(crate) fn file_name(number: u64) -> String {
     format!("{number:010}.seg")
 }
 

@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 1 << 20;
 
 /// Takes records in any order and gives them back by id, the last of each.
-pub(super) struct Sorter {
+pub(crate) struct Sorter {
     data_dir: Arc<DataDir>,
     /// Makes names of runs differ between imports.
     name: String,
@@ -53,7 +53,7 @@ struct Run {
 }
 
 impl Sorter {
-    pub(super) fn new(data_dir: Arc<DataDir>, name: String, memory_max: usize) -> Self {
+    pub(crate) fn new(data_dir: Arc<DataDir>, name: String, memory_max: usize) -> Self {
         Self {
             data_dir,
             name,
@@ -64,7 +64,7 @@ impl Sorter {
     }
 
     /// Takes a record in.
-    pub(super) fn push(&mut self, id: RecordId, stored: &[u8]) -> Result<()> {
+    pub(crate) fn push(&mut self, id: RecordId, stored: &[u8]) -> Result<()> {
         if self.memory_max < self.batch.memory_bytes() + stored.len() {
             self.spill()?;
         }
@@ -73,7 +73,7 @@ impl Sorter {
     }
 
     /// How many records were taken in, repetitions counted, as long as nothing was spilled.
-    pub(super) fn in_memory_count(&self) -> Option<usize> {
+    pub(crate) fn in_memory_count(&self) -> Option<usize> {
         self.runs.is_empty().then_some(self.batch.entries.len())
     }
 
@@ -117,7 +117,7 @@ impl Sorter {
     }
 
     /// Calls `each` with every record by id.
-    pub(super) fn drain(
+    pub(crate) fn drain(
         mut self,
         each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<()>,
     ) -> Result<()> {

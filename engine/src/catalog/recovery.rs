@@ -4,12 +4,12 @@
 
 use std::sync::Arc;
 
-use super::catalog::{Catalog, Delta, LiveSegment, ManifestChange, Writer};
-use super::catalog_rows::{
+use super::catalog_store::{Catalog, Delta, LiveSegment, ManifestChange, Writer};
+use super::segment_files::file_name;
+use super::tables::{
     INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
     record_id_of,
 };
-use super::segment_files::file_name;
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
@@ -37,7 +37,7 @@ impl Catalog {
     }
 
     /// Reads everything again. What is being built or merged meanwhile stays marked.
-    pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
+    pub(crate) fn recover(&self, writer: &mut Writer) -> Result<()> {
         writer.recoveries_count += 1;
         writer.segments.clear();
         writer.delta = Delta::default();
@@ -185,7 +185,7 @@ impl Catalog {
     }
 
     /// Builds every segment anew from the records, and replaces the manifest in one transaction.
-    pub(super) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
+    pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
         // Imports that are building segments of committed records learn that these are shown.
         writer.recoveries_count += 1;
         writer.is_unsure = true;

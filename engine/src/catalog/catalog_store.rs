@@ -10,11 +10,9 @@ use bytes::Bytes;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::catalog_event::{CatalogEvent, CatalogOutcome};
-use super::catalog_rows::{
-    AppliedChanges, Change, JOURNAL, ManifestEntry, TOMBSTONES, apply_catalog,
-};
+use super::event::{CatalogEvent, CatalogOutcome};
 use super::segment_files::SegmentFiles;
+use super::tables::{AppliedChanges, Change, JOURNAL, ManifestEntry, TOMBSTONES, apply_catalog};
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
 use crate::index::{Segment, SegmentBuilder, Tombstones};
@@ -25,64 +23,64 @@ use crate::store::{Store, Transaction};
 
 /// `catalog.redb`, `index/`, and the current snapshot.
 pub(crate) struct Catalog {
-    pub(super) store: Store,
-    pub(super) files: SegmentFiles,
-    pub(super) writer: Mutex<Writer>,
+    pub(crate) store: Store,
+    pub(crate) files: SegmentFiles,
+    pub(crate) writer: Mutex<Writer>,
     snapshot: ArcSwap<Snapshot>,
     /// Whether a reindex job was asked for and has not begun.
-    pub(super) is_reindex_wanted: AtomicBool,
+    pub(crate) is_reindex_wanted: AtomicBool,
     /// Whether something lives only in the delta.
-    pub(super) has_delta: AtomicBool,
-    pub(super) reindex_jobs_done: AtomicU64,
-    pub(super) merges_done: AtomicU64,
+    pub(crate) has_delta: AtomicBool,
+    pub(crate) reindex_jobs_done: AtomicU64,
+    pub(crate) merges_done: AtomicU64,
     /// Whether merges end early and none begins: the process is about to stop.
-    pub(super) is_merging_stopped: AtomicBool,
+    pub(crate) is_merging_stopped: AtomicBool,
 }
 
 /// What only the one who changes the catalog touches.
 #[derive(Default)]
-pub(super) struct Writer {
-    pub(super) segments: Vec<LiveSegment>,
-    pub(super) delta: Delta,
+pub(crate) struct Writer {
+    pub(crate) segments: Vec<LiveSegment>,
+    pub(crate) delta: Delta,
     /// Segments that are being built of committed records, by token: which of those records
     /// others have changed since.
-    pub(super) building: HashMap<u64, Vec<RecordId>, foldhash::fast::RandomState>,
+    pub(crate) building: HashMap<u64, Vec<RecordId>, foldhash::fast::RandomState>,
     /// While a merge runs: the records that got a tombstone since it began.
-    pub(super) merging: Option<Vec<RecordId>>,
-    pub(super) last_token: u64,
-    pub(super) last_segment: u64,
-    pub(super) last_snapshot: u64,
+    pub(crate) merging: Option<Vec<RecordId>>,
+    pub(crate) last_token: u64,
+    pub(crate) last_segment: u64,
+    pub(crate) last_snapshot: u64,
     /// Damage of derived files that opening found and mended; the next scrub tells it.
-    pub(super) mended: Vec<Error>,
+    pub(crate) mended: Vec<Error>,
     /// A commit failed and may be durable all the same: read everything again before the next.
-    pub(super) is_unsure: bool,
+    pub(crate) is_unsure: bool,
     /// How often everything was read again.
-    pub(super) recoveries_count: u64,
+    pub(crate) recoveries_count: u64,
 }
 
 /// A segment file with its tombstones as they are now.
 #[derive(Clone)]
-pub(super) struct LiveSegment {
-    pub(super) number: u64,
-    pub(super) segment: Arc<Segment>,
-    pub(super) tombstones: Arc<Tombstones>,
+pub(crate) struct LiveSegment {
+    pub(crate) number: u64,
+    pub(crate) segment: Arc<Segment>,
+    pub(crate) tombstones: Arc<Tombstones>,
     /// Whether the stored tombstones are behind; the journal has what they lack.
-    pub(super) is_dirty: bool,
+    pub(crate) is_dirty: bool,
 }
 
 /// What was committed since the newest segment file.
 #[derive(Default)]
-pub(super) struct Delta {
+pub(crate) struct Delta {
     /// The active records.
-    pub(super) records: BTreeMap<RecordId, Record>,
+    pub(crate) records: BTreeMap<RecordId, Record>,
     /// The commits that it covers.
-    pub(super) commits: Vec<u64>,
-    pub(super) segment: Option<Arc<Segment>>,
+    pub(crate) commits: Vec<u64>,
+    pub(crate) segment: Option<Arc<Segment>>,
 }
 
 impl Catalog {
     /// A catalog that has not read its store yet.
-    pub(super) fn new(store: Store, files: SegmentFiles) -> Self {
+    pub(crate) fn new(store: Store, files: SegmentFiles) -> Self {
         Self {
             store,
             files,
@@ -113,7 +111,7 @@ impl Catalog {
     }
 
     /// Commits a frame without showing it yet.
-    pub(super) fn apply(
+    pub(crate) fn apply(
         &self,
         writer: &mut Writer,
         frame: Vec<CatalogEvent>,
@@ -134,7 +132,7 @@ impl Catalog {
     }
 
     /// Reads everything again when a commit failed in a way that leaves its outcome open.
-    pub(super) fn make_sure(&self, writer: &mut Writer) -> Result<()> {
+    pub(crate) fn make_sure(&self, writer: &mut Writer) -> Result<()> {
         if writer.is_unsure {
             self.recover(writer)?;
             writer.is_unsure = false;
@@ -143,7 +141,7 @@ impl Catalog {
     }
 
     /// Moves committed changes into the delta and publishes a snapshot with them.
-    pub(super) fn show_changes(
+    pub(crate) fn show_changes(
         &self,
         writer: &mut Writer,
         commit: u64,
@@ -175,7 +173,7 @@ impl Catalog {
     }
 
     /// Makes a segment file of the delta.
-    pub(super) fn flush(&self, writer: &mut Writer) -> Result<()> {
+    pub(crate) fn flush(&self, writer: &mut Writer) -> Result<()> {
         if writer.delta.commits.is_empty() {
             return Ok(());
         }
@@ -201,7 +199,7 @@ impl Catalog {
     }
 
     /// Builds a segment file of records.
-    pub(super) fn write_segment<'r>(
+    pub(crate) fn write_segment<'r>(
         &self,
         number: u64,
         records: impl Iterator<Item = &'r Record>,
@@ -215,7 +213,7 @@ impl Catalog {
     }
 
     /// Writes what a builder has gathered.
-    pub(super) fn finish_segment(
+    pub(crate) fn finish_segment(
         &self,
         number: u64,
         builder: SegmentBuilder,
@@ -229,7 +227,7 @@ impl Catalog {
     }
 
     /// Stores a change of the manifest, with all tombstones that are behind, durably.
-    pub(super) fn store_manifest(
+    pub(crate) fn store_manifest(
         &self,
         writer: &mut Writer,
         change: &ManifestChange<'_>,
@@ -252,7 +250,7 @@ impl Catalog {
     }
 
     /// Shows readers what the writer has.
-    pub(super) fn publish(&self, writer: &mut Writer) {
+    pub(crate) fn publish(&self, writer: &mut Writer) {
         let mut parts = Vec::with_capacity(writer.segments.len() + 1);
         for live in &writer.segments {
             parts.push((Arc::clone(&live.segment), Arc::clone(&live.tombstones)));
@@ -270,7 +268,7 @@ impl Catalog {
 
 impl Writer {
     /// Marks the document of a record in the segment files as gone, wherever it is.
-    pub(super) fn bury(&mut self, id: RecordId) -> Result<()> {
+    pub(crate) fn bury(&mut self, id: RecordId) -> Result<()> {
         for live in &mut self.segments {
             live.bury(id)?;
         }
@@ -283,7 +281,7 @@ impl Writer {
 
 impl LiveSegment {
     /// A new segment: every document is there.
-    pub(super) fn new(number: u64, segment: Arc<Segment>) -> Self {
+    pub(crate) fn new(number: u64, segment: Arc<Segment>) -> Self {
         Self {
             number,
             segment,
@@ -293,7 +291,7 @@ impl LiveSegment {
     }
 
     /// Marks the document of a record as gone, if it is here.
-    pub(super) fn bury(&mut self, id: RecordId) -> Result<()> {
+    pub(crate) fn bury(&mut self, id: RecordId) -> Result<()> {
         if let Some(doc) = self.segment.find(id)?
             && !self.tombstones.contains(doc)
         {
@@ -304,14 +302,14 @@ impl LiveSegment {
     }
 
     /// Documents that are still there.
-    pub(super) fn live_count(&self) -> u64 {
+    pub(crate) fn live_count(&self) -> u64 {
         u64::from(self.segment.len()) - self.tombstones.len()
     }
 }
 
 impl Delta {
     /// Builds the heap segment anew.
-    pub(super) fn build(&mut self) -> Result<()> {
+    pub(crate) fn build(&mut self) -> Result<()> {
         self.segment = None;
         if self.records.is_empty() {
             return Ok(());
@@ -329,13 +327,13 @@ impl Delta {
 }
 
 /// One change of the manifest.
-pub(super) struct ManifestChange<'c> {
+pub(crate) struct ManifestChange<'c> {
     /// Segments that come.
-    pub(super) made: &'c [LiveSegment],
+    pub(crate) made: &'c [LiveSegment],
     /// Commits that a segment file covers now.
-    pub(super) commits: &'c [u64],
+    pub(crate) commits: &'c [u64],
     /// Numbers of segments that go.
-    pub(super) dropped: &'c [u64],
+    pub(crate) dropped: &'c [u64],
 }
 
 impl ManifestChange<'_> {
@@ -355,7 +353,7 @@ impl ManifestChange<'_> {
             rows.put(TOMBSTONES, &row_key, &live.tombstones.to_bytes())?;
         }
         for number in self.dropped {
-            rows.remove(super::catalog_rows::SEGMENTS, &number.to_be_bytes())?;
+            rows.remove(super::tables::SEGMENTS, &number.to_be_bytes())?;
             rows.remove(TOMBSTONES, &number.to_be_bytes())?;
         }
         for commit in self.commits {

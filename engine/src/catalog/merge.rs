@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::catalog::{Catalog, LiveSegment, ManifestChange};
+use super::catalog_store::{Catalog, LiveSegment, ManifestChange};
 use crate::error::{Error, Result};
 use crate::index::{Segment, Tombstones, merge};
 use crate::limits::{DELTA_RECORDS_MAX, MERGE_INPUTS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};

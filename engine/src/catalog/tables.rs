@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use super::catalog_event::{CatalogEvent, CatalogOutcome};
+use super::event::{CatalogEvent, CatalogOutcome};
 use crate::codec::{
     Decoder, Encoder, decode_number, decode_record, encode_number, encode_record, is_active,
 };
@@ -11,38 +11,38 @@ use crate::model::RecordId;
 use crate::store::{Order, Rows, Span, Table, Transaction};
 
 /// Single numbers and texts, by name.
-pub(super) const META: Table = Table("meta");
+pub(crate) const META: Table = Table("meta");
 /// Record id → record.
-pub(super) const RECORDS: Table = Table("records");
+pub(crate) const RECORDS: Table = Table("records");
 /// Number of a commit → ids of the records that it changed, until a segment file covers them.
-pub(super) const JOURNAL: Table = Table("journal");
+pub(crate) const JOURNAL: Table = Table("journal");
 /// Number of a segment file → what it is.
-pub(super) const SEGMENTS: Table = Table("segments");
+pub(crate) const SEGMENTS: Table = Table("segments");
 /// Number of a segment file → its tombstones.
-pub(super) const TOMBSTONES: Table = Table("tombstones");
+pub(crate) const TOMBSTONES: Table = Table("tombstones");
 
 /// Every table of `catalog.redb`.
-pub(super) const CATALOG_TABLES: &[Table] = &[META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES];
+pub(crate) const CATALOG_TABLES: &[Table] = &[META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES];
 
 /// Number of the last commit.
-pub(super) const APPLIED: &[u8] = b"applied";
+pub(crate) const APPLIED: &[u8] = b"applied";
 /// How many records are active.
-pub(super) const ACTIVE: &[u8] = b"active records";
+pub(crate) const ACTIVE: &[u8] = b"active records";
 /// What the segments were built with.
-pub(super) const INDEX_VERSION: &[u8] = b"index version";
+pub(crate) const INDEX_VERSION: &[u8] = b"index version";
 
 /// A segment file in the manifest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct ManifestEntry {
-    pub(super) number: u64,
-    pub(super) docs_count: u32,
-    pub(super) segment_bytes: u64,
+pub(crate) struct ManifestEntry {
+    pub(crate) number: u64,
+    pub(crate) docs_count: u32,
+    pub(crate) segment_bytes: u64,
 }
 
 const MANIFEST_VERSION: u8 = 1;
 
 impl ManifestEntry {
-    pub(super) fn put(&self, rows: &mut Transaction<'_>) -> Result<()> {
+    pub(crate) fn put(&self, rows: &mut Transaction<'_>) -> Result<()> {
         let mut out = Encoder::new(MANIFEST_VERSION);
         out.put_integer(self.docs_count.into());
         out.put_integer(self.segment_bytes);
@@ -50,7 +50,7 @@ impl ManifestEntry {
     }
 
     /// The whole manifest, by number.
-    pub(super) fn read_all(rows: &Rows<'_>) -> Result<Vec<Self>> {
+    pub(crate) fn read_all(rows: &Rows<'_>) -> Result<Vec<Self>> {
         let mut entries = Vec::new();
         rows.range(SEGMENTS, Span::ALL, &mut |row_key, value| {
             let mut from = Decoder::new(value, MANIFEST_VERSION, "catalog.redb, table segments")?;
@@ -68,27 +68,27 @@ impl ManifestEntry {
 
 /// A record that a frame has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Change {
-    pub(super) id: RecordId,
+pub(crate) struct Change {
+    pub(crate) id: RecordId,
     /// Whether there was a record before.
-    pub(super) was_there: bool,
+    pub(crate) was_there: bool,
     /// The record's bytes now; `None` when it is gone.
-    pub(super) stored: Option<Vec<u8>>,
+    pub(crate) stored: Option<Vec<u8>>,
 }
 
 /// What a frame has done.
 #[derive(Debug, Default)]
-pub(super) struct AppliedChanges {
+pub(crate) struct AppliedChanges {
     /// Number of the commit, under which the journal has it.
-    pub(super) number: u64,
+    pub(crate) number: u64,
     /// One per event.
-    pub(super) outcomes: Vec<CatalogOutcome>,
+    pub(crate) outcomes: Vec<CatalogOutcome>,
     /// The records that are not what they were, in the order of the events.
-    pub(super) changes: Vec<Change>,
+    pub(crate) changes: Vec<Change>,
 }
 
 /// Applies a frame of events in order. Deterministic.
-pub(super) fn apply_catalog(
+pub(crate) fn apply_catalog(
     rows: &mut Transaction<'_>,
     frame: Vec<CatalogEvent>,
 ) -> Result<AppliedChanges> {
@@ -181,7 +181,7 @@ fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result
 
 /// The commits that no segment file covers: their numbers, and the ids that they changed, in
 /// ascending order and without repetition.
-pub(super) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<RecordId>)> {
+pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<RecordId>)> {
     let mut numbers = Vec::new();
     let mut ids = Vec::new();
     rows.range(JOURNAL, Span::ALL, &mut |row_key, value| {
@@ -200,7 +200,7 @@ pub(super) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<RecordId>)>
 }
 
 /// A number of the table `meta`; 0 when there is none.
-pub(super) fn meta_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
+pub(crate) fn meta_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
     match rows.get(META, name)? {
         Some(stored) => decode_number(&stored),
         None => Ok(0),
@@ -221,7 +221,7 @@ fn last_record(rows: &Transaction<'_>) -> Result<Option<RecordId>> {
 }
 
 /// The id in a row key of the table `records`.
-pub(super) fn record_id_of(row_key: &[u8]) -> Result<RecordId> {
+pub(crate) fn record_id_of(row_key: &[u8]) -> Result<RecordId> {
     let id = row_key.try_into().map_err(|_| {
         let place = "catalog.redb, table records";
         Error::corrupt(place, 0, "row keys of 16 bytes")
