@@ -69,7 +69,7 @@ pub enum Error {
     },
     /// The directory holds something that no data directory holds.
     #[error(
-        "{} holds {entry:?}, which is no file of subcat: name a data directory or an empty one",
+        "{} holds {entry:?}, which is not a subcat file: name a data directory or an empty one",
         path.display()
     )]
     Foreign {
@@ -84,9 +84,9 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// The directory is no data directory, or one that was never finished.
+    /// The directory is not a data directory, or its creation was never finished.
     #[error(
-        "{} is no finished backup: name one, or a data directory whose server was stopped",
+        "{} is not a finished backup: name one, or a data directory whose server was stopped",
         path.display()
     )]
     Unfinished {
@@ -131,6 +131,23 @@ pub enum Error {
         /// Bytes needed.
         needed_bytes: u64,
     },
+}
+
+/// An error and its causes as one line, joined by `: `.
+///
+/// A cause that the text before already ends with is not repeated.
+pub fn error_chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        let reason = error.to_string();
+        if !text.ends_with(&reason) {
+            text.push_str(": ");
+            text.push_str(&reason);
+        }
+        cause = error.source();
+    }
+    text
 }
 
 impl Error {
