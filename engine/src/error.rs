@@ -133,23 +133,6 @@ pub enum Error {
     },
 }
 
-/// An error and its causes as one line, joined by `: `.
-///
-/// A cause that the text before already ends with is not repeated.
-pub fn error_chain(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        let reason = error.to_string();
-        if !text.ends_with(&reason) {
-            text.push_str(": ");
-            text.push_str(&reason);
-        }
-        cause = error.source();
-    }
-    text
-}
-
 impl Error {
     /// A closure for `map_err`: names the action and the path of a failed system call.
     pub(crate) fn io(action: &'static str, path: &Path) -> impl FnOnce(std::io::Error) -> Self {

@@ -22,15 +22,16 @@ pub mod index;
 pub mod plan;
 pub mod search;
 mod catalog;
-pub mod write;
+mod database;
+mod maintenance;
 mod engine;
 
 pub use catalog::{ImportSummary, Importer};
 pub use counters::CounterLane;
 pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result, error_chain};
+pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore};
 pub use state::{
     By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
     UsageDelta,
 };
-pub use write::{BackupSummary, EngineStats, Finding, Restored, restore};

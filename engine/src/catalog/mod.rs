@@ -7,6 +7,8 @@ mod validate;
 mod external_sort;
 mod segment_files;
 mod catalog_store;
+mod records;
+mod index_check;
 mod import;
 mod merge;
 mod recovery;
@@ -14,8 +16,8 @@ mod recovery;
 pub(crate) use catalog_store::Catalog;
 pub(crate) use event::{CatalogEvent, CatalogOutcome};
 pub use import::{ImportSummary, Importer};
-pub(crate) use segment_files::{SegmentFiles, file_name};
+pub(crate) use index_check::IndexFinding;
+pub(crate) use segment_files::SegmentFiles;
 pub(crate) use tables::{
-    ACTIVE, CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS,
-    TOMBSTONES, record_id_of,
+    CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
 };

@@ -5,17 +5,17 @@
 use std::sync::Arc;
 
 use super::catalog_store::{Catalog, Delta, LiveSegment, ManifestChange, Writer};
+use super::records::row_key_after;
 use super::segment_files::file_name;
 use super::tables::{
     INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
-    record_id_of,
 };
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
 use crate::limits::{BUILD_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS};
 use crate::model::{Record, RecordId};
-use crate::store::{Order, Rows, Span, Transaction};
+use crate::store::{Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
 /// Version of what segments are built from besides text: raise it when rules or fields change.
@@ -196,10 +196,9 @@ impl Catalog {
         let mut builder = SegmentBuilder::new();
         let mut from = Vec::new();
         loop {
-            let batch = self.store.read(|rows| read_batch(rows, &from))?;
+            let batch = self.read_records(&from, BATCH_RECORDS)?;
             let Some(last) = batch.last() else { break };
-            from = last.id.as_bytes().to_vec();
-            from.push(0);
+            from = row_key_after(last.id);
             for record in &batch {
                 builder.add(record)?;
             }
@@ -222,24 +221,6 @@ impl Catalog {
         let segment = self.finish_segment(number, builder)?;
         Ok(LiveSegment::new(number, segment))
     }
-}
-
-/// Some records from a row key on.
-fn read_batch(rows: &Rows<'_>, from: &[u8]) -> Result<Vec<Record>> {
-    let mut batch = Vec::with_capacity(BATCH_RECORDS);
-    let span = Span {
-        from,
-        to: None,
-        order: Order::Ascending,
-    };
-    rows.range(RECORDS, span, &mut |row_key, stored| {
-        batch.push(decode_record(record_id_of(row_key)?, stored)?);
-        Ok(match batch.len() < BATCH_RECORDS {
-            true => std::ops::ControlFlow::Continue(()),
-            false => std::ops::ControlFlow::Break(()),
-        })
-    })?;
-    Ok(batch)
 }
 
 /// A manifest of just these segments, which cover every commit.

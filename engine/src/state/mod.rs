@@ -13,5 +13,5 @@ pub use event::{
     By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
     UsageDelta,
 };
-pub(crate) use store::State;
+pub(crate) use store::{Contents, State};
 pub(crate) use tables::{FILES, POSITIONS, STATE_TABLES};

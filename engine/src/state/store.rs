@@ -20,12 +20,14 @@ use crate::codec::{
 };
 use crate::error::{Error, Result};
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, Day, Email, RecordId, ReleaseId,
-    Session, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
+    RecordId, ReleaseId, Session, Timestamp, Usage,
 };
 use crate::store::{Order, Rows, Span, Store, Table};
 
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
+/// Contents of cached files.
+pub(crate) type Contents = SeededMap<ContentHash, CachedFile>;
 /// What visits rows: row key and value.
 type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
 
@@ -286,11 +288,13 @@ impl State {
         self.files.read().get(release).cloned()
     }
 
-    /// Calls `each` with every cached file.
-    pub(crate) fn each_cached_file(&self, each: &mut dyn FnMut(&ReleaseId, &CachedFile)) {
-        for (release, file) in self.files.read().iter() {
-            each(release, file);
+    /// Every content that a cached file refers to, once, with one of these files.
+    pub(crate) fn contents(&self) -> Contents {
+        let mut contents = Contents::default();
+        for file in self.files.read().values() {
+            contents.entry(file.content).or_insert_with(|| file.clone());
         }
+        contents
     }
 
     pub(crate) fn accounts(&self) -> Vec<Account> {

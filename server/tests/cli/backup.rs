@@ -47,7 +47,7 @@ fn a_backup_needs_a_catalog_and_a_restore_a_backup() {
     let sentence = place.run(&["backup", &copy]).fails(1);
     assert!(sentence.contains("there is no catalog"), "{sentence}");
     let sentence = place.run(&["restore", &copy]).fails(1);
-    assert!(sentence.contains("is no finished backup"), "{sentence}");
+    assert!(sentence.contains("is not a finished backup"), "{sentence}");
     assert!(!place.path("data").exists());
     assert_eq!(place.run(&["backup"]).status, 2);
 }

@@ -7,10 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 use parking_lot::Mutex;
 
 use crate::blob::BlobStore;
-use crate::catalog::CATALOG_TABLES;
-use crate::catalog::Catalog;
-use crate::catalog::Importer;
-use crate::catalog::SegmentFiles;
+use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
 use crate::counters::{Counters, DownloadTable};
 use crate::data_dir::DataDir;
 use crate::disk::Disk;
@@ -20,9 +17,7 @@ use crate::limits::{
     STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::model::Timestamp;
-use crate::state::STATE_TABLES;
-use crate::state::State;
-use crate::state::{Outcome, StateEvent};
+use crate::state::{Outcome, STATE_TABLES, State, StateEvent};
 use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
 
 /// Nothing is waiting for its time.
@@ -146,7 +141,7 @@ impl Database {
     }
 
     /// Folds what was counted since the last time into the state.
-    pub(super) fn fold_counters(&self, is_first: bool) -> Result<()> {
+    pub(crate) fn fold_counters(&self, is_first: bool) -> Result<()> {
         let _only_one = self.fold.lock();
         self.fold_alone(is_first)
     }
@@ -188,7 +183,7 @@ impl Database {
         }
     }
 
-    pub(super) fn data_dir(&self) -> &DataDir {
+    pub(crate) fn data_dir(&self) -> &DataDir {
         &self.data_dir
     }
 }
@@ -200,28 +195,28 @@ fn waited_seconds(since: &AtomicI64, now: Timestamp) -> i64 {
 }
 
 /// One of the two files of the truth.
-pub(super) struct StoreFile {
+pub(crate) struct StoreFile {
     name: &'static str,
     tables: &'static [Table],
     cache_bytes: usize,
     free_bytes_min: u64,
 }
 
-pub(super) const CATALOG_FILE: StoreFile = StoreFile {
+pub(crate) const CATALOG_FILE: StoreFile = StoreFile {
     name: "catalog.redb",
     tables: CATALOG_TABLES,
     cache_bytes: CATALOG_CACHE_BYTES,
     free_bytes_min: FREE_BYTES_MIN,
 };
 
-pub(super) const STATE_FILE: StoreFile = StoreFile {
+pub(crate) const STATE_FILE: StoreFile = StoreFile {
     name: "state.redb",
     tables: STATE_TABLES,
     cache_bytes: STATE_CACHE_BYTES,
     free_bytes_min: STATE_FREE_BYTES_MIN,
 };
 
-pub(super) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
+pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
     let engine: Box<dyn StoreEngine> = match is_kept {
         false => Box::new(MemoryEngine::default()),
         true => Box::new(RedbEngine::open(RedbPlace {

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::database::Database;
+use crate::database::Database;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
 use crate::limits::{DELTA_RECORDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX};

@@ -11,15 +11,16 @@ use std::sync::Arc;
 use crate::blob::Blob;
 use crate::catalog::{CatalogEvent, CatalogOutcome, Importer};
 use crate::counters::CounterLane;
+use crate::database::Database;
 use crate::disk::Disk;
 use crate::error::Result;
+use crate::maintenance::{self, BackupSummary, EngineStats, Finding};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
     FileKind, FileName, Record, RecordId, ReleaseId, Session, Timestamp, Usage, Variant,
 };
 use crate::search::Snapshot;
 use crate::state::{Outcome, StateEvent};
-use crate::write::{BackupSummary, Database, EngineStats, Finding};
 
 /// Which storage engine keeps the truth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -303,20 +304,20 @@ impl Engine {
 
     /// Sizes and counts.
     pub fn stats(&self) -> Result<EngineStats> {
-        self.database.stats()
+        maintenance::stats(&self.database)
     }
 
     /// Checks every file against its checksums and against the others; mends what can be mended
     /// when `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
-        self.database.verify(is_repairing)
+        maintenance::verify(&self.database, is_repairing)
     }
 
     /// Writes a backup: a data directory of its own at `destination`, which must not exist, with
     /// everything that was acknowledged when it began. Nobody waits for it; killed, it leaves
     /// `destination` unmade.
     pub fn backup(&self, destination: &Path) -> Result<BackupSummary> {
-        self.database.backup(destination)
+        maintenance::backup(&self.database, destination)
     }
 
     /// Folds counters, syncs, closes the stores. Called once, at the end.

@@ -4,8 +4,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::backup::{beside, parent_of};
-use super::database::Database;
+use super::stats::stats;
+use super::verify::verify;
 use crate::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
+use crate::database::Database;
 use crate::disk::{Disk, publish_file};
 use crate::error::{Error, Result};
 
@@ -84,7 +86,7 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored
     copy.finish()?;
     drop(copy);
     let database = Database::open(staging, Arc::clone(disk), true, 0)?;
-    let mut findings = database.verify(true)?;
+    let mut findings = verify(&database, true)?;
     findings.retain(|finding| !finding.is_repaired);
     if let Some(first) = findings.first() {
         return Err(Error::Damaged {
@@ -95,8 +97,8 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored
         });
     }
     let restored = Restored {
-        records: database.stats()?.records,
-        files: database.contents().len() as u64,
+        records: stats(&database)?.records,
+        files: database.state.contents().len() as u64,
         replaced: None,
     };
     database.close()?;

@@ -1,0 +1,75 @@
+//! Checking every block of every segment file, and the manifest against the folder.
+
+use super::catalog_store::Catalog;
+use super::segment_files::file_name;
+use super::tables::ManifestEntry;
+use crate::error::{Error, Result};
+
+/// A fault of the index that a check found.
+#[derive(Debug)]
+pub(crate) enum IndexFinding {
+    /// Damage that was found earlier, when the index was opened, and repaired then.
+    RepairedBefore(Error),
+    /// A segment file is missing or damaged. Repaired if the check repairs.
+    Damaged(Error),
+    /// A file that the manifest does not name. Removed if the check repairs.
+    Unnamed(String),
+}
+
+impl Catalog {
+    /// Checks the index. If `is_repairing`, one damaged segment is enough to rebuild all of them,
+    /// and files that the manifest does not name are removed.
+    ///
+    /// Cost: reads every segment file. The writer is locked before and after, not meanwhile.
+    pub(crate) fn check_index(&self, is_repairing: bool) -> Result<Vec<IndexFinding>> {
+        let mut findings = Vec::new();
+        let entries = {
+            let mut writer = self.writer.lock();
+            self.make_sure(&mut writer)?;
+            let mended = std::mem::take(&mut writer.mended);
+            findings.extend(mended.into_iter().map(IndexFinding::RepairedBefore));
+            self.store.read(ManifestEntry::read_all)?
+        };
+        let mut damaged = self.damaged_segments(&entries);
+        let mut writer = self.writer.lock();
+        self.make_sure(&mut writer)?;
+        // A merge may have replaced damaged segments meanwhile: they do not matter any more.
+        let entries = self.store.read(ManifestEntry::read_all)?;
+        damaged.retain(|(number, _)| entries.iter().any(|entry| entry.number == *number));
+        if !damaged.is_empty() && is_repairing {
+            self.rebuild(&mut writer)?;
+            self.publish(&mut writer);
+        }
+        let errors = damaged.into_iter().map(|(_, error)| error);
+        findings.extend(errors.map(IndexFinding::Damaged));
+        let is_busy = !writer.building.is_empty() || writer.merging.is_some();
+        if is_busy {
+            // A file that the manifest does not name may be one that is being written.
+            return Ok(findings);
+        }
+        let numbers: Vec<u64> = writer.segments.iter().map(|live| live.number).collect();
+        let unnamed = self.files.others(&numbers)?.into_iter();
+        findings.extend(unnamed.map(|name| IndexFinding::Unnamed(format!("index/{name}"))));
+        if is_repairing {
+            self.files.remove_others(&numbers)?;
+        }
+        Ok(findings)
+    }
+
+    /// Segments of the manifest that are missing or damaged, by number.
+    fn damaged_segments(&self, entries: &[ManifestEntry]) -> Vec<(u64, Error)> {
+        let mut damaged = Vec::new();
+        for entry in entries {
+            let checked = match self.files.open(entry.number) {
+                Ok(Some(segment)) => segment.verify_all(),
+                Ok(None) => {
+                    let file = format!("index/{}", file_name(entry.number));
+                    Err(Error::corrupt(file, 0, "the file"))
+                }
+                Err(error) => Err(error),
+            };
+            damaged.extend(checked.err().map(|error| (entry.number, error)));
+        }
+        damaged
+    }
+}

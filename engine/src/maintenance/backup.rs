@@ -1,0 +1,255 @@
+//! A copy of the whole data directory, made while it is in use.
+
+use std::ffi::OsString;
+use std::ops::ControlFlow;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::verify::Finding;
+use crate::blob::BlobStore;
+use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES};
+use crate::codec::decode_cached_file;
+use crate::data_dir::{DataDir, fresh_place};
+use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
+use crate::error::{Error, Result};
+use crate::limits::FREE_BYTES_MIN;
+use crate::model::ContentHash;
+use crate::state::{Contents, FILES, POSITIONS, STATE_TABLES};
+use crate::store::{Span, Store, Table};
+
+/// Bytes of rows that are copied in one transaction.
+const BATCH_BYTES: usize = 8 << 20;
+
+/// What a backup holds.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct BackupSummary {
+    /// Records, active or not.
+    pub records: u64,
+    /// Contents of cached files.
+    pub files: u64,
+    /// Their bytes.
+    pub file_bytes: u64,
+    /// Cached files that are missing or damaged here: they are not in the backup, and are fetched
+    /// again when they are asked for.
+    pub left_out: Vec<Finding>,
+}
+
+/// Copies what was acknowledged when this began to `destination`.
+///
+/// Rows are read at one moment each file, and written into new files; derived files are left
+/// out: they are built anew when the copy is opened. The copy is made beside `destination`,
+/// made durable, checked, and gets its name last.
+pub(crate) fn backup(database: &Database, destination: &Path) -> Result<BackupSummary> {
+    let disk = database.data_dir().disk();
+    if disk.list(destination)?.is_some() || disk.size_bytes(destination)?.is_some() {
+        let path = destination.to_path_buf();
+        return Err(Error::Exists { path });
+    }
+    let parent = parent_of(destination);
+    disk.create_dir(&parent)?;
+    check_room(database, &parent)?;
+    let partial = beside(destination, ".partial");
+    fresh_place(disk.as_ref(), &partial)?;
+    let copied = copy_to(database, &partial);
+    let summary = match copied {
+        Ok(summary) => summary,
+        Err(error) => {
+            // The fault is reported; the next backup removes what is left.
+            let _ = disk.remove_dir(&partial);
+            return Err(error);
+        }
+    };
+    disk.rename(&partial, destination)?;
+    disk.sync_dir(&parent)?;
+    Ok(summary)
+}
+
+/// Errors: there is too little space for a copy of what there is.
+fn check_room(database: &Database, parent: &Path) -> Result<()> {
+    let blob_bytes: u64 = database
+        .state
+        .contents()
+        .values()
+        .map(|file| file.size_bytes)
+        .sum();
+    let store_bytes = database.catalog.store.size_bytes()? + database.state.store().size_bytes()?;
+    let needed_bytes = blob_bytes + store_bytes + FREE_BYTES_MIN;
+    let free_bytes = database.data_dir().disk().free_bytes(parent)?;
+    if free_bytes < needed_bytes {
+        return Err(Error::Space {
+            path: parent.to_path_buf(),
+            free_bytes,
+            needed_bytes,
+        });
+    }
+    Ok(())
+}
+
+fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
+    let copy = DataDir::open(Arc::clone(database.data_dir().disk()), partial)?;
+    // What is counted and not folded yet lies in files that are not copied.
+    database.counters.sync()?;
+    database.fold_counters(false)?;
+    let state = open_store(&copy, true, &STATE_FILE)?;
+    let contents = copy_state(database, &state)?;
+    let catalog = open_store(&copy, true, &CATALOG_FILE)?;
+    copy_rows(
+        &database.catalog.store,
+        &catalog,
+        CATALOG_TABLES,
+        &|table, row_key, _| {
+            let is_derived = [JOURNAL, SEGMENTS, TOMBSTONES].contains(&table);
+            // Without it the index is built anew when the copy is opened.
+            let is_index_version = table == META && row_key == INDEX_VERSION;
+            Ok(!is_derived && !is_index_version)
+        },
+    )?;
+    let mut summary = copy_blobs(database, &copy, contents, &state)?;
+    summary.records = catalog.read(|rows| rows.rows_count(RECORDS))?;
+    for store in [&state, &catalog] {
+        store.check()?;
+        store.close()?;
+    }
+    copy.finish()?;
+    Ok(summary)
+}
+
+/// Copies accounts, keys, counts and what is known of files; returns the files' contents.
+fn copy_state(database: &Database, to: &Store) -> Result<Contents> {
+    let mut contents = Contents::default();
+    let contents_seen = parking_lot::Mutex::new(&mut contents);
+    copy_rows(
+        database.state.store(),
+        to,
+        STATE_TABLES,
+        &|table, _, value| {
+            if table == FILES {
+                let file = decode_cached_file(value)?;
+                contents_seen.lock().insert(file.content, file);
+            }
+            // Positions in counter files that are not copied.
+            Ok(table != POSITIONS)
+        },
+    )?;
+    Ok(contents)
+}
+
+fn copy_blobs(
+    database: &Database,
+    copy: &DataDir,
+    contents: Contents,
+    state: &Store,
+) -> Result<BackupSummary> {
+    let disk = Arc::clone(copy.disk());
+    let blobs = BlobStore::new(disk, copy.path("blobs"), copy.path("tmp"));
+    let mut summary = BackupSummary::default();
+    for (hash, file) in contents {
+        match database.blobs.copy(&file, &blobs) {
+            Ok(()) => {
+                summary.files += 1;
+                summary.file_bytes += file.size_bytes;
+            }
+            Err(error @ Error::Corrupt { .. }) => {
+                summary.left_out.push(Finding::of(&error, false));
+                forget(state, hash)?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(summary)
+}
+
+/// Forgets the files of a content that the copy does not have.
+fn forget(state: &Store, content: ContentHash) -> Result<()> {
+    state.write(|rows| {
+        let mut row_keys = Vec::new();
+        rows.range(FILES, Span::ALL, &mut |row_key, value| {
+            if decode_cached_file(value)?.content == content {
+                row_keys.push(row_key.to_vec());
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for row_key in row_keys {
+            rows.remove(FILES, &row_key)?;
+        }
+        Ok(())
+    })
+}
+
+/// Decides whether a row is copied.
+type Choice<'c> = dyn Fn(Table, &[u8], &[u8]) -> Result<bool> + 'c;
+
+/// Copies the rows of one moment, in batches.
+fn copy_rows(from: &Store, to: &Store, tables: &[Table], choose: &Choice<'_>) -> Result<()> {
+    from.read(|rows| {
+        for table in tables {
+            let mut batch = Batch::new(to, *table);
+            rows.range(*table, Span::ALL, &mut |row_key, value| {
+                if choose(*table, row_key, value)? {
+                    batch.add(row_key, value)?;
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+            batch.put()?;
+        }
+        Ok(())
+    })
+}
+
+/// Rows for one table, on their way.
+struct Batch<'s> {
+    to: &'s Store,
+    table: Table,
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    bytes: usize,
+}
+
+impl<'s> Batch<'s> {
+    fn new(to: &'s Store, table: Table) -> Self {
+        Self {
+            to,
+            table,
+            rows: Vec::new(),
+            bytes: 0,
+        }
+    }
+
+    fn add(&mut self, row_key: &[u8], value: &[u8]) -> Result<()> {
+        self.bytes += row_key.len() + value.len();
+        self.rows.push((row_key.to_vec(), value.to_vec()));
+        if BATCH_BYTES <= self.bytes {
+            self.put()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self) -> Result<()> {
+        if self.rows.is_empty() {
+            return Ok(());
+        }
+        self.to.write(|rows| {
+            for (row_key, value) in &self.rows {
+                rows.put(self.table, row_key, value)?;
+            }
+            Ok(())
+        })?;
+        self.rows.clear();
+        self.bytes = 0;
+        Ok(())
+    }
+}
+
+/// The directory that a path lies in.
+pub(super) fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}
+
+/// A name beside a path.
+pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name: OsString = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}

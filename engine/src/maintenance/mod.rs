@@ -1,0 +1,14 @@
+//! Care of a whole data directory: backup, restore, verification, statistics.
+
+mod stats;
+mod verify;
+mod backup;
+mod restore;
+
+pub use backup::BackupSummary;
+pub(crate) use backup::backup;
+pub use restore::{Restored, restore};
+pub use stats::EngineStats;
+pub(crate) use stats::stats;
+pub use verify::Finding;
+pub(crate) use verify::verify;

@@ -1,0 +1,60 @@
+//! Sizes and counts.
+
+use std::sync::atomic::Ordering;
+
+use crate::database::Database;
+use crate::error::Result;
+
+/// Sizes and counts, for `stats` and metrics.
+#[derive(Debug, Clone, Default)]
+#[expect(missing_docs, reason = "the names say it")]
+pub struct EngineStats {
+    pub records: u64,
+    pub active_records: u64,
+    pub file_segments: u64,
+    pub delta_records: u64,
+    pub tombstones: u64,
+    pub index_bytes: u64,
+    pub document_bytes: u64,
+    pub catalog_store_bytes: u64,
+    pub state_store_bytes: u64,
+    pub cached_files: u64,
+    pub blob_bytes: u64,
+    pub accounts: u64,
+    pub api_keys: u64,
+    pub reindex_jobs_done: u64,
+    pub merges_done: u64,
+}
+
+/// Sizes and counts of this moment. Cost: visits every cached file in memory.
+pub(crate) fn stats(database: &Database) -> Result<EngineStats> {
+    let Database { catalog, state, .. } = database;
+    let (accounts, api_keys, cached_files) = state.counts();
+    let (records, active_records) = catalog.counts()?;
+    let contents = state.contents();
+    let mut stats = EngineStats {
+        records,
+        active_records,
+        catalog_store_bytes: catalog.store.size_bytes()?,
+        state_store_bytes: state.store().size_bytes()?,
+        cached_files,
+        blob_bytes: contents.values().map(|file| file.size_bytes).sum(),
+        accounts,
+        api_keys,
+        reindex_jobs_done: catalog.reindex_jobs_done.load(Ordering::Relaxed),
+        merges_done: catalog.merges_done.load(Ordering::Relaxed),
+        ..EngineStats::default()
+    };
+    for (segment, tombstones) in catalog.snapshot().parts() {
+        let (segment_bytes, document_bytes) = segment.size_bytes();
+        stats.index_bytes += segment_bytes - document_bytes;
+        stats.document_bytes += document_bytes;
+        stats.tombstones += tombstones.len();
+        if segment.name().starts_with("index/") {
+            stats.file_segments += 1;
+        } else {
+            stats.delta_records += u64::from(segment.len());
+        }
+    }
+    Ok(stats)
+}

@@ -1,0 +1,136 @@
+//! The scrub: every file against its checksums, and against the others.
+
+use crate::blob::BlobFinding;
+use crate::catalog::{CATALOG_TABLES, IndexFinding};
+use crate::data_dir::is_known;
+use crate::database::Database;
+use crate::error::{Error, Result, error_chain};
+use crate::state::STATE_TABLES;
+use crate::store::{Store, Table};
+
+/// What a scrub found wrong in one place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Finding {
+    /// File (or table) below the data directory.
+    pub file: String,
+    /// Byte, where it can be told.
+    pub offset: Option<u64>,
+    /// What is wrong.
+    pub problem: String,
+    /// Whether repairing has mended it.
+    pub is_repaired: bool,
+}
+
+impl Finding {
+    pub(super) fn of(error: &Error, is_repaired: bool) -> Self {
+        match error {
+            Error::Corrupt {
+                file,
+                offset,
+                expected,
+            } => Self {
+                file: file.clone(),
+                offset: Some(*offset),
+                problem: format!("{expected} was expected"),
+                is_repaired,
+            },
+            other => Self {
+                file: String::new(),
+                offset: None,
+                problem: other.to_string(),
+                is_repaired,
+            },
+        }
+    }
+
+    fn at(file: String, problem: &str, is_repaired: bool) -> Self {
+        Self {
+            file,
+            offset: None,
+            problem: problem.to_owned(),
+            is_repaired,
+        }
+    }
+}
+
+/// Checks every file of the data directory; repairs derived files if `is_repairing`.
+pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Finding>> {
+    let Database { catalog, state, .. } = database;
+    let mut findings = Vec::new();
+    verify_store(state.store(), "state.redb", STATE_TABLES, &mut findings);
+    verify_store(
+        &catalog.store,
+        "catalog.redb",
+        CATALOG_TABLES,
+        &mut findings,
+    );
+    let damaged_records = catalog.check_records()?;
+    findings.extend(
+        damaged_records
+            .iter()
+            .map(|error| Finding::of(error, false)),
+    );
+    for finding in catalog.check_index(is_repairing)? {
+        findings.push(match finding {
+            IndexFinding::RepairedBefore(error) => Finding::of(&error, true),
+            IndexFinding::Damaged(error) => Finding::of(&error, is_repairing),
+            IndexFinding::Unnamed(file) => {
+                Finding::at(file, "the manifest does not name it", is_repairing)
+            }
+        });
+    }
+    for finding in database.blobs.verify(&state.contents(), is_repairing)? {
+        findings.push(match finding {
+            BlobFinding::Damaged(error) => Finding::of(&error, false),
+            BlobFinding::DamagedVariant(file) => Finding::at(
+                file,
+                "a variant that matches its checksum was expected",
+                is_repairing,
+            ),
+            BlobFinding::Unreferenced(file) => {
+                Finding::at(file, "no cached file refers to it", is_repairing)
+            }
+        });
+    }
+    for (file, offset) in database.counters.torn_entries()? {
+        findings.push(Finding {
+            file,
+            offset: Some(offset),
+            problem: "an entry that matches its checksum was expected".to_owned(),
+            is_repaired: false,
+        });
+    }
+    verify_names(database, &mut findings)?;
+    Ok(findings)
+}
+
+/// Reports names in the data directory that are not part of its format.
+fn verify_names(database: &Database, findings: &mut Vec<Finding>) -> Result<()> {
+    let data_dir = database.data_dir();
+    for entry in data_dir.disk().list(data_dir.root())?.unwrap_or_default() {
+        if !is_known(&entry.name) {
+            findings.push(Finding::at(entry.name, "it is not a subcat file", false));
+        }
+    }
+    Ok(())
+}
+
+/// Checks the pages of a store, then every value.
+fn verify_store(store: &Store, file: &str, tables: &[Table], findings: &mut Vec<Finding>) {
+    if let Err(error) = store.check() {
+        findings.push(Finding::at(file.to_owned(), &error_chain(&error), false));
+    }
+    for table in tables {
+        let inspected = store.read(|rows| {
+            rows.inspect(*table, &mut |_, value| {
+                if let Err(error) = value {
+                    findings.push(Finding::of(&error, false));
+                }
+            })
+        });
+        if let Err(error) = inspected {
+            let place = format!("{file}, table {}", table.0);
+            findings.push(Finding::at(place, &error_chain(&error), false));
+        }
+    }
+}
