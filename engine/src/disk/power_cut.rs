@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 
 /// Syncs that a [`PowerCut`] disk acknowledges and does not do: a disk that lies, or a program
 /// that forgot one. Called with the path below the root, of a file or of a directory.
-pub type IgnoredSyncs = fn(&Path) -> bool;
+pub type IgnoredSyncs = fn(&str) -> bool;
 
 /// A disk in a real directory that also knows what a power cut would leave of it. For tests.
 ///
@@ -124,7 +124,7 @@ impl Shared {
         let (Some(ignored), Some(path)) = (self.ignored, self.below_root(path)) else {
             return false;
         };
-        let is_ignored = ignored(path);
+        let is_ignored = ignored(&path.to_string_lossy());
         if is_ignored {
             self.state.lock().ignored_count += 1;
         }

@@ -1,0 +1,141 @@
+//! Power cuts: whatever the disk had not synced is dropped, torn or reordered, and everything that
+//! was acknowledged is still there.
+//!
+//! A round runs a history of changes on a simulated disk, cuts the power at one of its operations,
+//! opens what is left (at times with a second cut while it recovers) and compares with a model of
+//! what was acknowledged. `scripts/crash --power-cuts` runs many; `SUBCAT_CUT_ROUNDS` and
+//! `SUBCAT_CUT_SEED` choose how many and which.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+mod history;
+mod model;
+mod round;
+
+use std::collections::BTreeMap;
+
+use round::{Outcome, Round, STEPS, run};
+use subcat_engine::disk::IgnoredSyncs;
+
+fn setting(name: &str, default: u64) -> u64 {
+    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
+}
+
+/// Runs rounds on all cores; the outcome of each that ended well, or the first failure.
+fn campaign(
+    seeds: std::ops::Range<u64>,
+    ignored: Option<IgnoredSyncs>,
+) -> Result<Vec<Outcome>, String> {
+    let workers_count = std::thread::available_parallelism().map_or(1, usize::from) as u64;
+    let results: Vec<Result<Vec<Outcome>, String>> = std::thread::scope(|scope| {
+        let mut workers = Vec::new();
+        for worker in 0..workers_count {
+            let seeds = seeds
+                .clone()
+                .filter(move |seed| seed % workers_count == worker);
+            workers.push(scope.spawn(move || {
+                let rounds = seeds.map(|seed| Round { seed, ignored });
+                rounds.map(|round| run(&round)).collect()
+            }));
+        }
+        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().unwrap();
+        workers.into_iter().map(join).collect()
+    });
+    let mut outcomes = Vec::new();
+    for result in results {
+        outcomes.extend(result?);
+    }
+    Ok(outcomes)
+}
+
+#[test]
+fn what_was_acknowledged_survives_a_power_cut() {
+    let first = setting("SUBCAT_CUT_SEED", 1);
+    let rounds = setting("SUBCAT_CUT_ROUNDS", 400);
+    let outcomes =
+        campaign(first..first + rounds, None).unwrap_or_else(|failure| panic!("{failure}"));
+    // A campaign that never cut the rare steps shows nothing about them.
+    let mut cuts: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut second_cuts = 0;
+    for outcome in &outcomes {
+        *cuts.entry(outcome.cut_in).or_default() += 1;
+        second_cuts += u64::from(outcome.is_cut_twice);
+    }
+    println!(
+        "{} rounds, cut twice {second_cuts}, by step: {cuts:?}",
+        outcomes.len()
+    );
+    for step in STEPS {
+        assert!(cuts.contains_key(step), "no cut fell into {step}: {cuts:?}");
+    }
+    assert!(0 < second_cuts, "no cut fell into a recovery");
+}
+
+/// A sync that the program needs, and a disk that leaves it out.
+struct Needed {
+    name: &'static str,
+    ignored: IgnoredSyncs,
+}
+
+/// Every kind of sync, but that of a new blob directory's name: `Disk::create_dir` is durable.
+const NEEDED: &[Needed] = &[
+    needed("content of the format file", |path| {
+        path == "data/tmp/format"
+    }),
+    needed("content of a new store", |path| {
+        path.starts_with("data/tmp/") && path.ends_with(".redb")
+    }),
+    needed("names in the data directory", |path| path == "data"),
+    needed("content of catalog.redb", |path| {
+        path == "data/catalog.redb"
+    }),
+    needed("content of state.redb", |path| path == "data/state.redb"),
+    needed("content of a new segment", |path| {
+        path.starts_with("data/tmp/") && path.ends_with(".seg")
+    }),
+    needed("name of a new segment", |path| path == "data/index"),
+    needed("content of a new blob", |path| {
+        path.starts_with("data/tmp/blob-")
+    }),
+    needed("name of a new blob", |path| path.starts_with("data/blobs/")),
+    needed("content of counters", |path| {
+        path.starts_with("data/counters/")
+    }),
+    needed("name of a counter file", |path| path == "data/counters"),
+    needed("content of a backup's stores", |path| {
+        is_of_backup(path) && path.ends_with(".redb")
+    }),
+    needed("content of a backup's blobs", |path| {
+        is_of_backup(path) && path.contains("/tmp/blob-")
+    }),
+    needed("names of a backup's blobs", |path| {
+        is_of_backup(path) && path.contains("/blobs/")
+    }),
+    needed("names in a backup", |path| {
+        is_of_backup(path) && !path.contains('/')
+    }),
+    needed("name of a backup", str::is_empty),
+];
+
+const fn needed(name: &'static str, ignored: IgnoredSyncs) -> Needed {
+    Needed { name, ignored }
+}
+
+fn is_of_backup(path: &str) -> bool {
+    path.starts_with("backup-")
+}
+
+#[test]
+fn each_sync_is_needed() {
+    let rounds = setting("SUBCAT_CUT_ROUNDS", 400);
+    let mut unnoticed = Vec::new();
+    for needed in NEEDED {
+        match campaign(1..1 + rounds, Some(needed.ignored)) {
+            Ok(_) => unnoticed.push(needed.name),
+            Err(failure) => println!("not synced: {}: {failure}", needed.name),
+        }
+    }
+    assert!(
+        unnoticed.is_empty(),
+        "in {rounds} rounds nothing was lost without: {unnoticed:?}"
+    );
+}
