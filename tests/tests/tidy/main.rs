@@ -1,7 +1,8 @@
 //! Rules of the source tree (ARCHITECTURE.md), checked by reading it.
 //!
-//! `self_test` shows for each rule that it catches what it should.
+//! `self_test` and `code_self_test` show for each rule that it catches what it should.
 
+mod code_self_test;
 mod self_test;
 
 use std::path::Path;
