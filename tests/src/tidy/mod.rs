@@ -8,6 +8,7 @@ pub mod attributes;
 pub mod changes;
 pub mod control;
 pub mod dependencies;
+pub mod figures;
 pub mod file_graph;
 pub mod imports;
 pub mod pages;
