@@ -291,17 +291,17 @@ pub(super) struct ConnectionTask<C, P> {
     connection: C,
     state: Arc<ConnectionState>,
     has_waker: bool,
-    _pass: P,
+    _permit: P,
 }
 
 impl<C, P> ConnectionTask<C, P> {
-    /// `pass` is kept as long as the connection.
-    pub(super) fn new(connection: C, state: Arc<ConnectionState>, pass: P) -> Self {
+    /// `permit` is kept as long as the connection.
+    pub(super) fn new(connection: C, state: Arc<ConnectionState>, permit: P) -> Self {
         Self {
             connection,
             state,
             has_waker: false,
-            _pass: pass,
+            _permit: permit,
         }
     }
 }

@@ -10,8 +10,8 @@ use ipnet::IpNet;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::sync::watch;
 
+use super::connection_limiter::{ConnectionCounts, ConnectionLimiter};
 use super::flavour::Flavour;
-use super::gate::{ConnectionCounts, Gate};
 use super::handler::Handler;
 use super::priority::Priority;
 use super::worker::{Order, Worker};
@@ -52,7 +52,7 @@ impl Workers {
             Some(listener) => listener.local_addr()?,
             None => return Err(io::ErrorKind::InvalidInput.into()),
         };
-        let gate = Arc::new(Gate::new(
+        let limiter = Arc::new(ConnectionLimiter::new(
             settings.connections.max,
             settings.connections.max_per_address,
             settings.proxies,
@@ -64,7 +64,7 @@ impl Workers {
         for (worker_idx, (listener, handler)) in listeners.into_iter().zip(handlers).enumerate() {
             let worker = Worker {
                 handler: Arc::new(handler),
-                gate: Arc::clone(&gate),
+                limiter: Arc::clone(&limiter),
                 orders: orders.subscribe(),
             };
             threads.push(start_thread(worker_idx, flavour, worker, listener)?);

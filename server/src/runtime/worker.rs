@@ -22,7 +22,7 @@ use tokio::sync::watch;
 
 use super::body::{OutgoingBody, RequestBody};
 use super::connection::{ConnectionState, ConnectionTask, Doing, Pulse};
-use super::gate::{Gate, Pass};
+use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Answer, Handler};
 use super::socket::Socket;
 use super::transport::Transport;
@@ -48,14 +48,14 @@ pub(super) enum Order {
 /// What makes up one worker.
 pub(super) struct Worker<H> {
     pub(super) handler: Arc<H>,
-    pub(super) gate: Arc<Gate>,
+    pub(super) limiter: Arc<ConnectionLimiter>,
     pub(super) orders: watch::Receiver<Order>,
 }
 
 /// What the tasks of a worker share.
 struct Shared<H> {
     handler: Arc<H>,
-    gate: Arc<Gate>,
+    limiter: Arc<ConnectionLimiter>,
     connections: Mutex<Vec<Weak<ConnectionState>>>,
     pulse: Arc<Pulse>,
     /// Held by those who were turned away and are being seen off.
@@ -68,7 +68,7 @@ impl<H: Handler> Worker<H> {
         let listener = TcpListener::from_std(listener)?;
         let shared = Arc::new(Shared {
             handler: self.handler,
-            gate: self.gate,
+            limiter: self.limiter,
             connections: Mutex::default(),
             pulse: Arc::default(),
             turned_away: Arc::default(),
@@ -135,7 +135,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAddr) {
     let state = Arc::new(ConnectionState::new(Arc::clone(&shared.pulse)));
     shared.connections.lock().push(Arc::downgrade(&state));
-    let Some(pass) = shared.gate.admit(peer.ip()) else {
+    let Some(permit) = shared.limiter.admit(peer.ip()) else {
         let words = shared.handler.turn_away(peer);
         // The words fit into any send buffer; who does not take them at once goes without.
         let is_told = stream.try_write(&words).is_ok();
@@ -163,7 +163,9 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
         .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
         .header_read_timeout(None)
         .serve_connection(Socket::new(transport, Arc::clone(&state)), service);
-    tokio::spawn(ConnectionTask::<_, Pass>::new(connection, state, pass));
+    tokio::spawn(ConnectionTask::<_, ConnectionPermit>::new(
+        connection, state, permit,
+    ));
 }
 
 /// Waits until the client has seen our last words.
@@ -200,7 +202,7 @@ impl<H> Shared<H> {
             }
             !is_overdue
         });
-        self.gate.count_cut(cut_count);
+        self.limiter.count_cut(cut_count);
     }
 
     /// Cuts the connections that do one of these things; says whether any are left.

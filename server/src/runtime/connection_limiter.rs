@@ -22,7 +22,7 @@ pub struct ConnectionCounts {
 }
 
 /// Admits connections.
-pub(super) struct Gate {
+pub(super) struct ConnectionLimiter {
     connections_max: u64,
     per_address_max: u32,
     /// Networks to which the cap per address does not apply.
@@ -32,14 +32,14 @@ pub(super) struct Gate {
 }
 
 /// An admitted connection; gives its place back when it is dropped.
-pub(super) struct Pass {
-    gate: Arc<Gate>,
+pub(super) struct ConnectionPermit {
+    limiter: Arc<ConnectionLimiter>,
     /// None for exempt addresses.
     address: Option<IpAddr>,
 }
 
-impl Gate {
-    /// A gate with these caps.
+impl ConnectionLimiter {
+    /// A limiter with these caps.
     pub(super) fn new(
         connections_max: usize,
         per_address_max: usize,
@@ -56,7 +56,7 @@ impl Gate {
     }
 
     /// Admits a connection from this address, or turns it away.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<Pass> {
+    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|network| network.contains(&peer));
         let address = (!is_exempt).then(|| place(peer));
@@ -68,8 +68,8 @@ impl Gate {
             return None;
         }
         self.counts.accepted.fetch_add(1, Ordering::Relaxed);
-        Some(Pass {
-            gate: Arc::clone(self),
+        Some(ConnectionPermit {
+            limiter: Arc::clone(self),
             address,
         })
     }
@@ -94,13 +94,13 @@ impl Gate {
     }
 }
 
-impl Drop for Pass {
+impl Drop for ConnectionPermit {
     fn drop(&mut self) {
-        self.gate.counts.open.fetch_sub(1, Ordering::Relaxed);
+        self.limiter.counts.open.fetch_sub(1, Ordering::Relaxed);
         let Some(address) = self.address else {
             return;
         };
-        let mut by_address = self.gate.by_address.lock();
+        let mut by_address = self.limiter.by_address.lock();
         if let Some(count) = by_address.get_mut(&address) {
             *count -= 1;
             if *count == 0 {
@@ -126,37 +126,42 @@ mod tests {
         text.parse().unwrap()
     }
 
-    fn gate(connections_max: usize, per_address_max: usize) -> Arc<Gate> {
+    fn limiter(connections_max: usize, per_address_max: usize) -> Arc<ConnectionLimiter> {
         let exempt = vec!["10.0.0.0/8".parse().unwrap()];
         let counts = Arc::default();
-        Arc::new(Gate::new(connections_max, per_address_max, exempt, counts))
+        Arc::new(ConnectionLimiter::new(
+            connections_max,
+            per_address_max,
+            exempt,
+            counts,
+        ))
     }
 
     #[test]
     fn caps_all_connections() {
-        let gate = gate(2, 9);
-        let first = gate.admit(address("192.0.2.1")).unwrap();
-        let _second = gate.admit(address("192.0.2.2")).unwrap();
-        assert!(gate.admit(address("192.0.2.3")).is_none());
+        let limiter = limiter(2, 9);
+        let first = limiter.admit(address("192.0.2.1")).unwrap();
+        let _second = limiter.admit(address("192.0.2.2")).unwrap();
+        assert!(limiter.admit(address("192.0.2.3")).is_none());
         drop(first);
-        assert!(gate.admit(address("192.0.2.3")).is_some());
-        assert_eq!(gate.counts.refused.load(Ordering::Relaxed), 1);
+        assert!(limiter.admit(address("192.0.2.3")).is_some());
+        assert_eq!(limiter.counts.refused.load(Ordering::Relaxed), 1);
     }
 
     #[test]
     fn caps_an_address_and_a_slash_64_but_no_proxy() {
-        let gate = gate(100, 1);
-        let first = gate.admit(address("2001:db8::1")).unwrap();
-        assert!(gate.admit(address("2001:db8::2")).is_none());
-        assert!(gate.admit(address("2001:db8:0:1::2")).is_some());
+        let limiter = limiter(100, 1);
+        let first = limiter.admit(address("2001:db8::1")).unwrap();
+        assert!(limiter.admit(address("2001:db8::2")).is_none());
+        assert!(limiter.admit(address("2001:db8:0:1::2")).is_some());
         drop(first);
-        assert!(gate.admit(address("2001:db8::2")).is_some());
-        let proxied: Vec<Pass> = (0..5)
-            .map(|_| gate.admit(address("::ffff:10.0.0.1")).unwrap())
+        assert!(limiter.admit(address("2001:db8::2")).is_some());
+        let proxied: Vec<ConnectionPermit> = (0..5)
+            .map(|_| limiter.admit(address("::ffff:10.0.0.1")).unwrap())
             .collect();
         assert_eq!(proxied.len(), 5);
         drop(proxied);
-        assert!(gate.by_address.lock().is_empty());
-        assert_eq!(gate.counts.open.load(Ordering::Relaxed), 0);
+        assert!(limiter.by_address.lock().is_empty());
+        assert_eq!(limiter.counts.open.load(Ordering::Relaxed), 0);
     }
 }
