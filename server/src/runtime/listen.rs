@@ -11,8 +11,8 @@ use socket2::{Domain, Protocol, SockAddr, Socket, Type};
 use tokio::sync::watch;
 
 use super::connection_limiter::{ConnectionCounts, ConnectionLimiter};
-use super::flavour::Flavour;
 use super::handler::Handler;
+use super::io_backend::IoBackend;
 use super::priority::Priority;
 use super::worker::{Order, Worker};
 use crate::config::{Connections, Io};
@@ -58,7 +58,7 @@ impl Workers {
             settings.proxies,
             settings.counts,
         ));
-        let flavour = Flavour::of(settings.io);
+        let backend = IoBackend::of(settings.io);
         let (orders, _) = watch::channel(Order::Serve);
         let mut threads = Vec::new();
         for (worker_idx, (listener, handler)) in listeners.into_iter().zip(handlers).enumerate() {
@@ -67,11 +67,11 @@ impl Workers {
                 limiter: Arc::clone(&limiter),
                 orders: orders.subscribe(),
             };
-            threads.push(start_thread(worker_idx, flavour, worker, listener)?);
+            threads.push(start_thread(worker_idx, backend, worker, listener)?);
         }
         Ok(Self {
             address,
-            io: flavour.setting(),
+            io: backend.setting(),
             orders,
             threads,
         })
@@ -101,7 +101,7 @@ impl Workers {
 
 fn start_thread<H: Handler>(
     worker_idx: usize,
-    flavour: Flavour,
+    backend: IoBackend,
     worker: Worker<H>,
     listener: std::net::TcpListener,
 ) -> io::Result<JoinHandle<()>> {
@@ -110,7 +110,7 @@ fn start_thread<H: Handler>(
         .spawn(move || {
             // A refusal costs only promptness.
             let _ = Priority::Prompt.enter();
-            if let Err(error) = flavour.run(worker.run(listener)) {
+            if let Err(error) = backend.run(worker.run(listener)) {
                 tracing::error!(%error, "a worker cannot listen");
             }
         })

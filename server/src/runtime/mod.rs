@@ -9,7 +9,7 @@ mod clock;
 mod connection;
 mod control;
 mod descriptors;
-mod flavour;
+mod io_backend;
 mod connection_limiter;
 mod handler;
 mod listen;

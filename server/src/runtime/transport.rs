@@ -1,4 +1,4 @@
-//! How the bytes of one connection come and go: the seam between a socket and its flavour.
+//! How the bytes of one connection come and go: the seam between a socket and its backend.
 //!
 //! It makes its own system calls where tokio would call the C library: there `recv` and `send` are
 //! places where a thread may be cancelled, which took 1.4 % of the time of a cached search.
@@ -34,7 +34,7 @@ pub(super) enum Transport {
 }
 
 impl Transport {
-    /// The transport of this worker's flavour.
+    /// The transport of this worker's backend.
     pub(super) fn new(stream: TcpStream, state: &Arc<ConnectionState>) -> io::Result<Self> {
         Ok(match ring::is_here() {
             true => Self::Ring(RingSocket::new(stream.into_std()?, Arc::clone(state))),

@@ -8,15 +8,15 @@ use crate::config::Io;
 
 /// A way of driving sockets that this kernel allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Flavour {
+pub(super) enum IoBackend {
     /// System calls when epoll says that they will find something.
     Epoll,
     /// Completions of an io_uring.
     IoUring,
 }
 
-impl Flavour {
-    /// The flavour for a setting. `auto` is the ring where there can be one. By it and by epoll,
+impl IoBackend {
+    /// The backend for a setting. `auto` is the ring where there can be one. By it and by epoll,
     /// a cached search took 5.95 and 6.29 µs of processor time (64 connections), 5.23 and 5.90
     /// (256), a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly
     /// sleep, 33.5 and 30.3 (one worker, interleaved, Linux 6.18).
@@ -71,10 +71,10 @@ mod tests {
     #[test]
     fn a_ring_serves_unless_epoll_is_asked_for() {
         for setting in [Io::Auto, Io::IoUring] {
-            assert_eq!(Flavour::allowed(setting, || Ok(())), Flavour::IoUring);
+            assert_eq!(IoBackend::allowed(setting, || Ok(())), IoBackend::IoUring);
         }
         let no_question = || unreachable!("epoll needs no ring");
-        assert_eq!(Flavour::allowed(Io::Epoll, no_question), Flavour::Epoll);
+        assert_eq!(IoBackend::allowed(Io::Epoll, no_question), IoBackend::Epoll);
     }
 
     #[test]
@@ -82,7 +82,7 @@ mod tests {
         for errno in [libc::EPERM, libc::ENOSYS, libc::EINVAL] {
             for setting in [Io::Auto, Io::IoUring] {
                 let refused = || Err(io::Error::from_raw_os_error(errno));
-                assert_eq!(Flavour::allowed(setting, refused), Flavour::Epoll);
+                assert_eq!(IoBackend::allowed(setting, refused), IoBackend::Epoll);
             }
         }
     }
@@ -90,8 +90,8 @@ mod tests {
     #[test]
     fn what_is_allowed_runs() {
         for setting in [Io::Auto, Io::IoUring, Io::Epoll] {
-            let flavour = Flavour::of(setting);
-            flavour.run(std::future::ready(Ok(()))).unwrap();
+            let backend = IoBackend::of(setting);
+            backend.run(std::future::ready(Ok(()))).unwrap();
         }
     }
 }
