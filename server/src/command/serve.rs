@@ -16,7 +16,7 @@ use crate::admin::{Client, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::http::{Server, serve};
 use crate::ops::Failure;
-use crate::runtime::{Control, Descriptors, SideListener, SideServer, StopSignals, SystemClock};
+use crate::runtime::{AdminListener, AdminServer, Control, Descriptors, StopSignals, SystemClock};
 use crate::service::Service;
 
 /// Requests under way have so long to finish when the server stops.
@@ -57,7 +57,7 @@ pub(super) struct Running {
     service: Arc<Service>,
     server: Server,
     admin_address: SocketAddr,
-    side_servers: [SideServer; 2],
+    side_servers: [AdminServer; 2],
     stop_signals: StopSignals,
 }
 
@@ -93,19 +93,19 @@ impl Running {
         let handle = control.handle();
         // Caught before anyone is told that it runs.
         let stop_signals = StopSignals::catch(&handle).map_err(Failure::from)?;
-        let pages = SideListener::tcp(config.admin, &handle)
+        let pages = AdminListener::tcp(config.admin, &handle)
             .map_err(|error| Failure::io(&format!("admin = {}", config.admin), &error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
         let socket_path = config.data.join("admin.sock");
-        let socket = SideListener::unix(&socket_path, &handle)
+        let socket = AdminListener::unix(&socket_path, &handle)
             .map_err(|error| Failure::io(&socket_path.display().to_string(), &error))?;
         let listen = config.listen;
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
         let server =
             serve(&service).map_err(|error| Failure::io(&format!("listen = {listen}"), &error))?;
         let side_servers = [
-            SideServer::start(pages, &handle, admin_pages(Arc::clone(&service))),
-            SideServer::start(socket, &handle, admin_socket(Arc::clone(&service))),
+            AdminServer::start(pages, &handle, admin_pages(Arc::clone(&service))),
+            AdminServer::start(socket, &handle, admin_socket(Arc::clone(&service))),
         ];
         Ok(Self {
             control,
@@ -153,7 +153,7 @@ impl Running {
             std::process::exit(0);
         });
         self.server.stop(GRACE);
-        SideServer::stop(self.side_servers, &self.control, SIDE_GRACE);
+        AdminServer::stop(self.side_servers, &self.control, SIDE_GRACE);
         let socket_path = self.service.config.data.join("admin.sock");
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);

@@ -11,21 +11,21 @@ use http::{Request, Response, StatusCode};
 use super::files::file;
 use crate::admin::SentBody;
 use crate::files::content_disposition;
-use crate::runtime::{ControlHandle, Incoming, SideListener, SideServer};
+use crate::runtime::{AdminListener, AdminServer, ControlHandle, Incoming};
 
 type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
 /// Serves until it is dropped.
 pub struct LocalUpstream {
     address: SocketAddr,
-    _server: SideServer,
+    _server: AdminServer,
 }
 
 impl LocalUpstream {
     /// Listens on a free port. Errors: there is none.
     pub fn start(control: &ControlHandle) -> io::Result<Self> {
         let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
-        let listener = SideListener::tcp(any_port, control)?;
+        let listener = AdminListener::tcp(any_port, control)?;
         let address = listener
             .local_addr()
             .ok_or(io::ErrorKind::AddrNotAvailable)?;
@@ -34,7 +34,7 @@ impl LocalUpstream {
         };
         Ok(Self {
             address,
-            _server: SideServer::start(listener, control, handler),
+            _server: AdminServer::start(listener, control, handler),
         })
     }
 

@@ -30,14 +30,14 @@ const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener beside the public one.
-pub enum SideListener {
+pub enum AdminListener {
     /// An address.
     Tcp(TcpListener),
     /// A socket file.
     Unix(UnixListener),
 }
 
-impl SideListener {
+impl AdminListener {
     /// Listens on an address. Errors: it cannot be had.
     pub fn tcp(address: SocketAddr, control: &ControlHandle) -> io::Result<Self> {
         let _context = control.enter();
@@ -101,14 +101,14 @@ struct Ends {
 }
 
 /// A side listener at work; dropping it closes the listener and cuts its connections.
-pub struct SideServer {
+pub struct AdminServer {
     is_stopping: watch::Sender<bool>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
-impl SideServer {
+impl AdminServer {
     /// Answers every request of `listener` by `handler`.
-    pub fn start<H, F, B>(listener: SideListener, control: &ControlHandle, handler: H) -> Self
+    pub fn start<H, F, B>(listener: AdminListener, control: &ControlHandle, handler: H) -> Self
     where
         H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
@@ -127,7 +127,7 @@ impl SideServer {
                     _ = stop.changed() => break,
                 };
                 if let Err(error) = accepted {
-                    tracing::warn!(%error, "a side connection could not be accepted");
+                    tracing::warn!(%error, "an admin connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
                 }
             }
@@ -157,7 +157,7 @@ impl SideServer {
     }
 }
 
-impl Drop for SideServer {
+impl Drop for AdminServer {
     fn drop(&mut self) {
         self.accepting.abort();
     }
@@ -190,7 +190,7 @@ async fn serve_connection<I, H, F, B>(
         }
     };
     if let Err(error) = ended {
-        tracing::debug!(%error, "a side connection ended");
+        tracing::debug!(%error, "an admin connection ended");
     }
 }
 
@@ -270,14 +270,14 @@ mod tests {
         for directory in [dir.path(), &long] {
             let path = directory.join("a.sock");
             std::fs::write(&path, "left by a process that was killed").unwrap();
-            let listener = SideListener::unix(&path, &control.handle()).unwrap();
+            let listener = AdminListener::unix(&path, &control.handle()).unwrap();
             let mode = std::fs::metadata(&path).unwrap().permissions().mode();
             assert_eq!(mode & 0o777, 0o600);
             let handler = |request: Request<Incoming>| async move {
                 assert_eq!(request.uri().path(), "/x");
                 Response::new(body("answer"))
             };
-            let _server = SideServer::start(listener, &control.handle(), handler);
+            let _server = AdminServer::start(listener, &control.handle(), handler);
             let request = Request::post("/x").body(body("question")).unwrap();
             let answer = control.block_on(async {
                 let response = ask_socket(&path, request).await.unwrap();
@@ -315,16 +315,16 @@ mod tests {
         let control = Control::start().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.sock");
-        let listener = SideListener::unix(&path, &control.handle()).unwrap();
+        let listener = AdminListener::unix(&path, &control.handle()).unwrap();
         let (dropped, is_dropped) = std::sync::mpsc::channel();
         let handler = move |_: Request<Incoming>| {
             let body = Endless(dropped.clone());
             async { Response::new(body) }
         };
-        let server = SideServer::start(listener, &control.handle(), handler);
+        let server = AdminServer::start(listener, &control.handle(), handler);
         let request = Request::post("/x").body(body("")).unwrap();
         let unread = control.block_on(ask_socket(&path, request)).unwrap();
-        SideServer::stop([server], &control, Duration::from_millis(10));
+        AdminServer::stop([server], &control, Duration::from_millis(10));
         is_dropped.recv_timeout(Duration::from_secs(60)).unwrap();
         drop(unread);
         let request = Request::post("/x").body(body("")).unwrap();
