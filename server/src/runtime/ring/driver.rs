@@ -16,7 +16,7 @@ use slab::Slab;
 use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
-use super::pieces::{PIECES_GROUP, Pieces};
+use super::provided_buffers::{BUFFER_GROUP, ProvidedBuffers};
 use super::slot::{Operation, Slot, Spares};
 use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
 use crate::runtime::connection::{ConnectionState, Doing};
@@ -43,7 +43,7 @@ pub(super) fn with_ring<T>(act: impl FnOnce(&mut Ring) -> T) -> T {
 /// An io_uring and the connections on it.
 pub(in crate::runtime) struct Ring {
     uring: IoUring,
-    pieces: Pieces,
+    provided_buffers: ProvidedBuffers,
     slots: Slab<Slot>,
     spares: Spares,
     /// Rings when there is something to take while the thread sleeps in epoll.
@@ -68,7 +68,7 @@ impl Ring {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         uring.submitter().register_eventfd(bell.as_raw_fd())?;
         Ok(Self {
-            pieces: Pieces::new(&uring)?,
+            provided_buffers: ProvidedBuffers::new(&uring)?,
             uring,
             slots: Slab::new(),
             spares: Spares::default(),
@@ -150,7 +150,7 @@ impl Ring {
     fn receive(&mut self, slot_idx: usize) {
         let slot = &mut self.slots[slot_idx];
         slot.is_receiving = true;
-        let entry = opcode::RecvMulti::new(slot.fd(), PIECES_GROUP).build();
+        let entry = opcode::RecvMulti::new(slot.fd(), BUFFER_GROUP).build();
         // SAFETY: bytes arrive in pieces, which stay as long as the ring.
         unsafe { self.push(entry, Operation::Receive, slot_idx) };
     }
@@ -307,16 +307,16 @@ impl Ring {
     fn received(&mut self, slot_idx: usize, completion: &cqueue::Entry) {
         let slot = &mut self.slots[slot_idx];
         let result = completion.result();
-        if let Some(piece_idx) = cqueue::buffer_select(completion.flags()) {
+        if let Some(buffer_idx) = cqueue::buffer_select(completion.flags()) {
             if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_left) {
-                let bytes = self.pieces.read(piece_idx, bytes_count);
+                let bytes = self.provided_buffers.read(buffer_idx, bytes_count);
                 slot.arrived.add(bytes, &mut self.spares);
             }
-            self.pieces.give(piece_idx);
+            self.provided_buffers.give(buffer_idx);
         }
         match -result {
             0 => slot.end = Some(0),
-            // Pieces are there again after every turn; what was paused goes on when it is read.
+            // ProvidedBuffers are there again after every turn; what was paused goes on when it is read.
             libc::ENOBUFS | libc::ECANCELED => {}
             errno if errno > 0 => slot.end = Some(errno),
             _ => {}
@@ -377,7 +377,7 @@ impl Drop for Ring {
         if !self.slots.is_empty() {
             tracing::error!("a ring ends with bytes in flight: their memory is given up");
             std::mem::forget(std::mem::take(&mut self.slots));
-            self.pieces.give_up();
+            self.provided_buffers.give_up();
         }
     }
 }

@@ -13,7 +13,7 @@
 //! slots before it goes. A thread has one ring, and only that thread touches it.
 
 mod driver;
-mod pieces;
+mod provided_buffers;
 mod slot;
 mod socket;
 

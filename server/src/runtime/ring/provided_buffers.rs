@@ -11,20 +11,20 @@ use io_uring::IoUring;
 use io_uring::types::BufRingEntry;
 use memmap2::MmapMut;
 
-/// Pieces, and bytes of each. A turn brings some twenty requests; kernels before 6.13 bring all
+/// ProvidedBuffers, and bytes of each. A turn brings some twenty requests; kernels before 6.13 bring all
 /// there are, and what finds no piece comes with the next turn.
-const PIECES: u16 = 256;
-const PIECE_BYTES: u16 = 4 << 10;
+const BUFFERS_COUNT: u16 = 256;
+const BUFFER_BYTES: u16 = 4 << 10;
 /// The group of these pieces; a ring has no other.
-pub(super) const PIECES_GROUP: u16 = 0;
+pub(super) const BUFFER_GROUP: u16 = 0;
 
 const _: () = assert!(
-    PIECES.is_power_of_two(),
+    BUFFERS_COUNT.is_power_of_two(),
     "places are counted modulo the pieces"
 );
 
 /// The pieces of one ring. INVARIANT: whoever drops them has ended the ring's use of them.
-pub(super) struct Pieces {
+pub(super) struct ProvidedBuffers {
     /// What the two pointers point into.
     memory: Rc<[MmapMut; 2]>,
     entries: *mut BufRingEntry,
@@ -32,37 +32,37 @@ pub(super) struct Pieces {
     tail: u16,
 }
 
-impl Pieces {
+impl ProvidedBuffers {
     /// Lends all of them. Errors: the kernel has no such rings (before 5.19), or no memory.
     pub(super) fn new(uring: &IoUring) -> io::Result<Self> {
-        let entries_bytes = usize::from(PIECES) * size_of::<BufRingEntry>();
+        let entries_bytes = usize::from(BUFFERS_COUNT) * size_of::<BufRingEntry>();
         let mut entries = MmapMut::map_anon(entries_bytes)?;
-        let mut bytes = MmapMut::map_anon(usize::from(PIECES) * usize::from(PIECE_BYTES))?;
+        let mut bytes = MmapMut::map_anon(usize::from(BUFFERS_COUNT) * usize::from(BUFFER_BYTES))?;
         let mut pieces = Self {
             entries: entries.as_mut_ptr().cast(),
             bytes: bytes.as_mut_ptr(),
             memory: Rc::new([entries, bytes]),
             tail: 0,
         };
-        let address = pieces.entries.addr() as u64;
+        let address = provided_buffers.entries.addr() as u64;
         let submitter = uring.submitter();
         // SAFETY: the mapping begins at a page, has room for so many entries, and stays as long
         // as the ring receives (INVARIANT).
-        unsafe { submitter.register_buf_ring_with_flags(address, PIECES, PIECES_GROUP, 0) }?;
-        (0..PIECES).for_each(|piece_idx| pieces.give(piece_idx));
+        unsafe { submitter.register_buf_ring_with_flags(address, BUFFERS_COUNT, BUFFER_GROUP, 0) }?;
+        (0..BUFFERS_COUNT).for_each(|buffer_idx| provided_buffers.give(buffer_idx));
         Ok(pieces)
     }
 
     /// Lends a piece, whose bytes are read, to the kernel.
-    pub(super) fn give(&mut self, piece_idx: u16) {
-        let place = usize::from(self.tail % PIECES);
+    pub(super) fn give(&mut self, buffer_idx: u16) {
+        let place = usize::from(self.tail % BUFFERS_COUNT);
         // SAFETY: `place` is among the entries of the mapping, for which zeros are valid. The
         // kernel reads an entry only when the tail has passed it, and there are as many entries as
         // pieces: this one's piece has come back.
         let entry = unsafe { &mut *self.entries.add(place) };
-        entry.set_addr(self.start(piece_idx) as u64);
-        entry.set_len(u32::from(PIECE_BYTES));
-        entry.set_bid(piece_idx);
+        entry.set_addr(self.start(buffer_idx) as u64);
+        entry.set_len(u32::from(BUFFER_BYTES));
+        entry.set_bid(buffer_idx);
         self.tail = self.tail.wrapping_add(1);
         // SAFETY: the tail lies in the first entry, aligned; the kernel only reads it.
         let tail = unsafe { &*BufRingEntry::tail(self.entries).cast::<AtomicU16>() };
@@ -70,11 +70,11 @@ impl Pieces {
     }
 
     /// The bytes that came into a piece which the kernel gave back.
-    pub(super) fn read(&self, piece_idx: u16, bytes_count: usize) -> &[u8] {
-        assert!(bytes_count <= usize::from(PIECE_BYTES), "a piece is full");
+    pub(super) fn read(&self, buffer_idx: u16, bytes_count: usize) -> &[u8] {
+        assert!(bytes_count <= usize::from(BUFFER_BYTES), "a piece is full");
         // SAFETY: so many bytes of this piece are within the mapping, and the kernel writes no
         // more into it until it is given again, for which nobody may hold them.
-        unsafe { slice::from_raw_parts(self.start(piece_idx), bytes_count) }
+        unsafe { slice::from_raw_parts(self.start(buffer_idx), bytes_count) }
     }
 
     /// Never unmaps them: the kernel may still write.
@@ -82,12 +82,15 @@ impl Pieces {
         std::mem::forget(Rc::clone(&self.memory));
     }
 
-    fn start(&self, piece_idx: u16) -> *mut u8 {
-        assert!(piece_idx < PIECES, "the kernel gives back what it was lent");
+    fn start(&self, buffer_idx: u16) -> *mut u8 {
+        assert!(
+            buffer_idx < BUFFERS_COUNT,
+            "the kernel gives back what it was lent"
+        );
         // SAFETY: within the mapping.
         unsafe {
             self.bytes
-                .add(usize::from(piece_idx) * usize::from(PIECE_BYTES))
+                .add(usize::from(buffer_idx) * usize::from(BUFFER_BYTES))
         }
     }
 }
