@@ -17,7 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::provided_buffers::{BUFFER_GROUP, ProvidedBuffers};
-use super::slot::{Operation, Slot, Spares};
+use super::slot::{BufferPool, Operation, Slot};
 use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
 use crate::runtime::connection::{ConnectionState, Doing};
 
@@ -45,7 +45,7 @@ pub(in crate::runtime) struct Ring {
     uring: IoUring,
     provided_buffers: ProvidedBuffers,
     slots: Slab<Slot>,
-    spares: Spares,
+    pool: BufferPool,
     /// Rings when there is something to take while the thread sleeps in epoll.
     bell: Arc<OwnedFd>,
     /// The driving task, while it sleeps.
@@ -71,7 +71,7 @@ impl Ring {
             provided_buffers: ProvidedBuffers::new(&uring)?,
             uring,
             slots: Slab::new(),
-            spares: Spares::default(),
+            pool: BufferPool::default(),
             bell: Arc::new(bell),
             sleeper: None,
             is_refused: false,
@@ -114,8 +114,8 @@ impl Ring {
         &mut self.slots[slot_idx]
     }
 
-    pub(super) fn spares(&mut self) -> &mut Spares {
-        &mut self.spares
+    pub(super) fn pool(&mut self) -> &mut BufferPool {
+        &mut self.pool
     }
 
     /// Takes a connection in and begins to receive; its slot.
@@ -166,7 +166,7 @@ impl Ring {
     /// So many bytes of those that came were read.
     pub(super) fn was_read(&mut self, slot_idx: usize, bytes_count: usize) {
         let slot = &mut self.slots[slot_idx];
-        slot.arrived.read(bytes_count, &mut self.spares);
+        slot.arrived.read(bytes_count, &mut self.pool);
         if slot.arrived.unread().is_empty() && !slot.is_receiving && slot.end.is_none() {
             self.receive(slot_idx);
         }
@@ -310,7 +310,7 @@ impl Ring {
         if let Some(buffer_idx) = cqueue::buffer_select(completion.flags()) {
             if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_left) {
                 let bytes = self.provided_buffers.read(buffer_idx, bytes_count);
-                slot.arrived.add(bytes, &mut self.spares);
+                slot.arrived.add(bytes, &mut self.pool);
             }
             self.provided_buffers.give(buffer_idx);
         }
@@ -350,7 +350,7 @@ impl Ring {
             slot.state.write_blocked();
             slot.wake();
         }
-        self.spares.keep(bytes);
+        self.pool.keep(bytes);
     }
 }
 

@@ -116,10 +116,10 @@ impl Arrived {
         &self.bytes[self.read_count..]
     }
 
-    /// Adds bytes; the first come into a vector of `spares`.
-    pub(super) fn add(&mut self, bytes: &[u8], spares: &mut Spares) {
+    /// Adds bytes; the first come into a vector of `pool`.
+    pub(super) fn add(&mut self, bytes: &[u8], pool: &mut BufferPool) {
         if self.bytes.capacity() == 0 {
-            self.bytes = spares.take();
+            self.bytes = pool.take();
         }
         // Not more room than twice what is unread, whatever pieces it is read in.
         if self.bytes.len() / 2 < self.read_count {
@@ -130,20 +130,20 @@ impl Arrived {
     }
 
     /// So many bytes more were read; the vector goes when all of them were.
-    pub(super) fn read(&mut self, bytes_count: usize, spares: &mut Spares) {
+    pub(super) fn read(&mut self, bytes_count: usize, pool: &mut BufferPool) {
         self.read_count += bytes_count;
         if self.read_count == self.bytes.len() {
             self.read_count = 0;
-            spares.keep(std::mem::take(&mut self.bytes));
+            pool.keep(std::mem::take(&mut self.bytes));
         }
     }
 }
 
 /// Vectors for the next bytes: an idle connection holds none.
 #[derive(Default)]
-pub(super) struct Spares(Vec<Vec<u8>>);
+pub(super) struct BufferPool(Vec<Vec<u8>>);
 
-impl Spares {
+impl BufferPool {
     /// An empty vector.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.0.pop().unwrap_or_default()
@@ -175,14 +175,14 @@ mod tests {
 
     #[test]
     fn what_arrived_is_read_in_any_pieces() {
-        let mut spares = Spares::default();
+        let mut pool = BufferPool::default();
         let mut arrived = Arrived::default();
         let mut read = Vec::new();
         for round in 0..1000 {
-            arrived.add(&[round as u8; 100], &mut spares);
+            arrived.add(&[round as u8; 100], &mut pool);
             let bytes_count = if round % 50 == 49 { 2600 } else { 50 };
             let part = arrived.unread()[..bytes_count.min(arrived.unread().len())].to_vec();
-            arrived.read(part.len(), &mut spares);
+            arrived.read(part.len(), &mut pool);
             read.extend(part);
             assert!(arrived.bytes.len() <= 2 * arrived.unread().len() + 100);
         }
@@ -193,14 +193,14 @@ mod tests {
 
     #[test]
     fn an_idle_connection_holds_no_vector() {
-        let mut spares = Spares::default();
+        let mut pool = BufferPool::default();
         let mut arrived = Arrived::default();
-        arrived.add(b"abc", &mut spares);
-        arrived.read(3, &mut spares);
+        arrived.add(b"abc", &mut pool);
+        arrived.read(3, &mut pool);
         assert_eq!(arrived.bytes.capacity(), 0);
-        assert_eq!(spares.0.len(), 1);
-        spares.keep(vec![0; POOLED_BUFFER_BYTES_MAX + 1]);
-        assert_eq!(spares.0.len(), 1, "a long one is not kept");
-        assert!(spares.take().is_empty());
+        assert_eq!(pool.0.len(), 1);
+        pool.keep(vec![0; POOLED_BUFFER_BYTES_MAX + 1]);
+        assert_eq!(pool.0.len(), 1, "a long one is not kept");
+        assert!(pool.take().is_empty());
     }
 }

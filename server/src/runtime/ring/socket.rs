@@ -59,7 +59,7 @@ impl RingSocket {
     /// may be under way (`poll_sent`).
     pub(in crate::runtime) fn send(&self, fill: impl FnOnce(&mut Vec<u8>)) {
         with_ring(|ring| {
-            let mut bytes = ring.spares().take();
+            let mut bytes = ring.pool().take();
             fill(&mut bytes);
             ring.send(self.slot_idx, bytes);
         });
