@@ -17,7 +17,7 @@ use tokio::io::Interest;
 use tokio::io::unix::AsyncFd;
 
 use super::provided_buffers::{BUFFER_GROUP, ProvidedBuffers};
-use super::slot::{BufferPool, Operation, Slot};
+use super::slot::{BufferPool, RingOperation, RingSlot};
 use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
 use crate::runtime::connection::{ConnectionState, Doing};
 
@@ -44,7 +44,7 @@ pub(super) fn with_ring<T>(act: impl FnOnce(&mut Ring) -> T) -> T {
 pub(in crate::runtime) struct Ring {
     uring: IoUring,
     provided_buffers: ProvidedBuffers,
-    slots: Slab<Slot>,
+    slots: Slab<RingSlot>,
     pool: BufferPool,
     /// Rings when there is something to take while the thread sleeps in epoll.
     bell: Arc<OwnedFd>,
@@ -110,7 +110,7 @@ impl Ring {
         outcome
     }
 
-    pub(super) fn slot(&mut self, slot_idx: usize) -> &mut Slot {
+    pub(super) fn slot(&mut self, slot_idx: usize) -> &mut RingSlot {
         &mut self.slots[slot_idx]
     }
 
@@ -120,7 +120,7 @@ impl Ring {
 
     /// Takes a connection in and begins to receive; its slot.
     pub(super) fn open(&mut self, socket: Arc<OwnedFd>, state: Arc<ConnectionState>) -> usize {
-        let slot_idx = self.slots.insert(Slot::new(socket, state));
+        let slot_idx = self.slots.insert(RingSlot::new(socket, state));
         self.receive(slot_idx);
         slot_idx
     }
@@ -152,22 +152,22 @@ impl Ring {
         slot.is_receiving = true;
         let entry = opcode::RecvMulti::new(slot.fd(), BUFFER_GROUP).build();
         // SAFETY: bytes arrive in pieces, which stay as long as the ring.
-        unsafe { self.push(entry, Operation::Receive, slot_idx) };
+        unsafe { self.push(entry, RingOperation::Receive, slot_idx) };
     }
 
     /// Tells a receive to end: its last completion says so.
     fn pause(&mut self, slot_idx: usize) {
         self.slots[slot_idx].is_pausing = true;
-        let entry = opcode::AsyncCancel::new(Operation::Receive.user_data(slot_idx)).build();
+        let entry = opcode::AsyncCancel::new(RingOperation::Receive.user_data(slot_idx)).build();
         // SAFETY: it points to nothing.
-        unsafe { self.push(entry, Operation::Pause, slot_idx) };
+        unsafe { self.push(entry, RingOperation::Pause, slot_idx) };
     }
 
     /// So many bytes of those that came were read.
     pub(super) fn was_read(&mut self, slot_idx: usize, bytes_count: usize) {
         let slot = &mut self.slots[slot_idx];
-        slot.arrived.read(bytes_count, &mut self.pool);
-        if slot.arrived.unread().is_empty() && !slot.is_receiving && slot.end.is_none() {
+        slot.received.read(bytes_count, &mut self.pool);
+        if slot.received.unread().is_empty() && !slot.is_receiving && slot.end.is_none() {
             self.receive(slot_idx);
         }
     }
@@ -183,7 +183,7 @@ impl Ring {
         slot.outgoing = Some(bytes);
         // SAFETY: `outgoing`, which was empty, is touched again when the completion is there, and
         // its slot stays until then.
-        unsafe { self.push(entry, Operation::Send, slot_idx) };
+        unsafe { self.push(entry, RingOperation::Send, slot_idx) };
         if RING_QUEUED_MAX <= self.uring.submission().len() {
             self.enter(0, EnterFlags::empty());
         }
@@ -196,7 +196,7 @@ impl Ring {
             slot.is_awaiting_room = true;
             let entry = opcode::PollAdd::new(slot.fd(), libc::POLLOUT as u32).build();
             // SAFETY: it points to nothing.
-            unsafe { self.push(entry, Operation::AwaitRoom, slot_idx) };
+            unsafe { self.push(entry, RingOperation::AwaitRoom, slot_idx) };
         }
     }
 
@@ -204,7 +204,7 @@ impl Ring {
     ///
     /// # Safety
     /// What it points to stays until its last completion has been seen.
-    unsafe fn push(&mut self, entry: squeue::Entry, operation: Operation, slot_idx: usize) {
+    unsafe fn push(&mut self, entry: squeue::Entry, operation: RingOperation, slot_idx: usize) {
         let entry = entry.user_data(operation.user_data(slot_idx));
         // SAFETY: the caller's promise.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
@@ -289,17 +289,17 @@ impl Ring {
     }
 
     fn complete(&mut self, completion: &cqueue::Entry) {
-        let (operation, slot_idx) = Operation::of(completion.user_data());
+        let (operation, slot_idx) = RingOperation::of(completion.user_data());
         match operation {
-            Operation::Receive => self.received(slot_idx, completion),
-            Operation::Send => self.sent(slot_idx, completion.result()),
-            Operation::AwaitRoom => {
+            RingOperation::Receive => self.received(slot_idx, completion),
+            RingOperation::Send => self.sent(slot_idx, completion.result()),
+            RingOperation::AwaitRoom => {
                 let slot = &mut self.slots[slot_idx];
                 slot.is_awaiting_room = false;
                 slot.wake();
             }
             // The slot may be gone: what counts is the end of its receive.
-            Operation::Pause => return,
+            RingOperation::Pause => return,
         }
         self.forget_if_over(slot_idx);
     }
@@ -310,7 +310,7 @@ impl Ring {
         if let Some(buffer_idx) = cqueue::buffer_select(completion.flags()) {
             if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_left) {
                 let bytes = self.provided_buffers.read(buffer_idx, bytes_count);
-                slot.arrived.add(bytes, &mut self.pool);
+                slot.received.add(bytes, &mut self.pool);
             }
             self.provided_buffers.give(buffer_idx);
         }
@@ -324,7 +324,7 @@ impl Ring {
         slot.wake();
         slot.is_receiving = cqueue::more(completion.flags());
         slot.is_pausing &= slot.is_receiving;
-        let is_full = slot.arrived.unread().len() >= RING_UNREAD_BYTES_MAX;
+        let is_full = slot.received.unread().len() >= RING_UNREAD_BYTES_MAX;
         match slot.is_receiving {
             true if is_full && !slot.is_pausing => self.pause(slot_idx),
             false if !is_full && slot.end.is_none() && !slot.is_left => self.receive(slot_idx),

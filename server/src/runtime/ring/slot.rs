@@ -11,7 +11,7 @@ use crate::runtime::connection::ConnectionState;
 
 /// What an entry is about. Its user data is that in the two lower bits, and above them its slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum RingOperation {
     /// Bytes that come, as often as they do.
     Receive = 0,
     /// One answer, all of it.
@@ -22,7 +22,7 @@ pub(super) enum Operation {
     Pause = 3,
 }
 
-impl Operation {
+impl RingOperation {
     pub(super) const fn user_data(self, slot_idx: usize) -> u64 {
         ((slot_idx as u64) << 2) | self as u64
     }
@@ -39,13 +39,13 @@ impl Operation {
 }
 
 /// A connection as its ring knows it.
-pub(super) struct Slot {
+pub(super) struct RingSlot {
     pub(super) socket: Arc<OwnedFd>,
     pub(super) state: Arc<ConnectionState>,
     /// The connection's task, once it has waited.
     waker: Option<Waker>,
     /// What came and was not read yet.
-    pub(super) arrived: Arrived,
+    pub(super) received: UnreadBytes,
     /// Whether a receive is in flight, and whether it was told to end.
     pub(super) is_receiving: bool,
     pub(super) is_pausing: bool,
@@ -62,13 +62,13 @@ pub(super) struct Slot {
     pub(super) is_left: bool,
 }
 
-impl Slot {
+impl RingSlot {
     pub(super) fn new(socket: Arc<OwnedFd>, state: Arc<ConnectionState>) -> Self {
         Self {
             socket,
             state,
             waker: None,
-            arrived: Arrived::default(),
+            received: UnreadBytes::default(),
             is_receiving: false,
             is_pausing: false,
             end: None,
@@ -106,12 +106,12 @@ impl Slot {
 
 /// Bytes that came and were not read yet.
 #[derive(Default)]
-pub(super) struct Arrived {
+pub(super) struct UnreadBytes {
     bytes: Vec<u8>,
     read_count: usize,
 }
 
-impl Arrived {
+impl UnreadBytes {
     pub(super) fn unread(&self) -> &[u8] {
         &self.bytes[self.read_count..]
     }
@@ -164,11 +164,11 @@ mod tests {
 
     #[test]
     fn user_data_names_operation_and_slot() {
-        use Operation::{AwaitRoom, Pause, Receive, Send};
+        use RingOperation::{AwaitRoom, Pause, Receive, Send};
         for operation in [Receive, Send, AwaitRoom, Pause] {
             for slot_idx in [0, 1, 30_000] {
                 let user_data = operation.user_data(slot_idx);
-                assert_eq!(Operation::of(user_data), (operation, slot_idx));
+                assert_eq!(RingOperation::of(user_data), (operation, slot_idx));
             }
         }
     }
@@ -176,17 +176,17 @@ mod tests {
     #[test]
     fn what_arrived_is_read_in_any_pieces() {
         let mut pool = BufferPool::default();
-        let mut arrived = Arrived::default();
+        let mut received = UnreadBytes::default();
         let mut read = Vec::new();
         for round in 0..1000 {
-            arrived.add(&[round as u8; 100], &mut pool);
+            received.add(&[round as u8; 100], &mut pool);
             let bytes_count = if round % 50 == 49 { 2600 } else { 50 };
-            let part = arrived.unread()[..bytes_count.min(arrived.unread().len())].to_vec();
-            arrived.read(part.len(), &mut pool);
+            let part = received.unread()[..bytes_count.min(received.unread().len())].to_vec();
+            received.read(part.len(), &mut pool);
             read.extend(part);
-            assert!(arrived.bytes.len() <= 2 * arrived.unread().len() + 100);
+            assert!(received.bytes.len() <= 2 * received.unread().len() + 100);
         }
-        read.extend(arrived.unread());
+        read.extend(received.unread());
         let sent: Vec<u8> = (0..1000).flat_map(|round| [round as u8; 100]).collect();
         assert!(read == sent);
     }
@@ -194,10 +194,10 @@ mod tests {
     #[test]
     fn an_idle_connection_holds_no_vector() {
         let mut pool = BufferPool::default();
-        let mut arrived = Arrived::default();
-        arrived.add(b"abc", &mut pool);
-        arrived.read(3, &mut pool);
-        assert_eq!(arrived.bytes.capacity(), 0);
+        let mut received = UnreadBytes::default();
+        received.add(b"abc", &mut pool);
+        received.read(3, &mut pool);
+        assert_eq!(received.bytes.capacity(), 0);
         assert_eq!(pool.0.len(), 1);
         pool.keep(vec![0; POOLED_BUFFER_BYTES_MAX + 1]);
         assert_eq!(pool.0.len(), 1, "a long one is not kept");

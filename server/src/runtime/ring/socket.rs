@@ -37,7 +37,7 @@ impl RingSocket {
     ) -> Poll<io::Result<usize>> {
         with_ring(|ring| {
             let slot = ring.slot(self.slot_idx);
-            let unread = slot.arrived.unread();
+            let unread = slot.received.unread();
             if !unread.is_empty() {
                 let taken_count = unread.len().min(bytes_max);
                 take(&unread[..taken_count]);
