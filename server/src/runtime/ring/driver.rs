@@ -43,7 +43,7 @@ pub(super) fn with_ring<T>(act: impl FnOnce(&mut Ring) -> T) -> T {
 /// An io_uring and the connections on it.
 pub(in crate::runtime) struct Ring {
     uring: IoUring,
-    provided_buffers: ProvidedBuffers,
+    buffers: ProvidedBuffers,
     slots: Slab<RingSlot>,
     pool: BufferPool,
     /// Rings when there is something to take while the thread sleeps in epoll.
@@ -68,7 +68,7 @@ impl Ring {
         let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
         uring.submitter().register_eventfd(bell.as_raw_fd())?;
         Ok(Self {
-            provided_buffers: ProvidedBuffers::new(&uring)?,
+            buffers: ProvidedBuffers::new(&uring)?,
             uring,
             slots: Slab::new(),
             pool: BufferPool::default(),
@@ -309,10 +309,10 @@ impl Ring {
         let result = completion.result();
         if let Some(buffer_idx) = cqueue::buffer_select(completion.flags()) {
             if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_left) {
-                let bytes = self.provided_buffers.read(buffer_idx, bytes_count);
+                let bytes = self.buffers.read(buffer_idx, bytes_count);
                 slot.received.add(bytes, &mut self.pool);
             }
-            self.provided_buffers.give(buffer_idx);
+            self.buffers.give(buffer_idx);
         }
         match -result {
             0 => slot.end = Some(0),
@@ -377,7 +377,7 @@ impl Drop for Ring {
         if !self.slots.is_empty() {
             tracing::error!("a ring ends with bytes in flight: their memory is given up");
             std::mem::forget(std::mem::take(&mut self.slots));
-            self.provided_buffers.give_up();
+            self.buffers.give_up();
         }
     }
 }

@@ -38,19 +38,19 @@ impl ProvidedBuffers {
         let entries_bytes = usize::from(BUFFERS_COUNT) * size_of::<BufRingEntry>();
         let mut entries = MmapMut::map_anon(entries_bytes)?;
         let mut bytes = MmapMut::map_anon(usize::from(BUFFERS_COUNT) * usize::from(BUFFER_BYTES))?;
-        let mut pieces = Self {
+        let mut buffers = Self {
             entries: entries.as_mut_ptr().cast(),
             bytes: bytes.as_mut_ptr(),
             memory: Rc::new([entries, bytes]),
             tail: 0,
         };
-        let address = provided_buffers.entries.addr() as u64;
+        let address = buffers.entries.addr() as u64;
         let submitter = uring.submitter();
         // SAFETY: the mapping begins at a page, has room for so many entries, and stays as long
         // as the ring receives (INVARIANT).
         unsafe { submitter.register_buf_ring_with_flags(address, BUFFERS_COUNT, BUFFER_GROUP, 0) }?;
-        (0..BUFFERS_COUNT).for_each(|buffer_idx| provided_buffers.give(buffer_idx));
-        Ok(pieces)
+        (0..BUFFERS_COUNT).for_each(|buffer_idx| buffers.give(buffer_idx));
+        Ok(buffers)
     }
 
     /// Lends a piece, whose bytes are read, to the kernel.
