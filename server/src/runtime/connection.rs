@@ -51,7 +51,7 @@ impl Doing {
 
 /// What the connections of a worker read.
 #[derive(Default)]
-pub(super) struct Pulse {
+pub(super) struct Heartbeat {
     /// Seconds of the worker.
     pub(super) second: AtomicU32,
     /// Whether it was told to stop.
@@ -109,15 +109,15 @@ pub(super) struct ConnectionState {
     has_lines: AtomicBool,
     /// Whether hyper may leave without waiting for what it wrote.
     may_leave: AtomicBool,
-    pulse: Arc<Pulse>,
+    heartbeat: Arc<Heartbeat>,
     lines: Mutex<Bytes>,
     waker: Mutex<Option<Waker>>,
     sending: Mutex<Option<Sending>>,
 }
 
 impl ConnectionState {
-    /// A new, idle connection of a worker with this pulse.
-    pub(super) fn new(pulse: Arc<Pulse>) -> Self {
+    /// A new, idle connection of a worker with this heartbeat.
+    pub(super) fn new(heartbeat: Arc<Heartbeat>) -> Self {
         let state = Self {
             doing_since: AtomicU64::new(0),
             tail: AtomicU64::new(0),
@@ -125,7 +125,7 @@ impl ConnectionState {
             is_sending_file: AtomicBool::new(false),
             has_lines: AtomicBool::new(false),
             may_leave: AtomicBool::new(false),
-            pulse,
+            heartbeat,
             lines: Mutex::new(Bytes::new()),
             waker: Mutex::new(None),
             sending: Mutex::new(None),
@@ -135,14 +135,14 @@ impl ConnectionState {
     }
 
     fn enter(&self, doing: Doing) {
-        let second = u64::from(self.pulse.second.load(Ordering::Relaxed));
+        let second = u64::from(self.heartbeat.second.load(Ordering::Relaxed));
         let word = ((doing as u64) << 32) | second;
         self.doing_since.store(word, Ordering::Relaxed);
     }
 
     /// Whether its worker was told to stop.
     pub(super) fn is_stopping(&self) -> bool {
-        self.pulse.is_stopping.load(Ordering::Relaxed)
+        self.heartbeat.is_stopping.load(Ordering::Relaxed)
     }
 
     /// What it is doing.
@@ -220,7 +220,7 @@ impl ConnectionState {
         let word = self.doing_since.load(Ordering::Relaxed);
         let since = u32::try_from(word & u64::from(u32::MAX)).expect("32 bits are left");
         let age_seconds = self
-            .pulse
+            .heartbeat
             .second
             .load(Ordering::Relaxed)
             .wrapping_sub(since);
@@ -327,12 +327,14 @@ mod tests {
     use super::*;
 
     fn check(steps: impl Fn(&ConnectionState), allowed_seconds: u32) {
-        let pulse = Arc::new(Pulse::default());
-        let state = ConnectionState::new(Arc::clone(&pulse));
+        let heartbeat = Arc::new(Heartbeat::default());
+        let state = ConnectionState::new(Arc::clone(&heartbeat));
         steps(&state);
-        pulse.second.fetch_add(allowed_seconds, Ordering::Relaxed);
+        heartbeat
+            .second
+            .fetch_add(allowed_seconds, Ordering::Relaxed);
         assert!(!state.is_overdue());
-        pulse.second.fetch_add(1, Ordering::Relaxed);
+        heartbeat.second.fetch_add(1, Ordering::Relaxed);
         assert!(state.is_overdue());
     }
 
@@ -354,18 +356,18 @@ mod tests {
 
     #[test]
     fn time_runs_from_the_first_byte_and_from_the_last_progress() {
-        let pulse = Arc::new(Pulse::default());
-        let state = ConnectionState::new(Arc::clone(&pulse));
+        let heartbeat = Arc::new(Heartbeat::default());
+        let state = ConnectionState::new(Arc::clone(&heartbeat));
         for _ in 0..11 {
             state.read(b"x");
-            pulse.second.fetch_add(1, Ordering::Relaxed);
+            heartbeat.second.fetch_add(1, Ordering::Relaxed);
         }
         assert!(state.is_overdue(), "a trickling header is cut");
 
-        let state = ConnectionState::new(Arc::clone(&pulse));
+        let state = ConnectionState::new(Arc::clone(&heartbeat));
         for _ in 0..100 {
             state.write_blocked();
-            pulse.second.fetch_add(1, Ordering::Relaxed);
+            heartbeat.second.fetch_add(1, Ordering::Relaxed);
             state.wrote();
         }
         state.write_blocked();
@@ -417,23 +419,23 @@ mod tests {
 
     #[test]
     fn who_is_told_to_go_on_has_the_time_of_a_header() {
-        let pulse = Arc::new(Pulse::default());
-        let state = ConnectionState::new(Arc::clone(&pulse));
+        let heartbeat = Arc::new(Heartbeat::default());
+        let state = ConnectionState::new(Arc::clone(&heartbeat));
         state.read(b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n");
         state.head_received(true);
-        pulse.second.fetch_add(6, Ordering::Relaxed);
+        heartbeat.second.fetch_add(6, Ordering::Relaxed);
         state.wrote();
         assert_eq!(state.doing(), Doing::Receiving);
-        pulse.second.fetch_add(5, Ordering::Relaxed);
+        heartbeat.second.fetch_add(5, Ordering::Relaxed);
         assert!(state.is_overdue());
     }
 
     #[test]
     fn our_own_work_is_never_overdue() {
-        let pulse = Arc::new(Pulse::default());
-        let state = ConnectionState::new(Arc::clone(&pulse));
+        let heartbeat = Arc::new(Heartbeat::default());
+        let state = ConnectionState::new(Arc::clone(&heartbeat));
         state.head_received(false);
-        pulse.second.fetch_add(1_000_000, Ordering::Relaxed);
+        heartbeat.second.fetch_add(1_000_000, Ordering::Relaxed);
         assert!(!state.is_overdue());
     }
 }

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::body::{OutgoingBody, RequestBody};
-use super::connection::{ConnectionState, ConnectionTask, Doing, Pulse};
+use super::connection::{ConnectionState, ConnectionTask, Doing, Heartbeat};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Answer, Handler};
 use super::socket::Socket;
@@ -57,7 +57,7 @@ struct Shared<H> {
     handler: Arc<H>,
     limiter: Arc<ConnectionLimiter>,
     connections: Mutex<Vec<Weak<ConnectionState>>>,
-    pulse: Arc<Pulse>,
+    heartbeat: Arc<Heartbeat>,
     /// Held by those who were turned away and are being seen off.
     turned_away: Arc<()>,
 }
@@ -70,7 +70,7 @@ impl<H: Handler> Worker<H> {
             handler: self.handler,
             limiter: self.limiter,
             connections: Mutex::default(),
-            pulse: Arc::default(),
+            heartbeat: Arc::default(),
             turned_away: Arc::default(),
         });
         let ticking = tokio::spawn(tick(Arc::clone(&shared)));
@@ -78,7 +78,7 @@ impl<H: Handler> Worker<H> {
             () = accept(&shared, &listener) => Duration::ZERO,
             grace = stop_order(&mut self.orders) => grace,
         };
-        shared.pulse.is_stopping.store(true, Ordering::Relaxed);
+        shared.heartbeat.is_stopping.store(true, Ordering::Relaxed);
         // Who stands in the queue of the listener has a connection already.
         while let Some(Ok((stream, peer))) = at_once(listener.accept()).await {
             enter(&shared, stream, peer);
@@ -133,7 +133,7 @@ fn is_of_one_connection(error: &io::Error) -> bool {
 }
 
 fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAddr) {
-    let state = Arc::new(ConnectionState::new(Arc::clone(&shared.pulse)));
+    let state = Arc::new(ConnectionState::new(Arc::clone(&shared.heartbeat)));
     shared.connections.lock().push(Arc::downgrade(&state));
     let Some(permit) = shared.limiter.admit(peer.ip()) else {
         let words = shared.handler.turn_away(peer);
@@ -181,7 +181,7 @@ async fn tick<H: Handler>(shared: Arc<Shared<H>>) {
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        shared.pulse.second.fetch_add(1, Ordering::Relaxed);
+        shared.heartbeat.second.fetch_add(1, Ordering::Relaxed);
         shared.sweep();
         shared.handler.tick();
     }

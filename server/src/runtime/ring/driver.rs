@@ -414,7 +414,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
 
     use super::*;
-    use crate::runtime::connection::Pulse;
+    use crate::runtime::connection::Heartbeat;
 
     /// The first of many answers do not wait for the work on the others.
     #[test]
@@ -426,7 +426,7 @@ mod tests {
         for _ in 0..RING_QUEUED_MAX {
             let (socket, peer) = UnixStream::pair().unwrap();
             peer.set_nonblocking(true).unwrap();
-            let state = Arc::new(ConnectionState::new(Arc::new(Pulse::default())));
+            let state = Arc::new(ConnectionState::new(Arc::new(Heartbeat::default())));
             peers.push((ring.open(Arc::new(OwnedFd::from(socket)), state), peer));
         }
         ring.turn();
@@ -450,7 +450,7 @@ mod tests {
         let socket = Arc::new(OwnedFd::from(socket));
         let slots: Vec<usize> = (0..ENTRIES as usize + 500)
             .map(|_| {
-                let state = Arc::new(ConnectionState::new(Arc::new(Pulse::default())));
+                let state = Arc::new(ConnectionState::new(Arc::new(Heartbeat::default())));
                 let slot_idx = ring.open(Arc::clone(&socket), state);
                 ring.await_room(slot_idx);
                 slot_idx
