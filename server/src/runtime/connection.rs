@@ -13,7 +13,7 @@ use super::body::Sending;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Doing {
+pub(super) enum ConnectionPhase {
     /// Waiting for a request.
     Idle = 0,
     /// Reading a request that has begun.
@@ -26,7 +26,7 @@ pub(super) enum Doing {
     Lingering = 4,
 }
 
-impl Doing {
+impl ConnectionPhase {
     /// Seconds for which it may do that without progress (API.md, connections).
     const fn seconds_max(self) -> u32 {
         match self {
@@ -99,7 +99,7 @@ impl Tail {
 /// are on one thread: the atomics are never contended.
 pub(super) struct ConnectionState {
     /// What it does in the upper half, since which second of the worker in the lower.
-    doing_since: AtomicU64,
+    phase_since: AtomicU64,
     /// The bytes read since the last head ended, and the last three of them.
     tail: AtomicU64,
     is_over: AtomicBool,
@@ -119,7 +119,7 @@ impl ConnectionState {
     /// A new, idle connection of a worker with this heartbeat.
     pub(super) fn new(heartbeat: Arc<Heartbeat>) -> Self {
         let state = Self {
-            doing_since: AtomicU64::new(0),
+            phase_since: AtomicU64::new(0),
             tail: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             is_sending_file: AtomicBool::new(false),
@@ -130,14 +130,14 @@ impl ConnectionState {
             waker: Mutex::new(None),
             sending: Mutex::new(None),
         };
-        state.enter(Doing::Idle);
+        state.enter(ConnectionPhase::Idle);
         state
     }
 
-    fn enter(&self, doing: Doing) {
+    fn enter(&self, phase: ConnectionPhase) {
         let second = u64::from(self.heartbeat.second.load(Ordering::Relaxed));
-        let word = ((doing as u64) << 32) | second;
-        self.doing_since.store(word, Ordering::Relaxed);
+        let word = ((phase as u64) << 32) | second;
+        self.phase_since.store(word, Ordering::Relaxed);
     }
 
     /// Whether its worker was told to stop.
@@ -146,8 +146,8 @@ impl ConnectionState {
     }
 
     /// What it is doing.
-    pub(super) fn doing(&self) -> Doing {
-        Doing::of(self.doing_since.load(Ordering::Relaxed) >> 32)
+    pub(super) fn phase(&self) -> ConnectionPhase {
+        ConnectionPhase::of(self.phase_since.load(Ordering::Relaxed) >> 32)
     }
 
     /// Bytes came: the first of them begin a request. Cost: most reads end with a head, which is
@@ -159,17 +159,17 @@ impl ConnectionState {
             let tail = Tail::of(self.tail.load(Ordering::Relaxed)).after(bytes);
             self.tail.store(tail.word(), Ordering::Relaxed);
         }
-        if self.doing() == Doing::Idle {
-            self.enter(Doing::Receiving);
+        if self.phase() == ConnectionPhase::Idle {
+            self.enter(ConnectionPhase::Receiving);
         }
     }
 
     /// The head of a request is complete.
     pub(super) fn head_received(&self, has_body: bool) {
         self.enter(if has_body {
-            Doing::Receiving
+            ConnectionPhase::Receiving
         } else {
-            Doing::Answering
+            ConnectionPhase::Answering
         });
     }
 
@@ -177,54 +177,54 @@ impl ConnectionState {
     pub(super) fn body_received(&self, body_bytes: u64) {
         let tail = Tail::of(self.tail.load(Ordering::Relaxed)).without(body_bytes);
         self.tail.store(tail.word(), Ordering::Relaxed);
-        self.enter(Doing::Answering);
+        self.enter(ConnectionPhase::Answering);
     }
 
     /// The client took bytes: it waits for nothing more, or has begun the next request already.
     /// Who was told to go on with a body has taken no answer yet.
     pub(super) fn wrote(&self) {
-        if self.doing() == Doing::Receiving {
+        if self.phase() == ConnectionPhase::Receiving {
             return;
         }
         let is_next_begun = Tail::of(self.tail.load(Ordering::Relaxed)).bytes_count != 0;
         self.enter(if is_next_begun {
-            Doing::Receiving
+            ConnectionPhase::Receiving
         } else {
-            Doing::Idle
+            ConnectionPhase::Idle
         });
     }
 
     /// An answer is on its way to the client. Who was told to go on with a body goes on with it.
     pub(super) fn answer_queued(&self) {
-        if self.doing() != Doing::Receiving {
-            self.enter(Doing::Sending);
+        if self.phase() != ConnectionPhase::Receiving {
+            self.enter(ConnectionPhase::Sending);
         }
     }
 
     /// The client takes no bytes at the moment.
     pub(super) fn write_blocked(&self) {
-        if self.doing() != Doing::Sending {
-            self.enter(Doing::Sending);
+        if self.phase() != ConnectionPhase::Sending {
+            self.enter(ConnectionPhase::Sending);
         }
     }
 
     /// We have said all.
     pub(super) fn linger(&self) {
-        if self.doing() != Doing::Lingering {
-            self.enter(Doing::Lingering);
+        if self.phase() != ConnectionPhase::Lingering {
+            self.enter(ConnectionPhase::Lingering);
         }
     }
 
     /// Whether it has done what it does for too long.
     pub(super) fn is_overdue(&self) -> bool {
-        let word = self.doing_since.load(Ordering::Relaxed);
+        let word = self.phase_since.load(Ordering::Relaxed);
         let since = u32::try_from(word & u64::from(u32::MAX)).expect("32 bits are left");
         let age_seconds = self
             .heartbeat
             .second
             .load(Ordering::Relaxed)
             .wrapping_sub(since);
-        Doing::of(word >> 32).seconds_max() < age_seconds
+        ConnectionPhase::of(word >> 32).seconds_max() < age_seconds
     }
 
     /// Ends the connection at once.
@@ -425,7 +425,7 @@ mod tests {
         state.head_received(true);
         heartbeat.second.fetch_add(6, Ordering::Relaxed);
         state.wrote();
-        assert_eq!(state.doing(), Doing::Receiving);
+        assert_eq!(state.phase(), ConnectionPhase::Receiving);
         heartbeat.second.fetch_add(5, Ordering::Relaxed);
         assert!(state.is_overdue());
     }

@@ -11,7 +11,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 
-use super::connection::{ConnectionState, Doing};
+use super::connection::{ConnectionPhase, ConnectionState};
 use super::transport::Transport;
 use crate::limits::{JOINED_BYTES_MAX, LINGER_BYTES_MAX, SENDFILE_BYTES_MAX, WRITE_SLICES_MAX};
 
@@ -260,7 +260,7 @@ impl Write for Socket {
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(context))?;
         ready!(self.transport.poll_sent(context))?;
-        if self.state.doing() != Doing::Lingering {
+        if self.state.phase() != ConnectionPhase::Lingering {
             self.transport.shut_down();
             self.state.linger();
         }

@@ -21,7 +21,7 @@ use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::body::{OutgoingBody, RequestBody};
-use super::connection::{ConnectionState, ConnectionTask, Doing, Heartbeat};
+use super::connection::{ConnectionPhase, ConnectionState, ConnectionTask, Heartbeat};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Answer, Handler};
 use super::socket::Socket;
@@ -206,13 +206,13 @@ impl<H> Shared<H> {
     }
 
     /// Cuts the connections that do one of these things; says whether any are left.
-    fn cut(&self, is_cut: impl Fn(Doing) -> bool) -> bool {
+    fn cut(&self, is_cut: impl Fn(ConnectionPhase) -> bool) -> bool {
         let mut connections = self.connections.lock();
         connections.retain(|connection| {
             let Some(state) = connection.upgrade() else {
                 return false;
             };
-            if is_cut(state.doing()) {
+            if is_cut(state.phase()) {
                 state.cut();
             }
             true
@@ -226,7 +226,7 @@ async fn finish<H>(shared: &Shared<H>, grace: Duration) {
     while shared.cut(|_| false) && started.elapsed() < GOODBYE.min(grace) {
         tokio::time::sleep(STOP_POLL).await;
     }
-    let is_silent = |doing| matches!(doing, Doing::Idle | Doing::Lingering);
+    let is_silent = |phase| matches!(phase, ConnectionPhase::Idle | ConnectionPhase::Lingering);
     while shared.cut(is_silent) && started.elapsed() < grace {
         tokio::time::sleep(STOP_POLL).await;
     }

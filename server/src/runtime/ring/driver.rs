@@ -19,7 +19,7 @@ use tokio::io::unix::AsyncFd;
 use super::provided_buffers::{BUFFER_GROUP, ProvidedBuffers};
 use super::slot::{BufferPool, RingOperation, RingSlot};
 use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
-use crate::runtime::connection::{ConnectionState, Doing};
+use crate::runtime::connection::{ConnectionPhase, ConnectionState};
 
 /// Entries that are queued before the kernel is asked in between.
 const ENTRIES: u32 = 1024;
@@ -341,7 +341,7 @@ impl Ring {
             slot.send_error = Some(if result < 0 { -result } else { libc::EPIPE });
             // Who waits for a request rather than for this learns from it that it is over.
             let _ = shutdown(&slot.socket, Shutdown::Both);
-        } else if slot.state.doing() == Doing::Sending {
+        } else if slot.state.phase() == ConnectionPhase::Sending {
             slot.state.wrote();
         }
         if slot.is_awaiting_sent {
