@@ -14,7 +14,7 @@ use super::connection_limiter::{ConnectionCounts, ConnectionLimiter};
 use super::handler::Handler;
 use super::io_backend::IoBackend;
 use super::priority::Priority;
-use super::worker::{Order, Worker};
+use super::worker::{Worker, WorkerCommand};
 use crate::config::{Connections, Io};
 
 /// Connections that may wait to be accepted, per worker.
@@ -38,7 +38,7 @@ pub struct ListenSettings {
 pub struct Workers {
     address: SocketAddr,
     io: Io,
-    orders: watch::Sender<Order>,
+    commands: watch::Sender<WorkerCommand>,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -59,20 +59,20 @@ impl Workers {
             settings.counts,
         ));
         let backend = IoBackend::of(settings.io);
-        let (orders, _) = watch::channel(Order::Serve);
+        let (commands, _) = watch::channel(WorkerCommand::Serve);
         let mut threads = Vec::new();
         for (worker_idx, (listener, handler)) in listeners.into_iter().zip(handlers).enumerate() {
             let worker = Worker {
                 handler: Arc::new(handler),
                 limiter: Arc::clone(&limiter),
-                orders: orders.subscribe(),
+                commands: commands.subscribe(),
             };
             threads.push(start_thread(worker_idx, backend, worker, listener)?);
         }
         Ok(Self {
             address,
             io: backend.setting(),
-            orders,
+            commands,
             threads,
         })
     }
@@ -90,7 +90,7 @@ impl Workers {
 
     /// Tells all to stop within `grace` and waits for them.
     pub fn stop(self, grace: Duration) {
-        self.orders.send_replace(Order::Stop(grace));
+        self.commands.send_replace(WorkerCommand::Stop(grace));
         for thread in self.threads {
             if thread.join().is_err() {
                 tracing::error!("a worker had panicked");

@@ -38,7 +38,7 @@ const STOP_POLL: Duration = Duration::from_millis(10);
 
 /// What a worker is told while it runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Order {
+pub(super) enum WorkerCommand {
     /// Serve.
     Serve,
     /// Stop within this time.
@@ -49,7 +49,7 @@ pub(super) enum Order {
 pub(super) struct Worker<H> {
     pub(super) handler: Arc<H>,
     pub(super) limiter: Arc<ConnectionLimiter>,
-    pub(super) orders: watch::Receiver<Order>,
+    pub(super) commands: watch::Receiver<WorkerCommand>,
 }
 
 /// What the tasks of a worker share.
@@ -76,7 +76,7 @@ impl<H: Handler> Worker<H> {
         let ticking = tokio::spawn(tick(Arc::clone(&shared)));
         let grace = tokio::select! {
             () = accept(&shared, &listener) => Duration::ZERO,
-            grace = stop_order(&mut self.orders) => grace,
+            grace = stop_command(&mut self.commands) => grace,
         };
         shared.heartbeat.is_stopping.store(true, Ordering::Relaxed);
         // Who stands in the queue of the listener has a connection already.
@@ -91,11 +91,11 @@ impl<H: Handler> Worker<H> {
     }
 }
 
-async fn stop_order(orders: &mut watch::Receiver<Order>) -> Duration {
-    let is_stop = |order: &Order| matches!(order, Order::Stop(_));
-    match orders.wait_for(is_stop).await.as_deref() {
-        Ok(Order::Stop(grace)) => *grace,
-        Ok(Order::Serve) | Err(_) => Duration::ZERO,
+async fn stop_command(commands: &mut watch::Receiver<WorkerCommand>) -> Duration {
+    let is_stop = |command: &WorkerCommand| matches!(command, WorkerCommand::Stop(_));
+    match commands.wait_for(is_stop).await.as_deref() {
+        Ok(WorkerCommand::Stop(grace)) => *grace,
+        Ok(WorkerCommand::Serve) | Err(_) => Duration::ZERO,
     }
 }
 
