@@ -9,7 +9,7 @@ use bytes::Bytes;
 use http::request::Parts;
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, Workers,
+    Body, ConnectionCounts, Content, Handler, HandlerOutcome, ListenSettings, RequestBody, Workers,
 };
 
 /// Every way that this kernel allows. Says so where nobody overlooks it when a ring is refused:
@@ -69,8 +69,8 @@ impl Handler for Silent {
 
     fn connect(&self, _: SocketAddr) {}
 
-    fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> Answer {
-        Answer::Now(http::Response::new(Body::from(Content::Empty)))
+    fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> HandlerOutcome {
+        HandlerOutcome::Now(http::Response::new(Body::from(Content::Empty)))
     }
 
     fn turn_away(&self, _: SocketAddr) -> Bytes {

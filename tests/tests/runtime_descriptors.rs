@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use http::request::Parts;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use subcat_server::runtime::{Answer, Body, Content, Handler, RequestBody, Workers};
+use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
 use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
@@ -16,8 +16,8 @@ impl Handler for Hello {
 
     fn connect(&self, _: SocketAddr) {}
 
-    fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> Answer {
-        Answer::Now(http::Response::new(Body::from(Content::Bytes(
+    fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> HandlerOutcome {
+        HandlerOutcome::Now(http::Response::new(Body::from(Content::Bytes(
             "hello".into(),
         ))))
     }

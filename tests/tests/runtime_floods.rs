@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
-use subcat_server::runtime::{Answer, Body, Content, Handler, RequestBody, Workers};
+use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
 use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
@@ -23,10 +23,10 @@ impl Handler for Summing {
 
     fn connect(&self, _: SocketAddr) {}
 
-    fn handle(&self, (): &mut (), head: &mut Parts, body: RequestBody) -> Answer {
+    fn handle(&self, (): &mut (), head: &mut Parts, body: RequestBody) -> HandlerOutcome {
         let now = |content: Vec<u8>| {
             let content = Body::from(Content::Bytes(content.into()));
-            Answer::Now(http::Response::new(content))
+            HandlerOutcome::Now(http::Response::new(content))
         };
         match head.uri.path() {
             "/block" => {
@@ -35,7 +35,7 @@ impl Handler for Summing {
             }
             "/large" => now(vec![b'l'; LARGE_BYTES]),
             "/small" => now(b"small".to_vec()),
-            _ => Answer::Later(Box::pin(async {
+            _ => HandlerOutcome::Later(Box::pin(async {
                 let bytes = body.collect(BODY_BYTES).await.unwrap_or_default();
                 let sum: u64 = bytes.iter().map(|byte| u64::from(*byte)).sum();
                 let text = format!("{} {sum}", bytes.len());

@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 use http::request::Parts;
 use subcat_server::config::{Connections, Io};
 use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Content, Handler, ListenSettings, RequestBody, StoredBytes,
-    Workers,
+    Body, ConnectionCounts, Content, Handler, HandlerOutcome, ListenSettings, RequestBody,
+    StoredBytes, Workers,
 };
 use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
@@ -52,7 +52,7 @@ impl Handler for Echo {
         0
     }
 
-    fn handle(&self, asked: &mut u32, head: &mut Parts, _: RequestBody) -> Answer {
+    fn handle(&self, asked: &mut u32, head: &mut Parts, _: RequestBody) -> HandlerOutcome {
         *asked += 1;
         let stored = Arc::clone(&self.stored) as Arc<dyn StoredBytes>;
         let size = stored.mapped().len();
@@ -62,7 +62,7 @@ impl Handler for Echo {
             "/small" => Content::Bytes(vec![b's'; SMALL_BYTES].into()),
             "/large" => Content::Bytes(vec![b'l'; LARGE_BYTES].into()),
             "/slow" => {
-                return Answer::Later(Box::pin(async {
+                return HandlerOutcome::Later(Box::pin(async {
                     subcat_server::runtime::time::sleep(Duration::from_millis(300)).await;
                     http::Response::new(Body::from(Content::Bytes("slow".into())))
                 }));
@@ -70,7 +70,7 @@ impl Handler for Echo {
             path => Content::Bytes(format!("{path} {asked}").into()),
         };
         let lines = format!("asked: {asked}\r\n").into();
-        Answer::Now(http::Response::new(Body { content, lines }))
+        HandlerOutcome::Now(http::Response::new(Body { content, lines }))
     }
 
     fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use http::request::Parts;
 use subcat_server::config::Io;
 use subcat_server::runtime::{
-    Answer, Body, ConnectionCounts, Content, Handler, RequestBody, StoredBytes, Workers,
+    Body, ConnectionCounts, Content, Handler, HandlerOutcome, RequestBody, StoredBytes, Workers,
 };
 use subcat_tests::flavour::{each_io, listen_settings};
 use subcat_tests::raw::Client;
@@ -60,12 +60,12 @@ impl Handler for Patient {
 
     fn connect(&self, _: SocketAddr) {}
 
-    fn handle(&self, (): &mut (), head: &mut Parts, body: RequestBody) -> Answer {
+    fn handle(&self, (): &mut (), head: &mut Parts, body: RequestBody) -> HandlerOutcome {
         let content = match head.uri.path() {
             "/file" => Content::File(Arc::clone(&self.zeros) as _, 0..FILE_BYTES),
             _ => Content::Bytes("done".into()),
         };
-        Answer::Later(Box::pin(async {
+        HandlerOutcome::Later(Box::pin(async {
             let _ = body.collect(1000).await;
             http::Response::new(Body::from(content))
         }))

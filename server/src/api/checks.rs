@@ -18,7 +18,7 @@ use crate::config::ExpiredStatus;
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{ApiPath, HeadFault};
 use crate::respond::{Failure, failure, preflight, turn_away};
-use crate::runtime::{Answer, Body, Moment};
+use crate::runtime::{Body, HandlerOutcome, Moment};
 use crate::service::{Refusal, Route};
 
 impl ApiWorker {
@@ -29,7 +29,7 @@ impl ApiWorker {
         head: &mut Parts,
         path: ApiPath,
         now: Moment,
-    ) -> Answer {
+    ) -> HandlerOutcome {
         let is_head = head.method == Method::HEAD;
         let is_free = head.method == Method::OPTIONS || path == ApiPath::Health;
         let mut tally = tally(path, now);
@@ -37,19 +37,19 @@ impl ApiWorker {
             Visitor::Known(known) => known,
             visitor if !is_free => {
                 let is_expired = matches!(visitor, Visitor::Expired);
-                return Answer::Now(self.strange(caller, head, is_expired, tally));
+                return HandlerOutcome::Now(self.strange(caller, head, is_expired, tally));
             }
             Visitor::Expired | Visitor::Nobody => {
                 let address = caller.address(&self.service, &head.headers);
                 let visit = caller.visit(self.peek_address(address, now), is_head, tally);
-                return Answer::Now(self.free(visit, head));
+                return HandlerOutcome::Now(self.free(visit, head));
             }
         };
         let limit = self.limit(known);
         if is_free {
             let quota = known.window.peek(limit, now);
             let visit = caller.visit(quota, is_head, tally);
-            return Answer::Now(self.free(visit, head));
+            return HandlerOutcome::Now(self.free(visit, head));
         }
         let quota = known.window.take(limit, now);
         let permission = permit(known, &head.method, path, quota);
@@ -62,7 +62,7 @@ impl ApiWorker {
                 if refusal == Failure::RateLimited {
                     self.metrics().refused(Refusal::ApiKeyWindow);
                 }
-                Answer::Now(self.fail(visit, std::mem::take(&mut head.headers), refusal))
+                HandlerOutcome::Now(self.fail(visit, std::mem::take(&mut head.headers), refusal))
             }
         }
     }
@@ -161,14 +161,14 @@ impl ApiWorker {
         self.fail(visit, std::mem::take(&mut head.headers), refusal)
     }
 
-    fn endpoint(self: &Arc<Self>, visit: Visit, head: &mut Parts, path: ApiPath) -> Answer {
+    fn endpoint(self: &Arc<Self>, visit: Visit, head: &mut Parts, path: ApiPath) -> HandlerOutcome {
         let headers = std::mem::take(&mut head.headers);
         match path {
-            ApiPath::Search => Answer::Now(search::answer(self, visit, headers, &head.uri)),
-            ApiPath::Record(id) => Answer::Now(record::answer(self, visit, headers, id)),
+            ApiPath::Search => HandlerOutcome::Now(search::answer(self, visit, headers, &head.uri)),
+            ApiPath::Record(id) => HandlerOutcome::Now(record::answer(self, visit, headers, id)),
             ApiPath::Download(id) => download::answer(self, visit, headers, id),
             ApiPath::Health | ApiPath::Unknown => {
-                Answer::Now(self.fail(visit, headers, Failure::NotFound))
+                HandlerOutcome::Now(self.fail(visit, headers, Failure::NotFound))
             }
         }
     }

@@ -14,7 +14,7 @@ use crate::request::{
     ByteRange, Wishes, accepted_variants, byte_range, is_none_match, is_range_current,
 };
 use crate::respond::{Failure, part_of_file, unchanged_file, whole_file};
-use crate::runtime::{Answer, Body};
+use crate::runtime::{Body, HandlerOutcome};
 use crate::upstream::FetchError;
 
 /// A request for the file of a record that has one.
@@ -46,7 +46,7 @@ pub(super) fn answer(
     visit: Visit,
     mut headers: HeaderMap,
     id: Option<RecordId>,
-) -> Answer {
+) -> HandlerOutcome {
     if visit.is_head && visit.wishes.has_condition {
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
@@ -57,11 +57,11 @@ pub(super) fn answer(
         && let Some(ready) = at_hand(worker, visit.wishes, &headers, title)
     {
         let order = Order { visit, headers, id };
-        return Answer::Now(serve(worker, order, &ready));
+        return HandlerOutcome::Now(serve(worker, order, &ready));
     }
     let source = match find(&snapshot, id) {
         Ok(source) => source,
-        Err(refusal) => return Answer::Now(worker.fail(visit, headers, refusal)),
+        Err(refusal) => return HandlerOutcome::Now(worker.fail(visit, headers, refusal)),
     };
     let order = Order {
         visit,
@@ -69,7 +69,7 @@ pub(super) fn answer(
         id: source.id,
     };
     let worker = Arc::clone(worker);
-    Answer::Later(Box::pin(async move {
+    HandlerOutcome::Later(Box::pin(async move {
         match make_ready(&worker, &source, &order).await {
             Ok(ready) => serve(&worker, order, &ready),
             Err(refusal) => worker.fail(order.visit, order.headers, refusal),

@@ -15,7 +15,9 @@ use crate::api::{ApiWorker, Caller};
 use crate::limits::BODY_BYTES_MAX;
 use crate::request::{ApiPath, api_path, check_head};
 use crate::respond::Failure;
-use crate::runtime::{Answer, Body, BodyFailure, Handler, LaterAnswer, Moment, RequestBody};
+use crate::runtime::{
+    Body, BodyFailure, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
+};
 use crate::web::Site;
 
 /// What the API is asked for.
@@ -32,9 +34,9 @@ impl ApiCall {
         caller: &mut Caller,
         head: &mut Parts,
         now: Moment,
-    ) -> Answer {
+    ) -> HandlerOutcome {
         match self {
-            Self::Preflight => Answer::Now(api.preflight(caller, head, now)),
+            Self::Preflight => HandlerOutcome::Now(api.preflight(caller, head, now)),
             Self::Path(path) => api.handle(caller, head, path, now),
         }
     }
@@ -64,7 +66,7 @@ impl Router {
         head: &mut Parts,
         body: RequestBody,
         now: Moment,
-    ) -> Answer {
+    ) -> HandlerOutcome {
         let path = head.uri.path();
         let call = if path == "*" {
             // `OPTIONS *` asks about the whole server.
@@ -89,18 +91,18 @@ impl Router {
         mut head: Parts,
         body: RequestBody,
         call: ApiCall,
-    ) -> Answer {
+    ) -> HandlerOutcome {
         let refused = self.refused(caller, head.headers.clone());
         let api = Arc::clone(&self.api);
         let mut caller = caller.stand_in();
-        Answer::Later(Box::pin(async move {
+        HandlerOutcome::Later(Box::pin(async move {
             if let Err(failure) = body.collect(BODY_BYTES_MAX).await {
                 return refused(failure);
             }
             let now = api.service().clock.now();
             match call.perform(&api, &mut caller, &mut head, now) {
-                Answer::Now(response) => response,
-                Answer::Later(later) => later.await,
+                HandlerOutcome::Now(response) => response,
+                HandlerOutcome::Later(later) => later.await,
             }
         }))
     }
@@ -122,12 +124,18 @@ impl Router {
         }
     }
 
-    fn page(&self, caller: &mut Caller, head: Parts, body: RequestBody, now: Moment) -> Answer {
+    fn page(
+        &self,
+        caller: &mut Caller,
+        head: Parts,
+        body: RequestBody,
+        now: Moment,
+    ) -> HandlerOutcome {
         let refused = self.refused(caller, head.headers.clone());
         let visitor = web_bridge::PageVisitor::of(self.api.service(), caller, &head.headers);
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
-        Answer::Later(Box::pin(async move {
+        HandlerOutcome::Later(Box::pin(async move {
             let body = match body.collect(BODY_BYTES_MAX).await {
                 Ok(body) => body,
                 Err(failure) => return refused(failure),
@@ -162,7 +170,7 @@ impl Handler for Router {
         Caller::new(peer.ip())
     }
 
-    fn handle(&self, caller: &mut Caller, head: &mut Parts, body: RequestBody) -> Answer {
+    fn handle(&self, caller: &mut Caller, head: &mut Parts, body: RequestBody) -> HandlerOutcome {
         let now = self.api.service().clock.now();
         let is_head = head.method == Method::HEAD;
         match check_head(head, caller.known_host()) {
@@ -171,24 +179,24 @@ impl Handler for Router {
                 let refusal = Failure::from(fault);
                 let headers = std::mem::take(&mut head.headers);
                 let response = self.api.refuse(caller, headers, is_head, refusal);
-                return Answer::Now(response);
+                return HandlerOutcome::Now(response);
             }
         }
         // One request that hits a defect must not take its worker along.
         let direct = AssertUnwindSafe(|| self.direct(caller, head, body, now));
         match catch_unwind(direct) {
-            Ok(answer @ Answer::Now(_)) => answer,
-            Ok(Answer::Later(later)) => {
+            Ok(answer @ HandlerOutcome::Now(_)) => answer,
+            Ok(HandlerOutcome::Later(later)) => {
                 let api = Arc::clone(&self.api);
                 let caller = caller.stand_in();
-                Answer::Later(Box::pin(Guarded {
+                HandlerOutcome::Later(Box::pin(Guarded {
                     later,
                     api,
                     caller,
                     is_head,
                 }))
             }
-            Err(_) => Answer::Now(self.panicked(caller, is_head)),
+            Err(_) => HandlerOutcome::Now(self.panicked(caller, is_head)),
         }
     }
 
@@ -203,7 +211,7 @@ impl Handler for Router {
 
 /// An answer that takes a while; when it panics it is a 500.
 struct Guarded {
-    later: LaterAnswer,
+    later: LaterResponse,
     api: Arc<ApiWorker>,
     caller: Caller,
     is_head: bool,

@@ -10,14 +10,14 @@ use http::request::Parts;
 use super::body::{Body, RequestBody};
 
 /// An answer that takes a while.
-pub type LaterAnswer = Pin<Box<dyn Future<Output = http::Response<Body>> + Send>>;
+pub type LaterResponse = Pin<Box<dyn Future<Output = http::Response<Body>> + Send>>;
 
 /// What becomes of a request.
-pub enum Answer {
+pub enum HandlerOutcome {
     /// It is answered.
     Now(http::Response<Body>),
     /// Someone is at work on it.
-    Later(LaterAnswer),
+    Later(LaterResponse),
 }
 
 /// Answers the requests of one worker. Must not block, and must not panic.
@@ -34,7 +34,7 @@ pub trait Handler: Send + Sync + 'static {
         connection: &mut Self::Connection,
         head: &mut Parts,
         body: RequestBody,
-    ) -> Answer;
+    ) -> HandlerOutcome;
 
     /// The whole answer, head included, for a client for whom there is no room.
     fn turn_away(&self, peer: SocketAddr) -> Bytes;

@@ -27,7 +27,7 @@ pub use clock::{Clock, Moment, SystemClock};
 pub use connection_limiter::ConnectionCounts;
 pub use control::{Control, ControlHandle};
 pub use descriptors::Descriptors;
-pub use handler::{Answer, Handler, LaterAnswer};
+pub use handler::{Handler, HandlerOutcome, LaterResponse};
 pub use hyper::body::Incoming;
 pub use hyper::ext::ReasonPhrase;
 pub use listen::{ListenSettings, Workers};

@@ -23,7 +23,7 @@ use tokio::sync::watch;
 use super::body::{OutgoingBody, RequestBody};
 use super::connection::{ConnectionPhase, ConnectionState, ConnectionTask, Heartbeat};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
-use super::handler::{Answer, Handler};
+use super::handler::{Handler, HandlerOutcome};
 use super::socket::Socket;
 use super::transport::Transport;
 use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
@@ -243,9 +243,9 @@ struct ConnectionService<H: Handler> {
 impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionService<H> {
     type Response = Response<OutgoingBody>;
     type Error = Infallible;
-    type Future = AnswerFuture;
+    type Future = ResponseFuture;
 
-    fn call(&self, request: Request<Incoming>) -> AnswerFuture {
+    fn call(&self, request: Request<Incoming>) -> ResponseFuture {
         let (mut head, body) = request.into_parts();
         if head.extensions.get::<OnUpgrade>().is_some() {
             self.state.upgrade_asked();
@@ -253,7 +253,7 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
         let body = RequestBody::new(body, &self.state);
         let mut memory = self.memory.borrow_mut();
         let answer = self.handler.handle(&mut memory, &mut head, body);
-        AnswerFuture {
+        ResponseFuture {
             answer: Some(answer),
             state: Some(Arc::clone(&self.state)),
         }
@@ -261,19 +261,19 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
 }
 
 /// An answer on its way to hyper.
-struct AnswerFuture {
-    answer: Option<Answer>,
+struct ResponseFuture {
+    answer: Option<HandlerOutcome>,
     /// Goes to the body when the answer is there.
     state: Option<Arc<ConnectionState>>,
 }
 
-impl AnswerFuture {
+impl ResponseFuture {
     fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Response<super::Body>> {
         match self.answer.take() {
-            Some(Answer::Now(response)) => Poll::Ready(response),
-            Some(Answer::Later(mut later)) => {
+            Some(HandlerOutcome::Now(response)) => Poll::Ready(response),
+            Some(HandlerOutcome::Later(mut later)) => {
                 let outcome = later.as_mut().poll(context);
-                self.answer = Some(Answer::Later(later));
+                self.answer = Some(HandlerOutcome::Later(later));
                 outcome
             }
             None => Poll::Pending,
@@ -281,7 +281,7 @@ impl AnswerFuture {
     }
 }
 
-impl Future for AnswerFuture {
+impl Future for ResponseFuture {
     type Output = Result<Response<OutgoingBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
