@@ -73,7 +73,7 @@ impl Handler for Silent {
         HandlerOutcome::Now(http::Response::new(Body::from(Content::Empty)))
     }
 
-    fn turn_away(&self, _: SocketAddr) -> Bytes {
+    fn reject(&self, _: SocketAddr) -> Bytes {
         Bytes::new()
     }
 

@@ -22,7 +22,7 @@ impl Handler for Hello {
         ))))
     }
 
-    fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
+    fn reject(&self, _: SocketAddr) -> bytes::Bytes {
         bytes::Bytes::new()
     }
 

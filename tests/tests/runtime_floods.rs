@@ -44,7 +44,7 @@ impl Handler for Summing {
         }
     }
 
-    fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
+    fn reject(&self, _: SocketAddr) -> bytes::Bytes {
         bytes::Bytes::new()
     }
 

@@ -73,7 +73,7 @@ impl Handler for Echo {
         HandlerOutcome::Now(http::Response::new(Body { content, lines }))
     }
 
-    fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
+    fn reject(&self, _: SocketAddr) -> bytes::Bytes {
         "HTTP/1.1 503 Service Unavailable\r\ncontent-length: 0\r\n\r\n".into()
     }
 

@@ -71,7 +71,7 @@ impl Handler for Patient {
         }))
     }
 
-    fn turn_away(&self, _: SocketAddr) -> bytes::Bytes {
+    fn reject(&self, _: SocketAddr) -> bytes::Bytes {
         bytes::Bytes::new()
     }
 

@@ -17,7 +17,7 @@ use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{ApiPath, HeadFault};
-use crate::respond::{Failure, failure, preflight, turn_away};
+use crate::respond::{Failure, failure, preflight, reject};
 use crate::runtime::{Body, HandlerOutcome, Moment};
 use crate::service::{Refusal, Route};
 
@@ -98,10 +98,10 @@ impl ApiWorker {
     }
 
     /// The whole answer for a client for whom there is no room.
-    pub fn turn_away(&self, peer: IpAddr) -> Bytes {
+    pub fn reject(&self, peer: IpAddr) -> Bytes {
         let mut caller = Caller::new(peer);
         let refusal = Failure::Unavailable;
-        turn_away(&self.refuse(&mut caller, HeaderMap::new(), false, refusal))
+        reject(&self.refuse(&mut caller, HeaderMap::new(), false, refusal))
     }
 
     pub(super) fn fail(

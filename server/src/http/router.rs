@@ -200,8 +200,8 @@ impl Handler for Router {
         }
     }
 
-    fn turn_away(&self, peer: SocketAddr) -> Bytes {
-        self.api.turn_away(peer.ip())
+    fn reject(&self, peer: SocketAddr) -> Bytes {
+        self.api.reject(peer.ip())
     }
 
     fn tick(&self) {

@@ -38,7 +38,7 @@ pub fn json(envelope: Envelope, body: Bytes) -> Response<Body> {
 }
 
 /// A whole answer for a client for whom there is no room: head and body, ready to be written.
-pub fn turn_away(refusal: &Response<Body>) -> Bytes {
+pub fn reject(refusal: &Response<Body>) -> Bytes {
     let mut text = b"HTTP/1.1 503 Service Unavailable\r\n".to_vec();
     for (name, value) in refusal.headers() {
         text.extend_from_slice(name.as_str().as_bytes());

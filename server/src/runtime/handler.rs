@@ -37,7 +37,7 @@ pub trait Handler: Send + Sync + 'static {
     ) -> HandlerOutcome;
 
     /// The whole answer, head included, for a client for whom there is no room.
-    fn turn_away(&self, peer: SocketAddr) -> Bytes;
+    fn reject(&self, peer: SocketAddr) -> Bytes;
 
     /// A second has passed, or the worker ends.
     fn tick(&self);

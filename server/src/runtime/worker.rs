@@ -32,7 +32,7 @@ use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
 const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
 /// How long connections may use their keep-alive after the worker was asked to stop: each gets an
 /// answer that says `Connection: close`, so that none is closed while a request is on its way.
-const GOODBYE: Duration = Duration::from_millis(1000);
+const KEEPALIVE_DRAIN: Duration = Duration::from_millis(1000);
 /// How often a stopping worker looks whether its connections are done.
 const STOP_POLL: Duration = Duration::from_millis(10);
 
@@ -59,7 +59,7 @@ struct Shared<H> {
     connections: Mutex<Vec<Weak<ConnectionState>>>,
     heartbeat: Arc<Heartbeat>,
     /// Held by those who were turned away and are being seen off.
-    turned_away: Arc<()>,
+    rejected: Arc<()>,
 }
 
 impl<H: Handler> Worker<H> {
@@ -71,7 +71,7 @@ impl<H: Handler> Worker<H> {
             limiter: self.limiter,
             connections: Mutex::default(),
             heartbeat: Arc::default(),
-            turned_away: Arc::default(),
+            rejected: Arc::default(),
         });
         let ticking = tokio::spawn(tick(Arc::clone(&shared)));
         let grace = tokio::select! {
@@ -136,13 +136,13 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
     let state = Arc::new(ConnectionState::new(Arc::clone(&shared.heartbeat)));
     shared.connections.lock().push(Arc::downgrade(&state));
     let Some(permit) = shared.limiter.admit(peer.ip()) else {
-        let words = shared.handler.turn_away(peer);
+        let words = shared.handler.reject(peer);
         // The words fit into any send buffer; who does not take them at once goes without.
         let is_told = stream.try_write(&words).is_ok();
-        let place = Arc::clone(&shared.turned_away);
+        let place = Arc::clone(&shared.rejected);
         if is_told && Arc::strong_count(&place) <= REJECTED_CONNECTIONS_MAX {
-            let goodbye = Box::pin(see_off(stream, Arc::clone(&state)));
-            tokio::spawn(ConnectionTask::new(goodbye, state, place));
+            let lingering = Box::pin(linger_close(stream, Arc::clone(&state)));
+            tokio::spawn(ConnectionTask::new(lingering, state, place));
         }
         return;
     };
@@ -169,7 +169,7 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
 }
 
 /// Waits until the client has seen our last words.
-async fn see_off(stream: TcpStream, state: Arc<ConnectionState>) {
+async fn linger_close(stream: TcpStream, state: Arc<ConnectionState>) {
     let mut socket = Socket::new(Transport::Readiness(stream), state);
     let shut_down =
         |context: &mut Context<'_>| hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context);
@@ -223,7 +223,7 @@ impl<H> Shared<H> {
 
 async fn finish<H>(shared: &Shared<H>, grace: Duration) {
     let started = tokio::time::Instant::now();
-    while shared.cut(|_| false) && started.elapsed() < GOODBYE.min(grace) {
+    while shared.cut(|_| false) && started.elapsed() < KEEPALIVE_DRAIN.min(grace) {
         tokio::time::sleep(STOP_POLL).await;
     }
     let is_silent = |phase| matches!(phase, ConnectionPhase::Idle | ConnectionPhase::Lingering);
