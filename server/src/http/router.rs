@@ -16,7 +16,7 @@ use crate::limits::BODY_BYTES_MAX;
 use crate::request::{ApiPath, api_path, check_head};
 use crate::respond::Failure;
 use crate::runtime::{
-    Body, BodyFailure, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
+    Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
 };
 use crate::web::Site;
 
@@ -112,13 +112,13 @@ impl Router {
         &self,
         caller: &mut Caller,
         headers: HeaderMap,
-    ) -> impl FnOnce(BodyFailure) -> Response<Body> + Send + use<> {
+    ) -> impl FnOnce(BodyRejection) -> Response<Body> + Send + use<> {
         let api = Arc::clone(&self.api);
         let mut caller = caller.stand_in();
         move |failure| {
             let refusal = match failure {
-                BodyFailure::TooLarge => Failure::ContentTooLarge,
-                BodyFailure::Broken => Failure::BadRequest,
+                BodyRejection::TooLarge => Failure::ContentTooLarge,
+                BodyRejection::Broken => Failure::BadRequest,
             };
             api.refuse(&mut caller, headers, false, refusal)
         }

@@ -176,7 +176,7 @@ pub struct RequestBody {
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum BodyFailure {
+pub enum BodyRejection {
     /// It is longer than allowed.
     TooLarge,
     /// The client went, or sent what is no body.
@@ -199,7 +199,7 @@ impl RequestBody {
     }
 
     /// Reads it all, at most so many bytes, within the time that a header has.
-    pub async fn collect(self, bytes_max: usize) -> Result<Bytes, BodyFailure> {
+    pub async fn collect(self, bytes_max: usize) -> Result<Bytes, BodyRejection> {
         let body_bytes = self.incoming.size_hint().exact().unwrap_or(0);
         let collected = Limited::new(self.incoming, bytes_max).collect().await;
         if let Some(state) = self.state {
@@ -208,9 +208,9 @@ impl RequestBody {
         match collected {
             Ok(collected) => Ok(collected.to_bytes()),
             Err(error) if error.is::<http_body_util::LengthLimitError>() => {
-                Err(BodyFailure::TooLarge)
+                Err(BodyRejection::TooLarge)
             }
-            Err(_) => Err(BodyFailure::Broken),
+            Err(_) => Err(BodyRejection::Broken),
         }
     }
 }

@@ -22,7 +22,7 @@ mod transport;
 mod worker;
 
 pub use admin_listener::{AdminListener, AdminServer, StopSignals, ask_socket};
-pub use body::{Body, BodyFailure, Content, RequestBody, StoredBytes};
+pub use body::{Body, BodyRejection, Content, RequestBody, StoredBytes};
 pub use clock::{Clock, Moment, SystemClock};
 pub use connection_limiter::ConnectionCounts;
 pub use control::{Control, ControlHandle};
