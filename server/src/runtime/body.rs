@@ -81,9 +81,9 @@ impl Content {
 }
 
 /// Keeps the mapping alive as long as hyper holds an address in it.
-struct Mapped(Arc<dyn StoredBytes>);
+struct MappedBytes(Arc<dyn StoredBytes>);
 
-impl AsRef<[u8]> for Mapped {
+impl AsRef<[u8]> for MappedBytes {
     fn as_ref(&self) -> &[u8] {
         self.0.mapped()
     }
@@ -152,7 +152,7 @@ impl http_body::Body for OutgoingBody {
                     addresses: start..start + stored.mapped().len(),
                     stored: Arc::downgrade(&stored),
                 });
-                Bytes::from_owner(Mapped(stored)).slice(range)
+                Bytes::from_owner(MappedBytes(stored)).slice(range)
             }
         };
         Poll::Ready(Some(Ok(Frame::data(bytes))))

@@ -21,7 +21,7 @@ thread_local! {
 }
 
 /// The IO adapter of one connection.
-pub(super) struct Socket {
+pub(super) struct ConnectionIo {
     transport: Transport,
     state: Arc<ConnectionState>,
     /// What hyper takes as written and the client did not take yet.
@@ -30,7 +30,7 @@ pub(super) struct Socket {
     lingered_bytes: usize,
 }
 
-impl Socket {
+impl ConnectionIo {
     pub(super) fn new(transport: Transport, state: Arc<ConnectionState>) -> Self {
         Self {
             transport,
@@ -196,7 +196,7 @@ impl Socket {
     }
 }
 
-impl Read for Socket {
+impl Read for ConnectionIo {
     fn poll_read(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -213,7 +213,7 @@ impl Read for Socket {
     }
 }
 
-impl Write for Socket {
+impl Write for ConnectionIo {
     fn poll_write(
         self: Pin<&mut Self>,
         context: &mut Context<'_>,

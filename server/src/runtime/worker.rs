@@ -24,7 +24,7 @@ use super::body::{OutgoingBody, RequestBody};
 use super::connection::{ConnectionPhase, ConnectionState, ConnectionTask, Heartbeat};
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Handler, HandlerOutcome};
-use super::socket::Socket;
+use super::socket::ConnectionIo;
 use super::transport::Transport;
 use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
 
@@ -162,7 +162,7 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
         .half_close(true)
         .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
         .header_read_timeout(None)
-        .serve_connection(Socket::new(transport, Arc::clone(&state)), service);
+        .serve_connection(ConnectionIo::new(transport, Arc::clone(&state)), service);
     tokio::spawn(ConnectionTask::<_, ConnectionPermit>::new(
         connection, state, permit,
     ));
@@ -170,7 +170,7 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
 
 /// Waits until the client has seen our last words.
 async fn linger_close(stream: TcpStream, state: Arc<ConnectionState>) {
-    let mut socket = Socket::new(Transport::Readiness(stream), state);
+    let mut socket = ConnectionIo::new(Transport::Readiness(stream), state);
     let shut_down =
         |context: &mut Context<'_>| hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context);
     drop(std::future::poll_fn(shut_down).await);
