@@ -17,7 +17,7 @@ mod priority;
 mod ring;
 mod admin_listener;
 mod single_flight;
-mod socket;
+mod connection_io;
 mod transport;
 mod worker;
 

@@ -22,9 +22,9 @@ use tokio::sync::watch;
 
 use super::body::{OutgoingBody, RequestBody};
 use super::connection::{ConnectionPhase, ConnectionState, ConnectionTask, Heartbeat};
+use super::connection_io::ConnectionIo;
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Handler, HandlerOutcome};
-use super::socket::ConnectionIo;
 use super::transport::Transport;
 use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
 
