@@ -13,7 +13,9 @@ use super::library::Library;
 use crate::auth::KnownKey;
 use crate::cache::{OpenFiles, RecordLocations, SearchCache, Shelf};
 use crate::limiter::{ClientAddress, Quota};
-use crate::request::{Credentials, KnownHost, Wishes, bearer_token, client_address, credentials};
+use crate::request::{
+    Credentials, HeaderHints, KnownHost, bearer_token, client_address, credentials,
+};
 use crate::respond::Envelope;
 use crate::runtime::{Body, Descriptors, Moment};
 use crate::service::{Route, SLOW_SEARCH_US, Service, UsageSums, WorkerMetrics};
@@ -42,7 +44,7 @@ pub(super) struct Desk {
 pub struct Caller {
     peer: IpAddr,
     last: Option<Remembered>,
-    wishes: Wishes,
+    hints: HeaderHints,
     host: KnownHost,
 }
 
@@ -69,7 +71,7 @@ pub(super) struct Visit {
     pub(super) quota: Quota,
     pub(super) is_head: bool,
     pub(super) tally: Tally,
-    pub(super) wishes: Wishes,
+    pub(super) hints: HeaderHints,
 }
 
 /// What is counted when a request has been answered.
@@ -99,7 +101,7 @@ impl Caller {
         Self {
             peer,
             last: None,
-            wishes: Wishes::default(),
+            hints: HeaderHints::default(),
             host: KnownHost::default(),
         }
     }
@@ -110,8 +112,8 @@ impl Caller {
     }
 
     /// Takes in what was seen in the head of the request that follows.
-    pub fn wishes(&mut self, wishes: Wishes) {
-        self.wishes = wishes;
+    pub fn hints(&mut self, hints: HeaderHints) {
+        self.hints = hints;
     }
 
     /// The address of the client, behind trusted proxies.
@@ -138,7 +140,7 @@ impl Caller {
             quota,
             is_head,
             tally,
-            wishes: self.wishes,
+            hints: self.hints,
         }
     }
 

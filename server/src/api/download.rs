@@ -11,7 +11,7 @@ use super::desk::{ApiWorker, Visit};
 use crate::cache::{OpenFile, Title};
 use crate::files::served_name;
 use crate::request::{
-    ByteRange, Wishes, accepted_variants, byte_range, is_none_match, is_range_current,
+    ByteRange, HeaderHints, accepted_variants, byte_range, is_none_match, is_range_current,
 };
 use crate::respond::{Failure, part_of_file, unchanged_file, whole_file};
 use crate::runtime::{Body, HandlerOutcome};
@@ -47,14 +47,14 @@ pub(super) fn answer(
     mut headers: HeaderMap,
     id: Option<RecordId>,
 ) -> HandlerOutcome {
-    if visit.is_head && visit.wishes.has_condition {
+    if visit.is_head && visit.hints.has_condition {
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
     }
     let snapshot = worker.service.engine.snapshot();
     let shelved = id.and_then(|id| worker.desk.lock().shelf.get(snapshot.id(), id));
     if let (Some(id), Some(title)) = (id, &shelved)
-        && let Some(ready) = at_hand(worker, visit.wishes, &headers, title)
+        && let Some(ready) = at_hand(worker, visit.hints, &headers, title)
     {
         let order = Order { visit, headers, id };
         return HandlerOutcome::Now(serve(worker, order, &ready));
@@ -99,12 +99,12 @@ fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, Failure> {
 
 /// The variants that the client would take of a file, best first. A range is of the plain bytes.
 fn welcome(
-    wishes: Wishes,
+    hints: HeaderHints,
     headers: &HeaderMap,
     title: &Title,
 ) -> impl Iterator<Item = Variant> + use<> {
-    let has_range = || wishes.has_condition && headers.contains_key(RANGE);
-    let is_compressible = wishes.has_coding && title.file.kind.is_text() && !has_range();
+    let has_range = || hints.has_condition && headers.contains_key(RANGE);
+    let is_compressible = hints.has_coding && title.file.kind.is_text() && !has_range();
     let compressed = is_compressible.then(|| accepted_variants(headers));
     let identity = std::iter::once(Variant::Identity);
     compressed.into_iter().flatten().chain(identity)
@@ -113,12 +113,12 @@ fn welcome(
 /// The file, when this worker has it open in the variant that the client gets.
 fn at_hand(
     worker: &ApiWorker,
-    wishes: Wishes,
+    hints: HeaderHints,
     headers: &HeaderMap,
     title: &Arc<Title>,
 ) -> Option<Ready> {
     let mut desk = worker.desk.lock();
-    for variant in welcome(wishes, headers, title) {
+    for variant in welcome(hints, headers, title) {
         match desk.files.get(title.file.content, variant)? {
             OpenFile::Useless => {}
             open => {
@@ -166,7 +166,7 @@ async fn fetch_and_open(
     source: &Source,
     order: &Order,
 ) -> Result<Ready, Unready> {
-    let (wishes, headers) = (order.visit.wishes, &order.headers);
+    let (hints, headers) = (order.visit.hints, &order.headers);
     let title = title_of(worker, source).await;
     let title = Arc::new(title.map_err(Unready::Refused)?);
     worker
@@ -174,10 +174,10 @@ async fn fetch_and_open(
         .lock()
         .shelf
         .put(source.snapshot_id, source.id, &title);
-    if let Some(ready) = at_hand(worker, wishes, headers, &title) {
+    if let Some(ready) = at_hand(worker, hints, headers, &title) {
         return Ok(ready);
     }
-    for variant in welcome(wishes, headers, &title) {
+    for variant in welcome(hints, headers, &title) {
         let open = worker.library.ready(&title.file, variant).await;
         let open = open.map_err(|_| Unready::NotOpened)?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
@@ -223,7 +223,7 @@ fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     let Order { visit, headers, id } = order;
     let size_bytes = ready.open.size_bytes();
     let file = ready.title.fields(ready.variant);
-    let is_conditional = visit.wishes.has_condition;
+    let is_conditional = visit.hints.has_condition;
     let range = if is_conditional && is_range_current(&headers, file.etag()) {
         byte_range(&headers, size_bytes)
     } else {

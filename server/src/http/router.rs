@@ -174,7 +174,7 @@ impl Handler for Router {
         let now = self.api.service().clock.now();
         let is_head = head.method == Method::HEAD;
         match check_head(head, caller.known_host()) {
-            Ok(wishes) => caller.wishes(wishes),
+            Ok(hints) => caller.hints(hints),
             Err(fault) => {
                 let refusal = Failure::from(fault);
                 let headers = std::mem::take(&mut head.headers);

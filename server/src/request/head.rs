@@ -34,7 +34,7 @@ pub enum HeadFault {
 /// Fields of a request that most requests do without, seen in the pass of [`check_head`]: what is
 /// not there need not be looked for.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Wishes {
+pub struct HeaderHints {
     /// `Accept-Encoding`.
     pub has_coding: bool,
     /// `Range`, `If-Range` or `If-None-Match`.
@@ -60,7 +60,7 @@ impl KnownHost {
 
 /// Checks the head of a request. Cost: one pass over its fields, no allocation, no hashing; an
 /// allocation when `Host` is not the one before.
-pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<Wishes, HeadFault> {
+pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<HeaderHints, HeadFault> {
     if URL_BYTES_MAX < target_bytes(&head.uri) {
         return Err(HeadFault::UriTooLong);
     }
@@ -74,7 +74,7 @@ pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<Wishes, HeadFau
     if fields.has_length {
         check_length(&head.headers)?;
     }
-    Ok(fields.wishes)
+    Ok(fields.hints)
 }
 
 /// The fields that HTTP's own rules speak of.
@@ -84,7 +84,7 @@ struct Fields<'a> {
     hosts_count: usize,
     has_transfer_encoding: bool,
     has_length: bool,
-    wishes: Wishes,
+    hints: HeaderHints,
 }
 
 impl<'a> Fields<'a> {
@@ -100,8 +100,8 @@ impl<'a> Fields<'a> {
                 }
                 TRANSFER_ENCODING => fields.has_transfer_encoding = true,
                 CONTENT_LENGTH => fields.has_length = true,
-                ACCEPT_ENCODING => fields.wishes.has_coding = true,
-                RANGE | IF_RANGE | IF_NONE_MATCH => fields.wishes.has_condition = true,
+                ACCEPT_ENCODING => fields.hints.has_coding = true,
+                RANGE | IF_RANGE | IF_NONE_MATCH => fields.hints.has_condition = true,
                 _ => {}
             }
         }
@@ -336,7 +336,7 @@ mod tests {
         let check = |name, has_coding, has_condition| {
             let head = head("GET", "/", &[("host", "a"), (name, "x")]);
             let seen = check_head(&head, &mut KnownHost::default());
-            let expected = Wishes {
+            let expected = HeaderHints {
                 has_coding,
                 has_condition,
             };
