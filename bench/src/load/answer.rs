@@ -22,7 +22,7 @@ pub(super) struct Head {
 
 /// Why bytes are no answer that this program can follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum HeadFault {
+pub(super) enum HeadRejection {
     /// The first line is no HTTP/1.1 status line.
     StatusLine,
     /// Neither `Content-Length` nor a status without a body.
@@ -31,7 +31,7 @@ pub(super) enum HeadFault {
     TooLong,
 }
 
-impl fmt::Display for HeadFault {
+impl fmt::Display for HeadRejection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::StatusLine => "an answer does not start with an HTTP/1.1 status line",
@@ -45,11 +45,11 @@ impl Head {
     /// Reads the head at the start of `bytes`; `None` when it is not complete yet.
     ///
     /// Cost: one `memchr` per line.
-    pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, HeadFault> {
+    pub(super) fn parse(bytes: &[u8]) -> Result<Option<Self>, HeadRejection> {
         let Some(mut at) = memchr(b'\n', bytes).map(|end| end + 1) else {
             return incomplete(bytes);
         };
-        let status = status(bytes).ok_or(HeadFault::StatusLine)?;
+        let status = status(bytes).ok_or(HeadRejection::StatusLine)?;
         let mut body_bytes = None;
         let mut is_last = false;
         loop {
@@ -63,7 +63,7 @@ impl Head {
                 None => break,
                 Some(b'c' | b'C') => {
                     if let Some(value) = value(line, b"content-length") {
-                        body_bytes = Some(number(value).ok_or(HeadFault::Length)?);
+                        body_bytes = Some(number(value).ok_or(HeadRejection::Length)?);
                     } else if let Some(value) = value(line, b"connection") {
                         is_last = value.eq_ignore_ascii_case(b"close");
                     }
@@ -76,17 +76,17 @@ impl Head {
         Ok(Some(Self {
             status,
             head_bytes: at,
-            body_bytes: body_bytes.ok_or(HeadFault::Length)?,
+            body_bytes: body_bytes.ok_or(HeadRejection::Length)?,
             is_last,
         }))
     }
 }
 
-fn incomplete(bytes: &[u8]) -> Result<Option<Head>, HeadFault> {
+fn incomplete(bytes: &[u8]) -> Result<Option<Head>, HeadRejection> {
     if bytes.len() < HEAD_BYTES_MAX {
         return Ok(None);
     }
-    Err(HeadFault::TooLong)
+    Err(HeadRejection::TooLong)
 }
 
 fn status(bytes: &[u8]) -> Option<u16> {
@@ -118,7 +118,7 @@ fn number(digits: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn check(text: &str, expected: Result<Option<Head>, HeadFault>) {
+    fn check(text: &str, expected: Result<Option<Head>, HeadRejection>) {
         assert_eq!(Head::parse(text.as_bytes()), expected, "{text:?}");
     }
 
@@ -149,16 +149,19 @@ mod tests {
             check(&text[..end], Ok(None));
         }
         let long = format!("HTTP/1.1 200 OK\r\na: {}", "b".repeat(HEAD_BYTES_MAX));
-        check(&long, Err(HeadFault::TooLong));
+        check(&long, Err(HeadRejection::TooLong));
     }
 
     #[test]
     fn refuses_what_it_cannot_follow() {
-        check("HTTP/1.0 200 OK\r\n\r\n", Err(HeadFault::StatusLine));
-        check("HTTP/1.1 2x0 OK\r\n\r\n", Err(HeadFault::StatusLine));
-        check("HTTP/1.1 200 OK\r\na: b\r\n\r\n", Err(HeadFault::Length));
+        check("HTTP/1.0 200 OK\r\n\r\n", Err(HeadRejection::StatusLine));
+        check("HTTP/1.1 2x0 OK\r\n\r\n", Err(HeadRejection::StatusLine));
+        check(
+            "HTTP/1.1 200 OK\r\na: b\r\n\r\n",
+            Err(HeadRejection::Length),
+        );
         let text = "HTTP/1.1 200 OK\r\ncontent-length: -1\r\n\r\n";
-        check(text, Err(HeadFault::Length));
+        check(text, Err(HeadRejection::Length));
     }
 
     #[test]

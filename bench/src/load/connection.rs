@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use super::answer::{Head, HeadFault};
+use super::answer::{Head, HeadRejection};
 use crate::failure::{Failure, Result};
 
 /// Bytes that one read takes at most. Bodies are discarded in the kernel, not copied.
@@ -28,7 +28,7 @@ pub(super) enum Breakage {
     /// The server closed or reset it before the answer was complete.
     Closed,
     /// The answer is none that can be followed.
-    Head(HeadFault),
+    Head(HeadRejection),
     /// Bytes came that nobody asked for.
     Surplus,
 }

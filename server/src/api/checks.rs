@@ -16,7 +16,7 @@ use super::{download, health, record, search};
 use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{ClientAddress, Quota};
-use crate::request::{ApiPath, HeadFault};
+use crate::request::{ApiPath, HeadRejection};
 use crate::respond::{Failure, failure, preflight, reject};
 use crate::runtime::{Body, HandlerOutcome, Moment};
 use crate::service::{Refusal, Route};
@@ -214,14 +214,14 @@ fn tally(path: ApiPath, started: Moment) -> Tally {
     }
 }
 
-impl From<HeadFault> for Failure {
-    fn from(fault: HeadFault) -> Self {
+impl From<HeadRejection> for Failure {
+    fn from(fault: HeadRejection) -> Self {
         match fault {
-            HeadFault::BadRequest => Self::BadRequest,
-            HeadFault::LengthRequired => Self::LengthRequired,
-            HeadFault::ContentTooLarge => Self::ContentTooLarge,
-            HeadFault::UriTooLong => Self::UriTooLong,
-            HeadFault::FieldsTooLarge => Self::FieldsTooLarge,
+            HeadRejection::BadRequest => Self::BadRequest,
+            HeadRejection::LengthRequired => Self::LengthRequired,
+            HeadRejection::ContentTooLarge => Self::ContentTooLarge,
+            HeadRejection::UriTooLong => Self::UriTooLong,
+            HeadRejection::FieldsTooLarge => Self::FieldsTooLarge,
         }
     }
 }

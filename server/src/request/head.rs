@@ -18,7 +18,7 @@ const FIELD_FRAME_BYTES: usize = 4;
 /// Why a request is refused by HTTP's own rules (API.md, requests). All of them close the
 /// connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeadFault {
+pub enum HeadRejection {
     /// 400: the method, the target or `Host` is not what it must be.
     BadRequest,
     /// 411: the body has a transfer coding.
@@ -60,16 +60,16 @@ impl KnownHost {
 
 /// Checks the head of a request. Cost: one pass over its fields, no allocation, no hashing; an
 /// allocation when `Host` is not the one before.
-pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<HeaderHints, HeadFault> {
+pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<HeaderHints, HeadRejection> {
     if URL_BYTES_MAX < target_bytes(&head.uri) {
-        return Err(HeadFault::UriTooLong);
+        return Err(HeadRejection::UriTooLong);
     }
     let fields = Fields::read(&head.headers)?;
     check_method(&head.method)?;
     let host = host(&fields, head.version, known)?;
     check_target(&head.uri, &head.method, host)?;
     if fields.has_transfer_encoding {
-        return Err(HeadFault::LengthRequired);
+        return Err(HeadRejection::LengthRequired);
     }
     if fields.has_length {
         check_length(&head.headers)?;
@@ -88,7 +88,7 @@ struct Fields<'a> {
 }
 
 impl<'a> Fields<'a> {
-    fn read(headers: &'a HeaderMap) -> Result<Self, HeadFault> {
+    fn read(headers: &'a HeaderMap) -> Result<Self, HeadRejection> {
         let mut fields = Self::default();
         let mut bytes_count = 0;
         for (name, value) in headers {
@@ -106,7 +106,7 @@ impl<'a> Fields<'a> {
             }
         }
         if FIELDS_MAX < headers.len() || FIELD_BYTES_MAX < bytes_count {
-            return Err(HeadFault::FieldsTooLarge);
+            return Err(HeadRejection::FieldsTooLarge);
         }
         Ok(fields)
     }
@@ -122,13 +122,13 @@ fn target_bytes(uri: &Uri) -> usize {
     path_bytes + scheme_bytes + authority_bytes
 }
 
-fn check_method(method: &Method) -> Result<(), HeadFault> {
+fn check_method(method: &Method) -> Result<(), HeadRejection> {
     let is_plain = method
         .as_str()
         .bytes()
         .all(|byte| byte.is_ascii_uppercase());
     if !is_plain || *method == Method::CONNECT {
-        return Err(HeadFault::BadRequest);
+        return Err(HeadRejection::BadRequest);
     }
     Ok(())
 }
@@ -138,16 +138,16 @@ fn host<'a>(
     fields: &Fields<'a>,
     version: Version,
     known: &mut KnownHost,
-) -> Result<Option<&'a HeaderValue>, HeadFault> {
+) -> Result<Option<&'a HeaderValue>, HeadRejection> {
     let value = match (fields.host, fields.hosts_count) {
         (Some(value), 1) => value,
         (None, _) if version < Version::HTTP_11 => return Ok(None),
-        _ => return Err(HeadFault::BadRequest),
+        _ => return Err(HeadRejection::BadRequest),
     };
     if !known.is(value) {
-        let host = value.to_str().map_err(|_| HeadFault::BadRequest)?;
+        let host = value.to_str().map_err(|_| HeadRejection::BadRequest)?;
         if !is_host(host) {
-            return Err(HeadFault::BadRequest);
+            return Err(HeadRejection::BadRequest);
         }
         known.keep(value);
     }
@@ -212,7 +212,11 @@ fn is_reg_name(name: &[u8]) -> bool {
 }
 
 /// Only a path, an absolute URL of the same host, or `*` with `OPTIONS`.
-fn check_target(uri: &Uri, method: &Method, host: Option<&HeaderValue>) -> Result<(), HeadFault> {
+fn check_target(
+    uri: &Uri,
+    method: &Method,
+    host: Option<&HeaderValue>,
+) -> Result<(), HeadRejection> {
     let is_fitting = match (uri.scheme_str(), uri.authority()) {
         (None, None) if uri.path() == "*" => *method == Method::OPTIONS,
         (None, None) => uri.path().starts_with('/'),
@@ -228,7 +232,7 @@ fn check_target(uri: &Uri, method: &Method, host: Option<&HeaderValue>) -> Resul
     if is_fitting {
         Ok(())
     } else {
-        Err(HeadFault::BadRequest)
+        Err(HeadRejection::BadRequest)
     }
 }
 
@@ -243,12 +247,12 @@ fn is_same_host(one: &str, other: &str) -> bool {
     name.eq_ignore_ascii_case(other_name) && port == other_port
 }
 
-fn check_length(headers: &HeaderMap) -> Result<(), HeadFault> {
+fn check_length(headers: &HeaderMap) -> Result<(), HeadRejection> {
     for value in headers.get_all(CONTENT_LENGTH) {
-        let text = value.to_str().map_err(|_| HeadFault::BadRequest)?;
-        let length: u64 = text.trim().parse().map_err(|_| HeadFault::BadRequest)?;
+        let text = value.to_str().map_err(|_| HeadRejection::BadRequest)?;
+        let length: u64 = text.trim().parse().map_err(|_| HeadRejection::BadRequest)?;
         if BODY_BYTES_MAX as u64 <= length.saturating_sub(1) {
-            return Err(HeadFault::ContentTooLarge);
+            return Err(HeadRejection::ContentTooLarge);
         }
     }
     Ok(())
@@ -259,7 +263,7 @@ mod tests {
     use http::{HeaderName, HeaderValue, Request};
 
     use super::*;
-    use HeadFault::{BadRequest, ContentTooLarge, FieldsTooLarge, LengthRequired, UriTooLong};
+    use HeadRejection::{BadRequest, ContentTooLarge, FieldsTooLarge, LengthRequired, UriTooLong};
 
     fn head(method: &str, target: &str, fields: &[(&str, &str)]) -> Parts {
         let mut request = Request::builder()
@@ -275,7 +279,7 @@ mod tests {
         request.into_parts().0
     }
 
-    fn check(method: &str, target: &str, fields: &[(&str, &str)], expected: Option<HeadFault>) {
+    fn check(method: &str, target: &str, fields: &[(&str, &str)], expected: Option<HeadRejection>) {
         let fault = check_head(&head(method, target, fields), &mut KnownHost::default()).err();
         assert_eq!(fault, expected, "{method} {target} {fields:?}");
     }
@@ -313,7 +317,7 @@ mod tests {
     #[test]
     fn a_known_host_lets_no_other_pass() {
         let mut known = KnownHost::default();
-        let mut check = |target, host, expected: Option<HeadFault>| {
+        let mut check = |target, host, expected: Option<HeadRejection>| {
             let fault = check_head(&head("GET", target, &[("host", host)]), &mut known).err();
             assert_eq!(fault, expected, "{target} {host}");
         };

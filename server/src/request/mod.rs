@@ -14,7 +14,7 @@ mod search;
 pub use address::client_address;
 pub use bearer::{Credentials, bearer_token, credentials};
 pub use encoding::accepted_variants;
-pub use head::{HeadFault, HeaderHints, KnownHost, check_head};
+pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};
 pub use path::{ApiPath, api_path};
 pub use precondition::{ByteRange, byte_range, is_none_match, is_range_current};
 pub use query_string::parameters;
