@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use subcat_engine::limits::{PAGE_SIZE_MAX, QUERY_WORDS_MAX, SEARCH_YEAR_MIN};
-use subcat_server::request::{SearchRefusal, parameters, search_request};
+use subcat_server::request::{SearchRejection, parameters, search_request};
 
 /// Query strings are decoded as forms are.
 pub fn query_string(data: &[u8]) {
@@ -44,14 +44,14 @@ pub fn search_parameters(data: &[u8]) {
                 query.write_canonical(&mut canonical);
                 assert!(!canonical.is_empty(), "{text:?}");
             }
-            Err(SearchRefusal::Faults(faults)) => {
+            Err(SearchRejection::Parameters(faults)) => {
                 assert!(!faults.is_empty(), "{text:?}");
                 let mut names: Vec<&str> = faults.iter().map(|fault| fault.parameter).collect();
                 names.sort_unstable();
                 names.dedup();
                 assert_eq!(names.len(), faults.len(), "one fault a parameter: {text:?}");
             }
-            Err(SearchRefusal::NoCriterion | SearchRefusal::SeasonWithoutEpisodes) => {}
+            Err(SearchRejection::NoCriterion | SearchRejection::SeasonWithoutEpisodes) => {}
         }
     }
 }

@@ -8,7 +8,7 @@ use subcat_engine::search::{LocatedHits, Snapshot};
 
 use super::desk::{ApiWorker, Desk, Visit};
 use crate::cache::{CachedSearch, Finished};
-use crate::request::{SearchRefusal, SearchRequest, search_request};
+use crate::request::{SearchRejection, SearchRequest, search_request};
 use crate::respond::{
     Failure, ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, invalid_parameters, json,
     write_list,
@@ -17,7 +17,7 @@ use crate::runtime::Body;
 
 /// Why there is no list.
 enum NoList {
-    Refused(SearchRefusal),
+    Refused(SearchRejection),
     Engine(subcat_engine::Error),
 }
 
@@ -46,16 +46,16 @@ fn refused(
     worker: &ApiWorker,
     visit: Visit,
     recycled: HeaderMap,
-    refusal: SearchRefusal,
+    refusal: SearchRejection,
 ) -> Response<Body> {
     let faults = match refusal {
-        SearchRefusal::NoCriterion => {
+        SearchRejection::NoCriterion => {
             return worker.fail(visit, recycled, Failure::NoCriterion);
         }
-        SearchRefusal::SeasonWithoutEpisodes => {
+        SearchRejection::SeasonWithoutEpisodes => {
             return worker.fail(visit, recycled, Failure::SeasonWithoutEpisodes);
         }
-        SearchRefusal::Faults(faults) => faults,
+        SearchRejection::Parameters(faults) => faults,
     };
     let (envelope, tally) = visit.envelope(recycled);
     let faults = faults

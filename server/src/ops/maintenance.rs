@@ -8,9 +8,9 @@ use subcat_engine::Finding;
 use subcat_engine::model::Day;
 
 use super::api_keys::{DayShown, USAGE_DAYS};
-use super::error::Failure;
-use super::execute::{Operations, answer};
-use crate::request::{SearchRefusal, search_request};
+use super::desk::{Desk, answer};
+use super::failure::Failure;
+use crate::request::{SearchRejection, search_request};
 
 /// What `stats` answers; sizes are in bytes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -145,19 +145,19 @@ impl Operations<'_> {
 }
 
 /// The refusal of a search in the words of the command line.
-fn refused(refusal: SearchRefusal) -> Failure {
+fn refused(refusal: SearchRejection) -> Failure {
     match refusal {
-        SearchRefusal::Faults(faults) => {
+        SearchRejection::Parameters(faults) => {
             let sentence = |fault: &crate::request::Fault| {
                 format!("--{}: {}", fault.parameter.replace('_', "-"), fault.message)
             };
             let sentences: Vec<String> = faults.iter().map(sentence).collect();
             Failure::new(sentences.join("; "))
         }
-        SearchRefusal::NoCriterion => Failure::new(
+        SearchRejection::NoCriterion => Failure::new(
             "nothing to search for: give --query, --title, --catalog-id or --public-id",
         ),
-        SearchRefusal::SeasonWithoutEpisodes => {
+        SearchRejection::SeasonWithoutEpisodes => {
             Failure::new("--season and --episode need --video-type episode")
         }
     }

@@ -32,9 +32,9 @@ pub struct Fault {
 
 /// Why a search is refused, in the order in which it is checked (API.md, order of checks).
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum SearchRefusal {
+pub enum SearchRejection {
     /// 422: every fault of a parameter, in the order of the interface's table.
-    Faults(Vec<Fault>),
+    Parameters(Vec<Fault>),
     /// 400: no criterion.
     NoCriterion,
     /// 422: `season` or `episode` without `video_type=episode`.
@@ -193,7 +193,7 @@ impl Judge {
 pub fn search_request(
     query_string: &str,
     has_imdb_id: bool,
-) -> Result<SearchRequest, SearchRefusal> {
+) -> Result<SearchRequest, SearchRejection> {
     let raw = Raw::read(query_string, has_imdb_id);
     let mut judge = Judge::default();
     let query = judge.keep("query", free_text(supplied(raw.query.as_ref())));
@@ -210,7 +210,7 @@ pub fn search_request(
     let season = judge.keep("season", integer(supplied(raw.season.as_ref()), &NUMBERS));
     let episode = judge.keep("episode", integer(supplied(raw.episode.as_ref()), &NUMBERS));
     if !judge.faults.is_empty() {
-        return Err(SearchRefusal::Faults(judge.faults));
+        return Err(SearchRejection::Parameters(judge.faults));
     }
     let filters = Filters {
         year: year.flatten().and_then(Year::new),
@@ -229,10 +229,10 @@ pub fn search_request(
         .with_catalog_id(catalog_id.or(imdb_id).map(CatalogTerm::parse))
         .with_public_id(public_id.flatten());
     if !query.has_criterion() {
-        return Err(SearchRefusal::NoCriterion);
+        return Err(SearchRejection::NoCriterion);
     }
     if !is_season_allowed {
-        return Err(SearchRefusal::SeasonWithoutEpisodes);
+        return Err(SearchRejection::SeasonWithoutEpisodes);
     }
     Ok(SearchRequest {
         query,
@@ -308,7 +308,7 @@ mod tests {
 
     fn faults(query_string: &str) -> Vec<(&'static str, &'static str)> {
         match search_request(query_string, true) {
-            Err(SearchRefusal::Faults(faults)) => faults
+            Err(SearchRejection::Parameters(faults)) => faults
                 .into_iter()
                 .map(|fault| (fault.parameter, fault.kind))
                 .collect(),
@@ -379,16 +379,16 @@ mod tests {
         );
         check(&format!("public_id=1&{ID}"), &[]);
         let emptied = search_request(&format!("{ID}&public_id="), true);
-        assert_eq!(emptied, Err(SearchRefusal::NoCriterion));
+        assert_eq!(emptied, Err(SearchRejection::NoCriterion));
     }
 
     #[test]
     fn criteria_are_needed_before_the_season_rule() {
         let refusal = |query_string: &str| search_request(query_string, true).err();
-        assert_eq!(refusal(""), Some(SearchRefusal::NoCriterion));
-        assert_eq!(refusal("season=1"), Some(SearchRefusal::NoCriterion));
-        assert_eq!(refusal("tmdb_id=5"), Some(SearchRefusal::NoCriterion));
-        let rule = Some(SearchRefusal::SeasonWithoutEpisodes);
+        assert_eq!(refusal(""), Some(SearchRejection::NoCriterion));
+        assert_eq!(refusal("season=1"), Some(SearchRejection::NoCriterion));
+        assert_eq!(refusal("tmdb_id=5"), Some(SearchRejection::NoCriterion));
+        let rule = Some(SearchRejection::SeasonWithoutEpisodes);
         assert_eq!(refusal(&format!("{ID}&season=1")), rule);
         assert_eq!(refusal(&format!("{ID}&episode=1&video_type=movie")), rule);
         assert_eq!(refusal(&format!("{ID}&episode=1&video_type=episode")), None);
@@ -397,7 +397,7 @@ mod tests {
     #[test]
     fn messages_are_those_of_the_interface() {
         let message = |query_string: &str| match search_request(query_string, true) {
-            Err(SearchRefusal::Faults(faults)) => faults[0].message,
+            Err(SearchRejection::Parameters(faults)) => faults[0].message,
             _ => "",
         };
         let integer = "Input should be a valid integer, unable to parse string as an integer";

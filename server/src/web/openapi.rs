@@ -50,7 +50,7 @@ mod tests {
     use subcat_engine::model::Scopes;
 
     use super::*;
-    use crate::request::{SEARCH_PARAMETERS, SearchRefusal, search_request};
+    use crate::request::{SEARCH_PARAMETERS, SearchRejection, search_request};
 
     fn search_parameters() -> &'static [Value] {
         let operation = &document().value["paths"]["/api/subtitles/search"]["get"];
@@ -61,7 +61,7 @@ mod tests {
     fn faults(name: &str, value: &str) -> Vec<&'static str> {
         match search_request(&format!("title=x&video_type=episode&{name}={value}"), true) {
             Ok(_) => Vec::new(),
-            Err(SearchRefusal::Faults(faults)) => {
+            Err(SearchRejection::Parameters(faults)) => {
                 assert!(faults.iter().all(|fault| fault.parameter == name));
                 faults.into_iter().map(|fault| fault.kind).collect()
             }

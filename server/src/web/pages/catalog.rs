@@ -7,7 +7,7 @@ use subcat_engine::model::RecordId;
 use subcat_engine::query::Query;
 
 use super::record_view::HitView;
-use crate::request::{Fault, SearchRefusal, search_request};
+use crate::request::{Fault, SearchRejection, search_request};
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
@@ -64,13 +64,13 @@ impl FaultsView {
         self.parameters.contains(&parameter)
     }
 
-    fn of(refusal: SearchRefusal, lang: Lang) -> Self {
+    fn of(refusal: SearchRejection, lang: Lang) -> Self {
         match refusal {
-            SearchRefusal::Faults(faults) => Self {
+            SearchRejection::Parameters(faults) => Self {
                 parameters: faults.iter().map(|fault| fault.parameter).collect(),
                 lines: faults.iter().map(|fault| fault_text(fault, lang)).collect(),
             },
-            SearchRefusal::NoCriterion => Self {
+            SearchRejection::NoCriterion => Self {
                 parameters: vec!["query"],
                 lines: vec![
                     lang.t(
@@ -80,7 +80,7 @@ impl FaultsView {
                     .to_owned(),
                 ],
             },
-            SearchRefusal::SeasonWithoutEpisodes => Self {
+            SearchRejection::SeasonWithoutEpisodes => Self {
                 parameters: vec!["season", "episode"],
                 lines: vec![
                     lang.t(
