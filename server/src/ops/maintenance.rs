@@ -148,7 +148,7 @@ impl Operations<'_> {
 fn refused(refusal: SearchRejection) -> Failure {
     match refusal {
         SearchRejection::Parameters(faults) => {
-            let sentence = |fault: &crate::request::Fault| {
+            let sentence = |fault: &crate::request::ParameterRejection| {
                 format!("--{}: {}", fault.parameter.replace('_', "-"), fault.message)
             };
             let sentences: Vec<String> = faults.iter().map(sentence).collect();

@@ -18,4 +18,6 @@ pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};
 pub use path::{ApiPath, api_path};
 pub use precondition::{ByteRange, byte_range, is_none_match, is_range_current};
 pub use query_string::parameters;
-pub use search::{Fault, SEARCH_PARAMETERS, SearchRejection, SearchRequest, search_request};
+pub use search::{
+    ParameterRejection, SEARCH_PARAMETERS, SearchRejection, SearchRequest, search_request,
+};

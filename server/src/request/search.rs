@@ -21,7 +21,7 @@ pub struct SearchRequest {
 
 /// One fault of one parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Fault {
+pub struct ParameterRejection {
     /// The parameter's name, as the request had it.
     pub parameter: &'static str,
     /// What is wrong, for people.
@@ -34,42 +34,45 @@ pub struct Fault {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchRejection {
     /// 422: every fault of a parameter, in the order of the interface's table.
-    Parameters(Vec<Fault>),
+    Parameters(Vec<ParameterRejection>),
     /// 400: no criterion.
     NoCriterion,
     /// 422: `season` or `episode` without `video_type=episode`.
     SeasonWithoutEpisodes,
 }
 
-const INT_PARSING: Problem = Problem(
+const INT_PARSING: ParameterProblem = ParameterProblem(
     "Input should be a valid integer, unable to parse string as an integer",
     "int_parsing",
 );
-const LITERAL: Problem = Problem("Input should be 'movie' or 'episode'", "literal_error");
-const UUID: Problem = Problem("Input should be a valid UUID", "uuid_parsing");
-const LANGUAGE: Problem = Problem("Input should be a language tag", "string_pattern_mismatch");
-const TOO_LONG: Problem = Problem(
+const LITERAL: ParameterProblem =
+    ParameterProblem("Input should be 'movie' or 'episode'", "literal_error");
+const UUID: ParameterProblem = ParameterProblem("Input should be a valid UUID", "uuid_parsing");
+const LANGUAGE: ParameterProblem =
+    ParameterProblem("Input should be a language tag", "string_pattern_mismatch");
+const TOO_LONG: ParameterProblem = ParameterProblem(
     "Input should have at most 512 characters",
     "string_too_long",
 );
-const TOO_MANY_WORDS: Problem = Problem("Input should have at most 32 words", "too_many_words");
-const BELOW_1: Problem = Problem(
+const TOO_MANY_WORDS: ParameterProblem =
+    ParameterProblem("Input should have at most 32 words", "too_many_words");
+const BELOW_1: ParameterProblem = ParameterProblem(
     "Input should be greater than or equal to 1",
     "greater_than_equal",
 );
-const BELOW_1900: Problem = Problem(
+const BELOW_1900: ParameterProblem = ParameterProblem(
     "Input should be greater than or equal to 1900",
     "greater_than_equal",
 );
-const ABOVE_200: Problem = Problem(
+const ABOVE_200: ParameterProblem = ParameterProblem(
     "Input should be less than or equal to 200",
     "less_than_equal",
 );
-const ABOVE_2100: Problem = Problem(
+const ABOVE_2100: ParameterProblem = ParameterProblem(
     "Input should be less than or equal to 2100",
     "less_than_equal",
 );
-const ABOVE_65535: Problem = Problem(
+const ABOVE_65535: ParameterProblem = ParameterProblem(
     "Input should be less than or equal to 65535",
     "less_than_equal",
 );
@@ -82,29 +85,29 @@ const _: () = assert!(YEAR_MAX == 2100);
 
 /// Message and type of a fault.
 #[derive(Debug, Clone, Copy)]
-struct Problem(&'static str, &'static str);
+struct ParameterProblem(&'static str, &'static str);
 
 /// The bounds of an integer parameter and what is said beyond them.
-struct Bounds {
+struct IntegerBounds {
     min: u16,
     max: u16,
-    below: Problem,
-    above: Problem,
+    below: ParameterProblem,
+    above: ParameterProblem,
 }
 
-const YEARS: Bounds = Bounds {
+const YEARS: IntegerBounds = IntegerBounds {
     min: SEARCH_YEAR_MIN,
     max: YEAR_MAX,
     below: BELOW_1900,
     above: ABOVE_2100,
 };
-const PAGE_SIZES: Bounds = Bounds {
+const PAGE_SIZES: IntegerBounds = IntegerBounds {
     min: 1,
     max: PAGE_SIZE_MAX,
     below: BELOW_1,
     above: ABOVE_200,
 };
-const NUMBERS: Bounds = Bounds {
+const NUMBERS: IntegerBounds = IntegerBounds {
     min: 1,
     max: u16::MAX,
     below: BELOW_1,
@@ -128,7 +131,7 @@ pub const SEARCH_PARAMETERS: [&str; 11] = [
 
 /// The known parameters as they were written; of a repeated one the last.
 #[derive(Default)]
-struct Raw<'a> {
+struct RawParameters<'a> {
     query: Option<Cow<'a, str>>,
     title: Option<Cow<'a, str>>,
     catalog_id: Option<Cow<'a, str>>,
@@ -142,7 +145,7 @@ struct Raw<'a> {
     episode: Option<Cow<'a, str>>,
 }
 
-impl<'a> Raw<'a> {
+impl<'a> RawParameters<'a> {
     fn read(query_string: &'a str, has_imdb_id: bool) -> Self {
         let mut raw = Self::default();
         for (name, value) in parameters(query_string) {
@@ -168,20 +171,24 @@ impl<'a> Raw<'a> {
 
 /// Faults so far.
 #[derive(Default)]
-struct Judge {
-    faults: Vec<Fault>,
+struct ParameterRejections {
+    rejections: Vec<ParameterRejection>,
 }
 
-impl Judge {
+impl ParameterRejections {
     /// The value, or its fault noted.
-    fn keep<T>(&mut self, parameter: &'static str, value: Result<T, Problem>) -> Option<T> {
-        let fault = |Problem(message, kind)| Fault {
+    fn keep<T>(
+        &mut self,
+        parameter: &'static str,
+        value: Result<T, ParameterProblem>,
+    ) -> Option<T> {
+        let rejection = |ParameterProblem(message, kind)| ParameterRejection {
             parameter,
             message,
             kind,
         };
         value
-            .map_err(|problem| self.faults.push(fault(problem)))
+            .map_err(|problem| self.rejections.push(rejection(problem)))
             .ok()
     }
 }
@@ -194,23 +201,23 @@ pub fn search_request(
     query_string: &str,
     has_imdb_id: bool,
 ) -> Result<SearchRequest, SearchRejection> {
-    let raw = Raw::read(query_string, has_imdb_id);
-    let mut judge = Judge::default();
-    let query = judge.keep("query", free_text(supplied(raw.query.as_ref())));
-    let title = judge.keep("title", short(supplied(raw.title.as_ref())));
-    let catalog_id = judge.keep("catalog_id", short(supplied(raw.catalog_id.as_ref())));
-    let imdb_id = judge.keep("imdb_id", short(supplied(raw.imdb_id.as_ref())));
-    let public_id = judge.keep("public_id", record_id(supplied(raw.public_id.as_ref())));
+    let raw = RawParameters::read(query_string, has_imdb_id);
+    let mut rejected = ParameterRejections::default();
+    let query = rejected.keep("query", free_text(supplied(raw.query.as_ref())));
+    let title = rejected.keep("title", short(supplied(raw.title.as_ref())));
+    let catalog_id = rejected.keep("catalog_id", short(supplied(raw.catalog_id.as_ref())));
+    let imdb_id = rejected.keep("imdb_id", short(supplied(raw.imdb_id.as_ref())));
+    let public_id = rejected.keep("public_id", record_id(supplied(raw.public_id.as_ref())));
     // An empty year is a fault, unlike any other empty value.
     let year = raw.year.as_ref().map(|value| value.trim());
-    let year = judge.keep("year", integer(year, &YEARS));
-    let video_type = judge.keep("video_type", video(supplied(raw.video_type.as_ref())));
-    let language = judge.keep("language", tag(supplied(raw.language.as_ref())));
-    let page_size = judge.keep("limit", integer(supplied(raw.limit.as_ref()), &PAGE_SIZES));
-    let season = judge.keep("season", integer(supplied(raw.season.as_ref()), &NUMBERS));
-    let episode = judge.keep("episode", integer(supplied(raw.episode.as_ref()), &NUMBERS));
-    if !judge.faults.is_empty() {
-        return Err(SearchRejection::Parameters(judge.faults));
+    let year = rejected.keep("year", integer(year, &YEARS));
+    let video_type = rejected.keep("video_type", video(supplied(raw.video_type.as_ref())));
+    let language = rejected.keep("language", tag(supplied(raw.language.as_ref())));
+    let page_size = rejected.keep("limit", integer(supplied(raw.limit.as_ref()), &PAGE_SIZES));
+    let season = rejected.keep("season", integer(supplied(raw.season.as_ref()), &NUMBERS));
+    let episode = rejected.keep("episode", integer(supplied(raw.episode.as_ref()), &NUMBERS));
+    if !rejected.rejections.is_empty() {
+        return Err(SearchRejection::Parameters(rejected.rejections));
     }
     let filters = Filters {
         year: year.flatten().and_then(Year::new),
@@ -247,7 +254,7 @@ fn supplied<'a>(value: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
         .filter(|value| !value.is_empty())
 }
 
-fn short(value: Option<&str>) -> Result<Option<&str>, Problem> {
+fn short(value: Option<&str>) -> Result<Option<&str>, ParameterProblem> {
     let is_long = |value: &str| {
         // Characters are bytes at most: most values are told by their length alone.
         SEARCH_TEXT_CHARS_MAX < value.len() && SEARCH_TEXT_CHARS_MAX < value.chars().count()
@@ -258,30 +265,30 @@ fn short(value: Option<&str>) -> Result<Option<&str>, Problem> {
     Ok(value)
 }
 
-fn free_text(value: Option<&str>) -> Result<Option<SearchText>, Problem> {
+fn free_text(value: Option<&str>) -> Result<Option<SearchText>, ParameterProblem> {
     match short(value)? {
         Some(value) => SearchText::query(value).map_err(|_| TOO_MANY_WORDS),
         None => Ok(None),
     }
 }
 
-fn record_id(value: Option<&str>) -> Result<Option<RecordId>, Problem> {
+fn record_id(value: Option<&str>) -> Result<Option<RecordId>, ParameterProblem> {
     let parse = |value| RecordId::parse(value).ok_or(UUID);
     value.map(parse).transpose()
 }
 
-fn video(value: Option<&str>) -> Result<Option<VideoType>, Problem> {
+fn video(value: Option<&str>) -> Result<Option<VideoType>, ParameterProblem> {
     let parse = |value| VideoType::parse(value).ok_or(LITERAL);
     value.map(parse).transpose()
 }
 
-fn tag(value: Option<&str>) -> Result<Option<Language>, Problem> {
+fn tag(value: Option<&str>) -> Result<Option<Language>, ParameterProblem> {
     let parse = |value| Language::parse(value).ok_or(LANGUAGE);
     value.map(parse).transpose()
 }
 
 /// Decimal digits with an optional `+`, within bounds; however many digits there are.
-fn integer(value: Option<&str>, bounds: &Bounds) -> Result<Option<u16>, Problem> {
+fn integer(value: Option<&str>, bounds: &IntegerBounds) -> Result<Option<u16>, ParameterProblem> {
     let Some(value) = value else {
         return Ok(None);
     };
@@ -306,18 +313,18 @@ fn integer(value: Option<&str>, bounds: &Bounds) -> Result<Option<u16>, Problem>
 mod tests {
     use super::*;
 
-    fn faults(query_string: &str) -> Vec<(&'static str, &'static str)> {
+    fn rejections(query_string: &str) -> Vec<(&'static str, &'static str)> {
         match search_request(query_string, true) {
-            Err(SearchRejection::Parameters(faults)) => faults
+            Err(SearchRejection::Parameters(rejections)) => rejections
                 .into_iter()
-                .map(|fault| (fault.parameter, fault.kind))
+                .map(|rejection| (rejection.parameter, rejection.kind))
                 .collect(),
             _ => Vec::new(),
         }
     }
 
     fn check(query_string: &str, expected: &[(&str, &str)]) {
-        assert_eq!(faults(query_string), expected, "{query_string}");
+        assert_eq!(rejections(query_string), expected, "{query_string}");
     }
 
     const ID: &str = "public_id=0b0e7c4a9b1f4c638d4e0123456789ab";
@@ -397,7 +404,7 @@ mod tests {
     #[test]
     fn messages_are_those_of_the_interface() {
         let message = |query_string: &str| match search_request(query_string, true) {
-            Err(SearchRejection::Parameters(faults)) => faults[0].message,
+            Err(SearchRejection::Parameters(rejections)) => rejections[0].message,
             _ => "",
         };
         let integer = "Input should be a valid integer, unable to parse string as an integer";

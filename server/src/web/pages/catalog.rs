@@ -7,7 +7,7 @@ use subcat_engine::model::RecordId;
 use subcat_engine::query::Query;
 
 use super::record_view::HitView;
-use crate::request::{Fault, SearchRejection, search_request};
+use crate::request::{ParameterRejection, SearchRejection, search_request};
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
@@ -209,7 +209,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
 }
 
 /// A fault of a parameter, in the language of the page.
-fn fault_text(fault: &Fault, lang: Lang) -> String {
+fn fault_text(fault: &ParameterRejection, lang: Lang) -> String {
     let name = match fault.parameter {
         "query" => lang.t("Words", "Palabras"),
         "title" => lang.t("Title", "Título"),
