@@ -140,14 +140,14 @@ pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
     let mut answer = envelope.open(status, OF_THE_MOMENT);
     match failure {
         Failure::Unauthorized => {
-            answer.lines.add_text("www-authenticate: ", "Bearer");
+            answer.raw_headers.add_text("www-authenticate: ", "Bearer");
         }
         Failure::MethodNotAllowed => {
-            answer.lines.add_text("allow: ", METHODS);
+            answer.raw_headers.add_text("allow: ", METHODS);
         }
         Failure::RangeNotSatisfiable(size_bytes) => {
             let range = format!("bytes */{size_bytes}");
-            answer.lines.add_text("content-range: ", &range);
+            answer.raw_headers.add_text("content-range: ", &range);
         }
         _ => {}
     }

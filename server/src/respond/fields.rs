@@ -3,7 +3,7 @@
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
 
-use super::lines::Lines;
+use super::raw_headers::RawHeaderBlock;
 use crate::limiter::Quota;
 use crate::runtime::{Body, Content};
 
@@ -34,19 +34,19 @@ impl Envelope {
         let mut fields = self.recycled;
         fields.clear();
         let quota = self.quota;
-        let mut lines = Lines::new();
-        lines.add_number("x-ratelimit-limit: ", quota.limit.into());
-        lines.add_number("x-ratelimit-remaining: ", quota.remaining.into());
-        lines.add_number("x-ratelimit-reset: ", quota.reset);
-        lines.add_number("x-ratelimit-window: ", quota.window_seconds.into());
+        let mut raw_headers = RawHeaderBlock::new();
+        raw_headers.add_number("x-ratelimit-limit: ", quota.limit.into());
+        raw_headers.add_number("x-ratelimit-remaining: ", quota.remaining.into());
+        raw_headers.add_number("x-ratelimit-reset: ", quota.reset);
+        raw_headers.add_number("x-ratelimit-window: ", quota.window_seconds.into());
         if let Some(seconds) = quota.retry_after {
-            lines.add_number("retry-after: ", seconds.into());
+            raw_headers.add_number("retry-after: ", seconds.into());
         }
-        lines.add(cache_control);
-        lines.add(COMMON);
+        raw_headers.add(cache_control);
+        raw_headers.add(COMMON);
         Answer {
             status,
-            lines,
+            raw_headers,
             fields,
             is_head: self.is_head,
         }
@@ -56,7 +56,7 @@ impl Envelope {
 /// An answer whose body is still to come.
 pub(super) struct Answer {
     status: StatusCode,
-    pub(super) lines: Lines,
+    pub(super) raw_headers: RawHeaderBlock,
     /// Those of the fields that hyper must know of.
     fields: HeaderMap,
     is_head: bool,
@@ -71,7 +71,7 @@ impl Answer {
 
     /// With a body of JSON.
     pub(super) fn json(mut self, content: Content) -> Response<Body> {
-        self.lines.add(JSON);
+        self.raw_headers.add(JSON);
         self.close(content)
     }
 
@@ -91,8 +91,11 @@ impl Answer {
     }
 
     fn finish(self, content: Content) -> Response<Body> {
-        let lines = self.lines.finish();
-        let mut response = Response::new(Body { content, lines });
+        let raw_headers = self.raw_headers.finish();
+        let mut response = Response::new(Body {
+            content,
+            raw_headers,
+        });
         *response.status_mut() = self.status;
         *response.headers_mut() = self.fields;
         response

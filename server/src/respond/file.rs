@@ -14,7 +14,7 @@ pub struct FileFields {
     variant: Variant,
     etag: Bytes,
     /// The lines of an answer with content, but for those of ranges.
-    lines: Bytes,
+    raw_headers: Bytes,
 }
 
 impl FileFields {
@@ -28,14 +28,14 @@ impl FileFields {
                 Variant::Gzip => "content-encoding: gzip\r\n",
                 Variant::Brotli => "content-encoding: br\r\n",
             };
-            let lines = format!(
+            let raw_headers = format!(
                 "content-type: application/octet-stream\r\n\
                  content-disposition: {disposition}\r\netag: {etag}\r\n{encoding}"
             );
             Self {
                 variant,
                 etag: etag.into(),
-                lines: lines.into(),
+                raw_headers: raw_headers.into(),
             }
         })
     }
@@ -73,7 +73,7 @@ pub fn entity_tag(content: &ContentHash, variant: Variant) -> String {
 pub fn whole_file(envelope: Envelope, file: &FileFields, content: Content) -> Response<Body> {
     let mut answer = open(envelope, StatusCode::OK, file);
     if file.variant == Variant::Identity {
-        answer.lines.add(b"accept-ranges: bytes\r\n");
+        answer.raw_headers.add(b"accept-ranges: bytes\r\n");
     }
     answer.close(content)
 }
@@ -89,22 +89,22 @@ pub fn part_of_file(
     let mut answer = open(envelope, StatusCode::PARTIAL_CONTENT, file);
     let last = end.saturating_sub(1);
     let range = format!("bytes {start}-{last}/{size_bytes}");
-    answer.lines.add_text("content-range: ", &range);
+    answer.raw_headers.add_text("content-range: ", &range);
     answer.close(content)
 }
 
 /// 304: the client has it.
 pub fn unchanged_file(envelope: Envelope, file: &FileFields) -> Response<Body> {
     let mut answer = envelope.open(StatusCode::NOT_MODIFIED, ASK_AGAIN);
-    answer.lines.add(b"etag: ");
-    answer.lines.add(&file.etag);
-    answer.lines.add(b"\r\n");
+    answer.raw_headers.add(b"etag: ");
+    answer.raw_headers.add(&file.etag);
+    answer.raw_headers.add(b"\r\n");
     answer.bare()
 }
 
 fn open(envelope: Envelope, status: StatusCode, file: &FileFields) -> Answer {
     let mut answer = envelope.open(status, ASK_AGAIN);
-    answer.lines.add(&file.lines);
+    answer.raw_headers.add(&file.raw_headers);
     answer
 }
 

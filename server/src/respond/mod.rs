@@ -5,7 +5,7 @@
 mod failure;
 mod fields;
 mod file;
-mod lines;
+mod raw_headers;
 mod plain;
 mod records;
 

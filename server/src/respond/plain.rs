@@ -23,11 +23,11 @@ pub fn health(envelope: Envelope, status: &'static str, version: &'static str) -
 pub fn preflight(envelope: Envelope) -> Response<Body> {
     const FIELDS: &str = "Authorization, If-None-Match, If-Range, Range";
     let mut answer = envelope.open(StatusCode::NO_CONTENT, OF_THE_MOMENT);
-    let lines = &mut answer.lines;
-    lines.add_text("allow: ", METHODS);
-    lines.add_text("access-control-allow-methods: ", METHODS);
-    lines.add_text("access-control-allow-headers: ", FIELDS);
-    lines.add_text("access-control-max-age: ", "86400");
+    let raw_headers = &mut answer.raw_headers;
+    raw_headers.add_text("allow: ", METHODS);
+    raw_headers.add_text("access-control-allow-methods: ", METHODS);
+    raw_headers.add_text("access-control-allow-headers: ", FIELDS);
+    raw_headers.add_text("access-control-max-age: ", "86400");
     answer.bare()
 }
 
@@ -46,7 +46,7 @@ pub fn reject(refusal: &Response<Body>) -> Bytes {
         text.extend_from_slice(value.as_bytes());
         text.extend_from_slice(b"\r\n");
     }
-    text.extend_from_slice(&refusal.body().lines);
+    text.extend_from_slice(&refusal.body().raw_headers);
     let body: &[u8] = match &refusal.body().content {
         Content::Bytes(bytes) => bytes,
         Content::Empty | Content::File(..) => b"",

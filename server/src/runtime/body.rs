@@ -47,14 +47,14 @@ pub struct Body {
     pub content: Content,
     /// Finished lines of the head, each with its end: they go out behind those that hyper writes.
     /// To hash, keep and write a field of its own costs hyper 400 instructions.
-    pub lines: Bytes,
+    pub raw_headers: Bytes,
 }
 
 impl From<Content> for Body {
     fn from(content: Content) -> Self {
         Self {
             content,
-            lines: Bytes::new(),
+            raw_headers: Bytes::new(),
         }
     }
 }
@@ -120,8 +120,8 @@ pub(super) struct OutgoingBody {
 impl OutgoingBody {
     /// The body of the answer whose head hyper writes next.
     pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
-        if !body.lines.is_empty() {
-            state.put_lines(body.lines);
+        if !body.raw_headers.is_empty() {
+            state.put_raw_headers(body.raw_headers);
         }
         Self {
             content: body.content,

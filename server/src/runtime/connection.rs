@@ -106,11 +106,11 @@ pub(super) struct ConnectionState {
     /// Whether `sending` is to be looked at: no lock is taken for answers from memory.
     is_sending_file: AtomicBool,
     /// Whether there are `lines`.
-    has_lines: AtomicBool,
+    has_raw_headers: AtomicBool,
     /// Whether hyper may leave without waiting for what it wrote.
     may_leave: AtomicBool,
     heartbeat: Arc<Heartbeat>,
-    lines: Mutex<Bytes>,
+    raw_headers: Mutex<Bytes>,
     waker: Mutex<Option<Waker>>,
     sending: Mutex<Option<Sending>>,
 }
@@ -123,10 +123,10 @@ impl ConnectionState {
             tail: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
             is_sending_file: AtomicBool::new(false),
-            has_lines: AtomicBool::new(false),
+            has_raw_headers: AtomicBool::new(false),
             may_leave: AtomicBool::new(false),
             heartbeat,
-            lines: Mutex::new(Bytes::new()),
+            raw_headers: Mutex::new(Bytes::new()),
             waker: Mutex::new(None),
             sending: Mutex::new(None),
         };
@@ -247,18 +247,18 @@ impl ConnectionState {
     }
 
     /// These lines belong to the head that is written next.
-    pub(super) fn put_lines(&self, lines: Bytes) {
-        *self.lines.lock() = lines;
-        self.has_lines.store(true, Ordering::Relaxed);
+    pub(super) fn put_raw_headers(&self, raw_headers: Bytes) {
+        *self.raw_headers.lock() = raw_headers;
+        self.has_raw_headers.store(true, Ordering::Relaxed);
     }
 
     /// The lines of the head that is written now, once.
-    pub(super) fn take_lines(&self) -> Option<Bytes> {
-        if !self.has_lines.load(Ordering::Relaxed) {
+    pub(super) fn take_raw_headers(&self) -> Option<Bytes> {
+        if !self.has_raw_headers.load(Ordering::Relaxed) {
             return None;
         }
-        self.has_lines.store(false, Ordering::Relaxed);
-        Some(std::mem::take(&mut *self.lines.lock()))
+        self.has_raw_headers.store(false, Ordering::Relaxed);
+        Some(std::mem::take(&mut *self.raw_headers.lock()))
     }
 
     /// From now on the addresses of this file mean its bytes.

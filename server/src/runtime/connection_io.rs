@@ -67,7 +67,7 @@ impl ConnectionIo {
     fn poll_head(
         &mut self,
         context: &mut Context<'_>,
-        lines: &[u8],
+        raw_headers: &[u8],
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         const END: &[u8] = b"\r\n";
@@ -80,14 +80,15 @@ impl ConnectionIo {
         // A file that was sent before is still known when an answer without content follows.
         let is_file = !content.is_empty() && self.state.is_sending_file();
         let content_bytes: usize = content.iter().map(|slice| slice.len()).sum();
-        let is_joined = !is_file && head.len() + lines.len() + content_bytes <= JOINED_BYTES_MAX;
+        let is_joined =
+            !is_file && head.len() + raw_headers.len() + content_bytes <= JOINED_BYTES_MAX;
         let taken_count = if is_joined {
             head.len() + content_bytes
         } else {
             head.len()
         };
         let join = |joined: &mut Vec<u8>| {
-            for part in [open_head, END, lines, END] {
+            for part in [open_head, END, raw_headers, END] {
                 joined.extend_from_slice(part);
             }
             if is_joined {
@@ -232,8 +233,8 @@ impl Write for ConnectionIo {
             self.state.write_blocked();
             return Poll::Pending;
         }
-        if let Some(lines) = self.state.take_lines() {
-            return self.poll_head(context, &lines, slices);
+        if let Some(raw_headers) = self.state.take_raw_headers() {
+            return self.poll_head(context, &raw_headers, slices);
         }
         if let Some(outcome) = self.poll_file(context, slices) {
             return self.note(outcome);

@@ -16,11 +16,11 @@ thread_local! {
 ///
 /// INVARIANT: names and values are ours, or were checked when they came: printable ASCII, so that
 /// no value ends its line.
-pub(super) struct Lines {
+pub(super) struct RawHeaderBlock {
     text: BytesMut,
 }
 
-impl Lines {
+impl RawHeaderBlock {
     /// None yet. Cost: an allocation once in some dozen heads.
     pub(super) fn new() -> Self {
         let mut text = BUFFER.take();
@@ -32,8 +32,8 @@ impl Lines {
 
     /// Adds lines that are finished.
     #[inline]
-    pub(super) fn add(&mut self, lines: &[u8]) {
-        self.text.extend_from_slice(lines);
+    pub(super) fn add(&mut self, raw_headers: &[u8]) {
+        self.text.extend_from_slice(raw_headers);
     }
 
     /// Adds a line; `name` ends with a colon and a space.
@@ -53,9 +53,9 @@ impl Lines {
 
     /// All of them.
     pub(super) fn finish(mut self) -> Bytes {
-        let lines = self.text.split().freeze();
+        let raw_headers = self.text.split().freeze();
         BUFFER.set(self.text);
-        lines
+        raw_headers
     }
 }
 
@@ -66,15 +66,18 @@ mod tests {
     #[test]
     fn lines_end_and_stay_what_they_were() {
         let write = |number| {
-            let mut lines = Lines::new();
-            lines.add_text("a: ", "b");
-            lines.add_number("c: ", number);
-            lines.add(b"d: e\r\n");
-            lines.finish()
+            let mut raw_headers = RawHeaderBlock::new();
+            raw_headers.add_text("a: ", "b");
+            raw_headers.add_number("c: ", number);
+            raw_headers.add(b"d: e\r\n");
+            raw_headers.finish()
         };
         let kept: Vec<Bytes> = (0..1000).map(write).collect();
-        for (number, lines) in kept.iter().enumerate() {
-            assert_eq!(lines, format!("a: b\r\nc: {number}\r\nd: e\r\n").as_bytes());
+        for (number, raw_headers) in kept.iter().enumerate() {
+            assert_eq!(
+                raw_headers,
+                format!("a: b\r\nc: {number}\r\nd: e\r\n").as_bytes()
+            );
         }
     }
 }
