@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-use super::fields::{Envelope, OF_THE_MOMENT};
+use super::fields::{CACHE_MAX_AGE_0, Envelope};
 use crate::runtime::{Body, Content, ReasonPhrase};
 
 /// Everything that can be refused or go wrong under `/api` (API.md, errors).
@@ -137,7 +137,7 @@ pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 /// The answer to what went wrong.
 pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
     let (status, body) = failure.told();
-    let mut answer = envelope.open(status, OF_THE_MOMENT);
+    let mut answer = envelope.open(status, CACHE_MAX_AGE_0);
     match failure {
         Failure::Unauthorized => {
             answer.raw_headers.add_text("www-authenticate: ", "Bearer");
@@ -182,6 +182,6 @@ pub fn invalid_parameters<'a>(
         body.push_str(r#""}"#);
     }
     body.push_str("]}");
-    let answer = envelope.open(StatusCode::UNPROCESSABLE_ENTITY, OF_THE_MOMENT);
+    let answer = envelope.open(StatusCode::UNPROCESSABLE_ENTITY, CACHE_MAX_AGE_0);
     answer.json(Content::Bytes(body.into()))
 }

@@ -13,9 +13,9 @@ const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
     access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
     X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length\r\n";
 /// Search and record answers, and errors.
-pub(super) const OF_THE_MOMENT: &[u8] = b"cache-control: private, max-age=0\r\n";
+pub(super) const CACHE_MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\n";
 /// Files: may be kept, must be asked for again.
-pub(super) const ASK_AGAIN: &[u8] = b"cache-control: private, no-cache\r\n";
+pub(super) const CACHE_REVALIDATE: &[u8] = b"cache-control: private, no-cache\r\n";
 const JSON: &[u8] = b"content-type: application/json\r\n";
 
 /// What an answer says beside its body: a window, and whether the body is left out.

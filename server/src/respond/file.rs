@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use subcat_engine::model::{ContentHash, Variant};
 
-use super::fields::{ASK_AGAIN, Answer, Envelope};
+use super::fields::{Answer, CACHE_REVALIDATE, Envelope};
 use crate::files::content_disposition;
 use crate::runtime::{Body, Content};
 
@@ -95,7 +95,7 @@ pub fn part_of_file(
 
 /// 304: the client has it.
 pub fn unchanged_file(envelope: Envelope, file: &FileFields) -> Response<Body> {
-    let mut answer = envelope.open(StatusCode::NOT_MODIFIED, ASK_AGAIN);
+    let mut answer = envelope.open(StatusCode::NOT_MODIFIED, CACHE_REVALIDATE);
     answer.raw_headers.add(b"etag: ");
     answer.raw_headers.add(&file.etag);
     answer.raw_headers.add(b"\r\n");
@@ -103,7 +103,7 @@ pub fn unchanged_file(envelope: Envelope, file: &FileFields) -> Response<Body> {
 }
 
 fn open(envelope: Envelope, status: StatusCode, file: &FileFields) -> Answer {
-    let mut answer = envelope.open(status, ASK_AGAIN);
+    let mut answer = envelope.open(status, CACHE_REVALIDATE);
     answer.raw_headers.add(&file.raw_headers);
     answer
 }
