@@ -72,8 +72,8 @@ impl ApiWorker {
         let address = caller.address(&self.service, &head.headers);
         let quota = self.peek_address(address, now);
         let visit = caller.visit(quota, false, tally(ApiPath::Unknown, now));
-        let (envelope, tally) = visit.envelope(HeaderMap::new());
-        self.settle(&tally, preflight(envelope))
+        let (common, tally) = visit.common(HeaderMap::new());
+        self.settle(&tally, preflight(common))
     }
 
     /// Answers a request that HTTP's own rules refuse, or the router itself cannot handle. Consumes
@@ -110,8 +110,8 @@ impl ApiWorker {
         recycled: HeaderMap,
         refusal: Failure,
     ) -> Response<Body> {
-        let (envelope, tally) = visit.envelope(recycled);
-        self.settle(&tally, failure(envelope, refusal))
+        let (common, tally) = visit.common(recycled);
+        self.settle(&tally, failure(common, refusal))
     }
 
     fn limit(&self, known: &KnownKey) -> subcat_engine::model::RateLimit {
@@ -123,8 +123,8 @@ impl ApiWorker {
     fn free(&self, visit: Visit, head: &mut Parts) -> Response<Body> {
         let headers = std::mem::take(&mut head.headers);
         if head.method == Method::OPTIONS {
-            let (envelope, tally) = visit.envelope(headers);
-            return self.settle(&tally, preflight(envelope));
+            let (common, tally) = visit.common(headers);
+            return self.settle(&tally, preflight(common));
         }
         if !is_served(&head.method) {
             return self.fail(visit, headers, Failure::MethodNotAllowed);

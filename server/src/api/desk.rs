@@ -16,7 +16,7 @@ use crate::limiter::{ClientAddress, Quota};
 use crate::request::{
     Credentials, HeaderHints, KnownHost, bearer_token, client_address, credentials,
 };
-use crate::respond::Envelope;
+use crate::respond::CommonHeaders;
 use crate::runtime::{Body, Descriptors, Moment};
 use crate::service::{Route, SLOW_SEARCH_US, Service, UsageSums, WorkerMetrics};
 
@@ -85,13 +85,13 @@ pub(super) struct Tally {
 
 impl Visit {
     /// The envelope of the answer; `recycled` are the fields of the request.
-    pub(super) fn envelope(self, recycled: HeaderMap) -> (Envelope, Tally) {
-        let envelope = Envelope {
+    pub(super) fn common(self, recycled: HeaderMap) -> (CommonHeaders, Tally) {
+        let common = CommonHeaders {
             quota: self.quota,
             is_head: self.is_head,
             recycled,
         };
-        (envelope, self.tally)
+        (common, self.tally)
     }
 }
 

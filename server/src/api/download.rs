@@ -238,15 +238,15 @@ fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     if is_counted {
         count(worker, &visit, id);
     }
-    let (envelope, tally) = visit.envelope(headers);
+    let (common, tally) = visit.common(headers);
     let response = match range {
-        _ if is_unchanged => unchanged_file(envelope, file),
+        _ if is_unchanged => unchanged_file(common, file),
         ByteRange::Part(start, end) => {
             let content = ready.open.content(start, end);
-            part_of_file(envelope, file, (start, end), size_bytes, content)
+            part_of_file(common, file, (start, end), size_bytes, content)
         }
         ByteRange::Whole | ByteRange::Unsatisfiable => {
-            whole_file(envelope, file, ready.open.content(0, size_bytes))
+            whole_file(common, file, ready.open.content(0, size_bytes))
         }
     };
     let sent_bytes = response.body().content.len_bytes();

@@ -9,6 +9,6 @@ use crate::runtime::Body;
 /// What the service is doing, and its version.
 pub(super) fn answer(worker: &ApiWorker, visit: Visit, recycled: HeaderMap) -> Response<Body> {
     let status = worker.service.phase().as_str();
-    let (envelope, tally) = visit.envelope(recycled);
-    worker.settle(&tally, health(envelope, status, env!("CARGO_PKG_VERSION")))
+    let (common, tally) = visit.common(recycled);
+    worker.settle(&tally, health(common, status, env!("CARGO_PKG_VERSION")))
 }

@@ -28,8 +28,8 @@ pub(super) fn answer(
     let Some(body) = body else {
         return worker.fail(visit, recycled, Failure::SubtitleNotFound);
     };
-    let (envelope, tally) = visit.envelope(recycled);
-    worker.settle(&tally, json(envelope, body))
+    let (common, tally) = visit.common(recycled);
+    worker.settle(&tally, json(common, body))
 }
 
 /// The record as JSON, none when there is no active one.

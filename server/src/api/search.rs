@@ -31,8 +31,8 @@ pub(super) fn answer(
     let query_string = uri.query().unwrap_or_default();
     match list(worker, query_string) {
         Ok(body) => {
-            let (envelope, tally) = visit.envelope(recycled);
-            worker.settle_search(&tally, query_string, json(envelope, body))
+            let (common, tally) = visit.common(recycled);
+            worker.settle_search(&tally, query_string, json(common, body))
         }
         Err(NoList::Refused(refusal)) => refused(worker, visit, recycled, refusal),
         Err(NoList::Engine(error)) => {
@@ -57,11 +57,11 @@ fn refused(
         }
         SearchRejection::Parameters(faults) => faults,
     };
-    let (envelope, tally) = visit.envelope(recycled);
+    let (common, tally) = visit.common(recycled);
     let faults = faults
         .iter()
         .map(|fault| (fault.parameter, fault.message, fault.kind));
-    worker.settle(&tally, invalid_parameters(envelope, faults))
+    worker.settle(&tally, invalid_parameters(common, faults))
 }
 
 /// The finished answer.

@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-use super::fields::{CACHE_MAX_AGE_0, Envelope};
+use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
 use crate::runtime::{Body, Content, ReasonPhrase};
 
 /// Everything that can be refused or go wrong under `/api` (API.md, errors).
@@ -135,9 +135,9 @@ impl Failure {
 pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The answer to what went wrong.
-pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
+pub fn failure(common: CommonHeaders, failure: Failure) -> Response<Body> {
     let (status, body) = failure.told();
-    let mut answer = envelope.open(status, CACHE_MAX_AGE_0);
+    let mut answer = common.open(status, CACHE_MAX_AGE_0);
     match failure {
         Failure::Unauthorized => {
             answer.raw_headers.add_text("www-authenticate: ", "Bearer");
@@ -165,7 +165,7 @@ pub fn failure(envelope: Envelope, failure: Failure) -> Response<Body> {
 
 /// The answer to parameters with faults: name, message and type of each.
 pub fn invalid_parameters<'a>(
-    envelope: Envelope,
+    common: CommonHeaders,
     faults: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
 ) -> Response<Body> {
     let mut body = String::from(r#"{"detail":["#);
@@ -182,6 +182,6 @@ pub fn invalid_parameters<'a>(
         body.push_str(r#""}"#);
     }
     body.push_str("]}");
-    let answer = envelope.open(StatusCode::UNPROCESSABLE_ENTITY, CACHE_MAX_AGE_0);
+    let answer = common.open(StatusCode::UNPROCESSABLE_ENTITY, CACHE_MAX_AGE_0);
     answer.json(Content::Bytes(body.into()))
 }

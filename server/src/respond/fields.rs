@@ -19,7 +19,7 @@ pub(super) const CACHE_REVALIDATE: &[u8] = b"cache-control: private, no-cache\r\
 const JSON: &[u8] = b"content-type: application/json\r\n";
 
 /// What an answer says beside its body: a window, and whether the body is left out.
-pub struct Envelope {
+pub struct CommonHeaders {
     /// The window of the key, or of the client's address (API.md, rate limit).
     pub quota: Quota,
     /// Whether the request was `HEAD`.
@@ -28,7 +28,7 @@ pub struct Envelope {
     pub recycled: HeaderMap,
 }
 
-impl Envelope {
+impl CommonHeaders {
     /// An answer with the common fields.
     pub(super) fn open(self, status: StatusCode, cache_control: &[u8]) -> Answer {
         let mut fields = self.recycled;

@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use subcat_engine::model::{ContentHash, Variant};
 
-use super::fields::{Answer, CACHE_REVALIDATE, Envelope};
+use super::fields::{Answer, CACHE_REVALIDATE, CommonHeaders};
 use crate::files::content_disposition;
 use crate::runtime::{Body, Content};
 
@@ -70,8 +70,8 @@ pub fn entity_tag(content: &ContentHash, variant: Variant) -> String {
 }
 
 /// 200: the whole file.
-pub fn whole_file(envelope: Envelope, file: &FileFields, content: Content) -> Response<Body> {
-    let mut answer = open(envelope, StatusCode::OK, file);
+pub fn whole_file(common: CommonHeaders, file: &FileFields, content: Content) -> Response<Body> {
+    let mut answer = open(common, StatusCode::OK, file);
     if file.variant == Variant::Identity {
         answer.raw_headers.add(b"accept-ranges: bytes\r\n");
     }
@@ -80,13 +80,13 @@ pub fn whole_file(envelope: Envelope, file: &FileFields, content: Content) -> Re
 
 /// 206: the bytes from `start` to before `end`, of `size_bytes`.
 pub fn part_of_file(
-    envelope: Envelope,
+    common: CommonHeaders,
     file: &FileFields,
     (start, end): (u64, u64),
     size_bytes: u64,
     content: Content,
 ) -> Response<Body> {
-    let mut answer = open(envelope, StatusCode::PARTIAL_CONTENT, file);
+    let mut answer = open(common, StatusCode::PARTIAL_CONTENT, file);
     let last = end.saturating_sub(1);
     let range = format!("bytes {start}-{last}/{size_bytes}");
     answer.raw_headers.add_text("content-range: ", &range);
@@ -94,16 +94,16 @@ pub fn part_of_file(
 }
 
 /// 304: the client has it.
-pub fn unchanged_file(envelope: Envelope, file: &FileFields) -> Response<Body> {
-    let mut answer = envelope.open(StatusCode::NOT_MODIFIED, CACHE_REVALIDATE);
+pub fn unchanged_file(common: CommonHeaders, file: &FileFields) -> Response<Body> {
+    let mut answer = common.open(StatusCode::NOT_MODIFIED, CACHE_REVALIDATE);
     answer.raw_headers.add(b"etag: ");
     answer.raw_headers.add(&file.etag);
     answer.raw_headers.add(b"\r\n");
     answer.bare()
 }
 
-fn open(envelope: Envelope, status: StatusCode, file: &FileFields) -> Answer {
-    let mut answer = envelope.open(status, CACHE_REVALIDATE);
+fn open(common: CommonHeaders, status: StatusCode, file: &FileFields) -> Answer {
+    let mut answer = common.open(status, CACHE_REVALIDATE);
     answer.raw_headers.add(&file.raw_headers);
     answer
 }

@@ -10,7 +10,7 @@ mod plain;
 mod records;
 
 pub use failure::{Failure, failure, invalid_parameters};
-pub use fields::Envelope;
+pub use fields::CommonHeaders;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use plain::{health, json, preflight, reject};
 pub use records::{

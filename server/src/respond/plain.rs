@@ -4,25 +4,29 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use super::failure::METHODS;
-use super::fields::{CACHE_MAX_AGE_0, Envelope};
+use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
 use crate::runtime::{Body, Content};
 
 /// The state of the service: 200 when it is `ok`, else 503.
-pub fn health(envelope: Envelope, status: &'static str, version: &'static str) -> Response<Body> {
+pub fn health(
+    common: CommonHeaders,
+    status: &'static str,
+    version: &'static str,
+) -> Response<Body> {
     let code = if status == "ok" {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
     let body = format!(r#"{{"status":"{status}","version":"{version}"}}"#);
-    let answer = envelope.open(code, CACHE_MAX_AGE_0);
+    let answer = common.open(code, CACHE_MAX_AGE_0);
     answer.json(Content::Bytes(body.into()))
 }
 
 /// The answer to a CORS preflight (API.md, paths and methods).
-pub fn preflight(envelope: Envelope) -> Response<Body> {
+pub fn preflight(common: CommonHeaders) -> Response<Body> {
     const FIELDS: &str = "Authorization, If-None-Match, If-Range, Range";
-    let mut answer = envelope.open(StatusCode::NO_CONTENT, CACHE_MAX_AGE_0);
+    let mut answer = common.open(StatusCode::NO_CONTENT, CACHE_MAX_AGE_0);
     let raw_headers = &mut answer.raw_headers;
     raw_headers.add_text("allow: ", METHODS);
     raw_headers.add_text("access-control-allow-methods: ", METHODS);
@@ -32,8 +36,8 @@ pub fn preflight(envelope: Envelope) -> Response<Body> {
 }
 
 /// A finished JSON answer.
-pub fn json(envelope: Envelope, body: Bytes) -> Response<Body> {
-    let answer = envelope.open(StatusCode::OK, CACHE_MAX_AGE_0);
+pub fn json(common: CommonHeaders, body: Bytes) -> Response<Body> {
+    let answer = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
     answer.json(Content::Bytes(body))
 }
 
