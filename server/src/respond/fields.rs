@@ -30,7 +30,7 @@ pub struct CommonHeaders {
 
 impl CommonHeaders {
     /// An answer with the common fields.
-    pub(super) fn open(self, status: StatusCode, cache_control: &[u8]) -> Answer {
+    pub(super) fn open(self, status: StatusCode, cache_control: &[u8]) -> ResponseBuilder {
         let mut fields = self.recycled;
         fields.clear();
         let quota = self.quota;
@@ -44,7 +44,7 @@ impl CommonHeaders {
         }
         raw_headers.add(cache_control);
         raw_headers.add(COMMON);
-        Answer {
+        ResponseBuilder {
             status,
             raw_headers,
             fields,
@@ -54,7 +54,7 @@ impl CommonHeaders {
 }
 
 /// An answer whose body is still to come.
-pub(super) struct Answer {
+pub(super) struct ResponseBuilder {
     status: StatusCode,
     pub(super) raw_headers: RawHeaderBlock,
     /// Those of the fields that hyper must know of.
@@ -62,7 +62,7 @@ pub(super) struct Answer {
     is_head: bool,
 }
 
-impl Answer {
+impl ResponseBuilder {
     /// The connection ends with this answer.
     pub(super) fn close_connection(&mut self) {
         const CLOSE: HeaderValue = HeaderValue::from_static("close");

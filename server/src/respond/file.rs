@@ -4,7 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use subcat_engine::model::{ContentHash, Variant};
 
-use super::fields::{Answer, CACHE_REVALIDATE, CommonHeaders};
+use super::fields::{CACHE_REVALIDATE, CommonHeaders, ResponseBuilder};
 use crate::files::content_disposition;
 use crate::runtime::{Body, Content};
 
@@ -102,7 +102,7 @@ pub fn unchanged_file(common: CommonHeaders, file: &FileFields) -> Response<Body
     answer.bare()
 }
 
-fn open(common: CommonHeaders, status: StatusCode, file: &FileFields) -> Answer {
+fn open(common: CommonHeaders, status: StatusCode, file: &FileFields) -> ResponseBuilder {
     let mut answer = common.open(status, CACHE_REVALIDATE);
     answer.raw_headers.add(&file.raw_headers);
     answer
