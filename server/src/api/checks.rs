@@ -17,7 +17,7 @@ use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{ApiPath, HeadRejection};
-use crate::respond::{Failure, failure, preflight, reject};
+use crate::respond::{ApiError, failure, preflight, reject};
 use crate::runtime::{Body, HandlerOutcome, Moment};
 use crate::service::{Refusal, Route};
 
@@ -59,7 +59,7 @@ impl ApiWorker {
         match permission {
             Ok(()) => self.endpoint(visit, head, path),
             Err(refusal) => {
-                if refusal == Failure::RateLimited {
+                if refusal == ApiError::RateLimited {
                     self.metrics().refused(Refusal::ApiKeyWindow);
                 }
                 HandlerOutcome::Now(self.fail(visit, std::mem::take(&mut head.headers), refusal))
@@ -83,7 +83,7 @@ impl ApiWorker {
         caller: &mut Caller,
         headers: HeaderMap,
         is_head: bool,
-        refusal: Failure,
+        refusal: ApiError,
     ) -> Response<Body> {
         let now = self.service.clock.now();
         let address = caller.address(&self.service, &headers);
@@ -100,7 +100,7 @@ impl ApiWorker {
     /// The whole answer for a client for whom there is no room.
     pub fn reject(&self, peer: IpAddr) -> Bytes {
         let mut caller = Caller::new(peer);
-        let refusal = Failure::Unavailable;
+        let refusal = ApiError::Unavailable;
         reject(&self.refuse(&mut caller, HeaderMap::new(), false, refusal))
     }
 
@@ -108,7 +108,7 @@ impl ApiWorker {
         &self,
         visit: Visit,
         recycled: HeaderMap,
-        refusal: Failure,
+        refusal: ApiError,
     ) -> Response<Body> {
         let (common, tally) = visit.common(recycled);
         self.settle(&tally, failure(common, refusal))
@@ -127,7 +127,7 @@ impl ApiWorker {
             return self.settle(&tally, preflight(common));
         }
         if !is_served(&head.method) {
-            return self.fail(visit, headers, Failure::MethodNotAllowed);
+            return self.fail(visit, headers, ApiError::MethodNotAllowed);
         }
         health::answer(self, visit, headers)
     }
@@ -150,11 +150,11 @@ impl ApiWorker {
         let expired_status = self.service.config.auth_expired_status;
         let refusal = if is_limited {
             self.metrics().refused(Refusal::AddressWindow);
-            Failure::RateLimited
+            ApiError::RateLimited
         } else if is_expired && expired_status == ExpiredStatus::Forbidden {
-            Failure::Forbidden
+            ApiError::Forbidden
         } else {
-            Failure::Unauthorized
+            ApiError::Unauthorized
         };
         tally.is_charged = !is_limited;
         let visit = caller.visit(quota, head.method == Method::HEAD, tally);
@@ -168,28 +168,28 @@ impl ApiWorker {
             ApiPath::Record(id) => HandlerOutcome::Now(record::answer(self, visit, headers, id)),
             ApiPath::Download(id) => download::answer(self, visit, headers, id),
             ApiPath::Health | ApiPath::Unknown => {
-                HandlerOutcome::Now(self.fail(visit, headers, Failure::NotFound))
+                HandlerOutcome::Now(self.fail(visit, headers, ApiError::NotFound))
             }
         }
     }
 }
 
 /// The checks behind a valid key: its window, the route, the method, the scope.
-fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Result<(), Failure> {
+fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Result<(), ApiError> {
     if quota.retry_after.is_some() {
-        return Err(Failure::RateLimited);
+        return Err(ApiError::RateLimited);
     }
     let scope = match path {
         ApiPath::Search => Scopes::SEARCH,
         ApiPath::Record(_) => Scopes::READ,
         ApiPath::Download(_) => Scopes::DOWNLOAD,
-        ApiPath::Health | ApiPath::Unknown => return Err(Failure::NotFound),
+        ApiPath::Health | ApiPath::Unknown => return Err(ApiError::NotFound),
     };
     if !is_served(method) {
-        return Err(Failure::MethodNotAllowed);
+        return Err(ApiError::MethodNotAllowed);
     }
     if !known.api_key.scopes.contains(scope) {
-        return Err(Failure::Forbidden);
+        return Err(ApiError::Forbidden);
     }
     Ok(())
 }
@@ -214,7 +214,7 @@ fn tally(path: ApiPath, started: Moment) -> Tally {
     }
 }
 
-impl From<HeadRejection> for Failure {
+impl From<HeadRejection> for ApiError {
     fn from(fault: HeadRejection) -> Self {
         match fault {
             HeadRejection::BadRequest => Self::BadRequest,

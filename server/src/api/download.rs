@@ -13,7 +13,7 @@ use crate::files::served_name;
 use crate::request::{
     ByteRange, HeaderHints, accepted_variants, byte_range, is_none_match, is_range_current,
 };
-use crate::respond::{Failure, part_of_file, unchanged_file, whole_file};
+use crate::respond::{ApiError, part_of_file, unchanged_file, whole_file};
 use crate::runtime::{Body, HandlerOutcome};
 use crate::upstream::FetchError;
 
@@ -78,21 +78,21 @@ pub(super) fn answer(
 }
 
 /// Reads where the file of a record is to be had.
-fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, Failure> {
-    let id = id.ok_or(Failure::SubtitleNotFound)?;
+fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, ApiError> {
+    let id = id.ok_or(ApiError::SubtitleNotFound)?;
     let unreadable = |error| {
         tracing::error!(%error, "a record cannot be read");
-        Failure::Internal
+        ApiError::Internal
     };
     let doc = snapshot.doc(id).map_err(unreadable)?;
-    let doc = doc.ok_or(Failure::SubtitleNotFound)?;
+    let doc = doc.ok_or(ApiError::SubtitleNotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let record_name = doc.file_name().and_then(FileName::parse);
     snapshot.ensure_not_truncated().map_err(unreadable)?;
     Ok(Source {
         snapshot_id: snapshot.id(),
         id,
-        release: release.ok_or(Failure::NoReleaseId)?,
+        release: release.ok_or(ApiError::NoReleaseId)?,
         record_name,
     })
 }
@@ -136,12 +136,12 @@ fn at_hand(
 /// Why a file is not ready.
 enum Unready {
     /// The client is told.
-    Refused(Failure),
+    Refused(ApiError),
     /// It is stored, but could not be opened; if it is lost or damaged, it is forgotten.
     NotOpened,
 }
 
-impl From<Unready> for Failure {
+impl From<Unready> for ApiError {
     fn from(unready: Unready) -> Self {
         match unready {
             Unready::Refused(failure) => failure,
@@ -153,7 +153,7 @@ impl From<Unready> for Failure {
 /// Fetches the file when it was never fetched, and opens it in the variant that the client gets. A
 /// stored file that cannot be opened is looked for once more, and then fetched again when it was
 /// lost or damaged: also when another request, which shared that opening, has done so already.
-async fn make_ready(worker: &ApiWorker, source: &Source, order: &Order) -> Result<Ready, Failure> {
+async fn make_ready(worker: &ApiWorker, source: &Source, order: &Order) -> Result<Ready, ApiError> {
     let ready = match fetch_and_open(worker, source, order).await {
         Err(Unready::NotOpened) => fetch_and_open(worker, source, order).await,
         ready => ready,
@@ -191,11 +191,11 @@ async fn fetch_and_open(
             });
         }
     }
-    Err(Unready::Refused(Failure::Internal))
+    Err(Unready::Refused(ApiError::Internal))
 }
 
 /// The file and its fields; fetched when it never was.
-async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, Failure> {
+async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, ApiError> {
     let record_name = source.record_name.as_ref();
     let file = match worker.service.engine.cached_file(&source.release) {
         Some(file) => file,
@@ -203,9 +203,9 @@ async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, Failure>
             let upstream = &worker.service.upstream;
             let fetched = upstream.fetch(&source.release, record_name).await;
             fetched.map_err(|reason| match reason {
-                FetchError::Unavailable => Failure::UpstreamFailed,
-                FetchError::Unusable => Failure::DownloadFailed,
-                FetchError::NotStored => Failure::Internal,
+                FetchError::Unavailable => ApiError::UpstreamFailed,
+                FetchError::Unusable => ApiError::DownloadFailed,
+                FetchError::NotStored => ApiError::Internal,
             })?
         }
     };
@@ -231,7 +231,7 @@ fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     };
     let is_unchanged = is_conditional && is_none_match(&headers, file.etag());
     if range == ByteRange::Unsatisfiable && !is_unchanged {
-        let refusal = Failure::RangeNotSatisfiable(size_bytes);
+        let refusal = ApiError::RangeNotSatisfiable(size_bytes);
         return worker.fail(visit, headers, refusal);
     }
     let is_counted = !visit.is_head && (is_unchanged || range.begins_at_0());

@@ -6,7 +6,7 @@ use subcat_engine::model::RecordId;
 use subcat_engine::search::Snapshot;
 
 use super::desk::{ApiWorker, Visit};
-use crate::respond::{Failure, RecordItem, RecordStyle, json, write_record};
+use crate::respond::{ApiError, RecordItem, RecordStyle, json, write_record};
 use crate::runtime::Body;
 
 /// One record, as it is at this moment; 404 for an unknown or inactive one, and for what is no
@@ -22,11 +22,11 @@ pub(super) fn answer(
         Ok(body) => body.flatten(),
         Err(error) => {
             tracing::error!(%error, "a record cannot be read");
-            return worker.fail(visit, recycled, Failure::Internal);
+            return worker.fail(visit, recycled, ApiError::Internal);
         }
     };
     let Some(body) = body else {
-        return worker.fail(visit, recycled, Failure::SubtitleNotFound);
+        return worker.fail(visit, recycled, ApiError::SubtitleNotFound);
     };
     let (common, tally) = visit.common(recycled);
     worker.settle(&tally, json(common, body))

@@ -10,8 +10,8 @@ use super::desk::{ApiWorker, Desk, Visit};
 use crate::cache::{CachedSearch, Finished};
 use crate::request::{SearchRejection, SearchRequest, search_request};
 use crate::respond::{
-    Failure, ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, invalid_parameters, json,
-    write_list,
+    ApiError, ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, invalid_parameters,
+    json, write_list,
 };
 use crate::runtime::Body;
 
@@ -37,7 +37,7 @@ pub(super) fn answer(
         Err(NoList::Refused(refusal)) => refused(worker, visit, recycled, refusal),
         Err(NoList::Engine(error)) => {
             tracing::error!(%error, "a search failed");
-            worker.fail(visit, recycled, Failure::Internal)
+            worker.fail(visit, recycled, ApiError::Internal)
         }
     }
 }
@@ -50,10 +50,10 @@ fn refused(
 ) -> Response<Body> {
     let faults = match refusal {
         SearchRejection::NoCriterion => {
-            return worker.fail(visit, recycled, Failure::NoCriterion);
+            return worker.fail(visit, recycled, ApiError::NoCriterion);
         }
         SearchRejection::SeasonWithoutEpisodes => {
-            return worker.fail(visit, recycled, Failure::SeasonWithoutEpisodes);
+            return worker.fail(visit, recycled, ApiError::SeasonWithoutEpisodes);
         }
         SearchRejection::Parameters(faults) => faults,
     };

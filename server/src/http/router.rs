@@ -14,7 +14,7 @@ use super::web_bridge;
 use crate::api::{ApiWorker, Caller};
 use crate::limits::BODY_BYTES_MAX;
 use crate::request::{ApiPath, api_path, check_head};
-use crate::respond::Failure;
+use crate::respond::ApiError;
 use crate::runtime::{
     Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
 };
@@ -117,8 +117,8 @@ impl Router {
         let mut caller = caller.stand_in();
         move |failure| {
             let refusal = match failure {
-                BodyRejection::TooLarge => Failure::ContentTooLarge,
-                BodyRejection::Broken => Failure::BadRequest,
+                BodyRejection::TooLarge => ApiError::ContentTooLarge,
+                BodyRejection::Broken => ApiError::BadRequest,
             };
             api.refuse(&mut caller, headers, false, refusal)
         }
@@ -158,7 +158,7 @@ impl Router {
     /// The answer to a request whose handling panicked.
     fn panicked(&self, caller: &mut Caller, is_head: bool) -> Response<Body> {
         self.api.metrics().panics.add(1);
-        let refusal = Failure::Internal;
+        let refusal = ApiError::Internal;
         self.api.refuse(caller, HeaderMap::new(), is_head, refusal)
     }
 }
@@ -176,7 +176,7 @@ impl Handler for Router {
         match check_head(head, caller.known_host()) {
             Ok(hints) => caller.hints(hints),
             Err(fault) => {
-                let refusal = Failure::from(fault);
+                let refusal = ApiError::from(fault);
                 let headers = std::mem::take(&mut head.headers);
                 let response = self.api.refuse(caller, headers, is_head, refusal);
                 return HandlerOutcome::Now(response);
@@ -227,7 +227,7 @@ impl Future for Guarded {
             Ok(outcome) => outcome,
             Err(_) => {
                 this.api.metrics().panics.add(1);
-                let (headers, refusal) = (HeaderMap::new(), Failure::Internal);
+                let (headers, refusal) = (HeaderMap::new(), ApiError::Internal);
                 let is_head = this.is_head;
                 Poll::Ready(this.api.refuse(&mut this.caller, headers, is_head, refusal))
             }

@@ -8,7 +8,7 @@ use crate::runtime::{Body, Content, ReasonPhrase};
 
 /// Everything that can be refused or go wrong under `/api` (API.md, errors).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Failure {
+pub enum ApiError {
     /// HTTP's own rules: method, target or `Host`.
     BadRequest,
     /// A search without a criterion.
@@ -49,7 +49,7 @@ pub enum Failure {
     Unavailable,
 }
 
-impl Failure {
+impl ApiError {
     /// Status and body.
     const fn told(self) -> (StatusCode, &'static str) {
         match self {
@@ -135,17 +135,17 @@ impl Failure {
 pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The answer to what went wrong.
-pub fn failure(common: CommonHeaders, failure: Failure) -> Response<Body> {
+pub fn failure(common: CommonHeaders, failure: ApiError) -> Response<Body> {
     let (status, body) = failure.told();
     let mut answer = common.open(status, CACHE_MAX_AGE_0);
     match failure {
-        Failure::Unauthorized => {
+        ApiError::Unauthorized => {
             answer.raw_headers.add_text("www-authenticate: ", "Bearer");
         }
-        Failure::MethodNotAllowed => {
+        ApiError::MethodNotAllowed => {
             answer.raw_headers.add_text("allow: ", METHODS);
         }
-        Failure::RangeNotSatisfiable(size_bytes) => {
+        ApiError::RangeNotSatisfiable(size_bytes) => {
             let range = format!("bytes */{size_bytes}");
             answer.raw_headers.add_text("content-range: ", &range);
         }
@@ -155,7 +155,7 @@ pub fn failure(common: CommonHeaders, failure: Failure) -> Response<Body> {
         answer.close_connection();
     }
     let mut response = answer.json(Content::Bytes(Bytes::from_static(body.as_bytes())));
-    if failure == Failure::ContentTooLarge {
+    if failure == ApiError::ContentTooLarge {
         // The status line says what the body says; else it would have the name of RFC 7231.
         let reason = ReasonPhrase::from_static(b"Content Too Large");
         response.extensions_mut().insert(reason);

@@ -9,7 +9,7 @@ mod raw_headers;
 mod plain;
 mod records;
 
-pub use failure::{Failure, failure, invalid_parameters};
+pub use failure::{ApiError, failure, invalid_parameters};
 pub use fields::CommonHeaders;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use plain::{health, json, preflight, reject};
