@@ -42,16 +42,16 @@ pub fn json(common: CommonHeaders, body: Bytes) -> Response<Body> {
 }
 
 /// A whole answer for a client for whom there is no room: head and body, ready to be written.
-pub fn reject(refusal: &Response<Body>) -> Bytes {
+pub fn reject(error: &Response<Body>) -> Bytes {
     let mut text = b"HTTP/1.1 503 Service Unavailable\r\n".to_vec();
-    for (name, value) in refusal.headers() {
+    for (name, value) in error.headers() {
         text.extend_from_slice(name.as_str().as_bytes());
         text.extend_from_slice(b": ");
         text.extend_from_slice(value.as_bytes());
         text.extend_from_slice(b"\r\n");
     }
-    text.extend_from_slice(&refusal.body().raw_headers);
-    let body: &[u8] = match &refusal.body().content {
+    text.extend_from_slice(&error.body().raw_headers);
+    let body: &[u8] = match &error.body().content {
         Content::Bytes(bytes) => bytes,
         Content::Empty | Content::File(..) => b"",
     };
