@@ -69,8 +69,11 @@ impl Handler for Echo {
             }
             path => Content::Bytes(format!("{path} {asked}").into()),
         };
-        let lines = format!("asked: {asked}\r\n").into();
-        HandlerOutcome::Now(http::Response::new(Body { content, lines }))
+        let raw_headers = format!("asked: {asked}\r\n").into();
+        HandlerOutcome::Now(http::Response::new(Body {
+            content,
+            raw_headers,
+        }))
     }
 
     fn reject(&self, _: SocketAddr) -> bytes::Bytes {
