@@ -17,7 +17,7 @@ use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{ApiPath, HeadRejection};
-use crate::respond::{ApiError, failure, preflight, reject};
+use crate::respond::{ApiError, error_response, preflight, reject};
 use crate::runtime::{Body, HandlerOutcome, Moment};
 use crate::service::{Refusal, Route};
 
@@ -111,7 +111,7 @@ impl ApiWorker {
         refusal: ApiError,
     ) -> Response<Body> {
         let (common, tally) = visit.common(recycled);
-        self.settle(&tally, failure(common, refusal))
+        self.settle(&tally, error_response(common, refusal))
     }
 
     fn limit(&self, known: &KnownKey) -> subcat_engine::model::RateLimit {

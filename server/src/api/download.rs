@@ -135,7 +135,7 @@ fn at_hand(
 
 /// Why a file is not ready.
 enum Unready {
-    /// The client is told.
+    /// The client is status_and_body.
     Refused(ApiError),
     /// It is stored, but could not be opened; if it is lost or damaged, it is forgotten.
     NotOpened,

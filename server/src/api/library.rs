@@ -68,7 +68,7 @@ fn make_ready(
     file: &CachedFile,
     variant: Variant,
 ) -> Result<Option<OpenFile>, NotReady> {
-    let told = |outcome: Result<Option<OpenFile>, std::io::Error>| {
+    let status_and_body = |outcome: Result<Option<OpenFile>, std::io::Error>| {
         outcome.map_err(|error| {
             tracing::error!(%error, content = %file.content, "a stored file cannot be read");
             NotReady
@@ -76,17 +76,17 @@ fn make_ready(
     };
     let blob = stored(engine, file, variant)?;
     if let Some(blob) = blob {
-        return told(open(blob).map(Some));
+        return status_and_body(open(blob).map(Some));
     }
     let plain = stored(engine, file, Variant::Identity)?.ok_or(NotReady)?;
     let compressed = read(&plain).and_then(|content| compress(&content, variant));
     let compressed = match compressed {
         Ok(compressed) if (compressed.len() as u64) < plain.size_bytes() => compressed,
         Ok(_) => return Ok(None),
-        Err(error) => return told(Err(error)),
+        Err(error) => return status_and_body(Err(error)),
     };
     match engine.store_variant(&file.content, variant, &compressed) {
-        Ok(blob) => told(open(blob).map(Some)),
+        Ok(blob) => status_and_body(open(blob).map(Some)),
         Err(error) => {
             // It is derived: that it cannot be kept is no reason not to send it.
             tracing::warn!(%error, content = %file.content, "a variant cannot be stored");

@@ -2,14 +2,14 @@
 //!
 //! Pure: typed values in, responses out. [`Failure`] is the one table of errors.
 
-mod failure;
+mod api_error;
 mod fields;
 mod file;
 mod raw_headers;
 mod plain;
 mod records;
 
-pub use failure::{ApiError, failure, invalid_parameters};
+pub use api_error::{ApiError, error_response, invalid_parameters};
 pub use fields::CommonHeaders;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use plain::{health, json, preflight, reject};

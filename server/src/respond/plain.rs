@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-use super::failure::METHODS;
+use super::api_error::METHODS;
 use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
 use crate::runtime::{Body, Content};
 

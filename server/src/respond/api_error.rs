@@ -1,4 +1,4 @@
-//! The one table of errors: what goes wrong, and what the client is told.
+//! The one table of errors: what goes wrong, and what the client is status_and_body.
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
@@ -51,7 +51,7 @@ pub enum ApiError {
 
 impl ApiError {
     /// Status and body.
-    const fn told(self) -> (StatusCode, &'static str) {
+    const fn status_and_body(self) -> (StatusCode, &'static str) {
         match self {
             Self::BadRequest => (StatusCode::BAD_REQUEST, r#"{"detail":"Bad Request"}"#),
             Self::NoCriterion => (
@@ -135,10 +135,10 @@ impl ApiError {
 pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 
 /// The answer to what went wrong.
-pub fn failure(common: CommonHeaders, failure: ApiError) -> Response<Body> {
-    let (status, body) = failure.told();
+pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> {
+    let (status, body) = error.status_and_body();
     let mut answer = common.open(status, CACHE_MAX_AGE_0);
-    match failure {
+    match error {
         ApiError::Unauthorized => {
             answer.raw_headers.add_text("www-authenticate: ", "Bearer");
         }
@@ -151,11 +151,11 @@ pub fn failure(common: CommonHeaders, failure: ApiError) -> Response<Body> {
         }
         _ => {}
     }
-    if failure.closes() {
+    if error.closes() {
         answer.close_connection();
     }
     let mut response = answer.json(Content::Bytes(Bytes::from_static(body.as_bytes())));
-    if failure == ApiError::ContentTooLarge {
+    if error == ApiError::ContentTooLarge {
         // The status line says what the body says; else it would have the name of RFC 7231.
         let reason = ReasonPhrase::from_static(b"Content Too Large");
         response.extensions_mut().insert(reason);
