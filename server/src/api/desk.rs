@@ -11,7 +11,7 @@ use subcat_engine::model::{ApiKeyId, ApiKeyState, RateLimit, Usage};
 
 use super::library::Library;
 use crate::auth::KnownKey;
-use crate::cache::{OpenFiles, RecordLocations, SearchCache, Shelf};
+use crate::cache::{OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
 use crate::limiter::{ClientAddress, Quota};
 use crate::request::{
     Credentials, HeaderHints, KnownHost, bearer_token, client_address, credentials,
@@ -32,7 +32,7 @@ pub struct ApiWorker {
 pub(super) struct Desk {
     pub(super) searches: SearchCache,
     pub(super) records: RecordLocations,
-    pub(super) shelf: Shelf,
+    pub(super) prepared_files: PreparedFileCache,
     pub(super) files: OpenFiles,
     pub(super) lane: CounterLane,
     pub(super) usage: UsageSums,
@@ -194,7 +194,7 @@ impl ApiWorker {
         let desk = Desk {
             searches: SearchCache::new(cache_bytes),
             records: RecordLocations::new(),
-            shelf: Shelf::new(),
+            prepared_files: PreparedFileCache::new(),
             files: OpenFiles::new(mapped_max),
             lane,
             usage: UsageSums::default(),

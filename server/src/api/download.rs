@@ -8,7 +8,7 @@ use subcat_engine::model::{FileName, RecordId, ReleaseId, Variant};
 use subcat_engine::search::Snapshot;
 
 use super::desk::{ApiWorker, Visit};
-use crate::cache::{OpenFile, Title};
+use crate::cache::{OpenFile, PreparedFile};
 use crate::files::served_name;
 use crate::request::{
     ByteRange, HeaderHints, accepted_variants, byte_range, is_none_match, is_range_current,
@@ -34,7 +34,7 @@ struct Source {
 
 /// A file that is ready, in the variant that the client gets.
 struct Ready {
-    title: Arc<Title>,
+    prepared: Arc<PreparedFile>,
     variant: Variant,
     open: OpenFile,
 }
@@ -52,9 +52,9 @@ pub(super) fn answer(
         headers.remove(RANGE);
     }
     let snapshot = worker.service.engine.snapshot();
-    let shelved = id.and_then(|id| worker.desk.lock().shelf.get(snapshot.id(), id));
-    if let (Some(id), Some(title)) = (id, &shelved)
-        && let Some(ready) = at_hand(worker, visit.hints, &headers, title)
+    let prepared = id.and_then(|id| worker.desk.lock().prepared_files.get(snapshot.id(), id));
+    if let (Some(id), Some(prepared)) = (id, &prepared)
+        && let Some(ready) = at_hand(worker, visit.hints, &headers, prepared)
     {
         let order = Order { visit, headers, id };
         return HandlerOutcome::Now(serve(worker, order, &ready));
@@ -101,10 +101,10 @@ fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, ApiError> {
 fn welcome(
     hints: HeaderHints,
     headers: &HeaderMap,
-    title: &Title,
+    prepared: &PreparedFile,
 ) -> impl Iterator<Item = Variant> + use<> {
     let has_range = || hints.has_condition && headers.contains_key(RANGE);
-    let is_compressible = hints.has_coding && title.file.kind.is_text() && !has_range();
+    let is_compressible = hints.has_coding && prepared.file.kind.is_text() && !has_range();
     let compressed = is_compressible.then(|| accepted_variants(headers));
     let identity = std::iter::once(Variant::Identity);
     compressed.into_iter().flatten().chain(identity)
@@ -115,15 +115,15 @@ fn at_hand(
     worker: &ApiWorker,
     hints: HeaderHints,
     headers: &HeaderMap,
-    title: &Arc<Title>,
+    prepared: &Arc<PreparedFile>,
 ) -> Option<Ready> {
     let mut desk = worker.desk.lock();
-    for variant in welcome(hints, headers, title) {
-        match desk.files.get(title.file.content, variant)? {
+    for variant in welcome(hints, headers, prepared) {
+        match desk.files.get(prepared.file.content, variant)? {
             OpenFile::Useless => {}
             open => {
                 return Some(Ready {
-                    title: Arc::clone(title),
+                    prepared: Arc::clone(prepared),
                     variant,
                     open,
                 });
@@ -167,25 +167,25 @@ async fn fetch_and_open(
     order: &Order,
 ) -> Result<Ready, Unready> {
     let (hints, headers) = (order.visit.hints, &order.headers);
-    let title = title_of(worker, source).await;
-    let title = Arc::new(title.map_err(Unready::Refused)?);
+    let prepared = prepared_file(worker, source).await;
+    let prepared = Arc::new(prepared.map_err(Unready::Refused)?);
     worker
         .desk
         .lock()
-        .shelf
-        .put(source.snapshot_id, source.id, &title);
-    if let Some(ready) = at_hand(worker, hints, headers, &title) {
+        .prepared_files
+        .put(source.snapshot_id, source.id, &prepared);
+    if let Some(ready) = at_hand(worker, hints, headers, &prepared) {
         return Ok(ready);
     }
-    for variant in welcome(hints, headers, &title) {
-        let open = worker.library.ready(&title.file, variant).await;
+    for variant in welcome(hints, headers, &prepared) {
+        let open = worker.library.ready(&prepared.file, variant).await;
         let open = open.map_err(|_| Unready::NotOpened)?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
-        let content = title.file.content;
+        let content = prepared.file.content;
         worker.desk.lock().files.put(content, variant, kept);
         if let Some(open) = open {
             return Ok(Ready {
-                title,
+                prepared,
                 variant,
                 open,
             });
@@ -195,7 +195,7 @@ async fn fetch_and_open(
 }
 
 /// The file and its fields; fetched when it never was.
-async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, ApiError> {
+async fn prepared_file(worker: &ApiWorker, source: &Source) -> Result<PreparedFile, ApiError> {
     let record_name = source.record_name.as_ref();
     let file = match worker.service.engine.cached_file(&source.release) {
         Some(file) => file,
@@ -215,14 +215,14 @@ async fn title_of(worker: &ApiWorker, source: &Source) -> Result<Title, ApiError
         source.id,
         file.kind,
     );
-    Ok(Title::new(file, &name))
+    Ok(PreparedFile::new(file, &name))
 }
 
 /// Answers with the file, a part of it, or that the client has it; and counts that.
 fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     let Order { visit, headers, id } = order;
     let size_bytes = ready.open.size_bytes();
-    let file = ready.title.fields(ready.variant);
+    let file = ready.prepared.fields(ready.variant);
     let is_conditional = visit.hints.has_condition;
     let range = if is_conditional && is_range_current(&headers, file.etag()) {
         byte_range(&headers, size_bytes)

@@ -4,9 +4,9 @@ mod generations;
 mod open_files;
 mod records;
 mod search;
-mod shelf;
+mod prepared_files;
 
 pub use open_files::{OpenFile, OpenFiles};
+pub use prepared_files::{PreparedFile, PreparedFileCache};
 pub use records::RecordLocations;
 pub use search::{CachedSearch, Finished, SearchCache};
-pub use shelf::{Shelf, Title};

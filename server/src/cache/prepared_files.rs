@@ -9,13 +9,13 @@ use crate::limits::PREPARED_FILES_MAX;
 use crate::respond::FileFields;
 
 /// The file of a record, and what answers say of it.
-pub struct Title {
+pub struct PreparedFile {
     /// The file.
     pub file: CachedFile,
     fields: [FileFields; 3],
 }
 
-impl Title {
+impl PreparedFile {
     /// The file of a record under a cleaned name.
     pub fn new(file: CachedFile, name: &str) -> Self {
         Self {
@@ -39,39 +39,39 @@ impl Title {
 ///
 /// INVARIANT: everything on it was read in the snapshot `snapshot_id`. The file of a release does
 /// not change: what is stored is neither replaced nor evicted.
-pub struct Shelf {
+pub struct PreparedFileCache {
     snapshot_id: u64,
-    titles: Generations<RecordId, Arc<Title>>,
+    files: Generations<RecordId, Arc<PreparedFile>>,
 }
 
-impl Shelf {
+impl PreparedFileCache {
     /// An empty one.
     pub fn new() -> Self {
         Self {
             snapshot_id: 0,
-            titles: Generations::new(PREPARED_FILES_MAX),
+            files: Generations::new(PREPARED_FILES_MAX),
         }
     }
 
     /// The title of a record, when it was put there in this snapshot.
-    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<Arc<Title>> {
+    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<Arc<PreparedFile>> {
         if self.snapshot_id != snapshot_id {
-            self.titles.clear();
+            self.files.clear();
             self.snapshot_id = snapshot_id;
         }
-        self.titles.get(&id)
+        self.files.get(&id)
     }
 
     /// Puts a title there, unless it was read in another snapshot than the last that was asked
     /// for.
-    pub fn put(&mut self, snapshot_id: u64, id: RecordId, title: &Arc<Title>) {
+    pub fn put(&mut self, snapshot_id: u64, id: RecordId, prepared: &Arc<PreparedFile>) {
         if self.snapshot_id == snapshot_id {
-            self.titles.put(id, Arc::clone(title), 1);
+            self.files.put(id, Arc::clone(prepared), 1);
         }
     }
 }
 
-impl Default for Shelf {
+impl Default for PreparedFileCache {
     fn default() -> Self {
         Self::new()
     }
