@@ -2,11 +2,11 @@
 
 mod generations;
 mod open_files;
-mod records;
+mod record_locations;
 mod search;
 mod prepared_files;
 
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{PreparedFile, PreparedFileCache};
-pub use records::RecordLocations;
+pub use record_locations::RecordLocations;
 pub use search::{CachedSearch, Finished, SearchCache};
