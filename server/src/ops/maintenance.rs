@@ -8,8 +8,8 @@ use subcat_engine::Finding;
 use subcat_engine::model::Day;
 
 use super::api_keys::{DayShown, USAGE_DAYS};
-use super::desk::{Desk, answer};
-use super::failure::Failure;
+use super::error::Failure;
+use super::execute::{Operations, answer};
 use crate::request::{SearchRejection, search_request};
 
 /// What `stats` answers; sizes are in bytes.
