@@ -35,7 +35,7 @@ const NAMES: [&str; 9] = [
 /// | `catalog.redb`, `state.redb` | the truth |
 /// | `index/` | segments, derived |
 /// | `blobs/ab/<sha256>[.gz\|.br]` | files, and compressed variants of them, derived |
-/// | `counters/` | downloads that are not folded yet |
+/// | `counters/` | downloads that are not aggregated yet |
 /// | `tmp/` | files before they get their names; emptied at every start |
 /// | `admin.sock` | the server's, not the engine's |
 pub(crate) struct DataDir {

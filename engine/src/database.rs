@@ -13,8 +13,8 @@ use crate::data_dir::DataDir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::{
-    CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX, FREE_BYTES_MIN,
-    STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
+    AGGREGATE_BYTES_MAX, AGGREGATE_SECONDS_MAX, CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX,
+    FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::model::Timestamp;
 use crate::state::{Outcome, STATE_TABLES, State, StateEvent};
@@ -30,14 +30,14 @@ pub(crate) struct Database {
     pub(crate) blobs: BlobStore,
     pub(crate) counters: Arc<Counters>,
     pub(crate) downloads: Arc<DownloadTable>,
-    /// One fold of the counters at a time.
-    fold: Mutex<()>,
-    /// The second in which they were last folded for a reader of usage.
+    /// One aggregation of the counters at a time.
+    aggregate: Mutex<()>,
+    /// The second in which they were last aggregated for a reader of usage.
     reader_second: AtomicI64,
     imports_count: AtomicU64,
     /// When the delta that is there now was first seen, in seconds.
     delta_since: AtomicI64,
-    /// The same of counts that were there at the last look and are not folded.
+    /// The same of counts that were there at the last look and are not aggregated.
     counts_since: AtomicI64,
     space: SpaceGuard,
     /// The last to go: it holds the lock.
@@ -83,7 +83,7 @@ impl Database {
             ),
             counters: Arc::new(counters),
             downloads,
-            fold: Mutex::new(()),
+            aggregate: Mutex::new(()),
             reader_second: AtomicI64::new(NEVER),
             imports_count: AtomicU64::new(0),
             delta_since: AtomicI64::new(NEVER),
@@ -91,7 +91,7 @@ impl Database {
             space: data_dir.space_guard(FREE_BYTES_MIN),
             data_dir,
         };
-        database.fold_counters(true)?;
+        database.aggregate_counters(true)?;
         Ok(database)
     }
 
@@ -102,10 +102,10 @@ impl Database {
         Importer::new(catalog, Arc::clone(&self.data_dir), number)
     }
 
-    /// One step: fold the counters when it is time, mend the index, flush the delta when it is
+    /// One step: aggregate the counters when it is time, mend the index, flush the delta when it is
     /// asked for or old, merge a tier.
     pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
-        self.fold_when_due(now)?;
+        self.aggregate_when_due(now)?;
         if !self.catalog.has_delta.load(Ordering::Acquire) {
             self.delta_since.store(NEVER, Ordering::Relaxed);
         } else if DELTA_SECONDS_MAX <= waited_seconds(&self.delta_since, now) {
@@ -114,44 +114,44 @@ impl Database {
         Ok(self.catalog.mend()? || self.catalog.run_reindex()? || self.catalog.run_merge()?)
     }
 
-    /// Folds what was counted when it is old or much. Not every time: a fold is a durable
-    /// transaction, and the time that takes is missing to who answers.
-    fn fold_when_due(&self, now: Timestamp) -> Result<()> {
+    /// Aggregates what was counted when it is old or much. Not every time: an aggregation is a
+    /// durable transaction, and the time that takes is missing to who answers.
+    fn aggregate_when_due(&self, now: Timestamp) -> Result<()> {
         let Some(waiting_bytes) = self.counters.waiting_bytes() else {
             self.counts_since.store(NEVER, Ordering::Relaxed);
             return Ok(());
         };
-        let is_old = FOLD_SECONDS_MAX <= waited_seconds(&self.counts_since, now);
-        if is_old || FOLD_BYTES_MAX <= waiting_bytes {
-            self.fold_counters(false)?;
+        let is_old = AGGREGATE_SECONDS_MAX <= waited_seconds(&self.counts_since, now);
+        if is_old || AGGREGATE_BYTES_MAX <= waiting_bytes {
+            self.aggregate_counters(false)?;
         }
         Ok(())
     }
 
-    /// Folds what was counted for who reads usage next: once in a second, and nobody waits for
-    /// another fold. What cannot be folded now is shown later; maintenance tries again.
-    pub(crate) fn fold_for_reader(&self, now: Timestamp) {
+    /// Aggregates what was counted for who reads usage next: once in a second, and nobody waits for
+    /// another aggregation. What cannot be aggregated now is shown later; maintenance tries again.
+    pub(crate) fn aggregate_for_reader(&self, now: Timestamp) {
         let second = now.seconds();
         if self.reader_second.swap(second, Ordering::Relaxed) == second {
             return;
         }
-        if let Some(_only_one) = self.fold.try_lock() {
-            let _ = self.fold_alone(false);
+        if let Some(_only_one) = self.aggregate.try_lock() {
+            let _ = self.aggregate_locked(false);
         }
     }
 
-    /// Folds what was counted since the last time into the state.
-    pub(crate) fn fold_counters(&self, is_first: bool) -> Result<()> {
-        let _only_one = self.fold.lock();
-        self.fold_alone(is_first)
+    /// Aggregates what was counted since the last time into the state.
+    pub(crate) fn aggregate_counters(&self, is_first: bool) -> Result<()> {
+        let _only_one = self.aggregate.lock();
+        self.aggregate_locked(is_first)
     }
 
-    /// The same. `fold` is held.
-    fn fold_alone(&self, is_first: bool) -> Result<()> {
-        let Some(fold) = self.counters.read_fold(is_first)? else {
+    /// The same. `aggregate` is held.
+    fn aggregate_locked(&self, is_first: bool) -> Result<()> {
+        let Some(aggregate) = self.counters.read_aggregate(is_first)? else {
             return Ok(());
         };
-        let event = StateEvent::FoldDownloads(fold.clone());
+        let event = StateEvent::AggregateDownloads(aggregate.clone());
         let outcomes = match self.state.apply(vec![event]) {
             // The entries are in memory and in their files: maintenance goes on trying, and tells.
             Err(_) if is_first => return Ok(()),
@@ -162,7 +162,7 @@ impl Database {
             return Ok(());
         }
         self.counts_since.store(NEVER, Ordering::Relaxed);
-        self.counters.folded(&fold)
+        self.counters.mark_aggregated(&aggregate)
     }
 
     /// Errors: there is too little space for another file.
@@ -170,16 +170,16 @@ impl Database {
         self.space.check()
     }
 
-    /// Folds and syncs what there is and closes the stores.
+    /// Aggregates and syncs what there is and closes the stores.
     pub(crate) fn close(&self) -> Result<()> {
         self.counters.sync()?;
-        let folded = self.fold_counters(false);
+        let aggregated = self.aggregate_counters(false);
         self.state.store().close()?;
         self.catalog.store.close()?;
-        match folded {
-            // The counts are durable in their files: the next start folds them.
+        match aggregated {
+            // The counts are durable in their files: the next start aggregates them.
             Err(Error::Space { .. }) => Ok(()),
-            folded => folded,
+            aggregated => aggregated,
         }
     }
 

@@ -32,6 +32,6 @@ pub use engine::{Engine, Options, StoreKind};
 pub use error::{Error, Result, error_chain};
 pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore};
 pub use state::{
-    By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
-    UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent,
+    UsageBatch, UsageDelta,
 };

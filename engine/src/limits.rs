@@ -64,11 +64,11 @@ pub const FREE_BYTES_MIN: u64 = 48 << 20;
 pub const STATE_FREE_BYTES_MIN: u64 = 8 << 20;
 /// Bytes of one file of a counter lane; then the lane begins another.
 pub const COUNTER_FILE_BYTES_MAX: u64 = 1 << 20;
-/// Seconds after which what was counted is folded, however little it is.
-pub const FOLD_SECONDS_MAX: i64 = 10;
-/// Bytes of counted entries that are folded as soon as they are seen, so that one transaction adds
-/// up about as many.
-pub const FOLD_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
+/// Seconds after which what was counted is aggregated, however little it is.
+pub const AGGREGATE_SECONDS_MAX: i64 = 10;
+/// Bytes of counted entries that are aggregated as soon as they are seen, so that one transaction
+/// adds up about as many.
+pub const AGGREGATE_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 

@@ -303,7 +303,7 @@ fn rule_7_8_downloads_are_counted_for_the_key() {
     let service = Arc::clone(&scene.server.service);
     scene.server.stop();
     service.engine.sync_counters().unwrap();
-    service.engine.fold_downloads(service.now());
+    service.engine.aggregate_downloads(service.now());
     let (usage, _) = service.engine.api_key_totals(api_key.id).unwrap();
     assert_eq!((usage.requests, usage.downloads), (3, 3));
 }

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use subcat_engine::disk::Real;
-use subcat_engine::limits::FOLD_SECONDS_MAX;
+use subcat_engine::limits::AGGREGATE_SECONDS_MAX;
 use subcat_engine::model::{
     ApiKey, ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes,
     Timestamp, Variant,
@@ -122,7 +122,7 @@ fn child() {
         }
         engine.request_reindex();
         // Counts are folded when they have waited: time goes faster here.
-        let later = now().seconds() + step as i64 * FOLD_SECONDS_MAX / 2;
+        let later = now().seconds() + step as i64 * AGGREGATE_SECONDS_MAX / 2;
         engine
             .maintain(Timestamp::from_seconds(later).unwrap())
             .unwrap();

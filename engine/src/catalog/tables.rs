@@ -1,4 +1,4 @@
-//! The tables of `catalog.redb`, and the one function that folds events into them.
+//! The tables of `catalog.redb`, and the one function that applies events to them.
 
 use std::ops::ControlFlow;
 

@@ -1,8 +1,9 @@
-//! Download counters: a file per worker that it appends to, folded into `state.redb`.
+//! Download counters: a file per worker that it appends to, aggregated into `state.redb`.
 //!
 //! An entry stands in the page cache before its answer goes out, so a killed process loses none;
 //! files are synced every second, so a power cut loses at most that. The position up to which a
-//! file is folded is stored in the transaction of its fold, so each entry counts exactly once.
+//! file is aggregated is stored in the transaction of its aggregation, so each entry counts exactly
+//! once.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -17,7 +18,7 @@ use super::log_file::{Counted, CounterFile, CounterWriter, ENTRY_BYTES, HEADER_B
 use crate::disk::Disk;
 use crate::error::Result;
 use crate::model::{ApiKeyId, Day, RecordId};
-use crate::state::{DownloadFold, FoldedPart};
+use crate::state::{AggregatedPart, DownloadAggregate};
 
 /// All lanes and their files.
 pub(crate) struct Counters {
@@ -34,16 +35,16 @@ pub(crate) struct Counters {
 }
 
 struct Files {
-    live: Vec<FoldedFile>,
+    live: Vec<LiveLog>,
     /// Files that are removed, whose positions are still stored.
     removed: Vec<String>,
     last_number: u64,
 }
 
 #[derive(Clone)]
-struct FoldedFile {
+struct LiveLog {
     file: Arc<CounterFile>,
-    folded_bytes: u64,
+    aggregated_bytes: u64,
 }
 
 /// One worker's download counter: a file that outlives a killed process.
@@ -73,7 +74,7 @@ impl CounterLane {
 }
 
 impl Counters {
-    /// Finds the files of earlier processes. `positions` is how far each was folded.
+    /// Finds the files of earlier processes. `positions` is how far each was aggregated.
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         dir: PathBuf,
@@ -94,10 +95,10 @@ impl Counters {
             let path = dir.join(&entry.name);
             match CounterFile::open(disk.as_ref(), path.clone(), entry.name.clone())? {
                 Some(file) => {
-                    let folded = positions.iter().find(|(name, _)| *name == entry.name);
-                    files.live.push(FoldedFile {
+                    let aggregated = positions.iter().find(|(name, _)| *name == entry.name);
+                    files.live.push(LiveLog {
                         file: Arc::new(file),
-                        folded_bytes: folded.map_or(0, |(_, position)| *position),
+                        aggregated_bytes: aggregated.map_or(0, |(_, position)| *position),
                     });
                 }
                 None => {
@@ -106,7 +107,7 @@ impl Counters {
             }
         }
         for (name, _) in positions {
-            let is_there = files.live.iter().any(|folded| folded.file.name == *name);
+            let is_there = files.live.iter().any(|log| log.file.name == *name);
             if !is_there {
                 files.removed.push(name.clone());
             }
@@ -151,22 +152,22 @@ impl Counters {
         Ok(())
     }
 
-    /// Bytes of entries that are not folded; `None` when a fold has nothing to do.
+    /// Bytes of entries that are not aggregated; `None` when an aggregation has nothing to do.
     pub(crate) fn waiting_bytes(&self) -> Option<u64> {
         let files = self.files.lock();
         let waiting = files.live.iter().map(|live| {
-            let from = live.folded_bytes.max(HEADER_BYTES);
+            let from = live.aggregated_bytes.max(HEADER_BYTES);
             live.file.written_bytes().saturating_sub(from)
         });
         let waiting_bytes = waiting.filter(|bytes| ENTRY_BYTES <= *bytes).sum();
         (0 < waiting_bytes || !files.removed.is_empty()).then_some(waiting_bytes)
     }
 
-    /// What was counted since the last fold; `None` when nothing was. Files of earlier processes
-    /// are not in the table yet: their entries are added to it when `is_first`.
-    pub(crate) fn read_fold(&self, is_first: bool) -> Result<Option<DownloadFold>> {
-        let mut sum = FoldSum::default();
-        let mut fold = DownloadFold::default();
+    /// What was counted since the last aggregation; `None` when nothing was. Files of earlier
+    /// processes are not in the table yet: their entries are added to it when `is_first`.
+    pub(crate) fn read_aggregate(&self, is_first: bool) -> Result<Option<DownloadAggregate>> {
+        let mut sum = DownloadSums::default();
+        let mut aggregate = DownloadAggregate::default();
         // No lock while files are read or synced: a worker that begins a file waits for it.
         let (live, removed) = {
             let files = self.files.lock();
@@ -176,52 +177,57 @@ impl Counters {
             // A removal must be durable before its position is forgotten: the file would count
             // again if a power cut brought it back.
             self.disk.sync_dir(&self.dir)?;
-            fold.forgotten = removed;
+            aggregate.forgotten = removed;
         }
-        for folded in live {
+        for log in live {
             let mut each = |counted: Counted, downloads: u64| {
                 sum.add(counted, downloads);
                 if is_first {
                     self.table.add(counted.record, downloads);
                 }
             };
-            let from = folded.folded_bytes;
-            let mut torn = |offset| self.pass_over(&folded.file, offset);
-            let to = folded.file.read_from(from, &mut each, &mut torn)?;
+            let from = log.aggregated_bytes;
+            let mut torn = |offset| self.pass_over(&log.file, offset);
+            let to = log.file.read_from(from, &mut each, &mut torn)?;
             if from < to {
-                let name = folded.file.name.clone();
-                fold.parts.push(FoldedPart { name, from, to });
+                let name = log.file.name.clone();
+                aggregate.parts.push(AggregatedPart { name, from, to });
             }
         }
-        let is_empty = fold.parts.is_empty() && fold.forgotten.is_empty();
-        fold.records = sum.records.into_iter().collect();
-        fold.records.sort_unstable();
-        fold.usage = sum
+        let is_empty = aggregate.parts.is_empty() && aggregate.forgotten.is_empty();
+        aggregate.records = sum.records.into_iter().collect();
+        aggregate.records.sort_unstable();
+        aggregate.usage = sum
             .usage
             .into_iter()
             .map(|((api_key, day), downloads)| (api_key, day, downloads))
             .collect();
-        fold.usage.sort_unstable();
-        Ok((!is_empty).then_some(fold))
+        aggregate.usage.sort_unstable();
+        Ok((!is_empty).then_some(aggregate))
     }
 
-    /// A fold is durable: files that are read to their end go.
-    pub(crate) fn folded(&self, fold: &DownloadFold) -> Result<()> {
+    /// An aggregation is durable: files that are read to their end go.
+    pub(crate) fn mark_aggregated(&self, aggregate: &DownloadAggregate) -> Result<()> {
         let mut files = self.files.lock();
-        files.removed.retain(|name| !fold.forgotten.contains(name));
-        for part in &fold.parts {
+        files
+            .removed
+            .retain(|name| !aggregate.forgotten.contains(name));
+        for part in &aggregate.parts {
             let found = files
                 .live
                 .iter_mut()
                 .find(|live| live.file.name == part.name);
             if let Some(live) = found {
-                live.folded_bytes = part.to;
+                live.aggregated_bytes = part.to;
             }
         }
-        let is_done = |live: &FoldedFile| {
+        let is_done = |live: &LiveLog| {
             // Asked first: what is retired gets no entry after its length is read.
             let is_retired = live.file.is_retired();
-            let rest_bytes = live.file.written_bytes().saturating_sub(live.folded_bytes);
+            let rest_bytes = live
+                .file
+                .written_bytes()
+                .saturating_sub(live.aggregated_bytes);
             is_retired && rest_bytes < ENTRY_BYTES
         };
         while let Some(done_idx) = files.live.iter().position(is_done) {
@@ -232,18 +238,18 @@ impl Counters {
         Ok(())
     }
 
-    /// Takes over how far each file was folded, when a fold had seemed to fail.
+    /// Takes over how far each file was aggregated, when an aggregation had seemed to fail.
     pub(crate) fn settle(&self, positions: &[(String, u64)]) {
         let mut files = self.files.lock();
         for live in &mut files.live {
             let stored = positions.iter().find(|(name, _)| *name == live.file.name);
-            live.folded_bytes = stored.map_or(0, |(_, position)| *position);
+            live.aggregated_bytes = stored.map_or(0, |(_, position)| *position);
         }
         let is_stored = |name: &String| positions.iter().any(|(stored, _)| stored == name);
         files.removed.retain(is_stored);
     }
 
-    /// Entries that did not match their checksum when they were folded: file below the data
+    /// Entries that did not match their checksum when they were aggregated: file below the data
     /// directory, and offset.
     pub(crate) fn passed_over(&self) -> Vec<(String, u64)> {
         self.passed_over.lock().iter().cloned().collect()
@@ -279,9 +285,9 @@ impl Counters {
         let path = self.dir.join(&name);
         let writer = CounterWriter::create(self.disk.as_ref(), path, name)?;
         files.last_number = number;
-        files.live.push(FoldedFile {
+        files.live.push(LiveLog {
             file: Arc::clone(&writer.file),
-            folded_bytes: 0,
+            aggregated_bytes: 0,
         });
         self.is_dir_dirty.store(true, Ordering::Release);
         Ok(writer)
@@ -289,12 +295,12 @@ impl Counters {
 }
 
 #[derive(Default)]
-struct FoldSum {
+struct DownloadSums {
     records: HashMap<RecordId, u64, foldhash::fast::RandomState>,
     usage: HashMap<(Option<ApiKeyId>, Day), u64, foldhash::fast::RandomState>,
 }
 
-impl FoldSum {
+impl DownloadSums {
     fn add(&mut self, counted: Counted, downloads: u64) {
         *self.records.entry(counted.record).or_default() += downloads;
         let used = (counted.api_key, counted.day);

@@ -174,7 +174,7 @@ impl CounterWriter {
     /// Counts one download in a file that is not full: raises the entry of the same, or appends
     /// one. Cost: a lock that nobody holds for long, a look-up and a copy of at most 32 bytes, or
     /// one write. A write that fails has counted nothing. Memory: up to 4 MB for what a file can
-    /// hold, of which as much is used as different things are counted between two folds.
+    /// hold, of which as much is used as different things are counted between two aggregations.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
         let sealed_bytes = self.file.sealed_bytes.lock();
         if self.sealed_bytes != *sealed_bytes {

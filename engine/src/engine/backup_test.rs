@@ -74,7 +74,7 @@ fn make_key(engine: &Engine) {
         .unwrap();
 }
 
-/// Records, a delta, a key, files, downloads folded and not.
+/// Records, a delta, a key, files, downloads aggregated and not.
 fn live(engine: &Engine) {
     import(engine, 0..300);
     engine.request_reindex();
@@ -197,7 +197,7 @@ fn a_fault_anywhere_makes_no_backup_or_a_whole_one_and_harms_nothing() {
         });
         let outcome = engine.backup(&copy);
         faulty.set_fault(Fault::NONE);
-        // The first backup folded counters, so this one takes fewer operations.
+        // The first backup aggregated counters, so this one takes fewer operations.
         assert!(outcome.is_err() || ops_count < op_idx + 50, "{op_idx}");
         if copy.exists() {
             // Whole, even if only its directory was not synced yet.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::database::Database;
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
-use crate::limits::{DELTA_RECORDS_MAX, FOLD_BYTES_MAX, FOLD_SECONDS_MAX};
+use crate::limits::{AGGREGATE_BYTES_MAX, AGGREGATE_SECONDS_MAX, DELTA_RECORDS_MAX};
 use crate::model::{
     AccountId, ApiKeyId, Day, DraftValue, Email, FileKind, RecordDraft, RecordId, ReleaseId, Role,
     Scopes, Session, Timestamp, Usage, Variant,
@@ -451,7 +451,9 @@ fn downloads_are_counted_exactly_once() {
         lane.count(id(1), api_key, day).unwrap();
         other.count(id(2), None, day).unwrap();
         if round % 100 == 0 {
-            engine.maintain(after(round * FOLD_SECONDS_MAX)).unwrap();
+            engine
+                .maintain(after(round * AGGREGATE_SECONDS_MAX))
+                .unwrap();
         }
     }
     engine.sync_counters().unwrap();
@@ -476,7 +478,7 @@ fn downloads_are_counted_exactly_once() {
 }
 
 #[test]
-fn counts_are_folded_when_they_are_old_or_many_or_read() {
+fn counts_are_aggregated_when_they_are_old_or_many_or_read() {
     let dir = tempfile::tempdir().unwrap();
     let database = Database::open(dir.path(), Arc::new(Real), true, 1).unwrap();
     let mut lane = database.counters.lane().unwrap();
@@ -489,29 +491,29 @@ fn counts_are_folded_when_they_are_old_or_many_or_read() {
         let usage = database.state.usage(Day(1), Day(1)).unwrap();
         usage.first().map_or(0, |(_, usage)| usage.downloads)
     };
-    let folded = |seconds| {
+    let aggregated = |seconds| {
         database.maintain(after(seconds)).unwrap();
         stored()
     };
     count(0..1);
-    assert_eq!(folded(100), 0, "it was only just counted");
-    assert_eq!(folded(100 + FOLD_SECONDS_MAX - 1), 0);
-    assert_eq!(folded(100 + FOLD_SECONDS_MAX), 1);
+    assert_eq!(aggregated(100), 0, "it was only just counted");
+    assert_eq!(aggregated(100 + AGGREGATE_SECONDS_MAX - 1), 0);
+    assert_eq!(aggregated(100 + AGGREGATE_SECONDS_MAX), 1);
     count(0..1);
-    assert_eq!(folded(200), 1, "this one has not waited yet");
-    assert_eq!(folded(150), 1, "a clock that is set back");
-    assert_eq!(folded(150 + FOLD_SECONDS_MAX), 2);
-    let many = FOLD_BYTES_MAX / 32;
+    assert_eq!(aggregated(200), 1, "this one has not waited yet");
+    assert_eq!(aggregated(150), 1, "a clock that is set back");
+    assert_eq!(aggregated(150 + AGGREGATE_SECONDS_MAX), 2);
+    let many = AGGREGATE_BYTES_MAX / 32;
     count(0..many);
-    assert_eq!(folded(300), 2 + many, "it is enough for a transaction");
+    assert_eq!(aggregated(300), 2 + many, "it is enough for a transaction");
     count(0..5);
-    assert_eq!(folded(400), 2 + many);
-    database.fold_for_reader(after(401));
+    assert_eq!(aggregated(400), 2 + many);
+    database.aggregate_for_reader(after(401));
     assert_eq!(stored(), 7 + many, "a reader sees all of it");
     count(0..1);
-    database.fold_for_reader(after(401));
+    database.aggregate_for_reader(after(401));
     assert_eq!(stored(), 7 + many, "but not twice in a second");
-    database.fold_for_reader(after(400));
+    database.aggregate_for_reader(after(400));
     assert_eq!(stored(), 8 + many);
 }
 
@@ -532,7 +534,7 @@ fn a_full_counter_file_is_followed_by_another() {
             }
         }
         let files = std::fs::read_dir(dir.path().join("counters")).unwrap();
-        assert_eq!(files.count(), 2, "the first is folded and gone");
+        assert_eq!(files.count(), 2, "the first is aggregated and gone");
         // Not closed: as if the process was killed.
         std::mem::forget(lane);
         drop(engine);
@@ -661,7 +663,7 @@ fn a_fault_of_any_length_counts_every_download_and_request_once() {
         });
         let is_done = (1..20).any(|time| {
             let added = engine.apply(vec![StateEvent::AddUsage(batch.clone())]);
-            engine.maintain(after(time * FOLD_SECONDS_MAX)).is_ok() && added.is_ok()
+            engine.maintain(after(time * AGGREGATE_SECONDS_MAX)).is_ok() && added.is_ok()
         });
         assert!(is_done, "{count} faults from {first} on: it does not heal");
         faulty.set_fault(Fault::NONE);
@@ -707,7 +709,7 @@ fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
     let ops_count = faulty.ops_count();
     engine.maintain(now()).unwrap();
     for time in 1..4 {
-        let maintained = engine.maintain(after(time * FOLD_SECONDS_MAX));
+        let maintained = engine.maintain(after(time * AGGREGATE_SECONDS_MAX));
         assert!(matches!(maintained, Err(Error::Space { .. })));
     }
     assert_eq!(faulty.ops_count(), ops_count, "nothing is tried");

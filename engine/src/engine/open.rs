@@ -113,9 +113,9 @@ impl Engine {
         self.database.catalog.request_reindex();
     }
 
-    /// One step of maintenance: flush the delta, merge a tier, fold the download counters when they
-    /// have waited for [`FOLD_SECONDS_MAX`](crate::limits::FOLD_SECONDS_MAX) or are many. True when
-    /// there is more to do at once. Called by one thread only.
+    /// One step of maintenance: flush the delta, merge a tier, aggregate the download counters when
+    /// they have waited for [`AGGREGATE_SECONDS_MAX`](crate::limits::AGGREGATE_SECONDS_MAX) or are
+    /// many. True when there is more to do at once. Called by one thread only.
     pub fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.database.maintain(now)
     }
@@ -202,7 +202,7 @@ impl Engine {
         self.database.counters.sync()
     }
 
-    /// Entries of counter files that did not match their checksum when they were folded, and so
+    /// Entries of counter files that did not match their checksum when they were aggregated, and so
     /// were not counted: file below the data directory, and byte.
     pub fn passed_over(&self) -> Vec<(String, u64)> {
         self.database.counters.passed_over()
@@ -257,13 +257,13 @@ impl Engine {
     }
 
     /// Lets usage, which is read next, hold the downloads counted until now. Called again within
-    /// the same second, while others fold or while the disk refuses it does nothing: what is
+    /// the same second, while others aggregate or while the disk refuses it does nothing: what is
     /// missing was counted less than some seconds ago. Cost: a durable transaction.
-    pub fn fold_downloads(&self, now: Timestamp) {
-        self.database.fold_for_reader(now);
+    pub fn aggregate_downloads(&self, now: Timestamp) {
+        self.database.aggregate_for_reader(now);
     }
 
-    /// What a key was used for in all, and when last. Downloads are there after a fold.
+    /// What a key was used for in all, and when last. Downloads are there after an aggregation.
     pub fn api_key_totals(&self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
         self.database.state.api_key_totals(id)
     }
@@ -320,7 +320,7 @@ impl Engine {
         maintenance::backup(&self.database, destination)
     }
 
-    /// Folds counters, syncs, closes the stores. Called once, at the end.
+    /// Aggregates counters, syncs, closes the stores. Called once, at the end.
     pub fn close(&self, _now: Timestamp) -> Result<()> {
         self.database.close()
     }

@@ -87,9 +87,9 @@ fn check_room(database: &Database, parent: &Path) -> Result<()> {
 
 fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
     let copy = DataDir::open(Arc::clone(database.data_dir().disk()), partial)?;
-    // What is counted and not folded yet lies in files that are not copied.
+    // What is counted and not aggregated yet lies in files that are not copied.
     database.counters.sync()?;
-    database.fold_counters(false)?;
+    database.aggregate_counters(false)?;
     let state = open_store(&copy, true, &STATE_FILE)?;
     let contents = copy_state(database, &state)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;

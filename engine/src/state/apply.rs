@@ -1,11 +1,11 @@
-//! The one function that folds events into `state.redb`, and decides conflicts.
+//! The one function that applies events to `state.redb`, and decides conflicts.
 //!
 //! It is deterministic: the same rows and the same frame give the same rows and outcomes.
 
 use std::ops::ControlFlow;
 
 use super::event::{
-    By, Change, DownloadFold, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+    By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, EMAILS, FILES,
@@ -92,7 +92,7 @@ impl Step<'_, '_> {
             StateEvent::Audit(entry) => self.audit(entry),
             StateEvent::RememberFile(release, file) => self.remember_file(release, file),
             StateEvent::ForgetContent(content) => self.forget_content(*content),
-            StateEvent::FoldDownloads(fold) => self.fold_downloads(fold),
+            StateEvent::AggregateDownloads(aggregate) => self.aggregate_downloads(aggregate),
         }
     }
 
@@ -381,29 +381,29 @@ impl Step<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    fn fold_downloads(&mut self, fold: &DownloadFold) -> Result<Outcome> {
-        for part in &fold.parts {
+    fn aggregate_downloads(&mut self, aggregate: &DownloadAggregate) -> Result<Outcome> {
+        for part in &aggregate.parts {
             if number(self.rows, POSITIONS, part.name.as_bytes())? != part.from {
                 return Ok(Outcome::Stale);
             }
         }
-        for (record, downloads) in &fold.records {
+        for (record, downloads) in &aggregate.records {
             let row_key = record.as_bytes();
             let sum = number(self.rows, DOWNLOADS, row_key)?.saturating_add(*downloads);
             self.rows.put(DOWNLOADS, row_key, &encode_number(sum))?;
         }
-        for (api_key, day, downloads) in &fold.usage {
+        for (api_key, day, downloads) in &aggregate.usage {
             let usage = Usage {
                 downloads: *downloads,
                 ..Usage::default()
             };
             self.count_usage(*api_key, *day, &usage)?;
         }
-        for part in &fold.parts {
+        for part in &aggregate.parts {
             self.rows
                 .put(POSITIONS, part.name.as_bytes(), &encode_number(part.to))?;
         }
-        for name in &fold.forgotten {
+        for name in &aggregate.forgotten {
             self.rows.remove(POSITIONS, name.as_bytes())?;
         }
         Ok(Outcome::Done)

@@ -52,10 +52,10 @@ pub struct UsageBatch {
 
 /// A part of a counter file that has been read, in bytes from its start.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FoldedPart {
+pub struct AggregatedPart {
     /// The file's name.
     pub name: String,
-    /// Where the part begins: up to there it was folded before.
+    /// Where the part begins: up to there it was aggregated before.
     pub from: u64,
     /// Where it ends.
     pub to: u64,
@@ -63,13 +63,13 @@ pub struct FoldedPart {
 
 /// Downloads that were read from the files of the counter lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct DownloadFold {
+pub struct DownloadAggregate {
     /// Downloads per record, to be added.
     pub records: Vec<(RecordId, u64)>,
     /// Downloads per key and day, to be added; without a key, for the day only.
     pub usage: Vec<(Option<ApiKeyId>, Day, u64)>,
-    /// What of each file has been read with this fold.
-    pub parts: Vec<FoldedPart>,
+    /// What of each file has been read with this aggregation.
+    pub parts: Vec<AggregatedPart>,
     /// Files that are gone: their positions are forgotten.
     pub forgotten: Vec<String>,
 }
@@ -173,8 +173,8 @@ pub enum StateEvent {
     /// Forget every file of this content, which is lost: it will be fetched again.
     ForgetContent(ContentHash),
     /// Add downloads, and remember how far their files have been read. Refused when a part does not
-    /// begin where its file was folded up to.
-    FoldDownloads(DownloadFold),
+    /// begin where its file was aggregated up to.
+    AggregateDownloads(DownloadAggregate),
 }
 
 /// What became of an event.

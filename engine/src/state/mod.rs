@@ -10,8 +10,8 @@ mod apply;
 mod store;
 
 pub use event::{
-    By, Change, DownloadFold, FoldedPart, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
-    UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent,
+    UsageBatch, UsageDelta,
 };
 pub(crate) use store::{Contents, State};
 pub(crate) use tables::{FILES, POSITIONS, STATE_TABLES};

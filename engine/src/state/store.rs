@@ -119,7 +119,7 @@ impl State {
         moment.ok_or_else(|| bad_row("meta"))
     }
 
-    /// How far each counter file was folded.
+    /// How far each counter file was aggregated.
     pub(crate) fn positions(&self) -> Result<Vec<(String, u64)>> {
         let mut positions = Vec::new();
         self.each(POSITIONS, &mut |row_key, value| {

@@ -25,7 +25,7 @@ pub(super) const AUDIT: Table = Table("audit");
 pub(crate) const FILES: Table = Table("files");
 /// Record id → our own count of its downloads.
 pub(super) const DOWNLOADS: Table = Table("downloads");
-/// Name of a counter file → byte up to which it is folded.
+/// Name of a counter file → byte up to which it is aggregated.
 pub(crate) const POSITIONS: Table = Table("positions");
 
 /// Every table of `state.redb`.

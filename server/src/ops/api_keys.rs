@@ -142,7 +142,7 @@ impl Operations<'_> {
     }
 
     pub(super) fn list_keys(&self) -> Result<String, Failure> {
-        self.engine.fold_downloads(self.now);
+        self.engine.aggregate_downloads(self.now);
         let api_keys = self.engine.api_keys();
         let listed: Result<Vec<_>, _> = api_keys.iter().map(|key| self.listed(key)).collect();
         answer(&listed?)
@@ -152,7 +152,7 @@ impl Operations<'_> {
         let api_key = self.known_key(id)?;
         let today = self.now.day();
         let from = Day(today.0.saturating_sub(USAGE_DAYS - 1));
-        self.engine.fold_downloads(self.now);
+        self.engine.aggregate_downloads(self.now);
         let days = self.engine.api_key_usage(id, from, today)?;
         let account = api_key.account.and_then(|id| self.engine.account(id));
         answer(&KeyShown {

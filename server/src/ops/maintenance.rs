@@ -83,7 +83,7 @@ impl Operations<'_> {
         let stats = self.engine.stats()?;
         let today = self.now.day();
         let from = Day(today.0.saturating_sub(USAGE_DAYS - 1));
-        self.engine.fold_downloads(self.now);
+        self.engine.aggregate_downloads(self.now);
         let days = self.engine.usage(from, today)?;
         let indexed_bytes = stats.index_bytes + stats.document_bytes;
         #[expect(clippy::cast_precision_loss, reason = "a rounded figure for people")]

@@ -1,6 +1,6 @@
 //! The threads that keep house. What must happen every second has one of its own, so that nothing
 //! large delays it: counters are synced, usage is stored, the clock is looked at. The other one
-//! folds counters, mends the index, flushes and merges segments, and drops old sessions.
+//! aggregates counters, mends the index, flushes and merges segments, and drops old sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -61,8 +61,8 @@ impl Maintenance {
         self.keeping.finish();
     }
 
-    /// Syncs and stores what was counted until now. Takes a few syncs of files; what is folded and
-    /// flushed is for closing the engine.
+    /// Syncs and stores what was counted until now. Takes a few syncs of files; what is aggregated
+    /// and flushed is for closing the engine.
     pub fn stop(self) {
         self.wind_down();
         if !self.pulse.stop(PULSE_LIMIT) {

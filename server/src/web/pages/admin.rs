@@ -53,7 +53,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let days_count = chart::period(request.query.get("days"));
     let today = request.now.day();
     let first = chart::first_day(today, days_count);
-    service.engine.fold_downloads(request.now);
+    service.engine.aggregate_downloads(request.now);
     let usage = service.engine.usage(first, today)?;
     let (state_class, state_name) = state_of(service.phase(), lang);
     let template = AdminPage {

@@ -59,7 +59,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let days_count = chart::period(request.query.get("days"));
     let today = request.now.day();
     let first = chart::first_day(today, days_count);
-    engine.fold_downloads(request.now);
+    engine.aggregate_downloads(request.now);
     let usage = engine.api_key_usage(key.id, first, today)?;
     let stranger = key.account.filter(|owner| *owner != viewer.account.id);
     let owner = stranger.and_then(|owner| engine.account(owner));

@@ -27,7 +27,7 @@ pub(super) struct KeyRow {
 }
 
 impl KeyRow {
-    /// Reads what the key was used for, as far as it is folded. Cost: one look-up in the state
+    /// Reads what the key was used for, as far as it is aggregated. Cost: one look-up in the state
     /// store.
     pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, PageError> {
         let lang = request.lang;
@@ -76,10 +76,10 @@ pub(super) struct KeyList {
 }
 
 impl KeyList {
-    /// The page that `page` asks for. Cost: a fold of the downloads, a walk over the account's
-    /// keys, a look-up for each one shown.
+    /// The page that `page` asks for. Cost: an aggregation of the downloads, a walk over the
+    /// account's keys, a look-up for each one shown.
     pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, PageError> {
-        request.site.service.engine.fold_downloads(request.now);
+        request.site.service.engine.aggregate_downloads(request.now);
         let mut keys = request.site.service.engine.api_keys_of(account);
         keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
         let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
