@@ -68,7 +68,7 @@ impl Database {
             data_dir.path("counters"),
             Arc::clone(&downloads),
             lanes_max,
-            &state.positions()?,
+            &state.offsets()?,
         )?;
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files);
@@ -158,7 +158,7 @@ impl Database {
             applied => applied?,
         };
         if outcomes == [Outcome::Stale] {
-            self.counters.settle(&self.state.positions()?);
+            self.counters.settle(&self.state.offsets()?);
             return Ok(());
         }
         self.counts_since.store(NEVER, Ordering::Relaxed);

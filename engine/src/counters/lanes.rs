@@ -1,7 +1,7 @@
 //! Download counters: a file per worker that it appends to, aggregated into `state.redb`.
 //!
 //! An entry stands in the page cache before its answer goes out, so a killed process loses none;
-//! files are synced every second, so a power cut loses at most that. The position up to which a
+//! files are synced every second, so a power cut loses at most that. The offset up to which a
 //! file is aggregated is stored in the transaction of its aggregation, so each entry counts exactly
 //! once.
 
@@ -36,7 +36,7 @@ pub(crate) struct Counters {
 
 struct Files {
     live: Vec<LiveLog>,
-    /// Files that are removed, whose positions are still stored.
+    /// Files that are removed, whose offsets are still stored.
     removed: Vec<String>,
     last_number: u64,
 }
@@ -74,20 +74,20 @@ impl CounterLane {
 }
 
 impl Counters {
-    /// Finds the files of earlier processes. `positions` is how far each was aggregated.
+    /// Finds the files of earlier processes. `offsets` is how far each was aggregated.
     pub(crate) fn open(
         disk: Arc<dyn Disk>,
         dir: PathBuf,
         table: Arc<DownloadTable>,
         lanes_max: usize,
-        positions: &[(String, u64)],
+        offsets: &[(String, u64)],
     ) -> Result<Self> {
         let mut files = Files {
             live: Vec::new(),
             removed: Vec::new(),
             last_number: 0,
         };
-        for (name, _) in positions {
+        for (name, _) in offsets {
             files.last_number = files.last_number.max(number_of(name));
         }
         for entry in disk.list(&dir)?.unwrap_or_default() {
@@ -95,10 +95,10 @@ impl Counters {
             let path = dir.join(&entry.name);
             match CounterFile::open(disk.as_ref(), path.clone(), entry.name.clone())? {
                 Some(file) => {
-                    let aggregated = positions.iter().find(|(name, _)| *name == entry.name);
+                    let aggregated = offsets.iter().find(|(name, _)| *name == entry.name);
                     files.live.push(LiveLog {
                         file: Arc::new(file),
-                        aggregated_bytes: aggregated.map_or(0, |(_, position)| *position),
+                        aggregated_bytes: aggregated.map_or(0, |(_, offset)| *offset),
                     });
                 }
                 None => {
@@ -106,7 +106,7 @@ impl Counters {
                 }
             }
         }
-        for (name, _) in positions {
+        for (name, _) in offsets {
             let is_there = files.live.iter().any(|log| log.file.name == *name);
             if !is_there {
                 files.removed.push(name.clone());
@@ -174,7 +174,7 @@ impl Counters {
             (files.live.clone(), files.removed.clone())
         };
         if !removed.is_empty() {
-            // A removal must be durable before its position is forgotten: the file would count
+            // A removal must be durable before its offset is forgotten: the file would count
             // again if a power cut brought it back.
             self.disk.sync_dir(&self.dir)?;
             aggregate.forgotten = removed;
@@ -239,13 +239,13 @@ impl Counters {
     }
 
     /// Takes over how far each file was aggregated, when an aggregation had seemed to fail.
-    pub(crate) fn settle(&self, positions: &[(String, u64)]) {
+    pub(crate) fn settle(&self, offsets: &[(String, u64)]) {
         let mut files = self.files.lock();
         for live in &mut files.live {
-            let stored = positions.iter().find(|(name, _)| *name == live.file.name);
-            live.aggregated_bytes = stored.map_or(0, |(_, position)| *position);
+            let stored = offsets.iter().find(|(name, _)| *name == live.file.name);
+            live.aggregated_bytes = stored.map_or(0, |(_, offset)| *offset);
         }
-        let is_stored = |name: &String| positions.iter().any(|(stored, _)| stored == name);
+        let is_stored = |name: &String| offsets.iter().any(|(stored, _)| stored == name);
         files.removed.retain(is_stored);
     }
 

@@ -316,18 +316,18 @@ impl CounterFile {
         *sealed_bytes
     }
 
-    /// Seals what is there and reads the whole entries from `position` to the end, with how many
+    /// Seals what is there and reads the whole entries from `offset` to the end, with how many
     /// downloads each counts; returns where it stopped. Zeros are passed over: none was written
     /// there. Entries that do not match their checksum are told to `torn` by their offset and
     /// passed over.
     pub(super) fn read_from(
         &self,
-        position: u64,
+        offset: u64,
         each: &mut dyn FnMut(Counted, u64),
         torn: &mut dyn FnMut(u64),
     ) -> Result<u64> {
         let end = self.seal();
-        let mut offset = position.max(HEADER_BYTES);
+        let mut offset = offset.max(HEADER_BYTES);
         let mut chunk = Vec::new();
         while offset + ENTRY_BYTES <= end {
             let whole_bytes = (end - offset) / ENTRY_BYTES * ENTRY_BYTES;
@@ -387,12 +387,12 @@ mod tests {
         CounterWriter::create(disk, dir.join("a"), "a".to_owned()).unwrap()
     }
 
-    /// The entries from `position`, as a reader of the file sees them, and where they end.
-    fn read(file: &CounterFile, position: u64) -> (Vec<(Counted, u64)>, u64) {
+    /// The entries from `offset`, as a reader of the file sees them, and where they end.
+    fn read(file: &CounterFile, offset: u64) -> (Vec<(Counted, u64)>, u64) {
         let mut entries = Vec::new();
         let mut each = |counted, downloads| entries.push((counted, downloads));
         let mut torn = |offset| panic!("the entry at {offset} is torn");
-        let end = file.read_from(position, &mut each, &mut torn).unwrap();
+        let end = file.read_from(offset, &mut each, &mut torn).unwrap();
         (entries, end)
     }
 
@@ -429,7 +429,7 @@ mod tests {
         let mut writer = writer_at(&Real, dir.path());
         let file = Arc::clone(&writer.file);
         let is_done = AtomicBool::new(false);
-        let (mut sum, mut position) = (0, 0);
+        let (mut sum, mut offset) = (0, 0);
         std::thread::scope(|scope| {
             scope.spawn(|| {
                 for _ in 0..100_000 {
@@ -440,9 +440,9 @@ mod tests {
             let mut is_last = false;
             while !is_last {
                 is_last = is_done.load(Ordering::Acquire);
-                let (entries, end) = read(&file, position);
+                let (entries, end) = read(&file, offset);
                 sum += entries.iter().map(|(_, downloads)| downloads).sum::<u64>();
-                position = end;
+                offset = end;
             }
         });
         assert_eq!(sum, 100_000);

@@ -14,7 +14,7 @@ use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
 use crate::model::ContentHash;
-use crate::state::{Contents, FILES, POSITIONS, STATE_TABLES};
+use crate::state::{Contents, FILES, OFFSETS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
 /// Bytes of rows that are copied in one transaction.
@@ -127,8 +127,8 @@ fn copy_state(database: &Database, to: &Store) -> Result<Contents> {
                 let file = decode_cached_file(value)?;
                 contents_seen.lock().insert(file.content, file);
             }
-            // Positions in counter files that are not copied.
-            Ok(table != POSITIONS)
+            // Offsets in counter files that are not copied.
+            Ok(table != OFFSETS)
         },
     )?;
     Ok(contents)

@@ -9,7 +9,7 @@ use super::event::{
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, EMAILS, FILES,
-    LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE, LATEST_SECOND, META, POSITIONS, SESSIONS,
+    LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS,
     USAGE, account_row, api_key_day_row, api_key_row, day_row,
 };
 use crate::codec::{
@@ -383,7 +383,7 @@ impl Step<'_, '_> {
 
     fn aggregate_downloads(&mut self, aggregate: &DownloadAggregate) -> Result<Outcome> {
         for part in &aggregate.parts {
-            if number(self.rows, POSITIONS, part.name.as_bytes())? != part.from {
+            if number(self.rows, OFFSETS, part.name.as_bytes())? != part.from {
                 return Ok(Outcome::Stale);
             }
         }
@@ -401,10 +401,10 @@ impl Step<'_, '_> {
         }
         for part in &aggregate.parts {
             self.rows
-                .put(POSITIONS, part.name.as_bytes(), &encode_number(part.to))?;
+                .put(OFFSETS, part.name.as_bytes(), &encode_number(part.to))?;
         }
         for name in &aggregate.forgotten {
-            self.rows.remove(POSITIONS, name.as_bytes())?;
+            self.rows.remove(OFFSETS, name.as_bytes())?;
         }
         Ok(Outcome::Done)
     }

@@ -70,7 +70,7 @@ pub struct DownloadAggregate {
     pub usage: Vec<(Option<ApiKeyId>, Day, u64)>,
     /// What of each file has been read with this aggregation.
     pub parts: Vec<AggregatedPart>,
-    /// Files that are gone: their positions are forgotten.
+    /// Files that are gone: their offsets are forgotten.
     pub forgotten: Vec<String>,
 }
 

@@ -14,4 +14,4 @@ pub use event::{
     UsageBatch, UsageDelta,
 };
 pub(crate) use store::{Contents, State};
-pub(crate) use tables::{FILES, POSITIONS, STATE_TABLES};
+pub(crate) use tables::{FILES, OFFSETS, STATE_TABLES};

@@ -11,7 +11,7 @@ use super::apply::{Applied, Effect, apply_state};
 use super::event::{Outcome, StateEvent};
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
-    LAST_USAGE, LATEST_SECOND, META, POSITIONS, SESSIONS, USAGE, api_key_day_row, api_key_row,
+    LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, api_key_day_row, api_key_row,
     day_of_row, day_row,
 };
 use crate::codec::{
@@ -120,14 +120,14 @@ impl State {
     }
 
     /// How far each counter file was aggregated.
-    pub(crate) fn positions(&self) -> Result<Vec<(String, u64)>> {
-        let mut positions = Vec::new();
-        self.each(POSITIONS, &mut |row_key, value| {
+    pub(crate) fn offsets(&self) -> Result<Vec<(String, u64)>> {
+        let mut offsets = Vec::new();
+        self.each(OFFSETS, &mut |row_key, value| {
             let name = String::from_utf8_lossy(row_key).into_owned();
-            positions.push((name, decode_number(value)?));
+            offsets.push((name, decode_number(value)?));
             Ok(())
         })?;
-        Ok(positions)
+        Ok(offsets)
     }
 
     /// Applies events as part of one durable transaction. Callers that come meanwhile share the

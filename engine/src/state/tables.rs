@@ -26,7 +26,7 @@ pub(crate) const FILES: Table = Table("files");
 /// Record id → our own count of its downloads.
 pub(super) const DOWNLOADS: Table = Table("downloads");
 /// Name of a counter file → byte up to which it is aggregated.
-pub(crate) const POSITIONS: Table = Table("positions");
+pub(crate) const OFFSETS: Table = Table("positions");
 
 /// Every table of `state.redb`.
 pub(crate) const STATE_TABLES: &[Table] = &[
@@ -41,7 +41,7 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     AUDIT,
     FILES,
     DOWNLOADS,
-    POSITIONS,
+    OFFSETS,
 ];
 
 /// How many frames have been applied.
