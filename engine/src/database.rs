@@ -102,8 +102,8 @@ impl Database {
         Importer::new(catalog, Arc::clone(&self.data_dir), number)
     }
 
-    /// One step: aggregate the counters when it is time, mend the index, flush the delta when it is
-    /// asked for or old, merge a tier.
+    /// One step: aggregate the counters when it is time, repair the index, flush the delta when it
+    /// is asked for or old, merge a tier.
     pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.aggregate_when_due(now)?;
         if !self.catalog.has_delta.load(Ordering::Acquire) {
@@ -111,7 +111,9 @@ impl Database {
         } else if DELTA_SECONDS_MAX <= waited_seconds(&self.delta_since, now) {
             self.catalog.request_reindex();
         }
-        Ok(self.catalog.mend()? || self.catalog.run_reindex()? || self.catalog.run_merge()?)
+        Ok(self.catalog.repair_index()?
+            || self.catalog.run_reindex()?
+            || self.catalog.run_merge()?)
     }
 
     /// Aggregates what was counted when it is old or much. Not every time: an aggregation is a

@@ -47,7 +47,7 @@ struct OpenEntry {
 pub(crate) enum Finding {
     /// A content that files refer to is missing or damaged.
     Damaged(Error),
-    /// A variant is damaged; removing it mends that.
+    /// A variant is damaged; removing it repairs that.
     DamagedVariant(String),
     /// Nothing refers to this file.
     Unreferenced(String),
@@ -87,7 +87,7 @@ impl BlobStore {
         }
     }
 
-    /// Stores a content durably; one that is there already is checked, and mended if need be.
+    /// Stores a content durably; one that is there already is checked, and repaired if need be.
     /// Returns its identity and its xxh3.
     pub(crate) fn put(&self, content: &[u8]) -> Result<(ContentHash, u64)> {
         assert!(content.len() as u64 <= BLOB_BYTES_MAX);

@@ -50,8 +50,8 @@ pub(crate) struct Writer {
     pub(crate) last_token: u64,
     pub(crate) last_segment: u64,
     pub(crate) last_snapshot: u64,
-    /// Damage of derived files that opening found and mended; the next scrub tells it.
-    pub(crate) mended: Vec<Error>,
+    /// Damage of derived files that opening found and repaired; the next scrub tells it.
+    pub(crate) repaired: Vec<Error>,
     /// A commit failed and may be durable all the same: read everything again before the next.
     pub(crate) is_unsure: bool,
     /// How often everything was read again.

@@ -26,8 +26,8 @@ impl Catalog {
         let entries = {
             let mut writer = self.writer.lock();
             self.make_sure(&mut writer)?;
-            let mended = std::mem::take(&mut writer.mended);
-            findings.extend(mended.into_iter().map(IndexFinding::RepairedBefore));
+            let repaired = std::mem::take(&mut writer.repaired);
+            findings.extend(repaired.into_iter().map(IndexFinding::RepairedBefore));
             self.store.read(ManifestEntry::read_all)?
         };
         let mut damaged = self.damaged_segments(&entries);

@@ -1,6 +1,6 @@
 //! Opening the catalog: manifest → segments → journal tail → delta → first snapshot.
 //!
-//! Whatever is wrong with derived files is mended by building them anew from the records.
+//! Whatever is wrong with derived files is repaired by building them anew from the records.
 
 use std::sync::Arc;
 
@@ -62,7 +62,7 @@ impl Catalog {
 
     /// Builds the index anew when a segment file was cut, removed or became unreadable under its
     /// readers. False when all are whole. Cost: a system call per segment.
-    pub(crate) fn mend(&self) -> Result<bool> {
+    pub(crate) fn repair_index(&self) -> Result<bool> {
         let mut writer = self.writer.lock();
         self.make_sure(&mut writer)?;
         let mut damaged = Vec::new();
@@ -76,7 +76,7 @@ impl Catalog {
             return Ok(false);
         }
         self.rebuild(&mut writer)?;
-        writer.mended.extend(damaged);
+        writer.repaired.extend(damaged);
         self.publish(&mut writer);
         Ok(true)
     }
@@ -102,12 +102,12 @@ impl Catalog {
                 Ok(None) => {
                     let file = format!("index/{}", file_name(entry.number));
                     writer
-                        .mended
+                        .repaired
                         .push(Error::corrupt(file, 0, "the file that was written"));
                     return Ok(None);
                 }
                 Err(error @ Error::Corrupt { .. }) => {
-                    writer.mended.push(error);
+                    writer.repaired.push(error);
                     return Ok(None);
                 }
                 Err(error) => return Err(error),

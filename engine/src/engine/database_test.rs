@@ -169,9 +169,12 @@ fn the_index_is_rebuilt_when_it_is_gone_or_damaged() {
         let engine = open(dir.path());
         assert_eq!(title_of(&engine, 99).unwrap(), "Dos 99");
         assert_eq!(title_of(&engine, 11_999).unwrap(), "Uno 11999");
-        let mended = engine.verify(false).unwrap();
-        assert!(!mended.is_empty(), "what opening has mended is told once");
-        assert!(mended.iter().all(|finding| finding.is_repaired));
+        let repaired = engine.verify(false).unwrap();
+        assert!(
+            !repaired.is_empty(),
+            "what opening has repaired is reported once"
+        );
+        assert!(repaired.iter().all(|finding| finding.is_repaired));
         assert_eq!(engine.verify(false).unwrap(), []);
     };
     check();
@@ -195,7 +198,7 @@ fn a_flipped_bit_anywhere_in_a_segment_is_found() {
     let mut entries = std::fs::read_dir(&index).unwrap();
     let segment_bytes = entries.next().unwrap().unwrap().metadata().unwrap().len();
     for offset in (0..segment_bytes).step_by(997) {
-        // Opening may have mended the last damage by a new file.
+        // Opening may have repaired the last damage by a new file.
         let mut entries = std::fs::read_dir(&index).unwrap();
         let path = entries.next().unwrap().unwrap().path();
         let mut content = std::fs::read(&path).unwrap();

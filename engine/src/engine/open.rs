@@ -48,7 +48,7 @@ pub struct Engine {
 
 impl Engine {
     /// Opens the data directory, creating it when it is not there, and publishes the first
-    /// snapshot. Errors: locked, newer format, damage that cannot be mended.
+    /// snapshot. Errors: locked, newer format, damage that cannot be repaired.
     pub fn open(data: &Path, options: Options, _now: Timestamp) -> Result<Self> {
         let Options {
             disk,
@@ -307,7 +307,7 @@ impl Engine {
         maintenance::stats(&self.database)
     }
 
-    /// Checks every file against its checksums and against the others; mends what can be mended
+    /// Checks every file against its checksums and against the others; repairs what can be repaired
     /// when `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
         maintenance::verify(&self.database, is_repairing)

@@ -17,7 +17,7 @@ pub struct Finding {
     pub offset: Option<u64>,
     /// What is wrong.
     pub problem: String,
-    /// Whether repairing has mended it.
+    /// True if it was repaired.
     pub is_repaired: bool,
 }
 

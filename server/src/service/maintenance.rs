@@ -1,6 +1,6 @@
 //! The threads that keep house. What must happen every second has one of its own, so that nothing
 //! large delays it: counters are synced, usage is stored, the clock is looked at. The other one
-//! aggregates counters, mends the index, flushes and merges segments, and drops old sessions.
+//! aggregates counters, repairs the index, flushes and merges segments, and drops old sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
