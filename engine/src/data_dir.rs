@@ -202,8 +202,8 @@ pub(crate) fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
         });
     }
     let line = &text[..FORMAT_MAGIC.len() + digits_count];
-    let sealed = format!("{line}, checksum {:016x}\n", xxh3_64(line.as_bytes()));
-    if text != sealed {
+    let expected = format!("{line}, checksum {:016x}\n", xxh3_64(line.as_bytes()));
+    if text != expected {
         return Err(damaged());
     }
     Ok(true)

@@ -1,17 +1,17 @@
 //! Which file keeps the truth, and how? An ordered byte map with named tables and transactions.
 //!
 //! [`StoreEngine`] is the seam: [`RedbEngine`] keeps its rows in one redb file, [`MemoryEngine`] in
-//! memory. [`Store`] stands before them and seals every value with a checksum, so that no engine
+//! memory. [`Store`] stands before them and adds a checksum to every value, so that no engine
 //! is trusted with what it gives back. Values are opaque here.
 
 mod memory;
 mod redb_engine;
-mod sealed;
+mod checksummed;
 mod seam;
 #[cfg(test)]
 mod suite;
 
+pub(crate) use checksummed::{Rows, SpaceGuard, Store, Transaction};
 pub(crate) use memory::MemoryEngine;
 pub(crate) use redb_engine::{RedbEngine, RedbPlace};
-pub(crate) use sealed::{Rows, SpaceGuard, Store, Transaction};
 pub(crate) use seam::{Order, Span, StoreEngine, Table};

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::sealed::SpaceGuard;
+use super::checksummed::SpaceGuard;
 use super::{MemoryEngine, Order, RedbEngine, RedbPlace, Rows, Span, Store, StoreEngine, Table};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::{Error, Result};

@@ -1,4 +1,4 @@
-//! The store as the engine uses it: every value sealed with a checksum.
+//! The store as the engine uses it: every value with its checksum.
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
@@ -11,7 +11,7 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 
 /// Bytes of the checksum at the end of every stored value.
-const SEAL_BYTES: usize = 8;
+const CHECKSUM_BYTES: usize = 8;
 
 /// One file of the truth.
 pub(crate) struct Store {
@@ -80,7 +80,7 @@ impl Store {
             let mut transaction = Transaction {
                 rows,
                 file: self.file,
-                sealed: Vec::new(),
+                checksummed: Vec::new(),
             };
             result = Some(work(&mut transaction)?);
             Ok(())
@@ -121,17 +121,24 @@ impl Rows<'_> {
 
     /// Visits the rows of a span in order. Errors as with [`Rows::get`].
     pub(crate) fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
-        self.rows.range(table, span, &mut |row_key, sealed| {
-            each(row_key, unsealed(self.file, table, row_key, sealed)?)
+        self.rows.range(table, span, &mut |row_key, checksummed| {
+            each(
+                row_key,
+                verified_value(self.file, table, row_key, checksummed)?,
+            )
         })
     }
 
     /// Visits rows without trusting them: `each` gets what is wrong with a damaged one.
     pub(crate) fn inspect(&self, table: Table, each: &mut Inspector<'_>) -> Result<()> {
-        self.rows.range(table, Span::ALL, &mut |row_key, sealed| {
-            each(row_key, unsealed(self.file, table, row_key, sealed));
-            Ok(ControlFlow::Continue(()))
-        })
+        self.rows
+            .range(table, Span::ALL, &mut |row_key, checksummed| {
+                each(
+                    row_key,
+                    verified_value(self.file, table, row_key, checksummed),
+                );
+                Ok(ControlFlow::Continue(()))
+            })
     }
 
     /// How many rows a table has.
@@ -144,7 +151,7 @@ impl Rows<'_> {
 pub(crate) struct Transaction<'a> {
     rows: &'a mut dyn WriteRows,
     file: &'static str,
-    sealed: Vec<u8>,
+    checksummed: Vec<u8>,
 }
 
 impl Transaction<'_> {
@@ -155,18 +162,21 @@ impl Transaction<'_> {
 
     /// Visits the rows of a span, as changed so far.
     pub(crate) fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
-        self.rows.range(table, span, &mut |row_key, sealed| {
-            each(row_key, unsealed(self.file, table, row_key, sealed)?)
+        self.rows.range(table, span, &mut |row_key, checksummed| {
+            each(
+                row_key,
+                verified_value(self.file, table, row_key, checksummed)?,
+            )
         })
     }
 
     /// Sets a row.
     pub(crate) fn put(&mut self, table: Table, row_key: &[u8], value: &[u8]) -> Result<()> {
-        self.sealed.clear();
-        self.sealed.extend_from_slice(value);
-        let seal = seal(table, row_key, value);
-        self.sealed.extend_from_slice(&seal);
-        self.rows.put(table, row_key, &self.sealed)
+        self.checksummed.clear();
+        self.checksummed.extend_from_slice(value);
+        let checksum = checksum_of(table, row_key, value);
+        self.checksummed.extend_from_slice(&checksum);
+        self.rows.put(table, row_key, &self.checksummed)
     }
 
     /// Removes a row; false when there is none.
@@ -181,28 +191,28 @@ fn get<R: ReadRows + ?Sized>(
     table: Table,
     row_key: &[u8],
 ) -> Result<Option<Vec<u8>>> {
-    let Some(mut sealed) = rows.get(table, row_key)? else {
+    let Some(mut checksummed) = rows.get(table, row_key)? else {
         return Ok(None);
     };
-    let value_bytes = unsealed(file, table, row_key, &sealed)?.len();
-    sealed.truncate(value_bytes);
-    Ok(Some(sealed))
+    let value_bytes = verified_value(file, table, row_key, &checksummed)?.len();
+    checksummed.truncate(value_bytes);
+    Ok(Some(checksummed))
 }
 
 /// xxh3 of the value, seeded with table and row key: a value in another's place does not match.
-fn seal(table: Table, row_key: &[u8], value: &[u8]) -> [u8; SEAL_BYTES] {
+fn checksum_of(table: Table, row_key: &[u8], value: &[u8]) -> [u8; CHECKSUM_BYTES] {
     let place = xxh3_64_with_seed(row_key, xxh3_64(table.0.as_bytes()));
     xxh3_64_with_seed(value, place).to_le_bytes()
 }
 
-fn unsealed<'v>(
+fn verified_value<'v>(
     file: &'static str,
     table: Table,
     row_key: &[u8],
-    sealed: &'v [u8],
+    checksummed: &'v [u8],
 ) -> Result<&'v [u8]> {
-    if let Some((value, found)) = sealed.split_last_chunk::<SEAL_BYTES>()
-        && *found == seal(table, row_key, value)
+    if let Some((value, found)) = checksummed.split_last_chunk::<CHECKSUM_BYTES>()
+        && *found == checksum_of(table, row_key, value)
     {
         return Ok(value);
     }
