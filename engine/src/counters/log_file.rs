@@ -11,7 +11,7 @@
 //! Where the file system sets space aside, entries are written to a mapping of the file: 0.05 µs
 //! each, where a write by system call takes 0.75 (ext4, Linux 6.18), of the 8 or so of a download.
 //!
-//! The next download of what an entry counts raises the entry, until a reader has sealed it. What
+//! The next download of what an entry counts raises the entry, until a reader has frozen it. What
 //! is synced each second are bytes that a disk must take, and that takes time from the cores of
 //! who answers: many downloads of one file are a few entries.
 
@@ -104,7 +104,7 @@ pub(super) struct CounterFile {
     /// Up to where entries stand; stored after they are written.
     written_bytes: AtomicU64,
     /// Up to where entries do not change any more. Held while one is written.
-    sealed_bytes: Mutex<u64>,
+    frozen_bytes: Mutex<u64>,
     /// Whether something was written since it was last synced; stored after it is written.
     is_dirty: AtomicBool,
     syncing: Mutex<()>,
@@ -119,8 +119,8 @@ pub(super) struct CounterWriter {
     mapping: Option<WritableMapping>,
     /// The entries that the next download of the same may raise.
     open: HashMap<Counted, OpenEntry, foldhash::fast::RandomState>,
-    /// Up to where entries were sealed when `open` was empty.
-    sealed_bytes: u64,
+    /// Up to where entries were frozen when `open` was empty.
+    frozen_bytes: u64,
 }
 
 struct OpenEntry {
@@ -147,7 +147,7 @@ impl CounterWriter {
             path,
             file,
             written_bytes: AtomicU64::new(HEADER_BYTES),
-            sealed_bytes: Mutex::new(HEADER_BYTES),
+            frozen_bytes: Mutex::new(HEADER_BYTES),
             is_dirty: AtomicBool::new(true),
             syncing: Mutex::new(()),
             is_retired: AtomicBool::new(false),
@@ -156,7 +156,7 @@ impl CounterWriter {
             file: Arc::new(begun),
             mapping,
             open: HashMap::default(),
-            sealed_bytes: HEADER_BYTES,
+            frozen_bytes: HEADER_BYTES,
         })
     }
 
@@ -176,10 +176,10 @@ impl CounterWriter {
     /// one write. A write that fails has counted nothing. Memory: up to 4 MB for what a file can
     /// hold, of which as much is used as different things are counted between two aggregations.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
-        let sealed_bytes = self.file.sealed_bytes.lock();
-        if self.sealed_bytes != *sealed_bytes {
+        let frozen_bytes = self.file.frozen_bytes.lock();
+        if self.frozen_bytes != *frozen_bytes {
             self.open.clear();
-            self.sealed_bytes = *sealed_bytes;
+            self.frozen_bytes = *frozen_bytes;
         }
         let open = self.open.get_mut(&counted);
         match open.filter(|open| open.downloads < ENTRY_DOWNLOADS_MAX) {
@@ -240,7 +240,7 @@ impl CounterFile {
             path,
             file,
             written_bytes: AtomicU64::new(size_bytes),
-            sealed_bytes: Mutex::new(size_bytes),
+            frozen_bytes: Mutex::new(size_bytes),
             is_dirty: AtomicBool::new(true),
             syncing: Mutex::new(()),
             is_retired: AtomicBool::new(true),
@@ -310,13 +310,13 @@ impl CounterFile {
     }
 
     /// From here on no entry that is there changes any more; where they end.
-    fn seal(&self) -> u64 {
-        let mut sealed_bytes = self.sealed_bytes.lock();
-        *sealed_bytes = self.written_bytes();
-        *sealed_bytes
+    fn freeze(&self) -> u64 {
+        let mut frozen_bytes = self.frozen_bytes.lock();
+        *frozen_bytes = self.written_bytes();
+        *frozen_bytes
     }
 
-    /// Seals what is there and reads the whole entries from `offset` to the end, with how many
+    /// Freezes what is there and reads the whole entries from `offset` to the end, with how many
     /// downloads each counts; returns where it stopped. Zeros are passed over: none was written
     /// there. Entries that do not match their checksum are told to `torn` by their offset and
     /// passed over.
@@ -326,7 +326,7 @@ impl CounterFile {
         each: &mut dyn FnMut(Counted, u64),
         torn: &mut dyn FnMut(u64),
     ) -> Result<u64> {
-        let end = self.seal();
+        let end = self.freeze();
         let mut offset = offset.max(HEADER_BYTES);
         let mut chunk = Vec::new();
         while offset + ENTRY_BYTES <= end {
