@@ -152,7 +152,7 @@ impl Catalog {
         }
         for change in changes {
             if change.was_there {
-                writer.bury(change.id)?;
+                writer.mark_deleted(change.id)?;
             }
             let record = match &change.stored {
                 Some(stored) => Some(decode_record(change.id, stored)?),
@@ -268,12 +268,12 @@ impl Catalog {
 
 impl Writer {
     /// Marks the document of a record in the segment files as gone, wherever it is.
-    pub(crate) fn bury(&mut self, id: RecordId) -> Result<()> {
+    pub(crate) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
         for live in &mut self.segments {
-            live.bury(id)?;
+            live.mark_deleted(id)?;
         }
-        if let Some(buried) = &mut self.merging {
-            buried.push(id);
+        if let Some(deleted) = &mut self.merging {
+            deleted.push(id);
         }
         Ok(())
     }
@@ -291,7 +291,7 @@ impl LiveSegment {
     }
 
     /// Marks the document of a record as gone, if it is here.
-    pub(crate) fn bury(&mut self, id: RecordId) -> Result<()> {
+    pub(crate) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
         if let Some(doc) = self.segment.find(id)?
             && !self.tombstones.contains(doc)
         {

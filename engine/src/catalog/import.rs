@@ -326,9 +326,9 @@ impl Catalog {
         };
         for change in &chunk.changes {
             if overtaken.binary_search(&change.id).is_ok() {
-                made.bury(change.id)?;
+                made.mark_deleted(change.id)?;
             } else if change.was_there || was_recovered {
-                writer.bury(change.id)?;
+                writer.mark_deleted(change.id)?;
                 writer.delta.records.remove(&change.id);
             }
         }

@@ -60,14 +60,14 @@ impl Catalog {
         let mut writer = self.writer.lock();
         // As long as `merging` is set, nobody removes the file that is not in the manifest yet.
         let sure = self.make_sure(&mut writer);
-        let buried = writer.merging.take().unwrap_or_default();
+        let deleted = writer.merging.take().unwrap_or_default();
         if merged.is_err() && self.is_merging_stopped() {
             return Ok(false);
         }
         sure?;
         let mut live = LiveSegment::new(number, merged?);
-        for id in buried {
-            live.bury(id)?;
+        for id in deleted {
+            live.mark_deleted(id)?;
         }
         let dropped: Vec<u64> = inputs.iter().map(|input| input.number).collect();
         let is_there = |number: &u64| writer.segments.iter().any(|live| live.number == *number);

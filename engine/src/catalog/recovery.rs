@@ -138,7 +138,7 @@ impl Catalog {
     fn replay(&self, writer: &mut Writer) -> Result<()> {
         let (commits, ids) = self.store.read(read_journal)?;
         for id in &ids {
-            writer.bury(*id)?;
+            writer.mark_deleted(*id)?;
         }
         writer.delta.commits = commits;
         // Without space for a segment file the delta is as large as it must be.
