@@ -7,7 +7,7 @@ use super::catalog_store::{Catalog, LiveSegment, ManifestChange};
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::Sorter;
 use super::tables::Change;
-use super::validate::Judge;
+use super::validate::Validator;
 use crate::codec::{decode_record, encode_record};
 use crate::data_dir::DataDir;
 use crate::error::Result;
@@ -32,7 +32,7 @@ pub struct ImportSummary {
 pub struct Importer {
     catalog: Arc<Catalog>,
     sorter: Sorter,
-    judge: Judge,
+    validator: Validator,
     memory: Vec<u8>,
 }
 
@@ -42,12 +42,12 @@ impl Importer {
         Self {
             catalog,
             sorter: Sorter::new(data_dir, name, IMPORT_SORT_BYTES_MAX),
-            judge: Judge::default(),
+            validator: Validator::default(),
             memory: Vec::new(),
         }
     }
 
-    /// Judges one draft and takes it in. It is loaded at the latest by [`Importer::finish`]; of
+    /// Validates one draft and takes it in. It is loaded at the latest by [`Importer::finish`]; of
     /// two drafts with one id the later counts.
     ///
     /// Errors: the outer one is the disk failing; the inner one is the draft's fault, and the
@@ -57,7 +57,7 @@ impl Importer {
         reason = "a draft that was taken in is of no further use"
     )]
     pub fn push(&mut self, draft: RecordDraft<'_>) -> Result<Result<(), FieldError>> {
-        let record = match self.judge.judge(&draft) {
+        let record = match self.validator.validate(&draft) {
             Ok(record) => record,
             Err(fault) => return Ok(Err(fault)),
         };

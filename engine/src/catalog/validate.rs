@@ -1,4 +1,4 @@
-//! Judging drafts of records (API.md, import record): a draft becomes a [`Record`] or a fault.
+//! Validating drafts of records (API.md, import record): a draft becomes a [`Record`] or a fault.
 
 use crate::limits::{
     CATALOG_ID_DIGITS_MAX, DESCRIPTION_CHARS_MAX, FILE_NAME_CHARS_MAX, RELEASE_ID_BYTES_MAX,
@@ -10,21 +10,21 @@ use crate::model::{
 };
 use crate::text::{fold_into, spanish_region, words};
 
-type Judged<T> = Result<T, FieldError>;
+type Validated<T> = Result<T, FieldError>;
 
-/// Judges drafts, one after another.
+/// Validates drafts, one after another.
 #[derive(Debug, Default)]
-pub(crate) struct Judge {
+pub(crate) struct Validator {
     /// Memory for folded text.
     folded: String,
 }
 
-impl Judge {
+impl Validator {
     /// The record that a draft describes.
     ///
     /// Errors: the first field that is wrong, in the order of the import record, and why. Source:
     /// API.md, import record; SEARCH.md 6 for the region of its language.
-    pub(crate) fn judge(&mut self, draft: &RecordDraft<'_>) -> Judged<Record> {
+    pub(crate) fn validate(&mut self, draft: &RecordDraft<'_>) -> Validated<Record> {
         let source_release_id = release_id(&draft.source_release_id)?;
         let description = text("description", &draft.description, DESCRIPTION_CHARS_MAX)?;
         let record = Record {
@@ -49,7 +49,7 @@ impl Judge {
         Ok(record)
     }
 
-    fn title(&mut self, value: &DraftValue<'_>) -> Judged<String> {
+    fn title(&mut self, value: &DraftValue<'_>) -> Validated<String> {
         let title = text("title", value, TITLE_CHARS_MAX)?;
         let title = title.ok_or_else(|| missing("title"))?;
         self.folded.clear();
@@ -61,7 +61,11 @@ impl Judge {
     }
 
     /// The language, with the region that the description tells (SEARCH.md 6).
-    fn language(&mut self, value: &DraftValue<'_>, description: Option<&str>) -> Judged<Language> {
+    fn language(
+        &mut self,
+        value: &DraftValue<'_>,
+        description: Option<&str>,
+    ) -> Validated<Language> {
         let language = match string("language", value)? {
             None => Language::spanish(),
             Some(tag) => Language::parse(tag)
@@ -83,7 +87,7 @@ impl Judge {
     }
 }
 
-fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Judged<RecordId> {
+fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Validated<RecordId> {
     match (string("id", value)?, release) {
         (Some(id), _) => RecordId::parse(id).ok_or_else(|| fault("id", "it must be a UUID")),
         (None, Some(release)) => Ok(RecordId::of_release(release)),
@@ -94,22 +98,22 @@ fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Judged<Reco
     }
 }
 
-fn video_type(value: &DraftValue<'_>) -> Judged<VideoType> {
+fn video_type(value: &DraftValue<'_>) -> Validated<VideoType> {
     let name = string("video_type", value)?.ok_or_else(|| missing("video_type"))?;
     VideoType::parse(name).ok_or_else(|| fault("video_type", "it must be movie or episode"))
 }
 
-fn number(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<Number>> {
+fn number(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<Number>> {
     let number = integer(field, value, 1, u16::MAX.into())?;
     Ok(number.and_then(|number| Number::new(number as u16)))
 }
 
-fn year(value: &DraftValue<'_>) -> Judged<Option<Year>> {
+fn year(value: &DraftValue<'_>) -> Validated<Option<Year>> {
     let year = integer("year", value, YEAR_MIN.into(), YEAR_MAX.into())?;
     Ok(year.and_then(|year| Year::new(year as u16)))
 }
 
-fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<CatalogId>> {
+fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<CatalogId>> {
     let Some(id) = string(field, value)? else {
         return Ok(None);
     };
@@ -120,7 +124,7 @@ fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<Cata
     Ok(Some(parsed))
 }
 
-fn posted_at(value: &DraftValue<'_>) -> Judged<Timestamp> {
+fn posted_at(value: &DraftValue<'_>) -> Validated<Timestamp> {
     let time = string("posted_at", value)?.ok_or_else(|| missing("posted_at"))?;
     Timestamp::parse(time).ok_or_else(|| {
         fault(
@@ -130,7 +134,7 @@ fn posted_at(value: &DraftValue<'_>) -> Judged<Timestamp> {
     })
 }
 
-fn release_id(value: &DraftValue<'_>) -> Judged<Option<ReleaseId>> {
+fn release_id(value: &DraftValue<'_>) -> Validated<Option<ReleaseId>> {
     let field = "source_release_id";
     let Some(release) = string(field, value)? else {
         return Ok(None);
@@ -144,14 +148,18 @@ fn release_id(value: &DraftValue<'_>) -> Judged<Option<ReleaseId>> {
     Ok(Some(parsed))
 }
 
-fn file_name(value: &DraftValue<'_>) -> Judged<Option<FileName>> {
+fn file_name(value: &DraftValue<'_>) -> Validated<Option<FileName>> {
     // A file without a name is served under one that is made for it, as one with an empty name.
     let name = text("file_name", value, FILE_NAME_CHARS_MAX)?;
     Ok(name.as_deref().and_then(FileName::parse))
 }
 
 /// Text of at most so many characters.
-fn text(field: &'static str, value: &DraftValue<'_>, chars_max: usize) -> Judged<Option<String>> {
+fn text(
+    field: &'static str,
+    value: &DraftValue<'_>,
+    chars_max: usize,
+) -> Validated<Option<String>> {
     let Some(text) = string(field, value)? else {
         return Ok(None);
     };
@@ -165,7 +173,7 @@ fn text(field: &'static str, value: &DraftValue<'_>, chars_max: usize) -> Judged
     Ok(Some(text.to_owned()))
 }
 
-fn string<'d>(field: &'static str, value: &'d DraftValue<'_>) -> Judged<Option<&'d str>> {
+fn string<'d>(field: &'static str, value: &'d DraftValue<'_>) -> Validated<Option<&'d str>> {
     match value {
         DraftValue::Absent => Ok(None),
         DraftValue::Text(text) | DraftValue::Cell(text) => Ok(Some(text)),
@@ -176,7 +184,12 @@ fn string<'d>(field: &'static str, value: &'d DraftValue<'_>) -> Judged<Option<&
     }
 }
 
-fn integer(field: &'static str, value: &DraftValue<'_>, min: i64, max: i64) -> Judged<Option<i64>> {
+fn integer(
+    field: &'static str,
+    value: &DraftValue<'_>,
+    min: i64,
+    max: i64,
+) -> Validated<Option<i64>> {
     let found = match value {
         DraftValue::Absent => return Ok(None),
         DraftValue::Integer(number) => Some(*number),
@@ -197,7 +210,7 @@ fn integer(field: &'static str, value: &DraftValue<'_>, min: i64, max: i64) -> J
     }
 }
 
-fn boolean(field: &'static str, value: &DraftValue<'_>) -> Judged<Option<bool>> {
+fn boolean(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<bool>> {
     match value {
         DraftValue::Absent => Ok(None),
         DraftValue::Boolean(truth) => Ok(Some(*truth)),
@@ -251,13 +264,13 @@ mod tests {
     fn check(change: impl FnOnce(&mut RecordDraft<'static>), field: &str, reason: &str) {
         let mut draft = draft();
         change(&mut draft);
-        let fault = Judge::default().judge(&draft).unwrap_err();
+        let fault = Validator::default().validate(&draft).unwrap_err();
         assert_eq!((fault.field, fault.reason.as_str()), (field, reason));
     }
 
     #[test]
     fn a_bare_draft_becomes_a_record_with_defaults() {
-        let record = Judge::default().judge(&draft()).unwrap();
+        let record = Validator::default().validate(&draft()).unwrap();
         assert_eq!(record.posted_at.to_string(), "2020-01-02T02:04:05Z");
         assert_eq!(record.language, Language::spanish());
         assert_eq!(record.downloads, 0);
@@ -329,7 +342,7 @@ mod tests {
 
     #[test]
     fn an_empty_file_name_is_none() {
-        let record = Judge::default().judge(&RecordDraft {
+        let record = Validator::default().validate(&RecordDraft {
             file_name: words_of(""),
             ..draft()
         });
@@ -338,7 +351,7 @@ mod tests {
 
     #[test]
     fn cells_are_what_their_field_wants() {
-        let record = Judge::default().judge(&RecordDraft {
+        let record = Validator::default().validate(&RecordDraft {
             season: DraftValue::Cell("3".into()),
             is_active: DraftValue::Cell("False".into()),
             title: DraftValue::Cell("24".into()),
@@ -352,7 +365,7 @@ mod tests {
 
     #[test]
     fn an_id_is_made_from_the_release() {
-        let record = Judge::default().judge(&RecordDraft {
+        let record = Validator::default().validate(&RecordDraft {
             id: DraftValue::Absent,
             source_release_id: words_of("42"),
             ..draft()
@@ -364,7 +377,7 @@ mod tests {
     #[test]
     fn search_rule_6_region_comes_from_the_description() {
         let language = |tag: &'static str, description: &'static str| {
-            let record = Judge::default().judge(&RecordDraft {
+            let record = Validator::default().validate(&RecordDraft {
                 language: words_of(tag),
                 description: words_of(description),
                 ..draft()

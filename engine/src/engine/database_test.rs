@@ -60,14 +60,14 @@ fn import(
     let mut importer = engine.importer()?;
     for number in numbers {
         let id = id(number).to_string();
-        let judged = importer.push(RecordDraft {
+        let pushed = importer.push(RecordDraft {
             id: text(&id),
             video_type: text("movie"),
             title: text(&format!("{title} {number}")),
             posted_at: text("2020-01-02T03:04:05Z"),
             ..RecordDraft::default()
         })?;
-        judged.unwrap();
+        pushed.unwrap();
     }
     importer.finish(&mut |_| {})
 }
