@@ -160,7 +160,7 @@ impl Database {
             applied => applied?,
         };
         if outcomes == [Outcome::Stale] {
-            self.counters.settle(&self.state.offsets()?);
+            self.counters.reconcile(&self.state.offsets()?);
             return Ok(());
         }
         self.counts_since.store(NEVER, Ordering::Relaxed);

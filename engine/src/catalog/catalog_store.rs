@@ -53,7 +53,7 @@ pub(crate) struct Writer {
     /// Damage of derived files that opening found and repaired; the next scrub tells it.
     pub(crate) repaired: Vec<Error>,
     /// A commit failed and may be durable all the same: read everything again before the next.
-    pub(crate) is_unsure: bool,
+    pub(crate) needs_recovery: bool,
     /// How often everything was read again.
     pub(crate) recoveries_count: u64,
 }
@@ -102,10 +102,10 @@ impl Catalog {
     /// Commits a few changes and makes them searchable.
     pub(crate) fn commit(&self, frame: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
         let mut writer = self.writer.lock();
-        self.make_sure(&mut writer)?;
+        self.ensure_recovered(&mut writer)?;
         let applied = self.apply(&mut writer, frame)?;
         let shown = self.show_changes(&mut writer, applied.number, &applied.changes);
-        writer.is_unsure |= shown.is_err();
+        writer.needs_recovery |= shown.is_err();
         shown?;
         Ok(applied.outcomes)
     }
@@ -118,7 +118,7 @@ impl Catalog {
     ) -> Result<AppliedChanges> {
         let applied = self.store.write(|rows| apply_catalog(rows, frame));
         // Without space nothing was tried.
-        writer.is_unsure |= applied
+        writer.needs_recovery |= applied
             .as_ref()
             .is_err_and(|error| !matches!(error, Error::Space { .. }));
         let applied = applied?;
@@ -132,10 +132,10 @@ impl Catalog {
     }
 
     /// Reads everything again when a commit failed in a way that leaves its outcome open.
-    pub(crate) fn make_sure(&self, writer: &mut Writer) -> Result<()> {
-        if writer.is_unsure {
+    pub(crate) fn ensure_recovered(&self, writer: &mut Writer) -> Result<()> {
+        if writer.needs_recovery {
             self.recover(writer)?;
-            writer.is_unsure = false;
+            writer.needs_recovery = false;
         }
         Ok(())
     }
@@ -243,7 +243,7 @@ impl Catalog {
             // Without space nothing was tried.
             Err(error @ Error::Space { .. }) => Err(error),
             Err(error) => {
-                writer.is_unsure = true;
+                writer.needs_recovery = true;
                 Err(error)
             }
         }

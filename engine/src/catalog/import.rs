@@ -121,7 +121,7 @@ impl Importer {
             let built = builder.join().expect("building a segment does not panic");
             if built.is_err() || loaded.is_err() {
                 // What was committed is there to stay: show it, if the disk lets us.
-                let _ = catalog.make_sure(&mut catalog.writer.lock());
+                let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
             }
             // A builder that failed made the loader fail: its reason is the one to tell.
             built?;
@@ -238,7 +238,7 @@ impl Catalog {
         group: Vec<CatalogEvent>,
     ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
         let mut writer = self.writer.lock();
-        if let Err(error) = self.make_sure(&mut writer) {
+        if let Err(error) = self.ensure_recovered(&mut writer) {
             drop(writer);
             if let Some(chunk) = chunk {
                 self.abandon(&chunk);
@@ -306,7 +306,7 @@ impl Catalog {
 
     fn show_chunk(&self, chunk: &Chunk, made: Option<LiveSegment>) -> Result<()> {
         let mut writer = self.writer.lock();
-        self.make_sure(&mut writer)?;
+        self.ensure_recovered(&mut writer)?;
         // Recovery has shown commits of this chunk: they are taken back and shown again.
         let was_recovered = chunk.recoveries_count != writer.recoveries_count;
         let mut overtaken = writer.building.remove(&chunk.token).unwrap_or_default();
@@ -351,7 +351,7 @@ impl Catalog {
     fn abandon(&self, chunk: &Chunk) {
         let mut writer = self.writer.lock();
         writer.building.remove(&chunk.token);
-        writer.is_unsure = true;
+        writer.needs_recovery = true;
     }
 }
 

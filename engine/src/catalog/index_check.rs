@@ -25,14 +25,14 @@ impl Catalog {
         let mut findings = Vec::new();
         let entries = {
             let mut writer = self.writer.lock();
-            self.make_sure(&mut writer)?;
+            self.ensure_recovered(&mut writer)?;
             let repaired = std::mem::take(&mut writer.repaired);
             findings.extend(repaired.into_iter().map(IndexFinding::RepairedBefore));
             self.store.read(ManifestEntry::read_all)?
         };
         let mut damaged = self.damaged_segments(&entries);
         let mut writer = self.writer.lock();
-        self.make_sure(&mut writer)?;
+        self.ensure_recovered(&mut writer)?;
         // A merge may have replaced damaged segments meanwhile: they do not matter any more.
         let entries = self.store.read(ManifestEntry::read_all)?;
         damaged.retain(|(number, _)| entries.iter().any(|entry| entry.number == *number));

@@ -27,7 +27,7 @@ impl Catalog {
         }
         let mut writer = self.writer.lock();
         let flushed = self
-            .make_sure(&mut writer)
+            .ensure_recovered(&mut writer)
             .and_then(|()| self.flush(&mut writer));
         if flushed.is_err() {
             self.is_reindex_wanted.store(true, Ordering::Release);
@@ -46,7 +46,7 @@ impl Catalog {
     pub(crate) fn run_merge(&self) -> Result<bool> {
         let (inputs, number) = {
             let mut writer = self.writer.lock();
-            self.make_sure(&mut writer)?;
+            self.ensure_recovered(&mut writer)?;
             let inputs = choose(&writer.segments);
             let is_idle = inputs.is_empty() || writer.merging.is_some();
             if is_idle || self.is_merging_stopped() || !self.has_space_for(&inputs)? {
@@ -59,7 +59,7 @@ impl Catalog {
         let merged = self.merge_files(number, &inputs);
         let mut writer = self.writer.lock();
         // As long as `merging` is set, nobody removes the file that is not in the manifest yet.
-        let sure = self.make_sure(&mut writer);
+        let sure = self.ensure_recovered(&mut writer);
         let deleted = writer.merging.take().unwrap_or_default();
         if merged.is_err() && self.is_merging_stopped() {
             return Ok(false);

@@ -50,7 +50,7 @@ impl Catalog {
         match segments {
             Some(segments) => {
                 let numbers: Vec<u64> = segments.iter().map(|live| live.number).collect();
-                self.settle_numbers(writer, &numbers)?;
+                self.reconcile_files(writer, &numbers)?;
                 writer.segments = segments;
                 self.replay(writer)?;
             }
@@ -64,7 +64,7 @@ impl Catalog {
     /// readers. False when all are whole. Cost: a system call per segment.
     pub(crate) fn repair_index(&self) -> Result<bool> {
         let mut writer = self.writer.lock();
-        self.make_sure(&mut writer)?;
+        self.ensure_recovered(&mut writer)?;
         let mut damaged = Vec::new();
         for live in &writer.segments {
             match self.files.ensure_not_truncated(live.number, &live.segment) {
@@ -82,7 +82,7 @@ impl Catalog {
     }
 
     /// Removes files that nobody names, unless someone is about to name one.
-    fn settle_numbers(&self, writer: &mut Writer, numbers: &[u64]) -> Result<()> {
+    fn reconcile_files(&self, writer: &mut Writer, numbers: &[u64]) -> Result<()> {
         let is_busy = !writer.building.is_empty() || writer.merging.is_some();
         if !is_busy {
             let last = self.files.remove_others(numbers)?;
@@ -188,10 +188,10 @@ impl Catalog {
     pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
         // Imports that are building segments of committed records learn that these are shown.
         writer.recoveries_count += 1;
-        writer.is_unsure = true;
+        writer.needs_recovery = true;
         writer.segments.clear();
         writer.delta = Delta::default();
-        self.settle_numbers(writer, &[])?;
+        self.reconcile_files(writer, &[])?;
         let mut made: Vec<LiveSegment> = Vec::new();
         let mut builder = SegmentBuilder::new();
         let mut from = Vec::new();
@@ -211,7 +211,7 @@ impl Catalog {
         }
         self.store.write(|rows| replace_manifest(rows, &made))?;
         writer.segments = made;
-        writer.is_unsure = false;
+        writer.needs_recovery = false;
         Ok(())
     }
 

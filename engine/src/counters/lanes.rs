@@ -239,7 +239,7 @@ impl Counters {
     }
 
     /// Takes over how far each file was aggregated, when an aggregation had seemed to fail.
-    pub(crate) fn settle(&self, offsets: &[(String, u64)]) {
+    pub(crate) fn reconcile(&self, offsets: &[(String, u64)]) {
         let mut files = self.files.lock();
         for live in &mut files.live {
             let stored = offsets.iter().find(|(name, _)| *name == live.file.name);
