@@ -18,7 +18,7 @@ const PIECE_BYTES: usize = 1 << 20;
 const READ_BYTES: usize = 1 << 20;
 
 /// Takes records in any order and gives them back by id, the last of each.
-pub(crate) struct Sorter {
+pub(crate) struct ExternalSorter {
     data_dir: Arc<DataDir>,
     /// Makes names of runs differ between imports.
     name: String,
@@ -52,7 +52,7 @@ struct Run {
     buffer_offset: usize,
 }
 
-impl Sorter {
+impl ExternalSorter {
     pub(crate) fn new(data_dir: Arc<DataDir>, name: String, memory_max: usize) -> Self {
         Self {
             data_dir,
@@ -133,7 +133,7 @@ impl Sorter {
     }
 }
 
-impl Drop for Sorter {
+impl Drop for ExternalSorter {
     fn drop(&mut self) {
         for run in &self.runs {
             // The next start empties the folder.
@@ -248,7 +248,7 @@ mod tests {
     fn check(memory_max: usize, is_spilling: bool) {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = Arc::new(DataDir::open(Arc::new(Real), dir.path()).unwrap());
-        let mut sorter = Sorter::new(data_dir, "import".into(), memory_max);
+        let mut sorter = ExternalSorter::new(data_dir, "import".into(), memory_max);
         let mut expected = std::collections::BTreeMap::new();
         for number in 0..20_000u32 {
             let id = RecordId::from_bytes([(number.wrapping_mul(0x9e37_79b1) >> 20) as u8; 16]);
@@ -275,7 +275,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let faulty = Arc::new(Faulty::new(Fault::NONE));
         let data_dir = Arc::new(DataDir::open(Arc::clone(&faulty) as _, dir.path()).unwrap());
-        let mut sorter = Sorter::new(data_dir, "import".into(), 4 << 20);
+        let mut sorter = ExternalSorter::new(data_dir, "import".into(), 4 << 20);
         faulty.set_fault(Fault {
             first: faulty.ops_count() + 2,
             count: 1,

@@ -5,7 +5,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
 use super::catalog_store::{Catalog, LiveSegment, ManifestChange};
 use super::event::{CatalogEvent, CatalogOutcome};
-use super::external_sort::Sorter;
+use super::external_sort::ExternalSorter;
 use super::tables::Change;
 use super::validate::Validator;
 use crate::codec::{decode_record, encode_record};
@@ -31,7 +31,7 @@ pub struct ImportSummary {
 /// An import in progress. Dropped without [`Importer::finish`], nothing more is loaded.
 pub struct Importer {
     catalog: Arc<Catalog>,
-    sorter: Sorter,
+    sorter: ExternalSorter,
     validator: Validator,
     memory: Vec<u8>,
 }
@@ -41,7 +41,7 @@ impl Importer {
         let name = format!("import-{number}");
         Self {
             catalog,
-            sorter: Sorter::new(data_dir, name, IMPORT_SORT_BYTES_MAX),
+            sorter: ExternalSorter::new(data_dir, name, IMPORT_SORT_BYTES_MAX),
             validator: Validator::default(),
             memory: Vec::new(),
         }
@@ -133,7 +133,7 @@ impl Importer {
 /// Few records go straight to the delta.
 fn load_few(
     catalog: &Catalog,
-    sorter: Sorter,
+    sorter: ExternalSorter,
     progress: &mut dyn FnMut(u64),
 ) -> Result<ImportSummary> {
     let mut frame = Vec::new();
