@@ -15,37 +15,37 @@ use parking_lot::Mutex;
 
 /// The addresses of one mapping, and whether some of its bytes were gone.
 ///
-/// The handler may look at a watch at any moment, so none is ever freed; they are used again.
+/// The handler may look at a guard at any moment, so none is ever freed; they are used again.
 #[derive(Debug)]
-pub(super) struct Watch {
+pub(super) struct MappingGuard {
     start: AtomicUsize,
     end: AtomicUsize,
     is_truncated: AtomicBool,
-    next: AtomicPtr<Watch>,
+    next: AtomicPtr<MappingGuard>,
 }
 
-/// All watches, newest first.
-static FIRST: AtomicPtr<Watch> = AtomicPtr::new(ptr::null_mut());
-/// Those that watch nothing.
-static UNUSED: Mutex<Vec<&'static Watch>> = Mutex::new(Vec::new());
+/// all guards, newest first.
+static FIRST: AtomicPtr<MappingGuard> = AtomicPtr::new(ptr::null_mut());
+/// Those that guard nothing.
+static UNUSED: Mutex<Vec<&'static MappingGuard>> = Mutex::new(Vec::new());
 /// What was to happen before this module came: the runtime of Rust tells stack overflows by it.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
 
-impl Watch {
-    /// Watches some addresses until [`Watch::end`]. Cost: a lock, and an allocation when no watch
-    /// is unused.
+impl MappingGuard {
+    /// Watches some addresses until [`MappingGuard::end`]. Cost: a lock, and an allocation when no
+    /// guard is unused.
     pub(super) fn begin(addresses: Range<usize>) -> &'static Self {
         PREVIOUS.get_or_init(install);
         let unused = UNUSED.lock().pop();
-        let watch = unused.unwrap_or_else(Self::add);
-        watch.is_truncated.store(false, Ordering::Relaxed);
-        watch.end.store(addresses.end, Ordering::Relaxed);
-        watch.start.store(addresses.start, Ordering::Release);
-        watch
+        let guard = unused.unwrap_or_else(Self::add);
+        guard.is_truncated.store(false, Ordering::Relaxed);
+        guard.end.store(addresses.end, Ordering::Relaxed);
+        guard.start.store(addresses.start, Ordering::Release);
+        guard
     }
 
-    /// Ends the watch: the addresses may become something else's.
+    /// Ends the guard: the addresses may become something else's.
     pub(super) fn end(&'static self) {
         self.start.store(usize::MAX, Ordering::Release);
         UNUSED.lock().push(self);
@@ -58,20 +58,20 @@ impl Watch {
     }
 
     fn add() -> &'static Self {
-        let watch = Box::leak(Box::new(Self {
+        let guard = Box::leak(Box::new(Self {
             start: AtomicUsize::new(usize::MAX),
             end: AtomicUsize::new(0),
             is_truncated: AtomicBool::new(false),
             next: AtomicPtr::new(ptr::null_mut()),
         }));
-        let added: *mut Self = watch;
+        let added: *mut Self = guard;
         let mut first = FIRST.load(Ordering::Relaxed);
         loop {
-            watch.next.store(first, Ordering::Relaxed);
+            guard.next.store(first, Ordering::Relaxed);
             let pushed =
                 FIRST.compare_exchange_weak(first, added, Ordering::AcqRel, Ordering::Relaxed);
             match pushed {
-                Ok(_) => return watch,
+                Ok(_) => return guard,
                 Err(newer) => first = newer,
             }
         }
@@ -119,15 +119,15 @@ extern "C" fn on_bus_error(
     let address = unsafe { (*info).si_addr() } as usize;
     let mut place = FIRST.load(Ordering::Acquire);
     // SAFETY: what the list points to was leaked, so it is valid for ever.
-    while let Some(watch) = unsafe { place.as_ref() } {
-        if watch.holds(address) {
+    while let Some(guard) = unsafe { place.as_ref() } {
+        if guard.holds(address) {
             // Marked first: who reads the zeros must find the mark.
-            watch.is_truncated.store(true, Ordering::SeqCst);
+            guard.is_truncated.store(true, Ordering::SeqCst);
             if put_zeros(address) {
                 return;
             }
         }
-        place = watch.next.load(Ordering::Acquire);
+        place = guard.next.load(Ordering::Acquire);
     }
     let previous = PREVIOUS.get().map_or(ptr::null(), ptr::from_ref);
     // SAFETY: `previous` is what the kernel gave, or null, with which nothing is changed. The

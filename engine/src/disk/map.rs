@@ -6,7 +6,7 @@ use std::io;
 
 use memmap2::{Mmap, MmapOptions, MmapRaw};
 
-use super::bus_error::Watch;
+use super::bus_error::MappingGuard;
 
 /// The content of a file as bytes in memory, read-only.
 ///
@@ -23,7 +23,7 @@ pub struct Mapping {
 
 #[derive(Debug)]
 struct Mapped {
-    watch: &'static Watch,
+    guard: &'static MappingGuard,
     map: Mmap,
 }
 
@@ -31,7 +31,7 @@ struct Mapped {
 /// mapping lives.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct TruncationFlag {
-    watch: Option<&'static Watch>,
+    guard: Option<&'static MappingGuard>,
 }
 
 impl Mapping {
@@ -41,18 +41,18 @@ impl Mapping {
             return Ok(Self { mapped: None });
         }
         // SAFETY: nothing writes to a mapped file while it is mapped, by the invariant of
-        // `Mapping`; where it was cut, the watch puts zeros.
+        // `Mapping`; where it was cut, the guard puts zeros.
         let map = unsafe { Mmap::map(file) }?;
         let addresses = map.as_ptr_range();
-        let watch = Watch::begin(addresses.start as usize..addresses.end as usize);
-        let mapped = Some(Mapped { watch, map });
+        let guard = MappingGuard::begin(addresses.start as usize..addresses.end as usize);
+        let mapped = Some(Mapped { guard, map });
         Ok(Self { mapped })
     }
 
     /// What tells whether bytes were gone.
     pub fn truncation_flag(&self) -> TruncationFlag {
-        let watch = self.mapped.as_ref().map(|mapped| mapped.watch);
-        TruncationFlag { watch }
+        let guard = self.mapped.as_ref().map(|mapped| mapped.guard);
+        TruncationFlag { guard }
     }
 }
 
@@ -61,7 +61,7 @@ impl TruncationFlag {
     /// Cost: an atomic load.
     #[inline]
     pub fn is_truncated(&self) -> bool {
-        self.watch.is_some_and(Watch::is_truncated)
+        self.guard.is_some_and(MappingGuard::is_truncated)
     }
 }
 
@@ -73,7 +73,7 @@ impl AsRef<[u8]> for Mapping {
 
 impl Drop for Mapped {
     fn drop(&mut self) {
-        self.watch.end();
+        self.guard.end();
     }
 }
 
@@ -84,7 +84,7 @@ impl Drop for Mapped {
 /// nothing: the write is told to have failed.
 #[derive(Debug)]
 pub struct WritableMapping {
-    watch: &'static Watch,
+    guard: &'static MappingGuard,
     map: MmapRaw,
 }
 
@@ -93,8 +93,8 @@ impl WritableMapping {
     pub(super) fn of(file: &File, size_bytes: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(size_bytes).map_raw(file)?;
         let start = map.as_ptr() as usize;
-        let watch = Watch::begin(start..start + map.len());
-        Ok(Self { watch, map })
+        let guard = MappingGuard::begin(start..start + map.len());
+        Ok(Self { guard, map })
     }
 
     /// Writes all bytes at `offset`; false when the file has no room for them any more: then
@@ -105,12 +105,12 @@ impl WritableMapping {
         assert!(has_room, "writes stay inside their mapping");
         // SAFETY: the bytes fit, as asserted; the mapping is writable and lives as long as `self`;
         // nobody has a reference into it, as this is the only access to it, by `&mut self`. Others
-        // read the file by system calls. Where the file has no room the watch puts memory.
+        // read the file by system calls. Where the file has no room the guard puts memory.
         unsafe {
             let place = self.map.as_mut_ptr().add(offset);
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), place, bytes.len());
         }
-        !self.watch.is_truncated()
+        !self.guard.is_truncated()
     }
 
     /// Writes eight bytes at `offset`, a multiple of eight, in one store: a process that is killed
@@ -123,13 +123,13 @@ impl WritableMapping {
             let place = self.map.as_mut_ptr().add(offset).cast::<u64>();
             place.write_volatile(u64::from_ne_bytes(cell));
         }
-        !self.watch.is_truncated()
+        !self.guard.is_truncated()
     }
 }
 
 impl Drop for WritableMapping {
     fn drop(&mut self) {
-        self.watch.end();
+        self.guard.end();
     }
 }
 
