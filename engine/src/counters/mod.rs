@@ -1,4 +1,5 @@
-//! Download counters: one log file per lane, aggregated into `state.redb`, and the counts in memory.
+//! Download counters: one log file per lane, aggregated into `state.redb`, and the counts in
+//! memory.
 
 mod log_file;
 mod download_counts;

@@ -7,6 +7,12 @@ mod audit_test;
 #[cfg(test)]
 mod backup_test;
 #[cfg(test)]
+mod accounts_test;
+#[cfg(test)]
+mod counters_test;
+#[cfg(test)]
 mod database_test;
+#[cfg(test)]
+mod test_support;
 
 pub use open::{Engine, Options, StoreKind};

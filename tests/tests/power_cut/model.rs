@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::disk::{Disk, Real};
-use subcat_engine::limits::FOLD_SECONDS_MAX;
+use subcat_engine::limits::AGGREGATE_SECONDS_MAX;
 use subcat_engine::model::{
     ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
     Variant,
@@ -90,7 +90,7 @@ impl Subject {
                 }
             }
             Step::SyncCounters => engine.sync_counters()?,
-            Step::Aggregate => engine.fold_downloads(moment(number)),
+            Step::Aggregate => engine.aggregate_downloads(moment(number)),
             Step::Maintain => {
                 engine.request_reindex();
                 while engine.maintain(moment(number))? {}
@@ -344,6 +344,6 @@ fn content(generation: u64) -> String {
 
 /// Counts wait for some seconds before they move into the state: here each step takes as long.
 fn moment(number: u64) -> Timestamp {
-    let seconds = 1_700_000_000 + number as i64 * FOLD_SECONDS_MAX;
+    let seconds = 1_700_000_000 + number as i64 * AGGREGATE_SECONDS_MAX;
     Timestamp::from_seconds(seconds).expect("the time is in range")
 }

@@ -1,0 +1,110 @@
+//! Engines, records and events that the tests of this module share.
+
+use std::borrow::Cow;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::disk::{Disk, Real};
+use crate::model::{AccountId, DraftValue, Email, RecordDraft, RecordId, Role, Scopes, Timestamp};
+use crate::state::{Change, NewAccount, NewApiKey, StateEvent};
+use crate::{Engine, ImportSummary, Options, StoreKind};
+
+pub(super) fn now() -> Timestamp {
+    Timestamp::from_seconds(1_700_000_000).unwrap()
+}
+
+pub(super) fn after(seconds: i64) -> Timestamp {
+    Timestamp::from_seconds(now().seconds() + seconds).unwrap()
+}
+
+pub(super) fn open_with(
+    dir: &Path,
+    disk: Arc<dyn Disk>,
+    store: StoreKind,
+) -> crate::Result<Engine> {
+    let options = Options {
+        disk,
+        store,
+        counter_lanes: 2,
+    };
+    Engine::open(dir, options, now())
+}
+
+pub(super) fn open(dir: &Path) -> Engine {
+    open_with(dir, Arc::new(Real), StoreKind::Redb).unwrap()
+}
+
+/// Runs a test over both kinds of store.
+pub(super) fn over_both(test: impl Fn(&Engine)) {
+    let dir = tempfile::tempdir().unwrap();
+    test(&open(&dir.path().join("data")));
+    test(&open_with(dir.path(), Arc::new(Real), StoreKind::Memory).unwrap());
+}
+
+pub(super) fn id(number: u64) -> RecordId {
+    let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    RecordId::from_bytes(((u128::from(spread) << 64) | u128::from(number)).to_be_bytes())
+}
+
+pub(super) fn text(text: &str) -> DraftValue<'_> {
+    DraftValue::Text(Cow::Borrowed(text))
+}
+
+pub(super) fn import(
+    engine: &Engine,
+    numbers: impl Iterator<Item = u64>,
+    title: &str,
+) -> crate::Result<ImportSummary> {
+    let mut importer = engine.importer()?;
+    for number in numbers {
+        let id = id(number).to_string();
+        let pushed = importer.push(RecordDraft {
+            id: text(&id),
+            video_type: text("movie"),
+            title: text(&format!("{title} {number}")),
+            posted_at: text("2020-01-02T03:04:05Z"),
+            ..RecordDraft::default()
+        })?;
+        pushed.unwrap();
+    }
+    importer.finish(&mut |_| {})
+}
+
+pub(super) fn title_of(engine: &Engine, number: u64) -> Option<String> {
+    let snapshot = engine.snapshot();
+    let doc = snapshot.doc(id(number)).unwrap()?;
+    let fragment = String::from_utf8(doc.fragment().to_vec()).unwrap();
+    let start = fragment.find("\"title\":\"").unwrap() + 9;
+    Some(fragment[start..].split('"').next().unwrap().to_owned())
+}
+
+pub(super) fn summary(inserted: u64, updated: u64, unchanged: u64) -> ImportSummary {
+    ImportSummary {
+        inserted,
+        updated,
+        unchanged,
+    }
+}
+
+pub(super) fn new_account(email: &str) -> StateEvent {
+    let new = NewAccount {
+        email: Email::parse(email).unwrap(),
+        display_name: String::new(),
+        role: Role::User,
+        password_hash: "x".into(),
+    };
+    Change::CreateAccount(new).into_event(email, now())
+}
+
+pub(super) fn new_api_key(account: Option<AccountId>) -> StateEvent {
+    let new = NewApiKey {
+        account,
+        name: "laptop".into(),
+        digest: [1; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        scopes: Scopes::ALL,
+        limit: None,
+        expires_at: None,
+    };
+    Change::CreateApiKey(new).into_event("command line", now())
+}
