@@ -114,3 +114,6 @@ pub const FILE_READ_BYTES_MAX: u64 = 4 << 10;
 // ===== admin =====
 
 // ===== command =====
+
+/// Symbolic links that lead to the file of an output, at most, as in the kernel.
+pub const OUTPUT_LINKS_MAX: usize = 40;

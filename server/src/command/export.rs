@@ -1,6 +1,5 @@
 //! `subcat export`: the catalog as JSON lines.
 
-use std::fs::File;
 use std::io::{self, BufWriter, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,6 +9,7 @@ use clap::Args;
 
 use super::access::{Access, Missing};
 use super::context::{Context, Stop, output_stop};
+use super::output_file::OutputFile;
 use super::progress::Progress;
 use crate::ops::Failure;
 use crate::rows::write_record;
@@ -17,7 +17,8 @@ use crate::rows::write_record;
 /// Write every record as JSON lines, ordered by id, such that import gives the same catalog
 #[derive(Debug, Args)]
 pub(super) struct Export {
-    /// Where to; `-` or nothing is stdout. A file is there whole or not at all
+    /// Destination; `-` or nothing is stdout. A file appears whole or not at all; a device or a
+    /// pipe is written to as it is
     file: Option<PathBuf>,
 }
 
@@ -99,23 +100,14 @@ impl<W: Write> Write for Counted<'_, W> {
     }
 }
 
-/// Writes beside the file, then renames: nobody finds half an export.
 fn write_file(access: &Access, path: &Path) -> Result<(), Stop> {
     let shown = path.display().to_string();
     let could_not = |error: io::Error| Failure::io(&format!("could not write {shown}"), &error);
-    let mut partial_name = path.as_os_str().to_owned();
-    partial_name.push(".partial");
-    let partial = PathBuf::from(partial_name);
-    let file = File::create(&partial).map_err(could_not)?;
+    let output = OutputFile::create(path).map_err(could_not)?;
     let count = Count::start(true);
-    let written = write_all(access, count.of(&file), &shown)
-        .and_then(|()| Ok(file.sync_all().map_err(could_not)?))
-        .and_then(|()| Ok(std::fs::rename(&partial, path).map_err(could_not)?));
-    if written.is_err() {
-        // The failure to write is what matters.
-        let _ = std::fs::remove_file(&partial);
-    }
-    written
+    write_all(access, count.of(output.file()), &shown)?;
+    output.finish().map_err(could_not)?;
+    Ok(())
 }
 
 fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Stop> {

@@ -19,6 +19,7 @@ mod interrupt;
 mod key;
 mod logging;
 mod man;
+mod output_file;
 mod progress;
 mod record;
 mod restore;

@@ -13,6 +13,7 @@ mod care;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
+mod export;
 mod harness;
 #[cfg(test)]
 mod import;
