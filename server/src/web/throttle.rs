@@ -1,5 +1,5 @@
-//! How often something may be tried: sign-ins per account and address, sign-ups per address
-//! (API.md, 12.5), pages of the catalog per account (12.4).
+//! Rate limits of the pages: sign-ins per account and address, sign-ups per address (API.md,
+//! 12.5), pages of the catalog per account (12.4).
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -7,27 +7,26 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-/// Who is counted, at most; when the table is full of open windows, newcomers are refused.
-const ENTRIES_MAX: usize = 65_536;
+use crate::limits::THROTTLE_ENTRIES_MAX;
 
-/// What a window belongs to.
+/// Subject whose attempts are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
-    /// Tries at one e-mail address, whether or not it has an account.
+pub(crate) enum AttemptSubject {
+    /// Sign-ins with one email address, whether or not it has an account.
     SignInAccount(String),
-    /// Tries from one client address.
+    /// Sign-ins from one client address.
     SignInAddress(IpAddr),
-    /// Accounts made from one client address.
+    /// Sign-ups from one client address.
     SignUpAddress(IpAddr),
-    /// Tries at the password of a signed-in account.
+    /// Password changes of a signed-in account.
     PasswordChange(u64),
-    /// Searches, records and downloads on pages of the catalog.
+    /// Pages of the catalog (searches, records, downloads) shown to an account.
     Catalog(u64),
 }
 
-impl Subject {
-    /// How many tries in how long a window.
-    const fn bound(&self) -> (u32, Duration) {
+impl AttemptSubject {
+    /// Number of attempts in a window, and its length (API.md, 12.4 and 12.5).
+    const fn limit(&self) -> (u32, Duration) {
         match self {
             Self::SignInAccount(_) | Self::PasswordChange(_) => (10, Duration::from_secs(600)),
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
@@ -38,85 +37,94 @@ impl Subject {
 }
 
 #[derive(Clone, Copy)]
-struct Window {
+struct AttemptWindow {
     started_at: Duration,
-    tries: u32,
-    /// Whether a try was refused in it.
-    is_shut: bool,
+    attempts: u32,
+    /// True if an attempt was rejected in this window.
+    is_exhausted: bool,
 }
 
-/// The windows of every subject. Hashing is seeded: subjects are what clients send.
+/// Windows of all subjects. The hash is seeded, because clients choose the subjects.
 #[derive(Default)]
-pub(crate) struct Throttle(Mutex<HashMap<Subject, Window>>);
+pub(crate) struct Throttle(Mutex<HashMap<AttemptSubject, AttemptWindow>>);
 
 /// Too many attempts, and when the next one is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("too many attempts: the next is allowed in {retry_after_seconds} s")]
 pub(crate) struct AttemptsRejection {
     pub(crate) retry_after_seconds: u64,
-    /// Whose window is full, when this is the first refusal in it.
-    pub(crate) newly_shut: Option<Subject>,
+    /// Subject whose window is exhausted, if this is the first rejection in it: the audit log
+    /// notes it once.
+    pub(crate) newly_exhausted: Option<AttemptSubject>,
 }
 
 impl Throttle {
-    /// Counts a try of each subject before it is made, so that tries at the same time do not slip
-    /// through. When one of them has none left, nothing is counted.
+    /// Counts an attempt of each subject before it is made, so that concurrent attempts cannot
+    /// exceed the limit.
+    ///
+    /// If one of the subjects has none left, nothing is counted for the others: otherwise a
+    /// client without attempts could use up those of somebody else's account. If the table is
+    /// full of open windows, the attempt is rejected: dropping windows would lift the limits.
     pub(crate) fn take(
         &self,
-        subjects: &[Subject],
+        subjects: &[AttemptSubject],
         now: Duration,
     ) -> Result<(), AttemptsRejection> {
         let mut windows = self.0.lock();
-        if ENTRIES_MAX < windows.len() + subjects.len() {
-            windows.retain(|subject, window| now < window.started_at + subject.bound().1);
+        if THROTTLE_ENTRIES_MAX < windows.len() + subjects.len() {
+            windows.retain(|subject, window| now < window.started_at + subject.limit().1);
         }
-        if ENTRIES_MAX < windows.len() + subjects.len() {
+        if THROTTLE_ENTRIES_MAX < windows.len() + subjects.len() {
             return Err(AttemptsRejection {
                 retry_after_seconds: 60,
-                newly_shut: None,
+                newly_exhausted: None,
             });
         }
         for subject in subjects {
-            let (tries_max, length) = subject.bound();
+            let (attempts_max, length) = subject.limit();
             if let Some(window) = windows.get_mut(subject) {
                 let left = (window.started_at + length).saturating_sub(now);
-                if !left.is_zero() && tries_max <= window.tries {
-                    let was_shut = std::mem::replace(&mut window.is_shut, true);
+                if !left.is_zero() && attempts_max <= window.attempts {
+                    let was_exhausted = std::mem::replace(&mut window.is_exhausted, true);
                     return Err(AttemptsRejection {
                         retry_after_seconds: left.as_secs() + 1,
-                        newly_shut: (!was_shut).then(|| subject.clone()),
+                        newly_exhausted: if was_exhausted {
+                            None
+                        } else {
+                            Some(subject.clone())
+                        },
                     });
                 }
             }
         }
         for subject in subjects {
-            let length = subject.bound().1;
-            let fresh = Window {
+            let length = subject.limit().1;
+            let fresh = AttemptWindow {
                 started_at: now,
-                tries: 0,
-                is_shut: false,
+                attempts: 0,
+                is_exhausted: false,
             };
             let window = windows.entry(subject.clone()).or_insert(fresh);
             if window.started_at + length <= now {
                 *window = fresh;
             }
-            window.tries += 1;
+            window.attempts += 1;
         }
         Ok(())
     }
 
-    /// Gives a try back: it succeeded.
-    pub(crate) fn give_back(&self, subjects: &[Subject]) {
+    /// Returns an attempt that succeeded.
+    pub(crate) fn give_back(&self, subjects: &[AttemptSubject]) {
         let mut windows = self.0.lock();
         for subject in subjects {
             if let Some(window) = windows.get_mut(subject) {
-                window.tries = window.tries.saturating_sub(1);
+                window.attempts = window.attempts.saturating_sub(1);
             }
         }
     }
 }
 
-/// The address that is counted: IPv4 as it is, IPv6 by its /64.
+/// The address by which a client is counted: IPv4 as it is, IPv6 by its /64.
 pub(crate) fn counted_address(peer: IpAddr) -> IpAddr {
     match peer.to_canonical() {
         IpAddr::V6(address) => {
@@ -131,21 +139,21 @@ pub(crate) fn counted_address(peer: IpAddr) -> IpAddr {
 mod tests {
     use super::*;
 
-    fn account(email: &str) -> Subject {
-        Subject::SignInAccount(email.to_owned())
+    fn account(email: &str) -> AttemptSubject {
+        AttemptSubject::SignInAccount(email.to_owned())
     }
 
     #[test]
-    fn an_account_has_ten_tries_in_ten_minutes() {
+    fn an_account_has_ten_attempts_in_ten_minutes() {
         let (throttle, start) = (Throttle::default(), Duration::from_secs(7));
         for _ in 0..10 {
             throttle.take(&[account("a@b")], start).unwrap();
         }
         let late = start + Duration::from_secs(599);
-        let refused = |newly_shut| {
+        let refused = |newly_exhausted| {
             Err(AttemptsRejection {
                 retry_after_seconds: 2,
-                newly_shut,
+                newly_exhausted,
             })
         };
         let first = throttle.take(&[account("a@b")], late);
@@ -158,10 +166,12 @@ mod tests {
     }
 
     #[test]
-    fn an_address_is_refused_whatever_the_account_and_counts_nothing_then() {
+    fn a_rejected_address_uses_up_no_attempts_of_an_account() {
         let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
-        let address = Subject::SignInAddress(counted_address("2001:db8::1".parse().unwrap()));
-        let neighbour = Subject::SignInAddress(counted_address("2001:db8::2".parse().unwrap()));
+        let address =
+            AttemptSubject::SignInAddress(counted_address("2001:db8::1".parse().unwrap()));
+        let neighbour =
+            AttemptSubject::SignInAddress(counted_address("2001:db8::2".parse().unwrap()));
         assert_eq!(address, neighbour);
         for number in 0..40 {
             let subjects = [account(&format!("{number}@b")), address.clone()];
@@ -175,13 +185,13 @@ mod tests {
     }
 
     #[test]
-    fn a_success_gives_its_try_back_and_the_table_is_bounded() {
+    fn a_success_returns_its_attempt_and_the_table_is_bounded() {
         let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
         for _ in 0..100 {
             throttle.take(&[account("a@b")], now).unwrap();
             throttle.give_back(&[account("a@b")]);
         }
-        for number in 1..ENTRIES_MAX {
+        for number in 1..THROTTLE_ENTRIES_MAX {
             throttle.take(&[account(&number.to_string())], now).unwrap();
         }
         throttle.take(&[account("one more")], now).unwrap_err();

@@ -13,7 +13,7 @@ use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::session;
-use crate::web::throttle::Subject;
+use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
@@ -83,7 +83,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         Ok(password) => password,
         Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
     };
-    let subjects = [Subject::PasswordChange(account.id.0)];
+    let subjects = [AttemptSubject::PasswordChange(account.id.0)];
     request.site.throttle.take(&subjects, request.elapsed())?;
     let hashing = &request.site.hashing;
     let old = request.form.raw("old");

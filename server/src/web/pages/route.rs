@@ -1,7 +1,10 @@
-//! Paths and methods to pages.
+//! The table of pages: paths and methods to handlers.
 
+use std::future::Future;
+use std::pin::Pin;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Method, Response, StatusCode};
 
@@ -11,93 +14,184 @@ use super::{
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
-use crate::web::throttle::Subject;
+use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
 use crate::web::{PageBody, assets, openapi};
 
-const READ_ONLY: &str = "GET, HEAD";
-const POST_ONLY: &str = "POST";
-/// An address that names its content never changes it.
-const KEEP_FOR_GOOD: &str = "public, max-age=31536000, immutable";
+/// Caching of an asset: its address contains a checksum, so its content never changes.
+const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// What a request is answered with.
+/// Handler of one method of a path.
+#[derive(Clone, Copy)]
+enum PageHandler {
+    /// Answers on a control thread: must not block.
+    Inline(fn(&WebRequest) -> PageResult),
+    /// Answers on a blocking thread, because it reads tables or writes durably.
+    Blocking(fn(&WebRequest) -> PageResult),
+    /// The same, with the variable segment of the path.
+    BlockingWith(fn(&WebRequest, &str) -> PageResult),
+    /// Waits for other threads: password hashing, upstream.
+    Waiting(fn(Arc<WebRequest>, String) -> PageFuture),
+}
+use PageHandler::{Blocking, BlockingWith, Inline, Waiting};
+
+type PageFuture = Pin<Box<dyn Future<Output = PageResult> + Send>>;
+
+/// A path and its handlers.
+struct PageRoute {
+    /// Segments; one in braces matches any text.
+    path: &'static str,
+    get: Option<PageHandler>,
+    post: Option<PageHandler>,
+}
+
+const fn at(path: &'static str) -> PageRoute {
+    PageRoute {
+        path,
+        get: None,
+        post: None,
+    }
+}
+
+/// All pages. The first matching path counts, so a fixed segment stands before a variable one.
+const ROUTES: &[PageRoute] = &[
+    at("/").get(Blocking(front::show)),
+    at("/assets/{name}").get(Inline(asset)),
+    at("/openapi.json").get(Inline(openapi_document)),
+    at("/docs").get(Blocking(docs::show)),
+    at("/setup")
+        .get(Blocking(sign_in::show_set_up))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { sign_in::set_up(&request).await })
+        })),
+    at("/signup")
+        .get(Blocking(sign_in::show_sign_up))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { sign_in::sign_up(&request).await })
+        })),
+    at("/signin")
+        .get(Blocking(sign_in::show_sign_in))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { sign_in::sign_in(&request).await })
+        })),
+    at("/signout").post(Blocking(sign_in::sign_out)),
+    at("/profile")
+        .get(Blocking(profile::show))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { profile::change(&request).await })
+        })),
+    at("/keys")
+        .get(Blocking(key_list::show))
+        .post(Blocking(key_new::create)),
+    at("/keys/new").get(Blocking(key_new::show)),
+    at("/keys/{number}").get(BlockingWith(key::show)),
+    at("/keys/{number}/revoke")
+        .get(BlockingWith(key::show_revoke))
+        .post(BlockingWith(key::revoke)),
+    at("/catalog").get(Blocking(catalog::show)),
+    at("/catalog/{id}").get(BlockingWith(catalog::show_record)),
+    at("/catalog/{id}/download").get(Waiting(|request, id| {
+        Box::pin(async move { download::download(&request, &id).await })
+    })),
+    at("/admin").get(Blocking(admin::show)),
+    at("/admin/audit").get(Blocking(audit::show)),
+    at("/admin/accounts").get(Blocking(accounts::show_all)),
+    at("/admin/accounts/{number}")
+        .get(BlockingWith(accounts::show))
+        .post(BlockingWith(accounts::change)),
+];
+
+impl PageRoute {
+    const fn get(self, handler: PageHandler) -> Self {
+        Self {
+            get: Some(handler),
+            ..self
+        }
+    }
+
+    const fn post(self, handler: PageHandler) -> Self {
+        Self {
+            post: Some(handler),
+            ..self
+        }
+    }
+
+    /// The text of the variable segment (empty if the path has none) if these segments match.
+    fn matched<'a>(&self, segments: &[&'a str]) -> Option<&'a str> {
+        let pattern = self.path.split('/').filter(|part| !part.is_empty());
+        if pattern.clone().count() != segments.len() {
+            return None;
+        }
+        let mut variable = "";
+        for (expected, segment) in pattern.zip(segments) {
+            if expected.starts_with('{') {
+                variable = segment;
+            } else if expected != *segment {
+                return None;
+            }
+        }
+        Some(variable)
+    }
+
+    /// The handler of a method that `handle` admits; other methods are rejected there.
+    fn handler(&self, method: &Method) -> Result<PageHandler, PageError> {
+        let handler = if *method == Method::POST {
+            self.post
+        } else {
+            self.get
+        };
+        handler.ok_or(PageError::MethodNotAllowed(match self.get {
+            Some(_) => "GET, HEAD",
+            None => "POST",
+        }))
+    }
+}
+
+/// Answers a request with the page of its path.
 pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
-    let is_post = request.method == Method::POST;
-    if let (["catalog", ..], Some(viewer)) = (request.segments().as_slice(), &request.viewer) {
-        let subjects = [Subject::Catalog(viewer.account.id.0)];
+    let segments = request.segments();
+    if let (Some(&"catalog"), Some(viewer)) = (segments.first(), &request.viewer) {
+        let subjects = [AttemptSubject::Catalog(viewer.account.id.0)];
         request
             .site
             .catalog_throttle
             .take(&subjects, request.elapsed())?;
     }
-    match (request.segments().as_slice(), is_post) {
-        (["assets", _], false) => asset(request),
-        (["openapi.json"], false) => Ok(openapi_document(request)),
-        (["signin"], true) => sign_in::sign_in(request).await,
-        (["signup"], true) => sign_in::sign_up(request).await,
-        (["setup"], true) => sign_in::set_up(request).await,
-        (["profile"], true) => profile::change(request).await,
-        (["catalog", id, "download"], false) => download::download(request, id).await,
-        _ => request.blocking(route_blocking).await,
+    let (route, variable) = find(&segments).ok_or(PageError::NotFound)?;
+    match route.handler(&request.method)? {
+        Inline(page) => page(request),
+        Blocking(page) => request.blocking(page).await,
+        BlockingWith(page) => {
+            let variable = variable.to_owned();
+            request
+                .blocking(move |request| page(request, &variable))
+                .await
+        }
+        Waiting(page) => page(Arc::clone(request), variable.to_owned()).await,
     }
 }
 
-/// Pages that read tables or write durably, off the control threads.
-fn route_blocking(request: &WebRequest) -> PageResult {
-    let is_post = request.method == Method::POST;
-    match (request.segments().as_slice(), is_post) {
-        ([], false) => front::show(request),
-        (["setup"], false) => sign_in::show_set_up(request),
-        (["signin"], false) => sign_in::show_sign_in(request),
-        (["signup"], false) => sign_in::show_sign_up(request),
-        (["signout"], true) => sign_in::sign_out(request),
-        (["profile"], false) => profile::show(request),
-        (["keys"], false) => key_list::show(request),
-        (["keys"], true) => key_new::create(request),
-        (["keys", "new"], false) => key_new::show(request),
-        (["keys", number], false) => key::show(request, number),
-        (["keys", number, "revoke"], false) => key::show_revoke(request, number),
-        (["keys", number, "revoke"], true) => key::revoke(request, number),
-        (["catalog"], false) => catalog::show(request),
-        (["catalog", id], false) => catalog::show_record(request, id),
-        (["admin"], false) => admin::show(request),
-        (["admin", "audit"], false) => audit::show(request),
-        (["admin", "accounts"], false) => accounts::show_all(request),
-        (["admin", "accounts", number], false) => accounts::show(request, number),
-        (["admin", "accounts", number], true) => accounts::change(request, number),
-        (["docs"], false) => docs::show(request),
-        (path, _) => Err(other_method(path)),
-    }
-}
-
-/// 405 for a known path, 404 for any other.
-fn other_method(path: &[&str]) -> PageError {
-    match path {
-        ["signout"] => PageError::MethodNotAllowed(POST_ONLY),
-        []
-        | ["docs" | "openapi.json" | "catalog" | "admin"]
-        | ["assets" | "catalog", _]
-        | ["keys", "new"]
-        | ["catalog", _, "download"]
-        | ["admin", "audit" | "accounts"] => PageError::MethodNotAllowed(READ_ONLY),
-        _ => PageError::NotFound,
-    }
+/// The route of a path, and the text of its variable segment.
+fn find<'a>(segments: &[&'a str]) -> Option<(&'static PageRoute, &'a str)> {
+    ROUTES
+        .iter()
+        .find_map(|route| Some((route, route.matched(segments)?)))
 }
 
 fn asset(request: &WebRequest) -> PageResult {
     let asset = assets::find(&request.path).ok_or(PageError::NotFound)?;
     let mut response = answer::bytes(StatusCode::OK, asset.content_type, asset.bytes);
-    let keep = HeaderValue::from_static(KEEP_FOR_GOOD);
-    response.headers_mut().insert(CACHE_CONTROL, keep);
+    let cached = HeaderValue::from_static(CACHE_FOREVER);
+    response.headers_mut().insert(CACHE_CONTROL, cached);
     Ok(response)
 }
 
-fn openapi_document(request: &WebRequest) -> Response<PageBody> {
+fn openapi_document(request: &WebRequest) -> PageResult {
     let document = openapi::document();
     let known = request.headers.get(IF_NONE_MATCH);
     let is_known = known.is_some_and(|etag| etag.as_bytes() == document.etag.as_bytes());
     let mut response = if is_known {
-        let mut response = Response::new(PageBody::Bytes(bytes::Bytes::new()));
+        let mut response = Response::new(PageBody::Bytes(Bytes::new()));
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
@@ -105,7 +199,51 @@ fn openapi_document(request: &WebRequest) -> Response<PageBody> {
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
-    let etag = HeaderValue::try_from(document.etag.as_str());
-    headers.insert(ETAG, etag.expect("an entity tag is a quoted number"));
-    response
+    headers.insert(ETAG, HeaderValue::try_from(document.etag.as_str())?);
+    Ok(response)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(path: &str, expected: Option<(&str, &str)>) {
+        let segments: Vec<_> = path.split('/').filter(|part| !part.is_empty()).collect();
+        let found = find(&segments).map(|(route, variable)| (route.path, variable));
+        assert_eq!(found, expected, "{path}");
+    }
+
+    #[test]
+    fn fixed_segments_win_over_variable_ones() {
+        check("/", Some(("/", "")));
+        check("/keys/new", Some(("/keys/new", "")));
+        check("/keys/7", Some(("/keys/{number}", "7")));
+        check("/keys/7/revoke/", Some(("/keys/{number}/revoke", "7")));
+        check("/keys/7/other", None);
+        check("/nothing", None);
+    }
+
+    #[test]
+    fn every_path_is_reachable() {
+        for route in ROUTES {
+            let segments: Vec<_> = route.path.split('/').filter(|it| !it.is_empty()).collect();
+            let found = find(&segments).map(|(found, _)| found.path);
+            assert_eq!(found, Some(route.path));
+        }
+    }
+
+    #[test]
+    fn other_methods_are_told_the_allowed_ones() {
+        let allowed = |path: &str, method| {
+            let segments: Vec<_> = path.split('/').filter(|it| !it.is_empty()).collect();
+            match find(&segments).unwrap().0.handler(&method) {
+                Err(PageError::MethodNotAllowed(allowed)) => allowed,
+                _ => "",
+            }
+        };
+        assert_eq!(allowed("/signout", Method::GET), "POST");
+        assert_eq!(allowed("/docs", Method::POST), "GET, HEAD");
+        assert_eq!(allowed("/keys", Method::POST), "");
+        assert_eq!(allowed("/keys", Method::HEAD), "");
+    }
 }

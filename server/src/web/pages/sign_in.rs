@@ -12,9 +12,9 @@ use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
-use crate::web::password::{Password, PasswordFault};
+use crate::web::password::{Password, PasswordRejection};
 use crate::web::session::{self, SignIn};
-use crate::web::throttle::Subject;
+use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
 
 /// Characters of a display name, at most.
@@ -129,7 +129,7 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let typed_email = request.form.get("email");
     let subjects = sign_in_subjects(request, typed_email);
     if let Err(rejection) = request.site.throttle.take(&subjects, request.elapsed()) {
-        if let Some(Subject::SignInAccount(email)) = rejection.newly_shut {
+        if let Some(AttemptSubject::SignInAccount(email)) = rejection.newly_exhausted {
             tell_lock(request, email);
         }
         let fault = request.lang.t(
@@ -192,12 +192,12 @@ fn store_lock(request: &WebRequest, email: &str) -> subcat_engine::Result<()> {
     Ok(())
 }
 
-fn sign_in_subjects(request: &WebRequest, typed_email: &str) -> [Subject; 2] {
+fn sign_in_subjects(request: &WebRequest, typed_email: &str) -> [AttemptSubject; 2] {
     let mut email = typed_email.to_lowercase();
     email.truncate(email.floor_char_boundary(COUNTED_EMAIL_BYTES_MAX));
     [
-        Subject::SignInAccount(email),
-        Subject::SignInAddress(request.peer),
+        AttemptSubject::SignInAccount(email),
+        AttemptSubject::SignInAddress(request.peer),
     ]
 }
 
@@ -250,7 +250,7 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
             return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
         }
     };
-    let subjects = [Subject::SignUpAddress(request.peer)];
+    let subjects = [AttemptSubject::SignUpAddress(request.peer)];
     request.site.throttle.take(&subjects, request.elapsed())?;
     let account = draft.hashed(request, Role::User).await?;
     request
@@ -285,7 +285,7 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     };
     let account = draft.hashed(request, Role::Admin).await?;
     let account = request.blocking(move |request| {
-        let _turn = request.site.setup.turnstile.lock();
+        let _turn = request.site.setup.lock.lock();
         if !request.site.is_first_start() {
             return Err(PageError::NotFound);
         }
@@ -365,11 +365,11 @@ pub(super) fn display_name(request: &WebRequest) -> Result<String, Fault> {
 /// A password to be set, from the field `field`.
 pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password, Fault> {
     Password::parse(request.form.raw(field)).map_err(|fault| match fault {
-        PasswordFault::TooShort => request.lang.t(
+        PasswordRejection::TooShort => request.lang.t(
             "The password is too short: at least 8 characters.",
             "La contraseña es demasiado corta: al menos 8 caracteres.",
         ),
-        PasswordFault::TooLong => request.lang.t(
+        PasswordRejection::TooLong => request.lang.t(
             "The password is too long: at most 256 bytes.",
             "La contraseña es demasiado larga: como mucho 256 bytes.",
         ),
