@@ -111,6 +111,55 @@ pub const FILE_READ_BYTES_MAX: u64 = 4 << 10;
 
 // ===== web =====
 
+/// Pairs of one form or query string that are read, at most.
+pub const FORM_PAIRS_MAX: usize = 64;
+
+/// Characters of a password, at least (API.md, 12.5).
+pub const PASSWORD_CHARS_MIN: usize = 8;
+
+/// Bytes of a password, at most: a bound on the work of one request.
+pub const PASSWORD_BYTES_MAX: usize = 256;
+
+/// Passwords that wait for a hashing thread, at most: about a second of work for one thread.
+pub const PASSWORD_QUEUE_MAX: usize = 64;
+
+/// Sessions of one account, at most; the oldest are closed first.
+pub const SESSIONS_MAX: usize = 50;
+
+/// Subjects whose attempts are counted at once, at most.
+pub const THROTTLE_ENTRIES_MAX: usize = 65_536;
+
+/// Characters of a display name, at most.
+pub const DISPLAY_NAME_CHARS_MAX: usize = 80;
+
+/// Bytes of an email address that the throttle counts by; longer ones have no account.
+pub const COUNTED_EMAIL_BYTES_MAX: usize = 254;
+
+/// Bars of a chart that are elements of their own, at most: more would make the page large.
+pub const NAMED_BARS_MAX: usize = 31;
+
+/// Search results on one page.
+pub const HITS_PER_PAGE: usize = 25;
+
+/// Characters of a title in the list of results, at most.
+pub const HIT_TITLE_CHARS_MAX: usize = 120;
+
+/// Characters of a description in the list of results, at most.
+pub const HIT_DESCRIPTION_CHARS_MAX: usize = 140;
+
+/// Characters of a description on the page of its record, at most: the page stays within 50 KB.
+/// The API has all of it.
+pub const RECORD_DESCRIPTION_CHARS_MAX: usize = 4_000;
+
+/// API keys on one page of their list.
+pub const KEYS_PER_PAGE: usize = 25;
+
+/// Accounts in the list of the administration pages, at most.
+pub const ACCOUNTS_SHOWN_MAX: usize = 50;
+
+/// Entries on one page of the audit log.
+pub const AUDIT_ENTRIES_PER_PAGE: usize = 100;
+
 // ===== admin =====
 
 // ===== command =====

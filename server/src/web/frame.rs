@@ -1,21 +1,21 @@
-//! What every page shows around its content.
+//! The parts of a page around its content: header, navigation, footer.
 
 use super::assets;
 use super::language::Lang;
 use super::params::Params;
 use super::viewer::Viewer;
 
-/// The colours a browser was told to show.
+/// Colour scheme of the pages, remembered in a cookie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Theme {
-    /// Those of the system.
+    /// The scheme of the browser or system.
     Auto,
     Light,
     Dark,
 }
 
 impl Theme {
-    /// Its name: `auto`, `light` or `dark`.
+    /// `auto`, `light` or `dark`.
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::Auto => "auto",
@@ -24,7 +24,7 @@ impl Theme {
         }
     }
 
-    /// Reads `auto`, `light` or `dark`.
+    /// Parses `auto`, `light` or `dark`.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         [Self::Auto, Self::Light, Self::Dark]
             .into_iter()
@@ -32,21 +32,22 @@ impl Theme {
     }
 }
 
-/// Language, colours, navigation: what the base template needs.
+/// Data of the base template: language, colour scheme, navigation.
 pub(crate) struct Frame {
     pub(crate) lang: Lang,
     pub(crate) theme: Theme,
-    /// The entry of the navigation that the page belongs to: its path.
+    /// Path of the navigation entry that the page belongs to; empty for none.
     pub(crate) section: &'static str,
-    /// Whose page it is; empty when nobody is signed in.
+    /// Name or email address of the signed-in account; empty if there is none.
     pub(crate) viewer_name: String,
     pub(crate) is_admin: bool,
-    /// Whether anyone may make an account.
+    /// True if anyone may create an account.
     pub(crate) is_registration_open: bool,
-    /// Path of the page, and its query without language and colours.
+    /// Path of the page, for the links that switch language and colour scheme.
     pub(crate) path: String,
+    /// Query of the page without `lang` and `theme`.
     pub(crate) rest: String,
-    /// False where switching would lose something: the page that shows a key.
+    /// False on the page that shows a new key: it cannot be loaded a second time.
     pub(crate) is_switchable: bool,
 }
 
@@ -69,14 +70,14 @@ impl Frame {
         }
     }
 
-    /// Where the page stands, for the links that switch language and colours.
+    /// Sets path and query, for the links that switch language and colour scheme.
     pub(crate) fn at(mut self, path: &str, query: &Params) -> Self {
         path.clone_into(&mut self.path);
         self.rest = query.without(&["lang", "theme"]);
         self
     }
 
-    /// This page with another choice.
+    /// Address of this page with another choice.
     pub(crate) fn switched(&self, name: &str, value: &str) -> String {
         let joint = if self.rest.is_empty() { "" } else { "&" };
         format!("{}?{}{joint}{name}={value}", self.path, self.rest)
@@ -86,8 +87,7 @@ impl Frame {
         !self.viewer_name.is_empty()
     }
 
-    /// `page` for the entry of the navigation that this page belongs to, else `false`
-    /// (`aria-current`).
+    /// Value of `aria-current` for a navigation entry: `page` if this page belongs to it.
     pub(crate) fn current(&self, section: &str) -> &'static str {
         if self.section == section {
             "page"
@@ -96,7 +96,12 @@ impl Frame {
         }
     }
 
-    /// The text in the page's language.
+    /// True if the page is in Spanish; false for English. For sentences with values in them.
+    pub(crate) fn is_spanish(&self) -> bool {
+        self.lang == Lang::Es
+    }
+
+    /// The text in the language of the page.
     pub(crate) const fn t(&self, en: &'static str, es: &'static str) -> &'static str {
         self.lang.t(en, es)
     }

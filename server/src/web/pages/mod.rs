@@ -14,6 +14,7 @@ mod key_new;
 mod profile;
 mod record_view;
 mod route;
+mod search_form;
 mod sign_in;
 mod upstream_view;
 

@@ -1,6 +1,6 @@
-//! A record as pages show it, read from its answer.
+//! A record as pages show it, read from its stored answer.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use subcat_engine::Engine;
 use subcat_engine::model::{Timestamp, VideoType};
 use subcat_engine::search::Doc;
@@ -8,82 +8,104 @@ use subcat_engine::search::Doc;
 use crate::web::error::PageError;
 use crate::web::language::Lang;
 
-/// The fields of an answer (API.md, 4) that pages show.
+/// A record with its downloads of now.
+///
+/// Templates read `record` directly, and use the methods for what depends on the language. A new
+/// field of records is a line here and a line in `record.html`.
+pub(super) struct RecordView {
+    pub(super) record: RecordFields,
+    pub(super) has_file: bool,
+    downloads: u64,
+    lang: Lang,
+}
+
+/// Fields of an answer (API.md, 4) that pages show.
 #[derive(Deserialize)]
-struct Fields {
-    id: String,
+pub(super) struct RecordFields {
+    pub(super) id: String,
+    pub(super) title: String,
+    pub(super) season: Option<u32>,
+    pub(super) episode: Option<u32>,
+    pub(super) year: Option<u32>,
+    #[serde(deserialize_with = "filled")]
+    pub(super) catalog_id: Option<String>,
+    #[serde(deserialize_with = "filled")]
+    pub(super) description: Option<String>,
+    #[serde(deserialize_with = "filled")]
+    pub(super) uploader_name: Option<String>,
     video_type: String,
-    title: String,
-    season: Option<u32>,
-    episode: Option<u32>,
-    year: Option<u32>,
-    catalog_id: Option<String>,
-    description: Option<String>,
-    uploader_name: Option<String>,
     posted_at: String,
 }
 
-/// A record, in the words of a language. What is not known is empty.
-pub(super) struct HitView {
-    pub(super) id: String,
-    pub(super) title: String,
-    pub(super) kind: &'static str,
-    pub(super) year: String,
-    /// `S01E02`, or `S01` for a season.
-    pub(super) number: String,
-    pub(super) season: String,
-    pub(super) episode: String,
-    pub(super) catalog_id: String,
-    pub(super) description: String,
-    pub(super) uploader: String,
-    pub(super) posted: String,
-    pub(super) downloads: String,
-    pub(super) has_file: bool,
-}
-
-impl HitView {
-    /// Reads a document of the current snapshot, with the downloads of now.
+impl RecordView {
+    /// Reads a document of the current snapshot.
     pub(super) fn new(doc: &Doc<'_>, engine: &Engine, lang: Lang) -> Result<Self, PageError> {
+        // A fragment ends where the count of downloads follows in an answer.
         let mut json = doc.fragment().to_vec();
         json.extend_from_slice(b"0}");
-        let fields: Fields =
+        let record =
             serde_json::from_slice(&json).map_err(|source| PageError::InvalidFragment {
                 id: doc.id(),
                 source,
             })?;
-        let downloads = u64::from(doc.upstream_downloads()) + engine.downloads(doc.id());
-        let text = |number: Option<u32>| number.map_or(String::new(), |number| number.to_string());
-        let posted_at = Timestamp::parse(&fields.posted_at);
         Ok(Self {
-            id: fields.id,
-            title: fields.title,
-            kind: kind(&fields.video_type, lang),
-            year: text(fields.year),
-            number: episode_number(fields.season, fields.episode),
-            season: text(fields.season),
-            episode: text(fields.episode),
-            catalog_id: fields.catalog_id.unwrap_or_default(),
-            description: fields.description.unwrap_or_default(),
-            uploader: fields.uploader_name.unwrap_or_default(),
-            posted: posted_at.map_or(fields.posted_at, |time| lang.date(time)),
-            downloads: lang.number(downloads),
+            record,
             has_file: doc.source_release_id().is_some(),
+            downloads: u64::from(doc.upstream_downloads()) + engine.downloads(doc.id()),
+            lang,
         })
     }
 
-    /// With the beginnings of its title and description, each on one line.
+    /// Shortens title and description, each to one line.
     pub(super) fn shortened(mut self, title_chars: usize, description_chars: usize) -> Self {
-        self.title = shortened(&self.title, title_chars);
-        self.description = shortened(&self.description, description_chars);
+        self.record.title = shortened(&self.record.title, title_chars);
+        let description = self.record.description.as_deref();
+        self.record.description = description.map(|text| shortened(text, description_chars));
         self
+    }
+
+    /// Cuts the description, and keeps its lines.
+    pub(super) fn with_description_cut(mut self, chars_max: usize) -> Self {
+        if let Some(description) = &mut self.record.description
+            && let Some((end, _)) = description.char_indices().nth(chars_max)
+        {
+            description.truncate(end);
+            description.push('…');
+        }
+        self
+    }
+
+    /// Film or series.
+    pub(super) fn kind(&self) -> &'static str {
+        match VideoType::parse(&self.record.video_type) {
+            Some(VideoType::Movie) => self.lang.t("Film", "Película"),
+            _ => self.lang.t("Series", "Serie"),
+        }
+    }
+
+    /// `S01E02`, `S01` for a season, or nothing.
+    pub(super) fn episode_number(&self) -> String {
+        episode_number(self.record.season, self.record.episode)
+    }
+
+    /// The day on which it was posted.
+    pub(super) fn posted(&self) -> String {
+        match Timestamp::parse(&self.record.posted_at) {
+            Some(time) => self.lang.date(time),
+            None => self.record.posted_at.clone(),
+        }
+    }
+
+    /// Upstream's downloads and those of this service.
+    pub(super) fn downloads(&self) -> String {
+        self.lang.number(self.downloads)
     }
 }
 
-fn kind(video_type: &str, lang: Lang) -> &'static str {
-    match VideoType::parse(video_type) {
-        Some(VideoType::Movie) => lang.t("Film", "Película"),
-        _ => lang.t("Series", "Serie"),
-    }
+/// Reads a text that may be null; an empty one is shown like null.
+fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.filter(|text| !text.is_empty()))
 }
 
 fn episode_number(season: Option<u32>, episode: Option<u32>) -> String {
@@ -100,8 +122,8 @@ fn shortened(text: &str, chars_max: usize) -> String {
     match line.char_indices().nth(chars_max) {
         None => line,
         Some((end, _)) => {
-            let cut = line[..end].rfind(' ').unwrap_or(end);
-            format!("{}…", &line[..cut])
+            let end = line[..end].rfind(' ').unwrap_or(end);
+            format!("{}…", &line[..end])
         }
     }
 }
@@ -111,14 +133,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn descriptions_are_cut_between_words() {
+    fn descriptions_are_shortened_between_words() {
         assert_eq!(shortened("uno\r\n dos  tres", 20), "uno dos tres");
         assert_eq!(shortened("uno dos tres", 9), "uno dos…");
         assert_eq!(shortened("ñññññ", 3), "ñññ…");
     }
 
     #[test]
-    fn episodes_are_numbered_as_people_do() {
+    fn episodes_are_numbered_as_usual() {
         assert_eq!(episode_number(Some(1), Some(2)), "S01E02");
         assert_eq!(episode_number(Some(1), None), "S01");
         assert_eq!(episode_number(None, None), "");
