@@ -13,7 +13,7 @@ use subcat_engine::blob::Blob;
 
 use super::error::PageError;
 
-/// The answer to a request, or why there is none.
+/// The response to a request, or the reason why the page is not shown.
 pub(crate) type PageResult = Result<Response<PageBody>, PageError>;
 
 /// Body of a page: bytes, or a stored file.
@@ -24,16 +24,16 @@ pub enum PageBody {
     Blob(Arc<Blob>),
 }
 
-/// Only our own files, no inline script or style, no frame around us, no form to elsewhere.
-const POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
+/// Only files of this origin, no inline script or style, no framing, no form to another origin.
+const CONTENT_POLICY: &str = "default-src 'self'; base-uri 'none'; form-action 'self'; \
                       frame-ancestors 'none'; object-src 'none'";
 
-/// Sets the headers that every page has.
+/// Sets the security headers that every page has, and forbids caching unless a page allowed it.
 pub(crate) fn set_security_headers(headers: &mut HeaderMap) {
     let mut set = |name: HeaderName, value: &'static str| {
         headers.insert(name, HeaderValue::from_static(value));
     };
-    set(CONTENT_SECURITY_POLICY, POLICY);
+    set(CONTENT_SECURITY_POLICY, CONTENT_POLICY);
     set(X_CONTENT_TYPE_OPTIONS, "nosniff");
     set(REFERRER_POLICY, "same-origin");
     set(
@@ -44,14 +44,15 @@ pub(crate) fn set_security_headers(headers: &mut HeaderMap) {
         HeaderName::from_static("cross-origin-resource-policy"),
         "same-origin",
     );
-    // Every page depends on who looks at it; only what says otherwise may be kept.
+    // A page depends on the session: a shared cache must not hand it to somebody else. Assets
+    // and the OpenAPI document set their own policy before.
     if !headers.contains_key(CACHE_CONTROL) {
         headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
         headers.insert(VARY, HeaderValue::from_static("Cookie, Accept-Language"));
     }
 }
 
-/// An answer of finished bytes.
+/// A response of finished bytes.
 pub(crate) fn bytes(
     status: StatusCode,
     content_type: &'static str,
@@ -64,13 +65,13 @@ pub(crate) fn bytes(
     response
 }
 
-/// A page.
+/// A response that renders a template.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> PageResult {
     let html = template.render()?;
     Ok(bytes(status, "text/html; charset=utf-8", html))
 }
 
-/// On to another page: 303, so that a reload repeats nothing.
+/// A redirect to another page. Its status is 303, so that a reload does not post a form again.
 pub(crate) fn see_other(location: &str) -> Response<PageBody> {
     let mut response = bytes(
         StatusCode::SEE_OTHER,

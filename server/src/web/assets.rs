@@ -1,25 +1,26 @@
-//! Style, script and pictures of the pages: in the binary, under addresses that name their
-//! content, so that a browser may keep them for good.
+//! Style sheet, script and icon of the pages, embedded in the binary.
+//!
+//! Their addresses contain a checksum of their content, so a browser may cache them forever.
 
 use std::sync::LazyLock;
 
-/// One file under `/assets/`.
+/// A file under `/assets/`.
 pub(crate) struct Asset {
-    /// Its address, with a checksum of its content.
+    /// Path, with a checksum of the content.
     pub(crate) url: String,
-    /// Its media type.
+    /// Media type.
     pub(crate) content_type: &'static str,
-    /// Its bytes.
+    /// Content.
     pub(crate) bytes: &'static [u8],
 }
 
-/// The style sheet.
+/// Style sheet of all pages.
 pub(crate) static STYLE: LazyLock<Asset> =
     LazyLock::new(|| asset("style", "css", include_bytes!("assets/style.css")));
-/// The script: copy buttons, nothing else. Pages work without it.
+/// Script of the copy buttons. Pages work without it.
 pub(crate) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| asset("copy", "js", include_bytes!("assets/copy.js")));
-/// The icon.
+/// Icon of the site.
 pub(crate) static ICON: LazyLock<Asset> =
     LazyLock::new(|| asset("icon", "svg", include_bytes!("assets/icon.svg")));
 
@@ -36,7 +37,7 @@ fn asset(name: &str, extension: &str, bytes: &'static [u8]) -> Asset {
     }
 }
 
-/// The asset at this path.
+/// The asset with this path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {
     [&*STYLE, &*SCRIPT, &*ICON]
         .into_iter()

@@ -1,21 +1,21 @@
-//! Usage per day, drawn on the server: one small bar chart for each figure, and rows of a table.
+//! Usage per day, drawn on the server: a bar chart for each figure, and the rows of a table.
 
 use std::fmt::Write;
 
 use subcat_engine::model::{Day, Usage};
 
 use super::language::Lang;
+use crate::limits::NAMED_BARS_MAX;
 
+/// Size of a drawing, in its own units.
 const WIDTH: usize = 360;
 const HEIGHT: usize = 130;
-/// Where the bars end and the days are written below them.
+/// Lower end of the bars; the days are written below.
 const BASE: usize = 108;
-/// Bars that are named one by one, at most: the page stays small.
-const NAMED_BARS_MAX: usize = 31;
-/// Where the highest bar ends.
+/// Upper end of the highest bar.
 const TOP: usize = 14;
 
-/// Charts and rows of a period.
+/// Charts and table rows of a period.
 pub(crate) struct UsageView {
     pub(crate) days_count: u32,
     pub(crate) charts: Vec<Chart>,
@@ -26,11 +26,12 @@ pub(crate) struct UsageView {
 pub(crate) struct Chart {
     pub(crate) title: &'static str,
     pub(crate) total: String,
-    /// An `svg` element. It holds nothing but numbers, days and our own words.
+    /// An `svg` element. Safe to insert unescaped: it contains numbers, days and the texts of
+    /// this file, never what a user typed.
     pub(crate) svg: String,
 }
 
-/// One day with use.
+/// A day with usage.
 pub(crate) struct UsageRow {
     pub(crate) day: String,
     pub(crate) requests: String,
@@ -39,38 +40,61 @@ pub(crate) struct UsageRow {
     pub(crate) limited: String,
 }
 
-/// A figure: its name in both languages, its class in the style sheet, where it stands in `Usage`.
-type Figure = (&'static str, &'static str, &'static str, fn(&Usage) -> u64);
+/// A figure of usage that has a chart.
+struct UsageFigure {
+    title_en: &'static str,
+    title_es: &'static str,
+    /// Class of its bars in the style sheet.
+    class: &'static str,
+    value: fn(&Usage) -> u64,
+}
 
-const FIGURES: [Figure; 4] = [
-    ("Requests", "Peticiones", "requests", |usage| usage.requests),
-    ("Downloads", "Descargas", "downloads", |usage| {
+const fn figure(
+    title_en: &'static str,
+    title_es: &'static str,
+    class: &'static str,
+    value: fn(&Usage) -> u64,
+) -> UsageFigure {
+    UsageFigure {
+        title_en,
+        title_es,
+        class,
+        value,
+    }
+}
+
+const FIGURES: [UsageFigure; 4] = [
+    figure("Requests", "Peticiones", "requests", |usage| usage.requests),
+    figure("Downloads", "Descargas", "downloads", |usage| {
         usage.downloads
     }),
-    ("Errors (4xx)", "Errores (4xx)", "errors", |usage| {
+    figure("Errors (4xx)", "Errores (4xx)", "errors", |usage| {
         usage.client_errors
     }),
-    ("Limited (429)", "Limitadas (429)", "limited", |usage| {
-        usage.limited
-    }),
+    figure(
+        "Rate limited (429)",
+        "Rechazadas por límite (429)",
+        "limited",
+        |usage| usage.limited,
+    ),
 ];
 
-/// The periods that are offered, in days.
+/// Periods that the pages offer, in days.
 pub(crate) const PERIODS: [u32; 3] = [7, 30, 90];
 
-/// The period that a page asks for (`days`), 30 days when it asks for none that is offered.
+/// The period that the parameter `days` asks for; 30 days unless it is one of [`PERIODS`].
 pub(crate) fn period(days: &str) -> u32 {
     let asked = days.parse().unwrap_or(30);
     if PERIODS.contains(&asked) { asked } else { 30 }
 }
 
-/// The first of so many days that end with `today`.
+/// The first of `days_count` days that end with `today`.
 pub(crate) fn first_day(today: Day, days_count: u32) -> Day {
     Day(today.0.saturating_sub(days_count - 1))
 }
 
 impl UsageView {
-    /// Draws `usage` (days with use, ascending) over the `days_count` days that end with `today`.
+    /// Draws `usage` (ascending days) over the `days_count` days that end with `today`.
     pub(crate) fn new(lang: Lang, usage: &[(Day, Usage)], today: Day, days_count: u32) -> Self {
         let first = first_day(today, days_count);
         let mut days = vec![Usage::default(); days_count as usize];
@@ -80,13 +104,13 @@ impl UsageView {
                 sum.add(usage);
             }
         }
-        let charts = FIGURES.map(|(en, es, class, figure)| {
-            let values: Vec<u64> = days.iter().map(figure).collect();
-            let title = lang.t(en, es);
+        let charts = FIGURES.map(|figure| {
+            let values: Vec<u64> = days.iter().map(figure.value).collect();
+            let title = lang.t(figure.title_en, figure.title_es);
             Chart {
                 title,
                 total: lang.number(values.iter().sum()),
-                svg: draw(lang, title, class, first, &values),
+                svg: draw(lang, title, figure.class, first, &values),
             }
         });
         let is_used = |(_, usage): &&(Day, Usage)| *usage != Usage::default();
@@ -108,13 +132,15 @@ impl UsageView {
         }
     }
 
-    /// Whether there was no use at all.
+    /// True if the period has no usage.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 }
 
-/// Bars over a base line, the highest value at the top left, the first and last day below.
+/// Draws bars over a base line, with the highest value at the top left and the first and last day
+/// below. The accessible name says the same, since the texts of the drawing are hidden from
+/// screen readers.
 fn draw(lang: Lang, title: &str, class: &str, first: Day, values: &[u64]) -> String {
     let highest = values.iter().copied().max().unwrap_or(0);
     let total: u64 = values.iter().sum();
@@ -124,7 +150,7 @@ fn draw(lang: Lang, title: &str, class: &str, first: Day, values: &[u64]) -> Str
         lang.number(total),
         lang.day(first),
         lang.day(last),
-        lang.t("most in one day:", "máximo en un día:"),
+        lang.t("maximum per day:", "máximo por día:"),
         lang.number(highest),
     );
     put(
@@ -150,21 +176,31 @@ fn draw(lang: Lang, title: &str, class: &str, first: Day, values: &[u64]) -> Str
     svg
 }
 
-/// Bars with a value, in tenths of a unit: day, left end, width; and the height, in units.
-fn bars(values: &[u64]) -> impl Iterator<Item = (usize, usize, usize, usize)> + '_ {
+/// A bar with a value above zero. Lengths along the days are in tenths of a unit.
+struct Bar {
+    day_idx: usize,
+    left_tenths: usize,
+    width_tenths: usize,
+    height: usize,
+}
+
+fn bars(values: &[u64]) -> impl Iterator<Item = Bar> + '_ {
     let highest = values.iter().copied().max().unwrap_or(0);
     let slot_tenths = WIDTH * 10 / values.len().max(1);
     let width_tenths = (slot_tenths * 3 / 4).max(10);
     let used = values.iter().enumerate().filter(|(_, value)| **value != 0);
-    used.map(move |(day_idx, value)| {
-        let left_tenths = day_idx * slot_tenths;
-        (day_idx, left_tenths, width_tenths, height(*value, highest))
+    used.map(move |(day_idx, value)| Bar {
+        day_idx,
+        left_tenths: day_idx * slot_tenths,
+        width_tenths,
+        height: height(*value, highest),
     })
 }
 
-/// Bars that say their day and value when they are pointed at.
+/// Draws each bar as an element with a tooltip that says its day and value.
 fn named_bars(svg: &mut String, lang: Lang, first: Day, values: &[u64]) {
-    for (day_idx, left, width, height) in bars(values) {
+    for bar in bars(values) {
+        let (left, width, height) = (bar.left_tenths, bar.width_tenths, bar.height);
         put(
             svg,
             format_args!(
@@ -174,17 +210,18 @@ fn named_bars(svg: &mut String, lang: Lang, first: Day, values: &[u64]) {
                 BASE - height,
                 width / 10,
                 width % 10,
-                lang.day(Day(first.0 + u32::try_from(day_idx).unwrap_or(0))),
-                lang.number(values[day_idx]),
+                lang.day(Day(first.0 + u32::try_from(bar.day_idx).unwrap_or(0))),
+                lang.number(values[bar.day_idx]),
             ),
         );
     }
 }
 
-/// All bars as one shape: a tenth of the bytes.
+/// Draws all bars as one path: a tenth of the bytes, which keeps pages of 90 days small.
 fn plain_bars(svg: &mut String, values: &[u64]) {
     svg.push_str(r#"<path class="bars" d=""#);
-    for (_, left, width, height) in bars(values) {
+    for bar in bars(values) {
+        let (left, width, height) = (bar.left_tenths, bar.width_tenths, bar.height);
         put(
             svg,
             format_args!(
@@ -203,7 +240,7 @@ fn put(svg: &mut String, piece: std::fmt::Arguments<'_>) {
     svg.write_fmt(piece).expect("a String takes everything");
 }
 
-/// Of a bar, in units of the drawing; what is not nothing is at least seen.
+/// Height of a bar. At least 2, so that a small value beside a large one is visible.
 fn height(value: u64, highest: u64) -> usize {
     let full = u128::try_from(BASE - TOP).unwrap_or(0);
     let scaled = u128::from(value) * full / u128::from(highest.max(1));

@@ -11,7 +11,7 @@ use crate::upstream::FetchError;
 
 /// Reason why a page is not shown: a rejected request, or a failure of the server.
 ///
-/// What the client reads about each is in `error_page`; the messages here are for the log.
+/// `error_page` has the texts for the client; the messages here are for the log.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum PageError {
     /// No such page, or one that this account may not know of: the two look alike.

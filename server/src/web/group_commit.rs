@@ -1,4 +1,4 @@
-//! What comes close together is stored together.
+//! Group commit: items that arrive close together are stored in one transaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -9,29 +9,40 @@ use crate::runtime::ControlHandle;
 use crate::runtime::sync::oneshot::{self, Sender};
 use crate::runtime::time::{Instant, sleep_until};
 
-/// Items that wait to be stored in one go, each for an outcome of its own.
+/// A queue of items that are stored together, each with an outcome of its own.
 ///
-/// One that comes alone is stored at once. Those that come within `pause` of the last time wait
-/// until it is over, then go together.
+/// ```text
+/// idle ── submit ──> due now ── store ──> pausing (until free_at)
+///                                            │ submit: the first item schedules a store at
+///                                            │ free_at, the others join it
+///                                            └─────────> store ──> pausing
+/// ```
+///
+/// So an item that arrives alone is stored at once, and at most one transaction runs in each
+/// `pause`, however many items arrive.
 pub(crate) struct GroupCommit<T, R> {
     pause: Duration,
-    store: Box<Store<T, R>>,
+    store: Box<StoreBatch<T, R>>,
     queue: Mutex<Queue<T, R>>,
 }
 
-/// What stores items.
-type Store<T, R> = dyn Fn(&[T]) -> Vec<R> + Send + Sync;
+/// Stores items and returns an outcome for each, in their order.
+type StoreBatch<T, R> = dyn Fn(&[T]) -> Vec<R> + Send + Sync;
 
+/// Items that are not stored yet.
+///
+/// INVARIANT: `items` and `replies` have the same length. If they are not empty, exactly one
+/// scheduled task will take them.
 struct Queue<T, R> {
     items: Vec<T>,
-    /// Where the outcome of each item goes.
+    /// Receiver of the outcome of each item.
     replies: Vec<Sender<R>>,
-    /// Nothing is stored before this.
+    /// Time before which nothing is stored; `None` before the first store.
     free_at: Option<Instant>,
 }
 
 impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
-    /// Nothing waits. `store` blocks, and gives an outcome for each item, in their order.
+    /// An empty queue. `store` may block; it returns an outcome for each item, in their order.
     pub(crate) fn new(
         pause: Duration,
         store: impl Fn(&[T]) -> Vec<R> + Send + Sync + 'static,
@@ -48,13 +59,14 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
         }
     }
 
-    /// The outcome of an item; `None` when storing panicked.
+    /// Stores an item, together with others, and returns its outcome; `None` if `store` panicked.
     pub(crate) async fn submit(self: &Arc<Self>, control: &ControlHandle, item: T) -> Option<R> {
         let (reply, outcome) = oneshot::channel();
         if let Some(due) = self.enqueue(item, reply) {
             let this = Arc::clone(self);
             let blocking = control.clone();
-            // On a task of its own: a client that goes takes nobody else along.
+            // A task of its own: if this client disconnects, the items of the others are still
+            // stored.
             control.spawn(async move {
                 sleep_until(due).await;
                 blocking.spawn_blocking(move || this.store_all());
@@ -63,14 +75,19 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
         outcome.await.ok()
     }
 
-    /// When all are to be stored, for the first of them.
+    /// Queues an item. Returns the time at which to store the queue if the caller has to schedule
+    /// that: it added the first item.
     fn enqueue(&self, item: T, reply: Sender<R>) -> Option<Instant> {
         let mut queue = self.queue.lock();
         queue.items.push(item);
         queue.replies.push(reply);
         let now = Instant::now();
         let due = queue.free_at.map_or(now, |free_at| free_at.max(now));
-        (queue.items.len() == 1).then_some(due)
+        if queue.items.len() == 1 {
+            Some(due)
+        } else {
+            None
+        }
     }
 
     fn store_all(&self) {
@@ -81,7 +98,7 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
             (items, std::mem::take(&mut queue.replies))
         };
         for (reply, outcome) in replies.into_iter().zip((self.store)(&items)) {
-            // Who has gone does not want to know.
+            // The receiver was dropped (client disconnected); ignore.
             drop(reply.send(outcome));
         }
     }
@@ -92,13 +109,13 @@ mod tests {
     use super::*;
     use crate::runtime::Control;
 
-    /// Stores numbers; the outcome of each is itself and with how many it went.
+    /// The outcome of each number is itself and the number of items stored with it.
     fn store(items: &[usize]) -> Vec<(usize, usize)> {
         items.iter().map(|item| (*item, items.len())).collect()
     }
 
     #[test]
-    fn one_goes_at_once_and_those_that_follow_go_together() {
+    fn the_first_is_stored_at_once_and_the_next_ones_together() {
         let control = Control::start().unwrap();
         let group_commit = Arc::new(GroupCommit::new(Duration::from_secs(2), store));
         let submit = |item: usize| {

@@ -15,10 +15,11 @@ use super::site::Site;
 use super::web_request::WebRequest;
 use super::{error_page, origin, pages, session};
 
-/// Answers a request outside `/api`. Runs on the control runtime; `peer` is the client's address,
-/// trusted proxies taken into account; `is_https` whether the client came by https.
+/// Answers a request outside `/api`. Runs on the control runtime.
 ///
-/// Answers to `HEAD` carry the body of `GET`, which is not to be sent.
+/// `peer` is the client's address and `is_https` is true if it connected by https, both with
+/// trusted proxies taken into account. The response to `HEAD` has the body of `GET`; the caller
+/// drops it.
 pub async fn handle(
     site: &Arc<Site>,
     request: Request<Bytes>,
@@ -38,7 +39,7 @@ pub async fn handle(
     response
 }
 
-/// Methods, and forms from elsewhere.
+/// Rejects methods that no page has, forms from other sites and bodies that are not forms.
 fn admit(request: &WebRequest) -> Result<(), PageError> {
     match request.method {
         Method::GET | Method::HEAD => Ok(()),
@@ -52,7 +53,7 @@ fn admit(request: &WebRequest) -> Result<(), PageError> {
             let is_form = media_type
                 .trim()
                 .eq_ignore_ascii_case("application/x-www-form-urlencoded");
-            // A form without fields may come without a body and its type.
+            // Browsers send a form without fields without a body and without its type.
             let is_empty = request.form.is_empty() && content_type.is_none();
             if is_form || is_empty {
                 Ok(())
@@ -64,7 +65,8 @@ fn admit(request: &WebRequest) -> Result<(), PageError> {
     }
 }
 
-/// `?lang=` and `?theme=` on any page: remembers the choice and shows the page again.
+/// Handles `?lang=` and `?theme=` on any page: remembers the choice in a cookie and redirects to
+/// the page without them, so that the address can be shared.
 fn switch(request: &WebRequest) -> Option<Response<PageBody>> {
     let lang = Lang::parse(request.query.get("lang"));
     let theme = Theme::parse(request.query.get("theme"));

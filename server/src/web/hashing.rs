@@ -1,4 +1,4 @@
-//! The bounded pool that hashes passwords: its threads give way to everything else.
+//! The bounded pool of threads that hash passwords. They yield to all other threads.
 
 use std::num::NonZero;
 use std::sync::Arc;
@@ -9,25 +9,25 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 
 use super::password::{self, Password, Workspace};
+use crate::limits::PASSWORD_QUEUE_MAX;
 use crate::runtime::Priority;
 use crate::runtime::sync::oneshot;
 
-/// Passwords that wait for a thread, at most: about a second of work each side of two.
-const QUEUE_MAX: usize = 64;
-/// How long a thread without work keeps its memory.
+/// Time after which an idle thread frees its 19 MiB.
 const MEMORY_KEPT: Duration = Duration::from_secs(5);
-/// A thread that rests less than this many times its work runs when nothing else does. Chosen
-/// here: a flood of sign-ins takes what is left over, a single one goes on beside a busy machine.
+/// A thread that was idle for less than this many times its last job enters the idle scheduling
+/// class. Chosen here: a flood of sign-ins gets only spare time, while a single sign-in makes
+/// progress on a busy machine.
 const REST_PER_WORK: u32 = 4;
 
 type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
 
-/// Threads that do nothing but argon2. They end when the pool is dropped.
+/// Threads that only run argon2. They end when the pool is dropped.
 pub(crate) struct HashingPool {
     jobs: SyncSender<Job>,
 }
 
-/// The queue of passwords is full: it would take too long to reach this one.
+/// The queue of passwords is full: this one would wait for more than about a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many passwords wait to be hashed")]
 pub(crate) struct HashingQueueFull;
@@ -35,7 +35,7 @@ pub(crate) struct HashingQueueFull;
 impl HashingPool {
     /// Starts half as many threads as there are cores, at least one.
     pub(crate) fn start() -> std::io::Result<Self> {
-        let (jobs, queue) = sync_channel(QUEUE_MAX);
+        let (jobs, queue) = sync_channel(PASSWORD_QUEUE_MAX);
         let queue = Arc::new(Mutex::new(queue));
         for _ in 0..threads_count() {
             let queue = Arc::clone(&queue);
@@ -68,7 +68,7 @@ impl HashingPool {
     ) -> Result<T, HashingQueueFull> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |workspace| {
-            // Nobody waits any more when the request was given up; the result is dropped.
+            // The receiver was dropped (client disconnected); ignore.
             drop(reply.send(work(workspace)));
         });
         self.jobs.try_send(job).map_err(|_| HashingQueueFull)?;
@@ -88,7 +88,7 @@ fn work(queue: &Mutex<Receiver<Job>>) {
         let job = queue.lock().recv_timeout(MEMORY_KEPT);
         match job {
             Ok(job) => {
-                // A refusal costs only fairness.
+                // If the system refuses the class, only fairness suffers.
                 let _ = pace.begin(Instant::now()).map(Priority::enter);
                 job(&mut workspace);
                 pace.end(Instant::now());
@@ -99,7 +99,7 @@ fn work(queue: &Mutex<Receiver<Job>>) {
     }
 }
 
-/// How much of the time a thread works, and what follows for its class.
+/// Scheduling class of a hashing thread, derived from how much of the time it works.
 #[derive(Default)]
 struct Pace {
     class: Option<Priority>,
@@ -108,7 +108,7 @@ struct Pace {
 }
 
 impl Pace {
-    /// Work begins: the class to enter, when it is another one.
+    /// Notes that a job begins. Returns the class to enter if it differs from the current one.
     fn begin(&mut self, now: Instant) -> Option<Priority> {
         self.began = Some(now);
         let is_flood = self
@@ -119,11 +119,14 @@ impl Pace {
         } else {
             Priority::Low
         };
-        let is_other = self.class.replace(class) != Some(class);
-        is_other.then_some(class)
+        if self.class.replace(class) == Some(class) {
+            None
+        } else {
+            Some(class)
+        }
     }
 
-    /// Work has ended.
+    /// Notes that the job ended.
     fn end(&mut self, now: Instant) {
         let began = self.began.take();
         self.last = began.map(|began| (now, now.duration_since(began)));
@@ -148,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn a_flood_gives_way_and_a_single_one_goes_on() {
+    fn a_flood_is_idle_class_and_a_single_job_is_not() {
         let (mut pace, start) = (Pace::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
         assert_eq!(pace.begin(at(0)), Some(Priority::Low));
@@ -166,7 +169,8 @@ mod tests {
         let pool = HashingPool::start().unwrap();
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock();
-        // A thread that had not begun would take a job, and make room, when the queue is full.
+        // Wait until every thread has a job: one that took its job later would free a place in
+        // the full queue.
         let (begun, begins) = sync_channel(threads_count());
         for _ in 0..threads_count() {
             let (gate, begun) = (Arc::clone(&gate), begun.clone());
@@ -178,7 +182,7 @@ mod tests {
         }
         (0..threads_count()).for_each(|_| begins.recv().unwrap());
         let mut refused_count = 0;
-        for _ in 0..QUEUE_MAX + 64 {
+        for _ in 0..PASSWORD_QUEUE_MAX + 64 {
             let gate = Arc::clone(&gate);
             let job: Job = Box::new(move |_| drop(gate.lock()));
             refused_count += usize::from(pool.jobs.try_send(job).is_err());

@@ -1,4 +1,4 @@
-//! The two languages of the pages, and how each writes numbers and times.
+//! The two languages of the pages, and their formats of numbers and times.
 
 use std::time::Duration;
 
@@ -19,7 +19,7 @@ const MONTHS_ES: [&str; 12] = [
 ];
 
 impl Lang {
-    /// Its code: `en` or `es`.
+    /// `en` or `es`.
     pub(crate) const fn code(self) -> &'static str {
         match self {
             Self::En => "en",
@@ -27,7 +27,7 @@ impl Lang {
         }
     }
 
-    /// Reads `en` or `es`.
+    /// Parses `en` or `es`.
     pub(crate) fn parse(code: &str) -> Option<Self> {
         match code {
             "en" => Some(Self::En),
@@ -36,8 +36,8 @@ impl Lang {
         }
     }
 
-    /// The one that an `Accept-Language` header welcomes most; English when it names neither.
-    /// Of two equally welcome ones the first counts.
+    /// The language that an `Accept-Language` header prefers; of two with the same quality the
+    /// first; English if it names neither.
     pub(crate) fn negotiate(accept_language: &str) -> Self {
         let mut best = (Self::En, 0.0);
         for range in accept_language.split(',') {
@@ -56,7 +56,8 @@ impl Lang {
         best.0
     }
 
-    /// The text in this language. Every sentence of the pages is written in both, side by side.
+    /// The text in this language. Every sentence is written in both languages side by side, so
+    /// that a change of one is seen beside the other.
     pub(crate) const fn t(self, en: &'static str, es: &'static str) -> &'static str {
         match self {
             Self::En => en,
@@ -110,10 +111,10 @@ impl Lang {
         format!("{date} {} {year}", month.copied().unwrap_or(""))
     }
 
-    /// The day of a time.
+    /// The day of a time, in UTC.
     pub(crate) fn date(self, time: Timestamp) -> String {
         if time.seconds() < 0 {
-            // Days are counted from 1970; what is older is rare and shown as it is written.
+            // `Day` counts from 1970. Older times are rare and shown as YYYY-MM-DD.
             return time.to_string().chars().take(10).collect();
         }
         self.day(time.day())
@@ -147,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn the_most_welcome_language_counts() {
+    fn the_preferred_language_is_chosen() {
         check("es", Lang::Es);
         check("es-MX,es;q=0.9,en;q=0.8", Lang::Es);
         check("en-GB,en;q=0.9,es;q=0.8", Lang::En);
@@ -161,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_times_are_written_as_each_language_does() {
+    fn numbers_and_times_follow_the_language() {
         assert_eq!(Lang::En.number(1_234_567), "1,234,567");
         assert_eq!(Lang::En.number(1_234), "1,234");
         assert_eq!(Lang::Es.number(1_234), "1234");

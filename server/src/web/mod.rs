@@ -1,6 +1,6 @@
-//! The web interface: pages made on the server, in Spanish and English.
+//! The web interface: pages rendered on the server, in Spanish and English.
 //!
-//! A request outside `/api` comes in at [`handle`]; [`Site`] is what requests share.
+//! [`handle`] is the entry point of requests outside `/api`; [`Site`] is the state that they share.
 
 mod answer;
 mod assets;
@@ -27,5 +27,5 @@ mod web_request;
 
 pub use answer::PageBody;
 pub use handle::handle;
-pub use password::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN, Password, PasswordFault};
+pub use password::{Password, PasswordRejection};
 pub use site::Site;

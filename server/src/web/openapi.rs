@@ -1,23 +1,23 @@
-//! The OpenAPI document: one text in the binary, served as it is and rendered as a page.
+//! The OpenAPI document: embedded in the binary, served as JSON and rendered as a page.
 //!
-//! Descriptions stand in both languages: `description` in English, `x-es` in Spanish. Tests hold
-//! it against the code: parameters and bounds here, statuses, texts and examples over a socket.
+//! Descriptions are in both languages: `description` in English, `x-es` in Spanish. Tests compare
+//! it with the code: parameters and bounds here, statuses, texts and examples over a socket.
 
 use std::sync::LazyLock;
 
 use serde_json::Value;
 
-/// The document with this program's version.
+/// The document, with the version of this program.
 pub(crate) struct Document {
-    /// As it is served.
+    /// JSON text, as served.
     pub(crate) text: String,
-    /// Its entity tag, with the quotes.
+    /// Entity tag, with its quotes.
     pub(crate) etag: String,
-    /// As the page of the API reads it.
+    /// Parsed, for the documentation page.
     pub(crate) value: Value,
 }
 
-/// The one document.
+/// The document. Parsed once per process.
 pub(crate) fn document() -> &'static Document {
     static DOCUMENT: LazyLock<Document> = LazyLock::new(|| {
         let source = include_str!("assets/openapi.json");
@@ -33,7 +33,7 @@ pub(crate) fn document() -> &'static Document {
     &DOCUMENT
 }
 
-/// What a `$ref` of the document stands for; anything else stands for itself.
+/// Follows a `$ref` of the document; returns any other value unchanged.
 pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let target = value["$ref"]
         .as_str()
@@ -151,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn every_reference_leads_somewhere_and_every_sentence_has_its_twin() {
+    fn every_reference_resolves_and_every_description_is_translated() {
         fn walk(document: &Value, value: &Value) {
             if value["$ref"].is_string() {
                 assert!(resolve(document, value)["$ref"].is_null(), "{value}");

@@ -1,10 +1,13 @@
-//! Whether a submitted form comes from one of our own pages (API.md, 12.2).
+//! Protection against cross-site forms (API.md, 12.2).
 
 use http::HeaderMap;
 use http::header::ORIGIN;
 
-/// `Sec-Fetch-Site` says same-origin or none; or there is no such header, and `Origin` is one of
-/// `ours`. Everything else is not ours: a form on another site, a request without either header.
+/// True if a form was sent from a page of this site.
+///
+/// `Sec-Fetch-Site` decides if it is there, because scripts cannot set it: `same-origin` or `none`.
+/// Otherwise `Origin` must be one of `ours`. A request with neither header, or with one of them
+/// twice, is rejected: session cookies alone prove nothing about the page that sent the form.
 pub(crate) fn is_ours(headers: &HeaderMap, ours: &[String]) -> bool {
     let mut sites = headers.get_all("sec-fetch-site").iter();
     match (sites.next(), sites.next()) {

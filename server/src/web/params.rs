@@ -1,22 +1,22 @@
-//! Names and values of a query string or of a submitted form.
+//! Parameters of a query string or of a submitted form.
 
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
 
-/// `application/x-www-form-urlencoded` pairs. Of a repeated name the last counts.
+use crate::limits::FORM_PAIRS_MAX;
+
+/// `application/x-www-form-urlencoded` pairs. The last value of a repeated name counts.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Params(Vec<(String, String)>);
 
-/// Pairs of one form, at most; what follows is left out.
-const PAIRS_MAX: usize = 64;
-
 impl Params {
-    /// Reads pairs; invalid UTF-8 becomes U+FFFD, as in the API.
+    /// Parses at most [`FORM_PAIRS_MAX`] pairs; the rest is ignored. Invalid UTF-8 becomes U+FFFD,
+    /// as in the API.
     pub(crate) fn parse(text: &str) -> Self {
         let mut pairs = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-            if pairs.len() == PAIRS_MAX {
+            if pairs.len() == FORM_PAIRS_MAX {
                 break;
             }
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
@@ -25,35 +25,35 @@ impl Params {
         Self(pairs)
     }
 
-    /// The value as sent; empty when the name is not there.
+    /// The value as it was sent; empty if there is none. For passwords, where spaces count.
     pub(crate) fn raw(&self, name: &str) -> &str {
         let found = self.0.iter().rev().find(|(known, _)| known == name);
         found.map_or("", |(_, value)| value)
     }
 
-    /// The value without space around it; empty when the name is not there.
+    /// The value without surrounding white space; empty if there is none.
     pub(crate) fn get(&self, name: &str) -> &str {
         self.raw(name).trim()
     }
 
-    /// Whether the name is there, whatever its value.
+    /// True if the name occurs, with any value.
     pub(crate) fn has(&self, name: &str) -> bool {
         self.0.iter().any(|(known, _)| known == name)
     }
 
-    /// Whether the name is there with this value.
+    /// True if the name occurs with this value.
     pub(crate) fn has_pair(&self, name: &str, value: &str) -> bool {
         self.0
             .iter()
             .any(|(known, found)| known == name && found.trim() == value)
     }
 
-    /// Whether there are no pairs.
+    /// True if there are no pairs.
     pub(crate) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Written again, without some names and values, in the order in which they came.
+    /// Encodes the pairs in their order, without these names and without empty values.
     pub(crate) fn without(&self, names: &[&str]) -> String {
         let mut text = String::new();
         for (name, value) in &self.0 {
@@ -94,6 +94,6 @@ mod tests {
         assert!(params.has("x"));
         assert_eq!(Params::parse("q=a b&lang=es").without(&["lang"]), "q=a%20b");
         assert_eq!(Params::parse("password=+s+").raw("password"), " s ");
-        assert_eq!(Params::parse(&"a=b&".repeat(1000)).0.len(), PAIRS_MAX);
+        assert_eq!(Params::parse(&"a=b&".repeat(1000)).0.len(), FORM_PAIRS_MAX);
     }
 }

@@ -1,4 +1,4 @@
-//! Passwords: what is accepted as one, and what is stored of it.
+//! Passwords: which are accepted, and how they are stored (argon2id).
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -6,17 +6,15 @@ use std::sync::LazyLock;
 use argon2::password_hash::phc::{Output, ParamsString, Salt};
 use argon2::{Algorithm, Argon2, Block, Params, PasswordHash, Version};
 
-/// Characters of a password, at least (API.md, 12.5).
-pub const PASSWORD_CHARS_MIN: usize = 8;
-/// Bytes of a password, at most: a bound on the work of one request.
-pub const PASSWORD_BYTES_MAX: usize = 256;
+use crate::limits::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN};
 
+/// Parameters of argon2id, the first choice of OWASP's recommendation. Chosen here.
 const MEMORY_KIB: u32 = 19 * 1024;
 const PASSES: u32 = 2;
 const SALT_BYTES: usize = 16;
 
-/// The memory in which passwords are hashed: taken once, used again, so that a hash does not ask
-/// the kernel for 19 MiB of fresh pages.
+/// Memory for hashing, reused by one thread so that not every hash makes the kernel map and clear
+/// 19 MiB.
 #[derive(Default)]
 pub(crate) struct Workspace(Vec<Block>);
 
@@ -29,41 +27,43 @@ impl Workspace {
     }
 }
 
-/// A password that may be stored: long enough and not absurd.
+/// A password of an accepted length.
 ///
 /// Its `Debug` does not show it.
 #[derive(Clone)]
 pub struct Password(String);
 
-/// Why a text is no password.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PasswordFault {
+/// Reason why a text is not accepted as a password.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum PasswordRejection {
     /// Fewer than [`PASSWORD_CHARS_MIN`] characters.
+    #[error("a password has at least {PASSWORD_CHARS_MIN} characters")]
     TooShort,
     /// More than [`PASSWORD_BYTES_MAX`] bytes.
+    #[error("a password has at most {PASSWORD_BYTES_MAX} bytes")]
     TooLong,
 }
 
 impl Password {
-    /// Takes a text as it was typed: nothing is trimmed, nothing is required but a length.
-    pub fn parse(text: &str) -> Result<Self, PasswordFault> {
+    /// Accepts a text as it was typed. Nothing is trimmed, and only the length is checked.
+    pub fn parse(text: &str) -> Result<Self, PasswordRejection> {
         if text.chars().count() < PASSWORD_CHARS_MIN {
-            return Err(PasswordFault::TooShort);
+            return Err(PasswordRejection::TooShort);
         }
         if PASSWORD_BYTES_MAX < text.len() {
-            return Err(PasswordFault::TooLong);
+            return Err(PasswordRejection::TooLong);
         }
         Ok(Self(text.to_owned()))
     }
 
-    /// The PHC string to be stored, with a new random salt: argon2id, 19 MiB, two passes.
+    /// The PHC string to store, with a new random salt: argon2id, 19 MiB, two passes.
     ///
     /// Cost: about 20 ms and 19 MiB; in the server it runs on the password pool only.
     pub fn hash(&self) -> String {
         self.hash_in(&mut Workspace::default())
     }
 
-    /// [`Password::hash`], in memory that is there already.
+    /// [`Password::hash`] in existing memory.
     pub(crate) fn hash_in(&self, workspace: &mut Workspace) -> String {
         hash_text(&self.0, workspace)
     }
@@ -75,17 +75,10 @@ impl fmt::Debug for Password {
     }
 }
 
-impl fmt::Display for PasswordFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooShort => write!(f, "a password has at least {PASSWORD_CHARS_MIN} characters"),
-            Self::TooLong => write!(f, "a password has at most {PASSWORD_BYTES_MAX} bytes"),
-        }
-    }
-}
-
-/// Whether `text` is the password behind `stored`. Without a stored hash (there is no such
-/// account) the same work is done on another one and the answer is no.
+/// Returns true if `text` is the password of `stored`.
+///
+/// Without a stored hash, because there is no such account, it verifies against another hash and
+/// returns false: the time must not tell whether an account exists.
 ///
 /// Cost: that of [`Password::hash`].
 pub(crate) fn verify_in(workspace: &mut Workspace, text: &str, stored: Option<&str>) -> bool {
@@ -97,7 +90,7 @@ pub(crate) fn verify_in(workspace: &mut Workspace, text: &str, stored: Option<&s
     is_hash_of(workspace, text, phc).unwrap_or(false) && is_typed && stored.is_some()
 }
 
-/// Whether the PHC string is that of this text.
+/// Returns true if the PHC string is a hash of this text.
 fn is_hash_of(
     workspace: &mut Workspace,
     text: &str,
@@ -112,7 +105,7 @@ fn is_hash_of(
         Version::try_from(known.version.unwrap_or_default())?,
         Params::try_from(&known)?,
     );
-    // Outputs compare in a time that tells nothing.
+    // `Output` compares in constant time.
     Ok(digest(&hasher, workspace, text, salt)? == *expected)
 }
 
@@ -160,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hashes_are_those_of_the_library() {
+    fn hashes_agree_with_the_library() {
         let library = Argon2::default();
         let stored = Password::parse("correct horse").unwrap().hash();
         let hash = PasswordHash::new(&stored).unwrap();
@@ -173,20 +166,20 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_long_enough_and_not_absurd() {
+    fn a_password_has_an_accepted_length() {
         assert_eq!(
             Password::parse("siete77").unwrap_err(),
-            PasswordFault::TooShort
+            PasswordRejection::TooShort
         );
         assert_eq!(
             Password::parse(&"x".repeat(PASSWORD_BYTES_MAX + 1)).unwrap_err(),
-            PasswordFault::TooLong
+            PasswordRejection::TooLong
         );
         assert!(Password::parse("ñandúes!").is_ok());
     }
 
     #[test]
-    fn only_the_right_password_is_right() {
+    fn only_the_right_password_is_verified() {
         let password = Password::parse("correct horse").unwrap();
         let stored = password.hash();
         assert!(

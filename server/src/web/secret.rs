@@ -1,4 +1,4 @@
-//! Random values that nobody can guess: session cookies and the token of the first start.
+//! Unguessable random values: session cookies and the token of the first start.
 
 const SECRET_BYTES: usize = 32;
 
@@ -6,20 +6,22 @@ const SECRET_BYTES: usize = 32;
 pub(crate) struct Secret(String);
 
 impl Secret {
-    /// A new one.
+    /// A new secret.
     pub(crate) fn random() -> Self {
         let mut bytes = [0; SECRET_BYTES];
         getrandom::fill(&mut bytes).expect("the kernel gives randomness once it is up");
         Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
     }
 
-    /// Its text.
+    /// The digits.
     pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// Whether `text` is the same, in a time that does not depend on where they differ.
+    /// True if `text` is the same. Takes a time that does not depend on where they differ, so an
+    /// attacker cannot find it digit by digit.
     pub(crate) fn is_equal(&self, text: &str) -> bool {
+        // `black_box` keeps the compiler from stopping at the first difference.
         let difference = self
             .0
             .bytes()

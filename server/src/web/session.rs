@@ -1,4 +1,4 @@
-//! Cookies: who is signed in, in which language, in which colours.
+//! Cookies: sessions, and the choices of language and colour scheme.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -13,20 +13,19 @@ use subcat_engine::{Outcome, StateEvent};
 use super::secret::Secret;
 use super::viewer::Viewer;
 use crate::auth;
+use crate::limits::SESSIONS_MAX;
 use crate::service::Service;
 
-/// How long a browser stays signed in.
+/// Lifetime of a session.
 const SESSION_SECONDS: i64 = 14 * 86_400;
-/// Sessions of one account, at most: the oldest end when there are more.
-const SESSIONS_MAX: usize = 50;
-/// Least time between two transactions that open sessions. A durable transaction keeps its core in
-/// the kernel for up to a millisecond, and no worker goes before that: with one for each of 50
-/// sign-ins a second, the p99 of searches rose by a third (`pages`, 2 cores).
+/// Minimum time between two transactions that open sessions. A durable transaction keeps its core
+/// in the kernel for up to a millisecond, and a worker on that core has to wait: with a transaction
+/// for each of 50 sign-ins a second, the p99 of searches rose by a third (`pages`, 2 cores).
 pub(super) const SIGN_INS_PAUSE: Duration = Duration::from_millis(200);
-/// How long a browser keeps its language and colours.
+/// Lifetime of a choice of language or colour scheme.
 const CHOICE_SECONDS: i64 = 365 * 86_400;
 
-/// The value of the cookie `name`; the first one, as browsers send the most specific first.
+/// The value of the cookie `name`; the first of several, as browsers send the most specific first.
 pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
     let lines = headers.get_all(COOKIE).iter();
     lines
@@ -37,8 +36,8 @@ pub(crate) fn cookie<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> 
         .map(|(_, value)| value)
 }
 
-/// The name of the session's cookie. `__Host-` makes browsers refuse it unless it is `Secure`,
-/// ours alone and valid for every path.
+/// Name of the session cookie. Browsers accept the prefix `__Host-` only for a cookie that is
+/// `Secure`, of this host alone and valid for every path.
 const fn session_cookie_name(is_secure: bool) -> &'static str {
     if is_secure {
         "__Host-subcat-session"
@@ -47,7 +46,7 @@ const fn session_cookie_name(is_secure: bool) -> &'static str {
     }
 }
 
-/// Who sends these headers, when that session is open and its account enabled.
+/// The signed-in account, if the cookie names an open session of an enabled account.
 pub(crate) fn viewer(
     service: &Service,
     headers: &HeaderMap,
@@ -63,19 +62,21 @@ pub(crate) fn viewer(
     if is_expired {
         service.see(judged_at);
     }
-    let is_open = !is_expired && account.disabled_at.is_none();
-    is_open.then_some(Viewer {
+    if is_expired || account.disabled_at.is_some() {
+        return None;
+    }
+    Some(Viewer {
         account,
         session_digest,
     })
 }
 
-/// Somebody who knows the password of an account.
+/// A sign-in with the right password, to be stored.
 pub(crate) struct SignIn {
     pub(crate) account: AccountId,
-    /// Opens the session, unless the account was changed while the password was checked.
+    /// Opens the session, unless the account was changed while the password was verified.
     pub(crate) opened: StateEvent,
-    /// The session that the browser had.
+    /// Digest of the session that the browser had before, which ends.
     pub(crate) replaced: Option<[u8; 32]>,
 }
 
@@ -83,7 +84,10 @@ pub(crate) struct SignIn {
 /// meanwhile; or why the whole commit failed.
 pub(crate) type SignInOutcome = Result<bool, Arc<subcat_engine::Error>>;
 
-/// Opens sessions in one durable transaction; whether each is open, or why nothing is stored.
+/// Opens sessions in one durable transaction, and returns the outcome of each.
+///
+/// The same transaction closes the sessions that they replace and the oldest ones above
+/// [`SESSIONS_MAX`] of each account.
 pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignInOutcome> {
     let opened = sign_ins.iter().map(|sign_in| sign_in.opened.clone());
     let mut closed: BTreeSet<[u8; 32]> = sign_ins.iter().filter_map(|it| it.replaced).collect();
@@ -94,7 +98,7 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
     for (account, opened_count) in counts {
         let mut kept = engine.sessions_of(account);
         kept.retain(|session| !closed.contains(&session.digest));
-        // The oldest end, so that there is room for the new ones.
+        // `sessions_of` is oldest first: close those that leave no place for the new ones.
         let surplus = (kept.len() + opened_count).saturating_sub(SESSIONS_MAX);
         closed.extend(kept.iter().take(surplus).map(|session| session.digest));
     }
@@ -111,8 +115,8 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
     }
 }
 
-/// A new session for whoever knows the password of `hash`: the event that opens it and the cookie
-/// that carries it.
+/// A new session of an account with the password hash `hash`: the event that opens it, and the
+/// cookie. The event carries the hash, so that a password changed meanwhile rejects it.
 pub(crate) fn open(
     account: AccountId,
     hash: String,
@@ -135,12 +139,12 @@ pub(crate) fn open(
     (StateEvent::OpenSession(session, hash), header)
 }
 
-/// The header that makes a browser forget its session.
+/// The header that removes the session cookie.
 pub(crate) fn forget(is_secure: bool) -> HeaderValue {
     set_cookie(session_cookie_name(is_secure), "", 0, is_secure)
 }
 
-/// The header that makes a browser remember a choice (language, colours).
+/// The header that stores a choice (`lang`, `theme`).
 pub(crate) fn remember(name: &str, value: &str, is_secure: bool) -> HeaderValue {
     set_cookie(name, value, CHOICE_SECONDS, is_secure)
 }
@@ -167,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn cookies_are_for_us_alone() {
+    fn cookies_are_restricted_to_this_site() {
         let plain = remember("lang", "es", false);
         assert_eq!(
             plain.to_str().unwrap(),

@@ -1,32 +1,32 @@
-//! The one-time link that makes the first account.
+//! The one-time link that creates the first account.
 
 use parking_lot::Mutex;
 
 use super::secret::Secret;
 
-/// The token of `/setup`, made when the process starts, and the turnstile before the first
-/// account.
+/// The token of `/setup`, created when the process starts, and the lock of the first account.
 pub(crate) struct Setup {
     token: Secret,
-    /// Held while somebody makes the first account, so that nobody makes it twice.
-    pub(crate) turnstile: Mutex<()>,
+    /// Held from the check that there is no account to the creation of the first one, so that
+    /// two requests with the token cannot create two.
+    pub(crate) lock: Mutex<()>,
 }
 
 impl Setup {
-    /// With a new token.
+    /// A setup with a new token.
     pub(crate) fn new() -> Self {
         Self {
             token: Secret::random(),
-            turnstile: Mutex::new(()),
+            lock: Mutex::new(()),
         }
     }
 
-    /// Path and query of the link.
+    /// Path and query of the one-time link.
     pub(crate) fn path(&self) -> String {
         format!("/setup?token={}", self.token.as_str())
     }
 
-    /// Whether this is the token. Takes the same time whatever the difference.
+    /// True if this is the token. Compares in constant time.
     pub(crate) fn is_token(&self, text: &str) -> bool {
         self.token.is_equal(text)
     }

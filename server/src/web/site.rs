@@ -1,4 +1,4 @@
-//! What the pages share.
+//! State that the pages share.
 
 use std::io;
 use std::sync::Arc;
@@ -13,21 +13,23 @@ use super::setup::Setup;
 use super::throttle::Throttle;
 use crate::service::Service;
 
-/// Microseconds for which figures of the catalog are not asked for again: they stand on the
-/// front page, which anyone may load.
-const STATS_AGE_US: u64 = 1_000_000;
+/// Age up to which statistics are reused. They cost a pass over tables, and the front page, which
+/// anyone may load, shows one of them.
+const STATS_AGE_US_MAX: u64 = 1_000_000;
 
-/// The web interface of a service. One per process, shared by all requests.
+/// The web interface of a service: one per process, shared by all requests.
 pub struct Site {
     pub(crate) service: Arc<Service>,
     pub(crate) setup: Setup,
     pub(crate) throttle: Throttle,
-    /// Apart from the other: nobody's tries at a sign-in may fill it.
+    /// Apart from `throttle`, so that a flood of sign-ins cannot fill it.
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
-    /// Those who know their password; whether each has its session, or why it cannot be stored.
+    /// Sign-ins with the right password, stored in groups.
     pub(crate) sign_ins: Arc<GroupCommit<SignIn, SignInOutcome>>,
+    /// Counts the downloads of the pages.
     pub(crate) counter_lane: Mutex<CounterLane>,
+    /// Latest statistics, and the time at which they were read.
     stats: Mutex<Option<(u64, EngineStats)>>,
 }
 
@@ -35,7 +37,7 @@ impl Site {
     /// The pages of `service`. Takes one of the engine's counter lanes and starts the threads
     /// that hash passwords.
     ///
-    /// Errors: the lane's file cannot be opened, no threads.
+    /// Errors: the file of the lane cannot be opened, a thread cannot be started.
     pub fn new(service: Arc<Service>) -> io::Result<Self> {
         let counter_lane = service.engine.counter_lane().map_err(io::Error::other)?;
         let engine = Arc::clone(&service.engine);
@@ -52,23 +54,27 @@ impl Site {
         })
     }
 
-    /// Path and query of the one-time link that makes the first account (an admin), as long as
-    /// there is no account. `serve` prints it after the address.
+    /// Path and query of the one-time link that creates the first account, an administrator;
+    /// `None` once there is an account. `serve` prints it after the address.
     pub fn setup_path(&self) -> Option<String> {
-        self.is_first_start().then(|| self.setup.path())
+        if self.is_first_start() {
+            Some(self.setup.path())
+        } else {
+            None
+        }
     }
 
-    /// Whether nobody has an account yet.
+    /// True if there is no account yet.
     pub(crate) fn is_first_start(&self) -> bool {
         self.service.engine.accounts().is_empty()
     }
 
-    /// Figures of the catalog, at most a second old.
+    /// Statistics of the engine, at most a second old.
     pub(crate) fn stats(&self) -> subcat_engine::Result<EngineStats> {
         let now_us = self.service.clock.now().monotonic_us;
         let mut known = self.stats.lock();
         if let Some((read_us, stats)) = &*known
-            && now_us < read_us + STATS_AGE_US
+            && now_us < read_us + STATS_AGE_US_MAX
         {
             return Ok(stats.clone());
         }

@@ -1,4 +1,4 @@
-//! One request to the pages, with everything that is known of it.
+//! A request to the pages, with its session, language and form.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -18,24 +18,25 @@ use super::site::Site;
 use super::viewer::Viewer;
 use crate::config::Registration;
 
-/// A request, read.
+/// A request to a page.
 pub(crate) struct WebRequest {
     pub(crate) site: Arc<Site>,
     pub(crate) method: Method,
-    /// Begins with one slash, whatever was sent: with two, a link to it leads to another site.
+    /// Begins with exactly one slash: a link to a path with two leads to another site.
     pub(crate) path: String,
     pub(crate) headers: HeaderMap,
-    /// The query string as it was sent, and read.
+    /// The query string as it was sent.
     pub(crate) raw_query: String,
     pub(crate) query: Params,
-    /// The submitted form; empty unless it is a POST.
+    /// The submitted form; empty unless the method is POST.
     pub(crate) form: Params,
-    /// The client's address, as it is counted.
+    /// The client's address as the throttle counts it (IPv6 by its /64).
     pub(crate) peer: IpAddr,
-    /// Whether cookies are `Secure`.
+    /// True if the client uses https, so that cookies are `Secure`.
     pub(crate) is_secure: bool,
     pub(crate) lang: Lang,
     pub(crate) theme: Theme,
+    /// The signed-in account.
     pub(crate) viewer: Option<Viewer>,
     pub(crate) now: Timestamp,
     /// The moment by which expiry is judged.
@@ -43,7 +44,7 @@ pub(crate) struct WebRequest {
 }
 
 impl WebRequest {
-    /// Reads a request. Cost: a look-up of the session in memory.
+    /// Parses a request. Cost: a look-up of the session in memory.
     pub(crate) fn read(
         site: &Arc<Site>,
         request: Request<Bytes>,
@@ -68,7 +69,7 @@ impl WebRequest {
             viewer: session::viewer(&site.service, &head.headers, is_secure, judged_at),
             site: Arc::clone(site),
             method: head.method,
-            path: path_here(head.uri.path()),
+            path: local_path(head.uri.path()),
             query: Params::parse(&raw_query),
             raw_query,
             form,
@@ -82,18 +83,18 @@ impl WebRequest {
         }
     }
 
-    /// The path's parts: slashes at its ends and repeated ones mean nothing.
+    /// Segments of the path; slashes at its end and repeated ones are ignored.
     pub(crate) fn segments(&self) -> Vec<&str> {
         let parts = self.path.split('/');
         parts.filter(|part| !part.is_empty()).collect()
     }
 
-    /// Who is signed in, or the refusal that leads to the sign-in.
+    /// The signed-in account; otherwise the error that leads to the sign-in page.
     pub(crate) fn viewer(&self) -> Result<&Viewer, PageError> {
         self.viewer.as_ref().ok_or(PageError::NotSignedIn)
     }
 
-    /// Who is signed in, when it is an administrator.
+    /// The signed-in account if it is an administrator.
     pub(crate) fn admin(&self) -> Result<&Viewer, PageError> {
         let viewer = self.viewer()?;
         if viewer.is_admin() {
@@ -103,7 +104,7 @@ impl WebRequest {
         }
     }
 
-    /// What surrounds the content of a page of this section (a path of the navigation).
+    /// The frame of a page of this section (the path of a navigation entry).
     pub(crate) fn frame(&self, section: &'static str) -> Frame {
         let mut frame = Frame::new(self.lang, self.theme, self.viewer.as_ref());
         frame.section = section;
@@ -115,8 +116,7 @@ impl WebRequest {
         self.site.service.config.registration == Registration::Open
     }
 
-    /// The address under which this client reaches us, without a slash at its end: the setting,
-    /// else the `Host` it used.
+    /// Base URL of this site without a final slash: `public_url`, or the `Host` of the request.
     pub(crate) fn base_url(&self) -> String {
         if let Some(url) = &self.site.service.config.public_url {
             return url.clone();
@@ -124,7 +124,7 @@ impl WebRequest {
         self.host_url()
     }
 
-    /// The origins that are ours: the setting, and the `Host` that this client used.
+    /// Origins of this site: that of `public_url`, and the `Host` of the request.
     pub(crate) fn origins(&self) -> Vec<String> {
         let public_url = self.site.service.config.public_url.as_deref();
         let mut origins: Vec<String> = public_url.and_then(origin_of).into_iter().collect();
@@ -135,7 +135,7 @@ impl WebRequest {
     fn host_url(&self) -> String {
         let scheme = if self.is_secure { "https" } else { "http" };
         let host = self.headers.get(HOST).and_then(|host| host.to_str().ok());
-        // It is shown in lines to be pasted into a shell: only what a host can be made of.
+        // It is shown in commands to paste into a shell: allow only characters of host names.
         let is_plain = |host: &&str| {
             let is_host = |c: char| c.is_ascii_alphanumeric() || ".-:[]".contains(c);
             !host.is_empty() && host.chars().all(is_host)
@@ -146,12 +146,13 @@ impl WebRequest {
         }
     }
 
-    /// Time since the process started: what throttles count in.
+    /// Time since the process started, the clock of the throttles.
     pub(crate) fn elapsed(&self) -> Duration {
         Duration::from_micros(self.site.service.clock.now().monotonic_us)
     }
 
-    /// Runs what blocks (a durable write, the reading of tables) off the control threads.
+    /// Runs work that blocks (durable writes, reading of tables) on a blocking thread, so that
+    /// the two control threads stay free.
     pub(crate) async fn blocking<T: Send + 'static>(
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, PageError> + Send + 'static,
@@ -169,12 +170,12 @@ impl WebRequest {
     }
 }
 
-/// The path with one slash at its beginning.
-fn path_here(path: &str) -> String {
+/// The path with exactly one slash at its beginning.
+fn local_path(path: &str) -> String {
     format!("/{}", path.trim_start_matches(['/', '\\']))
 }
 
-/// Scheme, host and port of an address.
+/// The origin (scheme, host and port) of a URL.
 fn origin_of(url: &str) -> Option<String> {
     let (scheme, rest) = url.split_once("://")?;
     let host = rest.split('/').next()?;
@@ -186,8 +187,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_stays_on_our_site() {
-        let check = |path: &str, expected: &str| assert_eq!(path_here(path), expected);
+    fn a_path_stays_on_this_site() {
+        let check = |path: &str, expected: &str| assert_eq!(local_path(path), expected);
         check("/", "/");
         check("/catalog//x/", "/catalog//x/");
         check("//evil.example/", "/evil.example/");
