@@ -37,7 +37,7 @@ fn service(data: &Path, control: &Control) -> (Arc<Service>, HeaderMap) {
     };
     let clock = Arc::new(SystemClock::new());
     let now = clock.now().timestamp();
-    let engine = Engine::open(&config.data, options, now).expect("an empty directory opens");
+    let engine = Engine::open(&config.data, options).expect("an empty directory opens");
     let mut headers = HeaderMap::new();
     for number in 0..KEYS {
         let digits = format!("{number:032}");

@@ -28,7 +28,9 @@ mod engine;
 
 pub use catalog::{ImportSummary, Importer};
 pub use counters::CounterLane;
-pub use engine::{Engine, Options, StoreKind};
+pub use engine::{
+    AccountsHandle, CatalogHandle, Engine, FilesHandle, Options, StoreKind, UsageHandle,
+};
 pub use error::{Error, Result, error_chain};
 pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore};
 pub use state::{

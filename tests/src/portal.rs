@@ -136,7 +136,7 @@ impl Drop for Portal {
 
 /// Loads the demo's catalog.
 fn fill(engine: &Engine) {
-    let mut importer = engine.importer().expect("an import begins");
+    let mut importer = engine.catalog().importer();
     for (line_idx, line) in CATALOG.lines().enumerate() {
         let row = read_line(line_idx as u64 + 1, line.as_bytes()).expect("the catalog is sound");
         let fault = importer.push(row.draft).expect("the disk works");

@@ -70,8 +70,7 @@ impl TestServer {
             store: config.store,
             counter_lanes: config.workers + 1,
         };
-        let now = clock.now().timestamp();
-        let engine = Engine::open(&config.data, options, now).expect("an empty directory opens");
+        let engine = Engine::open(&config.data, options).expect("an empty directory opens");
         let control = Control::start().expect("threads are to be had");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);
         let server = serve(&service).expect("a free port is to be had");
@@ -110,7 +109,7 @@ impl TestServer {
 
     /// Loads records; each is given by its fields.
     pub fn import(&self, drafts: Vec<RecordDraft<'_>>) {
-        let mut importer = self.service.engine.importer().expect("an import begins");
+        let mut importer = self.service.engine.catalog().importer();
         for draft in drafts {
             let judged = importer.push(draft).expect("the disk works");
             judged.expect("the draft is a record");

@@ -119,6 +119,7 @@ fn repeated_answers_allocate_next_to_nothing() {
     let kind = subcat_engine::model::FileKind::Srt;
     let content = "1\n00:00:01,000 --> 00:00:02,000\nx\n\n".repeat(2000);
     engine
+        .files()
         .store_file(&release, content.as_bytes(), kind, None)
         .unwrap();
 

@@ -41,7 +41,7 @@ fn id(number: u64) -> String {
 }
 
 fn make_segment(server: &TestServer) {
-    server.service.engine.request_reindex();
+    server.service.engine.catalog().request_reindex();
     while server.service.engine.maintain(now()).unwrap() {}
 }
 

@@ -221,7 +221,13 @@ fn rule_7_1_records_without_a_file_or_none_at_all() {
         check_failed(&get(id), 404, "Subtitle not found");
     }
     let id = RecordId::parse(OTHER).unwrap();
-    scene.server.service.engine.set_active(id, false).unwrap();
+    scene
+        .server
+        .service
+        .engine
+        .catalog()
+        .set_active(id, false)
+        .unwrap();
     check_failed(&get(OTHER), 404, "Subtitle not found");
 }
 
@@ -302,9 +308,9 @@ fn rule_7_8_downloads_are_counted_for_the_key() {
     }
     let service = Arc::clone(&scene.server.service);
     scene.server.stop();
-    service.engine.sync_counters().unwrap();
-    service.engine.aggregate_downloads(service.now());
-    let (usage, _) = service.engine.api_key_totals(api_key.id).unwrap();
+    service.engine.usage().sync_counters().unwrap();
+    service.engine.usage().aggregate_downloads(service.now());
+    let (usage, _) = service.engine.usage().api_key_totals(api_key.id).unwrap();
     assert_eq!((usage.requests, usage.downloads), (3, 3));
 }
 
@@ -545,7 +551,14 @@ fn rule_14_3_a_fetch_goes_on_when_its_client_has_gone() {
     scene.upstream.release();
     let release = ReleaseId::parse("r1").unwrap();
     let started = Instant::now();
-    while scene.server.service.engine.cached_file(&release).is_none() {
+    while scene
+        .server
+        .service
+        .engine
+        .files()
+        .cached_file(&release)
+        .is_none()
+    {
         assert!(
             started.elapsed() < Duration::from_secs(10),
             "it was not stored"

@@ -178,7 +178,7 @@ fn rule_9_6_usage_is_counted_by_key_and_day() {
     assert_eq!(statuses, [200, 200, 404, 400, 200, 429]);
     let service = Arc::clone(&server.service);
     server.stop();
-    let (usage, last_used_at) = service.engine.api_key_totals(api_key.id).unwrap();
+    let (usage, last_used_at) = service.engine.usage().api_key_totals(api_key.id).unwrap();
     assert_eq!(
         (usage.requests, usage.client_errors, usage.limited),
         (5, 2, 1)

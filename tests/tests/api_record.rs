@@ -49,11 +49,21 @@ fn rule_6_2_what_is_not_there_is_404() {
     let path = format!("/api/subtitles/{ID}");
     assert_eq!(client.get(&path, Some(&api_key)).status, 200);
     let id = RecordId::parse(ID).unwrap();
-    server.service.engine.set_active(id, false).unwrap();
+    server
+        .service
+        .engine
+        .catalog()
+        .set_active(id, false)
+        .unwrap();
     let answer = client.get(&path, Some(&api_key));
     assert_eq!(answer.status, 404);
     assert_eq!(answer.text(), r#"{"detail":"Subtitle not found"}"#);
-    server.service.engine.set_active(id, true).unwrap();
+    server
+        .service
+        .engine
+        .catalog()
+        .set_active(id, true)
+        .unwrap();
     assert_eq!(client.get(&path, Some(&api_key)).status, 200);
 }
 

@@ -296,7 +296,10 @@ fn rule_5_4_downloads_are_those_of_this_moment() {
     let engine = &server.service.engine;
     let release = subcat_engine::model::ReleaseId::parse("1").unwrap();
     let kind = subcat_engine::model::FileKind::Srt;
-    engine.store_file(&release, b"1\n", kind, None).unwrap();
+    engine
+        .files()
+        .store_file(&release, b"1\n", kind, None)
+        .unwrap();
     let path = format!("/api/subtitles/{ALIEN}/download");
     for expected in 6..9 {
         assert_eq!(server.get(&path, Some(&searcher.api_key)).status, 200);
@@ -316,7 +319,12 @@ fn rule_5_5_remembered_hits_go_with_their_snapshot() {
         assert_eq!(searcher.titles("query=alien"), ["Alien", "Aliens"]);
     }
     let id = subcat_engine::model::RecordId::parse(ALIENS).unwrap();
-    server.service.engine.set_active(id, false).unwrap();
+    server
+        .service
+        .engine
+        .catalog()
+        .set_active(id, false)
+        .unwrap();
     assert_eq!(searcher.titles("query=alien"), ["Alien"]);
     server.import(vec![film(LOST, "Alien 3", 1992, "3")]);
     assert_eq!(searcher.titles("query=alien"), ["Alien", "Alien 3"]);

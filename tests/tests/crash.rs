@@ -38,7 +38,7 @@ fn open(dir: &Path) -> Engine {
         store: StoreKind::Redb,
         counter_lanes: 1,
     };
-    Engine::open(dir, options, now()).expect("the data directory opens")
+    Engine::open(dir, options).expect("the data directory opens")
 }
 
 fn id(number: u64) -> RecordId {
@@ -68,7 +68,7 @@ fn say(words: &str) {
 }
 
 fn import(engine: &Engine, numbers: std::ops::Range<u64>, title: &str) {
-    let mut importer = engine.importer().unwrap();
+    let mut importer = engine.catalog().importer();
     for number in numbers {
         let id = id(number).to_string();
         let text = |text| DraftValue::Text(Cow::Borrowed(text));
@@ -94,7 +94,7 @@ fn child() {
     let engine = open(Path::new(&dir));
     say("opened");
     let mut random = Random(round.wrapping_mul(0x9e37_79b9) | 1);
-    let mut lane = engine.counter_lane().unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
     for step in 0u64.. {
         let generation = round * 1_000_000 + step;
         let from = random.below(3_000);
@@ -120,7 +120,7 @@ fn child() {
                 .unwrap();
             say(&format!("made {name}"));
         }
-        engine.request_reindex();
+        engine.catalog().request_reindex();
         // Counts are folded when they have waited: time goes faster here.
         let later = now().seconds() + step as i64 * AGGREGATE_SECONDS_MAX / 2;
         engine
@@ -152,6 +152,7 @@ fn work_on_state(engine: &Engine, generation: u64) {
     let release = ReleaseId::parse(&format!("r{generation}")).unwrap();
     let content = format!("1\n00:00 {generation}").repeat(50);
     engine
+        .files()
         .store_file(&release, content.as_bytes(), FileKind::Srt, None)
         .unwrap();
     say(&format!("stored {generation}"));
@@ -235,19 +236,19 @@ impl Expected {
     }
 
     fn check(&mut self, engine: &Engine) {
-        let downloads = engine.downloads(id(COUNTED));
+        let downloads = engine.usage().downloads(id(COUNTED));
         // One more may have been counted and not said.
         assert!((self.downloads..=self.downloads + 1).contains(&downloads));
         self.downloads = downloads;
-        let totals = engine.api_key_totals(ApiKeyId(1)).unwrap().0;
+        let totals = engine.usage().api_key_totals(ApiKeyId(1)).unwrap().0;
         assert_eq!(totals.downloads, downloads);
-        let api_keys = engine.api_keys();
+        let api_keys = engine.accounts().api_keys();
         for revoked in &self.revoked {
             let found = api_keys.iter().find(|key| key.id.0 == *revoked);
             let found = found.expect("an acknowledged key is there");
             assert!(found.revoked_at.is_some(), "key {revoked} is valid again");
         }
-        let lines = engine.audit_log(None, usize::MAX).unwrap();
+        let lines = engine.accounts().audit_log(None, usize::MAX).unwrap();
         let count = |action| {
             lines
                 .iter()
@@ -260,8 +261,15 @@ impl Expected {
         assert_eq!(count("key revoked"), revoked_count);
         for generation in &self.stored {
             let release = ReleaseId::parse(&format!("r{generation}")).unwrap();
-            let file = engine.cached_file(&release).expect("the file is known");
-            let blob = engine.blob(&file, Variant::Identity).unwrap().unwrap();
+            let file = engine
+                .files()
+                .cached_file(&release)
+                .expect("the file is known");
+            let blob = engine
+                .files()
+                .blob(&file, Variant::Identity)
+                .unwrap()
+                .unwrap();
             let expected = format!("1\n00:00 {generation}").repeat(50);
             assert_eq!(blob.bytes(), expected.as_bytes());
         }
@@ -269,9 +277,9 @@ impl Expected {
     }
 
     fn check_catalog(&mut self, engine: &Engine) {
-        let snapshot = engine.snapshot();
+        let snapshot = engine.catalog().snapshot();
         for (record, generations) in &mut self.titles {
-            let stored = engine.stored_record(id(*record)).unwrap();
+            let stored = engine.catalog().stored_record(id(*record)).unwrap();
             let begun = std::mem::take(&mut generations.begun);
             let Some(stored) = stored else {
                 assert_eq!(generations.kept, None, "record {record} is lost");

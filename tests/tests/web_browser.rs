@@ -218,7 +218,7 @@ fn a_search_leads_to_a_record_and_its_file() {
     assert!(0 < size.as_u64().unwrap_or(0), "{size}");
     let id = browser.path().replace("/catalog/", "");
     let id = RecordId::parse(&id).unwrap();
-    let downloads = || portal.service().engine.downloads(id);
+    let downloads = || portal.service().engine.usage().downloads(id);
     let before = downloads();
     browser.tab_to("a[href$='/download']");
     browser.keys(&ENTER.to_string());
@@ -284,7 +284,7 @@ fn lived_in() -> (Portal, String) {
         }
     }
     let engine = &portal.service().engine;
-    let number = engine.last_usage().expect("it can be read") + 1;
+    let number = engine.usage().last_batch().expect("it can be read") + 1;
     let events = vec![StateEvent::AddUsage(UsageBatch { number, deltas })];
     engine.apply(events).expect("it is stored");
     let slow_searches = &portal.service().slow_searches;

@@ -240,7 +240,7 @@ fn tries_at_an_account_are_limited() {
     guesser.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
     let engine = &portal.service().engine;
     let locks = || {
-        let lines = engine.audit_log(None, 100).unwrap();
+        let lines = engine.accounts().audit_log(None, 100).unwrap();
         let is_lock = |(_, line): &&(u64, AuditEntry)| line.action == "sign-in locked";
         lines.iter().filter(is_lock).count()
     };
@@ -385,7 +385,7 @@ fn a_key_takes_scopes_and_an_end_and_refuses_the_past() {
             &[("name", "x"), ("expires", "days"), ("expires_days", days)],
         );
     }
-    let keys = portal.service().engine.api_keys();
+    let keys = portal.service().engine.accounts().api_keys();
     assert_eq!(
         keys.iter().filter(|key| key.expires_at.is_none()).count(),
         3
@@ -466,7 +466,7 @@ fn an_administrator_disables_an_account_with_its_sessions_and_keys() {
 fn keys_of_any_state_are_bounded() {
     let portal = portal();
     let engine = &portal.service().engine;
-    let owner = engine.accounts().remove(0).id;
+    let owner = engine.accounts().all().remove(0).id;
     let now = portal.service().now();
     let make = |number: u64| {
         let mut digest = [0; 32];
@@ -488,7 +488,7 @@ fn keys_of_any_state_are_bounded() {
     let refused = ana.post("/keys", &[("name", "one more")]);
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("5000"), "{}", refused.text());
-    assert_eq!(engine.api_keys_of(owner).len(), 5_000);
+    assert_eq!(engine.accounts().api_keys_of(owner).len(), 5_000);
 }
 
 #[test]
@@ -554,12 +554,12 @@ fn a_download_from_a_page_counts_for_the_record_and_no_key() {
     );
     assert_eq!(head.field("content-length"), answer.field("content-length"));
     assert_eq!(
-        portal.service().engine.downloads(record_id),
+        portal.service().engine.usage().downloads(record_id),
         1,
         "HEAD is not counted"
     );
     ana.get(&path);
-    assert_eq!(portal.service().engine.downloads(record_id), 2);
+    assert_eq!(portal.service().engine.usage().downloads(record_id), 2);
 }
 
 /// API.md 12.4: who may ask without a key may not ask without end.
@@ -613,7 +613,10 @@ fn a_lost_file_is_fetched_again_for_a_page() {
     let id = between(page.text(), "<h2><a href=\"/catalog/", "\"").to_owned();
     let path = format!("/catalog/{id}/download");
     let engine = &portal.service().engine;
-    let record = engine.stored_record(RecordId::parse(&id).unwrap()).unwrap();
+    let record = engine
+        .catalog()
+        .stored_record(RecordId::parse(&id).unwrap())
+        .unwrap();
     let release = record.unwrap().source_release_id.unwrap();
     let lost = CachedFile {
         content: ContentHash([7; 32]),
@@ -625,7 +628,7 @@ fn a_lost_file_is_fetched_again_for_a_page() {
     let remember = StateEvent::RememberFile(release.clone(), lost.clone());
     engine.apply(vec![remember]).unwrap();
     assert_eq!(ana.get(&path).status, 200);
-    let file = engine.cached_file(&release).unwrap();
+    let file = engine.files().cached_file(&release).unwrap();
     assert_ne!(file.content, lost.content);
     assert_eq!(ana.get(&path).status, 200);
 }

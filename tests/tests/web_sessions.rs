@@ -112,7 +112,7 @@ fn a_new_password_ends_every_other_session() {
 fn who_signs_in_anew_ends_no_session_but_their_own() {
     let portal = portal();
     let engine = &portal.service().engine;
-    let account = engine.accounts().remove(0);
+    let account = engine.accounts().all().remove(0);
     let now = portal.service().now();
     let browsers: Vec<Visitor> = (0..3).map(|_| portal.signed_in(EMAIL, PASSWORD)).collect();
     let open = |number: u8| {
@@ -134,7 +134,7 @@ fn who_signs_in_anew_ends_no_session_but_their_own() {
             });
         }
     });
-    assert_eq!(engine.sessions_of(account.id).len(), 50);
+    assert_eq!(engine.accounts().sessions_of(account.id).len(), 50);
 }
 
 /// API.md 12.1: whoever signs in again and again ends sessions of their own.
@@ -142,7 +142,7 @@ fn who_signs_in_anew_ends_no_session_but_their_own() {
 fn of_many_sessions_the_oldest_end() {
     let portal = portal();
     let engine = &portal.service().engine;
-    let account = engine.accounts().remove(0);
+    let account = engine.accounts().all().remove(0);
     let now = portal.service().now();
     let mut first = portal.signed_in(EMAIL, PASSWORD);
     assert_eq!(first.get("/keys").status, 200);
@@ -160,6 +160,6 @@ fn of_many_sessions_the_oldest_end() {
     let mut last = portal.signed_in(EMAIL, PASSWORD);
     assert_eq!(first.get("/keys").status, 303);
     assert_eq!(last.get("/keys").status, 200);
-    assert_eq!(engine.sessions_of(account.id).len(), 50);
-    assert!(engine.session(&[0; 32]).is_some());
+    assert_eq!(engine.accounts().sessions_of(account.id).len(), 50);
+    assert!(engine.accounts().session(&[0; 32]).is_some());
 }

@@ -41,11 +41,11 @@ fn accounts_keys_and_sessions_follow_their_events() {
     assert_eq!(outcomes[10], Outcome::Unknown);
     let check = |engine: &Engine| {
         let email = Email::parse("ana@example.org").unwrap();
-        assert_eq!(engine.account_by_email(&email).unwrap().id, AccountId(1));
-        assert_eq!(engine.api_keys().len(), 2);
-        assert_eq!(engine.api_keys()[0].revoked_at, Some(now()));
-        assert!(engine.session(&[1; 32]).is_none());
-        assert!(engine.session(&[2; 32]).is_some());
+        assert_eq!(engine.accounts().by_email(&email).unwrap().id, AccountId(1));
+        assert_eq!(engine.accounts().api_keys().len(), 2);
+        assert_eq!(engine.accounts().api_keys()[0].revoked_at, Some(now()));
+        assert!(engine.accounts().session(&[1; 32]).is_none());
+        assert!(engine.accounts().session(&[2; 32]).is_some());
     };
     check(&engine);
     drop(engine);
@@ -55,7 +55,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
     engine
         .apply(vec![set_password.into_event("ana", now())])
         .unwrap();
-    assert!(engine.session(&[2; 32]).is_none());
+    assert!(engine.accounts().session(&[2; 32]).is_none());
 }
 
 /// Checking a password takes a while: what was decided meanwhile stands.
@@ -82,15 +82,15 @@ fn whoever_gave_an_old_password_changes_nothing() {
             .apply(vec![replace.into_event("ana", now()), opened])
             .unwrap()
     };
-    let hash = || engine.account(ana).unwrap().password_hash;
-    let open_count = || engine.sessions_of(ana).len();
+    let hash = || engine.accounts().get(ana).unwrap().password_hash;
+    let open_count = || engine.accounts().sessions_of(ana).len();
     assert_eq!(try_it(1, "x", "mine"), [Outcome::Done, Outcome::Done]);
     assert_eq!((hash().as_str(), open_count()), ("mine", 1));
     let operator = Change::SetPassword(ana, "operator's".into());
     engine
         .apply(vec![operator.into_event("command line", now())])
         .unwrap();
-    let lines = engine.audit_log(None, 9).unwrap().len();
+    let lines = engine.accounts().audit_log(None, 9).unwrap().len();
     assert_eq!(try_it(2, "mine", "again"), [Outcome::Stale, Outcome::Stale]);
     assert_eq!((hash().as_str(), open_count()), ("operator's", 0));
     let disable = Change::SetDisabled(ana, true);
@@ -100,7 +100,10 @@ fn whoever_gave_an_old_password_changes_nothing() {
     let refused = try_it(3, "operator's", "again");
     assert_eq!(refused, [Outcome::Stale, Outcome::Stale]);
     assert_eq!((hash().as_str(), open_count()), ("operator's", 0));
-    assert_eq!(engine.audit_log(None, 9).unwrap().len(), lines + 1);
+    assert_eq!(
+        engine.accounts().audit_log(None, 9).unwrap().len(),
+        lines + 1
+    );
 }
 
 #[test]
@@ -108,7 +111,7 @@ fn the_latest_moment_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     let start = Timestamp::from_seconds(0).unwrap();
-    assert_eq!(engine.latest_moment().unwrap(), start);
+    assert_eq!(engine.usage().latest_moment().unwrap(), start);
     let used = |number: u64, seconds: i64| {
         let delta = UsageDelta {
             api_key: None,
@@ -127,11 +130,14 @@ fn the_latest_moment_is_kept() {
     };
     engine.apply(vec![used(1, 60)]).unwrap();
     engine.apply(vec![used(2, 5)]).unwrap();
-    assert_eq!(engine.latest_moment().unwrap(), now().plus_seconds(60));
+    assert_eq!(
+        engine.usage().latest_moment().unwrap(),
+        now().plus_seconds(60)
+    );
     let seen = StateEvent::DropExpiredSessions(now().plus_seconds(61));
     engine.apply(vec![seen]).unwrap();
     drop(engine);
-    let again = open(dir.path()).latest_moment().unwrap();
+    let again = open(dir.path()).usage().latest_moment().unwrap();
     assert_eq!(again, now().plus_seconds(61));
 }
 
@@ -166,12 +172,15 @@ fn keys_and_sessions_are_known_by_their_account() {
         ])
         .unwrap();
     let check = |engine: &Engine| {
-        let keys = engine.api_keys_of(ana);
+        let keys = engine.accounts().api_keys_of(ana);
         let ids: Vec<u64> = keys.iter().map(|api_key| api_key.id.0).collect();
         assert_eq!(ids, [2, 4]);
-        assert_eq!(engine.api_key(ApiKeyId(3)).unwrap().account, None);
-        assert!(engine.api_key(ApiKeyId(5)).is_none());
-        let sessions = engine.sessions_of(ana);
+        assert_eq!(
+            engine.accounts().api_key(ApiKeyId(3)).unwrap().account,
+            None
+        );
+        assert!(engine.accounts().api_key(ApiKeyId(5)).is_none());
+        let sessions = engine.accounts().sessions_of(ana);
         let digests: Vec<u8> = sessions.iter().map(|session| session.digest[0]).collect();
         assert_eq!(digests, [2, 1]);
     };

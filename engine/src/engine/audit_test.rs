@@ -18,7 +18,7 @@ fn open(dir: &Path, disk: Arc<dyn Disk>) -> crate::Result<Engine> {
         store: StoreKind::Redb,
         counter_lanes: 0,
     };
-    Engine::open(dir, options, now())
+    Engine::open(dir, options)
 }
 
 fn new_account(email: &str) -> Change {
@@ -70,11 +70,11 @@ fn life() -> Vec<Vec<StateEvent>> {
 
 /// What the rows say that was done, in the order of [`life`].
 fn done(engine: &Engine) -> Vec<&'static str> {
-    let account = engine.account(AccountId(1));
+    let account = engine.accounts().get(AccountId(1));
     let account = account.as_ref();
-    let api_keys = engine.api_keys();
+    let api_keys = engine.accounts().api_keys();
     let is_changed = account.is_some_and(|account| account.password_hash == "y");
-    let has_session = engine.session(&[7; 32]).is_some();
+    let has_session = engine.accounts().session(&[7; 32]).is_some();
     let is_revoked = api_keys.iter().any(|key| key.revoked_at.is_some());
     // A closed session leaves no row: what came after it tells.
     let is_closed = is_revoked || (is_changed && !has_session);
@@ -104,7 +104,7 @@ fn done(engine: &Engine) -> Vec<&'static str> {
 
 /// What the audit log says that was done, oldest first.
 fn told(engine: &Engine) -> Vec<String> {
-    let mut lines = engine.audit_log(None, 100).unwrap();
+    let mut lines = engine.accounts().audit_log(None, 100).unwrap();
     lines.reverse();
     lines.into_iter().map(|(_, line)| line.action).collect()
 }
@@ -149,7 +149,7 @@ fn what_is_refused_or_changes_nothing_adds_no_line() {
     let engine = open(dir.path(), Arc::new(Real)).unwrap();
     let apply = |change: Change| {
         engine.apply(vec![change.into_event("ana", now())]).unwrap();
-        engine.audit_log(None, 100).unwrap().len()
+        engine.accounts().audit_log(None, 100).unwrap().len()
     };
     let ana = AccountId(1);
     assert_eq!(apply(new_account("ana@example.org")), 1);
@@ -162,7 +162,7 @@ fn what_is_refused_or_changes_nothing_adds_no_line() {
     assert_eq!(apply(Change::SetRole(ana, Role::User)), 3);
     assert_eq!(apply(Change::SetDisabled(ana, false)), 3);
     assert_eq!(apply(Change::CloseSessions(ana)), 3);
-    let (number, line) = &engine.audit_log(None, 1).unwrap()[0];
+    let (number, line) = &engine.accounts().audit_log(None, 1).unwrap()[0];
     let expected = AuditEntry {
         at: now(),
         actor: "ana".into(),
@@ -172,7 +172,7 @@ fn what_is_refused_or_changes_nothing_adds_no_line() {
         detail: "laptop".into(),
     };
     assert_eq!(line, &expected);
-    let older = engine.audit_log(Some(*number), 1).unwrap();
+    let older = engine.accounts().audit_log(Some(*number), 1).unwrap();
     assert_eq!(older[0].1.action, "key created");
-    assert_eq!(engine.audit_log(Some(1), 9).unwrap(), []);
+    assert_eq!(engine.accounts().audit_log(Some(1), 9).unwrap(), []);
 }

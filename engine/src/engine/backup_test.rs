@@ -27,7 +27,7 @@ fn open_with(dir: &Path, disk: Arc<dyn Disk>) -> crate::Result<Engine> {
         store: StoreKind::Redb,
         counter_lanes: 1,
     };
-    Engine::open(dir, options, now())
+    Engine::open(dir, options)
 }
 
 fn open(dir: &Path) -> Engine {
@@ -39,7 +39,7 @@ fn id(number: u64) -> RecordId {
 }
 
 fn import(engine: &Engine, numbers: std::ops::Range<u64>) {
-    let mut importer = engine.importer().unwrap();
+    let mut importer = engine.catalog().importer();
     for number in numbers {
         let id = id(number).to_string();
         let title = format!("Uno {number}");
@@ -77,18 +77,23 @@ fn make_key(engine: &Engine) {
 /// Records, a delta, a key, files, downloads aggregated and not.
 fn live(engine: &Engine) {
     import(engine, 0..300);
-    engine.request_reindex();
+    engine.catalog().request_reindex();
     while engine.maintain(now()).unwrap() {}
     import(engine, 300..310);
     make_key(engine);
     for number in 0..3 {
         let content = format!("1\n00:00 {number}");
         let kind = FileKind::Srt;
-        let stored = engine.store_file(&release(number), content.as_bytes(), kind, None);
+        let stored = engine
+            .files()
+            .store_file(&release(number), content.as_bytes(), kind, None);
         let hash = stored.unwrap().content;
-        engine.store_variant(&hash, Variant::Gzip, b"gz").unwrap();
+        engine
+            .files()
+            .store_variant(&hash, Variant::Gzip, b"gz")
+            .unwrap();
     }
-    let mut lane = engine.counter_lane().unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
     for number in 0..5 {
         lane.count(id(number), Some(ApiKeyId(1)), Day(20_000))
             .unwrap();
@@ -98,22 +103,28 @@ fn live(engine: &Engine) {
 /// Everything of [`live`] is there.
 fn check(engine: &Engine) {
     let mut exported = 0;
-    let export = engine.export(&mut |record| {
+    let export = engine.catalog().export(&mut |record| {
         assert_eq!(record.title, format!("Uno {exported}"));
         exported += 1;
         Ok(())
     });
     export.unwrap();
     assert_eq!(exported, 310);
-    assert!(engine.snapshot().doc(id(305)).unwrap().is_some());
-    assert_eq!(engine.api_keys().len(), 1);
-    assert_eq!(engine.audit_log(None, 9).unwrap().len(), 1);
-    let (usage, _) = engine.api_key_totals(ApiKeyId(1)).unwrap();
+    assert!(engine.catalog().snapshot().doc(id(305)).unwrap().is_some());
+    assert_eq!(engine.accounts().api_keys().len(), 1);
+    assert_eq!(engine.accounts().audit_log(None, 9).unwrap().len(), 1);
+    let (usage, _) = engine.usage().api_key_totals(ApiKeyId(1)).unwrap();
     assert_eq!(usage.downloads, 5);
-    assert_eq!(engine.downloads(id(4)), 1);
+    assert_eq!(engine.usage().downloads(id(4)), 1);
     for number in 0..3 {
-        let file = engine.cached_file(&release(number)).unwrap();
-        assert!(engine.blob(&file, Variant::Identity).unwrap().is_some());
+        let file = engine.files().cached_file(&release(number)).unwrap();
+        assert!(
+            engine
+                .files()
+                .blob(&file, Variant::Identity)
+                .unwrap()
+                .is_some()
+        );
     }
     assert_eq!(engine.verify(false).unwrap(), []);
 }
@@ -154,8 +165,8 @@ fn a_backup_of_what_is_changing_holds_whole_changes() {
     });
     let copied = open(&copy);
     assert_eq!(copied.verify(false).unwrap(), []);
-    let lines = copied.audit_log(None, 100).unwrap();
-    assert_eq!(lines.len(), copied.api_keys().len());
+    let lines = copied.accounts().audit_log(None, 100).unwrap();
+    assert_eq!(lines.len(), copied.accounts().api_keys().len());
     assert!(310 <= copied.stats().unwrap().records);
 }
 
@@ -165,14 +176,19 @@ fn a_damaged_file_is_left_out_and_told() {
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
     let engine = open(&data);
     live(&engine);
-    let hash = engine.cached_file(&release(1)).unwrap().content.to_string();
+    let hash = engine
+        .files()
+        .cached_file(&release(1))
+        .unwrap()
+        .content
+        .to_string();
     let path = data.join("blobs").join(&hash[..2]).join(&hash);
     std::fs::write(&path, "1\n00:00 X").unwrap();
     let summary = engine.backup(&copy).unwrap();
     assert_eq!(summary.files, 2);
     assert!(summary.left_out[0].file.ends_with(&hash));
     let copied = open(&copy);
-    assert_eq!(copied.cached_file(&release(1)), None);
+    assert_eq!(copied.files().cached_file(&release(1)), None);
     assert_eq!(copied.verify(false).unwrap(), []);
 }
 
@@ -220,7 +236,7 @@ fn a_restored_backup_is_what_it_was_and_the_old_one_is_kept() {
     import(&engine, 310..400);
     let refused = restore(&real(), &copy, &data);
     assert!(matches!(refused, Err(Error::Locked { .. })), "{refused:?}");
-    engine.close(now()).unwrap();
+    engine.close().unwrap();
     drop(engine);
     let restored = restore(&real(), &copy, &data).unwrap();
     assert_eq!((restored.records, restored.files), (310, 3));
@@ -240,7 +256,12 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
     let engine = open(&data);
     live(&engine);
     engine.backup(&copy).unwrap();
-    let hash = engine.cached_file(&release(1)).unwrap().content.to_string();
+    let hash = engine
+        .files()
+        .cached_file(&release(1))
+        .unwrap()
+        .content
+        .to_string();
     drop(engine);
     let blob = copy.join("blobs").join(&hash[..2]).join(&hash);
     let good = std::fs::read(&blob).unwrap();

@@ -15,8 +15,8 @@ fn downloads_are_counted_exactly_once() {
     let day = Day(20_000);
     let api_key = Some(ApiKeyId(1));
     let engine = open(dir.path());
-    let mut lane = engine.counter_lane().unwrap();
-    let mut other = engine.counter_lane().unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
+    let mut other = engine.usage().counter_lane().unwrap();
     for round in 0..1_000 {
         lane.count(id(1), api_key, day).unwrap();
         other.count(id(2), None, day).unwrap();
@@ -25,24 +25,29 @@ fn downloads_are_counted_exactly_once() {
             engine.maintain(later).unwrap();
         }
     }
-    engine.sync_counters().unwrap();
-    assert_eq!(engine.downloads(id(1)), 1_000);
+    engine.usage().sync_counters().unwrap();
+    assert_eq!(engine.usage().downloads(id(1)), 1_000);
     // Neither lanes nor engine are closed: as if the process was killed.
     std::mem::forget(lane);
     std::mem::forget(other);
     drop(engine);
     for _ in 0..3 {
         let engine = open(dir.path());
-        assert_eq!(engine.downloads(id(1)), 1_000);
-        assert_eq!(engine.downloads(id(2)), 1_000);
+        assert_eq!(engine.usage().downloads(id(1)), 1_000);
+        assert_eq!(engine.usage().downloads(id(2)), 1_000);
         assert_eq!(
-            engine.api_key_totals(ApiKeyId(1)).unwrap().0.downloads,
+            engine
+                .usage()
+                .api_key_totals(ApiKeyId(1))
+                .unwrap()
+                .0
+                .downloads,
             1_000
         );
-        let usage = engine.usage(day, day).unwrap();
+        let usage = engine.usage().per_day(day, day).unwrap();
         assert_eq!(usage[0].1.downloads, 2_000);
         engine.maintain(now()).unwrap();
-        engine.close(now()).unwrap();
+        engine.close().unwrap();
     }
 }
 
@@ -95,7 +100,7 @@ fn a_full_counter_file_is_followed_by_another() {
         let dir = tempfile::tempdir().unwrap();
         let open = || open_with(dir.path(), Arc::clone(&disk), StoreKind::Redb).unwrap();
         let engine = open();
-        let mut lane = engine.counter_lane().unwrap();
+        let mut lane = engine.usage().counter_lane().unwrap();
         for number in 0..COUNTED {
             lane.count(id(number), None, Day(1)).unwrap();
             if number == COUNTED / 2 {
@@ -108,7 +113,7 @@ fn a_full_counter_file_is_followed_by_another() {
         std::mem::forget(lane);
         drop(engine);
         let engine = open();
-        assert!((0..COUNTED).all(|number| engine.downloads(id(number)) == 1));
+        assert!((0..COUNTED).all(|number| engine.usage().downloads(id(number)) == 1));
         assert!(
             engine.verify(false).unwrap().is_empty(),
             "zeros are no damage"
@@ -120,7 +125,7 @@ fn a_full_counter_file_is_followed_by_another() {
 fn a_torn_tail_of_a_counter_file_is_passed_over() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
-    let mut lane = engine.counter_lane().unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
     for day in 1..=10 {
         lane.count(id(1), None, Day(day)).unwrap();
     }
@@ -134,11 +139,11 @@ fn a_torn_tail_of_a_counter_file_is_passed_over() {
     content[16] ^= 1;
     std::fs::write(&path, content).unwrap();
     let engine = open(dir.path());
-    assert_eq!(engine.downloads(id(1)), 9);
+    assert_eq!(engine.usage().downloads(id(1)), 9);
     let findings = engine.verify(false).unwrap();
     let torn = findings.iter().map(|finding| finding.offset);
     let expected = [16, (1 << 20) - 16, (1 << 20) + 16].map(Some);
     assert!(torn.eq(expected), "{findings:?}");
     drop(engine);
-    assert_eq!(open(dir.path()).downloads(id(1)), 9);
+    assert_eq!(open(dir.path()).usage().downloads(id(1)), 9);
 }

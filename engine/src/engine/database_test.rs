@@ -19,15 +19,25 @@ fn a_few_records_are_found_at_once_and_after_a_restart() {
     assert_eq!(import(&engine, 0..10, "Uno").unwrap(), summary(10, 0, 0));
     assert_eq!(import(&engine, 5..15, "Uno").unwrap(), summary(5, 0, 5));
     assert_eq!(import(&engine, 0..2, "Dos").unwrap(), summary(0, 2, 0));
-    assert!(engine.set_active(id(3), false).unwrap());
-    assert!(!engine.set_active(id(99), false).unwrap());
-    assert_eq!(engine.delete_records(&[id(4), id(99)]).unwrap(), [id(99)]);
+    assert!(engine.catalog().set_active(id(3), false).unwrap());
+    assert!(!engine.catalog().set_active(id(99), false).unwrap());
+    assert_eq!(
+        engine.catalog().delete_records(&[id(4), id(99)]).unwrap(),
+        [id(99)]
+    );
     let check = |engine: &Engine| {
         assert_eq!(title_of(engine, 0).unwrap(), "Dos 0");
         assert_eq!(title_of(engine, 2).unwrap(), "Uno 2");
         assert_eq!(title_of(engine, 3), None);
         assert_eq!(title_of(engine, 4), None);
-        assert!(!engine.stored_record(id(3)).unwrap().unwrap().is_active);
+        assert!(
+            !engine
+                .catalog()
+                .stored_record(id(3))
+                .unwrap()
+                .unwrap()
+                .is_active
+        );
         let stats = engine.stats().unwrap();
         assert_eq!((stats.records, stats.active_records), (14, 13));
     };
@@ -35,12 +45,12 @@ fn a_few_records_are_found_at_once_and_after_a_restart() {
     drop(engine);
     let engine = open(dir.path());
     check(&engine);
-    engine.request_reindex();
+    engine.catalog().request_reindex();
     assert!(engine.maintain(now()).unwrap());
     check(&engine);
     assert_eq!(engine.stats().unwrap().delta_records, 0);
     assert_eq!(engine.stats().unwrap().file_segments, 1);
-    engine.close(now()).unwrap();
+    engine.close().unwrap();
     drop(engine);
     check(&open(dir.path()));
 }
@@ -62,6 +72,7 @@ fn a_large_import_becomes_segments_that_are_merged() {
         assert_eq!(title_of(engine, 5_000).unwrap(), "Dos 5000");
         assert_eq!(title_of(engine, 29_999).unwrap(), "Dos 29999");
         let docs: u64 = engine
+            .catalog()
             .snapshot()
             .parts()
             .iter()
@@ -70,7 +81,7 @@ fn a_large_import_becomes_segments_that_are_merged() {
         assert_eq!(docs, 30_000);
         assert_eq!(engine.verify(false).unwrap(), []);
         let mut exported = Vec::new();
-        let export = engine.export(&mut |record| {
+        let export = engine.catalog().export(&mut |record| {
             exported.push(record.id);
             Ok(())
         });
@@ -115,7 +126,7 @@ fn a_flipped_bit_anywhere_in_a_segment_is_found() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
     import(&engine, 0..500, "Uno").unwrap();
-    engine.request_reindex();
+    engine.catalog().request_reindex();
     while engine.maintain(now()).unwrap() {}
     drop(engine);
     let index = dir.path().join("index");
@@ -140,9 +151,14 @@ fn verify_names_damage_and_repairs_what_is_derived() {
     let engine = open(dir.path());
     import(&engine, 0..12_000, "Uno").unwrap();
     let release = ReleaseId::parse("1").unwrap();
-    let file = engine.store_file(&release, b"1\n00:00", FileKind::Srt, None);
+    let file = engine
+        .files()
+        .store_file(&release, b"1\n00:00", FileKind::Srt, None);
     let hash = file.unwrap().content;
-    engine.store_variant(&hash, Variant::Gzip, b"gz").unwrap();
+    engine
+        .files()
+        .store_variant(&hash, Variant::Gzip, b"gz")
+        .unwrap();
     assert_eq!(engine.verify(false).unwrap(), []);
     let blobs = dir.path().join("blobs").join(&hash.to_string()[..2]);
     std::fs::write(blobs.join("stray"), "x").unwrap();
@@ -195,9 +211,12 @@ fn a_fault_at_any_operation_loses_nothing_acknowledged() {
                 imported.extend(numbers);
             }
             keys_count += usize::from(engine.apply(vec![new_api_key(None)]).is_ok());
-            let stored = engine.store_file(&release, &[round as u8; 99], FileKind::Srt, None);
+            let stored =
+                engine
+                    .files()
+                    .store_file(&release, &[round as u8; 99], FileKind::Srt, None);
             file = stored.ok().or(file);
-            engine.request_reindex();
+            engine.catalog().request_reindex();
             let _ = engine.maintain(now());
         }
         assert!(40 <= imported.len(), "operation {op_idx}: it does not heal");
@@ -208,9 +227,15 @@ fn a_fault_at_any_operation_loses_nothing_acknowledged() {
             let title = title_of(&engine, number).expect("an acknowledged record is there");
             assert_eq!(title, format!("Uno {number}"));
         }
-        assert!(keys_count <= engine.api_keys().len());
-        let known = engine.cached_file(&release).unwrap();
-        assert!(engine.blob(&known, Variant::Identity).unwrap().is_some());
+        assert!(keys_count <= engine.accounts().api_keys().len());
+        let known = engine.files().cached_file(&release).unwrap();
+        assert!(
+            engine
+                .files()
+                .blob(&known, Variant::Identity)
+                .unwrap()
+                .is_some()
+        );
         assert!(file.is_some());
         assert_eq!(
             engine
@@ -232,12 +257,12 @@ fn a_fault_of_any_length_counts_every_download_and_request_once() {
         let faulty = Arc::new(Faulty::new(Fault::NONE));
         let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
         let engine = open_with(dir.path(), disk, StoreKind::Redb).unwrap();
-        let mut lane = engine.counter_lane().unwrap();
+        let mut lane = engine.usage().counter_lane().unwrap();
         for _ in 0..6 {
             lane.count(id(1), None, day).unwrap();
         }
         let batch = UsageBatch {
-            number: engine.last_usage().unwrap() + 1,
+            number: engine.usage().last_batch().unwrap() + 1,
             deltas: vec![UsageDelta {
                 api_key: None,
                 day,
@@ -264,8 +289,12 @@ fn a_fault_of_any_length_counts_every_download_and_request_once() {
         drop(lane);
         drop(engine);
         let engine = open(dir.path());
-        let usage = engine.usage(day, day).unwrap()[0].1;
-        let counted = (engine.downloads(id(1)), usage.downloads, usage.requests);
+        let usage = engine.usage().per_day(day, day).unwrap()[0].1;
+        let counted = (
+            engine.usage().downloads(id(1)),
+            usage.downloads,
+            usage.requests,
+        );
         assert_eq!(counted, (6, 6, 10), "{count} faults from {first} on");
     }
 }
@@ -284,19 +313,19 @@ fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
     let engine = open().unwrap();
     for round in 0..4 {
         import(&engine, round * 10..round * 10 + 10, "Uno").unwrap();
-        engine.request_reindex();
+        engine.catalog().request_reindex();
         if round < 3 {
             engine.maintain(now()).unwrap();
         }
     }
-    let mut lane = engine.counter_lane().unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
     lane.count(id(1), None, now().day()).unwrap();
     // As if the process was killed.
     std::mem::forget(lane);
     drop(engine);
     faulty.set_free_bytes(1 << 20);
     let engine = open().unwrap();
-    assert_eq!(engine.downloads(id(1)), 1);
+    assert_eq!(engine.usage().downloads(id(1)), 1);
     assert_eq!(title_of(&engine, 39).unwrap(), "Uno 39");
     let refused = import(&engine, 40..50, "Uno");
     assert!(matches!(refused, Err(Error::Space { .. })));
@@ -307,15 +336,15 @@ fn a_full_disk_lets_everyone_read_and_begins_no_merge() {
         assert!(matches!(maintained, Err(Error::Space { .. })));
     }
     assert_eq!(faulty.ops_count(), ops_count, "nothing is tried");
-    engine.close(now()).unwrap();
+    engine.close().unwrap();
     drop(engine);
     faulty.set_free_bytes(u64::MAX);
     let engine = open().unwrap();
-    engine.request_reindex();
+    engine.catalog().request_reindex();
     while engine.maintain(now()).unwrap() {}
-    assert_eq!(engine.downloads(id(1)), 1);
+    assert_eq!(engine.usage().downloads(id(1)), 1);
     assert_eq!(
-        engine.usage(now().day(), now().day()).unwrap()[0]
+        engine.usage().per_day(now().day(), now().day()).unwrap()[0]
             .1
             .downloads,
         1
@@ -329,15 +358,15 @@ fn merges_are_stopped_for_good() {
     let engine = open(dir.path());
     for round in 0..4 {
         import(&engine, round * 10..round * 10 + 10, "Uno").unwrap();
-        engine.request_reindex();
+        engine.catalog().request_reindex();
         if round == 3 {
-            engine.stop_merging();
+            engine.catalog().stop_merging();
         }
         engine.maintain(now()).unwrap();
     }
     assert!(!engine.maintain(now()).unwrap());
     assert_eq!(engine.stats().unwrap().file_segments, 4);
-    engine.close(now()).unwrap();
+    engine.close().unwrap();
 }
 
 #[test]
@@ -348,8 +377,8 @@ fn imports_updates_and_merges_at_once_end_as_one_after_another() {
         scope.spawn(|| import(&engine, 0..30_000, "Uno").unwrap());
         scope.spawn(|| {
             for number in 0..200 {
-                engine.delete_records(&[id(number * 7)]).unwrap();
-                engine.request_reindex();
+                engine.catalog().delete_records(&[id(number * 7)]).unwrap();
+                engine.catalog().request_reindex();
             }
         });
         scope.spawn(|| import(&engine, 20_000..40_000, "Dos").unwrap());
@@ -361,9 +390,9 @@ fn imports_updates_and_merges_at_once_end_as_one_after_another() {
     });
     let check = |engine: &Engine| {
         let mut stored_count = 0;
-        let export = engine.export(&mut |record| {
+        let export = engine.catalog().export(&mut |record| {
             stored_count += 1;
-            let snapshot = engine.snapshot();
+            let snapshot = engine.catalog().snapshot();
             let doc = snapshot
                 .doc(record.id)?
                 .expect("every stored record is found");
@@ -376,6 +405,7 @@ fn imports_updates_and_merges_at_once_end_as_one_after_another() {
         });
         export.unwrap();
         let docs: u64 = engine
+            .catalog()
             .snapshot()
             .parts()
             .iter()

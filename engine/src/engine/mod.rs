@@ -1,5 +1,9 @@
 //! [`Engine`], the entry point of the library.
 
+mod accounts_handle;
+mod catalog_handle;
+mod files_handle;
+mod usage_handle;
 mod open;
 
 #[cfg(test)]
@@ -15,4 +19,8 @@ mod database_test;
 #[cfg(test)]
 mod test_support;
 
+pub use accounts_handle::AccountsHandle;
+pub use catalog_handle::CatalogHandle;
+pub use files_handle::FilesHandle;
 pub use open::{Engine, Options, StoreKind};
+pub use usage_handle::UsageHandle;

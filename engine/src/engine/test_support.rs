@@ -27,7 +27,7 @@ pub(super) fn open_with(
         store,
         counter_lanes: 2,
     };
-    Engine::open(dir, options, now())
+    Engine::open(dir, options)
 }
 
 pub(super) fn open(dir: &Path) -> Engine {
@@ -55,7 +55,7 @@ pub(super) fn import(
     numbers: impl Iterator<Item = u64>,
     title: &str,
 ) -> crate::Result<ImportSummary> {
-    let mut importer = engine.importer()?;
+    let mut importer = engine.catalog().importer();
     for number in numbers {
         let id = id(number).to_string();
         let pushed = importer.push(RecordDraft {
@@ -71,7 +71,7 @@ pub(super) fn import(
 }
 
 pub(super) fn title_of(engine: &Engine, number: u64) -> Option<String> {
-    let snapshot = engine.snapshot();
+    let snapshot = engine.catalog().snapshot();
     let doc = snapshot.doc(id(number)).unwrap()?;
     let fragment = String::from_utf8(doc.fragment().to_vec()).unwrap();
     let start = fragment.find("\"title\":\"").unwrap() + 9;

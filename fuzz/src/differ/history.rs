@@ -50,7 +50,7 @@ pub fn history(
         catalog.change(choices);
         let records: Vec<Record> = catalog.truth.values().cloned().collect();
         let oracle = Oracle::new(&records);
-        let snapshot = catalog.engine().snapshot();
+        let snapshot = catalog.engine().catalog().snapshot();
         for _ in 0..requests_per_change {
             same_answer(
                 std::slice::from_ref(&*snapshot),
@@ -64,7 +64,7 @@ pub fn history(
         }
         catalog.check_store(&records);
     }
-    catalog.engine().close(now()).expect("an engine closes");
+    catalog.engine().close().expect("an engine closes");
     requests_count
 }
 
@@ -85,7 +85,7 @@ impl Catalog<'_> {
     }
 
     fn import(&mut self, choices: &mut Choices<'_>) {
-        let mut importer = self.engine().importer().expect("an import begins");
+        let mut importer = self.engine().catalog().importer();
         let mut batch = BTreeMap::new();
         for _ in 0..=choices.below(BATCH_MAX) {
             let record = record(choices);
@@ -112,6 +112,7 @@ impl Catalog<'_> {
         }
         let missing = self
             .engine()
+            .catalog()
             .delete_records(&ids)
             .expect("records are deleted");
         for id in &ids {
@@ -128,6 +129,7 @@ impl Catalog<'_> {
         let is_active = choices.one_in(2);
         let was_there = self
             .engine()
+            .catalog()
             .set_active(id, is_active)
             .expect("a record is changed");
         assert_eq!(was_there, self.truth.contains_key(&id));
@@ -139,7 +141,7 @@ impl Catalog<'_> {
     /// Some steps of maintenance, after a reindex job was asked for or not.
     fn maintain(&self, choices: &mut Choices<'_>) {
         if choices.one_in(2) {
-            self.engine().request_reindex();
+            self.engine().catalog().request_reindex();
         }
         for _ in 0..=choices.below(4) {
             self.engine().maintain(now()).expect("maintenance goes on");
@@ -152,7 +154,7 @@ impl Catalog<'_> {
             return;
         }
         if is_closed {
-            self.engine().close(now()).expect("an engine closes");
+            self.engine().close().expect("an engine closes");
         }
         self.engine = None;
         self.engine = Some(open(self.data, self.store));
@@ -166,6 +168,7 @@ impl Catalog<'_> {
             Ok(())
         };
         self.engine()
+            .catalog()
             .export(&mut keep)
             .expect("the store can be read");
         assert_eq!(stored, records);
@@ -178,7 +181,7 @@ fn open(data: &Path, store: StoreKind) -> Engine {
         store,
         counter_lanes: 1,
     };
-    Engine::open(data, options, now()).expect("the data directory opens")
+    Engine::open(data, options).expect("the data directory opens")
 }
 
 fn now() -> Timestamp {

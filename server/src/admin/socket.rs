@@ -174,7 +174,7 @@ fn exporting(service: &Arc<Service>) -> SentBody {
     let engine = Arc::clone(&service.engine);
     service.control.spawn_blocking(move || {
         let mut piece = Vec::with_capacity(EXPORT_PIECE_BYTES);
-        let exported = engine.export(&mut |record| {
+        let exported = engine.catalog().export(&mut |record| {
             write_record(record, &mut piece);
             if piece.len() < EXPORT_PIECE_BYTES {
                 return Ok(());

@@ -51,7 +51,7 @@ pub(super) fn answer(
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
     }
-    let snapshot = worker.service.engine.snapshot();
+    let snapshot = worker.service.engine.catalog().snapshot();
     let prepared = id.and_then(|id| worker.desk.lock().prepared_files.get(snapshot.id(), id));
     if let (Some(id), Some(prepared)) = (id, &prepared)
         && let Some(ready) = at_hand(worker, visit.hints, &headers, prepared)
@@ -197,7 +197,7 @@ async fn fetch_and_open(
 /// The file and its fields; fetched when it never was.
 async fn prepared_file(worker: &ApiWorker, source: &Source) -> Result<PreparedFile, ApiError> {
     let record_name = source.record_name.as_ref();
-    let file = match worker.service.engine.cached_file(&source.release) {
+    let file = match worker.service.engine.files().cached_file(&source.release) {
         Some(file) => file,
         None => {
             let upstream = &worker.service.upstream;

@@ -85,7 +85,10 @@ fn make_ready(
         Ok(_) => return Ok(None),
         Err(error) => return status_and_body(Err(error)),
     };
-    match engine.store_variant(&file.content, variant, &compressed) {
+    match engine
+        .files()
+        .store_variant(&file.content, variant, &compressed)
+    {
         Ok(blob) => status_and_body(open(blob).map(Some)),
         Err(error) => {
             // It is derived: that it cannot be kept is no reason not to send it.
@@ -113,9 +116,9 @@ pub fn stored_file(
     file: &CachedFile,
     variant: Variant,
 ) -> Result<Option<Arc<Blob>>, Error> {
-    engine.blob(file, variant).inspect_err(|error| {
+    engine.files().blob(file, variant).inspect_err(|error| {
         if matches!(error, Error::Corrupt { .. })
-            && let Err(error) = engine.forget_content(file.content)
+            && let Err(error) = engine.files().forget_content(file.content)
         {
             tracing::error!(%error, content = %file.content, "a lost file cannot be forgotten");
         }

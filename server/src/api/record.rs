@@ -17,7 +17,7 @@ pub(super) fn answer(
     recycled: HeaderMap,
     id: Option<RecordId>,
 ) -> Response<Body> {
-    let snapshot = worker.service.engine.snapshot();
+    let snapshot = worker.service.engine.catalog().snapshot();
     let body = match id.map(|id| write(worker, &snapshot, id)).transpose() {
         Ok(body) => body.flatten(),
         Err(error) => {
@@ -48,7 +48,7 @@ fn write(
     if known.is_none() {
         desk.records.put(location);
     }
-    let ours = worker.service.engine.downloads(id);
+    let ours = worker.service.engine.usage().downloads(id);
     let item = RecordItem {
         fragment: snapshot.fragment(&location),
         downloads: u64::from(location.upstream_downloads) + ours,

@@ -66,7 +66,7 @@ fn refused(
 
 /// The finished answer.
 fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
-    let snapshot = worker.service.engine.snapshot();
+    let snapshot = worker.service.engine.catalog().snapshot();
     let mut desk = worker.desk.lock();
     let again = |search: &mut CachedSearch| answer_again(worker, &snapshot, search);
     if let Some(body) = desk
@@ -88,7 +88,7 @@ fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
 
 fn note_free_text(worker: &ApiWorker, search: &CachedSearch) {
     if search.uses_free_text {
-        worker.service.engine.request_reindex();
+        worker.service.engine.catalog().request_reindex();
     }
 }
 
@@ -133,7 +133,9 @@ fn downloads<'a>(
 ) -> impl ExactSizeIterator<Item = u64> + Clone + use<'a> {
     let engine = &worker.service.engine;
     let locations = hits.locations().iter();
-    locations.map(|location| u64::from(location.upstream_downloads) + engine.downloads(location.id))
+    locations.map(|location| {
+        u64::from(location.upstream_downloads) + engine.usage().downloads(location.id)
+    })
 }
 
 /// Reads the query string; takes the hits of an equal request, or searches.

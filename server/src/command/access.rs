@@ -71,7 +71,13 @@ impl Access {
                     engine: &opened.engine,
                     config: &opened.config,
                     now: now(),
-                    judged_at: now().max(opened.engine.latest_moment().map_err(Failure::from)?),
+                    judged_at: now().max(
+                        opened
+                            .engine
+                            .usage()
+                            .latest_moment()
+                            .map_err(Failure::from)?,
+                    ),
                     credentials: &opened.credentials,
                     is_running: false,
                 };
@@ -84,7 +90,7 @@ impl Access {
     pub(super) fn close(self) -> Result<(), Stop> {
         match self {
             Self::Running(_) => Ok(()),
-            Self::Opened(opened) => Ok(opened.engine.close(now())?),
+            Self::Opened(opened) => Ok(opened.engine.close()?),
         }
     }
 }
@@ -102,7 +108,7 @@ pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engin
         store: config.store,
         counter_lanes,
     };
-    Engine::open(&config.data, options, now()).map_err(|error| match error {
+    Engine::open(&config.data, options).map_err(|error| match error {
         Error::Locked { path, pid } => Failure::new(format!(
             "{} is in use by process {pid}, which answers no administration: \
              wait for it, stop it, or name another data directory",

@@ -128,7 +128,7 @@ fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Stop
         Access::Opened(opened) => {
             let mut line = Vec::new();
             let mut failed = None;
-            let exported = opened.engine.export(&mut |record| {
+            let exported = opened.engine.catalog().export(&mut |record| {
                 line.clear();
                 write_record(record, &mut line);
                 output.write_all(&line).map_err(|error| {

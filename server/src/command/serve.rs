@@ -10,7 +10,7 @@ use clap::Args;
 use subcat_engine::StoreKind;
 
 use super::access::open_engine;
-use super::context::{Context, Stop, now, print};
+use super::context::{Context, Stop, print};
 use super::logging;
 use crate::admin::{Client, admin_pages, admin_socket};
 use crate::config::Config;
@@ -80,7 +80,11 @@ impl Running {
         }
         Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
-        for entries in engine.passed_over().chunk_by(|one, next| one.0 == next.0) {
+        for entries in engine
+            .usage()
+            .passed_over()
+            .chunk_by(|one, next| one.0 == next.0)
+        {
             let (file, offset) = &entries[0];
             tracing::warn!(
                 file,
@@ -157,7 +161,7 @@ impl Running {
         let socket_path = self.service.config.data.join("admin.sock");
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
-        self.service.engine.close(now())?;
+        self.service.engine.close()?;
         self.control.stop();
         Ok(())
     }

@@ -28,12 +28,18 @@ pub struct Server {
 pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
     let engine = Arc::clone(&service.engine);
-    engine.keep_open(Descriptors::of_process().blobs_max());
+    engine
+        .files()
+        .keep_open(Descriptors::of_process().blobs_max());
     let library = Arc::new(Library::new(engine, service.control.clone()));
     let config = &service.config;
     let mut routers = Vec::new();
     for worker_idx in 0..config.workers {
-        let lane = service.engine.counter_lane().map_err(io::Error::other)?;
+        let lane = service
+            .engine
+            .usage()
+            .counter_lane()
+            .map_err(io::Error::other)?;
         let (service, library) = (Arc::clone(service), Arc::clone(&library));
         let api = Arc::new(ApiWorker::new(service, library, lane, worker_idx));
         routers.push(Router::new(api, Arc::clone(&site)));

@@ -45,7 +45,7 @@ impl Operations<'_> {
     }
 
     pub(super) fn list_accounts(&self) -> Result<String, Failure> {
-        let accounts = self.engine.accounts();
+        let accounts = self.engine.accounts().all();
         let listed: Vec<_> = accounts.iter().map(|a| self.account_listed(a)).collect();
         answer(&listed)
     }
@@ -64,13 +64,13 @@ impl Operations<'_> {
     }
 
     fn known_account(&self, email: &str) -> Result<Account, Failure> {
-        let found = self.engine.account_by_email(&valid_email(email)?);
+        let found = self.engine.accounts().by_email(&valid_email(email)?);
         let sentence = || format!("no account {email} (subcat account list shows all)");
         found.ok_or_else(|| Failure::new(sentence()))
     }
 
     fn account_listed(&self, account: &Account) -> AccountListed {
-        let api_keys = self.engine.api_keys();
+        let api_keys = self.engine.accounts().api_keys();
         let own = api_keys
             .iter()
             .filter(|key| key.account == Some(account.id));

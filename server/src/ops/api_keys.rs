@@ -142,8 +142,8 @@ impl Operations<'_> {
     }
 
     pub(super) fn list_keys(&self) -> Result<String, Failure> {
-        self.engine.aggregate_downloads(self.now);
-        let api_keys = self.engine.api_keys();
+        self.engine.usage().aggregate_downloads(self.now);
+        let api_keys = self.engine.accounts().api_keys();
         let listed: Result<Vec<_>, _> = api_keys.iter().map(|key| self.listed(key)).collect();
         answer(&listed?)
     }
@@ -152,9 +152,11 @@ impl Operations<'_> {
         let api_key = self.known_key(id)?;
         let today = self.now.day();
         let from = Day(today.0.saturating_sub(USAGE_DAYS - 1));
-        self.engine.aggregate_downloads(self.now);
-        let days = self.engine.api_key_usage(id, from, today)?;
-        let account = api_key.account.and_then(|id| self.engine.account(id));
+        self.engine.usage().aggregate_downloads(self.now);
+        let days = self.engine.usage().api_key_usage(id, from, today)?;
+        let account = api_key
+            .account
+            .and_then(|id| self.engine.accounts().get(id));
         answer(&KeyShown {
             listed: self.listed(&api_key)?,
             account: account.map(|account| account.email.as_str().to_owned()),
@@ -171,14 +173,14 @@ impl Operations<'_> {
     }
 
     fn known_key(&self, id: ApiKeyId) -> Result<ApiKey, Failure> {
-        let found = self.engine.api_key(id);
+        let found = self.engine.accounts().api_key(id);
         let sentence = || format!("no key {} (subcat key list shows all)", id.0);
         found.ok_or_else(|| Failure::new(sentence()))
     }
 
     fn usable_account(&self, email: &str) -> Result<Account, Failure> {
         let parsed = Email::parse(email);
-        let account = parsed.and_then(|email| self.engine.account_by_email(&email));
+        let account = parsed.and_then(|email| self.engine.accounts().by_email(&email));
         let Some(account) = account else {
             let advice = "make it with subcat account create";
             return Err(Failure::new(format!("no account {email}: {advice}")));
@@ -207,7 +209,7 @@ impl Operations<'_> {
     }
 
     fn listed(&self, api_key: &ApiKey) -> Result<KeyListed, Failure> {
-        let (usage, last_used_at) = self.engine.api_key_totals(api_key.id)?;
+        let (usage, last_used_at) = self.engine.usage().api_key_totals(api_key.id)?;
         Ok(KeyListed {
             id: api_key.id.0,
             name: api_key.name.clone(),

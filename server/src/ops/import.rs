@@ -116,7 +116,7 @@ pub fn import(
     options: ImportOptions,
     report: &mut dyn FnMut(ImportReport),
 ) -> Result<ImportResult, Failure> {
-    let mut importer = engine.importer()?;
+    let mut importer = engine.catalog().importer();
     let mut result = ImportResult::default();
     let mut rows_count = 0;
     while let Some(mut file) = files.next_file()? {

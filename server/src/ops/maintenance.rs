@@ -83,8 +83,8 @@ impl Operations<'_> {
         let stats = self.engine.stats()?;
         let today = self.now.day();
         let from = Day(today.0.saturating_sub(USAGE_DAYS - 1));
-        self.engine.aggregate_downloads(self.now);
-        let days = self.engine.usage(from, today)?;
+        self.engine.usage().aggregate_downloads(self.now);
+        let days = self.engine.usage().per_day(from, today)?;
         let indexed_bytes = stats.index_bytes + stats.document_bytes;
         #[expect(clippy::cast_precision_loss, reason = "a rounded figure for people")]
         let per_record = match stats.active_records {
@@ -139,7 +139,11 @@ impl Operations<'_> {
         let request = search_request(query_string, has_imdb_id).map_err(refused)?;
         let started = Instant::now();
         let clock = || u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
-        let text = self.engine.snapshot().explain(&request.query, &clock)?;
+        let text = self
+            .engine
+            .catalog()
+            .snapshot()
+            .explain(&request.query, &clock)?;
         answer(&text)
     }
 }

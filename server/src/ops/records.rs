@@ -10,7 +10,7 @@ use crate::rows::write_record;
 impl Operations<'_> {
     pub(super) fn set_record(&self, id: &str, is_active: bool) -> Result<String, Failure> {
         let id = record_id(id)?;
-        if !self.engine.set_active(id, is_active)? {
+        if !self.engine.catalog().set_active(id, is_active)? {
             return Err(unknown(&[id]));
         }
         Ok(json!({ "id": id.to_string(), "is_active": is_active }).to_string())
@@ -20,14 +20,14 @@ impl Operations<'_> {
     /// upstream's.
     pub(super) fn show_record(&self, id: &str) -> Result<String, Failure> {
         let id = record_id(id)?;
-        let Some(record) = self.engine.stored_record(id)? else {
+        let Some(record) = self.engine.catalog().stored_record(id)? else {
             return Err(unknown(&[id]));
         };
         let mut line = Vec::new();
         write_record(&record, &mut line);
         let line = String::from_utf8(line).expect("export writes UTF-8");
         let open_object = line.trim_end().strip_suffix('}').unwrap_or(&line);
-        let own_downloads = self.engine.downloads(id);
+        let own_downloads = self.engine.usage().downloads(id);
         Ok(format!("{open_object},\"own_downloads\":{own_downloads}}}"))
     }
 
@@ -42,14 +42,14 @@ impl Operations<'_> {
         ids.dedup();
         let mut missing = Vec::new();
         for id in &ids {
-            if self.engine.stored_record(*id)?.is_none() {
+            if self.engine.catalog().stored_record(*id)?.is_none() {
                 missing.push(*id);
             }
         }
         if !missing.is_empty() {
             return Err(unknown(&missing));
         }
-        let vanished = self.engine.delete_records(&ids)?;
+        let vanished = self.engine.catalog().delete_records(&ids)?;
         if !vanished.is_empty() {
             let names = names_of(&vanished);
             let sentence = format!("{names} went while this was under way: all others are deleted");

@@ -98,8 +98,8 @@ impl Credentials {
     /// Reads keys and accounts and swaps the key table.
     fn rebuild(&self) {
         let _order = self.rebuilding.lock();
-        let mut api_keys = self.engine.api_keys();
-        let mut accounts = self.engine.accounts();
+        let mut api_keys = self.engine.accounts().api_keys();
+        let mut accounts = self.engine.accounts().all();
         accounts.retain(|account| account.disabled_at.is_none());
         let enabled: HashSet<AccountId> = accounts.iter().map(|account| account.id).collect();
         let is_enabled = |id: AccountId| enabled.contains(&id);
@@ -168,7 +168,7 @@ mod tests {
             store: StoreKind::Memory,
             counter_lanes: 0,
         };
-        let engine = Engine::open(std::path::Path::new("unused"), options, now()).unwrap();
+        let engine = Engine::open(std::path::Path::new("unused"), options).unwrap();
         Credentials::new(Arc::new(engine))
     }
 

@@ -57,7 +57,7 @@ impl Maintenance {
 
     /// Begins nothing large any more, and ends a merge that is under way. Never waits.
     pub fn wind_down(&self) {
-        self.service.engine.stop_merging();
+        self.service.engine.catalog().stop_merging();
         self.keeping.finish();
     }
 
@@ -79,7 +79,7 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     // Before the clock may be set back.
     service.see(service.now());
     service.clock.resync();
-    service.engine.sync_counters()?;
+    service.engine.usage().sync_counters()?;
     store_usage(service)?;
     if is_last {
         // This also stores what time it was.
@@ -107,7 +107,7 @@ fn keep(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<
 /// Stores what keys were used for. What cannot be stored is tried again in the next round; when it
 /// was stored all the same, the engine refuses it then.
 fn store_usage(service: &Service) -> subcat_engine::Result<()> {
-    let last_number = service.engine.last_usage()?;
+    let last_number = service.engine.usage().last_batch()?;
     if let Some(batch) = service.usage.batch(last_number) {
         service.engine.apply(vec![StateEvent::AddUsage(batch)])?;
         service.usage.stored();

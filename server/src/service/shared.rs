@@ -81,7 +81,7 @@ impl Service {
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
         let upstream = Upstream::new(&config.upstream, Arc::clone(&engine), control.clone());
-        let latest = engine.latest_moment().unwrap_or_else(|error| {
+        let latest = engine.usage().latest_moment().unwrap_or_else(|error| {
             tracing::error!(%error, "it is not known what time it was last");
             clock.now().timestamp()
         });

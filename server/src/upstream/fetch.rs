@@ -118,7 +118,7 @@ impl FetchState {
     fn known(&self, release: &ReleaseId) -> Option<Result<CachedFile, FetchError>> {
         // A fetch stores its file before it leaves the flight, so a caller that comes just after
         // it finds the file here instead of fetching it again.
-        if let Some(file) = self.engine.cached_file(release) {
+        if let Some(file) = self.engine.files().cached_file(release) {
             return Some(Ok(file));
         }
         if self.client.is_none() {
@@ -134,7 +134,7 @@ impl FetchState {
         release: &ReleaseId,
         record_name: Option<&FileName>,
     ) -> Result<CachedFile, FetchError> {
-        if let Err(error) = self.engine.check_space() {
+        if let Err(error) = self.engine.files().check_space() {
             // Do not make upstream send what cannot be stored.
             let error = error_chain(&error);
             tracing::error!(error, "fetching is suspended");
@@ -198,6 +198,7 @@ impl FetchState {
             let content = &fetched.content;
             state
                 .engine
+                .files()
                 .store_file(&release, content, kind, upstream_name.as_ref())
         };
         match ControlHandle::current().spawn_blocking(storing).await {
@@ -217,7 +218,7 @@ mod tests {
     use std::sync::mpsc;
 
     use subcat_engine::disk::Real;
-    use subcat_engine::model::{FileKind, Timestamp};
+    use subcat_engine::model::FileKind;
     use subcat_engine::{Options, StoreKind};
 
     use super::*;
@@ -242,8 +243,7 @@ mod tests {
             store: StoreKind::Memory,
             counter_lanes: 0,
         };
-        let now = Timestamp::from_seconds(0).unwrap();
-        let engine = Arc::new(Engine::open(dir.path(), options, now).unwrap());
+        let engine = Arc::new(Engine::open(dir.path(), options).unwrap());
         let settings = UpstreamSettings {
             url: base.map(|base| format!("{base}/{{source_release_id}}.srt")),
             ..UpstreamSettings::default()
@@ -278,7 +278,10 @@ mod tests {
         assert_eq!(file.size_bytes, SRT.len() as u64);
         assert_eq!(file.upstream_name, FileName::parse("a.txt"));
         let release = ReleaseId::parse("1").unwrap();
-        assert_eq!(fixture.engine.cached_file(&release), Some(file.clone()));
+        assert_eq!(
+            fixture.engine.files().cached_file(&release),
+            Some(file.clone())
+        );
         assert_eq!(fixture.fetch("1"), Ok(file), "it is not fetched again");
         assert_eq!(seen.lock().len(), 1);
         assert_eq!(fixture.count(FetchOutcome::Stored), 1);
@@ -311,7 +314,7 @@ mod tests {
         release_answer.send(()).unwrap();
         assert!(fixture.control.block_on(last).unwrap().is_ok());
         assert_eq!(seen.lock().len(), 1);
-        assert!(fixture.engine.cached_file(&release).is_some());
+        assert!(fixture.engine.files().cached_file(&release).is_some());
     }
 
     #[test]
@@ -334,7 +337,10 @@ mod tests {
         assert_eq!(last_error, Some(AttemptError::Status(404)));
         assert!(health.last_success.is_some());
         assert_eq!(
-            fixture.engine.cached_file(&ReleaseId::parse("2").unwrap()),
+            fixture
+                .engine
+                .files()
+                .cached_file(&ReleaseId::parse("2").unwrap()),
             None
         );
     }

@@ -56,8 +56,8 @@ pub(crate) fn viewer(
     let value = cookie(headers, session_cookie_name(is_secure))?;
     let session_digest = auth::api_key_digest(value);
     let engine = &service.engine;
-    let session = engine.session(&session_digest)?;
-    let account = engine.account(session.account)?;
+    let session = engine.accounts().session(&session_digest)?;
+    let account = engine.accounts().get(session.account)?;
     let is_expired = session.expires_at <= judged_at;
     if is_expired {
         service.see(judged_at);
@@ -96,7 +96,7 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
         *counts.entry(sign_in.account).or_default() += 1;
     }
     for (account, opened_count) in counts {
-        let mut kept = engine.sessions_of(account);
+        let mut kept = engine.accounts().sessions_of(account);
         kept.retain(|session| !closed.contains(&session.digest));
         // `sessions_of` is oldest first: close those that leave no place for the new ones.
         let surplus = (kept.len() + opened_count).saturating_sub(SESSIONS_MAX);

@@ -39,7 +39,11 @@ impl Site {
     ///
     /// Errors: the file of the lane cannot be opened, a thread cannot be started.
     pub fn new(service: Arc<Service>) -> io::Result<Self> {
-        let counter_lane = service.engine.counter_lane().map_err(io::Error::other)?;
+        let counter_lane = service
+            .engine
+            .usage()
+            .counter_lane()
+            .map_err(io::Error::other)?;
         let engine = Arc::clone(&service.engine);
         let store = move |sign_ins: &[SignIn]| session::store_sign_ins(&engine, sign_ins);
         Ok(Self {
@@ -66,7 +70,7 @@ impl Site {
 
     /// True if there is no account yet.
     pub(crate) fn is_first_start(&self) -> bool {
-        self.service.engine.accounts().is_empty()
+        self.service.engine.accounts().all().is_empty()
     }
 
     /// Statistics of the engine, at most a second old.

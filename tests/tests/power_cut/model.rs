@@ -44,8 +44,8 @@ impl Subject {
             store: StoreKind::Redb,
             counter_lanes: 1,
         };
-        let engine = Engine::open(&root.join("data"), options, moment(0))?;
-        let lane = engine.counter_lane()?;
+        let engine = Engine::open(&root.join("data"), options)?;
+        let lane = engine.usage().counter_lane()?;
         Ok(Self { engine, lane })
     }
 
@@ -63,17 +63,17 @@ impl Subject {
             } => import(engine, records.clone(), *generation)?,
             Step::Delete(records) => {
                 let ids: Vec<RecordId> = records.iter().map(|record| id(*record)).collect();
-                engine.delete_records(&ids)?;
+                engine.catalog().delete_records(&ids)?;
             }
             Step::SetActive(record, is_active) => {
-                engine.set_active(id(*record), *is_active)?;
+                engine.catalog().set_active(id(*record), *is_active)?;
             }
             Step::CreateKey(generation) => {
                 let create = Change::CreateApiKey(new_key(*generation));
                 engine.apply(vec![create.into_event("test", moment(number))])?;
             }
             Step::RevokeKey => {
-                if let Some(newest) = engine.api_keys().last() {
+                if let Some(newest) = engine.accounts().api_keys().last() {
                     let revoke = Change::RevokeApiKey(newest.id);
                     engine.apply(vec![revoke.into_event("test", moment(number))])?;
                 }
@@ -81,7 +81,9 @@ impl Subject {
             Step::StoreFile(generation) => {
                 let content = content(*generation);
                 let release = release(*generation);
-                engine.store_file(&release, content.as_bytes(), FileKind::Srt, None)?;
+                engine
+                    .files()
+                    .store_file(&release, content.as_bytes(), FileKind::Srt, None)?;
             }
             Step::Count(record, times) => {
                 for _ in 0..*times {
@@ -89,10 +91,10 @@ impl Subject {
                         .count(id(*record), Some(ApiKeyId(1)), Day(20_000))?;
                 }
             }
-            Step::SyncCounters => engine.sync_counters()?,
-            Step::Aggregate => engine.aggregate_downloads(moment(number)),
+            Step::SyncCounters => engine.usage().sync_counters()?,
+            Step::Aggregate => engine.usage().aggregate_downloads(moment(number)),
             Step::Maintain => {
-                engine.request_reindex();
+                engine.catalog().request_reindex();
                 while engine.maintain(moment(number))? {}
             }
             Step::Backup(number) => {
@@ -186,7 +188,7 @@ impl Model {
         if found != self.records && found != in_doubt.records {
             return Err(format!("records: {found:?} instead of {:?}", self.records));
         }
-        let snapshot = engine.snapshot();
+        let snapshot = engine.catalog().snapshot();
         for (record, (title, is_active)) in &found {
             let doc = snapshot
                 .doc(id(*record))
@@ -214,7 +216,7 @@ impl Model {
     }
 
     fn check_state(&self, engine: &Engine, in_doubt: &Self) -> Result<(), String> {
-        let keys = engine.api_keys();
+        let keys = engine.accounts().api_keys();
         let found: BTreeMap<u64, bool> = keys
             .iter()
             .map(|key| (key.id.0, key.revoked_at.is_some()))
@@ -224,7 +226,7 @@ impl Model {
         }
         for (record, most) in &in_doubt.counted {
             let least = self.synced.get(record).copied().unwrap_or(0);
-            let found = engine.downloads(id(*record));
+            let found = engine.usage().downloads(id(*record));
             if !(least..=*most).contains(&found) {
                 return Err(format!(
                     "{found} downloads of {record}, {least} to {most} expected"
@@ -236,13 +238,14 @@ impl Model {
 
     fn check_files(&self, engine: &Engine, in_doubt: &Self) -> Result<(), String> {
         for generation in &in_doubt.files {
-            let Some(file) = engine.cached_file(&release(*generation)) else {
+            let Some(file) = engine.files().cached_file(&release(*generation)) else {
                 if self.files.contains(generation) {
                     return Err(format!("file {generation} is forgotten"));
                 }
                 continue;
             };
             let blob = engine
+                .files()
                 .blob(&file, Variant::Identity)
                 .map_err(|error| error.to_string())?;
             let bytes = blob.ok_or("a variant is missing")?.bytes().to_vec();
@@ -268,7 +271,7 @@ impl Model {
             store: StoreKind::Redb,
             counter_lanes: 1,
         };
-        let engine = Engine::open(&path, options, moment(0));
+        let engine = Engine::open(&path, options);
         let engine = engine.map_err(|error| format!("backup {number} does not open: {error}"))?;
         let findings = engine.verify(false).map_err(|error| error.to_string())?;
         if !findings.is_empty() {
@@ -283,7 +286,7 @@ impl Model {
 
 fn records_of(engine: &Engine) -> Result<Records, String> {
     let mut found = Records::new();
-    let exported = engine.export(&mut |record| {
+    let exported = engine.catalog().export(&mut |record| {
         let number = u128::from_be_bytes(*record.id.as_bytes()) as u64;
         found.insert(number, (record.title.to_string(), record.is_active));
         Ok(())
@@ -293,7 +296,7 @@ fn records_of(engine: &Engine) -> Result<Records, String> {
 }
 
 fn import(engine: &Engine, records: std::ops::Range<u64>, generation: u64) -> Result<(), Error> {
-    let mut importer = engine.importer()?;
+    let mut importer = engine.catalog().importer();
     for record in records {
         let id = id(record).to_string();
         let title = title(generation);

@@ -132,7 +132,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, Failure> {
     let password_hash = parsed
         .map_err(|fault| Failure::new(fault.to_string()))?
         .hash();
-    let account = Email::parse(EMAIL).and_then(|email| service.engine.account_by_email(&email));
+    let account = Email::parse(EMAIL).and_then(|email| service.engine.accounts().by_email(&email));
     operations.perform(match account {
         Some(_) => Operation::AccountPassword {
             email: EMAIL.into(),
@@ -174,9 +174,9 @@ fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let text = std::fs::read_to_string(path).ok()?;
     let credentials: DemoLogin = serde_json::from_str(&text).ok()?;
     let email = Email::parse(&credentials.email)?;
-    let account = service.engine.account_by_email(&email)?;
+    let account = service.engine.accounts().by_email(&email)?;
     let digest = api_key_digest(&credentials.key);
-    let api_keys = service.engine.api_keys();
+    let api_keys = service.engine.accounts().api_keys();
     let api_key = api_keys.iter().find(|key| key.digest == digest)?;
     let is_usable = account.disabled_at.is_none()
         && api_key.account == Some(account.id)

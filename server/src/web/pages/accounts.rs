@@ -67,10 +67,15 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
             || account.display_name.to_lowercase().contains(&wanted)
     };
     let mut keys_counts: HashMap<AccountId, usize> = HashMap::new();
-    for owner in engine.api_keys().iter().filter_map(|key| key.account) {
+    for owner in engine
+        .accounts()
+        .api_keys()
+        .iter()
+        .filter_map(|key| key.account)
+    {
         *keys_counts.entry(owner).or_default() += 1;
     }
-    let mut accounts = engine.accounts();
+    let mut accounts = engine.accounts().all();
     accounts.retain(is_wanted);
     accounts.sort_unstable_by_key(|account| std::cmp::Reverse(account.id));
     let is_cut = ACCOUNTS_SHOWN_MAX < accounts.len();
@@ -147,6 +152,7 @@ fn find(request: &WebRequest, number: &str) -> Result<Account, PageError> {
         .site
         .service
         .engine
-        .account(id)
+        .accounts()
+        .get(id)
         .ok_or(PageError::NotFound)
 }

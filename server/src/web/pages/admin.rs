@@ -53,8 +53,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let days_count = chart::period(request.query.get("days"));
     let today = request.now.day();
     let first = chart::first_day(today, days_count);
-    service.engine.aggregate_downloads(request.now);
-    let usage = service.engine.usage(first, today)?;
+    service.engine.usage().aggregate_downloads(request.now);
+    let usage = service.engine.usage().per_day(first, today)?;
     let (state_class, state_name) = state_of(service.phase(), lang);
     let template = AdminPage {
         page: request.frame("/admin"),
@@ -169,7 +169,7 @@ fn slow_count(metrics: &Metrics) -> u64 {
 }
 
 fn slow_rows(service: &Service, lang: Lang) -> Vec<SlowRow> {
-    let api_keys = service.engine.api_keys();
+    let api_keys = service.engine.accounts().api_keys();
     let row = |search: SlowSearch| {
         let key = search
             .api_key

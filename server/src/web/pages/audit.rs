@@ -36,7 +36,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.admin()?;
     let engine = &request.site.service.engine;
     let before = request.query.get("before").parse().ok();
-    let mut entries = engine.audit_log(before, LINES + 1)?;
+    let mut entries = engine.accounts().audit_log(before, LINES + 1)?;
     let has_older = LINES < entries.len();
     entries.truncate(LINES);
     let last = entries.last().map(|(number, _)| *number);
@@ -53,7 +53,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 }
 
 fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
-    let account = entry.account.and_then(|id| engine.account(id));
+    let account = entry.account.and_then(|id| engine.accounts().get(id));
     let email = account.map(|account| account.email.as_str().to_owned());
     let key = entry.api_key.map(|id| {
         let name = lang.t("key", "clave");

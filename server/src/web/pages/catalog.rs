@@ -88,10 +88,10 @@ fn search(
     search_string: String,
 ) -> Result<SearchResults, PageError> {
     let engine = &request.site.service.engine;
-    let snapshot = engine.snapshot();
+    let snapshot = engine.catalog().snapshot();
     let hits = snapshot.search(query)?;
     if query.uses_free_text() {
-        engine.request_reindex();
+        engine.catalog().request_reindex();
     }
     let pages_count = hits.len().div_ceil(HITS_PER_PAGE).max(1);
     let page_number = request.query.get("page").parse().unwrap_or(1);
@@ -133,7 +133,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
     request.viewer()?;
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
     let engine = &request.site.service.engine;
-    let snapshot = engine.snapshot();
+    let snapshot = engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let hit = RecordView::new(&doc, engine, request.lang)?;
     let template = RecordPage {

@@ -28,7 +28,7 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
     let source = source(request, id)?;
     let is_forgotten = || {
         let engine = &request.site.service.engine;
-        engine.cached_file(&source.release).is_none()
+        engine.files().cached_file(&source.release).is_none()
     };
     // A stored file that turns out to be lost or damaged is fetched again, once.
     let (file, blob) = match fetch_and_open(request, &source).await {
@@ -67,7 +67,7 @@ async fn fetch_and_open(
     source: &Source,
 ) -> Result<(CachedFile, Arc<Blob>), PageError> {
     let service = &request.site.service;
-    let cached = service.engine.cached_file(&source.release);
+    let cached = service.engine.files().cached_file(&source.release);
     let file = match cached {
         Some(file) => file,
         None => service
@@ -87,7 +87,7 @@ async fn fetch_and_open(
 
 fn source(request: &WebRequest, id: &str) -> Result<Source, PageError> {
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
-    let snapshot = request.site.service.engine.snapshot();
+    let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let file_name = doc.file_name().and_then(FileName::parse);

@@ -46,7 +46,7 @@ pub(super) fn scope_names(scopes: Scopes) -> String {
 fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
     let viewer = request.viewer()?;
     let id = ApiKeyId(number.parse().map_err(|_| PageError::NotFound)?);
-    let key = request.site.service.engine.api_key(id);
+    let key = request.site.service.engine.accounts().api_key(id);
     key.filter(|key| viewer.is_admin() || key.account == Some(viewer.account.id))
         .ok_or(PageError::NotFound)
 }
@@ -59,10 +59,10 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let days_count = chart::period(request.query.get("days"));
     let today = request.now.day();
     let first = chart::first_day(today, days_count);
-    engine.aggregate_downloads(request.now);
-    let usage = engine.api_key_usage(key.id, first, today)?;
+    engine.usage().aggregate_downloads(request.now);
+    let usage = engine.usage().api_key_usage(key.id, first, today)?;
     let stranger = key.account.filter(|owner| *owner != viewer.account.id);
-    let owner = stranger.and_then(|owner| engine.account(owner));
+    let owner = stranger.and_then(|owner| engine.accounts().get(owner));
     let limit = key
         .limit
         .unwrap_or(request.site.service.config.rate_limit.api_key);

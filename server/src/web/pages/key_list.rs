@@ -31,7 +31,7 @@ impl KeyRow {
     /// store.
     pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, PageError> {
         let lang = request.lang;
-        let (usage, last_used_at) = request.site.service.engine.api_key_totals(key.id)?;
+        let (usage, last_used_at) = request.site.service.engine.usage().api_key_totals(key.id)?;
         let never = lang.t("never", "nunca");
         Ok(Self {
             number: key.id.0,
@@ -79,8 +79,13 @@ impl KeyList {
     /// The page that `page` asks for. Cost: an aggregation of the downloads, a walk over the
     /// account's keys, a look-up for each one shown.
     pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, PageError> {
-        request.site.service.engine.aggregate_downloads(request.now);
-        let mut keys = request.site.service.engine.api_keys_of(account);
+        request
+            .site
+            .service
+            .engine
+            .usage()
+            .aggregate_downloads(request.now);
+        let mut keys = request.site.service.engine.accounts().api_keys_of(account);
         keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
         let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
         let asked = request.query.get("page").parse().unwrap_or(1);

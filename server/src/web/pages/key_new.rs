@@ -253,7 +253,7 @@ impl Sample {
         } else {
             ("-OJ ", "/download")
         };
-        let snapshot = engine.snapshot();
+        let snapshot = engine.catalog().snapshot();
         let docs: Vec<_> = snapshot
             .docs()
             .take(SAMPLE_DOCS_MAX)
@@ -315,7 +315,7 @@ fn judge(
             "Elige al menos una cosa que la clave permita.",
         ));
     }
-    let keys = request.site.service.engine.api_keys_of(owner);
+    let keys = request.site.service.engine.accounts().api_keys_of(owner);
     if KEYS_MAX <= keys.len() {
         return Err(request.lang.t(
             "You have made 5000 keys, revoked ones included: no account may have more.",

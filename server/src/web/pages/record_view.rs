@@ -51,7 +51,7 @@ impl RecordView {
         Ok(Self {
             record,
             has_file: doc.source_release_id().is_some(),
-            downloads: u64::from(doc.upstream_downloads()) + engine.downloads(doc.id()),
+            downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             lang,
         })
     }

@@ -143,7 +143,7 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         return Ok(response);
     }
     let engine = &request.site.service.engine;
-    let account = Email::parse(typed_email).and_then(|email| engine.account_by_email(&email));
+    let account = Email::parse(typed_email).and_then(|email| engine.accounts().by_email(&email));
     let stored = account
         .as_ref()
         .map(|account| account.password_hash.clone());
@@ -176,7 +176,7 @@ fn tell_lock(request: &Arc<WebRequest>, email: String) {
 
 fn store_lock(request: &WebRequest, email: &str) -> subcat_engine::Result<()> {
     let engine = &request.site.service.engine;
-    let account = Email::parse(email).and_then(|email| engine.account_by_email(&email));
+    let account = Email::parse(email).and_then(|email| engine.accounts().by_email(&email));
     let Some(account) = account else {
         return Ok(());
     };

@@ -1,0 +1,67 @@
+//! The accounts, API keys and sessions of an engine, and the audit log of their changes.
+//!
+//! Reading only: [`Engine::apply`](crate::Engine::apply) changes them.
+
+use crate::database::Database;
+use crate::error::Result;
+use crate::model::{Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Email, Session};
+
+/// The accounts of an engine, from [`Engine::accounts`](crate::Engine::accounts).
+///
+/// Cost: all but the audit log are kept in memory; each method takes a read lock and clones.
+#[derive(Clone, Copy)]
+pub struct AccountsHandle<'e> {
+    pub(super) database: &'e Database,
+}
+
+impl AccountsHandle<'_> {
+    /// All accounts, by id.
+    pub fn all(self) -> Vec<Account> {
+        self.database.state.accounts()
+    }
+
+    /// The account with this id.
+    pub fn get(self, id: AccountId) -> Option<Account> {
+        self.database.state.account(id)
+    }
+
+    /// The account with this address.
+    pub fn by_email(self, email: &Email) -> Option<Account> {
+        self.database.state.account_by_email(email)
+    }
+
+    /// All API keys, by id.
+    pub fn api_keys(self) -> Vec<ApiKey> {
+        self.database.state.api_keys()
+    }
+
+    /// The API key with this id.
+    pub fn api_key(self, id: ApiKeyId) -> Option<ApiKey> {
+        self.database.state.api_key(id)
+    }
+
+    /// The API keys of an account in any state, by id. Cost: visits these alone.
+    pub fn api_keys_of(self, account: AccountId) -> Vec<ApiKey> {
+        self.database.state.api_keys_of(account)
+    }
+
+    /// The sessions of an account, expired or not, oldest first. Cost: visits these alone.
+    pub fn sessions_of(self, account: AccountId) -> Vec<Session> {
+        self.database.state.sessions_of(account)
+    }
+
+    /// The session whose cookie has this digest, expired or not.
+    pub fn session(self, digest: &[u8; 32]) -> Option<Session> {
+        self.database.state.session(digest)
+    }
+
+    /// The newest `count_max` entries of the audit log, or the newest `before` an entry, with
+    /// their numbers, newest first. Numbers grow by one and are never reused.
+    pub fn audit_log(
+        self,
+        before: Option<u64>,
+        count_max: usize,
+    ) -> Result<Vec<(u64, AuditEntry)>> {
+        self.database.state.audit_log(before, count_max)
+    }
+}

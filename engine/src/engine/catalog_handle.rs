@@ -1,0 +1,77 @@
+//! The records of an engine: searching, importing, changing.
+
+use std::ops::Deref;
+use std::sync::Arc;
+
+use crate::catalog::{CatalogEvent, CatalogOutcome, Importer};
+use crate::database::Database;
+use crate::error::Result;
+use crate::model::{Record, RecordId};
+use crate::search::Snapshot;
+
+/// The records of an engine, from [`Engine::catalog`](crate::Engine::catalog).
+#[derive(Clone, Copy)]
+pub struct CatalogHandle<'e> {
+    pub(super) database: &'e Database,
+}
+
+impl CatalogHandle<'_> {
+    /// The current snapshot, to be dropped soon; clone the `Arc` to keep it.
+    ///
+    /// Cost: two atomics that no other core writes. A reference count would be written by every
+    /// core with every request.
+    #[inline]
+    pub fn snapshot(self) -> impl Deref<Target = Arc<Snapshot>> + use<> {
+        self.database.catalog.snapshot()
+    }
+
+    /// The record as stored, active or not. Reads the store: not for the serving path.
+    pub fn stored_record(self, id: RecordId) -> Result<Option<Record>> {
+        self.database.catalog.stored_record(id)
+    }
+
+    /// Calls `each` with every stored record, ordered by id. `each` may be slow: nothing waits for
+    /// it. Of the commits made meanwhile some may be seen.
+    pub fn export(self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
+        self.database.catalog.each_record(each)
+    }
+
+    /// Begins an import.
+    pub fn importer(self) -> Importer {
+        self.database.importer()
+    }
+
+    /// Sets `is_active`. Returns false if there is no such record.
+    pub fn set_active(self, id: RecordId, is_active: bool) -> Result<bool> {
+        let event = CatalogEvent::SetActive(id, is_active);
+        let outcomes = self.database.catalog.commit(vec![event])?;
+        Ok(outcomes != [CatalogOutcome::Unknown])
+    }
+
+    /// Deletes records in one transaction; returns the ids that were unknown.
+    pub fn delete_records(self, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let frame = ids.iter().map(|id| CatalogEvent::DeleteRecord(*id));
+        let outcomes = self.database.catalog.commit(frame.collect())?;
+        let mut unknown = Vec::new();
+        for (id, outcome) in ids.iter().zip(outcomes) {
+            if outcome == CatalogOutcome::Unknown {
+                unknown.push(*id);
+            }
+        }
+        Ok(unknown)
+    }
+
+    /// Requests a reindex job if the delta holds anything. Requests are coalesced; never waits.
+    ///
+    /// Cost: one or two loads of atomics.
+    #[inline]
+    pub fn request_reindex(self) {
+        self.database.catalog.request_reindex();
+    }
+
+    /// Ends the running merge, if any, and lets none begin: [`Engine::close`](crate::Engine::close)
+    /// comes next. Never waits.
+    pub fn stop_merging(self) {
+        self.database.catalog.stop_merging();
+    }
+}

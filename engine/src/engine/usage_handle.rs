@@ -1,0 +1,74 @@
+//! The usage of an engine: downloads of records, requests and downloads of keys and days.
+
+use crate::counters::CounterLane;
+use crate::database::Database;
+use crate::error::Result;
+use crate::model::{ApiKeyId, Day, RecordId, Timestamp, Usage};
+
+/// The usage of an engine, from [`Engine::usage`](crate::Engine::usage).
+#[derive(Clone, Copy)]
+pub struct UsageHandle<'e> {
+    pub(super) database: &'e Database,
+}
+
+impl UsageHandle<'_> {
+    /// This service's own count of downloads of a record. Cost: one look-up in memory.
+    #[inline]
+    pub fn downloads(self, id: RecordId) -> u64 {
+        self.database.downloads.get(id)
+    }
+
+    /// Hands out a counter lane. Panics if more are taken than
+    /// [`Options::counter_lanes`](crate::Options::counter_lanes).
+    pub fn counter_lane(self) -> Result<CounterLane> {
+        self.database.counters.lane()
+    }
+
+    /// Syncs all lanes (once a second): a power cut loses the downloads counted since.
+    pub fn sync_counters(self) -> Result<()> {
+        self.database.counters.sync()
+    }
+
+    /// Entries of log files that failed their checksum when they were aggregated, and so were not
+    /// counted: file below the data directory, and offset in bytes.
+    pub fn passed_over(self) -> Vec<(String, u64)> {
+        self.database.counters.passed_over()
+    }
+
+    /// Aggregates the downloads counted until now, so that usage read next includes them.
+    ///
+    /// Does nothing if it was called in the same second, while another aggregation runs, or if
+    /// the disk fails: the next one includes what is missing. Cost: a durable transaction.
+    pub fn aggregate_downloads(self, now: Timestamp) {
+        self.database.aggregate_for_reader(now);
+    }
+
+    /// Total usage of a key, and the time of its last use. Includes downloads that are aggregated.
+    pub fn api_key_totals(self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
+        self.database.state.api_key_totals(id)
+    }
+
+    /// Usage of a key per day from `from` to `to`, both included; days without use are left out.
+    pub fn api_key_usage(self, id: ApiKeyId, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
+        self.database.state.api_key_usage(id, from, to)
+    }
+
+    /// Usage of the whole service per day from `from` to `to`, both included; days without use are
+    /// left out.
+    pub fn per_day(self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
+        self.database.state.usage(from, to)
+    }
+
+    /// Number of the last [`UsageBatch`](crate::UsageBatch) that was added; 0 before the first.
+    pub fn last_batch(self) -> Result<u64> {
+        self.database.state.last_usage()
+    }
+
+    /// The latest time that usage was ever added for; 1970 before the first.
+    ///
+    /// A caller whose clock may be set back takes the later of this and its clock, so that an
+    /// expired key stays expired.
+    pub fn latest_moment(self) -> Result<Timestamp> {
+        self.database.state.latest_moment()
+    }
+}
