@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::mem::take;
+use std::ops::ControlFlow;
 
 use crate::limits::SPARE_BITS_MAX;
 
@@ -143,17 +144,19 @@ impl Bits {
         }
     }
 
-    /// Calls `each` with the numbers in order until it says no.
-    pub(crate) fn for_each_while(&self, mut each: impl FnMut(u32) -> bool) {
+    /// Calls `each` with the numbers in order until it breaks.
+    pub(crate) fn try_for_each(
+        &self,
+        mut each: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         for (idx, &word) in self.words.iter().enumerate() {
             let mut rest = word;
             while rest != 0 {
-                if !each(idx as u32 * 64 + rest.trailing_zeros()) {
-                    return;
-                }
+                each(idx as u32 * 64 + rest.trailing_zeros())?;
                 rest &= rest - 1;
             }
         }
+        ControlFlow::Continue(())
     }
 }
 

@@ -1,4 +1,5 @@
-//! What filters and markers ask of a document: type, year, season, episode, in one packed number.
+//! Columns that filters and markers read: type, year, season and episode of a document, packed into
+//! one number.
 //!
 //! ```text
 //! offset  bytes  field
@@ -121,62 +122,71 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// A test for a type, a year (or none), a season, an episode, as far as they are given. `None`
-    /// when no document can pass.
-    pub(crate) fn test(
+    /// Narrows a test to rows whose `column` is `value`. `None` when no row can match: the value
+    /// needs more bits than the column has.
+    pub(crate) fn with_equal(&self, test: RowTest, column: Column, value: u16) -> Option<RowTest> {
+        let (mask, value) = self.field(column, value)?;
+        Some(RowTest {
+            mask: test.mask | mask,
+            value: test.value | value,
+            value_or: test.value_or | value,
+        })
+    }
+
+    /// Narrows a test to rows whose `column` is `value` or empty. At most one column of a test is
+    /// of this kind: a row is compared with two values, and each further one would double them.
+    pub(crate) fn with_equal_or_none(
         &self,
-        video_type: Option<VideoType>,
-        year: Option<Year>,
-        season: Option<Number>,
-        episode: Option<Number>,
+        test: RowTest,
+        column: Column,
+        value: u16,
     ) -> Option<RowTest> {
-        let mut test = RowTest::default();
-        if let Some(video_type) = video_type {
-            test.demand(1, u64::from(video_type == VideoType::Episode));
-        }
-        if let Some(season) = season {
-            self.demand_season(&mut test, season)?;
-        }
-        if let Some(episode) = episode {
-            test.demand(self.episode_mask(), self.episode_value(episode));
-        }
-        test.value_or = test.value;
-        if let Some(year) = year {
-            test.mask |= ((1 << YEAR_BITS) - 1) << YEAR_SHIFT;
-            test.value |= u64::from(year.get() - YEAR_BASE) << YEAR_SHIFT;
-        }
-        Some(test)
+        debug_assert!(
+            test.value == test.value_or,
+            "one column of a test may be empty"
+        );
+        let (mask, value) = self.field(column, value)?;
+        Some(RowTest {
+            mask: test.mask | mask,
+            value: test.value | value,
+            value_or: test.value_or,
+        })
     }
 
-    /// A test for a season and, when given, an episode or none (SEARCH.md 2, fits). `None` when no
-    /// document can pass.
-    pub(crate) fn fit_test(&self, season: Number, episode: Option<Number>) -> Option<RowTest> {
-        let mut test = RowTest::default();
-        self.demand_season(&mut test, season)?;
-        test.value_or = test.value;
-        if let Some(episode) = episode {
-            test.mask |= self.episode_mask();
-            test.value |= self.episode_value(episode);
+    /// Mask of a column in a packed row, and `value` shifted to its place.
+    fn field(&self, column: Column, value: u16) -> Option<(u64, u64)> {
+        let (shift, mask, stored) = match column {
+            Column::VideoType => (0, 1, value),
+            Column::Year => (YEAR_SHIFT, (1 << YEAR_BITS) - 1, value - YEAR_BASE),
+            Column::Season => (SEASON_SHIFT, self.season_mask, value),
+            // The highest column: no bit above it is set.
+            Column::Episode => (self.episode_shift, 0xffff, value),
+        };
+        let stored = u64::from(stored);
+        if mask < stored {
+            return None;
         }
-        Some(test)
-    }
-
-    fn demand_season(&self, test: &mut RowTest, season: Number) -> Option<()> {
-        let season = u64::from(season.get());
-        test.demand(self.season_mask << SEASON_SHIFT, season << SEASON_SHIFT);
-        (season <= self.season_mask).then_some(())
-    }
-
-    fn episode_mask(&self) -> u64 {
-        0xffff << self.episode_shift
-    }
-
-    fn episode_value(&self, episode: Number) -> u64 {
-        u64::from(episode.get()) << self.episode_shift
+        Some((mask << shift, stored << shift))
     }
 }
 
-/// What a row must be equal to, under a mask: one of two values, for a year or none.
+/// A column of a packed row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Column {
+    /// 1 for an episode, 0 for a film.
+    VideoType,
+    /// Year; empty when unknown.
+    Year,
+    /// Season number; empty when there is none.
+    Season,
+    /// Episode number; empty when there is none.
+    Episode,
+}
+
+/// Two values of which a masked row must be one. They differ in the one column that may be empty.
+///
+/// Example: "season 3, year 1999 or none" has the mask of both columns, the value with 3 and 1999,
+/// and the value with 3 and no year; a row matches with one load, one mask, two comparisons.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct RowTest {
     mask: u64,
@@ -185,19 +195,14 @@ pub(crate) struct RowTest {
 }
 
 impl RowTest {
-    fn demand(&mut self, mask: u64, value: u64) {
-        self.mask |= mask;
-        self.value |= value;
-    }
-
-    /// Whether a row passes.
+    /// True if the row matches.
     #[inline(always)]
-    pub(crate) fn passes(&self, row: u64) -> bool {
+    pub(crate) fn matches(&self, row: u64) -> bool {
         let row = row & self.mask;
         row == self.value || row == self.value_or
     }
 
-    /// Whether every row passes.
+    /// True if every row matches.
     pub(crate) fn is_trivial(&self) -> bool {
         self.mask == 0
     }
@@ -260,22 +265,30 @@ mod tests {
         ) {
             let bytes = pack_columns(rows.iter().copied());
             let view = Columns::read(&bytes).unwrap();
-            let video_type = match wanted.is_episode {
-                true => VideoType::Episode,
-                false => VideoType::Movie,
-            };
             let year = Year::new(wanted.year).filter(|_| asked[1]);
             let season = Number::new(wanted.season).filter(|_| asked[2]);
             let episode = Number::new(wanted.episode).filter(|_| asked[3]);
-            let test = view.test(asked[0].then_some(video_type), year, season, episode);
+            let mut test = Some(RowTest::default());
+            let mut equal = |column, value: Option<u16>| {
+                if let Some(value) = value {
+                    test = test.and_then(|test| view.with_equal(test, column, value));
+                }
+            };
+            equal(Column::VideoType, asked[0].then_some(u16::from(wanted.is_episode)));
+            equal(Column::Season, season.map(Number::get));
+            equal(Column::Episode, episode.map(Number::get));
+            if let Some(year) = year {
+                let with_year = |test| view.with_equal_or_none(test, Column::Year, year.get());
+                test = test.and_then(with_year);
+            }
             for (doc, row) in rows.iter().enumerate() {
                 prop_assert_eq!(view.get(doc as u32), *row);
                 let expected = (!asked[0] || row.is_episode == wanted.is_episode)
                     && year.is_none_or(|year| row.year == 0 || row.year == year.get())
                     && season.is_none_or(|season| row.season == season.get())
                     && episode.is_none_or(|episode| row.episode == episode.get());
-                let passes = test.is_some_and(|test| test.passes(view.row(doc as u32)));
-                prop_assert_eq!(passes, expected);
+                let matches = test.is_some_and(|test| test.matches(view.row(doc as u32)));
+                prop_assert_eq!(matches, expected);
             }
         }
     }

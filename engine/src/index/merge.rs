@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 
 use fst::Streamer;
@@ -104,21 +105,25 @@ impl<'a> Input<'a> {
 
     /// Appends the new numbers of the documents of a term.
     fn term_docs(&self, rank: u32, out: &mut Vec<u32>) -> Result<()> {
-        self.view.term_docs(rank)?.for_each_while(|doc| {
-            out.extend(Some(self.docs[doc as usize]).filter(|&doc| doc != GONE));
-            true
+        self.view.term_docs(rank)?.for_each(|doc| {
+            let number = self.docs[doc as usize];
+            if number != GONE {
+                out.push(number);
+            }
         });
         Ok(())
     }
 
     /// Whether a term has a document that is not gone.
     fn has_term(&self, rank: u32) -> Result<bool> {
-        let mut is_found = false;
-        self.view.term_docs(rank)?.for_each_while(|doc| {
-            is_found = self.docs[doc as usize] != GONE;
-            !is_found
+        let search = self.view.term_docs(rank)?.try_for_each(|doc| {
+            if self.docs[doc as usize] == GONE {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         });
-        Ok(is_found)
+        Ok(search.is_break())
     }
 }
 
@@ -363,10 +368,11 @@ impl<'a> Merger<'a> {
             for &(input_idx, rank) in ranks {
                 let input = &self.inputs[input_idx];
                 if input.segment.is_title_rank(rank) {
-                    input.view.term_titles(rank)?.for_each_while(|title| {
+                    input.view.term_titles(rank)?.for_each(|title| {
                         let number = input.titles[title as usize];
-                        titles.extend(Some(number).filter(|&number| number != GONE));
-                        true
+                        if number != GONE {
+                            titles.push(number);
+                        }
                     });
                 }
             }

@@ -21,7 +21,7 @@ mod writer;
 
 pub(crate) use bits::Bits;
 pub use builder::{SegmentBuilder, SegmentSummary};
-pub(crate) use columns::{ColumnValue, RowTest};
+pub(crate) use columns::{Column, ColumnValue, Columns, RowTest};
 pub use document::StoredDoc;
 pub use merge::merge;
 pub(crate) use postings::{Postings, Probe, Seeker};

@@ -15,6 +15,8 @@
 //! ```
 //! The second is roaring's layout; it is read without being decoded.
 
+use std::ops::ControlFlow;
+
 use super::bits::Bits;
 
 /// Numbers of a chunk up to which it is an array. Chosen here: half of roaring's bound, because
@@ -206,40 +208,46 @@ impl<'a> Postings<'a> {
         (0..table.len() / CHUNK_ENTRY_BYTES).map(move |idx| Self::chunk(table, data, idx))
     }
 
-    /// Calls `each` with the numbers in order until it says no.
-    pub(crate) fn for_each_while(&self, mut each: impl FnMut(u32) -> bool) {
+    /// Calls `each` with the numbers in order until it breaks.
+    pub(crate) fn try_for_each(
+        &self,
+        mut each: impl FnMut(u32) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
         match self.form {
             Form::List(mut bytes) => {
                 let mut next = 0;
                 for _ in 0..self.count {
+                    // Checksums were checked: only a damaged head counts more numbers than follow.
                     let Some(distance) = read_varint(&mut bytes) else {
-                        return;
+                        break;
                     };
                     let number = next + distance as u32;
                     next = number + 1;
-                    if !each(number) {
-                        return;
-                    }
+                    each(number)?;
                 }
             }
             Form::Chunks { table, data } => {
                 for chunk in Self::chunks(table, data) {
-                    if !chunk.for_each_while(&mut each) {
-                        return;
-                    }
+                    chunk.try_for_each(&mut each)?;
                 }
             }
         }
+        ControlFlow::Continue(())
+    }
+
+    /// Calls `each` with all numbers in order.
+    pub(crate) fn for_each(&self, mut each: impl FnMut(u32)) {
+        let _ = self.try_for_each(|number| {
+            each(number);
+            ControlFlow::Continue(())
+        });
     }
 
     /// Appends all numbers in order.
     pub(crate) fn decode(&self, out: &mut Vec<u32>) {
         out.reserve(self.count as usize);
         let Form::Chunks { table, data } = self.form else {
-            self.for_each_while(|number| {
-                out.push(number);
-                true
-            });
+            self.for_each(|number| out.push(number));
             return;
         };
         for chunk in Self::chunks(table, data) {
@@ -250,9 +258,9 @@ impl<'a> Postings<'a> {
                     out.extend(lows.map(|bytes| chunk.base | low(bytes)));
                 }
                 Body::Bits(_) => {
-                    chunk.for_each_while(&mut |number| {
+                    let _ = chunk.try_for_each(&mut |number| {
                         out.push(number);
-                        true
+                        ControlFlow::Continue(())
                     });
                 }
             }
@@ -262,10 +270,7 @@ impl<'a> Postings<'a> {
     /// Sets the bits of all numbers.
     pub(crate) fn set_bits(&self, bits: &mut Bits) {
         let Form::Chunks { table, data } = self.form else {
-            self.for_each_while(|number| {
-                bits.insert(number);
-                true
-            });
+            self.for_each(|number| bits.insert(number));
             return;
         };
         for chunk in Self::chunks(table, data) {
@@ -327,7 +332,7 @@ impl<'a> Postings<'a> {
 
     fn retain_by_list(&self, list: &mut Vec<u32>) {
         let (mut read, mut kept) = (0, 0);
-        self.for_each_while(|number| {
+        let _ = self.try_for_each(|number| {
             while read < list.len() && list[read] < number {
                 read += 1;
             }
@@ -336,7 +341,11 @@ impl<'a> Postings<'a> {
                 kept += 1;
                 read += 1;
             }
-            read < list.len()
+            if read < list.len() {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
         });
         list.truncate(kept);
     }
@@ -389,34 +398,34 @@ impl<'a> Postings<'a> {
             }
         }
         let (mut found, mut last) = (0, None);
-        self.for_each_while(|number| {
-            let is_next = last < Some(number) && number < limit;
-            found += u32::from(is_next);
+        let order = self.try_for_each(|number| {
+            if last >= Some(number) || number >= limit {
+                return ControlFlow::Break(());
+            }
+            found += 1;
             last = Some(number);
-            is_next
+            ControlFlow::Continue(())
         });
-        found == self.count
+        order.is_continue() && found == self.count
     }
 }
 
 impl Chunk<'_> {
-    fn for_each_while(&self, each: &mut impl FnMut(u32) -> bool) -> bool {
+    fn try_for_each(&self, each: &mut impl FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
         match self.body {
-            Body::Array(bytes) => bytes
-                .chunks_exact(2)
-                .all(|low| each(self.base | u32::from(u16::from_le_bytes([low[0], low[1]])))),
+            Body::Array(bytes) => bytes.chunks_exact(2).try_for_each(|low| {
+                each(self.base | u32::from(u16::from_le_bytes([low[0], low[1]])))
+            }),
             Body::Bits(bytes) => {
                 for (idx, word) in bytes.chunks_exact(8).enumerate() {
                     let mut word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
                     while word != 0 {
                         let number = self.base + idx as u32 * 64 + word.trailing_zeros();
-                        if !each(number) {
-                            return false;
-                        }
+                        each(number)?;
                         word &= word - 1;
                     }
                 }
-                true
+                ControlFlow::Continue(())
             }
         }
     }
@@ -674,10 +683,7 @@ mod tests {
 
     fn listed(bits: &Bits) -> Vec<u32> {
         let mut numbers = Vec::new();
-        bits.for_each_while(|number| {
-            numbers.push(number);
-            true
-        });
+        bits.decode(&mut numbers);
         numbers
     }
 
@@ -721,14 +727,18 @@ mod tests {
         }
 
         #[test]
-        fn a_walk_ends_when_told(numbers in numbers(), count in 1usize..50) {
+        fn iteration_ends_at_a_break(numbers in numbers(), count in 1usize..50) {
             let bytes = encoded(&numbers);
-            let mut walked = Vec::new();
-            Postings::read(&bytes).unwrap().for_each_while(|number| {
-                walked.push(number);
-                walked.len() < count
+            let mut seen = Vec::new();
+            let _ = Postings::read(&bytes).unwrap().try_for_each(|number| {
+                seen.push(number);
+                if seen.len() < count {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
             });
-            prop_assert_eq!(&walked[..], &numbers[..count.min(numbers.len())]);
+            prop_assert_eq!(&seen[..], &numbers[..count.min(numbers.len())]);
         }
     }
 

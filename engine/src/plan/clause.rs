@@ -1,32 +1,21 @@
-//! One thing that every match of a branch must satisfy.
+//! One requirement that every match of a branch satisfies.
+//!
+//! Example: `query=lost s01` has two clauses. "lost" is one posting list of 40 documents. The
+//! marker "s01" is a union: the posting lists of season 1 (one for each episode), or the documents
+//! with the word "s01". Intersecting starts from the 40 documents; whether the second clause is
+//! probed for each of them (40 column reads of 4 ns, and a look-up of 8 ns) or united as bits first
+//! (a word for each 64 documents of the segment) is decided by [`Clause::is_probing_cheaper`].
 
 use crate::index::{Bits, Postings, Probe, RowTest, Seeker, View};
 
+use super::cost::PlanContext;
 use super::doc_list::{BLOCK, retain, retain_blocks};
 use super::title_set::TitleSet;
 
-/// Documents that a title is guessed to have, where counting them would cost more than it saves.
-const TITLE_DOCS_GUESS: u64 = 8;
-/// Documents of several sets are put in order by bits when they are more than this share of the
-/// segment; by sorting when they are fewer. (Tests have small segments, and take both ways.)
-const SORTED_SHARE: u64 = if cfg!(test) { 8 } else { 1024 };
-
-/// Nanoseconds that asking a document for its columns or its title is guessed to take: while the
-/// columns of the segment stay in the caches, and beyond.
-const ASKED_COST: (u64, u64) = (4, 24);
-/// Nanoseconds that looking for a document in a set is guessed to take.
-const SOUGHT_COST: u64 = 8;
-/// Documents of a segment up to which its columns are expected to stay in the caches.
-const CACHED_DOCS_MAX: u32 = 2_000_000;
-/// Nanoseconds that finding a document by its title and setting its bit is guessed to take.
-const TITLE_DOC_COST: u64 = 2;
-/// Documents of titles are listed when they are below this share of those that are asked for.
-const LISTED_SHARE: u64 = 8;
-
-/// What a clause is about.
+/// Part of a request that a clause stands for; `explain` names clauses by it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Subject {
-    /// A plain word, by its place among the distinct plain words.
+    /// A plain word, by its index among the distinct plain words.
     Word(usize),
     /// The titles that contain the `title` value.
     Title,
@@ -34,14 +23,8 @@ pub(crate) enum Subject {
     EpisodeMarker,
     /// The year marker.
     YearMarker,
-    /// The `year` parameter.
-    YearFilter,
-    /// The `video_type` parameter.
-    TypeFilter,
-    /// The `season` parameter, with `episode` when that is given.
-    SeasonFilter,
-    /// The `language` parameter.
-    LanguageFilter,
+    /// The filter parameter of this name.
+    Filter(&'static str),
 }
 
 /// A union of sets of documents.
@@ -55,11 +38,13 @@ pub(crate) struct Clause<'a> {
     tested_count: usize,
     titles: Option<TitleSet>,
     stored_titles: Postings<'a>,
+    /// Estimated documents of `stored_titles`, which are not counted.
+    stored_title_docs: u64,
     size_max: u64,
 }
 
 impl<'a> Clause<'a> {
-    /// One of these sets has the document.
+    /// Documents of any of these sets.
     pub(crate) fn of_sets(subject: Subject, sets: Vec<Postings<'a>>) -> Self {
         let size_max = sets.iter().map(|set| u64::from(set.count())).sum();
         Self {
@@ -69,11 +54,12 @@ impl<'a> Clause<'a> {
             tested_count: 0,
             titles: None,
             stored_titles: Postings::EMPTY,
+            stored_title_docs: 0,
             size_max,
         }
     }
 
-    /// All sets so far are what this test says, which is cheaper to ask.
+    /// Declares that `test` says the same as all sets so far; it is cheaper to probe.
     #[must_use]
     pub(crate) fn tested_by(mut self, test: RowTest) -> Self {
         self.test = Some(test);
@@ -81,7 +67,7 @@ impl<'a> Clause<'a> {
         self
     }
 
-    /// Or this set has the document.
+    /// Adds the documents of a set.
     #[must_use]
     pub(crate) fn or_set(mut self, set: Postings<'a>) -> Self {
         if set.count() > 0 {
@@ -91,7 +77,7 @@ impl<'a> Clause<'a> {
         self
     }
 
-    /// Or the document bears one of these titles.
+    /// Adds the documents that have one of these titles.
     #[must_use]
     pub(crate) fn or_titles(mut self, titles: TitleSet) -> Self {
         if !titles.is_empty() {
@@ -101,37 +87,37 @@ impl<'a> Clause<'a> {
         self
     }
 
-    /// Or the document bears one of these titles, which are left as they are stored: they are
-    /// guessed to have [`TITLE_DOCS_GUESS`] documents each.
+    /// Adds the documents that have one of these titles, which stay encoded: `docs_estimate` is
+    /// assumed for each, because counting them would cost more than a better plan saves.
     #[must_use]
-    pub(crate) fn or_stored_titles(mut self, titles: Postings<'a>) -> Self {
-        self.size_max += u64::from(titles.count()) * TITLE_DOCS_GUESS;
+    pub(crate) fn or_stored_titles(mut self, titles: Postings<'a>, docs_estimate: u64) -> Self {
+        self.stored_title_docs = u64::from(titles.count()) * docs_estimate;
+        self.size_max += self.stored_title_docs;
         self.stored_titles = titles;
         self
     }
 
-    /// What it is about.
+    /// Part of the request that it stands for.
     pub(crate) fn subject(&self) -> Subject {
         self.subject
     }
 
-    /// How many documents satisfy it, at most; with stored titles a guess.
+    /// Upper bound of the documents that satisfy it; with stored titles an estimate.
     pub(crate) fn size_max(&self) -> u64 {
         self.size_max
     }
 
-    /// The titles that satisfy it.
+    /// Titles that satisfy it.
     pub(crate) fn titles(&self) -> Option<&TitleSet> {
         self.titles.as_ref()
     }
 
-    /// How many documents satisfy it by their titles, at most; 0 when it names no titles.
-    pub(crate) fn by_title_max(&self) -> u64 {
-        let by_titles = self.titles.as_ref().map_or(0, TitleSet::docs_count);
-        by_titles + u64::from(self.stored_titles.count()) * TITLE_DOCS_GUESS
+    /// Upper bound of the documents that satisfy it by their titles; 0 when it names no titles.
+    pub(crate) fn title_docs_max(&self) -> u64 {
+        self.titles.as_ref().map_or(0, TitleSet::docs_count) + self.stored_title_docs
     }
 
-    /// Its only set, when it is nothing but a set.
+    /// Its posting list, if it is one posting list and nothing else.
     pub(crate) fn only_set(&self) -> Option<&Postings<'a>> {
         let is_plain =
             self.test.is_none() && self.titles.is_none() && self.stored_titles.count() == 0;
@@ -141,35 +127,36 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// All documents that satisfy it, as bits.
+    /// Sets the bits of all documents that satisfy it.
     pub(crate) fn set_bits(&self, view: &View<'_>, bits: &mut Bits) {
         self.sets.iter().for_each(|set| set.set_bits(bits));
         self.for_each_title_doc(view, |doc| bits.insert(doc));
     }
 
-    /// Calls `each` with the documents of its titles; of neighbours among the titles in one go.
     fn for_each_title_doc(&self, view: &View<'_>, mut each: impl FnMut(u32)) {
         if let Some(titles) = &self.titles {
+            // Documents of neighbouring titles are neighbours too: one read of offsets a run.
             for run in titles.runs() {
                 view.titles_docs(run).for_each(&mut each);
             }
         }
-        self.stored_titles.for_each_while(|title| {
-            view.title_docs(title).for_each(&mut each);
-            true
-        });
+        self.stored_titles
+            .for_each(|title| view.title_docs(title).for_each(&mut each));
     }
 
-    /// All documents that satisfy it, ascending. Cost: linear; for several sets also a word of
-    /// bits for each 64 documents of the segment, or a sort of few.
-    pub(crate) fn docs(&self, view: &View<'_>) -> Vec<u32> {
+    /// All documents that satisfy it, ascending.
+    ///
+    /// Cost: linear; for several sets also a word of bits for each 64 documents of the segment, or
+    /// a sort of few.
+    pub(crate) fn docs(&self, context: &PlanContext<'_>) -> Vec<u32> {
+        let view = &context.view;
         let mut docs = Vec::new();
         if let Some(set) = self.only_set() {
             set.decode(&mut docs);
             return docs;
         }
         docs.reserve(self.size_max as usize);
-        if u64::from(view.docs_count()) / SORTED_SHARE < self.size_max {
+        if !context.costs.prefers_sort(self.size_max, view.docs_count()) {
             let mut bits = Bits::new(view.docs_count());
             self.set_bits(view, &mut bits);
             bits.decode(&mut docs);
@@ -177,100 +164,112 @@ impl<'a> Clause<'a> {
         }
         self.sets.iter().for_each(|set| set.decode(&mut docs));
         self.for_each_title_doc(view, |doc| docs.push(doc));
+        // A document may be in several sets.
         docs.sort_unstable();
         docs.dedup();
         docs
     }
 
-    /// Keeps the ascending documents that satisfy it. Cost: the least of asking each and of uniting
-    /// all that satisfy it.
-    pub(crate) fn retain(&self, view: &View<'_>, docs: &mut Vec<u32>) {
+    /// Keeps the ascending documents that satisfy it.
+    ///
+    /// Cost: the lesser of probing each document and of uniting all that satisfy it.
+    pub(crate) fn retain(&self, context: &PlanContext<'_>, docs: &mut Vec<u32>) {
+        let view = &context.view;
         if let Some(set) = self.only_set() {
             return set.retain(docs);
         }
-        let asked_count = docs.len() as u64;
-        if self.is_better_asked(view, asked_count) {
-            let mut seeker = self.seeker(view, asked_count);
-            return retain_blocks(docs, |block| seeker.passing(view, block));
+        let probed_count = docs.len() as u64;
+        if self.is_probing_cheaper(context, probed_count) {
+            let mut seeker = self.seeker(context, probed_count);
+            return retain_blocks(docs, |block| seeker.matching(view, block));
         }
         let mut bits = Bits::new(view.docs_count());
         self.set_bits(view, &mut bits);
         retain(docs, |doc| bits.contains(doc));
     }
 
-    /// Whether to ask each of so many documents costs less than to unite all that satisfy it, as
-    /// bits. (A guess: nothing but time depends on it.)
-    pub(crate) fn is_better_asked(&self, view: &View<'_>, docs_count: u64) -> bool {
-        let (near, far) = ASKED_COST;
-        let is_far = CACHED_DOCS_MAX < view.docs_count();
-        let asked_cost = if is_far { far } else { near };
-        let sought_cost = (self.sets.len() - self.tested_count) as u64 * SOUGHT_COST;
-        docs_count * (asked_cost + sought_cost) < self.union_cost(view)
+    /// True if probing `docs_count` documents is expected to cost less than uniting as bits all
+    /// that satisfy it. Only time depends on the answer.
+    pub(crate) fn is_probing_cheaper(&self, context: &PlanContext<'_>, docs_count: u64) -> bool {
+        // One row test answers for all tested sets; each other set is sought by itself.
+        let sought_sets = (self.sets.len() - self.tested_count) as u64;
+        let probe_ns = context.costs.probe_ns(context.view.docs_count());
+        let doc_ns = probe_ns + sought_sets * context.costs.seek_ns;
+        docs_count * doc_ns < self.union_ns(context)
     }
 
-    /// Nanoseconds that uniting is guessed to take: one for each word of bits and for each number
-    /// of a sparse chunk; a dense chunk is united as words.
-    fn union_cost(&self, view: &View<'_>) -> u64 {
-        let words_count = u64::from(view.docs_count()) / 64;
-        let set_cost = |set: &Postings<'_>| u64::from(set.count()).min(2 * words_count);
-        let sets_cost: u64 = self.sets.iter().map(set_cost).sum();
-        words_count + sets_cost + self.by_title_max() * TITLE_DOC_COST
+    /// Estimated nanoseconds of a union: one for each word of bits and for each number of a sparse
+    /// chunk; a dense chunk is united as words.
+    fn union_ns(&self, context: &PlanContext<'_>) -> u64 {
+        let words_count = u64::from(context.view.docs_count()) / 64;
+        // A set of more numbers than twice the words is stored as bits almost everywhere.
+        let set_ns = |set: &Postings<'_>| u64::from(set.count()).min(2 * words_count);
+        let sets_ns: u64 = self.sets.iter().map(set_ns).sum();
+        words_count + sets_ns + self.title_docs_max() * context.costs.title_doc_ns
     }
 
-    fn seeker(&self, view: &View<'_>, asked_count: u64) -> ClauseSeeker<'_> {
+    fn seeker(&self, context: &PlanContext<'_>, probed_count: u64) -> ClauseSeeker<'_> {
         let untested = self.sets[self.tested_count..].iter();
         let mut sets: Vec<Seeker<'_>> = untested.map(Postings::seeker).collect();
-        let mut has_titles = self.by_title_max() > 0;
-        if has_titles && self.by_title_max() * LISTED_SHARE < asked_count {
+        let title_docs = self.title_docs_max();
+        let mut probes_titles = title_docs > 0;
+        if probes_titles && context.costs.prefers_title_list(title_docs, probed_count) {
+            // Few documents have the titles: as one more sorted list they spare the title column,
+            // which lies anywhere for each document.
             let mut docs = Vec::new();
-            self.for_each_title_doc(view, |doc| docs.push(doc));
+            self.for_each_title_doc(&context.view, |doc| docs.push(doc));
             docs.sort_unstable();
             sets.push(Seeker::of_list(docs));
-            has_titles = false;
+            probes_titles = false;
         }
         ClauseSeeker {
             test: self.test,
             sets,
             titles: self.titles.as_ref(),
             stored_titles: self.stored_titles.probe(),
-            has_titles,
+            probes_titles,
         }
     }
 }
 
-/// A clause that is asked for ascending documents.
+/// A clause prepared for probing ascending documents.
 struct ClauseSeeker<'a> {
     test: Option<RowTest>,
     sets: Vec<Seeker<'a>>,
     titles: Option<&'a TitleSet>,
     stored_titles: Probe<'a>,
-    has_titles: bool,
+    probes_titles: bool,
 }
 
 impl ClauseSeeker<'_> {
-    /// Which documents of a block satisfy the clause: a bit each.
-    fn passing(&mut self, view: &View<'_>, docs: &[u32]) -> u64 {
-        let mut passing = 0;
+    /// Documents of a block that satisfy the clause, a bit each.
+    ///
+    /// One part of the clause after the other goes over the whole block, without a branch that
+    /// depends on a document: so the processor has many reads of columns under way at once, where a
+    /// loop that stops at the first part that matches would wait for each.
+    fn matching(&mut self, view: &View<'_>, docs: &[u32]) -> u64 {
+        let mut matching = 0;
         if let Some(test) = self.test {
             for (idx, &doc) in docs.iter().enumerate() {
-                passing |= u64::from(test.passes(view.columns.row(doc))) << idx;
+                matching |= u64::from(test.matches(view.columns.row(doc))) << idx;
             }
         }
         for set in &mut self.sets {
             for (idx, &doc) in docs.iter().enumerate() {
-                passing |= u64::from(set.contains(doc)) << idx;
+                matching |= u64::from(set.contains(doc)) << idx;
             }
         }
-        if self.has_titles {
+        if self.probes_titles {
+            // All titles are read before the first is looked up, for the same reason.
             let mut titles = [0; BLOCK];
             for (title, &doc) in titles.iter_mut().zip(docs) {
                 *title = view.title_of(doc);
             }
             for (idx, &title) in titles[..docs.len()].iter().enumerate() {
-                passing |= u64::from(self.has_title(title)) << idx;
+                matching |= u64::from(self.has_title(title)) << idx;
             }
         }
-        passing
+        matching
     }
 
     fn has_title(&self, title: u32) -> bool {

@@ -1,14 +1,18 @@
-//! Lists of documents, cut without a branch for each: so the reads of columns, which lie anywhere,
-//! overlap instead of waiting for each other.
+//! Filtering of document lists without a branch for each document.
+//!
+//! Columns are read at addresses that have no order the processor could guess. Where no branch
+//! depends on the value, it starts the next reads before the first one is there; a mispredicted
+//! branch for every other document would cost more than the reads.
 
-/// Documents that are asked together: a bit each in a word.
+/// Documents that are probed together: a bit each in a word.
 pub(super) const BLOCK: usize = u64::BITS as usize;
 
-/// Keeps the documents that `keep` wants.
+/// Keeps the documents for which `keep` is true, in order.
 #[inline]
 pub(super) fn retain(docs: &mut Vec<u32>, mut keep: impl FnMut(u32) -> bool) {
     let mut kept = 0;
     for idx in 0..docs.len() {
+        // Always written, and overwritten by the next one unless this one is kept.
         let doc = docs[idx];
         docs[kept] = doc;
         kept += usize::from(keep(doc));
@@ -16,13 +20,15 @@ pub(super) fn retain(docs: &mut Vec<u32>, mut keep: impl FnMut(u32) -> bool) {
     docs.truncate(kept);
 }
 
-/// Keeps the documents whose bits `passing` sets; it is asked for up to [`BLOCK`] at a time.
+/// Keeps the documents whose bits `matching` sets, in order; it is called with up to [`BLOCK`]
+/// documents at a time.
 #[inline]
-pub(super) fn retain_blocks(docs: &mut Vec<u32>, mut passing: impl FnMut(&[u32]) -> u64) {
+pub(super) fn retain_blocks(docs: &mut Vec<u32>, mut matching: impl FnMut(&[u32]) -> u64) {
     let mut kept = 0;
     for from in (0..docs.len()).step_by(BLOCK) {
         let to = docs.len().min(from + BLOCK);
-        let mut rest = passing(&docs[from..to]);
+        // One bit a document: the loop below runs once for each that is kept, not for each.
+        let mut rest = matching(&docs[from..to]);
         while rest != 0 {
             docs[kept] = docs[from + rest.trailing_zeros() as usize];
             kept += 1;

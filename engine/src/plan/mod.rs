@@ -1,14 +1,25 @@
-//! A request over the statistics of one segment: which sets of documents must be intersected, how
-//! large each can be, and what tells one way of matching from another.
+//! A request over the statistics of one segment.
+//!
+//! A plan says which sets of documents are intersected ([`Clause`]), how large each can be, which
+//! filters apply ([`Filter`]), and how relevance and fit of a match are told
+//! ([`WordPlan`], [`TitlePlan`]). It reads dictionaries and set sizes, never whole posting lists.
+//! Strategies are chosen by one value, the [`CostModel`].
 
 mod clause;
+mod cost;
 mod doc_list;
 mod filter;
+mod fit_rule;
+mod full_titles;
+mod marker_clauses;
+mod title_match;
 mod title_plan;
 mod title_set;
 mod word_plan;
 
 pub(crate) use clause::{Clause, Subject};
+pub(crate) use cost::{CostModel, PlanContext};
 pub(crate) use filter::Filter;
-pub(crate) use title_plan::{TitleMatch, TitlePlan};
+pub(crate) use title_match::TitleMatch;
+pub(crate) use title_plan::TitlePlan;
 pub(crate) use word_plan::{Typos, WordPlan};

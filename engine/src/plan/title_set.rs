@@ -1,21 +1,27 @@
-//! A set of folded titles, standing for the documents that bear them.
+//! A set of folded titles, standing for the documents that have them.
+//!
+//! Titles repeat: a series has one title and hundreds of documents. A clause such as "words that
+//! begin with `bre`" is therefore kept as titles, which are few, and a document satisfies it if its
+//! title is among them.
 
 use std::cell::OnceCell;
 use std::ops::Range;
 
 use crate::index::{Bits, Postings, View};
 
-/// Titles up to which a set is searched instead of having a bit for every title.
-const LIST_MAX: usize = 16;
+use super::cost::PlanContext;
 
 /// Folded titles of one segment.
 #[derive(Debug, Clone)]
 pub(crate) struct TitleSet {
     titles: Vec<u32>,
-    /// A bit for every title of the segment, when they were asked for.
+    /// A bit for every title of the segment; made at the first look-up, because a plan that starts
+    /// from this set never looks one up.
     bits: OnceCell<Bits>,
-    /// How many titles the segment has.
-    titles_count: u32,
+    /// True if the set is so small that a linear search is faster than bits.
+    is_small: bool,
+    /// Number of titles of the segment.
+    segment_titles: u32,
     docs_count: u64,
 }
 
@@ -24,44 +30,45 @@ impl TitleSet {
     ///
     /// Cost: linear in their sizes, and a bit for every title of the segment.
     pub(crate) fn union<'a>(
-        view: &View<'a>,
+        context: &PlanContext<'a>,
         sets: impl Iterator<Item = crate::Result<Postings<'a>>>,
     ) -> crate::Result<Self> {
         let sets = sets.collect::<crate::Result<Vec<_>>>()?;
         let mut titles = Vec::new();
         if let [set] = sets[..] {
             set.decode(&mut titles);
-            return Ok(Self::of_sorted(view, titles));
+            return Ok(Self::of_sorted(context, titles));
         }
         let count: u64 = sets.iter().map(|set| u64::from(set.count())).sum();
-        if count <= LIST_MAX as u64 {
+        if count <= context.costs.title_set_list_max as u64 {
             sets.iter().for_each(|set| set.decode(&mut titles));
             titles.sort_unstable();
             titles.dedup();
-            return Ok(Self::of_sorted(view, titles));
+            return Ok(Self::of_sorted(context, titles));
         }
-        let mut bits = Bits::new(view.titles_count());
+        // Bits are a sorted union without a sort; and the set will need them for look-ups.
+        let mut bits = Bits::new(context.view.titles_count());
         sets.iter().for_each(|set| set.set_bits(&mut bits));
         bits.decode(&mut titles);
         Ok(Self {
             bits: OnceCell::from(bits),
-            ..Self::of_sorted(view, titles)
+            ..Self::of_sorted(context, titles)
         })
     }
 
-    /// A set of ascending titles.
-    pub(crate) fn of_sorted(view: &View<'_>, titles: Vec<u32>) -> Self {
-        let counts = runs(&titles).map(|run| view.titles_docs_count(run));
-        let docs_count = counts.sum();
-        Self::of_counted(view, titles, docs_count)
+    /// A set of ascending titles. Cost: two reads for each run of neighbouring titles.
+    pub(crate) fn of_sorted(context: &PlanContext<'_>, titles: Vec<u32>) -> Self {
+        let docs_count = docs_count(&context.view, &titles);
+        Self::of_counted(context, titles, docs_count)
     }
 
-    /// A set of ascending titles that so many documents bear.
-    pub(crate) fn of_counted(view: &View<'_>, titles: Vec<u32>, docs_count: u64) -> Self {
+    /// A set of ascending titles with their number of documents.
+    pub(crate) fn of_counted(context: &PlanContext<'_>, titles: Vec<u32>, docs_count: u64) -> Self {
         Self {
+            is_small: titles.len() <= context.costs.title_set_list_max,
             titles,
             bits: OnceCell::new(),
-            titles_count: view.titles_count(),
+            segment_titles: context.view.titles_count(),
             docs_count,
         }
     }
@@ -76,30 +83,34 @@ impl TitleSet {
         runs(&self.titles)
     }
 
-    /// Whether there is none.
+    /// True if the set has no title.
     pub(crate) fn is_empty(&self) -> bool {
         self.titles.is_empty()
     }
 
-    /// How many documents bear one of them.
+    /// Number of documents that have one of the titles.
     pub(crate) fn docs_count(&self) -> u64 {
         self.docs_count
     }
 
-    /// Whether a title is in the set. Cost: a bit test; the first time a bit for every title of
-    /// the segment.
+    /// True if the set has the title. Cost: a bit test; the first time also a bit for every title
+    /// of the segment.
     #[inline]
     pub(crate) fn contains(&self, title: u32) -> bool {
-        if self.titles.len() <= LIST_MAX {
+        if self.is_small {
             return self.titles.contains(&title);
         }
         let bits = self.bits.get_or_init(|| {
-            let mut bits = Bits::new(self.titles_count);
+            let mut bits = Bits::new(self.segment_titles);
             self.titles.iter().for_each(|&title| bits.insert(title));
             bits
         });
         bits.contains(title)
     }
+}
+
+fn docs_count(view: &View<'_>, titles: &[u32]) -> u64 {
+    runs(titles).map(|run| view.titles_docs_count(run)).sum()
 }
 
 fn runs(titles: &[u32]) -> impl Iterator<Item = Range<u32>> {

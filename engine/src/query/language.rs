@@ -40,11 +40,11 @@ impl LanguageTerm {
     /// use subcat_engine::model::Language;
     /// use subcat_engine::query::LanguageTerm;
     /// let term = |tag| LanguageTerm::of(&Language::parse(tag).unwrap());
-    /// assert!(term("es-MX").passes(term("es-419")));
-    /// assert!(!term("es-ES").passes(term("es-419")));
-    /// assert!(term("es-ES").passes(term("es")));
+    /// assert!(term("es-MX").matches(term("es-419")));
+    /// assert!(!term("es-ES").matches(term("es-419")));
+    /// assert!(term("es-ES").matches(term("es")));
     /// ```
-    pub fn passes(self, requested: Self) -> bool {
+    pub fn matches(self, requested: Self) -> bool {
         if self.primary != requested.primary {
             return false;
         }
@@ -115,12 +115,12 @@ mod tests {
 
     fn check(record: &str, request: &str, expected: bool) {
         assert_eq!(
-            term(record).passes(term(request)),
+            term(record).matches(term(request)),
             expected,
             "{record} {request}"
         );
         assert_eq!(
-            term(request).passes(term(record)),
+            term(request).matches(term(record)),
             expected,
             "{request} {record}"
         );

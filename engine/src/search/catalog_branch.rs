@@ -1,4 +1,11 @@
 //! The `catalog_id` and `public_id` branches over one segment.
+//!
+//! Example: `catalog_id=tt0411008` is a series with 2 packs of its own and 500 episodes whose
+//! parent it is. Both posting lists are stored with their counts: without filters the total is 502
+//! and the page is the 2 packs (fit 0), then the newest episodes (fit 1). With `query=s02e03` the
+//! episodes 3 of season 2 rank with fit 0, and other episodes last (relevance 9).
+
+use std::ops::ControlFlow;
 
 use crate::error::Result;
 use crate::index::{Postings, Segment, View};
@@ -6,65 +13,76 @@ use crate::model::RecordId;
 use crate::plan::Filter;
 use crate::text::EpisodeMarker;
 
+use super::branch::{BranchResult, PageRequest};
 use super::doc_set::DocSet;
 use super::top::{Ranked, Top};
-use super::word_branch::Found;
 
-/// Runs the `catalog_id` branch; `marker` is the episode that the request names besides.
+/// Runs the `catalog_id` branch; `marker` is the episode that the request also names.
 ///
-/// Source: SEARCH.md 4.2, 5.1, 5.2.
+/// Cost: linear in the documents of the id. Source: SEARCH.md 4.2, 5.1, 5.2.
 pub(super) fn search_catalog(
     view: &View<'_>,
     number: u64,
     marker: Option<EpisodeMarker>,
     filter: &Filter<'_>,
-    (page_size, needs_docs): (usize, bool),
-) -> Result<Found> {
+    page: PageRequest,
+) -> Result<BranchResult> {
     let [own, parent] = view.catalog_docs(number)?;
-    if filter.is_trivial() && !needs_docs && marker.is_none() {
-        return Ok(first_page(&own, &parent, page_size));
+    if filter.is_trivial() && !page.needs_docs && marker.is_none() {
+        return Ok(first_page(&own, &parent, page.size));
     }
+    // A document of both lists is in `own` only (the index leaves it out of the other), so it is
+    // ranked once and the counts add up.
     let mut parent_docs = Vec::new();
     parent.decode(&mut parent_docs);
-    parent_docs.retain(|&doc| filter.passes(doc));
-    let mut top = Top::new(page_size);
+    parent_docs.retain(|&doc| filter.accepts(doc));
+    let mut top = Top::new(page.size);
     for &doc in &parent_docs {
         let (relevance, fit) = parent_rank(view, doc, marker);
-        let fit = fit.max(u8::from(filter.is_year_guessed(doc)));
+        let fit = fit.max(u8::from(filter.matches_unknown_year(doc)));
         top.offer(Ranked::new(relevance, fit, doc));
     }
+    // Its own documents match whatever episode is named: 5.2 is about documents of the series.
     let mut docs = Vec::new();
     own.decode(&mut docs);
-    docs.retain(|&doc| filter.passes(doc));
+    docs.retain(|&doc| filter.accepts(doc));
     for &doc in &docs {
-        top.offer(Ranked::new(1, u8::from(filter.is_year_guessed(doc)), doc));
+        top.offer(Ranked::new(
+            1,
+            u8::from(filter.matches_unknown_year(doc)),
+            doc,
+        ));
     }
     let total = (docs.len() + parent_docs.len()) as u64;
-    if needs_docs {
+    if page.needs_docs {
         docs.extend(parent_docs);
         docs.sort_unstable();
     }
-    Ok(Found {
+    Ok(BranchResult {
         total,
         best: top.into_sorted(),
         docs: Some(DocSet::List(docs)),
     })
 }
 
-/// Without filters and marker: both counts are stored, the page is the first of its own documents
-/// and then of those of its episodes. Cost: a page.
-fn first_page(own: &Postings<'_>, parent: &Postings<'_>, page_size: usize) -> Found {
+/// Result without filters and marker: both counts are stored, the page is the first of its own
+/// documents and then of those of its episodes. Cost: a page.
+fn first_page(own: &Postings<'_>, parent: &Postings<'_>, page_size: usize) -> BranchResult {
     let total = u64::from(own.count()) + u64::from(parent.count());
     let mut best = Vec::with_capacity(page_size.min(total as usize));
     for (set, fit) in [(own, 0), (parent, 1)] {
         if best.len() < page_size {
-            set.for_each_while(|doc| {
+            let _ = set.try_for_each(|doc| {
                 best.push(Ranked::new(1, fit, doc));
-                best.len() < page_size
+                if best.len() < page_size {
+                    ControlFlow::Continue(())
+                } else {
+                    ControlFlow::Break(())
+                }
             });
         }
     }
-    Found {
+    BranchResult {
         total,
         best,
         docs: None,
@@ -87,13 +105,17 @@ fn parent_rank(view: &View<'_>, doc: u32, marker: Option<EpisodeMarker>) -> (u8,
 }
 
 /// Runs the `public_id` branch.
-pub(super) fn search_id(segment: &Segment, id: RecordId, filter: &Filter<'_>) -> Result<Found> {
-    let found = segment.find(id)?.filter(|&doc| filter.passes(doc));
+pub(super) fn search_id(
+    segment: &Segment,
+    id: RecordId,
+    filter: &Filter<'_>,
+) -> Result<BranchResult> {
+    let found = segment.find(id)?.filter(|&doc| filter.accepts(doc));
     let Some(doc) = found else {
-        return Ok(Found::nothing());
+        return Ok(BranchResult::empty());
     };
-    let fit = u8::from(filter.is_year_guessed(doc));
-    Ok(Found {
+    let fit = u8::from(filter.matches_unknown_year(doc));
+    Ok(BranchResult {
         total: 1,
         best: vec![Ranked::new(0, fit, doc)],
         docs: Some(DocSet::List(vec![doc])),

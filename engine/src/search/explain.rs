@@ -1,29 +1,44 @@
-//! How a search is read, planned and ranked.
+//! Explanation of a search: how it is parsed, planned and ranked, as text for people.
+//!
+//! It plans and runs the search again step by step; nothing here is on the way of a request.
 
 use std::fmt;
 
 use crate::error::Result;
-use crate::plan::{Subject, TitlePlan, Typos, WordPlan};
+use crate::plan::{CostModel, Subject, TitlePlan, Typos, WordPlan};
 use crate::query::{ParsedText, Query};
 
 use super::Snapshot;
-use super::segment_search::{ParsedQuery, Part};
+use super::segment_search::{ParsedQuery, SegmentSearch};
 
-/// How one request is read, planned and ranked.
+/// Parsing, plan and ranking of one request.
 #[derive(Debug, Clone)]
 pub struct Explanation {
-    /// How each criterion is read, a clause each.
-    pub readings: Vec<String>,
-    /// The work in each segment.
+    /// Each criterion as it was parsed.
+    pub criteria: Vec<String>,
+    /// Work in each segment.
     pub segments: Vec<SegmentExplanation>,
-    /// Whether the second try, with typos, was made.
+    /// True if the second try, with typos, was made.
     pub is_typo_search: bool,
-    /// How many records match.
+    /// Number of records that match.
     pub total: u64,
-    /// The hits, in order: id, relevance, fit, and what the relevance means.
+    /// The hits, in order.
     pub hits: Vec<HitExplanation>,
     /// Nanoseconds of the whole search.
     pub nanoseconds: u64,
+    /// Cost model by which the plan was chosen.
+    pub cost_model: Vec<CostValue>,
+}
+
+/// One value of the cost model.
+#[derive(Debug, Clone)]
+pub struct CostValue {
+    /// Name of the value.
+    pub name: &'static str,
+    /// The value; of a share, its divisor.
+    pub value: u64,
+    /// Unit of the value.
+    pub unit: &'static str,
 }
 
 /// The work in one segment.
@@ -92,31 +107,39 @@ impl Snapshot {
             });
         }
         Ok(Explanation {
-            readings: readings(&parsed),
+            criteria: criteria(&parsed),
             segments,
             is_typo_search,
             total: hits.total(),
             hits: explained,
             nanoseconds,
+            cost_model: cost_model(self.costs()),
         })
     }
 }
 
-fn readings(parsed: &ParsedQuery<'_>) -> Vec<String> {
-    let mut readings = Vec::new();
+fn cost_model(costs: &CostModel) -> Vec<CostValue> {
+    let entries = costs.entries().into_iter();
+    entries
+        .map(|(name, value, unit)| CostValue { name, value, unit })
+        .collect()
+}
+
+fn criteria(parsed: &ParsedQuery<'_>) -> Vec<String> {
+    let mut criteria = Vec::new();
     if let Some(id) = parsed.public_id {
-        readings.push(format!("public_id: {id}"));
+        criteria.push(format!("public_id: {id}"));
     }
     for number in &parsed.catalog_numbers {
-        readings.push(format!("catalog_id: number {number}"));
+        criteria.push(format!("catalog_id: number {number}"));
     }
     if let Some(text) = &parsed.title {
-        readings.push(format!("title: {}", describe_text(text)));
+        criteria.push(format!("title: {}", describe_text(text)));
     }
     if let Some(text) = &parsed.free_text {
-        readings.push(format!("query: {}", describe_text(text)));
+        criteria.push(format!("query: {}", describe_text(text)));
     }
-    readings
+    criteria
 }
 
 fn describe_text(parsed: &ParsedText<'_>) -> String {
@@ -132,26 +155,27 @@ fn describe_text(parsed: &ParsedText<'_>) -> String {
 }
 
 fn steps(
-    part: &Part<'_>,
+    part: &SegmentSearch<'_>,
     parsed: &ParsedQuery<'_>,
     is_typo_search: bool,
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<Step>> {
     let mut steps = Vec::new();
-    for clause in &part.filter_sets {
+    for clause in part.filter.clauses() {
         let what = subject_text(clause.subject(), &[]);
         steps.push(planned(what, clause.size_max()));
     }
-    let typos = match is_typo_search {
-        true => Typos::Allowed,
-        false => Typos::Refused,
+    let typos = if is_typo_search {
+        Typos::Allowed
+    } else {
+        Typos::Refused
     };
     let began = clock();
     if let Some(text) = &parsed.free_text {
         let mut words: Vec<&str> = text.plain_words().collect();
         words.sort_unstable();
         words.dedup();
-        let plan = WordPlan::new(&part.view, text, typos)?;
+        let plan = WordPlan::new(&part.context, text, typos)?;
         let planned_at = clock();
         for clause in plan.iter().flat_map(|plan| &plan.clauses) {
             let what = subject_text(clause.subject(), &words);
@@ -169,7 +193,7 @@ fn steps(
     }
     let began = clock();
     if let Some(text) = &parsed.title {
-        let plan = TitlePlan::new(&part.view, text)?;
+        let plan = TitlePlan::new(&part.context, text)?;
         let what = "title: distinct titles that contain the text".to_owned();
         steps.push(timed(what, plan.matches().len() as u64, clock() - began));
     }
@@ -202,10 +226,7 @@ fn subject_text(subject: Subject, words: &[&str]) -> String {
         Subject::Title => "set: titles that contain the text".into(),
         Subject::EpisodeMarker => "set: episode marker".into(),
         Subject::YearMarker => "set: year marker".into(),
-        Subject::YearFilter => "filter: year".into(),
-        Subject::TypeFilter => "filter: video_type".into(),
-        Subject::SeasonFilter => "filter: season".into(),
-        Subject::LanguageFilter => "filter: language".into(),
+        Subject::Filter(name) => format!("filter: {name}"),
     }
 }
 
@@ -227,28 +248,11 @@ fn meaning(relevance: u8) -> &'static str {
 
 impl fmt::Display for Explanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for text in &self.readings {
-            writeln!(f, "{text}")?;
+        for criterion in &self.criteria {
+            writeln!(f, "{criterion}")?;
         }
         for segment in &self.segments {
-            writeln!(
-                f,
-                "segment {} ({} documents)",
-                segment.name, segment.docs_count
-            )?;
-            for step in &segment.steps {
-                match step.nanoseconds {
-                    Some(time) => {
-                        let time = time as f64 / 1000.0;
-                        writeln!(
-                            f,
-                            "  {:<52} {:>9}  {time:>9.1} us",
-                            step.what, step.docs_count
-                        )?;
-                    }
-                    None => writeln!(f, "  {:<52} {:>9}", step.what, step.docs_count)?,
-                }
-            }
+            write!(f, "{segment}")?;
         }
         let typos = if self.is_typo_search {
             ", with typos"
@@ -258,12 +262,33 @@ impl fmt::Display for Explanation {
         let time = self.nanoseconds as f64 / 1000.0;
         writeln!(f, "total {}{typos}, {time:.1} us", self.total)?;
         for (idx, hit) in self.hits.iter().enumerate() {
-            let (place, id, meaning) = (idx + 1, &hit.id, hit.meaning);
-            writeln!(
-                f,
-                "{place:>4}  {id}  {}.{}  {meaning}",
-                hit.relevance, hit.fit
-            )?;
+            let (position, id, meaning) = (idx + 1, &hit.id, hit.meaning);
+            let rank = format!("{}.{}", hit.relevance, hit.fit);
+            writeln!(f, "{position:>4}  {id}  {rank}  {meaning}")?;
+        }
+        writeln!(f, "cost model")?;
+        for CostValue { name, value, unit } in &self.cost_model {
+            writeln!(f, "  {name:<24} {value:>9} {unit}")?;
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for SegmentExplanation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(f, "segment {} ({} documents)", self.name, self.docs_count)?;
+        for Step {
+            what,
+            docs_count,
+            nanoseconds,
+        } in &self.steps
+        {
+            write!(f, "  {what:<52} {docs_count:>9}")?;
+            if let Some(nanoseconds) = nanoseconds {
+                let time = *nanoseconds as f64 / 1000.0;
+                write!(f, "  {time:>9.1} us")?;
+            }
+            writeln!(f)?;
         }
         Ok(())
     }

@@ -1,5 +1,9 @@
-//! A plan over a snapshot gives ranked hits and their total.
+//! Search: a plan over a snapshot gives ranked hits and their total.
+//!
+//! A request has up to four branches (SEARCH.md 4), each in a file of its own. Every branch is run
+//! in every segment; the documents of all are counted once, the best of each are merged.
 
+mod branch;
 mod catalog_branch;
 mod doc_set;
 mod explain;

@@ -1,38 +1,52 @@
-//! A request over one segment of a snapshot: its branches, united.
+//! A request over one segment of a snapshot: its branches, and their union.
+//!
+//! The work goes back and forth between snapshot and segments, because one decision needs all
+//! segments: typos are allowed only if the `query` branch matches nothing in the whole catalog
+//! (SEARCH.md 4.6).
+//!
+//! ```text
+//! Snapshot::search_parts   prepares each segment (SegmentSearch::new) where a document can match
+//!   -> search_words        in each segment: the query branch, exact words
+//!   <- any match?          none in all segments: search_words once more, with typos
+//!   -> unite               in each segment: the other branches, and the union of all
+//!   <- merge               the best of each segment become the page
+//! ```
 
 use crate::error::Result;
-use crate::index::{Segment, Tombstones, View};
+use crate::index::{Segment, Tombstones};
 use crate::model::RecordId;
-use crate::plan::{Clause, Filter, TitlePlan, Typos, WordPlan};
+use crate::plan::{CostModel, Filter, PlanContext, TitlePlan, Typos, WordPlan};
 use crate::query::{CatalogTerm, ParsedText, Query, SearchText};
 use crate::text::EpisodeMarker;
 
+use super::branch::{BranchResult, PageRequest};
 use super::catalog_branch::{search_catalog, search_id};
 use super::doc_set::DocSet;
 use super::title_branch::search_title;
 use super::top::{Ranked, best_of_branches};
-use super::word_branch::{Found, search_words};
+use super::word_branch::search_words;
 
-/// A request, read once for all segments (SEARCH.md 2 and 4).
+/// A request, parsed once for all segments (SEARCH.md 2 and 4).
 pub(super) struct ParsedQuery<'q> {
     pub(super) query: &'q Query,
     /// The `query` value, unless it is a catalog id.
     pub(super) free_text: Option<ParsedText<'q>>,
     pub(super) title: Option<ParsedText<'q>>,
-    /// The number of each `catalog_id` branch.
+    /// Number of each `catalog_id` branch: the parameter, and a `query` that is an id.
     pub(super) catalog_numbers: Vec<u64>,
     pub(super) public_id: Option<RecordId>,
-    /// The episode that `query`, or else `title`, names.
+    /// Episode that `query`, or else `title`, names.
     pub(super) marker: Option<EpisodeMarker>,
 }
 
 impl<'q> ParsedQuery<'q> {
-    /// Reads a request.
+    /// Parses a request.
     pub(super) fn new(query: &'q Query) -> Self {
         let mut catalog_numbers = Vec::new();
         if let Some(CatalogTerm::Number(number)) = query.catalog_id() {
             catalog_numbers.push(number);
         }
+        // SEARCH.md 4.4: "tt0411008" as free text is an id, not a word.
         let number = query.query().and_then(SearchText::catalog_number);
         catalog_numbers.extend(number);
         let free_text = query.parsed_query().filter(|_| number.is_none());
@@ -48,50 +62,50 @@ impl<'q> ParsedQuery<'q> {
         }
     }
 
-    fn branches_count(&self) -> usize {
-        usize::from(self.free_text.is_some())
+    /// Page that each branch must deliver.
+    fn page(&self) -> PageRequest {
+        let branches_count = usize::from(self.free_text.is_some())
             + usize::from(self.title.is_some())
             + usize::from(self.public_id.is_some())
-            + self.catalog_numbers.len()
-    }
-
-    fn page_size(&self) -> usize {
-        usize::from(self.query.page_size())
+            + self.catalog_numbers.len();
+        PageRequest {
+            size: usize::from(self.query.page_size()),
+            needs_docs: branches_count > 1,
+        }
     }
 }
 
 /// One segment, with what the filters of the request mean in it.
-pub(super) struct Part<'a> {
-    pub(super) segment: &'a Segment,
-    pub(super) view: View<'a>,
+pub(super) struct SegmentSearch<'a> {
+    segment: &'a Segment,
+    pub(super) context: PlanContext<'a>,
     pub(super) filter: Filter<'a>,
-    pub(super) filter_sets: Vec<Clause<'a>>,
 }
 
-/// The matches in one segment.
-pub(super) struct PartFound {
+/// Matches in one segment.
+pub(super) struct SegmentHits {
     pub(super) total: u64,
     pub(super) best: Vec<Ranked>,
 }
 
-impl<'a> Part<'a> {
-    /// Prepares a segment; `None` when no document of it can pass the filters.
+impl<'a> SegmentSearch<'a> {
+    /// Prepares a segment; `None` when no document of it can match the filters.
     pub(super) fn new(
         segment: &'a Segment,
         tombstones: &'a Tombstones,
         query: &Query,
+        costs: &'a CostModel,
     ) -> Result<Option<Self>> {
-        let view = segment.view()?;
-        let filter = Filter::new(view, tombstones, query.filters())?;
-        if filter.is_hopeless() || segment.is_empty() {
+        if segment.is_empty() {
             return Ok(None);
         }
-        let filter_sets = filter.clauses(query.filters())?;
-        Ok(Some(Self {
+        let view = segment.view()?;
+        let context = PlanContext { view, costs };
+        let filter = Filter::new(context, tombstones, query.filters())?;
+        Ok(filter.map(|filter| Self {
             segment,
-            view,
+            context,
             filter,
-            filter_sets,
         }))
     }
 
@@ -100,46 +114,40 @@ impl<'a> Part<'a> {
         &self,
         parsed: &ParsedQuery<'_>,
         typos: Typos,
-    ) -> Result<Option<Found>> {
+    ) -> Result<Option<BranchResult>> {
         let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
-        let Some(plan) = WordPlan::new(&self.view, text, typos)? else {
-            return Ok(Some(Found::nothing()));
+        let Some(plan) = WordPlan::new(&self.context, text, typos)? else {
+            return Ok(Some(BranchResult::empty()));
         };
-        let wanted = (parsed.page_size(), parsed.branches_count() > 1);
-        Ok(Some(search_words(
-            &self.view,
-            &plan,
-            &self.filter,
-            &self.filter_sets,
-            wanted,
-        )))
+        let found = search_words(&self.context, &plan, &self.filter, parsed.page());
+        Ok(Some(found))
     }
 
-    /// Runs the other branches and unites all; `words` is what the `query` branch found.
+    /// Runs the other branches and unites all; `words` is the result of the `query` branch.
     pub(super) fn unite(
         &self,
         parsed: &ParsedQuery<'_>,
-        words: Option<Found>,
-    ) -> Result<PartFound> {
-        let wanted = (parsed.page_size(), parsed.branches_count() > 1);
-        let mut found: Vec<Found> = words.into_iter().collect();
+        words: Option<BranchResult>,
+    ) -> Result<SegmentHits> {
+        let (context, page) = (&self.context, parsed.page());
+        let mut found: Vec<BranchResult> = words.into_iter().collect();
         if let Some(text) = &parsed.title {
-            let plan = TitlePlan::new(&self.view, text)?;
-            let filters = (&self.filter, &self.filter_sets[..]);
-            found.push(search_title(&self.view, &plan, filters, wanted));
+            let plan = TitlePlan::new(context, text)?;
+            found.push(search_title(context, &plan, &self.filter, page));
         }
         for &number in &parsed.catalog_numbers {
-            let (view, filter) = (&self.view, &self.filter);
-            found.push(search_catalog(view, number, parsed.marker, filter, wanted)?);
+            let (view, filter) = (&context.view, &self.filter);
+            found.push(search_catalog(view, number, parsed.marker, filter, page)?);
         }
         if let Some(id) = parsed.public_id {
             found.push(search_id(self.segment, id, &self.filter)?);
         }
+        // One branch alone needs no union: its documents are not even listed.
         if found.len() == 1 {
             let only = found.remove(0);
-            return Ok(PartFound {
+            return Ok(SegmentHits {
                 total: only.total,
                 best: only.best,
             });
@@ -149,9 +157,9 @@ impl<'a> Part<'a> {
             sets.push(found.docs.unwrap_or_else(DocSet::empty));
             bests.push(found.best);
         }
-        Ok(PartFound {
-            total: DocSet::union_len(&sets, &self.view),
-            best: best_of_branches(&bests, parsed.page_size()),
+        Ok(SegmentHits {
+            total: DocSet::union_len(&sets, &context.view),
+            best: best_of_branches(&bests, page.size),
         })
     }
 }

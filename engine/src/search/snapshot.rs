@@ -6,23 +6,42 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
 use crate::model::{CatalogId, RecordId};
-use crate::plan::Typos;
+use crate::plan::{CostModel, Typos};
 use crate::query::Query;
 
+use super::branch::BranchResult;
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
-use super::segment_search::{ParsedQuery, Part, PartFound};
+use super::segment_search::{ParsedQuery, SegmentHits, SegmentSearch};
 use super::top::Ranked;
 
-/// Segments and tombstones of one moment. Readers hold it as long as they need it.
+/// Segments and tombstones of one moment. Readers hold it as long as they need it: a merge that
+/// replaces its segments does not touch them.
 pub struct Snapshot {
     id: u64,
     parts: Vec<(Arc<Segment>, Arc<Tombstones>)>,
+    costs: CostModel,
 }
 
 impl Snapshot {
     /// A snapshot of these segments, each without its tombstones. No id may live in two of them.
     pub fn new(id: u64, parts: Vec<(Arc<Segment>, Arc<Tombstones>)>) -> Self {
-        Self { id, parts }
+        Self {
+            id,
+            parts,
+            costs: CostModel::DEFAULT,
+        }
+    }
+
+    /// The same snapshot, searched by another cost model.
+    #[cfg(test)]
+    pub(super) fn with_costs(mut self, costs: CostModel) -> Self {
+        self.costs = costs;
+        self
+    }
+
+    /// Cost model of searches.
+    pub(super) fn costs(&self) -> &CostModel {
+        &self.costs
     }
 
     /// The segments, in the order that they were given in.
@@ -58,6 +77,7 @@ impl Snapshot {
         self.parts.iter().map(|(segment, _)| &**segment)
     }
 
+    /// Runs the steps of a search; the order is explained in `segment_search`.
     fn search_parts(&self, query: &Query) -> Result<(Hits, bool)> {
         let parsed = ParsedQuery::new(query);
         let parts = self.prepared(query)?;
@@ -74,17 +94,18 @@ impl Snapshot {
         }
         let hits = Hits {
             snapshot_id: self.id,
+            // An id lives in one segment only: no record is counted twice.
             total: found.iter().map(|(_, found)| found.total).sum(),
             hits: self.merge(&found, usize::from(query.page_size()))?,
         };
         Ok((hits, allows_typos))
     }
 
-    /// The segments in which something can pass the filters, with their locations.
-    pub(super) fn prepared(&self, query: &Query) -> Result<Vec<(usize, Part<'_>)>> {
+    /// Segments in which something can match the filters, with their indexes.
+    pub(super) fn prepared(&self, query: &Query) -> Result<Vec<(usize, SegmentSearch<'_>)>> {
         let mut prepared = Vec::with_capacity(self.parts.len());
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate() {
-            if let Some(part) = Part::new(segment, tombstones, query)? {
+            if let Some(part) = SegmentSearch::new(segment, tombstones, query, &self.costs)? {
                 prepared.push((part_idx, part));
             }
         }
@@ -92,7 +113,13 @@ impl Snapshot {
     }
 
     /// Merges the best of each segment by relevance, fit, time and id (SEARCH.md 5).
-    fn merge(&self, found: &[(usize, PartFound)], page_size: usize) -> Result<Box<[Hit]>> {
+    ///
+    /// Each segment gives at most a page, in order, so a merge of their heads is the page of all.
+    /// Document numbers mean nothing across segments: time and id are read of the heads only, one
+    /// document for each hit and one for each segment. Few segments exist at a time, so the least
+    /// head is found by comparing all of them.
+    fn merge(&self, found: &[(usize, SegmentHits)], page_size: usize) -> Result<Box<[Hit]>> {
+        // One segment: its order is that of the answer, and no document is read.
         if let [(part_idx, found)] = found {
             return Ok(found
                 .best
@@ -113,6 +140,7 @@ impl Snapshot {
             hits.push(hit(head.part_idx, head.ranked));
             match self.head(head.part_idx, head.rest)? {
                 Some(next) => heads[head_idx] = next,
+                // The order of the heads does not matter: no two compare equal.
                 None => {
                     heads.swap_remove(head_idx);
                 }
@@ -121,12 +149,12 @@ impl Snapshot {
         Ok(hits.into())
     }
 
-    fn head<'a>(&'a self, part_idx: usize, best: &'a [Ranked]) -> Result<Option<Head<'a>>> {
+    fn head<'a>(&'a self, part_idx: usize, best: &'a [Ranked]) -> Result<Option<SegmentHead<'a>>> {
         let Some((&ranked, rest)) = best.split_first() else {
             return Ok(None);
         };
         let stored = self.parts[part_idx].0.doc(ranked.doc())?;
-        Ok(Some(Head {
+        Ok(Some(SegmentHead {
             part_idx,
             ranked,
             stored,
@@ -164,6 +192,7 @@ impl Snapshot {
     }
 
     fn find(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
+        // From the newest on: the delta comes last.
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate().rev() {
             let found = segment.find(id)?.filter(|&doc| !tombstones.contains(doc));
             if let Some(doc) = found {
@@ -238,10 +267,10 @@ fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
 }
 
 fn search_words(
-    parts: &[(usize, Part<'_>)],
+    parts: &[(usize, SegmentSearch<'_>)],
     parsed: &ParsedQuery<'_>,
     typos: Typos,
-) -> Result<Vec<Option<super::word_branch::Found>>> {
+) -> Result<Vec<Option<BranchResult>>> {
     parts
         .iter()
         .map(|(_, part)| part.search_words(parsed, typos))
@@ -258,14 +287,14 @@ fn hit(part_idx: usize, ranked: Ranked) -> Hit {
 }
 
 /// The best document of a segment that is not merged yet.
-struct Head<'a> {
+struct SegmentHead<'a> {
     part_idx: usize,
     ranked: Ranked,
     stored: StoredDoc<'a>,
     rest: &'a [Ranked],
 }
 
-impl Head<'_> {
+impl SegmentHead<'_> {
     fn compare(&self, other: &Self) -> Ordering {
         let rank = |head: &Self| (head.ranked.relevance(), head.ranked.fit());
         rank(self)

@@ -1,182 +1,204 @@
 //! The `title` branch over one segment: its documents, counted, and the best of them.
+//!
+//! The plan knows how many documents each relevance has before one is read. Up to 512 matches are
+//! simply ranked; beyond, the page is filled relevance by relevance. Example: `title=man`, 40,000
+//! matches, page of 100. Relevance 2: the title "man" has 30 documents. *Collecting* them reads
+//! 30; *scanning* the matches in answer order would find one in 1,333. So they are collected.
+//! Relevance 5: 25,000 documents ("woman", "batman"). To collect is to read them all; a scan meets
+//! one in 1.6 matches and has the rest of the page after about 110. So the matches are scanned.
+
+use std::ops::ControlFlow;
 
 use crate::index::View;
-use crate::plan::{Clause, Filter, TitleMatch, TitlePlan};
+use crate::plan::{Clause, Filter, PlanContext, TitleMatch, TitlePlan};
 
+use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
-use super::word_branch::Found;
 
 /// Relevances that a title can give.
 const RELEVANCES: std::ops::RangeInclusive<u8> = 2..=5;
 /// Stands for the relevance of a document that does not match.
 const NO_MATCH: u8 = 10;
-/// Documents up to which every match is ranked; beyond, the best are sought. (Tests have small
-/// segments, and take both ways.)
-const RANKED_MAX: u64 = if cfg!(test) { 4 } else { 512 };
 
-/// Runs the branch. `needs_docs` when it is not the only one; `filters` are the filter's own sets.
+/// Runs the branch.
 ///
-/// Cost: linear in the titles that contain the text; with filters or a marker that of
-/// [`intersect`] besides.
+/// Cost: linear in the titles that contain the text; with filters or a marker also that of
+/// [`intersect`].
 pub(super) fn search_title(
-    view: &View<'_>,
+    context: &PlanContext<'_>,
     plan: &TitlePlan<'_>,
-    (filter, filters): (&Filter<'_>, &[Clause<'_>]),
-    (page_size, needs_docs): (usize, bool),
-) -> Found {
-    let branch = Branch {
-        view,
+    filter: &Filter<'_>,
+    page: PageRequest,
+) -> BranchResult {
+    let branch = TitleBranch {
+        context,
         plan,
         filter,
-        page_size,
+        page_size: page.size,
     };
-    let mut top = Top::new(page_size);
-    if filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial() && !needs_docs {
-        branch.offer_by_relevance(&mut top, None);
-        return Found {
+    let mut top = Top::new(page.size);
+    let is_plain = filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial();
+    if is_plain && !page.needs_docs {
+        // Every document of a matching title matches: the total is a sum of stored counts, and no
+        // set of documents is made.
+        branch.select_best(&mut top, None);
+        return BranchResult {
             total: plan.docs_count(TitleMatch::is_whole),
             best: top.into_sorted(),
             docs: None,
         };
     }
-    let docs = branch.docs(filters);
-    if docs.len() <= RANKED_MAX {
-        docs.for_each_while(|doc| {
-            top.offer(branch.rank(doc));
-            true
-        });
+    let docs = branch.docs();
+    if docs.len() <= context.costs.ranked_docs_max {
+        docs.for_each(|doc| top.offer(branch.rank(doc)));
     } else {
-        branch.offer_by_relevance(&mut top, Some(&docs));
+        branch.select_best(&mut top, Some(&docs));
     }
-    Found {
+    BranchResult {
         total: docs.len(),
         best: top.into_sorted(),
         docs: Some(docs),
     }
 }
 
-struct Branch<'b, 'a> {
-    view: &'b View<'a>,
+struct TitleBranch<'b, 'a> {
+    context: &'b PlanContext<'a>,
     plan: &'b TitlePlan<'a>,
     filter: &'b Filter<'a>,
     page_size: usize,
 }
 
-impl Branch<'_, '_> {
-    /// All matches.
-    fn docs(&self, filters: &[Clause<'_>]) -> DocSet {
-        let find = |clauses: &[Clause<'_>]| {
-            let has_none = clauses.iter().any(|clause| clause.size_max() == 0);
-            match has_none {
-                true => DocSet::empty(),
-                false => intersect(self.view, self.filter, clauses, filters),
-            }
-        };
-        let whole = find(&[self.plan.clause(self.view, TitleMatch::is_whole)]);
+impl<'a> TitleBranch<'_, 'a> {
+    fn view(&self) -> &View<'a> {
+        &self.context.view
+    }
+
+    /// All matches: those by the whole text, and those by the text without its marker that fit it.
+    fn docs(&self) -> DocSet {
+        let whole = self.find(&[self.plan.clause(self.context, TitleMatch::is_whole)]);
         let Some((_, fitting)) = &self.plan.marker else {
             return whole;
         };
-        let unmarked = self.plan.clause(self.view, TitleMatch::is_unmarked);
-        whole.union(find(&[unmarked, fitting.clone()]))
+        let unmarked = self.plan.clause(self.context, TitleMatch::is_unmarked);
+        whole.union(self.find(&[unmarked, fitting.clone()]))
     }
 
-    /// The rank of a document that matches.
+    fn find(&self, clauses: &[Clause<'_>]) -> DocSet {
+        if clauses.iter().any(|clause| clause.size_max() == 0) {
+            return DocSet::empty();
+        }
+        intersect(self.context, self.filter, clauses)
+    }
+
+    /// Rank of a document; of relevance [`NO_MATCH`] if it does not match.
     #[inline]
     fn rank(&self, doc: u32) -> Ranked {
+        let view = self.view();
         let marker = self.plan.marker.as_ref();
-        let fits = marker.is_some_and(|(test, _)| test.passes(self.view.columns.row(doc)));
-        let title_match = self.plan.match_of(self.view.title_of(doc));
-        let relevance = title_match.relevance(fits).unwrap_or(NO_MATCH);
+        let fits_marker = marker.is_some_and(|(test, _)| test.matches(view.columns.row(doc)));
+        let title_match = self.plan.match_of(view.title_of(doc));
+        let relevance = title_match.relevance(fits_marker).unwrap_or(NO_MATCH);
         Ranked::new(relevance, self.plan.fit.fit(doc, self.filter), doc)
     }
 
-    /// Offers relevance after relevance until the page is full of documents that nothing later can
-    /// surpass; of `docs`, or, without a marker, of all documents.
+    /// Offers of many matches at least those that are among the best; of `docs`, or, where every
+    /// document of a matching title matches, of all documents.
     ///
-    /// The documents of a relevance are gathered title by title, or, when they are so many that a
-    /// page of them is met sooner, sought among the matches in order.
-    fn offer_by_relevance(&self, top: &mut Top, docs: Option<&DocSet>) {
-        let matches = docs.map_or(u64::from(self.view.docs_count()), DocSet::len);
+    /// Relevance after relevance, until the page is full of documents that no later one can
+    /// displace. Collecting a relevance reads all its `count` documents. Scanning meets one of them
+    /// every `matches / count` documents, so it has the `missing` ones after about
+    /// `matches * missing / count`. The two are equal where `count² = matches * missing`.
+    fn select_best(&self, top: &mut Top, docs: Option<&DocSet>) {
+        let matches = docs.map_or(u64::from(self.view().docs_count()), DocSet::len);
         let mut offered_count = 0;
         for relevance in RELEVANCES {
-            let room = self.page_size - offered_count;
+            let missing = self.page_size - offered_count;
             let count = self
                 .plan
                 .docs_count(|title_match| title_match.may_give(relevance));
-            let mut offer = Offer {
+            let mut selection = RelevanceSelection {
                 top: &mut *top,
                 relevance,
                 offered_count: 0,
-                room,
+                missing,
             };
-            if count * count <= matches * room as u64 {
-                self.gather(&mut offer, docs);
-            } else {
-                return self.meet(&mut offer, docs);
+            if matches * (missing as u64) < count * count {
+                // The scan offers later relevances, too: it ends the work.
+                self.scan_matches(&mut selection, docs);
+                return;
             }
-            // All of a relevance come before the next one.
-            offered_count += offer.offered_count;
+            self.collect_by_title(&mut selection, docs);
+            // All documents of a relevance precede the next one, whatever their fit.
+            offered_count += selection.offered_count;
             if self.page_size <= offered_count {
                 return;
             }
         }
     }
 
-    /// Offers the documents of the titles that may give a relevance: of each title so many that a
-    /// page of them has fit 0.
-    fn gather(&self, offer: &mut Offer<'_>, docs: Option<&DocSet>) {
-        let (room, relevance) = (offer.room, offer.relevance);
+    /// Offers the documents of the titles that may give the relevance, of each title up to a page
+    /// of fit 0.
+    fn collect_by_title(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
+        let (missing, relevance) = (selection.missing, selection.relevance);
         let matches = self.plan.matches().iter();
         for (title, _) in matches.filter(|(_, title_match)| title_match.may_give(relevance)) {
-            offer.room = room;
-            for doc in self.view.title_docs(*title) {
-                if docs.is_none_or(|docs| docs.contains(doc)) {
-                    let ranked = self.rank(doc);
-                    if ranked.relevance() == relevance {
-                        offer.take(ranked);
-                    }
-                    if offer.room == 0 {
-                        break;
-                    }
+            // The documents of one title ascend, those of the next may precede them: the page
+            // must be filled for each title anew.
+            selection.missing = missing;
+            for doc in self.view().title_docs(*title) {
+                if docs.is_some_and(|docs| !docs.contains(doc)) {
+                    continue;
+                }
+                let ranked = self.rank(doc);
+                // The title may give this relevance with the marker only.
+                if ranked.relevance() == relevance && selection.offer(ranked).is_break() {
+                    break;
                 }
             }
         }
     }
 
-    /// Offers matches of this relevance and later ones in order, until a page of this one has fit
-    /// 0, or to the end: then nothing is left to offer.
-    fn meet(&self, offer: &mut Offer<'_>, docs: Option<&DocSet>) {
-        let each = |doc: u32| {
+    /// Offers matches of this relevance and later ones in answer order, until a page of this one
+    /// has fit 0, or to the end. Nothing is left to offer afterwards.
+    fn scan_matches(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
+        let visit = |doc: u32| {
             let ranked = self.rank(doc);
-            if (offer.relevance..NO_MATCH).contains(&ranked.relevance()) {
-                offer.take(ranked);
+            if (selection.relevance..NO_MATCH).contains(&ranked.relevance()) {
+                selection.offer(ranked)
+            } else {
+                ControlFlow::Continue(())
             }
-            offer.room > 0
         };
-        match docs {
-            Some(docs) => docs.for_each_while(each),
-            None => {
-                (0..self.view.docs_count()).all(each);
-            }
-        }
+        let _ = match docs {
+            Some(docs) => docs.try_for_each(visit),
+            None => (0..self.view().docs_count()).try_for_each(visit),
+        };
     }
 }
 
-/// Documents on their title_match to the page.
-struct Offer<'t> {
+/// Page while one relevance is selected.
+struct RelevanceSelection<'t> {
     top: &'t mut Top,
     relevance: u8,
     offered_count: usize,
-    /// How many more of this relevance with fit 0 fill the page.
-    room: usize,
+    /// Documents of this relevance with fit 0 that still fill the page.
+    missing: usize,
 }
 
-impl Offer<'_> {
+impl RelevanceSelection<'_> {
+    /// Offers a document; breaks when the page is full of this relevance with fit 0.
     #[inline]
-    fn take(&mut self, ranked: Ranked) {
+    fn offer(&mut self, ranked: Ranked) -> ControlFlow<()> {
         self.top.offer(ranked);
         self.offered_count += 1;
-        self.room -= usize::from((ranked.relevance(), ranked.fit()) == (self.relevance, 0));
+        if (ranked.relevance(), ranked.fit()) == (self.relevance, 0) {
+            self.missing -= 1;
+        }
+        if self.missing == 0 {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }

@@ -1,103 +1,101 @@
 //! The `query` branch over one segment: its documents, counted, and the best of them.
+//!
+//! The total needs the whole intersection, but the page needs only its best 100 documents. Up to
+//! 512 matches are simply ranked. Beyond, the page is filled relevance by relevance, and each step
+//! takes the cheaper of two ways:
+//!
+//! - *Collect by title*: read the documents of the titles that give the relevance. `query=lost`:
+//!   the one title "lost" has 120 documents, all of relevance 2. They fill the page; the 9,000
+//!   other matches are never ranked.
+//! - *Scan matches*: walk along the matches in answer order and rank each. `query=de s01`: titles
+//!   with "de" have 620,000 documents, but among the first 200 matches 100 have such a title.
+//!   Collecting would read all 620,000, because the newest may be anywhere among them.
+//!
+//! A scan is only a bet: it is given up after 1/16 of what collecting would cost.
+
+use std::ops::ControlFlow;
 
 use crate::index::{Postings, Probe, View};
-use crate::plan::{Clause, Filter, Typos, WordPlan};
+use crate::plan::{Clause, Filter, PlanContext, Typos, WordPlan};
 
+use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
 
-/// Documents up to which every match is ranked; beyond, the best are sought. (Tests have small
-/// segments, and take both ways.)
-const RANKED_MAX: u64 = if cfg!(test) { 4 } else { 512 };
-/// Documents that a title is guessed to have.
-const TITLE_DOCS_GUESS: u64 = 8;
-/// Before so many documents are gathered by their titles, this share of as many matches is visited,
-/// in case that these fill the page. (Tests have small segments, and try it too.)
-const VISITED_SHARE: u64 = if cfg!(test) { 2 } else { 16 };
+/// Worst relevance that a match of the branch can have without typos.
+const LAST_RELEVANCE: u8 = 7;
+/// Relevance of every match with typos.
+const TYPO_RELEVANCE: u8 = 8;
 
-/// What a branch found.
-pub(super) struct Found {
-    /// How many documents match.
-    pub(super) total: u64,
-    /// The best of them.
-    pub(super) best: Vec<Ranked>,
-    /// All of them, when they were asked for.
-    pub(super) docs: Option<DocSet>,
-}
-
-impl Found {
-    /// No document.
-    pub(super) fn nothing() -> Self {
-        Self {
-            total: 0,
-            best: Vec::new(),
-            docs: Some(DocSet::empty()),
-        }
-    }
-}
-
-/// Runs the branch. `needs_docs` when it is not the only one.
+/// Runs the branch.
+///
+/// Cost: that of [`intersect`], then of the page; a single word without filters costs its page only.
 pub(super) fn search_words(
-    view: &View<'_>,
+    context: &PlanContext<'_>,
     plan: &WordPlan<'_>,
     filter: &Filter<'_>,
-    filters: &[Clause<'_>],
-    (page_size, needs_docs): (usize, bool),
-) -> Found {
-    let ranker = Ranker::new(view, plan, filter);
-    let is_plain = filter.is_trivial() && !needs_docs && plan.typos == Typos::Refused;
+    page: PageRequest,
+) -> BranchResult {
+    let ranker = Ranker::new(context, plan, filter);
+    let is_plain = filter.is_trivial() && !page.needs_docs && plan.typos == Typos::Refused;
     if let ([clause], true) = (&plan.clauses[..], is_plain) {
-        return search_one_word(&ranker, clause, page_size);
+        return search_one_word(&ranker, clause, page.size);
     }
-    let docs = intersect(view, filter, &plan.clauses, filters);
-    let mut top = Top::new(page_size);
-    if docs.len() <= RANKED_MAX {
-        docs.for_each_while(|doc| {
-            top.offer(ranker.rank(doc));
-            true
-        });
+    let docs = intersect(context, filter, &plan.clauses);
+    let mut top = Top::new(page.size);
+    if docs.len() <= context.costs.ranked_docs_max {
+        docs.for_each(|doc| top.offer(ranker.rank(doc)));
     } else {
-        ranker.offer_best(&mut top, page_size, &docs);
+        ranker.select_best(&mut top, page.size, &docs);
     }
-    Found {
+    BranchResult {
         total: docs.len(),
         best: top.into_sorted(),
         docs: Some(docs),
     }
 }
 
-/// A single word without filters: its documents are never listed, their number is stored.
-fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -> Found {
+/// Searches a single word without filters: its documents are never listed, their number is stored.
+///
+/// Example: `query=los` has 3,000 documents with the word; 2,100 more have a title word that begins
+/// with it ("lost"). Both numbers are stored: the total is 5,100. Only if the 3,000 did not fill
+/// the page, or the second number is not stored, are the 2,100 documents read.
+fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -> BranchResult {
     let set = ranker.plan.last_word.or(clause.only_set().copied());
     let set = set.unwrap_or(Postings::EMPTY);
     let mut top = Top::new(page_size);
-    ranker.offer_best(&mut top, page_size, &set);
-    let mut prefix_count = ranker.plan.prefix_count.unwrap_or(0);
-    let needs_prefix_docs = top.len() < page_size || ranker.plan.prefix_count.is_none();
-    if let (true, Some(titles)) = (needs_prefix_docs, clause.titles()) {
+    ranker.select_best(&mut top, page_size, &set);
+    let stored_count = ranker.plan.prefix_count;
+    let mut prefix_count = stored_count.unwrap_or(0);
+    let needs_prefix_docs = top.len() < page_size || stored_count.is_none();
+    if needs_prefix_docs && let Some(titles) = clause.titles() {
         let probe = set.probe();
         prefix_count = 0;
         for &title in titles.titles() {
-            let docs = ranker.view.title_docs(title);
+            let docs = ranker.view().title_docs(title);
             for doc in docs.filter(|&doc| !probe.contains(doc)) {
                 prefix_count += 1;
-                top.offer(Ranked::new(7, 0, doc));
+                top.offer(Ranked::new(LAST_RELEVANCE, 0, doc));
             }
         }
     }
-    Found {
+    BranchResult {
         total: u64::from(set.count()) + prefix_count,
         best: top.into_sorted(),
         docs: None,
     }
 }
 
-/// Documents that match, in answer order.
+/// Matching documents, in answer order.
 trait Matches {
     fn count(&self) -> u64;
-    /// Whether a document whose title has all plain words matches.
-    fn has_full(&self, doc: u32) -> bool;
-    fn walk(&self, each: &mut dyn FnMut(u32) -> bool);
+
+    /// True if a document whose title has all plain words matches: markers and filters may still
+    /// refuse it.
+    fn contains_all_words(&self, doc: u32) -> bool;
+
+    /// Calls `each` with the documents in answer order until it breaks.
+    fn scan(&self, each: &mut dyn FnMut(u32) -> ControlFlow<()>);
 }
 
 impl Matches for DocSet {
@@ -105,211 +103,269 @@ impl Matches for DocSet {
         self.len()
     }
 
-    fn has_full(&self, doc: u32) -> bool {
+    fn contains_all_words(&self, doc: u32) -> bool {
         self.contains(doc)
     }
 
-    fn walk(&self, each: &mut dyn FnMut(u32) -> bool) {
-        self.for_each_while(each);
+    fn scan(&self, each: &mut dyn FnMut(u32) -> ControlFlow<()>) {
+        let _ = self.try_for_each(each);
     }
 }
 
-/// The documents of a single word: those of its titles are among them.
+/// The documents of a single word without filters: those of its titles are all among them.
 impl Matches for Postings<'_> {
     fn count(&self) -> u64 {
         u64::from(Postings::count(self))
     }
 
-    fn has_full(&self, _: u32) -> bool {
+    fn contains_all_words(&self, _: u32) -> bool {
         true
     }
 
-    fn walk(&self, each: &mut dyn FnMut(u32) -> bool) {
-        self.for_each_while(each);
+    fn scan(&self, each: &mut dyn FnMut(u32) -> ControlFlow<()>) {
+        let _ = self.try_for_each(each);
     }
 }
 
-/// Tells relevance and fit of the documents of a branch.
+/// Page while it is selected, best relevance first.
+struct Selection<'t> {
+    top: &'t mut Top,
+    page_size: usize,
+    /// Documents that were collected so far: all of them precede later relevances.
+    offered_count: usize,
+}
+
+/// Outcome of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scan {
+    /// The page is complete, or every match was offered.
+    Complete,
+    /// Too many matches were visited, or a scan was not worth a try. Nothing was offered.
+    GivenUp,
+}
+
+/// Relevances that a scan looks for.
+struct ScanGoal {
+    /// Matches of a better relevance are passed over: they were offered before.
+    first: u8,
+    /// A page of matches up to this relevance, with fit 0, ends the scan.
+    last: u8,
+    /// Documents that collecting by title would read instead; none if that is no alternative.
+    title_docs: Option<u64>,
+}
+
+/// Ranks the documents of a branch.
 struct Ranker<'a> {
-    view: &'a View<'a>,
+    context: &'a PlanContext<'a>,
     plan: &'a WordPlan<'a>,
     filter: &'a Filter<'a>,
     last_word: Option<Probe<'a>>,
 }
 
 impl<'a> Ranker<'a> {
-    fn new(view: &'a View<'a>, plan: &'a WordPlan<'a>, filter: &'a Filter<'a>) -> Self {
+    fn new(context: &'a PlanContext<'a>, plan: &'a WordPlan<'a>, filter: &'a Filter<'a>) -> Self {
         Self {
-            view,
+            context,
             plan,
             filter,
             last_word: plan.last_word.as_ref().map(Postings::probe),
         }
     }
 
-    /// The rank of a document that matches.
+    fn view(&self) -> &'a View<'a> {
+        &self.context.view
+    }
+
+    /// Rank of a document that matches.
     fn rank(&self, doc: u32) -> Ranked {
-        Ranked::new(
-            self.relevance(doc),
-            self.plan.fit.fit(doc, self.filter),
-            doc,
-        )
+        let fit = self.plan.fit.fit(doc, self.filter);
+        Ranked::new(self.relevance(doc), fit, doc)
     }
 
     fn relevance(&self, doc: u32) -> u8 {
         if self.plan.typos == Typos::Allowed {
-            return 8;
+            return TYPO_RELEVANCE;
         }
-        let by_title = self.plan.full_titles.relevance(self.view.title_of(doc));
-        by_title.unwrap_or_else(|| match &self.last_word {
-            Some(probe) if !probe.contains(doc) => 7,
-            _ => 6,
-        })
+        let title = self.view().title_of(doc);
+        match (self.plan.full_titles.relevance(title), &self.last_word) {
+            (Some(by_title), _) => by_title,
+            // It matches, and not by the last word itself: so by a title word that begins with it.
+            (None, Some(last_word)) if !last_word.contains(doc) => LAST_RELEVANCE,
+            (None, _) => 6,
+        }
     }
 
     /// Offers of many matching documents at least those that are among the best.
     ///
-    /// One relevance after the other, until the page is full of documents that nothing later can
-    /// surpass. Documents of a relevance are gathered by their titles, or, when these have more
-    /// documents than match, met among the matches in order.
-    fn offer_best(&self, top: &mut Top, page_size: usize, docs: &dyn Matches) {
-        let mut offered = Offered {
+    /// Relevance after relevance, until the page is complete. That is right because an answer is
+    /// ordered by relevance first: when a page of documents of relevance up to `r` with fit 0 was
+    /// offered, no document of a later relevance can displace one of them.
+    fn select_best(&self, top: &mut Top, page_size: usize, docs: &dyn Matches) {
+        let mut selection = Selection {
             top,
             page_size,
-            count: 0,
-            is_full: false,
+            offered_count: 0,
         };
+        let _ = self.select_in_order(&mut selection, docs);
+    }
+
+    /// Does the steps of [`Ranker::select_best`]; breaks after the one that completes the page.
+    fn select_in_order(
+        &self,
+        selection: &mut Selection<'_>,
+        docs: &dyn Matches,
+    ) -> ControlFlow<()> {
         let titles = &self.plan.full_titles;
-        self.gather(&mut offered, docs, 2, titles.equal.iter().copied());
-        if offered.is_full {
-            return;
-        }
+        self.collect_by_title(selection, docs, 2, titles.equal.iter().copied())?;
         let ranges = titles.prefixed.iter().cloned();
-        let prefixed_docs_count: u64 = ranges
-            .clone()
-            .map(|range| self.view.titles_docs_count(range))
-            .sum();
-        if self.meet(&mut offered, docs, (3, 3), prefixed_docs_count) {
-            return;
-        }
+        let goal = ScanGoal {
+            first: 3,
+            last: 3,
+            title_docs: Some(
+                ranges
+                    .clone()
+                    .map(|range| self.view().titles_docs_count(range))
+                    .sum(),
+            ),
+        };
+        self.scan_matches(selection, docs, &goal)?;
+        // "lost girl 2010" begins with the text "lost girl", but is equal to the text with the year
+        // marker: it has relevance 2. And one range may be a part of another.
         let is_prefixed = |title: &u32| titles.member_relevance(*title) == 3;
         let mut prefixed: Vec<u32> = ranges.flatten().filter(is_prefixed).collect();
         prefixed.sort_unstable();
         prefixed.dedup();
-        self.gather(&mut offered, docs, 3, prefixed.into_iter());
-        if offered.is_full {
-            return;
-        }
-        if self.meet(
-            &mut offered,
-            docs,
-            (4, 4),
-            titles.len() as u64 * TITLE_DOCS_GUESS,
-        ) {
-            return;
-        }
+        self.collect_by_title(selection, docs, 3, prefixed.into_iter())?;
+        let goal = ScanGoal {
+            first: 4,
+            last: 4,
+            title_docs: Some(titles.len() as u64 * self.context.costs.title_docs_estimate),
+        };
+        self.scan_matches(selection, docs, &goal)?;
         let mut others = Vec::new();
         titles.for_each(|title| {
             if titles.member_relevance(title) == 4 {
                 others.push(title);
             }
         });
-        self.gather(&mut offered, docs, 4, others.into_iter());
-        if !offered.is_full {
-            self.meet(&mut offered, docs, (5, 6), u64::MAX);
-        }
+        self.collect_by_title(selection, docs, 4, others.into_iter())?;
+        // Relevance 6 and 7 come from descriptions and prefixes: no titles to collect by.
+        let goal = ScanGoal {
+            first: 5,
+            last: 6,
+            title_docs: None,
+        };
+        self.scan_matches(selection, docs, &goal)
     }
 
-    /// Offers the matching documents of titles of one relevance: of each title so many that a page
-    /// of them has fit 0.
-    fn gather(
+    /// Offers the matching documents of titles of one relevance, of each title up to a page of
+    /// fit 0. Breaks when the page is complete.
+    fn collect_by_title(
         &self,
-        offered: &mut Offered<'_>,
+        selection: &mut Selection<'_>,
         docs: &dyn Matches,
         relevance: u8,
         titles: impl Iterator<Item = u32>,
-    ) {
-        // All of earlier relevances, and fit 0 of this one, come before whatever is to come.
-        let mut settled = offered.count;
+    ) -> ControlFlow<()> {
+        // All of earlier relevances, and fit 0 of this one, precede whatever is to come.
+        let mut settled_count = selection.offered_count;
         for title in titles {
-            let mut room = offered.page_size;
-            for doc in self
-                .view
-                .title_docs(title)
-                .filter(|&doc| docs.has_full(doc))
-            {
+            let mut missing = selection.page_size;
+            let title_docs = self.view().title_docs(title);
+            for doc in title_docs.filter(|&doc| docs.contains_all_words(doc)) {
                 let fit = self.plan.fit.fit(doc, self.filter);
-                offered.offer(Ranked::new(relevance, fit, doc));
+                selection.offer(Ranked::new(relevance, fit, doc));
                 if fit == 0 {
-                    settled += 1;
-                    room -= 1;
-                    if room == 0 {
+                    settled_count += 1;
+                    missing -= 1;
+                    // The documents of a title ascend, which is the order of answers: those after
+                    // a page of them are behind it. Those of the next title may be before it.
+                    if missing == 0 {
                         break;
                     }
                 }
             }
         }
-        offered.is_full = offered.page_size <= settled;
+        selection.next_step(settled_count)
     }
 
-    /// Offers matching documents of at least the first relevance in order, until the page is full
-    /// of documents of relevance up to the second with fit 0; whether nothing is left to offer.
-    ///
-    /// When these may be gathered by their titles instead, which have `gathered_count` documents,
-    /// gives up after a share of that many visits: then nothing was offered.
-    fn meet(
+    /// Scans the matches for a goal if that promises to be cheaper than collecting by title.
+    /// Breaks when nothing is left to offer.
+    fn scan_matches(
         &self,
-        offered: &mut Offered<'_>,
+        selection: &mut Selection<'_>,
         docs: &dyn Matches,
-        (from, to): (u8, u8),
-        gathered_count: u64,
-    ) -> bool {
-        let visits_max = match gathered_count / VISITED_SHARE {
-            _ if docs.count() < gathered_count => u64::MAX,
-            few if few < offered.page_size as u64 => return false,
-            share => share,
-        };
-        let before = offered.top.clone();
-        let to = if self.plan.typos == Typos::Allowed {
-            8
-        } else {
-            to
-        };
-        let (mut settled, mut visits_count) = (offered.count, 0);
-        docs.walk(&mut |doc| {
-            if visits_count == visits_max {
-                visits_count += 1;
-                return false;
+        goal: &ScanGoal,
+    ) -> ControlFlow<()> {
+        let visits_max = match goal.title_docs {
+            Some(title_docs) if title_docs <= docs.count() => {
+                let share = title_docs / self.context.costs.scan_share;
+                if share < selection.page_size as u64 {
+                    // Collecting costs hardly more than the page itself.
+                    return ControlFlow::Continue(());
+                }
+                share
             }
-            visits_count += 1;
-            let ranked = self.rank(doc);
-            if from <= ranked.relevance() {
-                offered.top.offer(ranked);
-                settled += usize::from((ranked.relevance(), ranked.fit()) <= (to, 0));
-            }
-            settled < offered.page_size
-        });
-        let is_over = visits_count <= visits_max;
-        if !is_over {
-            *offered.top = before;
+            // Fewer matches than documents of the titles: all of them may be visited.
+            _ => u64::MAX,
+        };
+        match self.try_scan(selection, docs, goal, visits_max) {
+            Scan::Complete => ControlFlow::Break(()),
+            Scan::GivenUp => ControlFlow::Continue(()),
         }
-        is_over
+    }
+
+    /// Offers matches from the first relevance of the goal on, in answer order, until a page of
+    /// them is settled or all were visited; after `visits_max` visits gives up.
+    fn try_scan(
+        &self,
+        selection: &mut Selection<'_>,
+        docs: &dyn Matches,
+        goal: &ScanGoal,
+        visits_max: u64,
+    ) -> Scan {
+        let last = match self.plan.typos {
+            Typos::Allowed => TYPO_RELEVANCE,
+            Typos::Refused => goal.last,
+        };
+        // A scan that is given up must leave no trace: what it offered will be collected again.
+        let before = selection.top.clone();
+        let mut settled_count = selection.offered_count;
+        let mut visits_left = visits_max;
+        let mut scan = Scan::Complete;
+        docs.scan(&mut |doc| {
+            if visits_left == 0 {
+                scan = Scan::GivenUp;
+                return ControlFlow::Break(());
+            }
+            visits_left -= 1;
+            let ranked = self.rank(doc);
+            if goal.first <= ranked.relevance() {
+                selection.top.offer(ranked);
+                settled_count += usize::from((ranked.relevance(), ranked.fit()) <= (last, 0));
+            }
+            selection.next_step(settled_count)
+        });
+        if scan == Scan::GivenUp {
+            *selection.top = before;
+        }
+        scan
     }
 }
 
-/// What was offered so far.
-struct Offered<'t> {
-    top: &'t mut Top,
-    page_size: usize,
-    count: usize,
-    /// Whether nothing that is still to come can be among the best.
-    is_full: bool,
-}
-
-impl Offered<'_> {
+impl Selection<'_> {
     #[inline]
     fn offer(&mut self, ranked: Ranked) {
         self.top.offer(ranked);
-        self.count += 1;
+        self.offered_count += 1;
+    }
+
+    /// Breaks when `settled_count` documents that precede whatever is to come fill the page.
+    fn next_step(&self, settled_count: usize) -> ControlFlow<()> {
+        if self.page_size <= settled_count {
+            ControlFlow::Break(())
+        } else {
+            ControlFlow::Continue(())
+        }
     }
 }

@@ -1,0 +1,197 @@
+//! Cost model: every estimate and threshold by which a search chooses a strategy.
+//!
+//! All strategies give the same answer; only time depends on these values. They are fields of one
+//! value that is passed down from the snapshot, so that tests take every strategy with small
+//! segments ([`CostModel::TINY`] and its variants) and `explain` shows what was used.
+
+use crate::index::View;
+
+/// Estimates and thresholds of the planner.
+///
+/// The nanoseconds are estimates; their ratios matter, not their size. They were accepted because
+/// searches of a catalog of 10,000,000 records became 1.3 to 9 times as fast with them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct CostModel {
+    /// Nanoseconds to read one document's columns or title while they stay in the caches.
+    pub(crate) cached_probe_ns: u64,
+    /// Nanoseconds for the same when the columns are larger than the caches: a miss for each read,
+    /// several of which overlap.
+    pub(crate) uncached_probe_ns: u64,
+    /// Documents of a segment up to which its columns are expected to stay in the caches.
+    pub(crate) cached_docs_max: u32,
+    /// Nanoseconds to look up one document in one posting list, in ascending order.
+    pub(crate) seek_ns: u64,
+    /// Nanoseconds to read one document of a title and set its bit.
+    pub(crate) title_doc_ns: u64,
+    /// Documents that a title is assumed to have where counting costs more than it saves.
+    pub(crate) title_docs_estimate: u64,
+    /// A match list is used while the smallest clause has at most 1/this of the segment's
+    /// documents; above, all clauses are intersected as bits. At 1/64 the bits of a clause are as
+    /// many words as the list has entries.
+    pub(crate) list_share: u64,
+    /// A union of several sets is sorted while it has less than 1/this of the segment's documents;
+    /// above, it is collected as bits, which costs a word for each 64 documents of the segment.
+    pub(crate) sort_share: u64,
+    /// Documents of a clause's titles are listed before probing when they are fewer than 1/this of
+    /// the probed documents: then a sort of few replaces a title lookup for each.
+    pub(crate) title_list_share: u64,
+    /// Before documents are collected by title, 1/this as many matches are scanned in answer order,
+    /// in case they fill the page: "de s01" would otherwise collect 620,000 documents.
+    pub(crate) scan_share: u64,
+    /// Matches up to which each one is ranked; above, the best are sought relevance by relevance.
+    pub(crate) ranked_docs_max: u64,
+    /// Title matches up to which they are a sorted list; above, they are a byte for every title.
+    pub(crate) title_list_max: usize,
+    /// Titles of a set up to which it is searched linearly instead of as bits.
+    pub(crate) title_set_list_max: usize,
+    /// Titles up to which each is compared with the texts of relevance 2 and 3; above, the texts
+    /// are looked up among all titles.
+    pub(crate) compared_titles_max: usize,
+}
+
+impl CostModel {
+    /// Model of the service.
+    pub(crate) const DEFAULT: Self = Self {
+        cached_probe_ns: 4,
+        uncached_probe_ns: 24,
+        cached_docs_max: 2_000_000,
+        seek_ns: 8,
+        title_doc_ns: 2,
+        title_docs_estimate: 8,
+        list_share: 64,
+        sort_share: 1024,
+        title_list_share: 8,
+        scan_share: 16,
+        ranked_docs_max: 512,
+        title_list_max: 512,
+        title_set_list_max: 16,
+        compared_titles_max: 8,
+    };
+
+    /// Model for segments of some dozen documents: every strategy that the service takes with
+    /// millions is taken.
+    #[cfg(test)]
+    pub(crate) const TINY: Self = Self {
+        cached_docs_max: 20,
+        list_share: 4,
+        sort_share: 8,
+        scan_share: 2,
+        ranked_docs_max: 4,
+        title_list_max: 4,
+        title_set_list_max: 2,
+        compared_titles_max: 1,
+        ..Self::DEFAULT
+    };
+
+    /// [`CostModel::TINY`], but documents are always probed, never united.
+    #[cfg(test)]
+    pub(crate) const ALWAYS_PROBE: Self = Self {
+        cached_probe_ns: 0,
+        uncached_probe_ns: 0,
+        seek_ns: 0,
+        title_doc_ns: 100,
+        title_list_share: 1,
+        list_share: 1,
+        ..Self::TINY
+    };
+
+    /// [`CostModel::TINY`], but sets are always united, documents never probed.
+    #[cfg(test)]
+    pub(crate) const ALWAYS_UNITE: Self = Self {
+        cached_probe_ns: 1_000_000,
+        uncached_probe_ns: 1_000_000,
+        scan_share: 1_000,
+        list_share: 2,
+        ..Self::TINY
+    };
+
+    /// Nanoseconds to read one document's columns or title in a segment of `segment_docs`.
+    pub(crate) fn probe_ns(&self, segment_docs: u32) -> u64 {
+        if segment_docs <= self.cached_docs_max {
+            self.cached_probe_ns
+        } else {
+            self.uncached_probe_ns
+        }
+    }
+
+    /// True if an intersection that starts from `docs_max` documents should be a list.
+    pub(crate) fn prefers_list(&self, docs_max: u64, segment_docs: u32) -> bool {
+        docs_max <= u64::from(segment_docs) / self.list_share
+    }
+
+    /// True if a union of up to `docs_max` documents should be sorted, not collected as bits.
+    pub(crate) fn prefers_sort(&self, docs_max: u64, segment_docs: u32) -> bool {
+        docs_max <= u64::from(segment_docs) / self.sort_share
+    }
+
+    /// True if `title_docs` documents should be listed before `probed_docs` are probed.
+    pub(crate) fn prefers_title_list(&self, title_docs: u64, probed_docs: u64) -> bool {
+        title_docs * self.title_list_share < probed_docs
+    }
+
+    /// Name, value and unit of every field, for `explain`.
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 14] {
+        [
+            ("cached_probe", self.cached_probe_ns, "ns"),
+            ("uncached_probe", self.uncached_probe_ns, "ns"),
+            ("cached_docs_max", self.cached_docs_max.into(), "documents"),
+            ("seek", self.seek_ns, "ns"),
+            ("title_doc", self.title_doc_ns, "ns"),
+            ("title_docs_estimate", self.title_docs_estimate, "documents"),
+            ("list_share", self.list_share, "(1/n of the segment)"),
+            ("sort_share", self.sort_share, "(1/n of the segment)"),
+            (
+                "title_list_share",
+                self.title_list_share,
+                "(1/n of the probed documents)",
+            ),
+            (
+                "scan_share",
+                self.scan_share,
+                "(1/n of the collected documents)",
+            ),
+            ("ranked_docs_max", self.ranked_docs_max, "documents"),
+            ("title_list_max", self.title_list_max as u64, "titles"),
+            (
+                "title_set_list_max",
+                self.title_set_list_max as u64,
+                "titles",
+            ),
+            (
+                "compared_titles_max",
+                self.compared_titles_max as u64,
+                "titles",
+            ),
+        ]
+    }
+}
+
+/// One segment as the planner sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct PlanContext<'a> {
+    /// Dictionaries, sets and columns of the segment.
+    pub(crate) view: View<'a>,
+    /// Costs by which strategies are chosen.
+    pub(crate) costs: &'a CostModel,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_holds_at_most_its_share() {
+        let costs = CostModel::DEFAULT;
+        assert!(costs.prefers_list(1_000, 64_000));
+        assert!(!costs.prefers_list(1_001, 64_000));
+        assert!(costs.prefers_sort(62, 64_000));
+        assert!(!costs.prefers_sort(63, 64_000));
+    }
+
+    #[test]
+    fn probes_cost_more_beyond_the_caches() {
+        let costs = CostModel::DEFAULT;
+        assert_eq!(costs.probe_ns(costs.cached_docs_max), 4);
+        assert_eq!(costs.probe_ns(costs.cached_docs_max + 1), 24);
+    }
+}

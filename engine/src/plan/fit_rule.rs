@@ -1,0 +1,67 @@
+//! Fit of a match of `title` or `query` (SEARCH.md 5.3).
+
+use crate::error::Result;
+use crate::index::{Probe, View};
+use crate::query::ParsedText;
+use crate::text::{EpisodeMarker, YearMarker};
+
+use super::filter::Filter;
+use super::marker_clauses::titles_with;
+
+/// Rule that gives a match fit 0 or 1.
+///
+/// Example: `query=lost s01e02`. An episode 2 of season 1 has fit 0; the pack of season 1 matches,
+/// too, but has fit 1, unless its title has the word "s01e02".
+pub(crate) struct FitRule<'a> {
+    view: View<'a>,
+    /// Each marker with the titles that have its word.
+    episode: Option<(EpisodeMarker, Probe<'a>)>,
+    year: Option<(YearMarker, Probe<'a>)>,
+}
+
+impl<'a> FitRule<'a> {
+    /// Rule for the markers of a text.
+    pub(crate) fn new(view: &View<'a>, text: &ParsedText<'_>) -> Result<Self> {
+        let titles = |word| Ok(titles_with(view, word)?.probe());
+        let markers = text.markers();
+        let episode_titles = text.episode_word().map(titles).transpose()?;
+        let year_titles = text.year_word().map(titles).transpose()?;
+        Ok(Self {
+            view: *view,
+            episode: markers.episode.zip(episode_titles),
+            year: markers.year.zip(year_titles),
+        })
+    }
+
+    /// True if only an unknown year gives fit 1.
+    pub(crate) fn is_trivial(&self) -> bool {
+        self.episode.is_none() && self.year.is_none()
+    }
+
+    /// Fit of a document that matches.
+    #[inline]
+    pub(crate) fn fit(&self, doc: u32, filter: &Filter<'_>) -> u8 {
+        if filter.matches_unknown_year(doc) {
+            return 1;
+        }
+        // Most texts have no marker: their documents need no column.
+        if self.is_trivial() {
+            return 0;
+        }
+        let row = self.view.columns.get(doc);
+        let has_word = |titles: &Probe<'_>| titles.contains(self.view.title_of(doc));
+        let misses_episode = self.episode.as_ref().is_some_and(|(marker, titles)| {
+            let is_season = row.season == marker.season.get();
+            let is_episode = marker
+                .episode
+                .is_none_or(|wanted| row.episode == wanted.get());
+            let is_exact = is_season && is_episode;
+            !is_exact && !has_word(titles)
+        });
+        let misses_year = self
+            .year
+            .as_ref()
+            .is_some_and(|(marker, titles)| row.year != marker.year.get() && !has_word(titles));
+        u8::from(misses_episode || misses_year)
+    }
+}

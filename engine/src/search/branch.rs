@@ -1,0 +1,35 @@
+//! Request and result of one branch over one segment.
+
+use super::doc_set::DocSet;
+use super::top::Ranked;
+
+/// Part of the matches that a branch must deliver.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct PageRequest {
+    /// Hits of a page.
+    pub(super) size: usize,
+    /// True if all matching documents are needed, because another branch matches too and documents
+    /// of both count once.
+    pub(super) needs_docs: bool,
+}
+
+/// Matches of one branch.
+pub(super) struct BranchResult {
+    /// Number of documents that match.
+    pub(super) total: u64,
+    /// The best of them, in order: a page, or all if they are fewer.
+    pub(super) best: Vec<Ranked>,
+    /// All of them, if they were needed.
+    pub(super) docs: Option<DocSet>,
+}
+
+impl BranchResult {
+    /// No match.
+    pub(super) fn empty() -> Self {
+        Self {
+            total: 0,
+            best: Vec::new(),
+            docs: Some(DocSet::empty()),
+        }
+    }
+}
