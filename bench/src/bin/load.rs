@@ -81,7 +81,7 @@ fn load(arguments: &Arguments) -> Result<ExitCode> {
     } else {
         println!("{report}");
     }
-    let is_clean = report.tally.faults() == 0;
+    let is_clean = report.counts.faults() == 0;
     Ok(if is_clean {
         ExitCode::SUCCESS
     } else {

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 
 use super::connection::{Connection, Progress, READ_BYTES_MAX};
 use super::plan::{Extent, Pace, Picker, Plan};
-use super::report::Tally;
+use super::report::Counts;
 use crate::failure::{Failure, Result};
 
 /// Events taken at once.
@@ -66,7 +66,7 @@ pub(super) struct Driver<'a> {
     unsent: u64,
     under_way: usize,
     buffer: Vec<u8>,
-    tally: Tally,
+    counts: Counts,
 }
 
 impl<'a> Driver<'a> {
@@ -94,7 +94,7 @@ impl<'a> Driver<'a> {
             },
             under_way: 0,
             buffer: vec![0; READ_BYTES_MAX],
-            tally: Tally::new(),
+            counts: Counts::new(),
         };
         for idx in 0..share(plan.connections) {
             let connection = Connection::open(plan.server)?;
@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
     }
 
     /// Makes the load until it is over; what was seen.
-    pub(super) fn run(mut self) -> Result<Tally> {
+    pub(super) fn run(mut self) -> Result<Counts> {
         let mut arrivals = Arrivals::new(self.plan.pace, self.plan.threads, self.shared.now_ns());
         if arrivals.is_none() {
             for idx in 0..self.connections.len() {
@@ -131,15 +131,15 @@ impl<'a> Driver<'a> {
             for event in events.drain(..) {
                 self.read(event.data.u64() as usize)?;
             }
-            if answered < self.tally.answers {
-                answered = self.tally.answers;
+            if answered < self.counts.answers {
+                answered = self.counts.answers;
                 last_answer_ns = self.shared.now_ns();
             } else if 0 < self.under_way {
                 self.check_stall(last_answer_ns)?;
             }
         }
         self.close_books();
-        Ok(self.tally)
+        Ok(self.counts)
     }
 
     fn is_going_on(&self) -> bool {
@@ -215,7 +215,7 @@ impl<'a> Driver<'a> {
                 self.go_on(idx)
             }
             Progress::Broken(breakage) => {
-                self.tally.note_broken(&breakage);
+                self.counts.note_broken(&breakage);
                 if self.connections[idx].is_busy {
                     self.under_way -= 1;
                 }
@@ -233,13 +233,13 @@ impl<'a> Driver<'a> {
         let expected = self.plan.expectation;
         let is_right = status == expected.status;
         let is_whole = !is_right || expected.body_bytes.is_none_or(|bytes| bytes == body_bytes);
-        self.tally.note_answer(status, body_bytes, latency_ns);
-        self.tally.wrong_status += u64::from(!is_right);
-        self.tally.wrong_length += u64::from(!is_whole);
+        self.counts.note_answer(status, body_bytes, latency_ns);
+        self.counts.wrong_status += u64::from(!is_right);
+        self.counts.wrong_length += u64::from(!is_whole);
     }
 
     fn replace(&mut self, idx: usize) -> Result<()> {
-        if BROKEN_MAX < self.tally.broken {
+        if BROKEN_MAX < self.counts.broken {
             let what = "the server broke 10,000 connections: the run was given up";
             return Err(Failure::new(what));
         }
@@ -281,7 +281,7 @@ impl<'a> Driver<'a> {
         let request = &self.plan.requests[self.picker.pick()];
         if !self.connections[idx].ask(request, due_ns) {
             // An idle connection that the server closed: its requests go over a new one.
-            self.tally.broken += 1;
+            self.counts.broken += 1;
             self.replace(idx)?;
             if !self.connections[idx].ask(request, due_ns) {
                 return Err(Failure::new("a fresh connection takes no request"));
@@ -301,7 +301,7 @@ impl<'a> Driver<'a> {
         let busy = self.connections.iter().filter(|c| c.is_busy);
         let due = busy.map(|c| c.due_ns).chain(self.waiting.iter().copied());
         for due_ns in due.filter(|due_ns| from_ns <= *due_ns) {
-            self.tally.note_unfinished(now_ns - due_ns);
+            self.counts.note_unfinished(now_ns - due_ns);
         }
     }
 }

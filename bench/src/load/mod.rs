@@ -14,5 +14,5 @@ mod run;
 
 pub use idle::{IdleReport, hold_idle};
 pub use plan::{Expectation, Extent, Order, Pace, Plan, Url};
-pub use report::{Report, Tally};
+pub use report::{Counts, Report};
 pub use run::run;

@@ -15,7 +15,7 @@ const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
 /// What one thread, or all of them, counted.
 #[derive(Debug)]
-pub struct Tally {
+pub struct Counts {
     /// Answers in all, warm-up included.
     pub answers: u64,
     /// Their body bytes.
@@ -36,7 +36,7 @@ pub struct Tally {
     last_status: (u16, u64),
 }
 
-impl Tally {
+impl Counts {
     /// Nothing seen yet.
     pub(super) fn new() -> Self {
         let latency_ns = Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3)
@@ -136,7 +136,7 @@ pub struct Report {
     /// What the server's processes used meanwhile, and their memory at the end.
     pub server: Option<(CpuTime, Memory)>,
     /// Everything counted.
-    pub tally: Tally,
+    pub counts: Counts,
 }
 
 impl Report {
@@ -153,7 +153,7 @@ impl Report {
 
     /// The report as JSON.
     pub fn to_json(&self) -> Value {
-        let tally = &self.tally;
+        let counts = &self.counts;
         let server = self.server.as_ref().map(|(cpu, memory)| {
             json!({
                 "cpu_us_per_request": self.cpu_us_per_request(),
@@ -172,20 +172,20 @@ impl Report {
             "seconds": self.seconds,
             "requests_per_second": self.requests_per_second(),
             "latency_us": {
-                "p50": tally.latency_us(0.5),
-                "p90": tally.latency_us(0.9),
-                "p99": tally.latency_us(0.99),
-                "p99_9": tally.latency_us(0.999),
-                "max": tally.latency_us(1.0),
+                "p50": counts.latency_us(0.5),
+                "p90": counts.latency_us(0.9),
+                "p99": counts.latency_us(0.99),
+                "p99_9": counts.latency_us(0.999),
+                "max": counts.latency_us(1.0),
             },
-            "answers": tally.answers,
-            "body_bytes": tally.body_bytes,
-            "statuses": tally.statuses,
-            "wrong_status": tally.wrong_status,
-            "wrong_length": tally.wrong_length,
-            "broken": tally.broken,
-            "first_breakage": tally.first_breakage,
-            "unfinished": tally.unfinished,
+            "answers": counts.answers,
+            "body_bytes": counts.body_bytes,
+            "statuses": counts.statuses,
+            "wrong_status": counts.wrong_status,
+            "wrong_length": counts.wrong_length,
+            "broken": counts.broken,
+            "first_breakage": counts.first_breakage,
+            "unfinished": counts.unfinished,
             "server": server,
         })
     }
@@ -193,7 +193,7 @@ impl Report {
 
 impl fmt::Display for Report {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tally = &self.tally;
+        let counts = &self.counts;
         let loop_ = match self.pace {
             Pace::Closed => "closed loop".to_owned(),
             Pace::Open(rate) => format!("open loop at {rate}/s"),
@@ -208,7 +208,7 @@ impl fmt::Display for Report {
         writeln!(f, "requests  {requests} ({rate:.0}/s)")?;
         write!(f, "latency   ")?;
         for (name, share) in [("p50", 0.5), ("p99", 0.99), ("p99.9", 0.999), ("max", 1.0)] {
-            write!(f, "{name} {:.1} µs  ", tally.latency_us(share))?;
+            write!(f, "{name} {:.1} µs  ", counts.latency_us(share))?;
         }
         writeln!(f)?;
         if let (Some(us), Some((cpu, memory))) = (self.cpu_us_per_request(), &self.server) {
@@ -226,16 +226,16 @@ impl fmt::Display for Report {
             )?;
         }
         write!(f, "answers   ")?;
-        for (status, count) in &tally.statuses {
+        for (status, count) in &counts.statuses {
             write!(f, "{count} x {status}  ")?;
         }
         writeln!(f)?;
         write!(
             f,
             "faults    {} wrong status, {} wrong length, {} broken, {} unfinished",
-            tally.wrong_status, tally.wrong_length, tally.broken, tally.unfinished
+            counts.wrong_status, counts.wrong_length, counts.broken, counts.unfinished
         )?;
-        match &tally.first_breakage {
+        match &counts.first_breakage {
             Some(why) => write!(f, " (first: {why})"),
             None => Ok(()),
         }
@@ -248,14 +248,14 @@ mod tests {
 
     #[test]
     fn threads_add_up() {
-        let mut one = Tally::new();
+        let mut one = Counts::new();
         one.note_answer(200, 10, Some(1000));
         one.note_answer(200, 10, None);
         one.note_answer(503, 1, Some(3000));
-        let mut two = Tally::new();
+        let mut two = Counts::new();
         two.note_answer(200, 10, Some(1_000_000));
         two.note_broken(&Breakage::Closed);
-        let mut sum = Tally::new();
+        let mut sum = Counts::new();
         sum.merge(one);
         sum.merge(two);
         assert_eq!(sum.statuses, BTreeMap::from([(200, 3), (503, 1)]));

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::driver::{Completed, Driver, Shared};
 use super::plan::{Extent, Plan};
-use super::report::{Report, Tally};
+use super::report::{Counts, Report};
 use crate::failure::{Failure, Result};
 use crate::process::{CpuTime, cpu_time, memory};
 
@@ -37,11 +37,11 @@ pub fn run(plan: &Plan) -> Result<Report> {
             .map(|driver| {
                 let shared = &shared;
                 scope.spawn(move || {
-                    let tally = driver.run();
-                    if tally.is_err() {
+                    let counts = driver.run();
+                    if counts.is_err() {
                         shared.is_over.store(true, Ordering::Relaxed);
                     }
-                    tally
+                    counts
                 })
             })
             .collect();
@@ -51,18 +51,18 @@ pub fn run(plan: &Plan) -> Result<Report> {
                 Some(measure(plan, &shared, &completed, (warmup, measured)))
             }
         };
-        let mut tally = Tally::new();
+        let mut counts = Counts::new();
         for thread in threads {
             let part = thread
                 .join()
                 .map_err(|_| Failure::new("a load thread panicked"))?;
-            tally.merge(part?);
+            counts.merge(part?);
         }
         let (start, end) = match times {
             Some(times) => times?,
             None => (start, Mark::now(plan, &completed)?),
         };
-        report(plan, &start, &end, tally)
+        report(plan, &start, &end, counts)
     })
 }
 
@@ -112,7 +112,7 @@ impl Mark {
     }
 }
 
-fn report(plan: &Plan, start: &Mark, end: &Mark, tally: Tally) -> Result<Report> {
+fn report(plan: &Plan, start: &Mark, end: &Mark, counts: Counts) -> Result<Report> {
     let server = if plan.watched.is_empty() {
         None
     } else {
@@ -124,7 +124,7 @@ fn report(plan: &Plan, start: &Mark, end: &Mark, tally: Tally) -> Result<Report>
         requests: end.completed - start.completed,
         seconds: end.at.duration_since(start.at).as_secs_f64(),
         server,
-        tally,
+        counts,
     })
 }
 
@@ -169,11 +169,11 @@ mod tests {
         for pace in [Pace::Closed, Pace::Open(50_000.0)] {
             let report = run(&plan(server(ANSWER), Extent::Count(1001), pace)).unwrap();
             assert_eq!(report.requests, 1001, "{pace:?}");
-            assert_eq!(report.tally.answers, 1001);
-            assert_eq!(report.tally.body_bytes, 5005);
-            assert_eq!(report.tally.faults(), 0);
-            assert_eq!(report.tally.unfinished, 0);
-            assert!(0.0 < report.tally.latency_us(0.5));
+            assert_eq!(report.counts.answers, 1001);
+            assert_eq!(report.counts.body_bytes, 5005);
+            assert_eq!(report.counts.faults(), 0);
+            assert_eq!(report.counts.unfinished, 0);
+            assert!(0.0 < report.counts.latency_us(0.5));
         }
     }
 
@@ -186,7 +186,7 @@ mod tests {
         let report = run(&plan(server(ANSWER), extent, Pace::Open(2000.0))).unwrap();
         assert!((0.1..5.0).contains(&report.seconds), "{}", report.seconds);
         assert!(0 < report.requests);
-        assert!(report.requests <= report.tally.answers);
+        assert!(report.requests <= report.counts.answers);
         assert!(report.cpu_us_per_request().is_some());
     }
 
@@ -194,10 +194,10 @@ mod tests {
     fn unexpected_answers_are_counted() {
         let wrong = b"HTTP/1.1 503 No\r\ncontent-length: 5\r\n\r\nhello";
         let report = run(&plan(server(wrong), Extent::Count(10), Pace::Closed)).unwrap();
-        assert_eq!(report.tally.wrong_status, 10);
+        assert_eq!(report.counts.wrong_status, 10);
         let short = b"HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nhell";
         let report = run(&plan(server(short), Extent::Count(10), Pace::Closed)).unwrap();
-        assert_eq!(report.tally.wrong_length, 10);
+        assert_eq!(report.counts.wrong_length, 10);
     }
 
     /// A server that stalls for 200 ms delays every request that falls due meanwhile.
@@ -215,7 +215,7 @@ mod tests {
         let report = run(&plan).unwrap();
         stalled.join().unwrap();
         // The median request was due at 50 ms and answered after 200 ms.
-        let p50 = report.tally.latency_us(0.5);
+        let p50 = report.counts.latency_us(0.5);
         assert!(100_000.0 < p50, "{p50}");
     }
 
