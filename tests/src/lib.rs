@@ -1,6 +1,6 @@
 //! Tests that judge the service from outside.
 
-pub mod flavour;
+pub mod io_backend;
 pub mod portal;
 pub mod raw;
 pub mod rules;

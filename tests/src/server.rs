@@ -16,7 +16,7 @@ use subcat_server::runtime::{Clock, Control, SystemClock};
 use subcat_server::service::{Actor, Service};
 use tempfile::TempDir;
 
-use crate::flavour::chosen_io;
+use crate::io_backend::chosen_io;
 use crate::raw::{Client, RawAnswer};
 
 /// A running server with a data directory that goes with it.

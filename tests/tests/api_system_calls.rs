@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{PTracer, Pid, Signal, kill_process, set_ptracer};
 use subcat_server::config::Io;
-use subcat_tests::flavour::each_io;
+use subcat_tests::io_backend::each_io;
 use subcat_tests::raw::Client;
 use subcat_tests::server::{TestServer, film};
 

@@ -6,7 +6,7 @@ use std::time::Duration;
 use http::request::Parts;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
-use subcat_tests::flavour::{each_io, listen_settings};
+use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 struct Hello;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use http::request::Parts;
 use subcat_server::runtime::{Body, Content, Handler, HandlerOutcome, RequestBody, Workers};
-use subcat_tests::flavour::{each_io, listen_settings};
+use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 const BODY_BYTES: usize = 60 << 10;
@@ -51,7 +51,7 @@ impl Handler for Summing {
     fn tick(&self) {}
 }
 
-/// A server of each flavour, one test at a time: descriptors are counted.
+/// A server of each I/O backend, one test at a time: descriptors are counted.
 fn with_each_io(test: impl Fn(Workers) -> Workers) {
     static TURN: Mutex<()> = Mutex::new(());
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);

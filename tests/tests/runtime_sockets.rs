@@ -14,7 +14,7 @@ use subcat_server::runtime::{
     Body, ConnectionCounts, Content, Handler, HandlerOutcome, ListenSettings, RequestBody,
     StoredBytes, Workers,
 };
-use subcat_tests::flavour::{each_io, listen_settings};
+use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 /// A file that is longer in memory than it may be on disk.

@@ -14,7 +14,7 @@ use subcat_server::config::Io;
 use subcat_server::runtime::{
     Body, ConnectionCounts, Content, Handler, HandlerOutcome, RequestBody, StoredBytes, Workers,
 };
-use subcat_tests::flavour::{each_io, listen_settings};
+use subcat_tests::io_backend::{each_io, listen_settings};
 use subcat_tests::raw::Client;
 
 /// A file of zeros that takes no room, and more than fits between server and client.

@@ -29,7 +29,7 @@ const P99_BAR: f64 = 1.2;
 const WORKERS_BAR: f64 = 1.1;
 /// What the second nginx is called.
 pub(super) const AGAIN: &str = "nginx again";
-const FLAVOURS: [&str; 2] = ["epoll", "io_uring"];
+const BACKENDS: [&str; 2] = ["epoll", "io_uring"];
 
 /// What a comparison needs to know.
 #[derive(Debug, Clone)]
@@ -90,7 +90,7 @@ struct Bench<'a> {
     nginx: Nginx,
     /// The same once more: what the open loop says about it beside the first is chance.
     again: Nginx,
-    flavours: Vec<(Server, PathBuf)>,
+    backends: Vec<(Server, PathBuf)>,
 }
 
 impl<'a> Bench<'a> {
@@ -99,13 +99,13 @@ impl<'a> Bench<'a> {
         for prepared in works {
             floors.push(floor(settings, stage, prepared)?);
         }
-        let mut flavours = Vec::new();
-        for io in FLAVOURS {
+        let mut backends = Vec::new();
+        for io in BACKENDS {
             let data = stage.copy_data(io)?;
             let asked = [("workers", "1"), ("io", io)];
             let core = Some(settings.core.as_str());
             let server = settings.program.serve(io, &data, core, &asked)?;
-            flavours.push((server, data));
+            backends.push((server, data));
         }
         Ok(Self {
             settings,
@@ -114,7 +114,7 @@ impl<'a> Bench<'a> {
             floors,
             nginx: nginx("nginx", settings, stage, works)?,
             again: nginx(AGAIN, settings, stage, works)?,
-            flavours,
+            backends,
         })
     }
 
@@ -126,23 +126,23 @@ impl<'a> Bench<'a> {
             ..of_service(&self.floors[idx], prepared)
         };
         let peer = of_nginx(&self.nginx, target, prepared);
-        let flavours = self.flavours.iter();
-        let flavours = flavours.map(|(server, _)| of_service(server, prepared));
-        [floor, peer].into_iter().chain(flavours).collect()
+        let backends = self.backends.iter();
+        let backends = backends.map(|(server, _)| of_service(server, prepared));
+        [floor, peer].into_iter().chain(backends).collect()
     }
 
     /// The servers of the open loop.
     fn asked_in_time<'b>(&'b self, idx: usize, target: &'b str) -> Vec<Asked<'b>> {
         let prepared = &self.works[idx];
         let peers = [&self.nginx, &self.again].map(|nginx| of_nginx(nginx, target, prepared));
-        let flavours = self.flavours.iter();
-        let flavours = flavours.map(|(server, _)| of_service(server, prepared));
-        peers.into_iter().chain(flavours).collect()
+        let backends = self.backends.iter();
+        let backends = backends.map(|(server, _)| of_service(server, prepared));
+        peers.into_iter().chain(backends).collect()
     }
 
     /// Counts are folded ten seconds after they were made: not in the next server's turn.
     fn settle(&self, server: &Server) -> Result<()> {
-        let mut ours = self.flavours.iter();
+        let mut ours = self.backends.iter();
         if let Some((_, data)) = ours.find(|(own, _)| own.name == server.name) {
             self.settings.program.stats(data)?;
         }
@@ -356,7 +356,7 @@ fn idle(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<(S
     let target = Nginx::target(prepared);
     hold(&of_nginx(&nginx, &target, prepared))?;
     drop(nginx);
-    for io in FLAVOURS {
+    for io in BACKENDS {
         let data = stage.copy_data(&format!("idle-{io}"))?;
         let asked = [("workers", "1"), ("io", io)];
         let server = settings.program.serve(io, &data, core, &asked)?;

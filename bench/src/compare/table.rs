@@ -7,8 +7,8 @@ use super::outcome::{Cell, Outcome, Row, Sample};
 
 /// The servers of a row, in the order of columns.
 const COLUMNS: [&str; 4] = ["floor", "nginx", "epoll", "io_uring"];
-/// The flavour that has to keep the bars: what `io = auto` chooses where a ring is allowed.
-const JUDGED: &str = "io_uring";
+/// The backend that has to keep the bars: what `io = auto` chooses where a ring is allowed.
+const AUTO_BACKEND: &str = "io_uring";
 
 /// The page of a comparison, in Markdown.
 pub fn table(outcome: &Outcome) -> String {
@@ -74,7 +74,7 @@ fn closed(page: &mut String, outcome: &Outcome) {
         for server in COLUMNS {
             push(&mut text, row.cell(server), |s| s.cpu_us, 2);
         }
-        let ratio = row.ratio(JUDGED, "nginx", |s| s.cpu_us);
+        let ratio = row.ratio(AUTO_BACKEND, "nginx", |s| s.cpu_us);
         write!(text, " {} | {} |", shown(ratio), bar(row, ratio)).expect("a String takes text");
         line(page, &text);
     }
@@ -135,16 +135,16 @@ fn open(page: &mut String, outcome: &Outcome) {
     line(page, "|---|---|---|---|---|---|---|---|---|---|");
     for row in &outcome.open {
         let mut text = format!("| {} | {:.0} |", row.what, row.rate.unwrap_or(0.0));
-        for server in ["nginx", AGAIN, "epoll", JUDGED] {
+        for server in ["nginx", AGAIN, "epoll", AUTO_BACKEND] {
             let shown = row.cell(server).map_or_else(
                 || "–".to_owned(),
                 |cell| format!("{} ({:.0})", latency(cell), cell.quiet(|s| s.p99_us)),
             );
             write!(text, " {shown} |").expect("a String takes text");
         }
-        let ratio = row.ratio(JUDGED, "nginx", |s| s.p99_us);
+        let ratio = row.ratio(AUTO_BACKEND, "nginx", |s| s.p99_us);
         let chance = shown(row.ratio(AGAIN, "nginx", |s| s.p99_us));
-        let quiet = shown(row.quiet_ratio(JUDGED, "nginx", |s| s.p99_us));
+        let quiet = shown(row.quiet_ratio(AUTO_BACKEND, "nginx", |s| s.p99_us));
         let (ratio, bar) = (shown(ratio), bar(row, ratio));
         write!(text, " {chance} | {ratio} | {quiet} | {bar} |").expect("a String takes text");
         line(page, &text);
@@ -286,7 +286,7 @@ mod tests {
     fn a_bar_is_met_or_missed_by_what_auto_chooses() {
         let verdict = |ours| {
             let row = row(1.1, ours);
-            bar(&row, row.ratio(JUDGED, "nginx", |s| s.cpu_us))
+            bar(&row, row.ratio(AUTO_BACKEND, "nginx", |s| s.cpu_us))
         };
         assert_eq!(verdict(11.0), "≤ 1.1x: met");
         assert_eq!(verdict(11.2), "≤ 1.1x: **missed**");

@@ -163,7 +163,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn bars_are_judged() {
+    fn bars_are_checked() {
         assert_eq!(Bar::Most(500.0).shown(500.0), "≤ 500: met");
         assert_eq!(Bar::Most(500.0).shown(501.0), "≤ 500: **missed**");
         assert_eq!(Bar::Least(50.0).shown(49.0), "≥ 50: **missed**");
