@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// A server must listen within this time.
 const START: Duration = Duration::from_secs(60);
@@ -49,13 +49,13 @@ pub fn output(command: &mut Command) -> Result<String> {
     let output = command
         .stdin(Stdio::null())
         .output()
-        .map_err(Failure::on(format!("start {shown}")))?;
+        .map_err(BenchError::on(format!("start {shown}")))?;
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     if output.status.success() {
         return Ok(text);
     }
     let why = String::from_utf8_lossy(&output.stderr);
-    Err(Failure::new(format!(
+    Err(BenchError::new(format!(
         "{shown} failed: {}{}",
         text.trim(),
         why.trim()
@@ -69,7 +69,7 @@ impl Server {
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
             .spawn()
-            .map_err(Failure::on(format!("start {name}")))?;
+            .map_err(BenchError::on(format!("start {name}")))?;
         let stdout = child.stdout.take().expect("the output is piped above");
         let (sender, receiver) = mpsc::channel();
         // Reads to the end, so that the server never writes into a closed pipe.
@@ -93,7 +93,7 @@ impl Server {
             child,
         };
         server.address = receiver.recv_timeout(START).map_err(|_| {
-            Failure::new(format!(
+            BenchError::new(format!(
                 "{name} did not say where it listens; see its messages above"
             ))
         })?;
@@ -111,7 +111,9 @@ impl Server {
         let start = Instant::now();
         while std::net::TcpStream::connect(address).is_err() {
             if START < start.elapsed() {
-                return Err(Failure::new(format!("{name} does not listen on {address}")));
+                return Err(BenchError::new(format!(
+                    "{name} does not listen on {address}"
+                )));
             }
             thread::sleep(Duration::from_millis(10));
         }
@@ -131,20 +133,20 @@ impl Server {
     /// Kills it at once, as `kill -9` does, and waits until it is gone.
     pub fn kill(&mut self) -> Result<()> {
         let gone = self.child.kill().and_then(|()| self.child.wait());
-        gone.map(drop).map_err(Failure::on("kill a server"))
+        gone.map(drop).map_err(BenchError::on("kill a server"))
     }
 
     /// Asks it to end, and waits until it has.
     pub fn stop(&mut self) -> Result<()> {
         if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
-            kill_process(pid, Signal::TERM).map_err(Failure::on("stop a server"))?;
+            kill_process(pid, Signal::TERM).map_err(BenchError::on("stop a server"))?;
         }
         let start = Instant::now();
         while start.elapsed() < STOP {
             let ended = self
                 .child
                 .try_wait()
-                .map_err(Failure::on("wait for a server"))?;
+                .map_err(BenchError::on("wait for a server"))?;
             if ended.is_some() {
                 return Ok(());
             }
@@ -182,8 +184,8 @@ mod tests {
     #[test]
     fn a_failed_command_says_why() {
         let mut command = Command::new("sh");
-        let failure = output(command.args(["-c", "echo no such thing >&2; exit 3"]));
-        let sentence = failure.unwrap_err().to_string();
+        let outcome = output(command.args(["-c", "echo no such thing >&2; exit 3"]));
+        let sentence = outcome.unwrap_err().to_string();
         assert!(sentence.ends_with("no such thing"), "{sentence}");
     }
 }

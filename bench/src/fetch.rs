@@ -4,7 +4,7 @@ use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::load::Plan;
 
 /// Longest time without a byte.
@@ -44,8 +44,9 @@ pub fn fetch(server: SocketAddr, target: &str, headers: &[String]) -> Result<Ans
         stream.read_to_end(&mut bytes)?;
         Ok(bytes)
     };
-    let bytes = exchange().map_err(Failure::on(format!("GET {target} of {server}")))?;
-    parse(&bytes).ok_or_else(|| Failure::new(format!("GET {target} of {server}: no whole answer")))
+    let bytes = exchange().map_err(BenchError::on(format!("GET {target} of {server}")))?;
+    parse(&bytes)
+        .ok_or_else(|| BenchError::new(format!("GET {target} of {server}: no whole answer")))
 }
 
 fn parse(bytes: &[u8]) -> Option<Answer> {

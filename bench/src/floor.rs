@@ -14,7 +14,7 @@ use rustix::fs::sendfile;
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Events taken at once.
 const EVENTS_MAX: usize = 256;
@@ -40,7 +40,9 @@ impl Canned {
 
     /// An answer whose body is the file.
     pub fn file(head: Vec<u8>, file: File) -> Result<Self> {
-        let metadata = file.metadata().map_err(Failure::on("size of the file"))?;
+        let metadata = file
+            .metadata()
+            .map_err(BenchError::on("size of the file"))?;
         Ok(Self {
             bytes: head,
             file: Some((file, metadata.len())),
@@ -66,12 +68,12 @@ enum Step {
 
 /// Serves `canned` on `listener` until the process ends.
 pub fn serve(listener: &TcpListener, canned: &Canned) -> Result<()> {
-    let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(Failure::on("create an epoll"))?;
+    let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(BenchError::on("create an epoll"))?;
     let data = EventData::new_u64(LISTENER);
     listener
         .set_nonblocking(true)
-        .map_err(Failure::on("prepare the listener"))?;
-    epoll::add(&epoll, listener, data, EventFlags::IN).map_err(Failure::on("watch it"))?;
+        .map_err(BenchError::on("prepare the listener"))?;
+    epoll::add(&epoll, listener, data, EventFlags::IN).map_err(BenchError::on("watch it"))?;
     let mut floor = Floor {
         epoll,
         canned,
@@ -84,7 +86,7 @@ pub fn serve(listener: &TcpListener, canned: &Canned) -> Result<()> {
         let spare = rustix::buffer::spare_capacity(&mut events);
         match epoll::wait(&floor.epoll, spare, None) {
             Ok(_) | Err(Errno::INTR) => {}
-            Err(cause) => return Err(Failure::on("wait for sockets")(cause)),
+            Err(cause) => return Err(BenchError::on("wait for sockets")(cause)),
         }
         for event in events.drain(..) {
             match event.data.u64() {
@@ -99,7 +101,7 @@ pub fn serve(listener: &TcpListener, canned: &Canned) -> Result<()> {
 /// against. Only for answers without a file.
 pub fn serve_by_tokio_uring(listener: TcpListener, canned: Canned) -> Result<()> {
     if canned.file.is_some() {
-        return Err(Failure::new(
+        return Err(BenchError::new(
             "tokio-uring has no sendfile: leave --file away",
         ));
     }
@@ -108,10 +110,10 @@ pub fn serve_by_tokio_uring(listener: TcpListener, canned: Canned) -> Result<()>
         let listener = tokio_uring::net::TcpListener::from_std(listener);
         loop {
             let accepted = listener.accept().await;
-            let (stream, _) = accepted.map_err(Failure::on("accept a connection"))?;
+            let (stream, _) = accepted.map_err(BenchError::on("accept a connection"))?;
             stream
                 .set_nodelay(true)
-                .map_err(Failure::on("prepare a socket"))?;
+                .map_err(BenchError::on("prepare a socket"))?;
             // Who breaks off ends his own task.
             tokio_uring::spawn(answer_all(stream, answer));
         }
@@ -156,11 +158,11 @@ impl Floor<'_> {
             let ready = stream
                 .set_nonblocking(true)
                 .and_then(|()| stream.set_nodelay(true));
-            ready.map_err(Failure::on("prepare a socket"))?;
+            ready.map_err(BenchError::on("prepare a socket"))?;
             let idx = self.vacant.pop().unwrap_or(self.clients.len());
             let data = EventData::new_u64(idx as u64);
             epoll::add(&self.epoll, &stream, data, EventFlags::IN)
-                .map_err(Failure::on("watch a socket"))?;
+                .map_err(BenchError::on("watch a socket"))?;
             let client = Client {
                 stream,
                 held: Vec::new(),
@@ -197,7 +199,7 @@ impl Floor<'_> {
             };
             let data = EventData::new_u64(idx as u64);
             epoll::modify(&self.epoll, &client.stream, data, interest)
-                .map_err(Failure::on("watch a socket"))?;
+                .map_err(BenchError::on("watch a socket"))?;
         }
         Ok(())
     }

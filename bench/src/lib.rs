@@ -1,6 +1,6 @@
 //! Benchmarks, catalog generator, load program and comparisons.
 
-pub mod failure;
+pub mod error;
 pub mod random;
 pub mod catalog;
 pub mod process;

@@ -7,7 +7,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::child::output;
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// The machine, the kernel and the commit of a run.
 #[derive(Debug, Clone)]
@@ -55,7 +55,8 @@ impl Machine {
     /// The folder of today's runs here, made if it is missing.
     pub fn folder(&self) -> Result<PathBuf> {
         let folder = PathBuf::from(format!("bench/runs/{}-{}", self.date, self.name));
-        fs::create_dir_all(&folder).map_err(Failure::on(format!("make {}", folder.display())))?;
+        fs::create_dir_all(&folder)
+            .map_err(BenchError::on(format!("make {}", folder.display())))?;
         Ok(folder)
     }
 
@@ -93,7 +94,7 @@ fn commit() -> Result<String> {
 }
 
 fn read(path: &str) -> Result<String> {
-    fs::read_to_string(path).map_err(Failure::on(format!("read {path}")))
+    fs::read_to_string(path).map_err(BenchError::on(format!("read {path}")))
 }
 
 fn field<'a>(text: &'a str, name: &str) -> Option<&'a str> {

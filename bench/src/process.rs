@@ -3,7 +3,7 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Linux counts `utime` and `stime` of /proc/PID/stat in hundredths of a second (USER_HZ).
 const TICKS_PER_SECOND: u64 = 100;
@@ -55,7 +55,7 @@ pub fn cpu_time(pids: &[u32]) -> Result<CpuTime> {
     let mut sum = CpuTime::default();
     for &pid in pids {
         let mut time = parse_stat(&read(&format!("/proc/{pid}/stat"))?)
-            .ok_or_else(|| Failure::new(format!("/proc/{pid}/stat has an unknown form")))?;
+            .ok_or_else(|| BenchError::new(format!("/proc/{pid}/stat has an unknown form")))?;
         time.total = on_processor(pid)?.unwrap_or(time.user + time.system);
         sum.add(time);
     }
@@ -68,7 +68,7 @@ pub fn memory(pids: &[u32]) -> Result<Memory> {
     for &pid in pids {
         let path = format!("/proc/{pid}/status");
         let memory = parse_status(&read(&path)?)
-            .ok_or_else(|| Failure::new(format!("{path} has an unknown form")))?;
+            .ok_or_else(|| BenchError::new(format!("{path} has an unknown form")))?;
         sum.resident_bytes += memory.resident_bytes;
         sum.anonymous_bytes += memory.anonymous_bytes;
         sum.file_bytes += memory.file_bytes;
@@ -103,7 +103,7 @@ pub fn children(pid: u32) -> Result<Vec<u32>> {
 /// Nanoseconds on a processor, summed over the threads; `None` when the kernel does not say.
 fn on_processor(pid: u32) -> Result<Option<Duration>> {
     let folder = format!("/proc/{pid}/task");
-    let threads = fs::read_dir(&folder).map_err(Failure::on(format!("read {folder}")))?;
+    let threads = fs::read_dir(&folder).map_err(BenchError::on(format!("read {folder}")))?;
     let mut total_ns = 0;
     for thread in threads.flatten() {
         // A thread may end between the listing and this read: then its time is no more.
@@ -117,7 +117,7 @@ fn on_processor(pid: u32) -> Result<Option<Duration>> {
 }
 
 fn read(path: &str) -> Result<String> {
-    fs::read_to_string(path).map_err(Failure::on(format!("read {path}")))
+    fs::read_to_string(path).map_err(BenchError::on(format!("read {path}")))
 }
 
 /// `user` and `system` of /proc/PID/stat, proc(5); the command's name may hold spaces.

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::random::Random;
 
 /// Records that searches are made from.
@@ -64,7 +64,7 @@ pub fn query_sets(catalog: &Path, seed: u64, count: usize) -> Result<Vec<QuerySe
     let common = words.common();
     if sources.is_empty() || common.is_empty() {
         let what = format!("{} has no records to make searches from", catalog.display());
-        return Err(Failure::new(what));
+        return Err(BenchError::new(what));
     }
     let mut sets = Vec::new();
     for is_filtered in [false, true] {
@@ -191,7 +191,7 @@ fn plain_words(text: &str) -> impl Iterator<Item = String> + '_ {
 /// A sample of the active records (reservoir, so that all have the same chance), and the counts
 /// of all words.
 fn read(catalog: &Path, random: &mut Random) -> Result<(Vec<Value>, Words)> {
-    let on = || Failure::on(format!("read {}", catalog.display()));
+    let on = || BenchError::on(format!("read {}", catalog.display()));
     let mut lines = BufReader::new(File::open(catalog).map_err(on())?);
     let mut sample: Vec<Value> = Vec::new();
     let mut words = Words {
@@ -204,7 +204,7 @@ fn read(catalog: &Path, random: &mut Random) -> Result<(Vec<Value>, Words)> {
         if lines.read_line(&mut line).map_err(on())? == 0 {
             return Ok((sample, words));
         }
-        let record: Value = serde_json::from_str(&line).map_err(Failure::on(format!(
+        let record: Value = serde_json::from_str(&line).map_err(BenchError::on(format!(
             "read a record of {}",
             catalog.display()
         )))?;

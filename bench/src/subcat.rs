@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 
 use crate::child::{Server, output, pinned};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::process::children_cpu_time;
 
 /// The program `subcat`.
@@ -34,7 +34,7 @@ impl Program {
     pub fn new(path: &Path) -> Result<Self> {
         if !path.is_file() {
             let what = format!("{} is missing: cargo build --release", path.display());
-            return Err(Failure::new(what));
+            return Err(BenchError::new(what));
         }
         Ok(Self {
             path: path.to_owned(),
@@ -76,7 +76,7 @@ impl Program {
         let answer = json(&output(&mut command)?)?;
         let key = answer["key"].as_str();
         key.map(str::to_owned)
-            .ok_or_else(|| Failure::new("key create printed no key"))
+            .ok_or_else(|| BenchError::new("key create printed no key"))
     }
 
     /// Asks the service of a data directory for its sizes: it folds what it has counted for that.
@@ -116,5 +116,5 @@ impl Program {
 }
 
 fn json(text: &str) -> Result<Value> {
-    serde_json::from_str(text).map_err(Failure::on(format!("read {text:?} as JSON")))
+    serde_json::from_str(text).map_err(BenchError::on(format!("read {text:?} as JSON")))
 }

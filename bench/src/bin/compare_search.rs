@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::machine::Machine;
 use subcat_bench::peers::{Contest, ContestOptions};
 
@@ -42,8 +42,8 @@ struct Arguments {
 fn main() -> ExitCode {
     match run(Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("compare-search: {failure}");
+        Err(error) => {
+            eprintln!("compare-search: {error}");
             ExitCode::FAILURE
         }
     }
@@ -67,7 +67,7 @@ fn run(arguments: Arguments) -> Result<()> {
     let name = format!("search-{}", contest.records.0);
     let write = |ending: &str, text: String| {
         let path = folder.join(format!("{name}.{ending}"));
-        fs::write(&path, text).map_err(Failure::on(format!("write {}", path.display())))
+        fs::write(&path, text).map_err(BenchError::on(format!("write {}", path.display())))
     };
     write("md", page)?;
     let json = contest.to_json(&machine, &arguments.source);

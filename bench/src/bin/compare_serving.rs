@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use subcat_bench::catalog::write_file;
 use subcat_bench::compare::{Outcome, Rig, Settings, conduct, picture, table};
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
 
@@ -52,8 +52,8 @@ struct Arguments {
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("compare-serving: {failure}");
+        Err(error) => {
+            eprintln!("compare-serving: {error}");
             ExitCode::FAILURE
         }
     }
@@ -61,7 +61,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     let machine = Machine::here(arguments.machine.as_deref())?;
-    let folder = tempfile::tempdir().map_err(Failure::on("make a temporary folder"))?;
+    let folder = tempfile::tempdir().map_err(BenchError::on("make a temporary folder"))?;
     let catalog = match &arguments.catalog {
         Some(catalog) => catalog.clone(),
         None => {
@@ -105,5 +105,5 @@ fn write_run(outcome: &Outcome, page: &str) -> Result<()> {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(Failure::on(format!("write {}", path.display())))
+    fs::write(path, text).map_err(BenchError::on(format!("write {}", path.display())))
 }

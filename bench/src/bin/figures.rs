@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use subcat_bench::catalog::write_file;
 use subcat_bench::compare::Rig;
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::figures::{Settings, take};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
@@ -50,8 +50,8 @@ struct Arguments {
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("figures: {failure}");
+        Err(error) => {
+            eprintln!("figures: {error}");
             ExitCode::FAILURE
         }
     }
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     let machine = Machine::here(arguments.machine.as_deref())?;
-    let folder = tempfile::tempdir().map_err(Failure::on("make a temporary folder"))?;
+    let folder = tempfile::tempdir().map_err(BenchError::on("make a temporary folder"))?;
     let catalog = match &arguments.catalog {
         Some(catalog) => catalog.clone(),
         None => {
@@ -104,5 +104,5 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn write(path: &Path, text: &str) -> Result<()> {
-    fs::write(path, text).map_err(Failure::on(format!("write {}", path.display())))
+    fs::write(path, text).map_err(BenchError::on(format!("write {}", path.display())))
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::floor::{Canned, serve, serve_by_tokio_uring};
 
 /// Answers every request with the same bytes, on this machine only.
@@ -41,8 +41,8 @@ enum Io {
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("floor: {failure}");
+        Err(error) => {
+            eprintln!("floor: {error}");
             ExitCode::FAILURE
         }
     }
@@ -50,12 +50,14 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     if !arguments.listen.ip().is_loopback() {
-        return Err(Failure::new("--listen must be a loopback address"));
+        return Err(BenchError::new("--listen must be a loopback address"));
     }
     let canned = canned(arguments)?;
     let listener = TcpListener::bind(arguments.listen)
-        .map_err(Failure::on(format!("listen on {}", arguments.listen)))?;
-    let address = listener.local_addr().map_err(Failure::on("own address"))?;
+        .map_err(BenchError::on(format!("listen on {}", arguments.listen)))?;
+    let address = listener
+        .local_addr()
+        .map_err(BenchError::on("own address"))?;
     println!("listening on http://{address}");
     match arguments.io {
         Io::Epoll => serve(&listener, &canned),
@@ -65,7 +67,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 
 fn canned(arguments: &Arguments) -> Result<Canned> {
     if let Some(path) = &arguments.answer {
-        let bytes = fs::read(path).map_err(Failure::on(format!("read {}", path.display())))?;
+        let bytes = fs::read(path).map_err(BenchError::on(format!("read {}", path.display())))?;
         return Ok(Canned::bytes(bytes));
     }
     let Some(path) = &arguments.file else {
@@ -73,8 +75,10 @@ fn canned(arguments: &Arguments) -> Result<Canned> {
         answer.resize(answer.len() + arguments.bytes, b' ');
         return Ok(Canned::bytes(answer));
     };
-    let file = File::open(path).map_err(Failure::on(format!("open {}", path.display())))?;
-    let metadata = file.metadata().map_err(Failure::on("size of the file"))?;
+    let file = File::open(path).map_err(BenchError::on(format!("open {}", path.display())))?;
+    let metadata = file
+        .metadata()
+        .map_err(BenchError::on("size of the file"))?;
     Canned::file(head(&arguments.header, metadata.len()), file)
 }
 

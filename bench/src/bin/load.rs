@@ -7,7 +7,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::Parser;
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::load::{Expectation, Extent, IdleReport, Order, Pace, Plan, Url, hold_idle, run};
 
 /// Load over keep-alive connections: closed loop, or open loop with --rate.
@@ -67,8 +67,8 @@ fn main() -> ExitCode {
     };
     match outcome {
         Ok(code) => code,
-        Err(failure) => {
-            eprintln!("load: {failure}");
+        Err(error) => {
+            eprintln!("load: {error}");
             ExitCode::FAILURE
         }
     }
@@ -109,7 +109,7 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
         None => vec![url.target],
         Some(path) => {
             let on = format!("read {}", path.display());
-            let text = fs::read_to_string(path).map_err(Failure::on(on))?;
+            let text = fs::read_to_string(path).map_err(BenchError::on(on))?;
             text.lines().map(str::to_owned).collect()
         }
     };
@@ -126,7 +126,7 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
         pace: match arguments.rate {
             None => Pace::Closed,
             Some(rate) if 0.0 < rate => Pace::Open(rate),
-            Some(_) => return Err(Failure::new("--rate must be above 0")),
+            Some(_) => return Err(BenchError::new("--rate must be above 0")),
         },
         extent: match arguments.count {
             Some(count) => Extent::Count(count),
@@ -146,7 +146,7 @@ fn plan(arguments: &Arguments) -> Result<Plan> {
 fn seconds(seconds: f64) -> Result<Duration> {
     let is_bounded = (0.0..=3600.0).contains(&seconds);
     if !is_bounded {
-        return Err(Failure::new("times are from 0 to 3600 seconds"));
+        return Err(BenchError::new("times are from 0 to 3600 seconds"));
     }
     Ok(Duration::from_secs_f64(seconds))
 }

@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use clap::Parser;
 use hdrhistogram::Histogram;
 use subcat_bench::catalog::write_file;
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
 use subcat_server::runtime::Priority;
@@ -57,8 +57,8 @@ fn main() -> ExitCode {
             println!("{report}");
             ExitCode::SUCCESS
         }
-        Err(failure) => {
-            eprintln!("pages: {failure}");
+        Err(error) => {
+            eprintln!("pages: {error}");
             ExitCode::FAILURE
         }
     }
@@ -66,7 +66,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<String> {
     let machine = Machine::here(None)?;
-    let folder = tempfile::tempdir().map_err(Failure::on("make a temporary folder"))?;
+    let folder = tempfile::tempdir().map_err(BenchError::on("make a temporary folder"))?;
     let catalog = folder.path().join("catalog.jsonl");
     write_file(&catalog, SEED, arguments.records)?;
     let data = folder.path().join("data");
@@ -209,8 +209,8 @@ fn searches_beside_sign_ins(
                 let _ = Priority::Low.enter();
                 // They fall due one after the other, not all at once.
                 thread::sleep(pace * lane / LANES_COUNT);
-                if let Err(failure) = sign_ins(server, lane, pace, (is_over, signed_in)) {
-                    eprintln!("pages: {failure}");
+                if let Err(error) = sign_ins(server, lane, pace, (is_over, signed_in)) {
+                    eprintln!("pages: {error}");
                 }
             });
         }
@@ -251,7 +251,7 @@ fn expect(is_so: bool, otherwise: &str) -> Result<()> {
     if is_so {
         Ok(())
     } else {
-        Err(Failure::new(otherwise))
+        Err(BenchError::new(otherwise))
     }
 }
 
@@ -266,10 +266,10 @@ struct Browser {
 impl Browser {
     /// A connection of the client that a proxy says has this address.
     fn new(server: SocketAddr, address: &str) -> Result<Self> {
-        let stream = TcpStream::connect(server).map_err(Failure::on("connect"))?;
+        let stream = TcpStream::connect(server).map_err(BenchError::on("connect"))?;
         stream
             .set_nodelay(true)
-            .map_err(Failure::on("set an option"))?;
+            .map_err(BenchError::on("set an option"))?;
         Ok(Self {
             stream: BufReader::new(stream),
             origin: server.to_string(),
@@ -324,7 +324,7 @@ impl Browser {
             Ok((status, cookie))
         };
         let answer = exchange(&mut self.stream);
-        let (status, cookie) = answer.map_err(Failure::on(format!("{method} {target}")))?;
+        let (status, cookie) = answer.map_err(BenchError::on(format!("{method} {target}")))?;
         if !cookie.is_empty() {
             cookie.trim().clone_into(&mut self.cookie);
         }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
-use subcat_bench::failure::{Failure, Result};
+use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{
     BATCH, QuerySet, RecordFile, Times, query_sets, thread_nanoseconds, worst_requests,
 };
@@ -40,8 +40,8 @@ struct Arguments {
 fn main() -> ExitCode {
     match run(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        Err(failure) => {
-            eprintln!("search: {failure}");
+        Err(error) => {
+            eprintln!("search: {error}");
             ExitCode::FAILURE
         }
     }
@@ -65,7 +65,7 @@ fn run(arguments: &Arguments) -> Result<()> {
 }
 
 fn build(records: &RecordFile) -> Result<Segment> {
-    let failed = Failure::on::<subcat_engine::Error>;
+    let failed = BenchError::on::<subcat_engine::Error>;
     let mut builder = SegmentBuilder::new();
     let mut adding = 0;
     for batch in records.answer_order().chunks(BATCH) {
@@ -116,7 +116,7 @@ fn measure(snapshot: &Snapshot, set: &QuerySet, arguments: &Arguments) -> Result
         let mut rounds = Vec::with_capacity(arguments.rounds);
         for round in 0..=arguments.rounds {
             let began = thread_nanoseconds();
-            let hits = snapshot.search(query).map_err(Failure::on("search"))?;
+            let hits = snapshot.search(query).map_err(BenchError::on("search"))?;
             let nanoseconds = thread_nanoseconds() - began;
             if round == 0 {
                 hits_count += hits.total();
@@ -144,7 +144,7 @@ fn measure(snapshot: &Snapshot, set: &QuerySet, arguments: &Arguments) -> Result
         let query = &set.queries[slowest.1];
         let text = snapshot
             .explain(query, &clock)
-            .map_err(Failure::on("explain"))?;
+            .map_err(BenchError::on("explain"))?;
         text.lines()
             .take(16)
             .for_each(|line| println!("      {line}"));

@@ -5,14 +5,14 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use super::generator::Generator;
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Bytes that are gathered before they are written.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Writes the first `records` records of the catalog of `seed` to a new file.
 pub fn write_file(path: &Path, seed: u64, records: u64) -> Result<()> {
-    let on = || Failure::on(format!("write {}", path.display()));
+    let on = || BenchError::on(format!("write {}", path.display()));
     let mut file = BufWriter::with_capacity(BATCH_BYTES, File::create(path).map_err(on())?);
     let mut generator = Generator::new(seed);
     let mut line = String::new();

@@ -10,7 +10,7 @@ use super::stage::{Prepared, Stage};
 use super::syscalls::calls_per_request;
 use super::works::Kind;
 use crate::child::{Server, pinned};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::machine::Machine;
 use crate::subcat::Program;
 
@@ -56,7 +56,7 @@ pub fn conduct(settings: &Settings, machine: Machine) -> Result<Outcome> {
     let stage = Stage::set_up(&settings.program, settings.catalog.as_deref())?;
     let works = stage.prepare(settings.only.as_deref())?;
     if works.is_empty() {
-        return Err(Failure::new("--only names no work"));
+        return Err(BenchError::new("--only names no work"));
     }
     let bench = Bench::start(settings, &stage, &works)?;
     let mut outcome = Outcome {
@@ -244,7 +244,7 @@ fn floor(settings: &Settings, stage: &Stage, prepared: &Prepared) -> Result<Serv
         answer.extend_from_slice(b"\r\n");
         answer.extend_from_slice(&prepared.answer.body);
         let path = stage.folder().join(format!("{}.answer", work.name));
-        fs::write(&path, answer).map_err(Failure::on(format!("write {}", path.display())))?;
+        fs::write(&path, answer).map_err(BenchError::on(format!("write {}", path.display())))?;
         command.arg("--answer").arg(path);
     } else {
         let file = stage.file(work);

@@ -11,7 +11,7 @@ use std::time::Duration;
 use super::stage::Prepared;
 use super::works::Kind;
 use crate::child::{Server, output, pinned};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::process::children;
 
 /// How often, and how long between, the workers of a master are looked for: 5 seconds in all.
@@ -71,17 +71,17 @@ impl Nginx {
         workers_count: usize,
     ) -> Result<Self> {
         let home = folder.join(name);
-        fs::create_dir_all(&home).map_err(Failure::on(format!("make {}", home.display())))?;
+        fs::create_dir_all(&home).map_err(BenchError::on(format!("make {}", home.display())))?;
         let address = free_address()?;
         let path = home.join("nginx.conf");
         let text = configuration(&home, address, locations, workers_count)?;
-        fs::write(&path, text).map_err(Failure::on(format!("write {}", path.display())))?;
+        fs::write(&path, text).map_err(BenchError::on(format!("write {}", path.display())))?;
         let child = pinned(program()?, cores)
             .arg("-c")
             .arg(&path)
             .stdin(Stdio::null())
             .spawn()
-            .map_err(Failure::on("start nginx; apt-get install nginx-light"))?;
+            .map_err(BenchError::on("start nginx; apt-get install nginx-light"))?;
         let mut server = Server::adopt(name, address, child)?;
         server.pids = workers(server.id(), workers_count)?;
         Ok(Self { server })
@@ -97,7 +97,7 @@ fn workers(master: u32, workers_count: usize) -> Result<Vec<u32>> {
         }
         thread::sleep(WORKER_PAUSE);
     }
-    Err(Failure::new("nginx did not make its worker processes"))
+    Err(BenchError::new("nginx did not make its worker processes"))
 }
 
 fn program() -> Result<PathBuf> {
@@ -106,15 +106,15 @@ fn program() -> Result<PathBuf> {
     let mut found = folders.map(|folder| folder.join("nginx"));
     found
         .find(|path| path.is_file())
-        .ok_or_else(|| Failure::new("nginx is missing: apt-get install nginx-light"))
+        .ok_or_else(|| BenchError::new("nginx is missing: apt-get install nginx-light"))
 }
 
 /// nginx cannot say which port it took: one that is free now.
 fn free_address() -> Result<SocketAddr> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(Failure::on("find a free port"))?;
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(BenchError::on("find a free port"))?;
     listener
         .local_addr()
-        .map_err(Failure::on("find a free port"))
+        .map_err(BenchError::on("find a free port"))
 }
 
 fn configuration(
@@ -203,7 +203,7 @@ fn root(folder: &Path) -> Result<String> {
 /// A value of nginx's configuration. It has no way to write a dollar sign.
 fn quoted(text: &str) -> Result<String> {
     if text.contains('$') {
-        return Err(Failure::new(format!(
+        return Err(BenchError::new(format!(
             "nginx cannot be told to send a dollar sign: {text}"
         )));
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::machine::Machine;
 
 /// One load on one server.
@@ -25,7 +25,7 @@ impl Sample {
     pub fn parse(report: &Value) -> Result<Self> {
         let number = |value: &Value, name: &str| {
             let number = value[name].as_f64();
-            number.ok_or_else(|| Failure::new(format!("the load program gave no {name}")))
+            number.ok_or_else(|| BenchError::new(format!("the load program gave no {name}")))
         };
         let latency = &report["latency_us"];
         Ok(Self {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::outcome::{Cell, Sample};
 use crate::child::{Server, output, pinned};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// How loads are made.
 #[derive(Debug, Clone)]
@@ -60,7 +60,7 @@ impl Rig {
         }
         command.args(arguments).arg("--json");
         let text = output(&mut command)?;
-        serde_json::from_str(&text).map_err(Failure::on("read the report of a load"))
+        serde_json::from_str(&text).map_err(BenchError::on("read the report of a load"))
     }
 
     /// The arguments of a measured load.

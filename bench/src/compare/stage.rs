@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use super::nginx::Nginx;
 use super::works::{Kind, WORKS, Work};
 use crate::child::output;
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::fetch::{Answer, fetch};
 use crate::random::Random;
 use crate::subcat::Program;
@@ -48,7 +48,7 @@ impl Stage {
     /// Imports `catalog` (if there is one) and the records of the works, and makes a key.
     pub fn set_up(program: &Program, catalog: Option<&Path>) -> Result<Self> {
         let folder = TempDir::with_prefix("subcat-compare-")
-            .map_err(Failure::on("make a temporary folder"))?;
+            .map_err(BenchError::on("make a temporary folder"))?;
         let mut stage = Self {
             folder,
             program: program.clone(),
@@ -132,7 +132,7 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     fs::create_dir_all(folder)
         .and_then(|()| fs::write(path, bytes))
-        .map_err(Failure::on(format!("write {}", path.display())))
+        .map_err(BenchError::on(format!("write {}", path.display())))
 }
 
 /// Ids are as spread as those of a catalog are: the service looks for a record where its id would
@@ -224,7 +224,7 @@ fn check(work: &Work, answer: &Answer) -> Result<()> {
     if answer.status != 200 {
         let text = String::from_utf8_lossy(&answer.body).into_owned();
         let status = answer.status;
-        return Err(Failure::new(format!(
+        return Err(BenchError::new(format!(
             "{name} is answered with {status}: {text}"
         )));
     }
@@ -236,7 +236,7 @@ fn check(work: &Work, answer: &Answer) -> Result<()> {
     if is_right {
         return Ok(());
     }
-    Err(Failure::new(format!(
+    Err(BenchError::new(format!(
         "{name} is answered with another content than was made for it"
     )))
 }

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use rustix::process::{Pid, Signal, kill_process};
 
 use super::rounds::{Asked, Rig};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Requests that are counted.
 const REQUESTS: u64 = 20_000;
@@ -40,16 +40,16 @@ pub fn calls_per_request(
         rig.load(asked, &["-n".to_owned(), REQUESTS.to_string()])
             .map(drop)
     } else {
-        Err(Failure::new(
+        Err(BenchError::new(
             "strace may not watch the server: run this as its owner or as root",
         ))
     };
     if let Some(pid) = Pid::from_raw(strace.id().cast_signed()) {
-        kill_process(pid, Signal::INT).map_err(Failure::on("end strace"))?;
+        kill_process(pid, Signal::INT).map_err(BenchError::on("end strace"))?;
     }
-    strace.wait().map_err(Failure::on("end strace"))?;
+    strace.wait().map_err(BenchError::on("end strace"))?;
     outcome?;
-    let text = fs::read_to_string(&summary).map_err(Failure::on("read strace's summary"))?;
+    let text = fs::read_to_string(&summary).map_err(BenchError::on("read strace's summary"))?;
     Ok(Some(parse(&text, REQUESTS)))
 }
 

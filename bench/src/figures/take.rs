@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use super::report::{Bar, Figure, Figures, Latency};
 use crate::child::{Server, pinned};
 use crate::compare::{Asked, Rig, median};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::fetch::fetch;
 use crate::machine::Machine;
 use crate::process::memory;
@@ -47,8 +47,8 @@ pub struct Settings {
 
 /// Takes all figures; progress goes to standard error.
 pub fn take(settings: &Settings, machine: Machine) -> Result<Figures> {
-    let folder =
-        TempDir::with_prefix("subcat-figures-").map_err(Failure::on("make a temporary folder"))?;
+    let folder = TempDir::with_prefix("subcat-figures-")
+        .map_err(BenchError::on("make a temporary folder"))?;
     let data = folder.path().join("data");
     let mut figures = Figures {
         machine,
@@ -82,7 +82,7 @@ fn import(settings: &Settings, data: &Path, figures: &mut Figures) -> Result<()>
     for round in 0..settings.rig.rounds {
         eprintln!("import {} of {}", round + 1, settings.rig.rounds);
         if data.exists() {
-            fs::remove_dir_all(data).map_err(Failure::on("empty the data directory"))?;
+            fs::remove_dir_all(data).map_err(BenchError::on("empty the data directory"))?;
         }
         let import = settings.program.import(data, &settings.catalog)?;
         figures.records = import.inserted;
@@ -149,7 +149,7 @@ impl Taker<'_> {
                 503 if start.elapsed() < Duration::from_secs(60) => {}
                 status => {
                     let what = format!("the first search was answered with {status}");
-                    return Err(Failure::new(what));
+                    return Err(BenchError::new(what));
                 }
             }
         }
@@ -227,7 +227,7 @@ impl Taker<'_> {
         count: usize,
     ) -> Result<Value> {
         let path = self.folder.join("targets");
-        fs::write(&path, set.targets.join("\n")).map_err(Failure::on("write the requests"))?;
+        fs::write(&path, set.targets.join("\n")).map_err(BenchError::on("write the requests"))?;
         let asked = Asked {
             server,
             target: "/",
@@ -310,7 +310,7 @@ impl Taker<'_> {
         let file = self.folder.join("file.srt");
         let cue = "1\n00:00:01,000 --> 00:00:02,000\nla casa del norte no tiene puertas\n\n";
         let text: String = cue.chars().cycle().take(FILE_BYTES).collect();
-        fs::write(&file, text).map_err(Failure::on("write the file"))?;
+        fs::write(&file, text).map_err(BenchError::on("write the file"))?;
         let upstream = Server::start(
             "upstream",
             pinned(&self.settings.floor, None).arg("--file").arg(&file),
@@ -343,7 +343,7 @@ impl Taker<'_> {
         for target in &self.title_words().targets {
             let answer = fetch(server.address, target, &self.headers)?;
             let list: Value = serde_json::from_slice(&answer.body)
-                .map_err(Failure::on(format!("read the answer to {target}")))?;
+                .map_err(BenchError::on(format!("read the answer to {target}")))?;
             let Some(id) = list["items"][0]["id"].as_str() else {
                 continue;
             };
@@ -352,12 +352,14 @@ impl Taker<'_> {
                 return Ok(id.to_owned());
             }
         }
-        Err(Failure::new("no record of the catalog could be downloaded"))
+        Err(BenchError::new(
+            "no record of the catalog could be downloaded",
+        ))
     }
 }
 
 fn folder_bytes(folder: &Path) -> Result<u64> {
-    let on = || Failure::on(format!("read {}", folder.display()));
+    let on = || BenchError::on(format!("read {}", folder.display()));
     let mut bytes = 0;
     for entry in fs::read_dir(folder).map_err(on())? {
         let entry = entry.map_err(on())?;

@@ -6,7 +6,7 @@ use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
 use super::answer::{Head, HeadRejection};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Bytes that one read takes at most. Bodies are discarded in the kernel, not copied.
 pub(super) const READ_BYTES_MAX: usize = 1024 * 1024;
@@ -51,11 +51,11 @@ impl Connection {
     /// Connects and makes the socket non-blocking.
     pub(super) fn open(server: SocketAddr) -> Result<Self> {
         let on = |_: &_| format!("connect to {server}; is the server running?");
-        let stream = TcpStream::connect(server).map_err(|e| Failure::on(on(&e))(e))?;
+        let stream = TcpStream::connect(server).map_err(|e| BenchError::on(on(&e))(e))?;
         let ready = stream
             .set_nodelay(true)
             .and_then(|()| stream.set_nonblocking(true));
-        ready.map_err(Failure::on("prepare a socket"))?;
+        ready.map_err(BenchError::on("prepare a socket"))?;
         Ok(Self {
             stream,
             held: Vec::new(),

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use super::connection::{Connection, Progress, READ_BYTES_MAX};
 use super::plan::{Extent, Pace, Picker, Plan};
 use super::report::Counts;
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Events taken at once.
 const EVENTS_MAX: usize = 256;
@@ -77,7 +77,8 @@ impl<'a> Driver<'a> {
         completed: &'a Completed,
         thread_idx: usize,
     ) -> Result<Self> {
-        let epoll = epoll::create(CreateFlags::CLOEXEC).map_err(Failure::on("create an epoll"))?;
+        let epoll =
+            epoll::create(CreateFlags::CLOEXEC).map_err(BenchError::on("create an epoll"))?;
         let share = |all: usize| all / plan.threads + usize::from(thread_idx < all % plan.threads);
         let mut driver = Self {
             plan,
@@ -108,7 +109,7 @@ impl<'a> Driver<'a> {
     fn watch(&self, connection: &Connection, idx: usize) -> Result<()> {
         let data = EventData::new_u64(idx as u64);
         epoll::add(&self.epoll, connection.stream(), data, EventFlags::IN)
-            .map_err(Failure::on("watch a socket"))
+            .map_err(BenchError::on("watch a socket"))
     }
 
     /// Makes the load until it is over; what was seen.
@@ -152,7 +153,9 @@ impl<'a> Driver<'a> {
             return Ok(());
         }
         let server = self.plan.server;
-        Err(Failure::new(format!("{server} has not answered for 10 s")))
+        Err(BenchError::new(format!(
+            "{server} has not answered for 10 s"
+        )))
     }
 
     /// Open loop: sends or queues what is due; ns until the next one is.
@@ -162,7 +165,7 @@ impl<'a> Driver<'a> {
             let due_ns = arrivals.take();
             self.unsent -= 1;
             if WAITING_MAX <= self.waiting.len() {
-                return Err(Failure::new(
+                return Err(BenchError::new(
                     "the rate is far beyond this server: lower --rate",
                 ));
             }
@@ -199,7 +202,7 @@ impl<'a> Driver<'a> {
         let spare = rustix::buffer::spare_capacity(events);
         match epoll::wait(&self.epoll, spare, Some(&timeout)) {
             Ok(_) | Err(Errno::INTR) => Ok(()),
-            Err(cause) => Err(Failure::on("wait for sockets")(cause)),
+            Err(cause) => Err(BenchError::on("wait for sockets")(cause)),
         }
     }
 
@@ -241,7 +244,7 @@ impl<'a> Driver<'a> {
     fn replace(&mut self, idx: usize) -> Result<()> {
         if BROKEN_MAX < self.counts.broken {
             let what = "the server broke 10,000 connections: the run was given up";
-            return Err(Failure::new(what));
+            return Err(BenchError::new(what));
         }
         let connection = Connection::open(self.plan.server)?;
         self.watch(&connection, idx)?;
@@ -284,7 +287,7 @@ impl<'a> Driver<'a> {
             self.counts.broken += 1;
             self.replace(idx)?;
             if !self.connections[idx].ask(request, due_ns) {
-                return Err(Failure::new("a fresh connection takes no request"));
+                return Err(BenchError::new("a fresh connection takes no request"));
             }
         }
         self.under_way += 1;

@@ -8,7 +8,7 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use serde_json::{Value, json};
 
 use super::connection::{Connection, Progress, READ_BYTES_MAX};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::process::{Memory, memory};
 
 /// Descriptors that this program needs besides the connections.
@@ -59,7 +59,7 @@ pub fn hold_idle(
     for idx in 0..count {
         let mut connection = Connection::open(server)?;
         ask_once(&mut connection, request, &mut buffer)
-            .map_err(Failure::on(format!("connection {idx} of {count}")))?;
+            .map_err(BenchError::on(format!("connection {idx} of {count}")))?;
         held.push(connection);
     }
     thread::sleep(quiet);
@@ -70,7 +70,7 @@ pub fn hold_idle(
             "the server closed {} of {count} idle connections",
             count - alive
         );
-        return Err(Failure::new(what));
+        return Err(BenchError::new(what));
     }
     Ok(IdleReport {
         connections: count,
@@ -88,21 +88,21 @@ fn ask_once(connection: &mut Connection, request: &[u8], buffer: &mut [u8]) -> R
                 .stream()
                 .set_read_timeout(Some(Duration::from_secs(10)))
         })
-        .map_err(Failure::on("prepare a socket"))?;
+        .map_err(BenchError::on("prepare a socket"))?;
     if !connection.ask(request, 0) {
-        return Err(Failure::new("it takes no request"));
+        return Err(BenchError::new("it takes no request"));
     }
     loop {
         match connection.read(buffer) {
             Progress::Waiting => {}
             Progress::Done(head) if head.status == 200 && !head.is_last => return Ok(()),
             Progress::Done(head) => {
-                return Err(Failure::new(format!(
+                return Err(BenchError::new(format!(
                     "answered with status {}",
                     head.status
                 )));
             }
-            Progress::Broken(_) => return Err(Failure::new("closed without an answer")),
+            Progress::Broken(_) => return Err(BenchError::new("closed without an answer")),
         }
     }
 }
@@ -120,11 +120,11 @@ fn raise_descriptors(needed: u64) -> Result<()> {
     }
     if limit.maximum.is_some_and(|maximum| maximum < needed) {
         let what = format!("{needed} open files are needed: raise the hard limit (ulimit -Hn)");
-        return Err(Failure::new(what));
+        return Err(BenchError::new(what));
     }
     let raised = Rlimit {
         current: Some(needed),
         maximum: limit.maximum,
     };
-    setrlimit(Resource::Nofile, raised).map_err(Failure::on("raise the limit of open files"))
+    setrlimit(Resource::Nofile, raised).map_err(BenchError::on("raise the limit of open files"))
 }

@@ -3,7 +3,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::random::Random;
 
 /// An `http://` address on this machine.
@@ -23,7 +23,7 @@ impl Url {
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = || {
             let form = "http://127.0.0.1:PORT/PATH or http://[::1]:PORT/PATH";
-            Failure::new(format!("{text:?} is not of the form {form}"))
+            BenchError::new(format!("{text:?} is not of the form {form}"))
         };
         let rest = text.strip_prefix("http://").ok_or_else(refuse)?;
         let (address, target) = match rest.find('/') {
@@ -110,13 +110,13 @@ impl Plan {
     pub fn request(server: SocketAddr, target: &str, headers: &[String]) -> Result<Box<[u8]>> {
         if !is_target(target) {
             let what = format!("{target:?} is no request target: write /path?query, encoded");
-            return Err(Failure::new(what));
+            return Err(BenchError::new(what));
         }
         let mut text = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\n");
         for header in headers {
             let is_header = header.contains(':') && !header.contains(['\r', '\n']);
             if !is_header {
-                return Err(Failure::new(format!(
+                return Err(BenchError::new(format!(
                     "{header:?} is no header: write Name: value"
                 )));
             }

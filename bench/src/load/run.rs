@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::driver::{Completed, Driver, Shared};
 use super::plan::{Extent, Plan};
 use super::report::{Counts, Report};
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::process::{CpuTime, cpu_time, memory};
 
 /// How often the timer looks whether a thread has given up.
@@ -17,7 +17,7 @@ const GLANCE: Duration = Duration::from_millis(50);
 pub fn run(plan: &Plan) -> Result<Report> {
     if plan.requests.is_empty() || plan.connections < plan.threads || plan.threads == 0 {
         let what = "a load needs a request, a thread and a connection per thread";
-        return Err(Failure::new(what));
+        return Err(BenchError::new(what));
     }
     let is_counted = matches!(plan.extent, Extent::Count(_));
     let shared = Shared {
@@ -55,7 +55,7 @@ pub fn run(plan: &Plan) -> Result<Report> {
         for thread in threads {
             let part = thread
                 .join()
-                .map_err(|_| Failure::new("a load thread panicked"))?;
+                .map_err(|_| BenchError::new("a load thread panicked"))?;
             counts.merge(part?);
         }
         let (start, end) = match times {

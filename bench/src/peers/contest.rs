@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 use crate::search::{
     BATCH, QuerySet, RecordFile, Records, Times, process_nanoseconds, query_sets,
     thread_nanoseconds,
@@ -123,7 +123,7 @@ fn build<B: Builder>(
 /// Memory of this process that is resident.
 fn resident_bytes() -> Result<u64> {
     let status = std::fs::read_to_string("/proc/self/status");
-    let status = status.map_err(Failure::on("read /proc/self/status"))?;
+    let status = status.map_err(BenchError::on("read /proc/self/status"))?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:"));
     let kib = line.and_then(|text| text.trim().strip_suffix(" kB")?.parse::<u64>().ok());
     Ok(kib.unwrap_or(0) * 1024)

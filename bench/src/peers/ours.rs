@@ -7,7 +7,7 @@ use subcat_engine::model::{Record, RecordId};
 use subcat_engine::query::Query;
 use subcat_engine::search::{Hits, Snapshot};
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 use super::peer::{Answer, Builder};
 
@@ -32,7 +32,7 @@ impl Builder for OurBuilder {
         self.ids.push((record.id, self.ids.len() as u32));
         self.builder
             .add(record)
-            .map_err(Failure::on("add a record"))
+            .map_err(BenchError::on("add a record"))
     }
 
     fn finish(mut self) -> Result<(Ours, u64)> {
@@ -40,9 +40,9 @@ impl Builder for OurBuilder {
         let summary = self
             .builder
             .finish(&mut bytes)
-            .map_err(Failure::on("finish the segment"))?;
+            .map_err(BenchError::on("finish the segment"))?;
         let segment =
-            Segment::open(bytes.into(), "compared").map_err(Failure::on("open the segment"))?;
+            Segment::open(bytes.into(), "compared").map_err(BenchError::on("open the segment"))?;
         self.ids.sort_unstable();
         let ours = Ours {
             snapshot: Snapshot::new(1, vec![(Arc::new(segment), Arc::new(Tombstones::new()))]),
@@ -55,7 +55,9 @@ impl Builder for OurBuilder {
 impl Ours {
     /// Runs a request.
     pub fn search(&self, request: &Query) -> Result<Hits> {
-        self.snapshot.search(request).map_err(Failure::on("search"))
+        self.snapshot
+            .search(request)
+            .map_err(BenchError::on("search"))
     }
 
     /// What the hits are, by rank.
@@ -63,9 +65,9 @@ impl Ours {
         let mut page = Vec::with_capacity(hits.len());
         for hit_idx in 0..hits.len() {
             let doc = self.snapshot.hit_doc(hits, hit_idx);
-            let id = doc.map_err(Failure::on("read a hit"))?.id();
+            let id = doc.map_err(BenchError::on("read a hit"))?.id();
             let at = self.ranks.binary_search_by_key(&id, |(id, _)| *id);
-            let at = at.map_err(|_| Failure::new("a hit is no record of the file"))?;
+            let at = at.map_err(|_| BenchError::new("a hit is no record of the file"))?;
             page.push(self.ranks[at].1);
         }
         Ok(Answer {

@@ -3,7 +3,7 @@
 use subcat_engine::model::Record;
 use subcat_engine::query::Query;
 
-use crate::failure::Result;
+use crate::error::Result;
 
 /// Hits of a page.
 pub const PAGE: usize = 100;

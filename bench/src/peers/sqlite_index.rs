@@ -12,7 +12,7 @@ use subcat_engine::model::{CatalogId, Number, Record, VideoType, Year};
 use subcat_engine::query::{CatalogTerm, ParsedText, Query};
 use subcat_engine::text::fold;
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
 
@@ -39,8 +39,8 @@ const FINISH: &str = "
     INSERT INTO titles (titles) VALUES ('optimize');
     ANALYZE;";
 
-fn failed() -> impl FnOnce(rusqlite::Error) -> Failure {
-    Failure::on("use SQLite")
+fn failed() -> impl FnOnce(rusqlite::Error) -> BenchError {
+    BenchError::on("use SQLite")
 }
 
 /// Builds a database in memory.
@@ -159,7 +159,7 @@ impl Peer for Database<'_> {
                 .to_owned()
         } else {
             let text = request.parsed_query();
-            let text = text.ok_or_else(|| Failure::new("a request without criterion"))?;
+            let text = text.ok_or_else(|| BenchError::new("a request without criterion"))?;
             values.push(Box::new(expression(&text)));
             "SELECT rowid AS id FROM words WHERE words MATCH ?1".to_owned()
         };

@@ -25,15 +25,15 @@ use tantivy::{
     DocSet, Index, IndexWriter, Order, Searcher, SegmentReader, TERMINATED, TantivyDocument, Term,
 };
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
 
 /// Memory of the writer: the most that it takes, so that it seldom flushes.
 const WRITER_BYTES: usize = 2 << 30;
 
-fn failed() -> impl FnOnce(tantivy::TantivyError) -> Failure {
-    Failure::on("use tantivy")
+fn failed() -> impl FnOnce(tantivy::TantivyError) -> BenchError {
+    BenchError::on("use tantivy")
 }
 
 #[derive(Clone, Copy)]
@@ -167,11 +167,13 @@ impl Builder for TantivyBuilder {
         let ranks = rank_column(searcher.segment_reader(0))?;
         let count = u32::try_from(self.count).unwrap_or(u32::MAX);
         if !(0..count).all(|doc| ranks.first(doc) == Some(u64::from(doc))) {
-            return Err(Failure::new("tantivy's documents are not in answer order"));
+            return Err(BenchError::new(
+                "tantivy's documents are not in answer order",
+            ));
         }
         let space = searcher
             .space_usage()
-            .map_err(Failure::on("measure tantivy"))?;
+            .map_err(BenchError::on("measure tantivy"))?;
         let index = TantivyIndex {
             fields: self.fields,
             schema: self.index.schema(),
@@ -370,7 +372,7 @@ impl TantivyIndex {
             intersection(grams.collect())
         } else {
             let text = request.parsed_query();
-            let text = text.ok_or_else(|| Failure::new("a request without criterion"))?;
+            let text = text.ok_or_else(|| BenchError::new("a request without criterion"))?;
             with_typos = Some(filtered(self.words(&text, true)?));
             self.words(&text, false)?
         };

@@ -7,7 +7,7 @@ use subcat_engine::model::Record;
 use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
 use subcat_engine::text::{fold, words};
 
-use crate::failure::Result;
+use crate::error::Result;
 use crate::random::Random;
 
 use super::record_file::Records;

@@ -12,7 +12,7 @@ use subcat_engine::model::{
 };
 use subcat_engine::text::{fold, spanish_region};
 
-use crate::failure::{Failure, Result};
+use crate::error::{BenchError, Result};
 
 /// Records that are read before the clock of an index builder starts.
 pub const BATCH: usize = 1000;
@@ -49,7 +49,7 @@ pub struct RecordFile {
 impl RecordFile {
     /// Reads the first `count_max` lines once.
     pub fn open(path: &Path, count_max: usize) -> Result<Self> {
-        let open = || File::open(path).map_err(Failure::on(format!("open {}", path.display())));
+        let open = || File::open(path).map_err(BenchError::on(format!("open {}", path.display())));
         let mut lines = BufReader::with_capacity(1 << 20, open()?);
         let (mut starts, mut order) = (vec![0], Vec::new());
         let mut line = String::new();
@@ -57,13 +57,13 @@ impl RecordFile {
             line.clear();
             let bytes_count = lines
                 .read_line(&mut line)
-                .map_err(Failure::on("read the catalog"))?;
+                .map_err(BenchError::on("read the catalog"))?;
             if bytes_count == 0 {
                 break;
             }
             let idx = starts.len() - 1;
             let record = parse_record(&line)
-                .ok_or_else(|| Failure::new(format!("line {} is no record", idx + 1)))?;
+                .ok_or_else(|| BenchError::new(format!("line {} is no record", idx + 1)))?;
             if record.is_active {
                 order.push((Reverse(record.posted_at), record.id, idx as u32));
             }
@@ -98,9 +98,9 @@ impl Records for RecordFile {
         let mut line = vec![0; (self.starts[idx + 1] - self.starts[idx]) as usize];
         self.file
             .read_exact_at(&mut line, self.starts[idx])
-            .map_err(Failure::on("read the catalog"))?;
+            .map_err(BenchError::on("read the catalog"))?;
         let record = str::from_utf8(&line).ok().and_then(parse_record);
-        record.ok_or_else(|| Failure::new(format!("line {} has changed", idx + 1)))
+        record.ok_or_else(|| BenchError::new(format!("line {} has changed", idx + 1)))
     }
 }
 

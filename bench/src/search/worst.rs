@@ -7,7 +7,7 @@ use subcat_engine::model::{Language, Record, VideoType, Year};
 use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
 use subcat_engine::text::{fold, words};
 
-use crate::failure::Result;
+use crate::error::Result;
 
 use super::query_set::QuerySet;
 use super::record_file::Records;

@@ -7,15 +7,15 @@ use std::fmt;
 ///
 /// These programs have one caller, who reads the sentence: there is nothing to tell apart.
 #[derive(Debug)]
-pub struct Failure {
+pub struct BenchError {
     what: String,
     cause: Option<Box<dyn Error + Send + Sync>>,
 }
 
 /// The result of a measuring step.
-pub type Result<T> = std::result::Result<T, Failure>;
+pub type Result<T> = std::result::Result<T, BenchError>;
 
-impl Failure {
+impl BenchError {
     /// A failure without a deeper cause.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
@@ -37,7 +37,7 @@ impl Failure {
     }
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for BenchError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.cause {
             Some(cause) => write!(f, "{}: {cause}", self.what),
@@ -46,7 +46,7 @@ impl fmt::Display for Failure {
     }
 }
 
-impl Error for Failure {
+impl Error for BenchError {
     fn source(&self) -> Option<&(dyn Error + 'static)> {
         let cause: &(dyn Error + 'static) = self.cause.as_deref()?;
         Some(cause)
