@@ -1,4 +1,4 @@
-//! Programs under measurement: started, pinned, waited for, stopped.
+//! Programs under measurement: start, pin, wait, stop.
 
 use std::ffi::OsStr;
 use std::io::{BufRead, BufReader};
@@ -12,19 +12,19 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::error::{BenchError, Result};
 
-/// A server must listen within this time.
+/// Time within which a server must listen.
 const START: Duration = Duration::from_secs(60);
-/// A server must end this long after it was asked to.
+/// Time within which a server must end after SIGTERM.
 const STOP: Duration = Duration::from_secs(10);
 
 /// A server that runs until this is dropped.
 #[derive(Debug)]
 pub struct Server {
-    /// What tables call it.
+    /// Name in tables.
     pub name: String,
-    /// Where it listens.
+    /// Listening address.
     pub address: SocketAddr,
-    /// The processes that serve.
+    /// Processes that serve requests.
     pub pids: Vec<u32>,
     child: Child,
 }
@@ -41,9 +41,9 @@ pub fn pinned(program: impl AsRef<OsStr>, cores: Option<&str>) -> Command {
     }
 }
 
-/// Runs a command to its end; its standard output.
+/// Runs a command to its end and returns its standard output.
 ///
-/// Errors: it cannot be started, or says that it failed; its standard error is in the sentence.
+/// Errors: the command cannot be started, or fails; the message contains its standard error.
 pub fn output(command: &mut Command) -> Result<String> {
     let shown = format!("{command:?}");
     let output = command
@@ -100,7 +100,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Takes over a server that was started otherwise and listens at `address` already or soon.
+    /// Takes over a server that another program started and that listens at `address` now or soon.
     pub fn adopt(name: &str, address: SocketAddr, child: Child) -> Result<Self> {
         let server = Self {
             name: name.to_owned(),
@@ -120,12 +120,12 @@ impl Server {
         Ok(server)
     }
 
-    /// The address of something that it serves.
+    /// URL of a target on this server.
     pub fn url(&self, target: &str) -> String {
         format!("http://{}{target}", self.address)
     }
 
-    /// The process that was started.
+    /// Process that was started.
     pub fn id(&self) -> u32 {
         self.child.id()
     }
@@ -136,7 +136,7 @@ impl Server {
         gone.map(drop).map_err(BenchError::on("kill a server"))
     }
 
-    /// Asks it to end, and waits until it has.
+    /// Sends SIGTERM and waits until the process has ended.
     pub fn stop(&mut self) -> Result<()> {
         if let Some(pid) = Pid::from_raw(self.child.id().cast_signed()) {
             kill_process(pid, Signal::TERM).map_err(BenchError::on("stop a server"))?;

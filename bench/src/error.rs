@@ -1,11 +1,11 @@
-//! Why a measuring program stopped.
+//! Error of the measuring programs.
 
 use std::error::Error;
 use std::fmt;
 
-/// A measuring program cannot go on: one clause that says what and where, and the cause.
+/// Failure of a measuring program: one clause that says what failed and where, and the cause.
 ///
-/// These programs have one caller, who reads the sentence: there is nothing to tell apart.
+/// One type for all of them is enough: their only caller is a person who reads the message.
 #[derive(Debug)]
 pub struct BenchError {
     what: String,
@@ -16,7 +16,7 @@ pub struct BenchError {
 pub type Result<T> = std::result::Result<T, BenchError>;
 
 impl BenchError {
-    /// A failure without a deeper cause.
+    /// Error without a deeper cause.
     pub fn new(what: impl Into<String>) -> Self {
         Self {
             what: what.into(),
@@ -24,7 +24,7 @@ impl BenchError {
         }
     }
 
-    /// For `map_err`: what was being done when `cause` came up.
+    /// Conversion for `map_err`: adds the operation that failed.
     pub fn on<E>(what: impl Into<String>) -> impl FnOnce(E) -> Self
     where
         E: Into<Box<dyn Error + Send + Sync>>,

@@ -31,7 +31,7 @@ impl Answer {
     }
 }
 
-/// Asks once, on a connection that is closed afterwards.
+/// Sends one request on a connection that is closed afterwards.
 pub fn fetch(server: SocketAddr, target: &str, headers: &[String]) -> Result<Answer> {
     let mut headers = headers.to_vec();
     headers.push("Connection: close".to_owned());

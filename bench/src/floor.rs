@@ -1,7 +1,7 @@
-//! The floor of this kernel: a loop that sends one canned answer to whatever is asked.
+//! The floor of this kernel: a loop that sends one canned answer to every request.
 //!
-//! No request is read beyond the end of its head, so that what this costs is what the sockets
-//! cost. No server that does any work can be cheaper on the same system calls.
+//! No request is read beyond the end of its head, so the cost is that of the sockets alone. No
+//! server that does any work can be cheaper with the same system calls.
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
@@ -23,7 +23,7 @@ const REQUEST_BYTES_MAX: usize = 16 * 1024;
 /// Marks the listener among the events.
 const LISTENER: u64 = u64::MAX;
 
-/// What is sent, whatever is asked.
+/// Answer to every request.
 #[derive(Debug)]
 pub struct Canned {
     /// Head, and body if there is no file.
@@ -52,9 +52,9 @@ impl Canned {
 
 struct Client {
     stream: TcpStream,
-    /// Start of a head that came in pieces.
+    /// Beginning of a head that arrived in several reads.
     held: Vec<u8>,
-    /// Bytes of the head that have gone out; `None` when no answer is under way.
+    /// Bytes of the head that were sent; `None` if no answer is being sent.
     head_sent: Option<usize>,
     file_offset: u64,
     is_blocked: bool,
@@ -97,8 +97,8 @@ pub fn serve(listener: &TcpListener, canned: &Canned) -> Result<()> {
     }
 }
 
-/// The same by tokio-uring's sockets, each on a task of its own: what our own ring is measured
-/// against. Only for answers without a file.
+/// The same with tokio-uring's sockets, each on a task of its own: the baseline for our own ring.
+/// Only for answers without a file.
 pub fn serve_by_tokio_uring(listener: TcpListener, canned: Canned) -> Result<()> {
     if canned.file.is_some() {
         return Err(BenchError::new(
@@ -114,7 +114,7 @@ pub fn serve_by_tokio_uring(listener: TcpListener, canned: Canned) -> Result<()>
             stream
                 .set_nodelay(true)
                 .map_err(BenchError::on("prepare a socket"))?;
-            // Who breaks off ends his own task.
+            // A broken connection ends only its own task.
             tokio_uring::spawn(answer_all(stream, answer));
         }
     })
@@ -152,7 +152,7 @@ impl Floor<'_> {
             let stream = match listener.accept() {
                 Ok((stream, _)) => stream,
                 Err(cause) if cause.kind() == ErrorKind::WouldBlock => return Ok(()),
-                // Out of descriptors or a client that left again: serve those who are there.
+                // Out of descriptors, or the client has left already: serve the other connections.
                 Err(_) => return Ok(()),
             };
             let ready = stream

@@ -1,4 +1,4 @@
-//! Where and when something was measured.
+//! Machine, commit and date of a run.
 
 use std::fs;
 use std::path::PathBuf;
@@ -14,9 +14,9 @@ use crate::error::{BenchError, Result};
 pub struct Machine {
     /// Name of the folder of its runs: processor and count of cores.
     pub name: String,
-    /// The processor as it calls itself.
+    /// Model name of the processor.
     pub processor: String,
-    /// How many of its cores this system has.
+    /// Number of its cores that this system has.
     pub cores: usize,
     /// Memory, in GiB, rounded.
     pub memory_gib: u64,

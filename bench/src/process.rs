@@ -1,4 +1,4 @@
-//! What a running process has used: processor time and memory, from /proc.
+//! Processor time and memory of running processes, from /proc.
 
 use std::fs;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub struct CpuTime {
 }
 
 impl CpuTime {
-    /// What was used since `earlier`.
+    /// Time used since `earlier`.
     pub fn since(self, earlier: Self) -> Self {
         Self {
             total: self.total.saturating_sub(earlier.total),
@@ -41,7 +41,7 @@ impl CpuTime {
 pub struct Memory {
     /// Everything resident.
     pub resident_bytes: u64,
-    /// Heap and stacks: what the process itself made.
+    /// Anonymous memory: heap and stacks.
     pub anonymous_bytes: u64,
     /// Mapped files, which the kernel can drop and read again.
     pub file_bytes: u64,
@@ -106,7 +106,7 @@ fn on_processor(pid: u32) -> Result<Option<Duration>> {
     let threads = fs::read_dir(&folder).map_err(BenchError::on(format!("read {folder}")))?;
     let mut total_ns = 0;
     for thread in threads.flatten() {
-        // A thread may end between the listing and this read: then its time is no more.
+        // A thread may end between the listing and this read: then its time is gone.
         let Ok(text) = fs::read_to_string(thread.path().join("schedstat")) else {
             continue;
         };
@@ -185,7 +185,7 @@ mod tests {
         while start.elapsed() < Duration::from_millis(30) {
             std::hint::spin_loop();
         }
-        // The scheduler settles a running thread's time when it leaves the processor.
+        // The scheduler accounts a running thread's time when it leaves the processor.
         std::thread::yield_now();
         let used = cpu_time(&pids).unwrap().since(before);
         assert!(Duration::ZERO < used.total, "{used:?}");

@@ -13,7 +13,7 @@ use crate::random::Random;
 
 /// Records that searches are made from.
 const SAMPLE_COUNT: usize = 4_000;
-/// How many of the most frequent words count as common.
+/// Number of the most frequent words that count as common.
 const COMMON_COUNT: usize = 200;
 /// A rare word is in at least two records, and in fewer than this share of all.
 const RARE_SHARE: f64 = 0.01;
@@ -40,7 +40,7 @@ pub struct QuerySet {
     pub targets: Vec<String>,
 }
 
-/// What a search is made from.
+/// Fields of a record from which searches are made.
 struct Source {
     title: String,
     episode: Option<(u64, u64)>,
@@ -52,7 +52,7 @@ struct Source {
 
 /// At most `count` different searches of every kind, without filters and with them.
 ///
-/// Cost: one reading of the catalog. Errors: no file of import records.
+/// Cost: one reading of the catalog. Errors: the file is not a file of import records.
 pub fn query_sets(catalog: &Path, seed: u64, count: usize) -> Result<Vec<QuerySet>> {
     let mut random = Random::new(seed);
     let (records, words) = read(catalog, &mut random)?;
@@ -166,7 +166,7 @@ fn target((parameter, value): &Criterion, filters: Option<&Source>) -> String {
     target
 }
 
-/// How many records each word is in, roughly: once per line and word.
+/// Approximate number of records of each word: once per line and word.
 struct Words {
     records: u64,
     counts: HashMap<String, u32>,
@@ -181,7 +181,7 @@ impl Words {
     }
 }
 
-/// Lower-case words of letters only: what a person would type.
+/// Lower-case words of letters only, as a person would type them.
 fn plain_words(text: &str) -> impl Iterator<Item = String> + '_ {
     let words = text.split(|c: char| !c.is_alphanumeric());
     let is_plain = |word: &&str| 4 <= word.len() && word.chars().all(char::is_alphabetic);
@@ -233,7 +233,7 @@ fn read(catalog: &Path, random: &mut Random) -> Result<(Vec<Value>, Words)> {
 
 fn source(record: &Value, words: &Words, rare_max: u32) -> Source {
     let string = |name: &str| record[name].as_str().unwrap_or_default();
-    // A title that ends in its episode is searched by what stands before it.
+    // A title that ends in its episode is searched by the words before it.
     let title: Vec<&str> = string("title")
         .split_whitespace()
         .take_while(|word| !is_episode_word(word))

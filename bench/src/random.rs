@@ -1,6 +1,6 @@
 //! Seeded numbers: the same seed gives the same run.
 
-/// SplitMix64 (Steele, Lea, Flood 2014): small, fast, good enough to choose requests.
+/// SplitMix64 (Steele, Lea, Flood 2014): small, fast and good enough to choose requests.
 #[derive(Debug, Clone)]
 pub struct Random {
     state: u64,

@@ -1,4 +1,4 @@
-//! The service under measurement: its program, run as an operator runs it.
+//! The service under measurement, run as an operator runs it.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,12 +16,12 @@ pub struct Program {
     path: PathBuf,
 }
 
-/// What an import took.
+/// Results of an import.
 #[derive(Debug, Clone, Copy)]
 pub struct Import {
-    /// Records that it made.
+    /// Records that were imported.
     pub inserted: u64,
-    /// Lines that it did not take.
+    /// Lines that were rejected.
     pub refused: u64,
     /// From start to end of the program.
     pub wall: Duration,
@@ -53,7 +53,7 @@ impl Program {
         command
     }
 
-    /// Imports a file of records into a data directory that no server holds.
+    /// Imports a file of records into a data directory that no server has open.
     pub fn import(&self, data: &Path, file: &Path) -> Result<Import> {
         let mut command = self.command(data, None);
         command.arg("import").arg(file).arg("--json");
@@ -68,7 +68,7 @@ impl Program {
         })
     }
 
-    /// Makes an API key that no load exhausts; its text.
+    /// Creates an API key whose limit no load reaches, and returns its text.
     pub fn api_key(&self, data: &Path) -> Result<String> {
         let mut command = self.command(data, None);
         command.args(["key", "create", "--name", "bench", "--json"]);
@@ -79,7 +79,7 @@ impl Program {
             .ok_or_else(|| BenchError::new("key create printed no key"))
     }
 
-    /// Asks the service of a data directory for its sizes: it folds what it has counted for that.
+    /// Requests the statistics of a data directory: the service aggregates its download counts for them.
     pub fn stats(&self, data: &Path) -> Result<Value> {
         let mut command = self.command(data, None);
         json(&output(command.args(["stats", "--json"]))?)

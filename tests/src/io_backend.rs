@@ -1,4 +1,4 @@
-//! Ways of driving sockets, as far as this machine allows them.
+//! I/O backends that this machine allows.
 
 use std::io::Write;
 use std::net::SocketAddr;
@@ -12,8 +12,8 @@ use subcat_server::runtime::{
     Body, ConnectionCounts, Content, Handler, HandlerOutcome, ListenSettings, RequestBody, Workers,
 };
 
-/// Every way that this kernel allows. Says so where nobody overlooks it when a ring is refused:
-/// the workers would fall back to epoll without a word.
+/// I/O backends that this kernel allows. Prints a warning if io_uring is not available, because
+/// the workers would fall back to epoll without one.
 pub fn each_io() -> &'static [Io] {
     static ALLOWED: OnceLock<Vec<Io>> = OnceLock::new();
     ALLOWED.get_or_init(|| {
@@ -27,8 +27,8 @@ pub fn each_io() -> &'static [Io] {
     })
 }
 
-/// The way that `SUBCAT_TEST_IO` (`epoll` or `io_uring`) asks for where this kernel allows it; the
-/// default setting without it.
+/// I/O backend that `SUBCAT_TEST_IO` (`epoll` or `io_uring`) names, if this kernel allows it;
+/// otherwise the default setting.
 pub fn chosen_io() -> Io {
     match std::env::var("SUBCAT_TEST_IO").as_deref() {
         Err(_) => Io::Auto,
@@ -38,7 +38,8 @@ pub fn chosen_io() -> Io {
     }
 }
 
-/// Any free port of this machine, for so many connections, of one address too.
+/// Settings for any free port of this machine and this number of connections, from one address
+/// too.
 pub fn listen_settings(io: Io, connections_max: usize) -> ListenSettings {
     ListenSettings {
         listen: SocketAddr::from(([127, 0, 0, 1], 0)),
@@ -52,7 +53,7 @@ pub fn listen_settings(io: Io, connections_max: usize) -> ListenSettings {
     }
 }
 
-/// How sockets are driven when this is asked for.
+/// I/O backend that a server chooses with this setting.
 fn driven_by(io: Io) -> Io {
     let workers =
         Workers::start(listen_settings(io, 1), vec![Silent]).expect("a free port is to be had");
@@ -61,7 +62,7 @@ fn driven_by(io: Io) -> Io {
     driven_by
 }
 
-/// Has nothing to say.
+/// A handler that is never called.
 struct Silent;
 
 impl Handler for Silent {

@@ -1,4 +1,5 @@
-//! Tests that judge the service from outside.
+//! Support for tests of the service from outside: servers, clients, upstreams, and rules of the
+//! source tree.
 
 pub mod io_backend;
 pub mod portal;

@@ -1,4 +1,4 @@
-//! The whole service on a free port, in this process, and visitors of its pages.
+//! The whole service on a free port in this process, and visitors of its pages.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -26,12 +26,13 @@ pub struct Portal {
 }
 
 impl Portal {
-    /// Starts a service that keeps nothing and is open to new accounts, as `change` wants it.
+    /// Starts a service with a temporary data directory that is open to new accounts; `change` adapts
+    /// its settings.
     pub fn open(change: impl FnOnce(&mut Config)) -> Self {
         Self::with_clock(Arc::new(SystemClock::new()), change)
     }
 
-    /// The same, of this time.
+    /// The same, with this clock.
     pub fn with_clock(clock: Arc<dyn Clock>, change: impl FnOnce(&mut Config)) -> Self {
         Self::with_disk(Arc::new(Real), clock, change)
     }
@@ -70,7 +71,7 @@ impl Portal {
         &self.server.service
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub fn address(&self) -> SocketAddr {
         self.server.address()
     }
@@ -80,12 +81,12 @@ impl Portal {
         format!("http://{}{path}", self.address())
     }
 
-    /// The one-time link that makes the first account.
+    /// One-time link that creates the first account.
     pub fn setup_path(&self) -> Option<String> {
         self.server.setup_path()
     }
 
-    /// Makes an account without a page.
+    /// Creates an account without a page.
     pub fn make_account(&self, email: &str, password: &str, role: Role) -> Account {
         let account = NewAccount {
             email: Email::parse(email).expect("an address"),
@@ -145,7 +146,7 @@ fn fill(engine: &Engine) {
     importer.finish(&mut |_| ()).expect("the import ends");
 }
 
-/// A program that visits pages as a browser does: it keeps cookies and says where forms come from.
+/// A client that visits pages as a browser does: it keeps cookies and sends `Origin` with forms.
 pub struct Visitor {
     client: Client,
     host: String,
@@ -156,7 +157,7 @@ pub struct Visitor {
 }
 
 impl Visitor {
-    /// Asks for a page.
+    /// Requests a page.
     pub fn get(&mut self, path: &str) -> RawAnswer {
         self.send("GET", path, &[], "")
     }
@@ -167,7 +168,7 @@ impl Visitor {
         self.post_from(path, fields, &[("Origin", &origin)])
     }
 
-    /// Submits a form with fields of the request that say where it comes from.
+    /// Submits a form with header fields that name its origin.
     pub fn post_from(
         &mut self,
         path: &str,

@@ -1,13 +1,12 @@
-//! A client that says exactly what it is told and reads exactly one answer at a time.
+//! A client that sends exactly the given bytes and reads exactly one answer at a time.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::time::Duration;
 
-/// How long an answer may take before a test fails.
+/// Time after which a test fails without an answer.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// How long a server may take nothing of what is sent: longer than it may keep a client that does
-/// not read.
+/// Time for which a server may stop reading: longer than it may keep a client that does not read.
 const SEND_PATIENCE: Duration = Duration::from_secs(60);
 
 /// A connection.
@@ -38,7 +37,7 @@ impl RawAnswer {
         value
     }
 
-    /// The body as text; panics when it is no UTF-8.
+    /// The body as text; panics when it is not UTF-8.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("the body is UTF-8")
     }
@@ -66,7 +65,7 @@ impl Client {
         Self::from(TcpStream::connect(address).expect("the server listens"))
     }
 
-    /// Sends bytes as they are. A server that has closed already is no fault here.
+    /// Sends bytes as they are. A server that has closed already is not an error here.
     pub fn send(&mut self, bytes: impl AsRef<[u8]>) {
         if let Err(error) = self.stream.write_all(bytes.as_ref()) {
             let is_closed = matches!(
@@ -77,7 +76,7 @@ impl Client {
         }
     }
 
-    /// Says that nothing more will be sent.
+    /// Closes the sending side.
     pub fn finish(&mut self) {
         self.stream
             .shutdown(Shutdown::Write)
@@ -91,12 +90,12 @@ impl Client {
         self.read_answer(is_head)
     }
 
-    /// Asks for a path, with a key or without.
+    /// Requests a path, with a key or without.
     pub fn get(&mut self, path: &str, api_key: Option<&str>) -> RawAnswer {
         self.request("GET", path, api_key, &[])
     }
 
-    /// Asks with a method and further fields.
+    /// Sends a request with a method and further fields.
     pub fn request(
         &mut self,
         method: &str,
@@ -159,13 +158,13 @@ impl Client {
         self.unread.drain(..bytes_count).collect()
     }
 
-    /// Reads what comes until the server closes.
+    /// Reads until the server closes.
     pub fn read_to_end(&mut self) -> Vec<u8> {
         while self.fill() {}
         std::mem::take(&mut self.unread)
     }
 
-    /// Whether the server closes without another byte. Waits for it.
+    /// Waits until the server closes; returns true if it sends no byte before.
     pub fn is_closed(&mut self) -> bool {
         self.unread.is_empty() && !self.fill()
     }

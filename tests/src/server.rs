@@ -1,4 +1,4 @@
-//! A server of the service inside the test's own process, on a port of its own.
+//! A server of the API inside the test's own process, on a port of its own.
 
 use std::net::SocketAddr;
 use std::num::NonZeroU32;
@@ -19,9 +19,9 @@ use tempfile::TempDir;
 use crate::io_backend::chosen_io;
 use crate::raw::{Client, RawAnswer};
 
-/// A running server with a data directory that goes with it.
+/// A running server with a data directory that is removed with it.
 pub struct TestServer {
-    /// What it serves.
+    /// Service behind the server.
     pub service: Arc<Service>,
     server: Option<Server>,
     control: Option<Control>,
@@ -30,7 +30,7 @@ pub struct TestServer {
 }
 
 impl TestServer {
-    /// A server with default settings, but for windows so wide that nothing is refused, and for
+    /// A server with default settings, apart from rate limits that no test reaches and
     /// [`chosen_io`].
     pub fn start() -> Self {
         Self::with(|_| {})
@@ -41,7 +41,7 @@ impl TestServer {
         Self::with_clock(Arc::new(SystemClock::new()), change)
     }
 
-    /// A server of this time, whose settings are changed first.
+    /// A server with this clock, whose settings are changed first.
     pub fn with_clock(clock: Arc<dyn Clock>, change: impl FnOnce(&mut Config)) -> Self {
         Self::with_disk(Arc::new(Real), clock, change)
     }
@@ -85,13 +85,13 @@ impl TestServer {
         }
     }
 
-    /// Where it listens.
+    /// Listening address.
     pub fn address(&self) -> SocketAddr {
         let server = self.server.as_ref().expect("it runs until it is stopped");
         server.local_addr()
     }
 
-    /// Path of the one-time link that makes the first account, while there is none.
+    /// Path of the one-time link that creates the first account, while there is none.
     pub fn setup_path(&self) -> Option<String> {
         let server = self.server.as_ref().expect("it runs until it is stopped");
         server.site().setup_path()
@@ -102,7 +102,7 @@ impl TestServer {
         Client::connect(self.address())
     }
 
-    /// Asks once on a connection of its own.
+    /// Sends one request on a connection of its own.
     pub fn get(&self, path: &str, api_key: Option<&str>) -> RawAnswer {
         self.connect().get(path, api_key)
     }
@@ -111,18 +111,18 @@ impl TestServer {
     pub fn import(&self, drafts: Vec<RecordDraft<'_>>) {
         let mut importer = self.service.engine.catalog().importer();
         for draft in drafts {
-            let judged = importer.push(draft).expect("the disk works");
-            judged.expect("the draft is a record");
+            let outcome = importer.push(draft).expect("the disk works");
+            outcome.expect("the draft is a record");
         }
         importer.finish(&mut |_| {}).expect("the disk works");
     }
 
-    /// A new key that may do everything; its text.
+    /// Creates a key that may do everything; returns its text.
     pub fn api_key(&self) -> String {
         self.api_key_with(Scopes::ALL, None, None).0
     }
 
-    /// A new key; its text, and what is stored of it.
+    /// Creates a key; returns its text and its stored form.
     pub fn api_key_with(
         &self,
         scopes: Scopes,

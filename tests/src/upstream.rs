@@ -1,4 +1,4 @@
-//! An upstream source that gives what a test tells it to, and counts who asks.
+//! An upstream source with answers that a test sets; it counts requests.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader, Write};
@@ -6,7 +6,7 @@ use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 
-/// What is given for one release: status line, fields, body.
+/// Answer for one release: status line, fields, body.
 type Given = (String, String, Vec<u8>);
 
 /// A source on a port of its own; its threads end with the process.
@@ -24,7 +24,7 @@ struct Shared {
 }
 
 impl Upstream {
-    /// A source that has nothing yet.
+    /// Starts a source without files.
     pub fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port is to be had");
         let address = listener.local_addr().expect("it is bound");
@@ -44,29 +44,29 @@ impl Upstream {
         format!("http://{}/files/{{source_release_id}}", self.address)
     }
 
-    /// Gives a file for a release.
+    /// Sets the file of a release.
     pub fn give(&self, release: &str, body: impl Into<Vec<u8>>) {
         self.give_answer(release, "200 OK", "", body);
     }
 
-    /// Gives an answer for a release; `fields` are whole lines.
+    /// Sets the answer for a release; `fields` are whole lines.
     pub fn give_answer(&self, release: &str, status: &str, fields: &str, body: impl Into<Vec<u8>>) {
         let given = (status.to_owned(), fields.to_owned(), body.into());
         let mut all = self.shared.given.lock().expect("no test panicked here");
         all.insert(release.to_owned(), given);
     }
 
-    /// How many requests came.
+    /// Number of requests so far.
     pub fn asked_count(&self) -> usize {
         self.shared.asked_count.load(Ordering::SeqCst)
     }
 
-    /// From now on answers wait until [`Upstream::release`].
+    /// Holds answers back until [`Upstream::release`].
     pub fn hold(&self) {
         *self.shared.is_held.lock().expect("no test panicked here") = true;
     }
 
-    /// Lets all answers go.
+    /// Sends the answers that were held back.
     pub fn release(&self) {
         *self.shared.is_held.lock().expect("no test panicked here") = false;
         self.shared.released.notify_all();
@@ -103,7 +103,7 @@ impl Shared {
         let sent = stream
             .write_all(head.as_bytes())
             .and_then(|()| stream.write_all(&body));
-        // A client that left early is a test's own doing.
+        // A client that left early did so because a test wanted it.
         drop(sent);
     }
 }

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use crate::raw::Client;
 
-/// Where Debian's packages `chromium` and `chromium-driver` put the two programs.
+/// Paths of the two programs in Debian's packages `chromium` and `chromium-driver`.
 const CHROMIUM: &str = "/usr/bin/chromium";
 const CHROMEDRIVER: &str = "/usr/bin/chromedriver";
 
@@ -26,14 +26,14 @@ pub struct Driver {
     address: SocketAddr,
 }
 
-/// What a browser is made to look like.
+/// Settings of a browser.
 #[derive(Debug, Clone, Copy)]
 pub struct Looks {
     /// `Accept-Language`.
     pub language: &'static str,
     /// Width of the viewport, in CSS pixels.
     pub width: u32,
-    /// Whether the system prefers dark colours.
+    /// True if the system prefers dark colours.
     pub is_dark: bool,
 }
 
@@ -116,7 +116,7 @@ impl Driver {
 
 impl Drop for Driver {
     fn drop(&mut self) {
-        // It may have ended by itself; there is nothing to do about either outcome.
+        // It may have ended by itself: both outcomes are fine.
         drop(self.process.kill());
         drop(self.process.wait());
     }
@@ -161,13 +161,13 @@ impl Browser {
         self.post("url", &json!({"url": url}));
     }
 
-    /// Loads nothing from addresses like this one any more.
+    /// Blocks addresses like this one from now on.
     pub fn block(&mut self, pattern: &str) {
         self.cdp("Network.enable", &json!({}));
         self.cdp("Network.setBlockedURLs", &json!({"urls": [pattern]}));
     }
 
-    /// Whether content of the page is painted within two seconds.
+    /// Returns true if content of the page is painted within two seconds.
     pub fn is_painted(&mut self) -> bool {
         let script = "return new Promise(done => {\n\
              new PerformanceObserver(() => done(true)).observe({type: 'paint', buffered: true});\n\
@@ -182,12 +182,12 @@ impl Browser {
         self.post("cookie", &json!({"cookie": cookie}));
     }
 
-    /// What a script returns.
+    /// Runs a script and returns its result.
     pub fn eval(&mut self, script: &str) -> Value {
         self.post("execute/sync", &json!({"script": script, "args": []}))
     }
 
-    /// What the promise that a script returns becomes.
+    /// Runs a script that returns a promise; returns the value of the promise.
     pub fn eval_async(&mut self, script: &str) -> Value {
         let script = format!(
             "const done = arguments[arguments.length - 1];\n\
@@ -204,7 +204,7 @@ impl Browser {
         }
     }
 
-    /// The path that is shown.
+    /// Path of the page that is shown.
     pub fn path(&mut self) -> String {
         self.text("return location.pathname")
     }
@@ -261,7 +261,7 @@ impl Browser {
         );
     }
 
-    /// What the browser complained of since it was last asked: errors, refused content, failed
+    /// Messages of the browser's console since the last call: errors, blocked content, failed
     /// loads.
     pub fn complaints(&mut self) -> Vec<String> {
         let entries = self.post("se/log", &json!({"type": "browser"}));

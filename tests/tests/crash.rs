@@ -1,9 +1,9 @@
-//! Killed at any moment: nothing acknowledged is lost, nothing is torn, it always opens again.
+//! Kills at any moment: nothing acknowledged is lost, nothing is torn, the directory always opens.
 //!
-//! The test program starts itself as a child that works on a data directory and says what has
+//! The test program starts itself as a child that works on a data directory and reports what has
 //! been acknowledged; the parent kills it (SIGKILL) after a random time, opens the directory and
 //! compares. `scripts/crash` runs many rounds; `SUBCAT_CRASH_ROUNDS` and `SUBCAT_CRASH_SEED`
-//! choose how many and which.
+//! choose their number and the random times.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::borrow::Cow;
@@ -72,14 +72,14 @@ fn import(engine: &Engine, numbers: std::ops::Range<u64>, title: &str) {
     for number in numbers {
         let id = id(number).to_string();
         let text = |text| DraftValue::Text(Cow::Borrowed(text));
-        let judged = importer.push(RecordDraft {
+        let outcome = importer.push(RecordDraft {
             id: text(&id),
             video_type: text("movie"),
             title: text(title),
             posted_at: text("2020-01-02T03:04:05Z"),
             ..RecordDraft::default()
         });
-        judged.unwrap().unwrap();
+        outcome.unwrap().unwrap();
     }
     importer.finish(&mut |_| {}).unwrap();
 }
@@ -158,7 +158,7 @@ fn work_on_state(engine: &Engine, generation: u64) {
     say(&format!("stored {generation}"));
 }
 
-/// Starts the child, kills it after `lifetime`, returns what it said.
+/// Starts the child, kills it after `lifetime` and returns its report.
 fn run_child(dir: &Path, round: u64, lifetime: Duration) -> Vec<String> {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "child", "--nocapture", "--test-threads", "1"])
@@ -188,7 +188,7 @@ fn run_child(dir: &Path, round: u64, lifetime: Duration) -> Vec<String> {
     reader.join().unwrap()
 }
 
-/// What must be true whenever the directory is opened.
+/// State that the directory must have whenever it is opened.
 #[derive(Default)]
 struct Expected {
     /// Record → the generations that it may have.
@@ -202,7 +202,7 @@ struct Expected {
 struct Generations {
     /// The last one that was acknowledged, or found after a kill.
     kept: Option<u64>,
-    /// Later ones that were begun.
+    /// Later ones that were started.
     begun: Vec<u64>,
 }
 
@@ -305,7 +305,7 @@ impl Expected {
     }
 }
 
-/// Every backup that has its name is whole, and those that were acknowledged have it.
+/// Checks that every backup under its final name is complete, and that acknowledged ones have it.
 fn check_backups(dir: &Path, said: &[String]) {
     for name in said.iter().filter_map(|line| line.strip_prefix("made ")) {
         assert!(dir.join(name).exists(), "{name} is gone");
@@ -324,8 +324,8 @@ fn check_backups(dir: &Path, said: &[String]) {
     }
 }
 
-/// While one test starts a process, that process holds for a moment what another test has open,
-/// locks included.
+/// Serialises tests that start processes: a new process holds for a moment the open files of other
+/// tests, locks included.
 static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
 
 fn in_turn() -> MutexGuard<'static, ()> {

@@ -16,16 +16,16 @@ struct Arguments {
     /// Import records as JSON lines.
     #[arg(long)]
     catalog: PathBuf,
-    /// Where the records come from, for the page.
+    /// Origin of the records, for the page.
     #[arg(long, default_value = "A given catalog")]
     source: String,
-    /// How many records at most.
+    /// Most records to read.
     #[arg(long, default_value_t = usize::MAX)]
     records: usize,
     /// Queries of each set.
     #[arg(long, default_value_t = 200)]
     queries: usize,
-    /// How often each query is measured; the median counts.
+    /// Measurements of each query; the median counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Only sets whose name contains this.

@@ -11,7 +11,7 @@ use subcat_bench::error::{BenchError, Result};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
 
-/// Of the generated catalog.
+/// Seed of the generated catalog.
 const SEED: u64 = 42;
 
 /// Compares serving with nginx and with a canned-answer loop; writes `bench/runs/DATE-MACHINE/`.
@@ -29,10 +29,10 @@ struct Arguments {
     /// Seconds of each load.
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
-    /// Idle connections to hold; 0 leaves that out.
+    /// Idle connections to hold; 0 skips that measurement.
     #[arg(long, default_value_t = 10_000)]
     idle: usize,
-    /// Only this work: search, record, file-40k, file-8m, gzip-60k. Prints, writes no run.
+    /// Only this work: search, record, file-40k, file-8m, gzip-60k. Prints and does not write a run.
     #[arg(long)]
     only: Option<String>,
     /// Core of the servers.

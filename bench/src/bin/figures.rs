@@ -1,4 +1,4 @@
-//! `figures`: what the whole service does with a catalog.
+//! `figures`: import, start, memory and searches of the whole service.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use subcat_bench::figures::{Settings, take};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
 
-/// Of the generated catalog.
+/// Seed of the generated catalog.
 const SEED: u64 = 42;
 
-/// Imports a catalog, starts and kills the service, asks it; writes `bench/runs/DATE-MACHINE/`.
+/// Imports a catalog, starts and kills the service, sends requests; writes `bench/runs/DATE-MACHINE/`.
 #[derive(Parser)]
 struct Arguments {
     /// Import records (JSON lines); otherwise a catalog is generated.
@@ -30,7 +30,7 @@ struct Arguments {
     /// Starts after a clean stop, and as many after kill -9.
     #[arg(long, default_value_t = 7)]
     starts: usize,
-    /// Core of the server when one client asks.
+    /// Core of the server while one client sends requests.
     #[arg(long, default_value = "0")]
     server_core: String,
     /// Core of that client.
@@ -42,7 +42,7 @@ struct Arguments {
     /// Name of this machine in the folder of the run; otherwise made from its processor.
     #[arg(long)]
     machine: Option<String>,
-    /// Prints, writes no run.
+    /// Prints and does not write a run.
     #[arg(long)]
     dry_run: bool,
 }

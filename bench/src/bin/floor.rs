@@ -1,4 +1,4 @@
-//! `floor`: one canned answer to whatever is asked, the cheapest server there can be.
+//! `floor`: one canned answer to every request, the cheapest server possible.
 
 use std::fs::{self, File};
 use std::net::{SocketAddr, TcpListener};
@@ -12,13 +12,13 @@ use subcat_bench::floor::{Canned, serve, serve_by_tokio_uring};
 /// Answers every request with the same bytes, on this machine only.
 #[derive(Parser)]
 struct Arguments {
-    /// Where to listen; port 0 takes a free one, which is printed.
+    /// Listening address; with port 0, a free port is taken and printed.
     #[arg(long, default_value = "127.0.0.1:0")]
     listen: SocketAddr,
     /// A file with the whole answer: status line, headers, empty line and body.
     #[arg(long, conflicts_with = "file")]
     answer: Option<PathBuf>,
-    /// A file that is the body; it goes out by sendfile behind a plain head.
+    /// A file that is the body; sendfile sends it after a plain head.
     #[arg(long)]
     file: Option<PathBuf>,
     /// With --file: a header of the answer, `Name: value`.
@@ -27,7 +27,7 @@ struct Arguments {
     /// Without --answer and --file: the length of a body of spaces.
     #[arg(long, default_value_t = 2048)]
     bytes: usize,
-    /// What drives the sockets.
+    /// I/O backend of the sockets.
     #[arg(long, value_enum, default_value_t = Io::Epoll)]
     io: Io,
 }

@@ -9,7 +9,7 @@ use subcat_bench::catalog::Generator;
 /// Writes an invented catalog as JSON lines, ready for `subcat import`.
 #[derive(Parser)]
 struct Arguments {
-    /// How many records; a smaller catalog is the beginning of a larger one.
+    /// Number of records; a smaller catalog is the beginning of a larger one.
     #[arg(long, default_value_t = 1_000_000)]
     records: u64,
     /// The same seed gives the same catalog.
@@ -17,13 +17,13 @@ struct Arguments {
     seed: u64,
 }
 
-/// Bytes that are gathered before they are written.
+/// Bytes that are buffered before a write.
 const BATCH_BYTES: usize = 1 << 20;
 
 fn main() -> ExitCode {
     match generate(&Arguments::parse()) {
         Ok(()) => ExitCode::SUCCESS,
-        // Whoever reads has read enough.
+        // The reader has read enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => ExitCode::SUCCESS,
         Err(error) => {
             eprintln!("generate: cannot write the catalog: {error}; is the disk full?");

@@ -1,4 +1,4 @@
-//! `load`: requests on a server of this machine, and what they cost it.
+//! `load`: requests to a server on this machine, and their cost for it.
 
 use std::fs;
 use std::num::NonZeroUsize;
@@ -27,7 +27,7 @@ struct Arguments {
     /// Seconds of load before the measurement.
     #[arg(short, long, default_value_t = 1.0)]
     warmup: f64,
-    /// Exactly so many requests instead of a time, all measured.
+    /// Exact number of requests instead of a time; all are measured.
     #[arg(short = 'n', long)]
     count: Option<u64>,
     /// Open loop: requests per second, due at even intervals.
@@ -51,7 +51,7 @@ struct Arguments {
     /// A process of the server: its processor time and memory are reported; may be repeated.
     #[arg(short, long)]
     pid: Vec<u32>,
-    /// Instead of load: holds so many idle connections and reports the memory of each.
+    /// Instead of load: number of idle connections to hold; reports the memory of each.
     #[arg(long, requires = "pid")]
     idle: Option<usize>,
     /// Prints JSON.

@@ -1,4 +1,4 @@
-//! `pages`: what the web interface takes, and what its sign-ins take from the API.
+//! `pages`: latency of the web interface, and how its sign-ins slow the API down.
 
 use std::fmt::Write as _;
 use std::io::{BufRead, BufReader, Read, Write};
@@ -17,27 +17,27 @@ use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
 use subcat_server::runtime::Priority;
 
-/// Of the generated catalog.
+/// Seed of the generated catalog.
 const SEED: u64 = 42;
-/// Searches a second while sign-ins go on: few enough that they never wait for each other.
+/// Searches a second during sign-ins: few enough that they never wait for each other.
 const SEARCHES_PER_SECOND: u32 = 200;
 const PASSWORD: &str = "correct horse";
-/// Browsers that sign in, each on its own connection: one of them waits, the others go on.
+/// Browsers that sign in, each on its own connection: while one waits, the others continue.
 const LANES_COUNT: u32 = 50;
 
-/// Asks for a list of keys, then searches with and without sign-ins beside it.
+/// Requests a list of keys, then searches with and without sign-ins at the same time.
 #[derive(Parser)]
 struct Arguments {
-    /// Keys of the account whose list is asked for.
+    /// Keys of the account whose list is requested.
     #[arg(long, default_value_t = 1_000)]
     keys: usize,
-    /// How often the list is asked for.
+    /// Requests for the list.
     #[arg(long, default_value_t = 2_000)]
     lists: usize,
     /// Sign-ins a second.
     #[arg(long, default_value_t = 50)]
     sign_ins: u32,
-    /// Rounds; in each, searches run once alone and once beside sign-ins.
+    /// Rounds; in each, searches run once alone and once during sign-ins.
     #[arg(long, default_value_t = 15)]
     rounds: usize,
     /// Seconds of one run: with 15 rounds, a minute of sign-ins in all.
@@ -92,7 +92,7 @@ fn run(arguments: &Arguments) -> Result<String> {
     let (mut all_alone, mut all_beside) = (histogram(), histogram());
     let (mut ratios, mut signed_in) = (Vec::new(), 0);
     for round in 0..arguments.rounds {
-        // Which comes first changes, so that neither always follows the other.
+        // The order alternates, so that neither always follows the other.
         let mut one = None;
         if round % 2 == 0 {
             one = Some(searches(server.address, &api_key, arguments)?);
@@ -147,7 +147,7 @@ fn put(report: &mut String, name: &str, times: &Histogram<u64>) {
     .expect("a String takes everything");
 }
 
-/// Microseconds up to a minute: a bound, since saturating records do not grow a histogram.
+/// Microseconds up to a minute: bounded, because saturating records do not grow a histogram.
 fn histogram() -> Histogram<u64> {
     Histogram::new_with_bounds(1, 60_000_000, 3).expect("three digits are within what it takes")
 }
@@ -174,8 +174,8 @@ fn key_lists(server: SocketAddr, arguments: &Arguments) -> Result<Histogram<u64>
 
 /// Times of searches at a steady pace, from when each was due, in microseconds.
 fn searches(server: SocketAddr, api_key: &str, arguments: &Arguments) -> Result<Histogram<u64>> {
-    // The clients of a service are elsewhere: here they wait for no thread of it. A refusal costs
-    // only that.
+    // Real clients run on other machines: here they must not wait for the service's threads. A
+    // refused priority only makes the measurement noisier.
     let _ = Priority::Prompt.enter();
     let mut client = Browser::new(server, "192.0.2.2")?;
     let (mut times, began) = (histogram(), Instant::now());
@@ -192,7 +192,7 @@ fn searches(server: SocketAddr, api_key: &str, arguments: &Arguments) -> Result<
     Ok(times)
 }
 
-/// The same while sign-ins come at their own pace; how many of them succeeded.
+/// The same during sign-ins at their own pace; also returns how many sign-ins succeeded.
 fn searches_beside_sign_ins(
     server: SocketAddr,
     api_key: &str,
@@ -204,10 +204,10 @@ fn searches_beside_sign_ins(
             let (is_over, signed_in) = (&is_over, &signed_in);
             let pace = Duration::from_secs(u64::from(LANES_COUNT)) / arguments.sign_ins;
             scope.spawn(move || {
-                // Browsers are elsewhere: here they give way to the one whose time is taken. A
-                // refusal costs only that.
+                // Real browsers run on other machines: here they yield to the measured client.
+                // A refused priority only makes the measurement noisier.
                 let _ = Priority::Low.enter();
-                // They fall due one after the other, not all at once.
+                // Their sign-ins are due one after the other, not all at once.
                 thread::sleep(pace * lane / LANES_COUNT);
                 if let Err(error) = sign_ins(server, lane, pace, (is_over, signed_in)) {
                     eprintln!("pages: {error}");
@@ -221,7 +221,7 @@ fn searches_beside_sign_ins(
     Ok((times?, signed_in.load(Ordering::Relaxed)))
 }
 
-/// One account's sign-ins, one every `pace`, until it is over.
+/// One account's sign-ins, one every `pace`, until the run ends.
 fn sign_ins(
     server: SocketAddr,
     lane: u32,

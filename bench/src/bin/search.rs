@@ -20,13 +20,13 @@ struct Arguments {
     /// Import records as JSON lines.
     #[arg(long)]
     catalog: PathBuf,
-    /// How many of them.
+    /// Most records to read.
     #[arg(long, default_value_t = usize::MAX)]
     records: usize,
     /// Queries of each set.
     #[arg(long, default_value_t = 200)]
     queries: usize,
-    /// How often each is measured; the median counts.
+    /// Measurements of each query; the median counts.
     #[arg(long, default_value_t = 5)]
     rounds: usize,
     /// Only sets whose name contains this.

@@ -1,15 +1,15 @@
-//! What uploaders write: release names and sentences around them.
+//! Descriptions as uploaders write them: release names and sentences around them.
 
 use super::dice::{Dice, Zipf};
 use super::pool::Title;
 use super::vocabulary::{ENDINGS, GROUPS, SENTENCES, VARIANTS, words};
 
-/// What a description is about.
+/// Subject of a description.
 pub(super) struct Subject<'a> {
     pub(super) title: &'a Title,
     /// `S01E02`, `S01`, or nothing.
     pub(super) episode_word: &'a str,
-    /// The year of the release: it decides on formats.
+    /// Year of the release; it determines the formats.
     pub(super) year: u32,
     pub(super) is_episode: bool,
 }
@@ -35,7 +35,7 @@ impl Writer {
         }
     }
 
-    /// The name of an uploader: a few upload much.
+    /// Name of an uploader; a few of them upload much.
     pub(super) fn user(&self, dice: &mut Dice) -> &str {
         &self.users[self.user_ranks.rank(dice)]
     }

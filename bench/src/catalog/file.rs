@@ -7,7 +7,7 @@ use std::path::Path;
 use super::generator::Generator;
 use crate::error::{BenchError, Result};
 
-/// Bytes that are gathered before they are written.
+/// Bytes that are buffered before a write.
 const BATCH_BYTES: usize = 1 << 20;
 
 /// Writes the first `records` records of the catalog of `seed` to a new file.

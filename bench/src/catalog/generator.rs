@@ -37,7 +37,7 @@ pub struct Generator {
     description: String,
 }
 
-/// What a record is about.
+/// Subject of a record.
 struct Work<'a> {
     title: &'a Title,
     rank: usize,
@@ -201,7 +201,7 @@ fn uploaded_title(dice: &mut Dice, work: &Work<'_>) -> String {
     }
 }
 
-/// Most uploads come soon after the premiere; of old titles at any time.
+/// Time of an upload: mostly soon after the premiere, for old titles any time.
 fn upload_day(dice: &mut Dice, year: u32) -> u32 {
     let days = LAST_DAY - FIRST_DAY;
     if year <= 2004 {
@@ -211,7 +211,7 @@ fn upload_day(dice: &mut Dice, year: u32) -> u32 {
     FIRST_DAY + premiere + (f64::from(days - premiere) * dice.share().powf(2.2)) as u32
 }
 
-/// Older uploads know only their day.
+/// Older uploads have only a date, without a time.
 fn posted_at(dice: &mut Dice, day: u32) -> String {
     // Days to a date (Howard Hinnant's civil_from_days), for days after 1970.
     let shifted = day + 719_468;

@@ -19,7 +19,7 @@ const YEAR_LAST: u32 = 2026;
 pub(super) struct Title {
     /// The name it is known by.
     pub(super) name: String,
-    /// Its Spanish name, when that is another one.
+    /// Its Spanish name, if it differs.
     pub(super) name_es: Option<String>,
     /// `name` as release names write it.
     pub(super) dotted: String,
@@ -30,7 +30,7 @@ pub(super) struct Title {
     pub(super) seasons: Vec<u32>,
 }
 
-/// Everything that is fixed before the first record.
+/// Titles, series and users, fixed before the first record.
 pub(super) struct Pool {
     pub(super) movies: Vec<Title>,
     pub(super) series: Vec<Title>,
@@ -38,7 +38,7 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// The same for the same seed. Cost: about a fifth of a second.
+    /// A pool that depends only on the seed. Cost: about 200 ms.
     pub(super) fn new(seed: u64) -> Self {
         let namer = Namer::new();
         let mut movies = Vec::with_capacity(MOVIE_COUNT);

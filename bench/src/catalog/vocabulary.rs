@@ -12,7 +12,7 @@ pub(super) const THINGS_ES: &str = "la sombra,la casa,la noche,el río,la sangre
     el verdugo,la modelo,el vecino,la cocina,el sótano,la torre,el laberinto,la caza,el regreso,\
     la huida,el pacto,la fiesta,el baile,la boda,el entierro,la apuesta,el golpe,la banda,\
     el circo,la mudanza,el pasajero";
-/// What a Spanish thing is like.
+/// Spanish adjectives.
 pub(super) const TAILS_ES: &str = "del norte,de la noche,sin fin,de papel,en llamas,del tiempo,\
     de cristal,invisible,de los muertos,del desierto,de fuego,y la luna,salvaje,de piedra,\
     en la niebla,del sur,de mi padre,de mi madre,sin nombre,de al lado,del mar,bajo la lluvia,\
@@ -65,7 +65,7 @@ pub(super) const VARIANTS: &[&str] = &[
     "español de México",
     "ibérico",
 ];
-/// Sentences about movies and episodes; what stands in braces is filled in.
+/// Sentences about movies and episodes; the names in braces are replaced.
 pub(super) const SENTENCES: &[&str] = &[
     "Para {rel}",
     "Para la versión {rel} en {var}.",
@@ -104,7 +104,7 @@ pub(super) const SENTENCES: &[&str] = &[
     "funcionan perfecto con {grp}",
     "van bien con {rel}",
 ];
-/// How a description may end.
+/// Endings of descriptions.
 pub(super) const ENDINGS: &[&str] = &[
     "",
     "",

@@ -18,35 +18,35 @@ use crate::subcat::Program;
 const CONNECTIONS: usize = 64;
 /// Works whose latency under half load is compared, and which two workers share.
 const SPREAD: [&str; 2] = ["search", "file-40k"];
-/// The open loop goes on for so many times as long as the others, and its servers take turns after
-/// this many seconds at most: a pause of the machine decides the p99 of a round, so a few long
-/// rounds say more about pauses than about servers.
+/// Duration of the open loop as a multiple of the other loads, and the most seconds of one turn.
+/// A pause of the machine determines the p99 of a round, so a few long rounds would measure pauses
+/// instead of servers.
 const OPEN_TIMES: f64 = 8.0;
 const OPEN_SECONDS_MAX: f64 = 1.0;
 /// p99 under half load, as a multiple of nginx's.
 const P99_BAR: f64 = 1.2;
 /// CPU time per request of two workers, as a multiple of one's.
 const WORKERS_BAR: f64 = 1.1;
-/// What the second nginx is called.
+/// Name of the second nginx.
 pub(super) const AGAIN: &str = "nginx again";
 const BACKENDS: [&str; 2] = ["epoll", "io_uring"];
 
-/// What a comparison needs to know.
+/// Settings of a comparison.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The service.
     pub program: Program,
     /// The floor's program.
     pub floor: PathBuf,
-    /// How loads are made.
+    /// Parameters of the loads.
     pub rig: Rig,
     /// Import records to load before those of the works.
     pub catalog: Option<PathBuf>,
     /// The core of every server.
     pub core: String,
-    /// Idle connections to hold; 0 leaves that step out.
+    /// Idle connections to hold; 0 skips that step.
     pub idle: usize,
-    /// Only this work, and neither workers nor idle connections.
+    /// Only this work, without the steps for two workers and idle connections.
     pub only: Option<String>,
 }
 
@@ -88,7 +88,7 @@ struct Bench<'a> {
     folder: &'a Path,
     floors: Vec<Server>,
     nginx: Nginx,
-    /// The same once more: what the open loop says about it beside the first is chance.
+    /// A second nginx: its difference from the first in the open loop is noise.
     again: Nginx,
     backends: Vec<(Server, PathBuf)>,
 }
@@ -140,7 +140,7 @@ impl<'a> Bench<'a> {
         peers.into_iter().chain(backends).collect()
     }
 
-    /// Counts are folded ten seconds after they were made: not in the next server's turn.
+    /// Counts are aggregated ten seconds after the downloads: not in the next server's turn.
     fn settle(&self, server: &Server) -> Result<()> {
         let mut ours = self.backends.iter();
         if let Some((_, data)) = ours.find(|(own, _)| own.name == server.name) {
@@ -271,10 +271,11 @@ fn nginx(name: &str, settings: &Settings, stage: &Stage, works: &[Prepared]) -> 
     Nginx::of_works(home, works, Some(&settings.core), 1)
 }
 
-/// The service and nginx with one worker and with two, on the same free cores as the load. It has a
-/// thread for each worker: a single one would go from core to core and push both workers about. And
-/// it gives way: what one worker costs apart from its load is compared with what each of two does
-/// beside theirs.
+/// The service and nginx with one worker and with two, on the same free cores as the load.
+///
+/// The load has a thread for each worker: a single one would migrate between cores and displace
+/// both workers. It runs at low priority, because one worker on a core without load is compared
+/// with two workers that share theirs with it.
 fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<Row>> {
     let mut servers = Vec::new();
     let mut peers = Vec::new();

@@ -1,4 +1,4 @@
-//! The service beside nginx and the floor: the same bytes, the same cores, in turns.
+//! Comparison of the service with nginx and the floor: the same bytes, the same cores, in turns.
 
 mod works;
 mod outcome;

@@ -1,4 +1,4 @@
-//! nginx, set up as its best for the works: no logs, open files kept, sendfile.
+//! nginx in its best configuration for these works: no logs, open files cached, sendfile.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -14,7 +14,7 @@ use crate::child::{Server, output, pinned};
 use crate::error::{BenchError, Result};
 use crate::process::children;
 
-/// How often, and how long between, the workers of a master are looked for: 5 seconds in all.
+/// Attempts to find the workers of a master, and the pause between them: 5 seconds in all.
 const WORKER_TRIES: u32 = 500;
 const WORKER_PAUSE: Duration = Duration::from_millis(10);
 
@@ -26,14 +26,14 @@ pub struct Nginx {
 }
 
 impl Nginx {
-    /// One that sends the files of `root`, for the service to fetch.
+    /// Starts one that sends the files of `root`, for the service to fetch.
     pub fn of_files(folder: &Path, root: &Path) -> Result<Self> {
         let locations = format!("root {};", quoted(&root.display().to_string())?);
         Self::start("upstream", folder, &locations, None, 1)
     }
 
-    /// One that gives the answers of the works, each under `/<name of the work>`, with so many
-    /// workers.
+    /// Starts one with this number of workers that gives the answers of the works, each under
+    /// `/<name of the work>`.
     pub fn of_works(
         (name, folder): (&str, &Path),
         works: &[Prepared],
@@ -47,7 +47,7 @@ impl Nginx {
         Self::start(name, folder, &locations, cores, workers_count)
     }
 
-    /// What is asked of nginx for a work.
+    /// Request target of a work.
     pub fn target(prepared: &Prepared) -> String {
         match prepared.work.kind {
             Kind::Json => format!("/{}", prepared.work.name),
@@ -55,7 +55,7 @@ impl Nginx {
         }
     }
 
-    /// The version, as nginx says it.
+    /// Version, as nginx prints it.
     pub fn version() -> Result<String> {
         let mut command = pinned("sh", None);
         let text = output(command.args(["-c", "PATH=$PATH:/usr/sbin nginx -v 2>&1"]))?;
@@ -109,7 +109,7 @@ fn program() -> Result<PathBuf> {
         .ok_or_else(|| BenchError::new("nginx is missing: apt-get install nginx-light"))
 }
 
-/// nginx cannot say which port it took: one that is free now.
+/// Port that is free now: nginx cannot report which port it took.
 fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").map_err(BenchError::on("find a free port"))?;
     listener

@@ -1,4 +1,4 @@
-//! Everything a comparison measured.
+//! Results of a comparison.
 
 use serde_json::{Value, json};
 
@@ -14,14 +14,14 @@ pub struct Sample {
     pub per_second: f64,
     /// Latency that half of the requests did not exceed, µs.
     pub p50_us: f64,
-    /// The same of 99 in 100.
+    /// Latency that 99 of 100 requests did not exceed, µs.
     pub p99_us: f64,
-    /// The same of 999 in 1000.
+    /// Latency that 999 of 1000 requests did not exceed, µs.
     pub p99_9_us: f64,
 }
 
 impl Sample {
-    /// From what `load --json` printed.
+    /// Sample from the output of `load --json`.
     pub fn parse(report: &Value) -> Result<Self> {
         let number = |value: &Value, name: &str| {
             let number = value[name].as_f64();
@@ -63,8 +63,8 @@ impl Cell {
         median(self.samples.iter().map(figure).collect())
     }
 
-    /// The figure of which a quarter of the rounds had less: what disturbs the machine now and
-    /// then is in the others.
+    /// The first quartile of one figure over the rounds: occasional disturbances of the machine
+    /// are in the other rounds.
     pub fn quiet(&self, figure: fn(&Sample) -> f64) -> f64 {
         let mut numbers: Vec<f64> = self.samples.iter().map(figure).collect();
         numbers.sort_by(f64::total_cmp);
@@ -78,7 +78,7 @@ impl Cell {
 pub struct Row {
     /// Name of the work.
     pub work: String,
-    /// What it is.
+    /// Description of the work.
     pub what: String,
     /// Connections.
     pub connections: usize,
@@ -91,7 +91,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// The cell of a server.
+    /// Cell of a server.
     pub fn cell(&self, server: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.server == server)
     }
@@ -105,7 +105,7 @@ impl Row {
         (!ratios.is_empty()).then(|| median(ratios))
     }
 
-    /// The same of the two servers' quiet rounds.
+    /// The same ratio for the first quartiles of both servers.
     pub fn quiet_ratio(&self, server: &str, base: &str, figure: fn(&Sample) -> f64) -> Option<f64> {
         Some(self.cell(server)?.quiet(figure) / self.cell(base)?.quiet(figure))
     }
@@ -139,7 +139,7 @@ impl Row {
 /// System calls of one server on one work.
 #[derive(Debug, Clone)]
 pub struct Calls {
-    /// What the work is.
+    /// Description of the work.
     pub what: String,
     /// The server.
     pub server: String,
@@ -170,7 +170,7 @@ impl Calls {
 /// A whole comparison.
 #[derive(Debug, Clone)]
 pub struct Outcome {
-    /// Where and when.
+    /// Machine, commit and date.
     pub machine: Machine,
     /// nginx's version.
     pub nginx: String,
@@ -189,7 +189,7 @@ pub struct Outcome {
 }
 
 impl Outcome {
-    /// As JSON.
+    /// The comparison as JSON.
     pub fn to_json(&self) -> Value {
         let rows = |rows: &[Row]| rows.iter().map(Row::to_json).collect::<Vec<_>>();
         let idle = self.idle.1.iter().map(|(server, bytes)| {

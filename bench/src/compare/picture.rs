@@ -11,7 +11,7 @@ const GAP: f64 = 22.0;
 const TOP: f64 = 64.0;
 /// Pixels of a bar that is as long as nginx's.
 const UNIT: f64 = 360.0;
-/// Longest ratio that is drawn; longer bars are cut there.
+/// Longest ratio that is drawn; longer bars end there.
 const RATIO_MAX: f64 = 1.35;
 
 const BARS: [(&str, &str, &str); 4] = [
@@ -21,7 +21,7 @@ const BARS: [(&str, &str, &str); 4] = [
     ("io_uring", "subcat, io_uring", "#e9a65d"),
 ];
 
-/// The picture, as SVG: every work at the connections that its bar is for.
+/// The picture as SVG: each work at the number of connections of its goal.
 pub fn picture(outcome: &Outcome) -> String {
     let rows: Vec<&Row> = outcome
         .closed

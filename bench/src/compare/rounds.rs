@@ -1,5 +1,5 @@
-//! Loads in turns: every server once, then every server again. Each follows each other equally
-//! often, as what one leaves to be done takes time from the next.
+//! Loads in turns: every server once, then every server again. Each server follows each other
+//! equally often, because work that one puts off takes time from the next.
 
 use std::path::PathBuf;
 
@@ -9,15 +9,15 @@ use super::outcome::{Cell, Sample};
 use crate::child::{Server, output, pinned};
 use crate::error::{BenchError, Result};
 
-/// How loads are made.
+/// Parameters of the loads.
 #[derive(Debug, Clone)]
 pub struct Rig {
     /// The load program.
     pub load: PathBuf,
-    /// The cores it may use.
+    /// Cores that the load program may use.
     pub cores: Option<String>,
-    /// Whether it does not take a core from the server that is at work there when an answer wakes
-    /// it (`SCHED_BATCH`): for loads that share cores with servers.
+    /// True if the load program does not preempt a server when an answer wakes it
+    /// (`SCHED_BATCH`): for loads that share cores with servers.
     pub gives_way: bool,
     /// Rounds.
     pub rounds: usize,
@@ -25,14 +25,14 @@ pub struct Rig {
     pub seconds: f64,
 }
 
-/// One server, and how a work is asked of it.
+/// One server, and the requests for a work.
 #[derive(Debug, Clone, Copy)]
 pub struct Asked<'a> {
     /// The server.
     pub server: &'a Server,
-    /// What is asked.
+    /// Request target.
     pub target: &'a str,
-    /// With these headers.
+    /// Request headers.
     pub headers: &'a [String],
     /// Length of the body.
     pub length: usize,
@@ -41,7 +41,7 @@ pub struct Asked<'a> {
 }
 
 impl Rig {
-    /// What `load` reports with these further arguments.
+    /// Runs `load` with these further arguments and returns its report.
     pub fn load(&self, asked: &Asked<'_>, arguments: &[String]) -> Result<Value> {
         let cores = self.cores.as_deref();
         let mut command = if self.gives_way {
@@ -80,8 +80,8 @@ impl Rig {
     }
 }
 
-/// Rounds of one load over all servers; a cell per server. `settle` has a server whose turn is over
-/// do what it has put off.
+/// Rounds of one load over all servers; a cell per server. `settle` makes a server do its deferred
+/// work at the end of its turn.
 pub fn measure(
     rig: &Rig,
     servers: &[Asked<'_>],

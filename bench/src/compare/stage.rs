@@ -1,5 +1,5 @@
-//! Everything a comparison needs before its first round: a catalog with known records, their
-//! files in the cache, and the bytes that every server is going to send.
+//! Preparation of a comparison: a catalog with known records, their files in the cache, and the
+//! bytes that every server is going to send.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -27,7 +27,7 @@ const RARE_WORD: &str = "Zarabandija";
 pub struct Prepared {
     /// The work.
     pub work: Work,
-    /// What is asked of the service.
+    /// Request target for the service.
     pub target: String,
     /// Request headers.
     pub headers: Vec<String>,
@@ -68,7 +68,7 @@ impl Stage {
         Ok(stage)
     }
 
-    /// Asks for every work once, so that its file is cached; the answers.
+    /// Requests every work once, so that its file is cached, and returns the answers.
     pub fn prepare(&self, only: Option<&str>) -> Result<Vec<Prepared>> {
         let upstream = Nginx::of_files(self.folder.path(), &self.path("files"))?;
         let url = upstream.server.url("/{source_release_id}");
@@ -101,7 +101,7 @@ impl Stage {
         Ok(prepared)
     }
 
-    /// A copy of the data directory, for one more server. No server may hold the first one.
+    /// Copies the data directory for one more server. No server may have the original open.
     pub fn copy_data(&self, name: &str) -> Result<PathBuf> {
         let copy = self.data(name);
         let mut command = Command::new("cp");
@@ -114,7 +114,7 @@ impl Stage {
         self.folder.path()
     }
 
-    /// Where the file of a work lies for nginx and the floor.
+    /// Path of a work's file for nginx and the floor.
     pub fn file(&self, work: &Work) -> PathBuf {
         self.path("files").join(format!("{}.srt", work.name))
     }
@@ -135,8 +135,8 @@ fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         .map_err(BenchError::on(format!("write {}", path.display())))
 }
 
-/// Ids are as spread as those of a catalog are: the service looks for a record where its id would
-/// stand among evenly spread ones.
+/// Id of a record, evenly spread like the ids of a real catalog: the service interpolates the
+/// position of a record from its id.
 fn id(idx: usize) -> String {
     let mut random = Random::new(idx as u64);
     let digits = |count: usize| -> String {
@@ -196,7 +196,7 @@ fn records_of_works() -> String {
     lines
 }
 
-/// A .srt of exactly so many bytes; the same for the same size.
+/// A .srt file of exactly this size in bytes; the same for the same size.
 fn subtitles(bytes: usize) -> Vec<u8> {
     const WORDS: &str = "la casa del norte no tiene puertas cuando llega el invierno y nadie \
         recuerda por que se fueron los que vivian alli antes que nosotros dijo ella mirando el rio";

@@ -13,8 +13,8 @@ use crate::error::{BenchError, Result};
 /// Requests that are counted.
 const REQUESTS: u64 = 20_000;
 
-/// Calls per request of one server under 64 connections, the most frequent first; those that
-/// happen less than once in 200 requests are left out. `None` when strace is not installed.
+/// Calls per request of one server under 64 connections, the most frequent first, without those
+/// that happen less than once in 200 requests. `None` when strace is not installed.
 pub fn calls_per_request(
     rig: &Rig,
     asked: &Asked<'_>,
@@ -32,7 +32,7 @@ pub fn calls_per_request(
     };
     let messages = strace.stderr.take().expect("the messages are piped above");
     let mut messages = BufReader::new(messages).lines();
-    // It names what it is attached to when it counts.
+    // strace prints the process that it is attached to once it counts.
     let is_attached = messages
         .next()
         .is_some_and(|line| line.is_ok_and(|line| line.contains("attached")));

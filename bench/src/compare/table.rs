@@ -1,4 +1,4 @@
-//! A comparison as a page: one table per question, the bar beside what it is for.
+//! A comparison as a page: one table per question, each figure with its goal.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use super::outcome::{Cell, Outcome, Row, Sample};
 
 /// The servers of a row, in the order of columns.
 const COLUMNS: [&str; 4] = ["floor", "nginx", "epoll", "io_uring"];
-/// The backend that has to keep the bars: what `io = auto` chooses where a ring is allowed.
+/// Backend that must reach the goals: `io = auto` chooses it if the kernel allows a ring.
 const AUTO_BACKEND: &str = "io_uring";
 
 /// The page of a comparison, in Markdown.

@@ -1,9 +1,9 @@
-//! The works that are compared: what is asked, and how good the service must be at it.
+//! Works of the comparison: the requests, and the goal for the service.
 
-/// What an answer is made of.
+/// Origin of an answer's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// JSON that the service puts together; nginx returns the same bytes from its configuration.
+    /// JSON that the service assembles; nginx returns the same bytes from its configuration.
     Json,
     /// A file of the cache; nginx sends the same file.
     File,
@@ -14,17 +14,17 @@ pub enum Kind {
 /// One work.
 #[derive(Debug, Clone, Copy)]
 pub struct Work {
-    /// How tables and options call it.
+    /// Name in tables and options.
     pub name: &'static str,
-    /// What it is, for a reader of the table.
+    /// Description in the table.
     pub what: &'static str,
-    /// What its answer is made of.
+    /// Origin of the answer's bytes.
     pub kind: Kind,
-    /// Bytes of the file, or about so many of the JSON.
+    /// Bytes of the file, or approximate bytes of the JSON.
     pub bytes: usize,
-    /// Connections; the first count is the one that the bar is for.
+    /// Connections; the goal is for the first count.
     pub connections: &'static [usize],
-    /// CPU time per request as a multiple of nginx's that may not be exceeded.
+    /// Highest allowed CPU time per request as a multiple of nginx's.
     pub bar: f64,
 }
 

@@ -1,4 +1,4 @@
-//! What the whole service does with a catalog: import, start, memory, answers to one client.
+//! Figures of the whole service with a catalog: import, start, memory, answers to one client.
 
 mod report;
 mod take;

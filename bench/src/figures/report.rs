@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::machine::Machine;
 
-/// What a figure may be.
+/// Goal for a figure.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Bar {
     /// At most this.
@@ -20,13 +20,13 @@ pub enum Bar {
 /// One figure.
 #[derive(Debug, Clone)]
 pub struct Figure {
-    /// What it is, with its unit.
+    /// Name and unit.
     pub what: String,
     /// The median of the rounds, or the only value.
     pub value: f64,
     /// All values, when there were several.
     pub rounds: Vec<f64>,
-    /// What it may be.
+    /// Goal.
     pub bar: Bar,
 }
 
@@ -37,9 +37,9 @@ pub struct Latency {
     pub what: String,
     /// Requests measured.
     pub requests: u64,
-    /// Half of them took no longer, µs.
+    /// Median latency, µs.
     pub p50_us: f64,
-    /// 99 in 100.
+    /// 99th percentile, µs.
     pub p99_us: f64,
     /// Processor time of the server per request, µs.
     pub cpu_us: f64,
@@ -47,16 +47,16 @@ pub struct Latency {
     pub body_bytes: f64,
 }
 
-/// Everything that was taken.
+/// All figures of a run.
 #[derive(Debug, Clone)]
 pub struct Figures {
-    /// Where and when.
+    /// Machine, commit and date.
     pub machine: Machine,
-    /// Where its records came from.
+    /// Origin of the records.
     pub source: String,
     /// Records of the catalog.
     pub records: u64,
-    /// Figures with bars.
+    /// Figures with goals.
     pub figures: Vec<Figure>,
     /// Requests by kind.
     pub latencies: Vec<Latency>,
@@ -118,7 +118,7 @@ impl Figures {
         page
     }
 
-    /// As JSON.
+    /// The figures as JSON.
     pub fn to_json(&self) -> Value {
         let figures = self.figures.iter().map(|figure| {
             let bar = match figure.bar {

@@ -26,22 +26,22 @@ const REPEATS: usize = 20_000;
 /// Bytes of the file that is downloaded.
 const FILE_BYTES: usize = 40 * 1024;
 
-/// What the figures need to know.
+/// Settings of a run.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// The service.
     pub program: Program,
     /// The floor's program.
     pub floor: PathBuf,
-    /// How loads are made; its rounds are those of imports.
+    /// Parameters of the loads; their rounds are also those of imports.
     pub rig: Rig,
     /// The core of the server.
     pub core: String,
     /// Import records.
     pub catalog: PathBuf,
-    /// What they are, for the page.
+    /// Description of the records, for the page.
     pub source: String,
-    /// How often the service is started each way.
+    /// Starts of each kind.
     pub starts: usize,
 }
 
@@ -214,7 +214,7 @@ impl Taker<'_> {
         Ok(())
     }
 
-    /// One connection asks `count` requests of a set in turn; the report of the load.
+    /// Sends `count` requests of a set in turn on one connection; returns the report of the load.
     fn ask(&self, server: &Server, set: &QuerySet, count: usize) -> Result<Value> {
         self.ask_over(1, server, set, count)
     }
@@ -295,7 +295,7 @@ impl Taker<'_> {
         let what = "uncached search at the socket, one client, p50 µs";
         figures.push(what, vec![row.p50_us], Bar::Most(300.0));
         figures.latencies.push(row);
-        // A lone client's request also pays for waking the core: cost is told under load.
+        // A lone client's request also includes waking the core: cost is measured under load.
         let set = self.title_words();
         let report = self.ask_over(64, &server, set, set.targets.len() * 10)?;
         let cpu_us = &report["server"]["cpu_us_per_request"];

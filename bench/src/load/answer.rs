@@ -7,7 +7,7 @@ use memchr::memchr;
 /// Longest head that is read.
 pub(super) const HEAD_BYTES_MAX: usize = 32 * 1024;
 
-/// What the head of an answer says.
+/// Fields of an answer's head.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Head {
     /// Its status.
@@ -16,14 +16,14 @@ pub(super) struct Head {
     pub head_bytes: usize,
     /// Bytes of body that follow.
     pub body_bytes: u64,
-    /// Whether the server closes the connection afterwards.
+    /// True if the server closes the connection afterwards.
     pub is_last: bool,
 }
 
-/// Why bytes are no answer that this program can follow.
+/// Reason why bytes are not an answer that this program understands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum HeadRejection {
-    /// The first line is no HTTP/1.1 status line.
+    /// The first line is not an HTTP/1.1 status line.
     StatusLine,
     /// Neither `Content-Length` nor a status without a body.
     Length,

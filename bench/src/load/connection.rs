@@ -1,4 +1,4 @@
-//! One keep-alive connection with at most one request under way.
+//! One keep-alive connection with at most one request in flight.
 
 use std::net::{SocketAddr, TcpStream};
 
@@ -11,25 +11,25 @@ use crate::error::{BenchError, Result};
 /// Bytes that one read takes at most. Bodies are discarded in the kernel, not copied.
 pub(super) const READ_BYTES_MAX: usize = 1024 * 1024;
 
-/// What a read led to.
+/// Outcome of a read.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     /// More is to come.
     Waiting,
     /// The answer is complete.
     Done(Head),
-    /// The connection is of no use any more.
+    /// The connection is broken.
     Broken(Breakage),
 }
 
-/// Why a connection broke.
+/// Reason why a connection broke.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Breakage {
     /// The server closed or reset it before the answer was complete.
     Closed,
-    /// The answer is none that can be followed.
+    /// The answer was not understood.
     Head(HeadRejection),
-    /// Bytes came that nobody asked for.
+    /// Bytes arrived without a request.
     Surplus,
 }
 
@@ -37,13 +37,13 @@ pub(super) enum Breakage {
 #[derive(Debug)]
 pub(super) struct Connection {
     stream: TcpStream,
-    /// Start of a head that came in pieces.
+    /// Beginning of a head that arrived in several reads.
     held: Vec<u8>,
     /// The answer whose body is coming, and how much of it is missing.
     body: Option<(Head, u64)>,
-    /// When its request was due, in ns of the run's clock.
+    /// Time at which its request was due, in ns of the run's clock.
     pub(super) due_ns: u64,
-    /// Whether a request is under way.
+    /// True while a request is in flight.
     pub(super) is_busy: bool,
 }
 
@@ -70,17 +70,17 @@ impl Connection {
         &self.stream
     }
 
-    /// Sends a whole request; false when the connection is gone.
+    /// Sends a whole request; returns false if the connection is broken.
     pub(super) fn ask(&mut self, request: &[u8], due_ns: u64) -> bool {
         assert!(!self.is_busy, "one request at a time");
         let sent = send(&self.stream, request, SendFlags::NOSIGNAL);
         self.due_ns = due_ns;
         self.is_busy = true;
-        // Nothing else is in the socket's buffer, so that a request fits whole.
+        // The socket's buffer is empty, so a whole request fits.
         sent == Ok(request.len())
     }
 
-    /// Reads what is there, once. `buffer` has [`READ_BYTES_MAX`] bytes.
+    /// Reads once what has arrived. `buffer` has [`READ_BYTES_MAX`] bytes.
     pub(super) fn read(&mut self, buffer: &mut [u8]) -> Progress {
         let flags = match self.body {
             Some(_) => RecvFlags::TRUNC,

@@ -16,25 +16,25 @@ use crate::error::{BenchError, Result};
 
 /// Events taken at once.
 const EVENTS_MAX: usize = 256;
-/// Longest wait for events: how late a thread sees that it must stop.
+/// Longest wait for events, and so the longest delay until a thread sees that it must stop.
 const WAIT_NS: i64 = 20_000_000;
 /// A pause shorter than this is spent polling: timers are too coarse for it.
 const POLL_NS: u64 = 2_500_000;
-/// Without any answer for so long, the server is taken for dead.
+/// Time without any answer after which the run ends with an error.
 const STALL_NS: u64 = 10_000_000_000;
-/// After so many broken connections the run makes no sense.
+/// Broken connections after which the run ends with an error.
 const BROKEN_MAX: u64 = 10_000;
 /// Requests that may be overdue and unsent; beyond, the rate is absurd for this server.
 const WAITING_MAX: usize = 5_000_000;
 
-/// What the threads of a run share.
+/// State that the threads of a run share.
 #[derive(Debug)]
 pub(super) struct Shared {
     /// Zero of the run's clock.
     pub origin: Instant,
     /// Requests due from here on are measured, in ns of the run's clock.
     pub measured_from_ns: AtomicU64,
-    /// Everybody stops.
+    /// Set when all threads must stop.
     pub is_over: AtomicBool,
 }
 
@@ -112,7 +112,7 @@ impl<'a> Driver<'a> {
             .map_err(BenchError::on("watch a socket"))
     }
 
-    /// Makes the load until it is over; what was seen.
+    /// Runs the load to its end and returns the counts.
     pub(super) fn run(mut self) -> Result<Counts> {
         let mut arrivals = Arrivals::new(self.plan.pace, self.plan.threads, self.shared.now_ns());
         if arrivals.is_none() {
@@ -252,7 +252,7 @@ impl<'a> Driver<'a> {
         Ok(())
     }
 
-    /// What a connection does when it has become free.
+    /// Gives a connection that has become free its next request.
     fn go_on(&mut self, idx: usize) -> Result<()> {
         match self.plan.pace {
             Pace::Closed => self.ask_at_once(idx),

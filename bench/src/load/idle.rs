@@ -1,4 +1,4 @@
-//! What idle keep-alive connections cost a server in memory.
+//! Memory that idle keep-alive connections cost a server.
 
 use std::net::{SocketAddr, TcpStream};
 use std::thread;
@@ -17,7 +17,7 @@ const SPARE_DESCRIPTORS: u64 = 64;
 /// Memory of a server before and with idle connections.
 #[derive(Debug)]
 pub struct IdleReport {
-    /// How many connections were held, each after one answer.
+    /// Connections that were held, each after one answer.
     pub connections: usize,
     /// Before the first.
     pub before: Memory,

@@ -1,4 +1,4 @@
-//! What is to be asked, how fast and for how long.
+//! Plan of a load: requests, pace and duration.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -9,16 +9,16 @@ use crate::random::Random;
 /// An `http://` address on this machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Url {
-    /// Where the server listens; always loopback.
+    /// Address of the server; always loopback.
     pub server: SocketAddr,
-    /// What is asked there, path and query.
+    /// Request target: path and query.
     pub target: String,
 }
 
 impl Url {
     /// Reads `http://127.0.0.1:8080/path?query`.
     ///
-    /// Errors: anything but a numeric loopback address; this is no tool against other people's
+    /// Errors: anything but a numeric loopback address; this tool must not load other people's
     /// servers.
     pub fn parse(text: &str) -> Result<Self> {
         let refuse = || {
@@ -41,7 +41,7 @@ impl Url {
     }
 }
 
-/// How requests are picked from the list.
+/// Order in which requests are picked from the list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
     /// One after the other, from the first again.
@@ -50,7 +50,7 @@ pub enum Order {
     Seeded(u64),
 }
 
-/// How fast requests come.
+/// Pace of the requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Pace {
     /// The next one when an answer is complete.
@@ -59,21 +59,21 @@ pub enum Pace {
     Open(f64),
 }
 
-/// How much load there is.
+/// Amount of load.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// So long, after a warm-up that is not measured.
+    /// A time, after a warm-up that is not measured.
     Time {
         /// Load before the measurement.
         warmup: Duration,
         /// The measurement.
         measured: Duration,
     },
-    /// So many requests, all measured.
+    /// A number of requests, all measured.
     Count(u64),
 }
 
-/// What every answer must be.
+/// Requirements on every answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expectation {
     /// Its status.
@@ -89,17 +89,17 @@ pub struct Plan {
     pub server: SocketAddr,
     /// Whole requests, ready to send; at least one.
     pub requests: Vec<Box<[u8]>>,
-    /// How they are picked.
+    /// Order in which they are picked.
     pub order: Order,
     /// Connections in all; at least one per thread.
     pub connections: usize,
     /// Threads that carry them.
     pub threads: usize,
-    /// How fast.
+    /// Pace of the requests.
     pub pace: Pace,
-    /// How much.
+    /// Amount of load.
     pub extent: Extent,
-    /// What must come back.
+    /// Requirements on the answers.
     pub expectation: Expectation,
     /// Processes of the server, whose processor time and memory are reported.
     pub watched: Vec<u32>,
@@ -109,7 +109,7 @@ impl Plan {
     /// A request of one target with these headers (`Name: value`).
     pub fn request(server: SocketAddr, target: &str, headers: &[String]) -> Result<Box<[u8]>> {
         if !is_target(target) {
-            let what = format!("{target:?} is no request target: write /path?query, encoded");
+            let what = format!("{target:?} is not a request target: write /path?query, encoded");
             return Err(BenchError::new(what));
         }
         let mut text = format!("GET {target} HTTP/1.1\r\nHost: {server}\r\n");
@@ -117,7 +117,7 @@ impl Plan {
             let is_header = header.contains(':') && !header.contains(['\r', '\n']);
             if !is_header {
                 return Err(BenchError::new(format!(
-                    "{header:?} is no header: write Name: value"
+                    "{header:?} is not a header: write Name: value"
                 )));
             }
             text.push_str(header);

@@ -1,4 +1,4 @@
-//! What a run saw.
+//! Report of a run.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -13,7 +13,7 @@ use crate::process::{CpuTime, Memory};
 /// Latencies above this are counted as this: one minute, in ns.
 const LATENCY_NS_MAX: u64 = 60_000_000_000;
 
-/// What one thread, or all of them, counted.
+/// Counts of one thread, or of all.
 #[derive(Debug)]
 pub struct Counts {
     /// Answers in all, warm-up included.
@@ -28,7 +28,7 @@ pub struct Counts {
     pub wrong_length: u64,
     /// Connections that broke under a request.
     pub broken: u64,
-    /// Why the first of them broke.
+    /// Reason why the first of them broke.
     pub first_breakage: Option<String>,
     /// Open loop: requests that were due and had no answer at the end.
     pub unfinished: u64,
@@ -37,7 +37,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Nothing seen yet.
+    /// Counts of zero.
     pub(super) fn new() -> Self {
         let latency_ns = Histogram::new_with_bounds(1, LATENCY_NS_MAX, 3)
             .expect("the bounds are constants that the histogram allows");
@@ -92,7 +92,7 @@ impl Counts {
         self.latency_ns.saturating_record(age_ns);
     }
 
-    /// Adds what another thread saw.
+    /// Adds the counts of another thread.
     pub(super) fn merge(&mut self, mut other: Self) {
         self.settle_status();
         other.settle_status();
@@ -116,7 +116,7 @@ impl Counts {
         self.latency_ns.value_at_quantile(share) as f64 / 1000.0
     }
 
-    /// Anything that should not have been.
+    /// Number of answers and connections that were not as expected.
     pub fn faults(&self) -> u64 {
         self.wrong_status + self.wrong_length + self.broken
     }
@@ -125,15 +125,15 @@ impl Counts {
 /// A finished run.
 #[derive(Debug)]
 pub struct Report {
-    /// How requests came.
+    /// Pace of the requests.
     pub pace: Pace,
-    /// Over how many connections.
+    /// Number of connections.
     pub connections: usize,
     /// Answers within the measurement.
     pub requests: u64,
-    /// How long the measurement took.
+    /// Duration of the measurement.
     pub seconds: f64,
-    /// What the server's processes used meanwhile, and their memory at the end.
+    /// Processor time of the server's processes during the measurement, and their memory at the end.
     pub server: Option<(CpuTime, Memory)>,
     /// Everything counted.
     pub counts: Counts,

@@ -1,4 +1,4 @@
-//! Starts the threads of a run, times the measurement, adds up.
+//! Runs a plan: starts the threads, times the measurement, adds up the counts.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
@@ -10,7 +10,7 @@ use super::report::{Counts, Report};
 use crate::error::{BenchError, Result};
 use crate::process::{CpuTime, cpu_time, memory};
 
-/// How often the timer looks whether a thread has given up.
+/// Interval at which the timer checks if a thread has given up.
 const GLANCE: Duration = Duration::from_millis(50);
 
 /// Carries out a plan. Cost: the plan's extent; a server that stops answering ends it after 10 s.
@@ -66,7 +66,7 @@ pub fn run(plan: &Plan) -> Result<Report> {
     })
 }
 
-/// Waits through warm-up and measurement; ends the run.
+/// Waits for warm-up and measurement, then ends the run.
 fn measure(
     plan: &Plan,
     shared: &Shared,
@@ -95,7 +95,7 @@ fn sleep(shared: &Shared, time: Duration) {
     }
 }
 
-/// Where everything stood at one moment.
+/// Counters at one moment.
 struct Mark {
     at: Instant,
     cpu: CpuTime,
@@ -206,7 +206,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
         let stalled = thread::spawn(move || {
-            // Nobody accepts: the requests of the one connection wait.
+            // The server does not accept: the requests of the one connection wait.
             thread::sleep(Duration::from_millis(200));
             thread::spawn(move || serve(&listener, &Canned::bytes(ANSWER.to_vec())));
         });

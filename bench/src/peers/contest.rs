@@ -13,24 +13,24 @@ use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
 use super::sqlite_index::{Database, SqliteBuilder, SqliteIndex};
 use super::tantivy_index::{Documented, Expert, TantivyBuilder, TantivyIndex};
 
-/// What is compared.
+/// Settings of a comparison.
 pub struct ContestOptions {
     /// Import records as JSON lines.
     pub catalog: PathBuf,
-    /// How many of them at most.
+    /// Most records to read.
     pub records: usize,
     /// Queries of each set.
     pub queries: usize,
-    /// How often each query is measured; the median counts.
+    /// Measurements of each query; the median counts.
     pub rounds: usize,
     /// Only sets whose name contains this.
     pub set: String,
 }
 
-/// What building an index took.
+/// Cost of building an index.
 #[derive(Debug, Clone, Copy)]
 pub struct Built {
-    /// Whose.
+    /// Name of the engine.
     pub name: &'static str,
     /// CPU time per record, µs, all threads, parsing not counted.
     pub cpu_us: f64,
@@ -149,8 +149,8 @@ impl<'i> Field<'i> {
         std::iter::once("subcat").chain(peers).collect()
     }
 
-    /// Round by round, each engine runs the whole set in its turn: what the machine does besides
-    /// meets all of them, and each finds its own data in the caches, as far as they hold it.
+    /// In each round every engine runs the whole set in its turn: disturbances of the machine
+    /// hit all of them, and each finds its own data in the caches as far as it fits.
     fn measure(&self, set: &QuerySet, rounds: usize) -> Result<SetResult> {
         let mut hits = 0.0;
         let mut answers = Vec::with_capacity(set.queries.len());
@@ -213,7 +213,7 @@ impl<'a> Engine<'a> {
         }
     }
 
-    /// Runs every query once; `clock` is what reading the clock takes.
+    /// Runs every query once; `clock` is the time that reading the clock takes.
     fn run_all(&mut self, clock: u64) -> Result<()> {
         for (run, taken) in self.prepared.iter().zip(&mut self.taken) {
             let began = thread_nanoseconds();
@@ -223,7 +223,7 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// How many answers are others than ours.
+    /// Number of answers that differ from ours.
     fn differing(&self, ours: &[Answer]) -> Result<usize> {
         let mut count = 0;
         for (run, ours) in self.prepared.iter().zip(ours) {
@@ -243,7 +243,7 @@ impl<'a> Engine<'a> {
     }
 }
 
-/// What reading the clock twice takes: it is taken off every time.
+/// Time that reading the clock twice takes; it is subtracted from every measurement.
 fn clock_nanoseconds() -> u64 {
     let mut spans: Vec<u64> = (0..1001)
         .map(|_| {
@@ -255,8 +255,8 @@ fn clock_nanoseconds() -> u64 {
     spans[spans.len() / 2]
 }
 
-/// Whether totals agree and, where all hits fit a page, the hits: peers know no relevance, so
-/// beyond that their pages hold others.
+/// Returns true if totals agree and, where all hits fit a page, the hits. Peers have no relevance,
+/// so on longer answers their pages differ.
 fn agrees(ours: &Answer, other: &Answer) -> bool {
     let sorted = |answer: &Answer| {
         let mut page = answer.page.clone();

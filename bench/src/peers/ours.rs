@@ -60,14 +60,14 @@ impl Ours {
             .map_err(BenchError::on("search"))
     }
 
-    /// What the hits are, by rank.
+    /// Ranks of the hits.
     pub fn answer(&self, hits: &Hits) -> Result<Answer> {
         let mut page = Vec::with_capacity(hits.len());
         for hit_idx in 0..hits.len() {
             let doc = self.snapshot.hit_doc(hits, hit_idx);
             let id = doc.map_err(BenchError::on("read a hit"))?.id();
             let at = self.ranks.binary_search_by_key(&id, |(id, _)| *id);
-            let at = at.map_err(|_| BenchError::new("a hit is no record of the file"))?;
+            let at = at.map_err(|_| BenchError::new("a hit is not a record of the file"))?;
             page.push(self.ranks[at].1);
         }
         Ok(Answer {

@@ -165,7 +165,7 @@ impl Contest {
     }
 }
 
-/// How many times our mean an engine's mean is.
+/// An engine's mean as a multiple of ours.
 fn ratio(set: &SetResult, engine_idx: usize) -> Option<f64> {
     let ours = set.times[OURS].as_ref()?.mean_us();
     Some(set.times[engine_idx].as_ref()?.mean_us() / ours)

@@ -1,4 +1,4 @@
-//! What the comparison asks of an engine.
+//! Interface of an engine in the comparison.
 
 use subcat_engine::model::Record;
 use subcat_engine::query::Query;
@@ -12,7 +12,7 @@ pub const PAGE: usize = 100;
 pub trait Builder {
     /// The engine's name in tables.
     const NAME: &'static str;
-    /// What it builds.
+    /// Index that it builds.
     type Index;
 
     /// Adds the next record.
@@ -27,11 +27,11 @@ pub trait Builder {
 pub struct Answer {
     /// Ranks of the hits of the first page.
     pub page: Vec<u32>,
-    /// How many records match.
+    /// Number of records that match.
     pub total: u64,
 }
 
-/// A request as an engine wants it, ready to run.
+/// A request in the form that an engine runs.
 pub type Prepared<'a> = Box<dyn Fn() -> Result<Answer> + 'a>;
 
 /// An engine with its index.
@@ -39,7 +39,7 @@ pub trait Peer {
     /// Its name in tables.
     fn name(&self) -> &'static str;
 
-    /// Whether it finds words with typos.
+    /// Returns true if the engine finds words with typos.
     fn finds_typos(&self) -> bool;
 
     /// Prepares a request.

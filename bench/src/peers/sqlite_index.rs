@@ -1,8 +1,8 @@
 //! SQLite at its best for this job: FTS5 without contents, positions or sizes, text folded
-//! beforehand, row ids in answer order, facts that markers ask for as words; filters are read from
-//! a table by row id. Substrings are phrases of the trigram tokenizer over distinct titles.
+//! beforehand, row ids in answer order, values that markers ask for as words; filters are read
+//! from a table by row id. Substrings are phrases of the trigram tokenizer over distinct titles.
 //!
-//! It has no means for typos.
+//! It does not support typos.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -16,7 +16,7 @@ use crate::error::{BenchError, Result};
 
 use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
 
-/// Begins a word that stands for a fact: no folded text has this character.
+/// Prefix of a word that stands for a column's value: no folded text has this character.
 const FACT: char = '\u{e000}';
 
 const TABLES: &str = "
@@ -133,7 +133,7 @@ pub struct SqliteIndex {
     connection: Connection,
 }
 
-/// The database asked.
+/// The database with prepared statements.
 pub struct Database<'i>(pub &'i SqliteIndex);
 
 impl Peer for Database<'_> {

@@ -2,7 +2,7 @@
 //! frequencies, norms or stored fields, text folded beforehand, one segment, documents added in
 //! answer order.
 //!
-//! T2 asks it as its documentation shows (top by a fast field, a count, filters as terms); T2d as
+//! T2 queries it as its documentation shows (top by a fast field, a count, filters as terms); T2d as
 //! an expert would (the first 100 documents are the answer, the count comes from the weight,
 //! filters are read from columns). Substrings are trigrams of titles, verified.
 
@@ -29,7 +29,7 @@ use crate::error::{BenchError, Result};
 
 use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
 
-/// Memory of the writer: the most that it takes, so that it seldom flushes.
+/// Memory of the writer: the largest that it accepts, so that it seldom flushes.
 const WRITER_BYTES: usize = 2 << 30;
 
 fn failed() -> impl FnOnce(tantivy::TantivyError) -> BenchError {
@@ -212,17 +212,17 @@ pub struct TantivyIndex {
     titles: Vec<String>,
 }
 
-/// The index asked as documented.
+/// The index, queried as documented.
 pub struct Documented<'i>(pub &'i TantivyIndex);
 
-/// The index asked as an expert would.
+/// The index, queried as an expert would.
 pub struct Expert<'i>(pub &'i TantivyIndex);
 
 /// A request as queries of tantivy.
 struct Translated {
     query: Box<dyn Query>,
     with_typos: Option<Box<dyn Query>>,
-    /// What is left to verify for each document.
+    /// Checks that remain for each document.
     checks: Checks,
 }
 
