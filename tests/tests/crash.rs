@@ -121,7 +121,7 @@ fn child() {
             say(&format!("made {name}"));
         }
         engine.catalog().request_reindex();
-        // Counts are folded when they have waited: time goes faster here.
+        // Counts are aggregated after some time: the clock runs faster here.
         let later = now().seconds() + step as i64 * AGGREGATE_SECONDS_MAX / 2;
         engine
             .maintain(Timestamp::from_seconds(later).unwrap())
@@ -237,7 +237,7 @@ impl Expected {
 
     fn check(&mut self, engine: &Engine) {
         let downloads = engine.usage().downloads(id(COUNTED));
-        // One more may have been counted and not said.
+        // One more may have been counted and not reported.
         assert!((self.downloads..=self.downloads + 1).contains(&downloads));
         self.downloads = downloads;
         let totals = engine.usage().api_key_totals(ApiKeyId(1)).unwrap().0;
