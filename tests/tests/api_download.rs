@@ -384,6 +384,33 @@ fn rule_7_10_one_range_is_served() {
     }
 }
 
+/// A body, which is ignored, changes nothing of how its request is answered.
+#[test]
+fn rule_3_8_a_get_with_a_body_is_answered_like_one_without() {
+    let content = subtitles(2000);
+    let scene = Scene::with_file(&content);
+    let etag = scene.get(&[]).field("etag").unwrap().to_owned();
+    let path = format!("/api/subtitles/{ID}/download");
+    let check = |name: &str, value: &str, expected: u16| {
+        let body = "x".repeat(10);
+        let head = format!(
+            "GET {path} HTTP/1.1\r\nHost: test\r\nAuthorization: Bearer {}\r\n\
+             Content-Length: 10\r\n{name}: {value}\r\n\r\n",
+            scene.api_key
+        );
+        let answer = scene.server.connect().ask(head + &body);
+        let without = scene.get(&[(name, value)]);
+        assert_eq!(answer.status, expected, "{name}");
+        assert_eq!(answer.status, without.status, "{name}");
+        assert_eq!(answer.body, without.body, "{name}");
+        let coding = "content-encoding";
+        assert_eq!(answer.field(coding), without.field(coding), "{name}");
+    };
+    check("If-None-Match", &etag, 304);
+    check("Range", "bytes=5-9", 206);
+    check("Accept-Encoding", "gzip", 200);
+}
+
 #[test]
 fn rule_7_11_text_is_compressed_as_the_client_allows() {
     let content = subtitles(2000);
