@@ -13,7 +13,7 @@ use subcat_engine::disk::Real;
 use subcat_engine::model::{RateLimit, Scopes, Usage};
 use subcat_engine::{Change, NewApiKey};
 use subcat_engine::{Engine, Options};
-use subcat_server::api::{Caller, Visitor};
+use subcat_server::api::{AuthResult, ConnectionMemory};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::Config;
 use subcat_server::runtime::{Clock, Control, Moment, SystemClock};
@@ -62,8 +62,13 @@ fn service(data: &Path, control: &Control) -> (Arc<Service>, HeaderMap) {
 }
 
 /// The checks of one request, and what is counted when it was answered.
-fn check(service: &Service, caller: &mut Caller, headers: &HeaderMap, now: Moment) -> u32 {
-    let Visitor::Known(known) = caller.identify(service, headers, now) else {
+fn check(
+    service: &Service,
+    connection: &mut ConnectionMemory,
+    headers: &HeaderMap,
+    now: Moment,
+) -> u32 {
+    let AuthResult::Valid(known) = connection.authenticate(service, headers, now) else {
         panic!("the key was made before");
     };
     let limit = known.api_key.limit.expect("every key has its own");
@@ -86,19 +91,24 @@ fn request_checks(criterion: &mut Criterion) {
     let (service, headers) = service(data.path(), &control);
     let now = service.clock.now();
     let mut usage = UsageSums::default();
-    let mut caller = Caller::new(PEER);
+    let mut connection = ConnectionMemory::new(PEER);
     criterion.bench_function("checks: a key that the connection remembers", |bench| {
         bench.iter(|| {
             let headers = black_box(&headers);
             count(&service, &mut usage, headers, black_box(now));
-            check(&service, &mut caller, headers, black_box(now))
+            check(&service, &mut connection, headers, black_box(now))
         });
     });
     criterion.bench_function("checks: the first request of a connection", |bench| {
         bench.iter(|| {
             let headers = black_box(&headers);
             count(&service, &mut usage, headers, black_box(now));
-            check(&service, &mut Caller::new(PEER), headers, black_box(now))
+            check(
+                &service,
+                &mut ConnectionMemory::new(PEER),
+                headers,
+                black_box(now),
+            )
         });
     });
     control.stop();

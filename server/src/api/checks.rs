@@ -1,7 +1,7 @@
 //! The order of checks, in one place (API.md, order of checks).
 //!
-//! The key; without a valid one the window of the address, then 401; the window of the key; the
-//! route; the scope. Parameters and the work are the endpoints'.
+//! First the key; without a valid one the window of the address, then 401. With a valid key its
+//! window, then the route, the method, the scope. Parameters and the work are the endpoints'.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -9,146 +9,189 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, Response};
-use subcat_engine::model::Scopes;
+use subcat_engine::model::{RateLimit, Scopes};
 
-use super::desk::{ApiWorker, Caller, Tally, Visit, Visitor};
+use super::accounting::{RequestContext, RequestRecord};
+use super::connection::{AuthResult, ConnectionMemory};
+use super::worker::ApiWorker;
 use super::{download, health, record, search};
 use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
-use crate::limiter::{ClientAddress, Quota};
-use crate::request::{ApiPath, HeadRejection};
-use crate::respond::{ApiError, error_response, preflight, reject};
-use crate::runtime::{Body, HandlerOutcome, Moment};
+use crate::limiter::Quota;
+use crate::request::{ApiPath, HeadRejection, HeaderHints};
+use crate::respond::{ApiError, error_response, http1_bytes, preflight};
+use crate::runtime::{Body, ClientNetwork, HandlerOutcome, Moment};
 use crate::service::{Refusal, Route};
 
+/// A request whose head is valid, before the checks of the API.
+///
+/// Everything that belongs to one request travels in it: an answer may come after a body was read,
+/// when the connection already serves another request.
+pub struct ApiRequest<'a> {
+    /// The head. The answer takes its fields, for their memory.
+    pub head: &'a mut Parts,
+    /// Optional fields of the head, found when it was checked.
+    pub hints: HeaderHints,
+    /// The time at which its handling began.
+    pub now: Moment,
+}
+
+impl ApiRequest<'_> {
+    fn context(&self, quota: Quota, record: RequestRecord) -> RequestContext {
+        RequestContext {
+            quota,
+            is_head: self.head.method == Method::HEAD,
+            hints: self.hints,
+            record,
+        }
+    }
+
+    fn take_headers(&mut self) -> HeaderMap {
+        std::mem::take(&mut self.head.headers)
+    }
+}
+
 impl ApiWorker {
-    /// Answers a request under `/api` whose head is in order.
+    /// Answers a request under `/api`.
     pub fn handle(
         self: &Arc<Self>,
-        caller: &mut Caller,
-        head: &mut Parts,
+        connection: &mut ConnectionMemory,
+        mut request: ApiRequest<'_>,
         path: ApiPath,
-        now: Moment,
     ) -> HandlerOutcome {
-        let is_head = head.method == Method::HEAD;
-        let is_free = head.method == Method::OPTIONS || path == ApiPath::Health;
-        let mut tally = tally(path, now);
-        let known = match caller.identify(&self.service, &head.headers, now) {
-            Visitor::Known(known) => known,
-            visitor if !is_free => {
-                let is_expired = matches!(visitor, Visitor::Expired);
-                return HandlerOutcome::Now(self.strange(caller, head, is_expired, tally));
+        let now = request.now;
+        // Health and preflights need no key and consume nothing.
+        let is_unmetered = request.head.method == Method::OPTIONS || path == ApiPath::Health;
+        let mut record = new_record(path, now);
+        let auth = connection.authenticate(&self.service, &request.head.headers, now);
+        let known = match auth {
+            AuthResult::Valid(known) => known,
+            AuthResult::Expired | AuthResult::Invalid if is_unmetered => {
+                let address = connection.client_address(&self.service, &request.head.headers);
+                let context = request.context(self.peek_address(address, now), record);
+                return HandlerOutcome::Now(self.answer_unmetered(context, request));
             }
-            Visitor::Expired | Visitor::Nobody => {
-                let address = caller.address(&self.service, &head.headers);
-                let visit = caller.visit(self.peek_address(address, now), is_head, tally);
-                return HandlerOutcome::Now(self.free(visit, head));
+            AuthResult::Expired | AuthResult::Invalid => {
+                let is_expired = matches!(auth, AuthResult::Expired);
+                let address = connection.client_address(&self.service, &request.head.headers);
+                let response = self.reject_unauthenticated(address, request, is_expired, record);
+                return HandlerOutcome::Now(response);
             }
         };
         let limit = self.limit(known);
-        if is_free {
-            let quota = known.window.peek(limit, now);
-            let visit = caller.visit(quota, is_head, tally);
-            return HandlerOutcome::Now(self.free(visit, head));
+        if is_unmetered {
+            let context = request.context(known.window.peek(limit, now), record);
+            return HandlerOutcome::Now(self.answer_unmetered(context, request));
         }
+        // The window comes before the route: an unknown path consumes a request, too.
         let quota = known.window.take(limit, now);
-        let permission = permit(known, &head.method, path, quota);
-        tally.api_key = Some(known.api_key.id);
-        tally.is_charged = quota.retry_after.is_none();
-        let visit = caller.visit(quota, is_head, tally);
+        let permission = permit(known, &request.head.method, path, quota);
+        record.api_key = Some(known.api_key.id);
+        record.is_charged = quota.retry_after.is_none();
+        let context = request.context(quota, record);
         match permission {
-            Ok(()) => self.endpoint(visit, head, path),
-            Err(refusal) => {
-                if refusal == ApiError::RateLimited {
+            Ok(()) => self.endpoint(context, request, path),
+            Err(error) => {
+                if error == ApiError::RateLimited {
                     self.metrics().refused(Refusal::ApiKeyWindow);
                 }
-                HandlerOutcome::Now(self.fail(visit, std::mem::take(&mut head.headers), refusal))
+                HandlerOutcome::Now(self.fail(context, request.take_headers(), error))
             }
         }
     }
 
     /// Answers `OPTIONS *`.
-    pub fn preflight(&self, caller: &mut Caller, head: &Parts, now: Moment) -> Response<Body> {
-        let address = caller.address(&self.service, &head.headers);
-        let quota = self.peek_address(address, now);
-        let visit = caller.visit(quota, false, tally(ApiPath::Unknown, now));
-        let (common, tally) = visit.common(HeaderMap::new());
-        self.settle(&tally, preflight(common))
+    pub fn preflight(
+        &self,
+        connection: &ConnectionMemory,
+        request: &ApiRequest<'_>,
+    ) -> Response<Body> {
+        let address = connection.client_address(&self.service, &request.head.headers);
+        let quota = self.peek_address(address, request.now);
+        let record = new_record(ApiPath::Unknown, request.now);
+        let (common, record) = request.context(quota, record).common(HeaderMap::new());
+        self.record(&record, preflight(common))
     }
 
-    /// Answers a request that HTTP's own rules refuse, or the router itself cannot handle. Consumes
-    /// nothing and carries the window of the address.
-    pub fn refuse(
+    /// Answers a request that breaks HTTP's own rules, or that the router cannot handle. Consumes
+    /// nothing and reports the window of the address.
+    pub fn reject(
         &self,
-        caller: &mut Caller,
+        connection: &ConnectionMemory,
         headers: HeaderMap,
         is_head: bool,
-        refusal: ApiError,
+        error: ApiError,
     ) -> Response<Body> {
         let now = self.service.clock.now();
-        let address = caller.address(&self.service, &headers);
-        let tally = Tally {
-            route: Route::Refused,
-            api_key: None,
-            is_charged: false,
-            started: now,
+        let address = connection.client_address(&self.service, &headers);
+        let context = RequestContext {
+            quota: self.peek_address(address, now),
+            is_head,
+            hints: HeaderHints::default(),
+            record: RequestRecord {
+                route: Route::Refused,
+                api_key: None,
+                is_charged: false,
+                started: now,
+            },
         };
-        let visit = caller.visit(self.peek_address(address, now), is_head, tally);
-        self.fail(visit, headers, refusal)
+        self.fail(context, headers, error)
     }
 
-    /// The whole answer for a client for whom there is no room.
-    pub fn reject(&self, peer: IpAddr) -> Bytes {
-        let mut caller = Caller::new(peer);
-        let refusal = ApiError::Unavailable;
-        reject(&self.refuse(&mut caller, HeaderMap::new(), false, refusal))
+    /// The whole response to a connection above the limit of connections, as bytes.
+    pub fn reject_connection(&self, peer: IpAddr) -> Bytes {
+        let connection = ConnectionMemory::new(peer);
+        let error = ApiError::Unavailable;
+        http1_bytes(&self.reject(&connection, HeaderMap::new(), false, error))
     }
 
+    /// Answers with an error.
     pub(super) fn fail(
         &self,
-        visit: Visit,
+        context: RequestContext,
         recycled: HeaderMap,
-        refusal: ApiError,
+        error: ApiError,
     ) -> Response<Body> {
-        let (common, tally) = visit.common(recycled);
-        self.settle(&tally, error_response(common, refusal))
+        let (common, record) = context.common(recycled);
+        self.record(&record, error_response(common, error))
     }
 
-    fn limit(&self, known: &KnownKey) -> subcat_engine::model::RateLimit {
+    fn limit(&self, known: &KnownKey) -> RateLimit {
         let default = self.service.config.rate_limit.api_key;
         known.api_key.limit.unwrap_or(default)
     }
 
-    /// Health and preflights: no key is needed and nothing is consumed.
-    fn free(&self, visit: Visit, head: &mut Parts) -> Response<Body> {
-        let headers = std::mem::take(&mut head.headers);
-        if head.method == Method::OPTIONS {
-            let (common, tally) = visit.common(headers);
-            return self.settle(&tally, preflight(common));
+    /// Answers a health check or a preflight: it needs no key and consumes nothing.
+    fn answer_unmetered(
+        &self,
+        context: RequestContext,
+        mut request: ApiRequest<'_>,
+    ) -> Response<Body> {
+        let headers = request.take_headers();
+        if request.head.method == Method::OPTIONS {
+            let (common, record) = context.common(headers);
+            return self.record(&record, preflight(common));
         }
-        if !is_served(&head.method) {
-            return self.fail(visit, headers, ApiError::MethodNotAllowed);
+        if !is_served(&request.head.method) {
+            return self.fail(context, headers, ApiError::MethodNotAllowed);
         }
-        health::answer(self, visit, headers)
+        health::answer(self, context, headers)
     }
 
-    /// A request without a valid key.
-    fn strange(
+    /// Answers a request without a valid key: 429 if the window of its address is full.
+    fn reject_unauthenticated(
         &self,
-        caller: &mut Caller,
-        head: &mut Parts,
+        address: IpAddr,
+        mut request: ApiRequest<'_>,
         is_expired: bool,
-        mut tally: Tally,
+        mut record: RequestRecord,
     ) -> Response<Body> {
-        let now = tally.started;
-        let owner = ClientAddress::of(caller.address(&self.service, &head.headers));
-        let quota = self
-            .service
-            .addresses
-            .take(owner, self.address_limit(), now);
+        let network = ClientNetwork::of(address);
+        let limit = self.address_limit();
+        let quota = self.service.addresses.take(network, limit, request.now);
         let is_limited = quota.retry_after.is_some();
         let expired_status = self.service.config.auth_expired_status;
-        let refusal = if is_limited {
+        let error = if is_limited {
             self.metrics().refused(Refusal::AddressWindow);
             ApiError::RateLimited
         } else if is_expired && expired_status == ExpiredStatus::Forbidden {
@@ -156,25 +199,31 @@ impl ApiWorker {
         } else {
             ApiError::Unauthorized
         };
-        tally.is_charged = !is_limited;
-        let visit = caller.visit(quota, head.method == Method::HEAD, tally);
-        self.fail(visit, std::mem::take(&mut head.headers), refusal)
+        record.is_charged = !is_limited;
+        let context = request.context(quota, record);
+        self.fail(context, request.take_headers(), error)
     }
 
-    fn endpoint(self: &Arc<Self>, visit: Visit, head: &mut Parts, path: ApiPath) -> HandlerOutcome {
-        let headers = std::mem::take(&mut head.headers);
+    fn endpoint(
+        self: &Arc<Self>,
+        context: RequestContext,
+        mut request: ApiRequest<'_>,
+        path: ApiPath,
+    ) -> HandlerOutcome {
+        let headers = request.take_headers();
+        let uri = &request.head.uri;
         match path {
-            ApiPath::Search => HandlerOutcome::Now(search::answer(self, visit, headers, &head.uri)),
-            ApiPath::Record(id) => HandlerOutcome::Now(record::answer(self, visit, headers, id)),
-            ApiPath::Download(id) => download::answer(self, visit, headers, id),
+            ApiPath::Search => HandlerOutcome::Now(search::answer(self, context, headers, uri)),
+            ApiPath::Record(id) => HandlerOutcome::Now(record::answer(self, context, headers, id)),
+            ApiPath::Download(id) => download::answer(self, context, headers, id),
             ApiPath::Health | ApiPath::Unknown => {
-                HandlerOutcome::Now(self.fail(visit, headers, ApiError::NotFound))
+                HandlerOutcome::Now(self.fail(context, headers, ApiError::NotFound))
             }
         }
     }
 }
 
-/// The checks behind a valid key: its window, the route, the method, the scope.
+/// Checks behind a valid key: its window, the route, the method, the scope.
 fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Result<(), ApiError> {
     if quota.retry_after.is_some() {
         return Err(ApiError::RateLimited);
@@ -198,7 +247,7 @@ fn is_served(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 
-fn tally(path: ApiPath, started: Moment) -> Tally {
+fn new_record(path: ApiPath, started: Moment) -> RequestRecord {
     let route = match path {
         ApiPath::Health => Route::Health,
         ApiPath::Search => Route::Search,
@@ -206,7 +255,7 @@ fn tally(path: ApiPath, started: Moment) -> Tally {
         ApiPath::Download(_) => Route::Download,
         ApiPath::Unknown => Route::Other,
     };
-    Tally {
+    RequestRecord {
         route,
         api_key: None,
         is_charged: false,
@@ -215,8 +264,8 @@ fn tally(path: ApiPath, started: Moment) -> Tally {
 }
 
 impl From<HeadRejection> for ApiError {
-    fn from(fault: HeadRejection) -> Self {
-        match fault {
+    fn from(rejection: HeadRejection) -> Self {
+        match rejection {
             HeadRejection::BadRequest => Self::BadRequest,
             HeadRejection::LengthRequired => Self::LengthRequired,
             HeadRejection::ContentTooLarge => Self::ContentTooLarge,

@@ -1,4 +1,19 @@
 //! `GET /api/subtitles/{subtitle_id}/download`.
+//!
+//! A download passes these caches and tables, in this order; a repeated one ends at the second:
+//!
+//! | cache | maps | owner | invalidated by |
+//! |---|---|---|---|
+//! | `PreparedFileCache` | record -> file and finished headers | worker | a new snapshot: cleared whole |
+//! | `OpenFiles` | content and variant -> bytes or open blob | worker | age; a blob found truncated is opened anew |
+//! | table of cached files (`Files::cached_file`) | release -> content | engine, in memory | `forget_content`, when a blob is lost |
+//! | `SingleFlight` of `Upstream` | release -> fetch in flight | process | the end of the fetch |
+//! | `RecentFailures` of `Upstream` | release -> failed fetch | process | `upstream.failure_ttl_seconds` |
+//! | `SingleFlight` of `FileVariants` | content and variant -> opening in flight | process | the end of the work |
+//! | open blobs (`BlobStore`) | content and variant -> mapped file | engine | age; a truncated one is opened anew |
+//!
+//! A prepared file may outlive the entry of its release in the table: if its blob is lost, opening
+//! fails, the entry is forgotten, and the second attempt fetches the file again.
 
 use std::sync::Arc;
 
@@ -7,7 +22,8 @@ use http::{HeaderMap, Response};
 use subcat_engine::model::{FileName, RecordId, ReleaseId, Variant};
 use subcat_engine::search::Snapshot;
 
-use super::desk::{ApiWorker, Visit};
+use super::accounting::RequestContext;
+use super::worker::ApiWorker;
 use crate::cache::{OpenFile, PreparedFile};
 use crate::files::served_name;
 use crate::request::{
@@ -17,68 +33,73 @@ use crate::respond::{ApiError, part_of_file, unchanged_file, whole_file};
 use crate::runtime::{Body, HandlerOutcome};
 use crate::upstream::FetchError;
 
-/// A request for the file of a record that has one.
-struct Order {
-    visit: Visit,
+/// A request for the file of a record.
+struct DownloadRequest {
+    context: RequestContext,
     headers: HeaderMap,
     id: RecordId,
 }
 
-/// Where the file of a record is to be had.
-struct Source {
+/// Facts of a record from which its file is found.
+struct DownloadSource {
+    /// Snapshot from which they were read.
     snapshot_id: u64,
     id: RecordId,
     release: ReleaseId,
     record_name: Option<FileName>,
 }
 
-/// A file that is ready, in the variant that the client gets.
-struct Ready {
+/// A file in the variant that the client gets, ready to be sent.
+struct ReadyFile {
     prepared: Arc<PreparedFile>,
     variant: Variant,
     open: OpenFile,
 }
 
-/// The file of a record (API.md, download): at once when it is open, else after it was opened,
-/// compressed, or fetched from the upstream source.
+/// Answers with the file of a record (API.md, download): at once if it is open on this worker, else
+/// after it was opened, compressed, or fetched from the upstream source.
 pub(super) fn answer(
     worker: &Arc<ApiWorker>,
-    visit: Visit,
+    context: RequestContext,
     mut headers: HeaderMap,
     id: Option<RecordId>,
 ) -> HandlerOutcome {
-    if visit.is_head && visit.hints.has_condition {
+    if context.is_head && context.hints.has_condition {
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
     }
     let snapshot = worker.service.engine.catalog().snapshot();
-    let prepared = id.and_then(|id| worker.desk.lock().prepared_files.get(snapshot.id(), id));
+    let prepared = id.and_then(|id| worker.state.lock().prepared_files.get(snapshot.id(), id));
     if let (Some(id), Some(prepared)) = (id, &prepared)
-        && let Some(ready) = at_hand(worker, visit.hints, &headers, prepared)
+        && let Some(ready) = ready_now(worker, context.hints, &headers, prepared)
     {
-        let order = Order { visit, headers, id };
-        return HandlerOutcome::Now(serve(worker, order, &ready));
+        let request = DownloadRequest {
+            context,
+            headers,
+            id,
+        };
+        return HandlerOutcome::Now(serve(worker, request, &ready));
     }
     let source = match find(&snapshot, id) {
         Ok(source) => source,
-        Err(refusal) => return HandlerOutcome::Now(worker.fail(visit, headers, refusal)),
+        Err(error) => return HandlerOutcome::Now(worker.fail(context, headers, error)),
     };
-    let order = Order {
-        visit,
+    let request = DownloadRequest {
+        context,
         headers,
         id: source.id,
     };
     let worker = Arc::clone(worker);
     HandlerOutcome::Later(Box::pin(async move {
-        match make_ready(&worker, &source, &order).await {
-            Ok(ready) => serve(&worker, order, &ready),
-            Err(refusal) => worker.fail(order.visit, order.headers, refusal),
+        match make_ready(&worker, &source, &request).await {
+            Ok(ready) => serve(&worker, request, &ready),
+            Err(error) => worker.fail(request.context, request.headers, error),
         }
     }))
 }
 
-/// Reads where the file of a record is to be had.
-fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, ApiError> {
+/// Reads from the snapshot which release a record has.
+fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<DownloadSource, ApiError> {
     let id = id.ok_or(ApiError::SubtitleNotFound)?;
     let unreadable = |error| {
         tracing::error!(%error, "a record cannot be read");
@@ -88,8 +109,9 @@ fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, ApiError> {
     let doc = doc.ok_or(ApiError::SubtitleNotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let record_name = doc.file_name().and_then(FileName::parse);
+    // Zeros of a truncated segment must not be taken for a record without a release.
     snapshot.ensure_not_truncated().map_err(unreadable)?;
-    Ok(Source {
+    Ok(DownloadSource {
         snapshot_id: snapshot.id(),
         id,
         release: release.ok_or(ApiError::NoReleaseId)?,
@@ -97,8 +119,9 @@ fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<Source, ApiError> {
     })
 }
 
-/// The variants that the client would take of a file, best first. A range is of the plain bytes.
-fn welcome(
+/// Variants that the client accepts of a file, best first. A range is one of the plain bytes, so
+/// a request for a range accepts only those.
+fn acceptable(
     hints: HeaderHints,
     headers: &HeaderMap,
     prepared: &PreparedFile,
@@ -110,19 +133,21 @@ fn welcome(
     compressed.into_iter().flatten().chain(identity)
 }
 
-/// The file, when this worker has it open in the variant that the client gets.
-fn at_hand(
+/// The file, if this worker has it open in the variant that the client gets.
+fn ready_now(
     worker: &ApiWorker,
     hints: HeaderHints,
     headers: &HeaderMap,
     prepared: &Arc<PreparedFile>,
-) -> Option<Ready> {
-    let mut desk = worker.desk.lock();
-    for variant in welcome(hints, headers, prepared) {
-        match desk.files.get(prepared.file.content, variant)? {
+) -> Option<ReadyFile> {
+    let mut state = worker.state.lock();
+    for variant in acceptable(hints, headers, prepared) {
+        // A better variant that nobody has opened yet must not be skipped for a worse one: then
+        // answers would depend on what the worker happens to have open.
+        match state.open_files.get(prepared.file.content, variant)? {
             OpenFile::Useless => {}
             open => {
-                return Some(Ready {
+                return Some(ReadyFile {
                     prepared: Arc::clone(prepared),
                     variant,
                     open,
@@ -133,29 +158,38 @@ fn at_hand(
     None
 }
 
-/// Why a file is not ready.
-enum Unready {
-    /// The client is status_and_body.
-    Refused(ApiError),
-    /// It is stored, but could not be opened; if it is lost or damaged, it is forgotten.
+/// A file could not be made ready.
+#[derive(Debug, thiserror::Error)]
+enum DownloadError {
+    /// The client is told.
+    #[error("the download is answered with {0:?}")]
+    Answered(ApiError),
+    /// The stored file could not be opened. If it is lost or damaged, it has been forgotten.
+    #[error("the stored file could not be opened")]
     NotOpened,
 }
 
-impl From<Unready> for ApiError {
-    fn from(unready: Unready) -> Self {
-        match unready {
-            Unready::Refused(failure) => failure,
-            Unready::NotOpened => Self::Internal,
+impl From<DownloadError> for ApiError {
+    fn from(error: DownloadError) -> Self {
+        match error {
+            DownloadError::Answered(error) => error,
+            DownloadError::NotOpened => Self::Internal,
         }
     }
 }
 
-/// Fetches the file when it was never fetched, and opens it in the variant that the client gets. A
-/// stored file that cannot be opened is looked for once more, and then fetched again when it was
-/// lost or damaged: also when another request, which shared that opening, has done so already.
-async fn make_ready(worker: &ApiWorker, source: &Source, order: &Order) -> Result<Ready, ApiError> {
-    let ready = match fetch_and_open(worker, source, order).await {
-        Err(Unready::NotOpened) => fetch_and_open(worker, source, order).await,
+/// Fetches the file if it was never fetched, and opens it in the variant that the client gets.
+///
+/// One more attempt if a stored file cannot be opened. If it was lost or damaged, the first attempt
+/// (or another request that shared its opening) has forgotten it, and the second one fetches it
+/// again. A third could only repeat the second.
+async fn make_ready(
+    worker: &ApiWorker,
+    source: &DownloadSource,
+    request: &DownloadRequest,
+) -> Result<ReadyFile, ApiError> {
+    let ready = match fetch_and_open(worker, source, request).await {
+        Err(DownloadError::NotOpened) => fetch_and_open(worker, source, request).await,
         ready => ready,
     };
     Ok(ready?)
@@ -163,46 +197,47 @@ async fn make_ready(worker: &ApiWorker, source: &Source, order: &Order) -> Resul
 
 async fn fetch_and_open(
     worker: &ApiWorker,
-    source: &Source,
-    order: &Order,
-) -> Result<Ready, Unready> {
-    let (hints, headers) = (order.visit.hints, &order.headers);
-    let prepared = prepared_file(worker, source).await;
-    let prepared = Arc::new(prepared.map_err(Unready::Refused)?);
+    source: &DownloadSource,
+    request: &DownloadRequest,
+) -> Result<ReadyFile, DownloadError> {
+    let (hints, headers) = (request.context.hints, &request.headers);
+    let prepared = prepare(worker, source).await;
+    let prepared = Arc::new(prepared.map_err(DownloadError::Answered)?);
     worker
-        .desk
+        .state
         .lock()
         .prepared_files
         .put(source.snapshot_id, source.id, &prepared);
-    if let Some(ready) = at_hand(worker, hints, headers, &prepared) {
+    // Another record may have the same content, and this worker has it open for that one.
+    if let Some(ready) = ready_now(worker, hints, headers, &prepared) {
         return Ok(ready);
     }
-    for variant in welcome(hints, headers, &prepared) {
-        let open = worker.library.ready(&prepared.file, variant).await;
-        let open = open.map_err(|_| Unready::NotOpened)?;
+    for variant in acceptable(hints, headers, &prepared) {
+        let open = worker.variants.open(&prepared.file, variant).await;
+        let open = open.map_err(|_| DownloadError::NotOpened)?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
         let content = prepared.file.content;
-        worker.desk.lock().files.put(content, variant, kept);
+        worker.state.lock().open_files.put(content, variant, kept);
         if let Some(open) = open {
-            return Ok(Ready {
+            return Ok(ReadyFile {
                 prepared,
                 variant,
                 open,
             });
         }
     }
-    Err(Unready::Refused(ApiError::Internal))
+    Err(DownloadError::Answered(ApiError::Internal))
 }
 
-/// The file and its fields; fetched when it never was.
-async fn prepared_file(worker: &ApiWorker, source: &Source) -> Result<PreparedFile, ApiError> {
+/// The file and its headers; fetched if it never was.
+async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<PreparedFile, ApiError> {
     let record_name = source.record_name.as_ref();
     let file = match worker.service.engine.files().cached_file(&source.release) {
         Some(file) => file,
         None => {
             let upstream = &worker.service.upstream;
             let fetched = upstream.fetch(&source.release, record_name).await;
-            fetched.map_err(|reason| match reason {
+            fetched.map_err(|error| match error {
                 FetchError::Unavailable => ApiError::UpstreamFailed,
                 FetchError::Unusable => ApiError::DownloadFailed,
                 FetchError::NotStored => ApiError::Internal,
@@ -218,27 +253,33 @@ async fn prepared_file(worker: &ApiWorker, source: &Source) -> Result<PreparedFi
     Ok(PreparedFile::new(file, &name))
 }
 
-/// Answers with the file, a part of it, or that the client has it; and counts that.
-fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
-    let Order { visit, headers, id } = order;
+/// Answers with the file, with a part of it, or with 304; counts the download.
+fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Response<Body> {
+    let DownloadRequest {
+        context,
+        headers,
+        id,
+    } = request;
     let size_bytes = ready.open.size_bytes();
     let file = ready.prepared.fields(ready.variant);
-    let is_conditional = visit.hints.has_condition;
+    let is_conditional = context.hints.has_condition;
     let range = if is_conditional && is_range_current(&headers, file.etag()) {
         byte_range(&headers, size_bytes)
     } else {
         ByteRange::Whole
     };
+    // If-None-Match is decided before Range (RFC 9110, 13.2.2).
     let is_unchanged = is_conditional && is_none_match(&headers, file.etag());
     if range == ByteRange::Unsatisfiable && !is_unchanged {
-        let refusal = ApiError::RangeNotSatisfiable(size_bytes);
-        return worker.fail(visit, headers, refusal);
+        let error = ApiError::RangeNotSatisfiable(size_bytes);
+        return worker.fail(context, headers, error);
     }
-    let is_counted = !visit.is_head && (is_unchanged || range.begins_at_0());
+    // A client that fetches a file in parts asks for the first one once: it counts for the file.
+    let is_counted = !context.is_head && (is_unchanged || range.begins_at_0());
     if is_counted {
-        count(worker, &visit, id);
+        count(worker, &context, id);
     }
-    let (common, tally) = visit.common(headers);
+    let (common, record) = context.common(headers);
     let response = match range {
         _ if is_unchanged => unchanged_file(common, file),
         ByteRange::Part(start, end) => {
@@ -251,14 +292,18 @@ fn serve(worker: &ApiWorker, order: Order, ready: &Ready) -> Response<Body> {
     };
     let sent_bytes = response.body().content.len_bytes();
     worker.metrics().file_bytes.add(sent_bytes);
-    worker.settle(&tally, response)
+    worker.record(&record, response)
 }
 
-/// Counts a download that is being answered. A counter that cannot be written keeps no one from
-/// a file that can be read.
-fn count(worker: &ApiWorker, visit: &Visit, id: RecordId) {
-    let day = visit.tally.started.timestamp().day();
-    let counted = worker.desk.lock().lane.count(id, visit.tally.api_key, day);
+/// Counts a download that is being answered. A counter that cannot be written is logged and does
+/// not keep the file from the client.
+fn count(worker: &ApiWorker, context: &RequestContext, id: RecordId) {
+    let day = context.record.started.timestamp().day();
+    let counted = worker
+        .state
+        .lock()
+        .lane
+        .count(id, context.record.api_key, day);
     match counted {
         Ok(()) => worker.metrics().downloads.add(1),
         Err(error) => tracing::error!(%error, %id, "a download could not be counted"),

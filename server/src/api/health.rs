@@ -2,13 +2,18 @@
 
 use http::{HeaderMap, Response};
 
-use super::desk::{ApiWorker, Visit};
+use super::accounting::RequestContext;
+use super::worker::ApiWorker;
 use crate::respond::health;
 use crate::runtime::Body;
 
-/// What the service is doing, and its version.
-pub(super) fn answer(worker: &ApiWorker, visit: Visit, recycled: HeaderMap) -> Response<Body> {
+/// Answers with the phase of the service and its version.
+pub(super) fn answer(
+    worker: &ApiWorker,
+    context: RequestContext,
+    recycled: HeaderMap,
+) -> Response<Body> {
     let status = worker.service.phase().as_str();
-    let (common, tally) = visit.common(recycled);
-    worker.settle(&tally, health(common, status, env!("CARGO_PKG_VERSION")))
+    let (common, record) = context.common(recycled);
+    worker.record(&record, health(common, status, env!("CARGO_PKG_VERSION")))
 }

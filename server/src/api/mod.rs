@@ -1,12 +1,16 @@
 //! The four endpoints, one file each; the order of checks stands in one place, `checks`.
 
+mod accounting;
 mod checks;
-mod desk;
+mod connection;
 mod download;
 mod health;
-mod library;
 mod record;
 mod search;
+mod variants;
+mod worker;
 
-pub use desk::{ApiWorker, Caller, Visitor};
-pub use library::{Library, stored_file};
+pub use checks::ApiRequest;
+pub use connection::{AuthResult, ConnectionMemory};
+pub use variants::{FileVariants, stored_file};
+pub use worker::ApiWorker;

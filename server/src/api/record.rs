@@ -5,7 +5,8 @@ use http::{HeaderMap, Response};
 use subcat_engine::model::RecordId;
 use subcat_engine::search::Snapshot;
 
-use super::desk::{ApiWorker, Visit};
+use super::accounting::RequestContext;
+use super::worker::ApiWorker;
 use crate::respond::{ApiError, RecordItem, RecordStyle, json, write_record};
 use crate::runtime::Body;
 
@@ -13,7 +14,7 @@ use crate::runtime::Body;
 /// UUID (API.md, record).
 pub(super) fn answer(
     worker: &ApiWorker,
-    visit: Visit,
+    context: RequestContext,
     recycled: HeaderMap,
     id: Option<RecordId>,
 ) -> Response<Body> {
@@ -22,14 +23,14 @@ pub(super) fn answer(
         Ok(body) => body.flatten(),
         Err(error) => {
             tracing::error!(%error, "a record cannot be read");
-            return worker.fail(visit, recycled, ApiError::Internal);
+            return worker.fail(context, recycled, ApiError::Internal);
         }
     };
     let Some(body) = body else {
-        return worker.fail(visit, recycled, ApiError::SubtitleNotFound);
+        return worker.fail(context, recycled, ApiError::SubtitleNotFound);
     };
-    let (common, tally) = visit.common(recycled);
-    worker.settle(&tally, json(common, body))
+    let (common, record) = context.common(recycled);
+    worker.record(&record, json(common, body))
 }
 
 /// The record as JSON, none when there is no active one.
@@ -38,15 +39,15 @@ fn write(
     snapshot: &Snapshot,
     id: RecordId,
 ) -> subcat_engine::Result<Option<Bytes>> {
-    let mut desk = worker.desk.lock();
-    let known = desk.records.get(snapshot.id(), id);
+    let mut state = worker.state.lock();
+    let known = state.locations.get(snapshot.id(), id);
     let Some(location) =
         known.map_or_else(|| snapshot.locate(id), |location| Ok(Some(location)))?
     else {
         return Ok(None);
     };
     if known.is_none() {
-        desk.records.put(location);
+        state.locations.put(location);
     }
     let ours = worker.service.engine.usage().downloads(id);
     let item = RecordItem {
@@ -59,9 +60,9 @@ fn write(
         has_empty_strings: worker.service.config.compat.empty_null_strings,
     };
     // A request that panicked may have left something.
-    desk.buffer.clear();
-    write_record(&mut desk.buffer, &item, style);
-    let body = desk.buffer.split().freeze();
+    state.buffer.clear();
+    write_record(&mut state.buffer, &item, style);
+    let body = state.buffer.split().freeze();
     snapshot.ensure_not_truncated()?;
     Ok(Some(body))
 }

@@ -6,7 +6,8 @@ use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, Uri};
 use subcat_engine::search::{LocatedHits, Snapshot};
 
-use super::desk::{ApiWorker, Desk, Visit};
+use super::accounting::RequestContext;
+use super::worker::{ApiWorker, WorkerState};
 use crate::cache::{CachedSearch, Finished};
 use crate::request::{SearchRejection, SearchRequest, search_request};
 use crate::respond::{
@@ -16,7 +17,7 @@ use crate::respond::{
 use crate::runtime::Body;
 
 /// Why there is no list.
-enum NoList {
+enum SearchError {
     Refused(SearchRejection),
     Engine(subcat_engine::Error),
 }
@@ -24,66 +25,66 @@ enum NoList {
 /// The records that match (API.md, search).
 pub(super) fn answer(
     worker: &ApiWorker,
-    visit: Visit,
+    context: RequestContext,
     recycled: HeaderMap,
     uri: &Uri,
 ) -> Response<Body> {
     let query_string = uri.query().unwrap_or_default();
     match list(worker, query_string) {
         Ok(body) => {
-            let (common, tally) = visit.common(recycled);
-            worker.settle_search(&tally, query_string, json(common, body))
+            let (common, record) = context.common(recycled);
+            worker.record_search(&record, query_string, json(common, body))
         }
-        Err(NoList::Refused(refusal)) => refused(worker, visit, recycled, refusal),
-        Err(NoList::Engine(error)) => {
+        Err(SearchError::Refused(refusal)) => refused(worker, context, recycled, refusal),
+        Err(SearchError::Engine(error)) => {
             tracing::error!(%error, "a search failed");
-            worker.fail(visit, recycled, ApiError::Internal)
+            worker.fail(context, recycled, ApiError::Internal)
         }
     }
 }
 
 fn refused(
     worker: &ApiWorker,
-    visit: Visit,
+    context: RequestContext,
     recycled: HeaderMap,
     refusal: SearchRejection,
 ) -> Response<Body> {
     let faults = match refusal {
         SearchRejection::NoCriterion => {
-            return worker.fail(visit, recycled, ApiError::NoCriterion);
+            return worker.fail(context, recycled, ApiError::NoCriterion);
         }
         SearchRejection::SeasonWithoutEpisodes => {
-            return worker.fail(visit, recycled, ApiError::SeasonWithoutEpisodes);
+            return worker.fail(context, recycled, ApiError::SeasonWithoutEpisodes);
         }
         SearchRejection::Parameters(faults) => faults,
     };
-    let (common, tally) = visit.common(recycled);
+    let (common, record) = context.common(recycled);
     let faults = faults
         .iter()
         .map(|fault| (fault.parameter, fault.message, fault.kind));
-    worker.settle(&tally, invalid_parameters(common, faults))
+    worker.record(&record, invalid_parameters(common, faults))
 }
 
 /// The finished answer.
-fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, NoList> {
+fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, SearchError> {
     let snapshot = worker.service.engine.catalog().snapshot();
-    let mut desk = worker.desk.lock();
+    let mut state = worker.state.lock();
     let again = |search: &mut CachedSearch| answer_again(worker, &snapshot, search);
-    if let Some(body) = desk
+    if let Some(body) = state
         .searches
         .answer_again(snapshot.id(), query_string, again)
     {
         worker.metrics().search_cache_hits.add(1);
-        return body.map_err(NoList::Engine);
+        return body.map_err(SearchError::Engine);
     }
-    let search = look_up(worker, &mut desk, &snapshot, query_string)?;
+    let search = look_up(worker, &mut state, &snapshot, query_string)?;
     note_free_text(worker, &search);
     // A request that panicked may have left something.
-    desk.buffer.clear();
+    state.buffer.clear();
     let downloads = downloads(worker, &search.hits);
-    write(worker, &mut desk.buffer, &snapshot, &search, downloads).map_err(NoList::Engine)?;
-    desk.searches.put_query_string(query_string, search);
-    Ok(desk.buffer.split().freeze())
+    write(worker, &mut state.buffer, &snapshot, &search, downloads).map_err(SearchError::Engine)?;
+    state.searches.put_query_string(query_string, search);
+    Ok(state.buffer.split().freeze())
 }
 
 fn note_free_text(worker: &ApiWorker, search: &CachedSearch) {
@@ -141,14 +142,14 @@ fn downloads<'a>(
 /// Reads the query string; takes the hits of an equal request, or searches.
 fn look_up(
     worker: &ApiWorker,
-    desk: &mut Desk,
+    state: &mut WorkerState,
     snapshot: &Snapshot,
     query_string: &str,
-) -> Result<CachedSearch, NoList> {
+) -> Result<CachedSearch, SearchError> {
     let has_imdb_id = worker.service.config.compat.imdb_id_alias;
-    let request = search_request(query_string, has_imdb_id).map_err(NoList::Refused)?;
+    let request = search_request(query_string, has_imdb_id).map_err(SearchError::Refused)?;
     Ok(CachedSearch {
-        hits: locate_hits(worker, desk, snapshot, &request).map_err(NoList::Engine)?,
+        hits: locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?,
         echoes_imdb_id: request.echoes_imdb_id,
         uses_free_text: request.query.uses_free_text(),
         finished: None,
@@ -157,11 +158,11 @@ fn look_up(
 
 fn locate_hits(
     worker: &ApiWorker,
-    desk: &mut Desk,
+    state: &mut WorkerState,
     snapshot: &Snapshot,
     request: &SearchRequest,
 ) -> subcat_engine::Result<Arc<LocatedHits>> {
-    let known = desk
+    let known = state
         .searches
         .get(snapshot.id(), |out| request.query.write_canonical(out));
     if let Some(located) = known {
@@ -171,7 +172,7 @@ fn locate_hits(
     worker.metrics().search_cache_misses.add(1);
     let hits = snapshot.search(&request.query)?;
     let located = Arc::new(snapshot.locate_hits(&hits)?);
-    desk.searches.put(&located);
+    state.searches.put(&located);
     Ok(located)
 }
 

@@ -1,4 +1,4 @@
-//! Takes each request of a worker in: refuses it, or hands it to the API or to the pages.
+//! Routes each request of a worker to the API or to the web pages.
 
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -11,16 +11,16 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
-use crate::api::{ApiWorker, Caller};
+use crate::api::{ApiRequest, ApiWorker, ConnectionMemory};
 use crate::limits::BODY_BYTES_MAX;
-use crate::request::{ApiPath, api_path, check_head};
+use crate::request::{ApiPath, HeaderHints, api_path, check_head};
 use crate::respond::ApiError;
 use crate::runtime::{
     Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
 };
 use crate::web::Site;
 
-/// What the API is asked for.
+/// A request's destination in the API.
 #[derive(Clone, Copy)]
 enum ApiCall {
     Preflight,
@@ -31,24 +31,23 @@ impl ApiCall {
     fn perform(
         self,
         api: &Arc<ApiWorker>,
-        caller: &mut Caller,
-        head: &mut Parts,
-        now: Moment,
+        connection: &mut ConnectionMemory,
+        request: ApiRequest<'_>,
     ) -> HandlerOutcome {
         match self {
-            Self::Preflight => HandlerOutcome::Now(api.preflight(caller, head, now)),
-            Self::Path(path) => api.handle(caller, head, path, now),
+            Self::Preflight => HandlerOutcome::Now(api.preflight(connection, &request)),
+            Self::Path(path) => api.handle(connection, request, path),
         }
     }
 }
 
-/// The head, for an answer that outlives its request; an empty one stays.
-fn taken(head: &mut Parts) -> Parts {
+/// Takes the head for an answer that outlives its turn on the connection; leaves an empty one.
+fn take_head(head: &mut Parts) -> Parts {
     let (empty, ()) = Request::new(()).into_parts();
     std::mem::replace(head, empty)
 }
 
-/// What answers the requests of one worker.
+/// Handler of all requests of one worker.
 pub(super) struct Router {
     api: Arc<ApiWorker>,
     site: Arc<Site>,
@@ -59,149 +58,168 @@ impl Router {
         Self { api, site }
     }
 
-    /// Hands the request on; both ways have the body, if any, read first.
-    fn direct(
+    /// Dispatches a request whose head is valid. The body, if there is one, is read first.
+    fn dispatch(
         &self,
-        caller: &mut Caller,
-        head: &mut Parts,
+        connection: &mut ConnectionMemory,
+        request: ApiRequest<'_>,
         body: RequestBody,
-        now: Moment,
     ) -> HandlerOutcome {
-        let path = head.uri.path();
+        let path = request.head.uri.path();
         let call = if path == "*" {
             // `OPTIONS *` asks about the whole server.
             ApiCall::Preflight
         } else {
             match api_path(path) {
                 Some(path) => ApiCall::Path(path),
-                None => return self.page(caller, taken(head), body, now),
+                None => {
+                    let head = take_head(request.head);
+                    return self.page(connection, head, body, request.now);
+                }
             }
         };
         if body.is_empty() {
-            return call.perform(&self.api, caller, head, now);
+            return call.perform(&self.api, connection, request);
         }
-        self.after_body(caller, taken(head), body, call)
+        self.after_body(connection, request, body, call)
     }
 
-    /// Handles a request when its body, which says nothing, has been read: what breaks off consumes
-    /// nothing and is not counted.
+    /// Handles a request after its body, which is ignored, has been read. A request whose body
+    /// breaks off consumes nothing and is not counted.
     fn after_body(
         &self,
-        caller: &mut Caller,
-        mut head: Parts,
+        connection: &ConnectionMemory,
+        request: ApiRequest<'_>,
         body: RequestBody,
         call: ApiCall,
     ) -> HandlerOutcome {
-        let refused = self.refused(caller, head.headers.clone());
+        let reject = self.body_rejection(connection, request.head.headers.clone());
         let api = Arc::clone(&self.api);
-        let mut caller = caller.stand_in();
+        let mut connection = connection.detached();
+        let hints: HeaderHints = request.hints;
+        let mut head = take_head(request.head);
         HandlerOutcome::Later(Box::pin(async move {
-            if let Err(failure) = body.collect(BODY_BYTES_MAX).await {
-                return refused(failure);
+            if let Err(rejection) = body.collect(BODY_BYTES_MAX).await {
+                return reject(rejection);
             }
-            let now = api.service().clock.now();
-            match call.perform(&api, &mut caller, &mut head, now) {
+            let request = ApiRequest {
+                head: &mut head,
+                hints,
+                // Windows and latency count from the end of the body.
+                now: api.service().clock.now(),
+            };
+            match call.perform(&api, &mut connection, request) {
                 HandlerOutcome::Now(response) => response,
                 HandlerOutcome::Later(later) => later.await,
             }
         }))
     }
 
-    /// What answers a body that cannot be read.
-    fn refused(
+    /// Answers a request whose body cannot be read.
+    fn body_rejection(
         &self,
-        caller: &mut Caller,
+        connection: &ConnectionMemory,
         headers: HeaderMap,
     ) -> impl FnOnce(BodyRejection) -> Response<Body> + Send + use<> {
         let api = Arc::clone(&self.api);
-        let mut caller = caller.stand_in();
-        move |failure| {
-            let refusal = match failure {
+        let connection = connection.detached();
+        move |rejection| {
+            let error = match rejection {
                 BodyRejection::TooLarge => ApiError::ContentTooLarge,
                 BodyRejection::Broken => ApiError::BadRequest,
             };
-            api.refuse(&mut caller, headers, false, refusal)
+            api.reject(&connection, headers, false, error)
         }
     }
 
     fn page(
         &self,
-        caller: &mut Caller,
+        connection: &ConnectionMemory,
         head: Parts,
         body: RequestBody,
         now: Moment,
     ) -> HandlerOutcome {
-        let refused = self.refused(caller, head.headers.clone());
-        let visitor = web_bridge::PageVisitor::of(self.api.service(), caller, &head.headers);
+        let reject = self.body_rejection(connection, head.headers.clone());
+        let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
         HandlerOutcome::Later(Box::pin(async move {
             let body = match body.collect(BODY_BYTES_MAX).await {
                 Ok(body) => body,
-                Err(failure) => return refused(failure),
+                Err(rejection) => return reject(rejection),
             };
             let request = Request::from_parts(head, body);
-            match web_bridge::answer(api.service(), site, request, visitor).await {
+            match web_bridge::answer(api.service(), site, request, client).await {
                 Some(response) => {
-                    api.settle_page(response.status().as_u16(), now);
+                    api.record_page(response.status().as_u16(), now);
                     response
                 }
                 None => {
                     api.metrics().panics.add(1);
-                    api.settle_page(500, now);
+                    api.record_page(500, now);
                     web_bridge::internal_error()
                 }
             }
         }))
     }
 
-    /// The answer to a request whose handling panicked.
-    fn panicked(&self, caller: &mut Caller, is_head: bool) -> Response<Body> {
+    /// Answers a request whose handling panicked.
+    fn panicked(&self, connection: &ConnectionMemory, is_head: bool) -> Response<Body> {
         self.api.metrics().panics.add(1);
-        let refusal = ApiError::Internal;
-        self.api.refuse(caller, HeaderMap::new(), is_head, refusal)
+        let error = ApiError::Internal;
+        self.api
+            .reject(connection, HeaderMap::new(), is_head, error)
     }
 }
 
 impl Handler for Router {
-    type Connection = Caller;
+    type Connection = ConnectionMemory;
 
-    fn connect(&self, peer: SocketAddr) -> Caller {
-        Caller::new(peer.ip())
+    fn connect(&self, peer: SocketAddr) -> ConnectionMemory {
+        ConnectionMemory::new(peer.ip())
     }
 
-    fn handle(&self, caller: &mut Caller, head: &mut Parts, body: RequestBody) -> HandlerOutcome {
+    fn handle(
+        &self,
+        connection: &mut ConnectionMemory,
+        head: &mut Parts,
+        body: RequestBody,
+    ) -> HandlerOutcome {
         let now = self.api.service().clock.now();
         let is_head = head.method == Method::HEAD;
-        match check_head(head, caller.known_host()) {
-            Ok(hints) => caller.hints(hints),
-            Err(fault) => {
-                let refusal = ApiError::from(fault);
+        let hints = match check_head(head, connection.known_host()) {
+            Ok(hints) => hints,
+            Err(rejection) => {
+                let error = ApiError::from(rejection);
                 let headers = std::mem::take(&mut head.headers);
-                let response = self.api.refuse(caller, headers, is_head, refusal);
+                let response = self.api.reject(connection, headers, is_head, error);
                 return HandlerOutcome::Now(response);
             }
-        }
-        // One request that hits a defect must not take its worker along.
-        let direct = AssertUnwindSafe(|| self.direct(caller, head, body, now));
-        match catch_unwind(direct) {
-            Ok(answer @ HandlerOutcome::Now(_)) => answer,
+        };
+        // A request that hits a defect must not end its worker with all of its connections. What
+        // it leaves half done is safe: caches hold whole values, and the buffer is cleared first.
+        let dispatch = AssertUnwindSafe(|| {
+            let request = ApiRequest { head, hints, now };
+            self.dispatch(connection, request, body)
+        });
+        match catch_unwind(dispatch) {
+            Ok(outcome @ HandlerOutcome::Now(_)) => outcome,
             Ok(HandlerOutcome::Later(later)) => {
                 let api = Arc::clone(&self.api);
-                let caller = caller.stand_in();
-                HandlerOutcome::Later(Box::pin(Guarded {
+                let connection = connection.detached();
+                HandlerOutcome::Later(Box::pin(PanicGuard {
                     later,
                     api,
-                    caller,
+                    connection,
                     is_head,
                 }))
             }
-            Err(_) => HandlerOutcome::Now(self.panicked(caller, is_head)),
+            Err(_) => HandlerOutcome::Now(self.panicked(connection, is_head)),
         }
     }
 
     fn reject(&self, peer: SocketAddr) -> Bytes {
-        self.api.reject(peer.ip())
+        self.api.reject_connection(peer.ip())
     }
 
     fn tick(&self) {
@@ -209,15 +227,15 @@ impl Handler for Router {
     }
 }
 
-/// An answer that takes a while; when it panics it is a 500.
-struct Guarded {
+/// A later response; a panic in it is answered with 500.
+struct PanicGuard {
     later: LaterResponse,
     api: Arc<ApiWorker>,
-    caller: Caller,
+    connection: ConnectionMemory,
     is_head: bool,
 }
 
-impl Future for Guarded {
+impl Future for PanicGuard {
     type Output = Response<Body>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
@@ -227,9 +245,9 @@ impl Future for Guarded {
             Ok(outcome) => outcome,
             Err(_) => {
                 this.api.metrics().panics.add(1);
-                let (headers, refusal) = (HeaderMap::new(), ApiError::Internal);
+                let (headers, error) = (HeaderMap::new(), ApiError::Internal);
                 let is_head = this.is_head;
-                Poll::Ready(this.api.refuse(&mut this.caller, headers, is_head, refusal))
+                Poll::Ready(this.api.reject(&this.connection, headers, is_head, error))
             }
         }
     }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::router::Router;
-use crate::api::{ApiWorker, Library};
+use crate::api::{ApiWorker, FileVariants};
 use crate::config::{Config, Connections, Io};
 use crate::runtime::{Descriptors, ListenSettings, Workers};
 use crate::service::{Maintenance, Phase, Service};
@@ -31,7 +31,7 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     engine
         .files()
         .keep_open(Descriptors::of_process().blobs_max());
-    let library = Arc::new(Library::new(engine, service.control.clone()));
+    let variants = Arc::new(FileVariants::new(engine, service.control.clone()));
     let config = &service.config;
     let mut routers = Vec::new();
     for worker_idx in 0..config.workers {
@@ -40,8 +40,8 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
             .usage()
             .counter_lane()
             .map_err(io::Error::other)?;
-        let (service, library) = (Arc::clone(service), Arc::clone(&library));
-        let api = Arc::new(ApiWorker::new(service, library, lane, worker_idx));
+        let (service, variants) = (Arc::clone(service), Arc::clone(&variants));
+        let api = Arc::new(ApiWorker::new(service, variants, lane, worker_idx));
         routers.push(Router::new(api, Arc::clone(&site)));
     }
     let settings = ListenSettings {

@@ -7,20 +7,24 @@ use bytes::Bytes;
 use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
-use crate::api::Caller;
+use crate::api::ConnectionMemory;
 use crate::runtime::{Body, Content, StoredBytes};
 use crate::service::Service;
 use crate::web::{PageBody, Site, handle};
 
 /// Who asks for a page, and how they came.
-pub(super) struct PageVisitor {
+pub(super) struct PageClient {
     address: IpAddr,
     is_https: bool,
 }
 
-impl PageVisitor {
-    /// The visitor of a request, trusted proxies taken into account.
-    pub(super) fn of(service: &Service, caller: &Caller, headers: &HeaderMap) -> Self {
+impl PageClient {
+    /// The client of a request, trusted proxies taken into account.
+    pub(super) fn of(
+        service: &Service,
+        connection: &ConnectionMemory,
+        headers: &HeaderMap,
+    ) -> Self {
         let has_https_url = service
             .config
             .public_url
@@ -29,8 +33,8 @@ impl PageVisitor {
         let proto = headers.get("x-forwarded-proto");
         let says_https = proto.is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"));
         Self {
-            address: caller.address(service, headers),
-            is_https: has_https_url || (says_https && caller.is_proxied(service)),
+            address: connection.client_address(service, headers),
+            is_https: has_https_url || (says_https && connection.is_proxied(service)),
         }
     }
 }
@@ -40,12 +44,12 @@ pub(super) async fn answer(
     service: &Service,
     site: Arc<Site>,
     request: Request<Bytes>,
-    visitor: PageVisitor,
+    client: PageClient,
 ) -> Option<Response<Body>> {
     let is_head = request.method() == Method::HEAD;
     let page = service
         .control
-        .spawn(async move { handle(&site, request, visitor.address, visitor.is_https).await });
+        .spawn(async move { handle(&site, request, client.address, client.is_https).await });
     let response = page.await.ok()?.map(body_of);
     Some(if is_head {
         without_body(response)

@@ -12,6 +12,6 @@ mod contention;
 
 use std::sync::atomic;
 
-pub use address::{AddressLimiter, ClientAddress};
+pub use address::AddressLimiter;
 pub use window::Window;
 pub use word::Quota;

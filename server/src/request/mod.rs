@@ -12,7 +12,7 @@ mod query_string;
 mod search;
 
 pub use address::client_address;
-pub use bearer::{Credentials, bearer_token, credentials};
+pub use bearer::{authorization, bearer_token};
 pub use encoding::accepted_variants;
 pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};
 pub use path::{ApiPath, api_path};

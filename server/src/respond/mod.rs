@@ -12,7 +12,7 @@ mod records;
 pub use api_error::{ApiError, error_response, invalid_parameters};
 pub use fields::CommonHeaders;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
-pub use plain::{health, json, preflight, reject};
+pub use plain::{health, http1_bytes, json, preflight};
 pub use records::{
     ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, write_list, write_record,
 };

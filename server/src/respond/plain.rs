@@ -41,8 +41,8 @@ pub fn json(common: CommonHeaders, body: Bytes) -> Response<Body> {
     answer.json(Content::Bytes(body))
 }
 
-/// A whole answer for a client for whom there is no room: head and body, ready to be written.
-pub fn reject(error: &Response<Body>) -> Bytes {
+/// A whole 503 response, head and body, for a connection that hyper never sees.
+pub fn http1_bytes(error: &Response<Body>) -> Bytes {
     let mut text = b"HTTP/1.1 503 Service Unavailable\r\n".to_vec();
     for (name, value) in error.headers() {
         text.extend_from_slice(name.as_str().as_bytes());

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use ipnet::IpNet;
 use parking_lot::Mutex;
 
+use super::client_network::ClientNetwork;
+
 /// What became of connections.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts {
@@ -27,7 +29,7 @@ pub(super) struct ConnectionLimiter {
     per_address_max: u32,
     /// Networks to which the cap per address does not apply.
     exempt: Vec<IpNet>,
-    by_address: Mutex<HashMap<IpAddr, u32, foldhash::quality::RandomState>>,
+    by_network: Mutex<HashMap<ClientNetwork, u32, foldhash::quality::RandomState>>,
     counts: Arc<ConnectionCounts>,
 }
 
@@ -35,7 +37,7 @@ pub(super) struct ConnectionLimiter {
 pub(super) struct ConnectionPermit {
     limiter: Arc<ConnectionLimiter>,
     /// None for exempt addresses.
-    address: Option<IpAddr>,
+    network: Option<ClientNetwork>,
 }
 
 impl ConnectionLimiter {
@@ -50,7 +52,7 @@ impl ConnectionLimiter {
             connections_max: connections_max as u64,
             per_address_max: u32::try_from(per_address_max).unwrap_or(u32::MAX),
             exempt,
-            by_address: Mutex::default(),
+            by_network: Mutex::default(),
             counts,
         }
     }
@@ -59,10 +61,10 @@ impl ConnectionLimiter {
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|network| network.contains(&peer));
-        let address = (!is_exempt).then(|| place(peer));
+        let network = (!is_exempt).then(|| ClientNetwork::of(peer));
         let open_before = self.counts.open.fetch_add(1, Ordering::Relaxed);
         let has_room = open_before < self.connections_max;
-        if !has_room || !address.is_none_or(|address| self.enter(address)) {
+        if !has_room || !network.is_none_or(|network| self.enter(network)) {
             self.counts.open.fetch_sub(1, Ordering::Relaxed);
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
             return None;
@@ -70,7 +72,7 @@ impl ConnectionLimiter {
         self.counts.accepted.fetch_add(1, Ordering::Relaxed);
         Some(ConnectionPermit {
             limiter: Arc::clone(self),
-            address,
+            network,
         })
     }
 
@@ -81,14 +83,14 @@ impl ConnectionLimiter {
             .fetch_add(connections_count, Ordering::Relaxed);
     }
 
-    fn enter(&self, address: IpAddr) -> bool {
-        let mut by_address = self.by_address.lock();
-        let count = by_address.entry(address).or_insert(0);
+    fn enter(&self, network: ClientNetwork) -> bool {
+        let mut by_network = self.by_network.lock();
+        let count = by_network.entry(network).or_insert(0);
         let has_room = *count < self.per_address_max;
         if has_room {
             *count += 1;
         } else if *count == 0 {
-            by_address.remove(&address);
+            by_network.remove(&network);
         }
         has_room
     }
@@ -97,24 +99,16 @@ impl ConnectionLimiter {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         self.limiter.counts.open.fetch_sub(1, Ordering::Relaxed);
-        let Some(address) = self.address else {
+        let Some(network) = self.network else {
             return;
         };
-        let mut by_address = self.limiter.by_address.lock();
-        if let Some(count) = by_address.get_mut(&address) {
+        let mut by_network = self.limiter.by_network.lock();
+        if let Some(count) = by_network.get_mut(&network) {
             *count -= 1;
             if *count == 0 {
-                by_address.remove(&address);
+                by_network.remove(&network);
             }
         }
-    }
-}
-
-/// An IPv4 address is itself; of IPv6 a client has a whole /64.
-fn place(peer: IpAddr) -> IpAddr {
-    match peer {
-        IpAddr::V4(_) => peer,
-        IpAddr::V6(v6) => IpAddr::V6((v6.to_bits() >> 64 << 64).into()),
     }
 }
 
@@ -161,7 +155,7 @@ mod tests {
             .collect();
         assert_eq!(proxied.len(), 5);
         drop(proxied);
-        assert!(limiter.by_address.lock().is_empty());
+        assert!(limiter.by_network.lock().is_empty());
         assert_eq!(limiter.counts.open.load(Ordering::Relaxed), 0);
     }
 }

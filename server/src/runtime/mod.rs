@@ -5,6 +5,7 @@
 //! slow things run on the control runtime, which has threads of its own.
 
 mod body;
+mod client_network;
 mod clock;
 mod connection;
 mod control;
@@ -23,6 +24,7 @@ mod worker;
 
 pub use admin_listener::{AdminListener, AdminServer, StopSignals, ask_socket};
 pub use body::{Body, BodyRejection, Content, RequestBody, StoredBytes};
+pub use client_network::ClientNetwork;
 pub use clock::{Clock, Moment, SystemClock};
 pub use connection_limiter::ConnectionCounts;
 pub use control::{Control, ControlHandle};

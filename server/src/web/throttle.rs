@@ -2,12 +2,12 @@
 //! 12.5), pages of the catalog per account (12.4).
 
 use std::collections::HashMap;
-use std::net::IpAddr;
 use std::time::Duration;
 
 use parking_lot::Mutex;
 
 use crate::limits::THROTTLE_ENTRIES_MAX;
+use crate::runtime::ClientNetwork;
 
 /// Subject whose attempts are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -15,9 +15,9 @@ pub(crate) enum AttemptSubject {
     /// Sign-ins with one email address, whether or not it has an account.
     SignInAccount(String),
     /// Sign-ins from one client address.
-    SignInAddress(IpAddr),
+    SignInAddress(ClientNetwork),
     /// Sign-ups from one client address.
-    SignUpAddress(IpAddr),
+    SignUpAddress(ClientNetwork),
     /// Password changes of a signed-in account.
     PasswordChange(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
@@ -124,17 +124,6 @@ impl Throttle {
     }
 }
 
-/// The address by which a client is counted: IPv4 as it is, IPv6 by its /64.
-pub(crate) fn counted_address(peer: IpAddr) -> IpAddr {
-    match peer.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::from([a, b, c, d, 0, 0, 0, 0])
-        }
-        address @ IpAddr::V4(_) => address,
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -169,9 +158,9 @@ mod tests {
     fn a_rejected_address_uses_up_no_attempts_of_an_account() {
         let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
         let address =
-            AttemptSubject::SignInAddress(counted_address("2001:db8::1".parse().unwrap()));
+            AttemptSubject::SignInAddress(ClientNetwork::of("2001:db8::1".parse().unwrap()));
         let neighbour =
-            AttemptSubject::SignInAddress(counted_address("2001:db8::2".parse().unwrap()));
+            AttemptSubject::SignInAddress(ClientNetwork::of("2001:db8::2".parse().unwrap()));
         assert_eq!(address, neighbour);
         for number in 0..40 {
             let subjects = [account(&format!("{number}@b")), address.clone()];

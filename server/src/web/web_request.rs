@@ -17,6 +17,7 @@ use super::session;
 use super::site::Site;
 use super::viewer::Viewer;
 use crate::config::Registration;
+use crate::runtime::ClientNetwork;
 
 /// A request to a page.
 pub(crate) struct WebRequest {
@@ -31,7 +32,7 @@ pub(crate) struct WebRequest {
     /// The submitted form; empty unless the method is POST.
     pub(crate) form: Params,
     /// The client's address as the throttle counts it (IPv6 by its /64).
-    pub(crate) peer: IpAddr,
+    pub(crate) peer: ClientNetwork,
     /// True if the client uses https, so that cookies are `Secure`.
     pub(crate) is_secure: bool,
     pub(crate) lang: Lang,
@@ -73,7 +74,7 @@ impl WebRequest {
             query: Params::parse(&raw_query),
             raw_query,
             form,
-            peer: super::throttle::counted_address(peer),
+            peer: ClientNetwork::of(peer),
             is_secure,
             lang: chosen_lang.unwrap_or_else(|| Lang::negotiate(accepted.unwrap_or(""))),
             theme: chosen_theme.unwrap_or(Theme::Auto),

@@ -20,16 +20,16 @@ const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 
 /// A stored file cannot be made ready; the cause is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NotReady;
+pub struct VariantError;
 
 /// Makes files ready on the control runtime, one work at a time per file and variant.
-pub struct Library {
+pub struct FileVariants {
     engine: Arc<Engine>,
     control: ControlHandle,
-    flight: SingleFlight<(ContentHash, Variant), Result<Option<OpenFile>, NotReady>>,
+    flight: SingleFlight<(ContentHash, Variant), Result<Option<OpenFile>, VariantError>>,
 }
 
-impl Library {
+impl FileVariants {
     /// The files of an engine.
     pub fn new(engine: Arc<Engine>, control: ControlHandle) -> Self {
         Self {
@@ -41,23 +41,23 @@ impl Library {
 
     /// The file in one variant, made when it was not there; `None` when a compressed one would
     /// not be smaller. Errors: it is missing or damaged, or cannot be stored.
-    pub async fn ready(
+    pub async fn open(
         &self,
         file: &CachedFile,
         variant: Variant,
-    ) -> Result<Option<OpenFile>, NotReady> {
+    ) -> Result<Option<OpenFile>, VariantError> {
         let subject = (file.content, variant);
         let work = || {
             let (engine, file) = (Arc::clone(&self.engine), file.clone());
             let blocking = self
                 .control
                 .spawn_blocking(move || make_ready(&engine, &file, variant));
-            async move { blocking.await.unwrap_or(Err(NotReady)) }
+            async move { blocking.await.unwrap_or(Err(VariantError)) }
         };
         match self.flight.join(&subject, &self.control, || None, work) {
             Joined::Known(result) => result,
             Joined::Leader(outcome) | Joined::Follower(outcome) => {
-                result_of(outcome).await.unwrap_or(Err(NotReady))
+                result_of(outcome).await.unwrap_or(Err(VariantError))
             }
         }
     }
@@ -67,18 +67,18 @@ fn make_ready(
     engine: &Engine,
     file: &CachedFile,
     variant: Variant,
-) -> Result<Option<OpenFile>, NotReady> {
+) -> Result<Option<OpenFile>, VariantError> {
     let status_and_body = |outcome: Result<Option<OpenFile>, std::io::Error>| {
         outcome.map_err(|error| {
             tracing::error!(%error, content = %file.content, "a stored file cannot be read");
-            NotReady
+            VariantError
         })
     };
     let blob = stored(engine, file, variant)?;
     if let Some(blob) = blob {
         return status_and_body(open(blob).map(Some));
     }
-    let plain = stored(engine, file, Variant::Identity)?.ok_or(NotReady)?;
+    let plain = stored(engine, file, Variant::Identity)?.ok_or(VariantError)?;
     let compressed = read(&plain).and_then(|content| compress(&content, variant));
     let compressed = match compressed {
         Ok(compressed) if (compressed.len() as u64) < plain.size_bytes() => compressed,
@@ -102,10 +102,10 @@ fn stored(
     engine: &Engine,
     file: &CachedFile,
     variant: Variant,
-) -> Result<Option<Arc<Blob>>, NotReady> {
+) -> Result<Option<Arc<Blob>>, VariantError> {
     stored_file(engine, file, variant).map_err(|error| {
         tracing::error!(%error, content = %file.content, "a stored file cannot be opened");
-        NotReady
+        VariantError
     })
 }
 

@@ -1,0 +1,104 @@
+//! Accounting of answered requests: metrics, usage of keys, slow searches.
+
+use http::{HeaderMap, Response};
+use subcat_engine::model::{ApiKeyId, Usage};
+
+use super::worker::ApiWorker;
+use crate::limiter::Quota;
+use crate::request::HeaderHints;
+use crate::respond::CommonHeaders;
+use crate::runtime::{Body, Moment};
+use crate::service::{Route, SLOW_SEARCH_US};
+
+/// A request that passed the checks, on its way to its answer.
+pub(super) struct RequestContext {
+    /// Window that the answer reports.
+    pub(super) quota: Quota,
+    pub(super) is_head: bool,
+    /// Optional fields of the head.
+    pub(super) hints: HeaderHints,
+    pub(super) record: RequestRecord,
+}
+
+/// Facts of a request that are counted when it has been answered.
+pub(super) struct RequestRecord {
+    pub(super) route: Route,
+    pub(super) api_key: Option<ApiKeyId>,
+    /// True if it consumed a request of a window.
+    pub(super) is_charged: bool,
+    pub(super) started: Moment,
+}
+
+impl RequestContext {
+    /// Splits off what the response says. `recycled` are the fields of the request, whose memory
+    /// the response reuses.
+    pub(super) fn common(self, recycled: HeaderMap) -> (CommonHeaders, RequestRecord) {
+        let common = CommonHeaders {
+            quota: self.quota,
+            is_head: self.is_head,
+            recycled,
+        };
+        (common, self.record)
+    }
+}
+
+impl ApiWorker {
+    /// Counts a response and returns it.
+    pub(super) fn record(
+        &self,
+        record: &RequestRecord,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        self.count(record, response.status().as_u16());
+        response
+    }
+
+    /// Counts the response to a search and returns it. A slow search is kept for administrators.
+    pub(super) fn record_search(
+        &self,
+        record: &RequestRecord,
+        query_string: &str,
+        response: Response<Body>,
+    ) -> Response<Body> {
+        let latency_us = self.count(record, response.status().as_u16());
+        if SLOW_SEARCH_US < latency_us {
+            let at = record.started.timestamp();
+            let slow_searches = &self.service.slow_searches;
+            slow_searches.note(at, latency_us, query_string, record.api_key);
+        }
+        response
+    }
+
+    /// Counts the response to a request for a page.
+    pub fn record_page(&self, status: u16, started: Moment) {
+        let now = self.service.clock.now();
+        let latency_us = now.monotonic_us.saturating_sub(started.monotonic_us);
+        self.metrics().answered(Route::Page, status, latency_us);
+        let usage = Usage {
+            requests: 1,
+            client_errors: u64::from((400..500).contains(&status)),
+            ..Usage::default()
+        };
+        self.state.lock().usage.add(None, now.timestamp(), &usage);
+    }
+
+    /// Counts a response; returns the microseconds that it took.
+    fn count(&self, record: &RequestRecord, status: u16) -> u64 {
+        let now = self.service.clock.now();
+        let latency_us = now.monotonic_us.saturating_sub(record.started.monotonic_us);
+        self.metrics().answered(record.route, status, latency_us);
+        let is_limited = status == 429;
+        let usage = Usage {
+            requests: u64::from(record.is_charged),
+            downloads: 0,
+            client_errors: u64::from((400..500).contains(&status) && !is_limited),
+            limited: u64::from(is_limited),
+        };
+        // Health and preflights add nothing: no lock, no look-up.
+        if usage != Usage::default() {
+            let mut state = self.state.lock();
+            state.usage.add(record.api_key, now.timestamp(), &usage);
+        }
+        latency_us
+    }
+}

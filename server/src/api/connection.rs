@@ -1,0 +1,117 @@
+//! Authentication memory of a connection.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use http::HeaderMap;
+use subcat_engine::model::ApiKeyState;
+
+use crate::auth::KnownKey;
+use crate::request::{KnownHost, authorization, bearer_token, client_address};
+use crate::runtime::Moment;
+use crate::service::Service;
+
+/// Memory of one connection: its peer, and checks that a repeated header field need not repeat.
+///
+/// INVARIANT: nothing in it belongs to a single request. A request may outlive its turn on the
+/// connection ([`ConnectionMemory::detached`]), and is answered alike with an empty memory.
+pub struct ConnectionMemory {
+    peer: IpAddr,
+    last_key: Option<RememberedKey>,
+    host: KnownHost,
+}
+
+/// The last `Authorization` value of a connection, and the key that it named.
+struct RememberedKey {
+    /// Generation of the key table in which the key was found.
+    generation: u64,
+    /// A copy: the header value itself would keep the whole buffer of its request alive.
+    value: Box<[u8]>,
+    known: Arc<KnownKey>,
+}
+
+/// Result of authenticating a request.
+pub enum AuthResult<'a> {
+    /// The request bears a valid key.
+    Valid(&'a KnownKey),
+    /// The request bears a key that has expired.
+    Expired,
+    /// The request bears no key, or an unknown or revoked one.
+    Invalid,
+}
+
+impl ConnectionMemory {
+    /// Memory of a new connection from this address.
+    pub fn new(peer: IpAddr) -> Self {
+        Self {
+            peer,
+            last_key: None,
+            host: KnownHost::default(),
+        }
+    }
+
+    /// The last valid `Host` of the connection.
+    pub fn known_host(&mut self) -> &mut KnownHost {
+        &mut self.host
+    }
+
+    /// Address of the client, behind trusted proxies.
+    pub fn client_address(&self, service: &Service, headers: &HeaderMap) -> IpAddr {
+        client_address(self.peer, headers, &service.config.trusted_proxies)
+    }
+
+    /// True if the peer is a trusted proxy.
+    pub fn is_proxied(&self, service: &Service) -> bool {
+        let peer = self.peer.to_canonical();
+        let trusted = &service.config.trusted_proxies;
+        trusted.iter().any(|network| network.contains(&peer))
+    }
+
+    /// A memory of the same peer for a request that is answered after its turn on the connection.
+    #[must_use]
+    pub fn detached(&self) -> Self {
+        Self::new(self.peer)
+    }
+
+    /// Authenticates a request. Cost: one comparison if it bears the same value as the request
+    /// before; reads nothing that another worker writes.
+    pub fn authenticate(
+        &mut self,
+        service: &Service,
+        headers: &HeaderMap,
+        now: Moment,
+    ) -> AuthResult<'_> {
+        let Some(value) = authorization(headers) else {
+            return AuthResult::Invalid;
+        };
+        // The generation is read before the table: a key found in a newer table is at worst looked
+        // up once more. The other order could remember a revoked key under the new generation.
+        let generation = service.api_keys().generation();
+        let is_same = |last: &RememberedKey| {
+            last.generation == generation && *last.value == *value.as_bytes()
+        };
+        if !self.last_key.as_ref().is_some_and(is_same) {
+            let token = bearer_token(value.as_bytes());
+            self.last_key = token
+                .and_then(|text| service.api_keys().lookup(text))
+                .map(|known| RememberedKey {
+                    generation,
+                    value: value.as_bytes().into(),
+                    known,
+                });
+        }
+        let Some(last) = &self.last_key else {
+            return AuthResult::Invalid;
+        };
+        // The state is asked each time: a remembered key expires between two requests.
+        let judged_at = service.judged_at(now.timestamp());
+        match last.known.api_key.state(judged_at) {
+            ApiKeyState::Active => AuthResult::Valid(&last.known),
+            ApiKeyState::Expired => {
+                service.see(judged_at);
+                AuthResult::Expired
+            }
+            ApiKeyState::Revoked => AuthResult::Invalid,
+        }
+    }
+}

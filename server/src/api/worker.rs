@@ -1,0 +1,109 @@
+//! One worker of the API, and the state that its thread owns.
+
+use std::net::IpAddr;
+use std::sync::Arc;
+
+use bytes::BytesMut;
+use parking_lot::Mutex;
+use subcat_engine::CounterLane;
+use subcat_engine::model::RateLimit;
+
+use super::variants::FileVariants;
+use crate::cache::{OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
+use crate::limiter::Quota;
+use crate::runtime::{ClientNetwork, Descriptors, Moment};
+use crate::service::{Service, UsageSums, WorkerMetrics};
+
+/// The API as one worker serves it.
+pub struct ApiWorker {
+    pub(super) service: Arc<Service>,
+    pub(super) variants: Arc<FileVariants>,
+    /// State of the worker's own thread. The lock is never contended; it is there because answers
+    /// that wait for the control runtime hold the worker in a future that must be `Send`.
+    pub(super) state: Mutex<WorkerState>,
+    worker_idx: usize,
+}
+
+/// Caches, counters and buffers that one worker owns.
+pub(super) struct WorkerState {
+    /// Hits of searches, and the answers to repeated ones.
+    pub(super) searches: SearchCache,
+    /// Locations of records in the snapshot, for single records.
+    pub(super) locations: RecordLocations,
+    /// Files of records with their finished headers, for downloads.
+    pub(super) prepared_files: PreparedFileCache,
+    /// Open files, for downloads.
+    pub(super) open_files: OpenFiles,
+    /// The worker's log of downloads.
+    pub(super) lane: CounterLane,
+    /// Usage of API keys since the last tick.
+    pub(super) usage: UsageSums,
+    /// Buffer in which JSON answers are written; its memory is reused once an answer has been sent.
+    pub(super) buffer: BytesMut,
+}
+
+impl ApiWorker {
+    /// Worker `worker_idx` of a service, with its counter lane.
+    pub fn new(
+        service: Arc<Service>,
+        variants: Arc<FileVariants>,
+        lane: CounterLane,
+        worker_idx: usize,
+    ) -> Self {
+        let workers_count = service.config.workers;
+        let cache_bytes = service.config.cache_search_bytes / workers_count.max(1);
+        let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
+        let state = WorkerState {
+            searches: SearchCache::new(cache_bytes),
+            locations: RecordLocations::new(),
+            prepared_files: PreparedFileCache::new(),
+            open_files: OpenFiles::new(mapped_max),
+            lane,
+            usage: UsageSums::default(),
+            buffer: BytesMut::new(),
+        };
+        Self {
+            service,
+            variants,
+            state: Mutex::new(state),
+            worker_idx,
+        }
+    }
+
+    /// The service that all workers share.
+    pub fn service(&self) -> &Arc<Service> {
+        &self.service
+    }
+
+    /// Counters of this worker.
+    pub fn metrics(&self) -> &WorkerMetrics {
+        &self.service.metrics.workers[self.worker_idx]
+    }
+
+    /// Rate limit of a client without a valid key.
+    pub(super) fn address_limit(&self) -> RateLimit {
+        let limits = &self.service.config.rate_limit;
+        RateLimit {
+            requests: limits.anonymous_requests,
+            window_seconds: limits.api_key.window_seconds,
+        }
+    }
+
+    /// State of the window of a client's address; takes nothing from it.
+    pub(super) fn peek_address(&self, address: IpAddr, now: Moment) -> Quota {
+        let network = ClientNetwork::of(address);
+        self.service
+            .addresses
+            .peek(network, self.address_limit(), now)
+    }
+
+    /// Hands the usage of keys to the service. Called once a second and when the worker ends.
+    pub fn tick(&self) {
+        let mut state = self.state.lock();
+        if !state.usage.is_empty() {
+            self.service.usage.put(&mut state.usage);
+        }
+        let cache_bytes = state.searches.memory_bytes() as u64;
+        self.metrics().search_cache_bytes.set(cache_bytes);
+    }
+}
