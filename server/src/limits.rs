@@ -100,6 +100,13 @@ pub const FETCH_FAILURES_MAX: usize = 10_000;
 
 // ===== ops =====
 
+/// Active keys of one account, at most.
+pub const ACTIVE_KEYS_MAX: usize = 1_000;
+/// Keys of one account in any state, at most: revoked ones are kept.
+pub const KEYS_MAX: usize = 5_000;
+/// Days of usage that `key show` and `stats` go back.
+pub const USAGE_DAYS: u32 = 30;
+
 // ===== api =====
 
 /// Bytes of a file that is read once and sent from memory, at most; a larger one goes from the
@@ -161,6 +168,11 @@ pub const ACCOUNTS_SHOWN_MAX: usize = 50;
 pub const AUDIT_ENTRIES_PER_PAGE: usize = 100;
 
 // ===== admin =====
+
+/// Bytes of the arguments of one operation, at most.
+pub const OPERATION_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a piece of a body on the admin socket, at most: lines are gathered to it.
+pub const SOCKET_PIECE_BYTES_MAX: usize = 256 << 10;
 
 // ===== command =====
 

@@ -5,6 +5,8 @@ use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use serde::{Deserialize, Serialize};
+
 use super::verify::Finding;
 use crate::blob::BlobStore;
 use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES};
@@ -21,7 +23,7 @@ use crate::store::{Span, Store, Table};
 const BATCH_BYTES: usize = 8 << 20;
 
 /// What a backup holds.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BackupSummary {
     /// Records, active or not.
     pub records: u64,

@@ -2,11 +2,13 @@
 
 use std::sync::atomic::Ordering;
 
+use serde::{Deserialize, Serialize};
+
 use crate::database::Database;
 use crate::error::Result;
 
 /// Sizes and counts, for `stats` and metrics.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the names say it")]
 pub struct EngineStats {
     pub records: u64,

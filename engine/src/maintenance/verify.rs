@@ -1,5 +1,7 @@
 //! The scrub: every file against its checksums, and against the others.
 
+use serde::{Deserialize, Serialize};
+
 use crate::blob::BlobFinding;
 use crate::catalog::{CATALOG_TABLES, IndexFinding};
 use crate::data_dir::is_known;
@@ -9,7 +11,7 @@ use crate::state::STATE_TABLES;
 use crate::store::{Store, Table};
 
 /// What a scrub found wrong in one place.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// File (or table) below the data directory.
     pub file: String,

@@ -19,7 +19,7 @@ pub struct Day(pub u32);
 
 const SECONDS_MIN: i64 = -62_135_596_800;
 const SECONDS_MAX: i64 = 253_402_300_799;
-const DAY_SECONDS: i64 = 86_400;
+pub(super) const DAY_SECONDS: i64 = 86_400;
 const EPOCH: Date = date(1970, 1, 1);
 
 impl Timestamp {

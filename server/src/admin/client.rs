@@ -1,9 +1,8 @@
-//! A subcommand's side of the admin socket.
+//! Client of the admin socket: a subcommand that has found a running server.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::path::{Path, PathBuf};
 
-use crate::runtime::Incoming;
 use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
@@ -12,14 +11,42 @@ use serde_json::Value;
 use super::import_frames::FrameWriter;
 use super::socket::{ImportLine, SOCKET_NAME};
 use super::stream::{ReceivedBody, SentBody};
-use crate::ops::Failure;
-use crate::ops::Operation;
-use crate::ops::{ImportOptions, ImportReport, ImportResult};
+use crate::limits::SOCKET_PIECE_BYTES_MAX;
+use crate::ops::{ImportOptions, ImportReport, ImportResult, Operation, to_json};
 use crate::runtime::sync::mpsc;
-use crate::runtime::{Control, ask_socket};
+use crate::runtime::{Control, Incoming, ask_socket};
 
-/// Bytes that are gathered before they are sent.
-const PIECE_BYTES: usize = 256 << 10;
+/// An operation that the running server did not execute, or whose answer did not arrive.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ClientError {
+    /// There is a socket, but it cannot be used.
+    #[error("{}", path.display())]
+    Connect {
+        /// The socket.
+        path: PathBuf,
+        /// The system's reason.
+        source: io::Error,
+    },
+    /// The runtime of the connection could not be started, or the connection failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// The connection ended within the answer.
+    #[error("the server went away")]
+    Disconnected(#[source] Box<dyn std::error::Error + Send + Sync>),
+    /// The connection ended within an import.
+    #[error("the server went away during the import: start it and run the import again")]
+    ImportDisconnected,
+    /// A file of an import could not be read, so that the server discarded the import.
+    #[error("{0}: nothing was loaded")]
+    ImportNotSent(io::Error),
+    /// The server did not execute the operation.
+    #[error("{reason}")]
+    Rejected {
+        /// The line that the server gives as its reason.
+        reason: String,
+    },
+}
 
 /// A connection to the server that runs on a data directory.
 pub struct Client {
@@ -32,7 +59,7 @@ impl Client {
     /// Finds the server that runs on `data`; `None` when there is none.
     ///
     /// Errors: there is a socket, but it may not be used.
-    pub fn find(data: &Path) -> Result<Option<Self>, Failure> {
+    pub fn find(data: &Path) -> Result<Option<Self>, ClientError> {
         let socket = data.join(SOCKET_NAME);
         let control = Control::start()?;
         let mut client = Self {
@@ -51,36 +78,41 @@ impl Client {
                 io::ErrorKind::NotFound
                 | io::ErrorKind::NotADirectory
                 | io::ErrorKind::ConnectionRefused => Ok(None),
-                _ => Err(Failure::io(&client.socket.display().to_string(), &error)),
+                _ => Err(ClientError::Connect {
+                    path: client.socket,
+                    source: error,
+                }),
             },
         }
     }
 
-    /// The server's process; 0 when it does not say.
+    /// Process id of the server; 0 if it does not say.
     pub fn pid(&self) -> u64 {
         self.pid
     }
 
-    /// Has the server perform an operation; its answer is JSON.
-    pub fn perform(&self, operation: &Operation) -> Result<String, Failure> {
-        let (path, body) = operation.to_request();
-        let response = self.post(&path, SentBody::whole(body))?;
+    /// Has the server execute an operation and returns its answer, in JSON.
+    pub fn execute<O: Operation>(&self, operation: &O) -> Result<String, ClientError> {
+        let path = format!("/{}", O::NAME);
+        let response = self.post(&path, SentBody::whole(to_json(operation)))?;
         let status = response.status();
         let body = self.read(response)?;
         let text = String::from_utf8_lossy(&body).into_owned();
         if status == StatusCode::OK {
             return Ok(text);
         }
-        Err(Failure::new(reason_in(&text)))
+        Err(ClientError::Rejected {
+            reason: reason_in(&text),
+        })
     }
 
-    /// Sends files, which `write` writes on a thread of its own, and passes news on.
+    /// Sends files, which `write` writes on a thread of its own, and passes reports on.
     pub fn import(
         &self,
         options: ImportOptions,
         write: impl FnOnce(&mut FrameWriter<PieceWriter>) -> io::Result<()> + Send,
         report: &mut dyn FnMut(ImportReport),
-    ) -> Result<ImportResult, Failure> {
+    ) -> Result<ImportResult, ClientError> {
         let (sender, body) = SentBody::pieces();
         let ImportOptions {
             is_strict,
@@ -91,36 +123,35 @@ impl Client {
             let writing = scope.spawn(move || {
                 let piece_writer = PieceWriter {
                     sender: sender.clone(),
-                    piece: Vec::with_capacity(PIECE_BYTES),
+                    piece: Vec::with_capacity(SOCKET_PIECE_BYTES_MAX),
                 };
                 let mut writer = FrameWriter::new(piece_writer);
                 let written = write(&mut writer).and_then(|()| writer.flush());
                 if written.is_err() {
-                    // The server must not take what it has for the whole.
+                    // Without an error the server would take what it has for the whole file.
                     let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
                     let _ = sender.blocking_send(Err(cut));
                 }
                 written
             });
-            let read = self.post(&path, body).map_err(Failure::from);
+            let read = self.post(&path, body).map_err(ClientError::from);
             let read = read.and_then(|response| self.read_import(response, report));
             let written = writing
                 .join()
                 .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
             match (read, written) {
                 (Ok(result), Ok(())) => Ok(result),
-                // A writer that fails because the server has stopped reading is no cause.
-                (Err(failure), Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => {
-                    Err(failure)
-                }
-                (_, Err(error)) => Err(Failure::new(format!("{error}: nothing was loaded"))),
-                (Err(failure), Ok(())) => Err(failure),
+                // The writer fails with a broken pipe because the server has stopped reading: its
+                // reason is in the answer.
+                (Err(read), Err(error)) if error.kind() == io::ErrorKind::BrokenPipe => Err(read),
+                (_, Err(error)) => Err(ClientError::ImportNotSent(error)),
+                (Err(read), Ok(())) => Err(read),
             }
         })
     }
 
     /// The lines of every record, to be read to their end.
-    pub fn export(&self) -> Result<impl Read, Failure> {
+    pub fn export(&self) -> Result<impl Read, ClientError> {
         let response = self.post("/export", SentBody::whole("{}"))?;
         Ok(ReceivedBody::new(
             response.into_body(),
@@ -136,10 +167,9 @@ impl Client {
         self.control.block_on(ask_socket(&self.socket, request))
     }
 
-    fn read(&self, response: Response<Incoming>) -> Result<Bytes, Failure> {
+    fn read(&self, response: Response<Incoming>) -> Result<Bytes, ClientError> {
         let collected = self.control.block_on(response.into_body().collect());
-        let collected =
-            collected.map_err(|error| Failure::new(format!("the server went away: {error}")))?;
+        let collected = collected.map_err(|error| ClientError::Disconnected(Box::new(error)))?;
         Ok(collected.to_bytes())
     }
 
@@ -147,19 +177,17 @@ impl Client {
         &self,
         response: Response<Incoming>,
         report: &mut dyn FnMut(ImportReport),
-    ) -> Result<ImportResult, Failure> {
+    ) -> Result<ImportResult, ClientError> {
         let body = ReceivedBody::new(response.into_body(), &self.control.handle());
         for line in BufReader::new(body).lines() {
             let line: ImportLine = serde_json::from_str(&line?).map_err(io::Error::from)?;
             match line {
                 ImportLine::News(news) => report(news),
                 ImportLine::Done(result) => return Ok(result),
-                ImportLine::Failed(sentence) => return Err(Failure::new(sentence)),
+                ImportLine::Failed(reason) => return Err(ClientError::Rejected { reason }),
             }
         }
-        Err(Failure::new(
-            "the server went away during the import: start it and run the import again",
-        ))
+        Err(ClientError::ImportDisconnected)
     }
 }
 
@@ -177,7 +205,7 @@ pub struct PieceWriter {
 
 impl Write for PieceWriter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        if PIECE_BYTES < self.piece.len() + bytes.len() {
+        if SOCKET_PIECE_BYTES_MAX < self.piece.len() + bytes.len() {
             self.flush()?;
         }
         self.piece.extend_from_slice(bytes);
@@ -185,7 +213,7 @@ impl Write for PieceWriter {
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(PIECE_BYTES));
+        let piece = std::mem::replace(&mut self.piece, Vec::with_capacity(SOCKET_PIECE_BYTES_MAX));
         if piece.is_empty() {
             return Ok(());
         }

@@ -12,7 +12,6 @@ use prometheus_client::metrics::gauge::ConstGauge;
 use prometheus_client::registry::Registry;
 use subcat_engine::EngineStats;
 
-use crate::ops::Failure;
 use crate::service::{
     LATENCY_BUCKETS_US, Metrics, Phase, Refusal, Route, STATUSES, Service, WorkerMetrics,
 };
@@ -20,14 +19,24 @@ use crate::upstream::{FetchOutcome, UpstreamState};
 
 /// The answer of `/metrics`. Cost: a walk over all counters and [`subcat_engine::Engine::stats`];
 /// blocks.
-pub(super) fn metrics_text(service: Arc<Service>) -> Result<String, Failure> {
+pub(super) fn metrics_text(service: Arc<Service>) -> Result<String, MetricsError> {
     let stats = service.engine.stats()?;
     let mut registry = Registry::with_prefix("subcat");
     registry.register_collector(Box::new(Scrape { service, stats }));
     let mut out = String::new();
-    let encoded = text::encode(&mut out, &registry);
-    encoded.map_err(|_| Failure::new("metrics could not be written as text"))?;
+    text::encode(&mut out, &registry)?;
     Ok(out)
+}
+
+/// Metrics that could not be read.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum MetricsError {
+    /// The engine could not say its sizes.
+    #[error(transparent)]
+    Engine(#[from] subcat_engine::Error),
+    /// A value could not be encoded.
+    #[error("metrics could not be written as text")]
+    Encode(#[from] fmt::Error),
 }
 
 /// One reading of everything.

@@ -8,7 +8,7 @@ mod pages;
 mod socket;
 mod stream;
 
-pub use client::Client;
+pub use client::{Client, ClientError, PieceWriter};
 pub use import_frames::FrameWriter;
 pub use pages::admin_pages;
 pub use socket::admin_socket;

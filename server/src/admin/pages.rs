@@ -4,24 +4,25 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::runtime::Incoming;
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
+use subcat_engine::error_chain;
 
 use super::metrics::metrics_text;
 use super::stream::SentBody;
+use crate::runtime::Incoming;
 use crate::service::{Phase, Service};
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
+type PageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
-/// What answers requests on the admin address of a running service: `/metrics`, `/livez` (the
+/// Handler of requests on the admin address of a running service: `/metrics`, `/livez` (the
 /// process answers), `/readyz` (it also serves).
 pub fn admin_pages(
     service: Arc<Service>,
-) -> impl Fn(Request<Incoming>) -> Answering + Clone + Send + Sync + 'static {
+) -> impl Fn(Request<Incoming>) -> PageFuture + Clone + Send + Sync + 'static {
     move |request| Box::pin(answer(Arc::clone(&service), request))
 }
 
@@ -55,12 +56,13 @@ async fn metrics(service: Arc<Service>) -> Response<SentBody> {
     let counted = control.spawn_blocking(move || metrics_text(service));
     match counted.await {
         Ok(Ok(text)) => page(StatusCode::OK, METRICS, text),
-        Ok(Err(failure)) => {
-            tracing::error!(%failure, "metrics could not be counted");
+        Ok(Err(error)) => {
+            let cause = error_chain(&error);
+            tracing::error!(cause, "metrics could not be read");
             page(
                 StatusCode::INTERNAL_SERVER_ERROR,
                 TEXT,
-                format!("{failure}\n"),
+                format!("{cause}\n"),
             )
         }
         Err(_) => page(StatusCode::INTERNAL_SERVER_ERROR, TEXT, "see the log\n"),

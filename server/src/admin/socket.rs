@@ -5,54 +5,52 @@ use std::io;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::runtime::Incoming;
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Limited};
 use serde::{Deserialize, Serialize};
 use serde_json::json;
+use subcat_engine::error_chain;
 
 use super::import_frames::FrameReader;
 use super::stream::{ReceivedBody, SentBody};
-use crate::ops::Failure;
-use crate::ops::Operation;
-use crate::ops::Operations;
-use crate::ops::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
+use crate::limits::{OPERATION_BYTES_MAX, SOCKET_PIECE_BYTES_MAX};
+use crate::ops::{
+    ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, Operations, execute_named,
+    import,
+};
 use crate::rows::{unpacked, write_record};
+use crate::runtime::Incoming;
 use crate::runtime::sync::mpsc;
-use crate::service::Service;
+use crate::service::{Actor, Service};
 
 /// The socket's name in the data directory.
 pub(super) const SOCKET_NAME: &str = "admin.sock";
-/// Bytes of the arguments of one operation, at most.
-const ARGUMENTS_BYTES_MAX: usize = 1 << 20;
-/// Bytes of exported lines that are gathered before they are sent.
-const EXPORT_PIECE_BYTES: usize = 256 << 10;
 
 /// One line of the answer to an import.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ImportLine {
-    /// What happened meanwhile.
+    /// A report.
     News(ImportReport),
-    /// The last line of an import that worked.
+    /// The last line of an import that succeeded.
     Done(ImportResult),
-    /// The last line of one that did not.
+    /// The last line of an import that failed, with the reason.
     Failed(String),
 }
 
-type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
+type SocketFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
-/// What answers requests on the admin socket of a running service.
+/// Handler of requests on the admin socket of a running service.
 pub fn admin_socket(
     service: Arc<Service>,
-) -> impl Fn(Request<Incoming>) -> Answering + Clone + Send + Sync + 'static {
+) -> impl Fn(Request<Incoming>) -> SocketFuture + Clone + Send + Sync + 'static {
     move |request| Box::pin(answer(Arc::clone(&service), request))
 }
 
 async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<SentBody> {
     if request.method() != Method::POST {
-        return refusal(
+        return rejection(
             StatusCode::METHOD_NOT_ALLOWED,
             "POST the name of a subcommand",
         );
@@ -64,37 +62,34 @@ async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<S
         ),
         "/import" => respond(StatusCode::OK, importing(&service, request)),
         "/export" => respond(StatusCode::OK, exporting(&service)),
-        _ => performing(service, request).await,
+        _ => executing(service, request).await,
     }
 }
 
-async fn performing(service: Arc<Service>, request: Request<Incoming>) -> Response<SentBody> {
-    let path = request.uri().path().to_owned();
-    let body = Limited::new(request.into_body(), ARGUMENTS_BYTES_MAX);
-    let body = match body.collect().await {
+async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Response<SentBody> {
+    let path = request.uri().path();
+    let name = path.strip_prefix('/').unwrap_or(path).to_owned();
+    let body = Limited::new(request.into_body(), OPERATION_BYTES_MAX);
+    let arguments = match body.collect().await {
         Ok(body) => body.to_bytes(),
-        Err(error) => return refusal(StatusCode::BAD_REQUEST, &error.to_string()),
-    };
-    let operation = match Operation::from_request(&path, &body) {
-        Ok(operation) => operation,
-        Err(sentence) => return refusal(StatusCode::BAD_REQUEST, &sentence),
+        Err(error) => return rejection(StatusCode::BAD_REQUEST, &error.to_string()),
     };
     let control = service.control.clone();
-    let performed = control.spawn_blocking(move || {
-        let operations = Operations {
-            engine: &service.engine,
-            config: &service.config,
-            now: service.now(),
-            judged_at: service.judged_at(service.now()),
-            credentials: service.credentials(),
-            is_running: true,
-        };
-        operations.perform(operation)
+    let executed = control.spawn_blocking(move || {
+        let operations = Operations::of_service(&service, Actor::CommandLine);
+        execute_named(&operations, &name, &arguments)
     });
-    match performed.await {
+    match executed.await {
         Ok(Ok(answer)) => respond(StatusCode::OK, answer),
-        Ok(Err(failure)) => refusal(StatusCode::UNPROCESSABLE_ENTITY, &failure.to_string()),
-        Err(_) => refusal(
+        Ok(Err(error)) => {
+            let status = if error.is_malformed() {
+                StatusCode::BAD_REQUEST
+            } else {
+                StatusCode::UNPROCESSABLE_ENTITY
+            };
+            rejection(status, &error_chain(&error))
+        }
+        Err(_) => rejection(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the server panicked on this: its log says where",
         ),
@@ -107,7 +102,7 @@ fn respond(status: StatusCode, body: impl Into<SentBody>) -> Response<SentBody> 
     response
 }
 
-fn refusal(status: StatusCode, sentence: &str) -> Response<SentBody> {
+fn rejection(status: StatusCode, sentence: &str) -> Response<SentBody> {
     respond(status, json!({ "error": sentence }).to_string())
 }
 
@@ -135,7 +130,7 @@ impl ImportFiles for SentFiles {
     }
 }
 
-/// Starts an import and returns the stream of its news.
+/// Starts an import and returns the stream of its reports.
 fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
     let query = request.uri().query().unwrap_or_default();
     let is_given = |name: &str| query.split('&').any(|pair| pair == format!("{name}=true"));
@@ -153,7 +148,7 @@ fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
         let mut news = |report| send_line(&sender, &ImportLine::News(report));
         let last = match import(&engine, &mut files, options, &mut news) {
             Ok(result) => ImportLine::Done(result),
-            Err(failure) => ImportLine::Failed(failure.to_string()),
+            Err(error) => ImportLine::Failed(error_chain(&error)),
         };
         send_line(&sender, &last);
         drop(files);
@@ -161,35 +156,34 @@ fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
     body
 }
 
-/// Sends a line; that nobody reads it any more does not matter to the import.
+/// Sends a line. A client that has disconnected does not end the import.
 fn send_line(sender: &mpsc::Sender<io::Result<Bytes>>, line: &ImportLine) {
     let mut bytes = serde_json::to_vec(line).expect("texts and numbers always serialise");
     bytes.push(b'\n');
     let _ = sender.blocking_send(Ok(bytes.into()));
 }
 
-/// Starts an export and returns the stream of its lines; a failure cuts it.
+/// Starts an export and returns the stream of its lines; a failure ends the stream early.
 fn exporting(service: &Arc<Service>) -> SentBody {
     let (sender, body) = SentBody::pieces();
     let engine = Arc::clone(&service.engine);
     service.control.spawn_blocking(move || {
-        let mut piece = Vec::with_capacity(EXPORT_PIECE_BYTES);
+        let mut piece = Vec::with_capacity(SOCKET_PIECE_BYTES_MAX);
         let exported = engine.catalog().export(&mut |record| {
             write_record(record, &mut piece);
-            if piece.len() < EXPORT_PIECE_BYTES {
+            if piece.len() < SOCKET_PIECE_BYTES_MAX {
                 return Ok(());
             }
-            let full = std::mem::replace(&mut piece, Vec::with_capacity(EXPORT_PIECE_BYTES));
+            let full = std::mem::replace(&mut piece, Vec::with_capacity(SOCKET_PIECE_BYTES_MAX));
             let sent = sender.blocking_send(Ok(full.into()));
-            sent.map_err(|_| nobody_reads())
+            sent.map_err(|_| client_gone())
         });
         let last = match exported {
             Ok(()) => Ok(piece.into()),
             Err(_) if sender.is_closed() => return,
             Err(error) => {
-                let failure = Failure::from(error);
-                tracing::error!(%failure, "an export was cut");
-                Err(io::Error::other(failure))
+                tracing::error!(error = error_chain(&error), "an export ended early");
+                Err(io::Error::other(error))
             }
         };
         let _ = sender.blocking_send(last);
@@ -197,8 +191,8 @@ fn exporting(service: &Arc<Service>) -> SentBody {
     body
 }
 
-/// What makes the engine stop when the client has gone, or was cut off.
-fn nobody_reads() -> subcat_engine::Error {
+/// The error that ends the export of a client that has disconnected.
+fn client_gone() -> subcat_engine::Error {
     subcat_engine::Error::Io {
         action: "send",
         path: "an export".into(),

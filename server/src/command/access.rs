@@ -1,28 +1,49 @@
-//! The way to the catalog: through the server that runs on it, or by opening it.
+//! Access to the catalog: through the server that runs on it, or by opening it.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use subcat_engine::disk::Real;
 use subcat_engine::{Engine, Error, Options, StoreKind};
 
-use super::context::{Stop, now};
+use super::context::now;
+use super::error::CommandError;
+use super::output::Reply;
 use crate::admin::Client;
 use crate::config::Config;
-use crate::ops::{Failure, Operation, Operations};
-use crate::service::Credentials;
+use crate::ops::{Operation, Operations, to_json};
+use crate::service::{Actor, Credentials};
 
-/// Whether a data directory may be made.
+/// Treatment of a data directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// The subcommand has something to put into it.
+    /// It is made: the subcommand has something to put into it.
     Create,
-    /// Without one there is nothing to do.
+    /// The subcommand fails: there is nothing to do.
     Refuse,
-    /// It is as if an empty one were there: nothing is to be kept.
+    /// An empty catalog in memory takes its place: nothing is to be kept.
     Pretend,
 }
 
-/// An open way to the catalog.
+/// A catalog that cannot be accessed.
+#[derive(Debug, thiserror::Error)]
+enum AccessError {
+    #[error("with store = memory nothing is kept: start the server first")]
+    MemoryOnly,
+    #[error(
+        "there is no catalog in {}: name another with --data, or make it with subcat import",
+        .0.display()
+    )]
+    NoCatalog(PathBuf),
+    #[error(
+        "{} is in use by process {pid}, which answers no administration: \
+         wait for it, stop it, or name another data directory",
+        path.display()
+    )]
+    Locked { path: PathBuf, pid: u32 },
+}
+
+/// Access to the catalog.
 pub(super) enum Access {
     /// A server runs on the data directory.
     Running(Client),
@@ -39,18 +60,17 @@ pub(super) struct Opened {
 
 impl Access {
     /// Finds the server or opens the directory.
-    pub(super) fn open(mut config: Config, missing: Missing) -> Result<Self, Stop> {
+    pub(super) fn open(mut config: Config, missing: Missing) -> Result<Self, CommandError> {
         if let Some(client) = Client::find(&config.data)? {
             return Ok(Self::Running(client));
         }
         if config.store == StoreKind::Memory {
-            let sentence = "with store = memory nothing is kept: start the server first";
-            return Err(Failure::new(sentence).into());
+            return Err(AccessError::MemoryOnly.into());
         }
         if !config.data.join("format").exists() {
             match missing {
                 Missing::Create => {}
-                Missing::Refuse => return Err(no_catalog(&config).into()),
+                Missing::Refuse => return Err(AccessError::NoCatalog(config.data).into()),
                 Missing::Pretend => config.store = StoreKind::Memory,
             }
         }
@@ -62,32 +82,31 @@ impl Access {
         })))
     }
 
-    /// Performs an operation; its answer is JSON.
-    pub(super) fn perform(&self, operation: Operation) -> Result<String, Stop> {
-        match self {
-            Self::Running(client) => Ok(client.perform(&operation)?),
+    /// Executes an operation, here or in the server.
+    pub(super) fn execute<O: Operation>(
+        &self,
+        operation: O,
+    ) -> Result<Reply<O::Answer>, CommandError> {
+        let json = match self {
+            Self::Running(client) => client.execute(&operation)?,
             Self::Opened(opened) => {
                 let operations = Operations {
                     engine: &opened.engine,
-                    config: &opened.config,
-                    now: now(),
-                    judged_at: now().max(
-                        opened
-                            .engine
-                            .usage()
-                            .latest_moment()
-                            .map_err(Failure::from)?,
-                    ),
                     credentials: &opened.credentials,
+                    config: &opened.config,
+                    actor: Actor::CommandLine,
+                    now: now(),
+                    effective_now: now().max(opened.engine.usage().latest_moment()?),
                     is_running: false,
                 };
-                Ok(operations.perform(operation)?)
+                to_json(&operation.execute(&operations)?)
             }
-        }
+        };
+        Ok(Reply::from_json(json))
     }
 
     /// Closes what was opened, so that the next one opens it fast.
-    pub(super) fn close(self) -> Result<(), Stop> {
+    pub(super) fn close(self) -> Result<(), CommandError> {
         match self {
             Self::Running(_) => Ok(()),
             Self::Opened(opened) => Ok(opened.engine.close()?),
@@ -95,37 +114,27 @@ impl Access {
     }
 }
 
-fn no_catalog(config: &Config) -> Failure {
-    let path = config.data.display();
-    let advice = "name another with --data, or make it with subcat import";
-    Failure::new(format!("there is no catalog in {path}: {advice}"))
-}
-
 /// Opens the data directory of these settings.
-pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engine, Failure> {
+pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engine, CommandError> {
     let options = Options {
         disk: Arc::new(Real),
         store: config.store,
         counter_lanes,
     };
     Engine::open(&config.data, options).map_err(|error| match error {
-        Error::Locked { path, pid } => Failure::new(format!(
-            "{} is in use by process {pid}, which answers no administration: \
-             wait for it, stop it, or name another data directory",
-            path.display()
-        )),
-        other => Failure::from(other),
+        Error::Locked { path, pid } => AccessError::Locked { path, pid }.into(),
+        other => other.into(),
     })
 }
 
-/// Opens, performs one operation, closes.
-pub(super) fn perform_once(
+/// Opens, executes one operation, closes.
+pub(super) fn execute_once<O: Operation>(
     config: Config,
     missing: Missing,
-    operation: Operation,
-) -> Result<String, Stop> {
+    operation: O,
+) -> Result<Reply<O::Answer>, CommandError> {
     let access = Access::open(config, missing)?;
-    let answer = access.perform(operation)?;
+    let reply = access.execute(operation)?;
     access.close()?;
-    Ok(answer)
+    Ok(reply)
 }

@@ -2,24 +2,26 @@
 
 use std::io::{self, BufRead};
 
-use clap::{Args, Subcommand, ValueEnum};
-use subcat_engine::model::Email;
+use clap::{Args, ValueEnum};
+use subcat_engine::model::{Email, Role};
 
-use super::access::{Missing, perform_once};
-use super::context::{Context, Stop};
+use super::access::{Missing, execute_once};
+use super::context::Context;
+use super::error::CommandError;
+use super::subcommand::Subcommand;
 use super::table::{or_dash, table};
-use crate::ops::{AccountListed, Failure, NewAccountOrder, Operation};
-use crate::web::Password;
+use crate::ops::{AccountListed, CreateAccount, DisableAccount, ListAccounts, SetAccountPassword};
+use crate::web::{Password, PasswordRejection};
 
 /// Create, list and disable accounts of the web interface
 #[derive(Debug, Args)]
-pub(super) struct Account {
+pub(super) struct AccountArguments {
     #[command(subcommand)]
-    action: Action,
+    action: AccountAction,
 }
 
-#[derive(Debug, Subcommand)]
-enum Action {
+#[derive(Debug, clap::Subcommand)]
+enum AccountAction {
     /// Make an account; its password is asked for
     Create {
         /// Its e-mail address
@@ -64,51 +66,51 @@ fn email(text: &str) -> Result<String, String> {
     parsed.ok_or_else(|| "write an e-mail address, such as ana@example.org".into())
 }
 
-impl Account {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for AccountArguments {
+    const NAME: &'static str = "account";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
         match self.action {
-            Action::Create {
+            AccountAction::Create {
                 email,
                 role,
                 password_stdin,
             } => {
                 let role = match role {
-                    RoleName::User => "user",
-                    RoleName::Admin => "admin",
+                    RoleName::User => Role::User,
+                    RoleName::Admin => Role::Admin,
                 };
-                let order = NewAccountOrder {
+                let create = CreateAccount {
                     password_hash: ask_password(&email, password_stdin)?.hash(),
                     email,
-                    role: role.to_owned(),
+                    role: role.as_str().to_owned(),
                 };
-                let operation = Operation::AccountCreate(order);
-                let answer = perform_once(config, Missing::Create, operation)?;
-                context.show(&answer, |account: &AccountListed| {
+                let reply = execute_once(config, Missing::Create, create)?;
+                context.show(&reply, |account| {
                     format!("account {} ({})\n", account.email, account.role)
                 })
             }
-            Action::List => {
-                let answer = perform_once(config, Missing::Refuse, Operation::AccountList {})?;
-                context.show(&answer, |accounts: &Vec<AccountListed>| listed(accounts))
+            AccountAction::List => {
+                let reply = execute_once(config, Missing::Refuse, ListAccounts {})?;
+                context.show(&reply, |accounts| listed(accounts))
             }
-            Action::Password {
+            AccountAction::Password {
                 email,
                 password_stdin,
             } => {
-                let operation = Operation::AccountPassword {
+                let set = SetAccountPassword {
                     email: email.clone(),
                     password_hash: ask_password(&email, password_stdin)?.hash(),
                 };
-                let answer = perform_once(config, Missing::Refuse, operation)?;
-                context.show(&answer, |_: &serde_json::Value| {
+                let reply = execute_once(config, Missing::Refuse, set)?;
+                context.show(&reply, |_| {
                     format!("the password of {email} is changed, its sessions are ended\n")
                 })
             }
-            Action::Disable { email } => {
-                let operation = Operation::AccountDisable { email };
-                let answer = perform_once(config, Missing::Refuse, operation)?;
-                context.show(&answer, |account: &AccountListed| {
+            AccountAction::Disable { email } => {
+                let reply = execute_once(config, Missing::Refuse, DisableAccount { email })?;
+                context.show(&reply, |account| {
                     format!("{} is disabled, its keys are refused\n", account.email)
                 })
             }
@@ -134,21 +136,29 @@ fn listed(accounts: &[AccountListed]) -> String {
     )
 }
 
+/// A password that was not given, or cannot be one.
+#[derive(Debug, thiserror::Error)]
+enum NewPasswordError {
+    #[error("could not read the password")]
+    Unreadable(#[from] io::Error),
+    #[error("the two passwords differ: nothing was changed")]
+    Different,
+    #[error("{0}: nothing was changed")]
+    Invalid(PasswordRejection),
+}
+
 /// The password from stdin, or typed twice on the terminal.
-fn ask_password(email: &str, is_from_stdin: bool) -> Result<Password, Stop> {
-    let could_not = |error: io::Error| Failure::io("could not read the password", &error);
+fn ask_password(email: &str, is_from_stdin: bool) -> Result<Password, NewPasswordError> {
     let text = if is_from_stdin {
         let mut line = String::new();
-        io::stdin().lock().read_line(&mut line).map_err(could_not)?;
+        io::stdin().lock().read_line(&mut line)?;
         line.trim_end_matches(['\r', '\n']).to_owned()
     } else {
-        let ask = |prompt: String| rpassword::prompt_password(prompt).map_err(could_not);
-        let first = ask(format!("Password for {email}: "))?;
-        if first != ask("Again: ".to_owned())? {
-            return Err(Failure::new("the two passwords differ: nothing was changed").into());
+        let first = rpassword::prompt_password(format!("Password for {email}: "))?;
+        if first != rpassword::prompt_password("Again: ")? {
+            return Err(NewPasswordError::Different);
         }
         first
     };
-    let password = Password::parse(&text);
-    Ok(password.map_err(|fault| Failure::new(format!("{fault}: nothing was changed")))?)
+    Password::parse(&text).map_err(NewPasswordError::Invalid)
 }

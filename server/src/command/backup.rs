@@ -3,44 +3,58 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use subcat_engine::BackupSummary;
 
-use super::access::{Missing, perform_once};
-use super::context::{Context, Stop, say};
-use crate::ops::{BackupMade, Failure, Operation};
+use super::access::{Missing, execute_once};
+use super::context::Context;
+use super::error::{CommandError, say};
+use super::subcommand::Subcommand;
+use crate::ops::{BackUpCatalog, BackupMade};
 
 /// Copy the whole data directory, consistently, while it is in use
 ///
-/// The copy is a data directory of its own (without the index, which is built anew when it is
-/// opened), durable and checked. It gets its name when it is complete: what was interrupted is
-/// not there.
+/// The copy is a data directory of its own (without the index, which is rebuilt when it is
+/// opened), durable and checked. It gets its name when it is complete: an interrupted copy leaves
+/// nothing.
 #[derive(Debug, Args)]
-pub(super) struct Backup {
+pub(super) struct BackupArguments {
     /// A directory to be made; the server writes it, when one runs
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 }
 
-impl Backup {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+/// A destination that cannot be sent to the server.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is not valid UTF-8: name another", .0.display())]
+struct DestinationError(PathBuf);
+
+impl Subcommand for BackupArguments {
+    const NAME: &'static str = "backup";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
-        let path = std::path::absolute(&self.destination).map_err(Failure::from)?;
+        let path = std::path::absolute(&self.destination)?;
         let Some(destination) = path.to_str().map(str::to_owned) else {
-            let sentence = format!("{} is no UTF-8: name another", path.display());
-            return Err(Stop::Usage(sentence));
+            return Err(CommandError::usage(DestinationError(path)));
         };
-        let answer = perform_once(config, Missing::Refuse, Operation::Backup { destination })?;
-        let made: Option<BackupMade> = serde_json::from_str(&answer).ok();
-        for file in made.iter().flat_map(|made| &made.left_out) {
-            let advice = "left out, it is fetched again when it is asked for";
-            say(&format!("{}: {}: {advice}", file.file, file.problem));
+        let reply = execute_once(config, Missing::Refuse, BackUpCatalog { destination })?;
+        if let Ok(made) = reply.read() {
+            for file in made.summary.left_out {
+                let advice = "left out, it is fetched again when it is asked for";
+                say(&format!("{}: {}: {advice}", file.file, file.problem));
+            }
         }
-        context.show(&answer, shown)
+        context.show(&reply, shown)
     }
 }
 
 fn shown(made: &BackupMade) -> String {
-    format!(
-        "{}: {} records, {} files of {} bytes\n",
-        made.destination, made.records, made.files, made.file_bytes
-    )
+    let BackupSummary {
+        records,
+        files,
+        file_bytes,
+        ..
+    } = made.summary;
+    let destination = &made.destination;
+    format!("{destination}: {records} records, {files} files of {file_bytes} bytes\n")
 }

@@ -1,27 +1,32 @@
-//! `subcat check`: is the configuration right, and where does each value come from?
+//! `subcat check`: the configuration in effect, or what is wrong with it.
 
 use clap::Args;
 use serde_json::Value;
+use subcat_engine::error_chain;
 
-use super::context::{Context, Stop, print, say};
+use super::context::Context;
+use super::error::{CommandError, say};
+use super::output::print;
+use super::subcommand::Subcommand;
 use super::table::table;
-use crate::config::Fault;
 
 /// Check the configuration and show it with the origin of each value
 #[derive(Debug, Args)]
-pub(super) struct Check {}
+pub(super) struct CheckArguments {}
 
-impl Check {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
-        let effective = match context.effective(&[]) {
+impl Subcommand for CheckArguments {
+    const NAME: &'static str = "check";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
+        let effective = match context.load(&[]) {
             Ok(effective) => effective,
-            Err(faults) => {
-                // Whoever checks wants to see everything that is wrong, a line each.
-                for fault in &faults.0 {
-                    say(&fault.to_string());
+            Err(errors) => {
+                // Other subcommands write one line; a check shows each error on its own.
+                for error in &errors.0 {
+                    say(&error_chain(error));
                 }
-                let is_usage = faults.0.iter().all(Fault::is_usage);
-                return Err(Stop::Said(if is_usage { 2 } else { 1 }));
+                let status = if errors.is_usage() { 2 } else { 1 };
+                return Err(CommandError::Reported(status));
             }
         };
         if context.is_json() {

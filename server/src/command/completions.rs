@@ -1,22 +1,27 @@
 //! `subcat completions`: a script for a shell.
 
-use clap::{Args, CommandFactory};
+use clap::Args;
 use clap_complete::Shell;
 
-use super::arguments::Arguments;
-use super::context::{Context, Stop, print};
+use super::context::Context;
+use super::error::CommandError;
+use super::output::print;
+use super::subcommand::Subcommand;
 
 /// Print a script that completes commands in a shell
 #[derive(Debug, Args)]
-pub(super) struct Completions {
-    /// For which shell
+pub(super) struct CompletionsArguments {
+    /// The shell
     shell: Shell,
 }
 
-impl Completions {
-    pub(super) fn run(self, _: &Context) -> Result<(), Stop> {
+impl Subcommand for CompletionsArguments {
+    const NAME: &'static str = "completions";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let mut script = Vec::new();
-        clap_complete::generate(self.shell, &mut Arguments::command(), "subcat", &mut script);
+        let mut program = context.program().clone();
+        clap_complete::generate(self.shell, &mut program, "subcat", &mut script);
         print(&String::from_utf8_lossy(&script))
     }
 }

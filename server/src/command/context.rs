@@ -1,97 +1,82 @@
-//! What every subcommand needs: settings, output, outcome.
+//! Context of a subcommand: the arguments that all of them take, and the settings in effect.
 
-use std::io::{self, Write};
-use std::process::ExitCode;
+use std::path::PathBuf;
 
+use clap::{Args, Command};
 use serde::de::DeserializeOwned;
 use subcat_engine::model::Timestamp;
 
-use super::arguments::Common;
-use crate::config::{Effective, Faults, Sources};
-use crate::ops::Failure;
+use super::error::CommandError;
+use super::output::{Reply, print};
+use crate::config::{ConfigErrors, Effective, Sources};
 use crate::runtime::{Clock, SystemClock};
 
-/// Why a subcommand ends without having done it all.
-#[derive(Debug)]
-pub(super) enum Stop {
-    /// It failed: status 1.
-    Failed(Failure),
-    /// It failed with this status and has said so in its output.
-    Said(u8),
-    /// The arguments make no sense together: status 2.
-    Usage(String),
-    /// Whoever read the output has left; nothing is wrong.
-    Unread,
+/// Arguments of every subcommand.
+#[derive(Debug, Clone, Default, Args)]
+pub(super) struct Common {
+    /// Read settings from this file [default: /etc/subcat/subcat.toml if it exists]
+    #[arg(long, global = true, value_name = "FILE")]
+    pub config: Option<PathBuf>,
+    /// The data directory [default: ./subcat-data, of demo ./subcat-demo]
+    #[arg(long, global = true, value_name = "DIR")]
+    pub data: Option<String>,
+    /// Set any setting, such as --set upstream.timeout_seconds=10 (see subcat check)
+    #[arg(long, global = true, value_name = "NAME=VALUE", value_parser = setting)]
+    pub set: Vec<(String, String)>,
+    /// Answer in JSON
+    #[arg(long, global = true)]
+    pub json: bool,
 }
 
-impl Stop {
-    /// Says what is wrong on stderr and gives the exit status.
-    pub(super) fn report(self) -> ExitCode {
-        match self {
-            Self::Failed(failure) => {
-                say(&failure.to_string());
-                ExitCode::from(1)
-            }
-            Self::Said(status) => ExitCode::from(status),
-            Self::Usage(sentence) => {
-                say(&sentence);
-                ExitCode::from(2)
-            }
-            Self::Unread => ExitCode::SUCCESS,
-        }
-    }
-}
-
-/// Writes a line to stderr; without a stderr there is nobody to tell.
-pub(super) fn say(line: &str) {
-    let _ = writeln!(io::stderr(), "subcat: {line}");
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::Failed(failure)
-    }
-}
-
-impl From<subcat_engine::Error> for Stop {
-    fn from(error: subcat_engine::Error) -> Self {
-        Self::Failed(error.into())
-    }
-}
-
-impl From<Faults> for Stop {
-    fn from(faults: Faults) -> Self {
-        let sentence = faults.to_string().replace('\n', "; ");
-        if faults.0.iter().all(crate::config::Fault::is_usage) {
-            Self::Usage(sentence)
-        } else {
-            Self::Failed(Failure::new(sentence))
-        }
-    }
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (name, value) = text
+        .split_once('=')
+        .ok_or("write NAME=VALUE, such as workers=2")?;
+    Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
 /// The arguments that every subcommand takes, and what follows from them.
 pub(super) struct Context {
     common: Common,
+    program: Command,
 }
 
 impl Context {
-    pub(super) fn new(common: Common) -> Self {
-        Self { common }
+    pub(super) fn new(common: Common, program: Command) -> Self {
+        Self { common, program }
     }
 
-    /// Whether to answer in JSON.
+    /// True if the answer shall be in JSON.
     pub(super) fn is_json(&self) -> bool {
         self.common.json
     }
 
-    /// The data directory, when the command line names it.
+    /// The data directory, if the command line names it.
     pub(super) fn data(&self) -> Option<&str> {
         self.common.data.as_deref()
     }
 
+    /// The definition of the whole program, for what describes it.
+    pub(super) fn program(&self) -> &Command {
+        &self.program
+    }
+
     /// The settings in effect; `flags` are those of the subcommand: setting, value.
-    pub(super) fn effective(&self, flags: &[(&str, Option<String>)]) -> Result<Effective, Faults> {
+    pub(super) fn effective(
+        &self,
+        flags: &[(&str, Option<String>)],
+    ) -> Result<Effective, CommandError> {
+        self.load(flags).map_err(|errors| {
+            if errors.is_usage() {
+                CommandError::usage(errors)
+            } else {
+                errors.into()
+            }
+        })
+    }
+
+    /// The settings in effect, or everything that is wrong with them.
+    pub(super) fn load(&self, flags: &[(&str, Option<String>)]) -> Result<Effective, ConfigErrors> {
         let mut given = Vec::new();
         for (name, value) in &self.common.set {
             given.push((name.clone(), value.clone(), format!("--set {name}")));
@@ -111,40 +96,19 @@ impl Context {
     }
 
     /// Prints the answer of an operation: as it is with `--json`, else as `show` words it.
-    pub(super) fn show<T: DeserializeOwned>(
+    pub(super) fn show<A: DeserializeOwned>(
         &self,
-        answer: &str,
-        show: impl FnOnce(&T) -> String,
-    ) -> Result<(), Stop> {
+        reply: &Reply<A>,
+        show: impl FnOnce(&A) -> String,
+    ) -> Result<(), CommandError> {
         if self.is_json() {
-            return print(&format!("{answer}\n"));
+            return print(&format!("{}\n", reply.json()));
         }
-        let value: T = serde_json::from_str(answer).map_err(|error| {
-            let reason = "the server's answer is of another version";
-            Failure::new(format!("{reason}: {error}: restart it, or use --json"))
-        })?;
-        print(&show(&value))
+        print(&show(&reply.read()?))
     }
 }
 
 /// The current second.
 pub(super) fn now() -> Timestamp {
     SystemClock::new().now().timestamp()
-}
-
-/// Writes to stdout.
-pub(super) fn print(text: &str) -> Result<(), Stop> {
-    let mut stdout = io::stdout().lock();
-    let written = stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush());
-    written.map_err(|error| output_stop("the output", &error))
-}
-
-/// A reader that leaves early, such as `head`, is no failure.
-pub(super) fn output_stop(what: &str, error: &io::Error) -> Stop {
-    if error.kind() == io::ErrorKind::BrokenPipe {
-        return Stop::Unread;
-    }
-    Stop::Failed(Failure::io(&format!("could not write {what}"), error))
 }

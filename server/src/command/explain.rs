@@ -1,17 +1,19 @@
-//! `subcat explain`: why does a search answer as it does?
+//! `subcat explain`: the steps of a search.
 
 use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 
-use super::access::{Missing, perform_once};
-use super::context::{Context, Stop};
-use crate::ops::Operation;
+use super::access::{Missing, execute_once};
+use super::context::Context;
+use super::error::CommandError;
+use super::subcommand::Subcommand;
+use crate::ops::ExplainSearch;
 
 /// Show how a search is read, planned and ranked, with sizes and timings per step
 ///
 /// The arguments are the parameters of GET /api/subtitles/search.
 #[derive(Debug, Args)]
-pub(super) struct Explain {
+pub(super) struct ExplainArguments {
     /// Free text
     #[arg(long)]
     query: Option<String>,
@@ -44,16 +46,19 @@ pub(super) struct Explain {
     episode: Option<String>,
 }
 
-impl Explain {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for ExplainArguments {
+    const NAME: &'static str = "explain";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let query_string = self.query_string();
         let config = context.effective(&[])?.config;
-        let operation = Operation::Explain { query_string };
-        let answer = perform_once(config, Missing::Refuse, operation)?;
-        context.show(&answer, |text: &String| format!("{}\n", text.trim_end()))
+        let reply = execute_once(config, Missing::Refuse, ExplainSearch { query_string })?;
+        context.show(&reply, |text| format!("{}\n", text.trim_end()))
     }
+}
 
-    /// The same search as a client would ask it: one reading for both.
+impl ExplainArguments {
+    /// The search as the query string of a request, so that both are parsed by the same code.
     fn query_string(&self) -> String {
         let parameters = [
             ("query", &self.query),

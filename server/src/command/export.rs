@@ -8,15 +8,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use clap::Args;
 
 use super::access::{Access, Missing};
-use super::context::{Context, Stop, output_stop};
+use super::context::Context;
+use super::error::{CommandError, SubjectError};
+use super::output::output_error;
 use super::output_file::OutputFile;
 use super::progress::Progress;
-use crate::ops::Failure;
+use super::subcommand::Subcommand;
 use crate::rows::write_record;
 
 /// Write every record as JSON lines, ordered by id, such that import gives the same catalog
 #[derive(Debug, Args)]
-pub(super) struct Export {
+pub(super) struct ExportArguments {
     /// Destination; `-` or nothing is stdout. A file appears whole or not at all; a device or a
     /// pipe is written to as it is
     file: Option<PathBuf>,
@@ -25,15 +27,17 @@ pub(super) struct Export {
 /// Bytes that are gathered before they are written.
 const BUFFER_BYTES: usize = 256 << 10;
 
-impl Export {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for ExportArguments {
+    const NAME: &'static str = "export";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
         let access = Access::open(config, Missing::Refuse)?;
         match self.file.filter(|path| path != Path::new("-")) {
             None => {
                 let stdout = io::stdout().lock();
                 // Lines that pass by on the terminal are progress enough.
-                let count = Count::start(!stdout.is_terminal());
+                let count = LineCount::start(!stdout.is_terminal());
                 write_all(&access, count.of(stdout), "the output")?;
             }
             Some(path) => write_file(&access, &path)?,
@@ -42,13 +46,13 @@ impl Export {
     }
 }
 
-/// How many lines have been written.
-struct Count {
+/// Number of lines written so far, for the progress.
+struct LineCount {
     progress: Option<Progress>,
     written_bytes: Arc<AtomicU64>,
 }
 
-impl Count {
+impl LineCount {
     fn start(is_shown: bool) -> Self {
         let written_bytes = Arc::default();
         let progress = is_shown.then(|| Progress::start(None, Arc::clone(&written_bytes)));
@@ -68,7 +72,7 @@ impl Count {
     }
 }
 
-impl Drop for Count {
+impl Drop for LineCount {
     fn drop(&mut self) {
         if let Some(progress) = &self.progress {
             progress.finish();
@@ -78,7 +82,7 @@ impl Drop for Count {
 
 struct Counted<'c, W> {
     output: W,
-    count: &'c Count,
+    count: &'c LineCount,
     lines: usize,
 }
 
@@ -100,29 +104,29 @@ impl<W: Write> Write for Counted<'_, W> {
     }
 }
 
-fn write_file(access: &Access, path: &Path) -> Result<(), Stop> {
+fn write_file(access: &Access, path: &Path) -> Result<(), CommandError> {
     let shown = path.display().to_string();
-    let could_not = |error: io::Error| Failure::io(&format!("could not write {shown}"), &error);
+    let could_not = |error| SubjectError::new(format!("could not write {shown}"), error);
     let output = OutputFile::create(path).map_err(could_not)?;
-    let count = Count::start(true);
+    let count = LineCount::start(true);
     write_all(access, count.of(output.file()), &shown)?;
     output.finish().map_err(could_not)?;
     Ok(())
 }
 
-fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Stop> {
+fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), CommandError> {
     let mut output = BufWriter::with_capacity(BUFFER_BYTES, output);
     match access {
         Access::Running(client) => {
             let mut lines = client.export()?;
             let mut buffer = vec![0; BUFFER_BYTES];
             loop {
-                let count = lines.read(&mut buffer).map_err(|error| cut(&error))?;
+                let count = lines.read(&mut buffer).map_err(export_ended)?;
                 if count == 0 {
                     break;
                 }
                 let written = output.write_all(&buffer[..count]);
-                written.map_err(|error| output_stop(name, &error))?;
+                written.map_err(|error| output_error(name, error))?;
             }
         }
         Access::Opened(opened) => {
@@ -132,26 +136,29 @@ fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Stop
                 line.clear();
                 write_record(record, &mut line);
                 output.write_all(&line).map_err(|error| {
-                    let stop = stop_reading(name, error.kind());
+                    let stop = output_closed(name, error.kind());
                     failed = Some(error);
                     stop
                 })
             });
             if let Some(error) = failed {
-                return Err(output_stop(name, &error));
+                return Err(output_error(name, error));
             }
             exported?;
         }
     }
-    output.flush().map_err(|error| output_stop(name, &error))
+    output.flush().map_err(|error| output_error(name, error))
 }
 
-fn cut(error: &io::Error) -> Failure {
-    Failure::io("the server cut the export (its log says why)", error)
+fn export_ended(error: io::Error) -> SubjectError {
+    SubjectError::new(
+        "the server ended the export early (its log says why)",
+        error,
+    )
 }
 
-/// What makes the engine stop when the output takes no more.
-fn stop_reading(name: &str, kind: io::ErrorKind) -> subcat_engine::Error {
+/// The error that ends the export when the output takes no more.
+fn output_closed(name: &str, kind: io::ErrorKind) -> subcat_engine::Error {
     subcat_engine::Error::Io {
         action: "write",
         path: name.into(),

@@ -2,18 +2,22 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
+use subcat_engine::error_chain;
+
 use super::access::Access;
-use super::context::{Stop, now};
+use super::context::now;
+use super::error::{CommandError, SubjectError};
 use super::interrupt::Interrupt;
 use super::progress::Progress;
+use crate::admin::ClientError;
 use crate::ops::{
-    Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
+    ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
 };
 use crate::rows::{Format, next_line, unpacked};
 
@@ -21,12 +25,12 @@ use crate::rows::{Format, next_line, unpacked};
 const BATCH_LINES_MAX: u64 = 10_000;
 /// Bytes after which a batch ends all the same.
 const BATCH_BYTES_MAX: usize = 16 << 20;
-/// A batch ends when no line has come for so long.
+/// Time without a line after which a batch ends.
 const QUIET: Duration = Duration::from_secs(1);
-/// How often it is looked whether a batch ends, or the work.
-const LOOK_PERIOD: Duration = Duration::from_millis(50);
-/// How often it is looked whether a file has grown.
-const GROWTH_PERIOD: Duration = Duration::from_millis(100);
+/// Poll interval for the end of a batch and for shutdown.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Poll interval for the growth of a file.
+const GROWTH_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Lines that are read ahead.
 const LINES_AHEAD_MAX: usize = 64;
 
@@ -34,7 +38,7 @@ type Line = io::Result<Vec<u8>>;
 
 /// Loads the lines of one file, `-` for stdin, until it ends or the process is asked to stop: then
 /// what has come is loaded, and this returns. A regular file is read on as it grows.
-pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Stop> {
+pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, CommandError> {
     let (name, input) = open(path)?;
     let (sender, lines) = sync_channel(LINES_AHEAD_MAX);
     std::thread::spawn(move || read_lines(input, &sender));
@@ -52,23 +56,49 @@ pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Stop>
             }
         };
         let loaded = load(access, &name, &batch.text, &mut report);
-        let result = loaded.map_err(|failure| told(&failure.to_string(), &sum))?;
+        let result = loaded.map_err(|cause| FollowError::Load {
+            before: records(&sum),
+            cause,
+        })?;
         add(&mut sum, &result);
         read_bytes.fetch_add(batch.text.len() as u64, Ordering::Relaxed);
         progress.tell(&format!("{} records loaded", records(&sum)));
     }
     progress.finish();
     match batches.failed {
-        Some(error) => Err(told(&format!("{name}: {error}"), &sum).into()),
+        Some(cause) => Err(CommandError::from(FollowError::Read {
+            before: records(&sum),
+            name,
+            cause,
+        })),
         None => Ok(sum),
     }
 }
 
-fn told(reason: &str, sum: &ImportResult) -> Failure {
-    let before = records(sum);
-    Failure::new(format!(
-        "{reason}; {before} records came before and are loaded"
-    ))
+/// Lines that could not be followed any further.
+#[derive(Debug, thiserror::Error)]
+enum FollowError {
+    #[error("{} is a directory: name a file", .0.display())]
+    Directory(PathBuf),
+    #[error("{name}: {cause}; {before} records came before and are loaded")]
+    Read {
+        name: String,
+        cause: io::Error,
+        before: u64,
+    },
+    #[error("{cause}; {before} records came before and are loaded")]
+    Load { cause: BatchError, before: u64 },
+}
+
+/// A batch that could not be loaded.
+#[derive(Debug, thiserror::Error)]
+enum BatchError {
+    #[error("{}", error_chain(.0))]
+    Import(#[from] ImportError),
+    #[error("{}", error_chain(.0))]
+    Client(#[from] ClientError),
+    #[error("{}", error_chain(.0))]
+    Engine(#[from] subcat_engine::Error),
 }
 
 fn records(sum: &ImportResult) -> u64 {
@@ -83,32 +113,33 @@ fn add(sum: &mut ImportResult, result: &ImportResult) {
     sum.ignored_fields += result.ignored_fields;
 }
 
-fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), Failure> {
+fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), CommandError> {
     if path.as_os_str() == "-" {
         return Ok(("stdin".to_owned(), Box::new(io::stdin())));
     }
     let name = path.display().to_string();
-    let failed = |error| Failure::io(&name, &error);
+    let failed = |error| SubjectError::new(&name, error);
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {
-        return Err(Failure::new(format!("{name} is a directory: name a file")));
+        return Err(FollowError::Directory(path.to_owned()).into());
     }
-    let input: Box<dyn Read + Send> = match metadata.is_file() {
-        true => Box::new(Growing(file)),
-        false => Box::new(file),
+    let input: Box<dyn Read + Send> = if metadata.is_file() {
+        Box::new(GrowingFile(file))
+    } else {
+        Box::new(file)
     };
     Ok((name, input))
 }
 
 /// A file whose end is only the end for now.
-struct Growing(File);
+struct GrowingFile(File);
 
-impl Read for Growing {
+impl Read for GrowingFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.0.read(buffer)? {
-                0 if !buffer.is_empty() => std::thread::sleep(GROWTH_PERIOD),
+                0 if !buffer.is_empty() => std::thread::sleep(GROWTH_POLL_INTERVAL),
                 count => return Ok(count),
             }
         }
@@ -177,7 +208,7 @@ impl Batches {
         {
             // What was read before is loaded, also when it is time to stop.
             let is_stopping = self.is_stopping.load(Ordering::SeqCst);
-            match self.lines.recv_timeout(LOOK_PERIOD) {
+            match self.lines.recv_timeout(POLL_INTERVAL) {
                 Ok(Ok(line)) => {
                     batch.text.extend_from_slice(&line);
                     batch.lines_count += 1;
@@ -222,7 +253,7 @@ fn load(
     name: &str,
     mut text: &[u8],
     report: &mut dyn FnMut(ImportReport),
-) -> Result<ImportResult, Failure> {
+) -> Result<ImportResult, BatchError> {
     let options = ImportOptions::default();
     match access {
         Access::Opened(opened) => {
@@ -233,11 +264,11 @@ fn load(
             while opened.engine.maintain(now())? {}
             Ok(result)
         }
-        Access::Running(client) => client.import(
+        Access::Running(client) => Ok(client.import(
             options,
             move |writer| writer.write_file(name, Format::Jsonl, &mut text),
             report,
-        ),
+        )?),
     }
 }
 

@@ -10,14 +10,16 @@ use clap::{Args, ValueEnum};
 use subcat_engine::Engine;
 
 use super::access::{Access, Missing};
-use super::context::{Context, Stop, now};
+use super::context::{Context, now};
+use super::error::{CommandError, SubjectError};
 use super::follow::follow;
-use super::interrupt::{Interrupt, Stage, end};
+use super::interrupt::{ImportStage, Interrupt, end};
+use super::output::Reply;
 use super::progress::{Progress, Waiting};
+use super::subcommand::Subcommand;
+use crate::admin::{FrameWriter, PieceWriter};
 use crate::config::Config;
-use crate::ops::{
-    Failure, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
-};
+use crate::ops::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
 use crate::rows::{Format, unpacked};
 
 /// The fields of a record, for the help (API.md 13.3).
@@ -50,11 +52,11 @@ Fields of a record (video_type, title, posted_at are required; null is absent):
 /// come by then is loaded. A regular file is read on as it grows.
 #[derive(Debug, Args)]
 #[command(after_long_help = FIELDS)]
-pub(super) struct Import {
+pub(super) struct ImportArguments {
     /// JSON lines or CSV, also as .gz or .zst; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// How the files hold records [default: csv for .csv, else jsonl]
+    /// The format of the files [default: csv for .csv, else jsonl]
     #[arg(long, value_enum)]
     format: Option<FormatName>,
     /// Load nothing when any line is bad
@@ -76,16 +78,13 @@ enum FormatName {
     Csv,
 }
 
-impl Import {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
-        if self
-            .files
-            .iter()
-            .filter(|file| file.as_os_str() == "-")
-            .count()
-            > 1
-        {
-            return Err(Stop::Usage("stdin can be read once: name - once".into()));
+impl Subcommand for ImportArguments {
+    const NAME: &'static str = "import";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
+        let stdins = self.files.iter().filter(|file| file.as_os_str() == "-");
+        if 1 < stdins.count() {
+            return Err(CommandError::usage(ImportUsageError::StdinTwice));
         }
         let config = context.effective(&[])?.config;
         if self.follow {
@@ -104,7 +103,7 @@ impl Import {
         let access = Access::open(config, missing)?;
         let progress = Progress::start(files.total_bytes, Arc::clone(&files.read_bytes));
         let is_remote = matches!(access, Access::Running(_));
-        let stage = Arc::new(Stage::new(self.dry_run, is_remote, &files.is_read));
+        let stage = Arc::new(ImportStage::new(self.dry_run, is_remote, &files.is_read));
         let interrupt = Interrupt::watch(Arc::clone(&stage), progress.bar())?;
         let mut report = |news: ImportReport| {
             if let ImportReport::Loaded(records) = news
@@ -116,18 +115,14 @@ impl Import {
             progress.take(news);
         };
         let result = match &access {
-            Access::Opened(opened) => import(&opened.engine, &mut files, options, &mut report),
-            Access::Running(client) => client.import(
-                options,
-                move |writer| {
-                    while let Some(mut file) = files.next_file()? {
-                        let written = writer.write_file(&file.name, file.format, &mut file.content);
-                        written.map_err(|error| named(&file.name, &error))?;
-                    }
-                    Ok(())
-                },
-                &mut report,
-            ),
+            Access::Opened(opened) => {
+                import(&opened.engine, &mut files, options, &mut report).map_err(CommandError::from)
+            }
+            Access::Running(client) => {
+                let write = move |writer: &mut FrameWriter<PieceWriter>| send(&mut files, writer);
+                let sent = client.import(options, write, &mut report);
+                sent.map_err(CommandError::from)
+            }
         };
         progress.finish();
         let result = result?;
@@ -137,39 +132,60 @@ impl Import {
         }
         drop(interrupt);
         access.close()?;
-        let answer = serde_json::to_string(&result).expect("numbers always serialise");
-        context.show(&answer, |result: &ImportResult| {
-            summary(result, self.dry_run)
-        })
+        context.show(&Reply::of(&result), |result| summary(result, self.dry_run))
     }
 }
 
 /// Merges what the import has made of the index, so that the first searches are as fast as the
 /// later ones. (A server does it while it serves.)
-fn merge(engine: &Engine) -> Result<(), Failure> {
+fn merge(engine: &Engine) -> subcat_engine::Result<()> {
     let _waiting = Waiting::start("merging");
     while engine.maintain(now())? {}
     Ok(())
 }
 
-impl Import {
-    fn follow(self, context: &Context, config: Config) -> Result<(), Stop> {
+impl ImportArguments {
+    fn follow(self, context: &Context, config: Config) -> Result<(), CommandError> {
         let [file] = &self.files[..] else {
-            return Err(Stop::Usage("--follow takes one FILE".into()));
+            return Err(CommandError::usage(ImportUsageError::FollowMany));
         };
         let is_csv = match self.format {
             Some(format) => format == FormatName::Csv,
             None => Format::of_name(&file.to_string_lossy()) == Format::Csv,
         };
         if is_csv {
-            return Err(Stop::Usage("--follow takes JSON lines, not CSV".into()));
+            return Err(CommandError::usage(ImportUsageError::FollowCsv));
         }
         let access = Access::open(config, Missing::Create)?;
         let followed = follow(&access, file);
         access.close()?;
-        let answer = serde_json::to_string(&followed?).expect("numbers always serialise");
-        context.show(&answer, |result: &ImportResult| summary(result, false))
+        context.show(&Reply::of(&followed?), |result| summary(result, false))
     }
+}
+
+/// Arguments of an import that are not valid together.
+#[derive(Debug, thiserror::Error)]
+enum ImportUsageError {
+    #[error("stdin can be read once: name - once")]
+    StdinTwice,
+    #[error("--follow takes one FILE")]
+    FollowMany,
+    #[error("--follow takes JSON lines, not CSV")]
+    FollowCsv,
+}
+
+/// A directory in place of a file.
+#[derive(Debug, thiserror::Error)]
+#[error("{} is a directory: name its files", .0.display())]
+struct DirectoryError(PathBuf);
+
+/// Sends every file to the server.
+fn send(files: &mut NamedFiles, writer: &mut FrameWriter<PieceWriter>) -> io::Result<()> {
+    while let Some(mut file) = files.next_file()? {
+        let written = writer.write_file(&file.name, file.format, &mut file.content);
+        written.map_err(|error| named(&file.name, &error))?;
+    }
+    Ok(())
 }
 
 fn summary(result: &ImportResult, is_dry_run: bool) -> String {
@@ -200,17 +216,17 @@ struct NamedFiles {
     /// The last goes first.
     rest: Vec<PathBuf>,
     format: Option<FormatName>,
-    /// Bytes of all files as they are stored; none when it cannot be told.
+    /// Bytes of all files as they are stored; none if one of them has no size.
     total_bytes: Option<u64>,
     /// Bytes read so far.
     read_bytes: Arc<AtomicU64>,
-    /// Whether all are read.
+    /// True when all are read.
     is_read: Arc<AtomicBool>,
 }
 
 impl NamedFiles {
     /// Errors: one of them is not there, before anything is loaded from the others.
-    fn new(files: &[PathBuf], format: Option<FormatName>) -> Result<Self, Failure> {
+    fn new(files: &[PathBuf], format: Option<FormatName>) -> Result<Self, CommandError> {
         let mut total_bytes = Some(0);
         for file in files {
             if file.as_os_str() == "-" {
@@ -218,12 +234,9 @@ impl NamedFiles {
                 continue;
             }
             let metadata = std::fs::metadata(file)
-                .map_err(|error| Failure::io(&file.display().to_string(), &error))?;
+                .map_err(|error| SubjectError::new(file.display(), error))?;
             if metadata.is_dir() {
-                let name = file.display();
-                return Err(Failure::new(format!(
-                    "{name} is a directory: name its files"
-                )));
+                return Err(DirectoryError(file.clone()).into());
             }
             let is_sized = metadata.is_file();
             total_bytes = total_bytes
@@ -275,7 +288,7 @@ impl ImportFiles for NamedFiles {
     }
 }
 
-/// The error with the file's name; a broken pipe stays what it is, because it is no file's.
+/// The error with the file's name. Its kind stays, so that a broken pipe is still recognised.
 fn named(name: &str, error: &io::Error) -> io::Error {
     io::Error::new(error.kind(), format!("{name}: {error}"))
 }

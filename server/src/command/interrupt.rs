@@ -1,28 +1,29 @@
-//! An import that is asked to stop: it says how far it came.
+//! Interruption of an import, which says how many records are loaded.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use indicatif::ProgressBar;
 
-use super::context::say;
-use crate::ops::Failure;
+use super::error::say;
 use crate::runtime::{Control, StopSignals};
 
-/// How far an import has come.
+/// Progress of an import, as far as an interruption depends on it.
 #[derive(Debug)]
-pub(super) struct Stage {
-    /// Whether nothing is ever loaded, or a server does the loading.
+pub(super) struct ImportStage {
+    /// True if nothing is ever loaded.
     is_dry_run: bool,
+    /// True if a server does the loading.
     is_remote: bool,
-    /// Whether every file has been read: only then is anything loaded.
+    /// True when every file has been read: only then is anything loaded.
     is_read: Arc<AtomicBool>,
     loaded: AtomicU64,
     is_all_loaded: AtomicBool,
     is_asked: AtomicBool,
 }
 
-impl Stage {
+impl ImportStage {
     pub(super) fn new(is_dry_run: bool, is_remote: bool, is_read: &Arc<AtomicBool>) -> Self {
         Self {
             is_dry_run,
@@ -34,31 +35,37 @@ impl Stage {
         }
     }
 
-    /// So many records are durable. What to say and end when the process was asked to stop:
-    /// between two groups is the place where the number is exact.
+    /// Notes the number of durable records. Returns the last line of the process if it was asked to
+    /// stop: the number is exact only between two groups, which is now.
     pub(super) fn loaded(&self, records: u64) -> Option<String> {
         self.loaded.store(records, Ordering::SeqCst);
-        let is_asked = self.is_asked.load(Ordering::SeqCst);
-        is_asked.then(|| self.farewell(false))
+        if self.is_asked.load(Ordering::SeqCst) {
+            Some(self.last_line(false))
+        } else {
+            None
+        }
     }
 
-    /// Every record is durable and searchable: what goes on can be left to the server.
+    /// Notes that every record is durable and searchable: merging can be left to the server.
     pub(super) fn all_loaded(&self) {
         self.is_all_loaded.store(true, Ordering::SeqCst);
     }
 
-    /// What to say at once when the process is asked to stop; none when the group under way comes
-    /// first. Who asks twice does not wait for it.
-    fn asked(&self) -> Option<String> {
+    /// Notes that the process is asked to stop. Returns the last line of the process, unless the
+    /// group under way is finished first; a second request does not wait for it.
+    fn ask_to_stop(&self) -> Option<String> {
         let was_asked = self.is_asked.swap(true, Ordering::SeqCst);
         if self.is_all_loaded.load(Ordering::SeqCst) {
             return Some("interrupted: every record is loaded, the server merges the index".into());
         }
         let is_loading = self.is_read.load(Ordering::SeqCst) && !self.is_dry_run && !self.is_remote;
-        (!is_loading || was_asked).then(|| self.farewell(is_loading))
+        if is_loading && !was_asked {
+            return None;
+        }
+        Some(self.last_line(is_loading))
     }
 
-    fn farewell(&self, is_within_group: bool) -> String {
+    fn last_line(&self, is_within_group: bool) -> String {
         let loaded = self.loaded.load(Ordering::SeqCst);
         if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {
             return "interrupted: nothing was loaded".to_owned();
@@ -73,20 +80,20 @@ impl Stage {
     }
 }
 
-/// Answers SIGINT and SIGTERM while it lives.
+/// Handles SIGINT and SIGTERM until it is dropped.
 pub(super) struct Interrupt {
     control: Option<Control>,
 }
 
 impl Interrupt {
-    /// Catches the signals; `bar` is removed before anything is said.
-    pub(super) fn watch(stage: Arc<Stage>, bar: Option<ProgressBar>) -> Result<Self, Failure> {
+    /// Catches the signals; `bar` is removed before the last line is written.
+    pub(super) fn watch(stage: Arc<ImportStage>, bar: Option<ProgressBar>) -> io::Result<Self> {
         let control = Control::start()?;
         let mut signals = StopSignals::catch(&control.handle())?;
         control.handle().spawn(async move {
             loop {
                 signals.wait().await;
-                if let Some(sentence) = stage.asked() {
+                if let Some(sentence) = stage.ask_to_stop() {
                     if let Some(bar) = &bar {
                         bar.finish_and_clear();
                     }
@@ -98,12 +105,10 @@ impl Interrupt {
             control: Some(control),
         })
     }
-}
 
-impl Interrupt {
-    /// Catches the signals for work that ends by itself when `flag` is raised. Who asks twice does
-    /// not wait for it.
-    pub(super) fn raise(flag: Arc<AtomicBool>) -> Result<Self, Failure> {
+    /// Catches the signals for work that ends by itself once `flag` is set. A second signal ends the
+    /// process at once.
+    pub(super) fn raise(flag: Arc<AtomicBool>) -> io::Result<Self> {
         let control = Control::start()?;
         let mut signals = StopSignals::catch(&control.handle())?;
         control.handle().spawn(async move {
@@ -126,7 +131,7 @@ impl Drop for Interrupt {
     }
 }
 
-/// What is durable stays, as after a crash; nothing else is to be finished.
+/// Ends the process. Durable records stay, as after a crash; nothing else needs to be finished.
 pub(super) fn end(sentence: &str) -> ! {
     say(sentence);
     std::process::exit(1);
@@ -139,40 +144,40 @@ mod tests {
     #[test]
     fn what_is_not_read_is_not_loaded() {
         for is_remote in [false, true] {
-            let stage = Stage::new(false, is_remote, &Arc::default());
-            let said = stage.asked().unwrap();
+            let stage = ImportStage::new(false, is_remote, &Arc::default());
+            let said = stage.ask_to_stop().unwrap();
             assert_eq!(said, "interrupted: nothing was loaded");
         }
-        let stage = Stage::new(true, false, &Arc::new(true.into()));
-        let said = stage.asked().unwrap();
+        let stage = ImportStage::new(true, false, &Arc::new(true.into()));
+        let said = stage.ask_to_stop().unwrap();
         assert_eq!(said, "interrupted: nothing was loaded");
     }
 
     #[test]
     fn a_group_under_way_comes_first_unless_asked_twice() {
-        let stage = Stage::new(false, false, &Arc::new(true.into()));
+        let stage = ImportStage::new(false, false, &Arc::new(true.into()));
         assert_eq!(stage.loaded(20_000), None);
-        assert_eq!(stage.asked(), None);
+        assert_eq!(stage.ask_to_stop(), None);
         let expected = "interrupted: 20000 records or more are loaded, run the import again";
-        assert_eq!(stage.asked().as_deref(), Some(expected));
+        assert_eq!(stage.ask_to_stop().as_deref(), Some(expected));
         let expected = "interrupted: 40000 records are loaded, run the import again";
         assert_eq!(stage.loaded(40_000).as_deref(), Some(expected));
     }
 
     #[test]
     fn merging_waits_for_nobody() {
-        let stage = Stage::new(false, false, &Arc::new(true.into()));
+        let stage = ImportStage::new(false, false, &Arc::new(true.into()));
         assert_eq!(stage.loaded(20_000), None);
         stage.all_loaded();
         let expected = "interrupted: every record is loaded, the server merges the index";
-        assert_eq!(stage.asked().as_deref(), Some(expected));
+        assert_eq!(stage.ask_to_stop().as_deref(), Some(expected));
     }
 
     #[test]
     fn a_server_goes_on() {
-        let stage = Stage::new(false, true, &Arc::new(true.into()));
+        let stage = ImportStage::new(false, true, &Arc::new(true.into()));
         assert_eq!(stage.loaded(7), None);
         let expected = "interrupted: 7 records are loaded so far, and the server loads the others";
-        assert_eq!(stage.asked().as_deref(), Some(expected));
+        assert_eq!(stage.ask_to_stop().as_deref(), Some(expected));
     }
 }

@@ -1,28 +1,30 @@
 //! `subcat key`: API keys.
 
-use clap::{Args, Subcommand};
-use subcat_engine::model::{Day, RateLimit, Scopes, Timestamp};
+use clap::Args;
+use subcat_engine::model::{Expiry, ExpiryPassed, RateLimit, Scopes};
 
-use super::access::{Missing, perform_once};
-use super::context::{Context, Stop, now};
-use super::table::{facts, or_dash, or_never, table};
-use crate::ops::{KeyCreated, KeyListed, KeyShown, NewKeyOrder, Operation};
+use super::access::{Missing, execute_once};
+use super::context::{Context, now};
+use super::error::CommandError;
+use super::subcommand::Subcommand;
+use super::table::{facts, or_dash, or_never, table, usage_table};
+use crate::ops::{CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, ShowKey};
 
 /// Create, list, show and revoke API keys
 #[derive(Debug, Args)]
-pub(super) struct Key {
+pub(super) struct KeyArguments {
     #[command(subcommand)]
-    action: Action,
+    action: KeyAction,
 }
 
-#[derive(Debug, Subcommand)]
-enum Action {
+#[derive(Debug, clap::Subcommand)]
+enum KeyAction {
     /// Make a key and print it: it cannot be shown again
     Create {
-        /// A name that tells what it is for
+        /// A descriptive name
         #[arg(long)]
         name: String,
-        /// The account that it shall belong to
+        /// The account that owns it
         #[arg(long, value_name = "EMAIL")]
         account: Option<String>,
         /// When it expires: in 30d, 12h or 90s, at the end of 2027-01-31, or never
@@ -49,40 +51,9 @@ enum Action {
     },
 }
 
-/// When a key expires.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Expiry {
-    Never,
-    InSeconds(i64),
-    EndOf(Day),
-}
-
-impl Expiry {
-    fn at(self, now: Timestamp) -> Option<Timestamp> {
-        match self {
-            Self::Never => None,
-            Self::InSeconds(seconds) => Some(now.plus_seconds(seconds)),
-            Self::EndOf(day) => Some(day.end()),
-        }
-    }
-}
-
 fn expiry(text: &str) -> Result<Expiry, String> {
-    if text == "never" {
-        return Ok(Expiry::Never);
-    }
-    if let Some(day) = Day::parse(text) {
-        return Ok(Expiry::EndOf(day));
-    }
-    for (unit, seconds) in [("d", 86_400_i64), ("h", 3_600), ("s", 1)] {
-        let count = text
-            .strip_suffix(unit)
-            .and_then(|count| count.parse::<u32>().ok());
-        if let Some(count) = count.filter(|count| *count != 0) {
-            return Ok(Expiry::InSeconds(i64::from(count) * seconds));
-        }
-    }
-    Err("write 30d, 12h, 90s, a date such as 2027-01-31, or never".into())
+    let advice = "write 30d, 12h, 90s, a date such as 2027-01-31, or never";
+    Expiry::parse(text).ok_or_else(|| advice.into())
 }
 
 fn scopes(text: &str) -> Result<String, String> {
@@ -95,39 +66,46 @@ fn limit(text: &str) -> Result<String, String> {
     known.ok_or_else(|| "write REQUESTS/SECONDS, such as 60/60, both at least 1".into())
 }
 
-impl Key {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for KeyArguments {
+    const NAME: &'static str = "key";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
         match self.action {
-            Action::Create {
+            KeyAction::Create {
                 name,
                 account,
                 expires,
                 scope,
                 limit,
             } => {
-                let order = NewKeyOrder {
+                // Resolved here: an operation carries a time, not a span from whenever it arrives.
+                // One that has passed is the operation's to reject.
+                let expires_at = match expires.resolve(now()) {
+                    Ok(at) => at,
+                    Err(ExpiryPassed(at)) => Some(at),
+                };
+                let create = CreateKey {
                     name,
                     account,
-                    expires_at: expires.at(now()).map(|at| at.to_string()),
+                    expires_at: expires_at.map(|at| at.to_string()),
                     scopes: scope,
                     limit,
                 };
-                let operation = Operation::KeyCreate(order);
-                let answer = perform_once(config, Missing::Create, operation)?;
-                context.show(&answer, created)
+                let reply = execute_once(config, Missing::Create, create)?;
+                context.show(&reply, created)
             }
-            Action::List => {
-                let answer = perform_once(config, Missing::Refuse, Operation::KeyList {})?;
-                context.show(&answer, |keys: &Vec<KeyListed>| listed(keys))
+            KeyAction::List => {
+                let reply = execute_once(config, Missing::Refuse, ListKeys {})?;
+                context.show(&reply, |keys| listed(keys))
             }
-            Action::Show { id } => {
-                let answer = perform_once(config, Missing::Refuse, Operation::KeyShow { id })?;
-                context.show(&answer, shown)
+            KeyAction::Show { id } => {
+                let reply = execute_once(config, Missing::Refuse, ShowKey { id })?;
+                context.show(&reply, shown)
             }
-            Action::Revoke { id } => {
-                let answer = perform_once(config, Missing::Refuse, Operation::KeyRevoke { id })?;
-                context.show(&answer, |_: &serde_json::Value| {
+            KeyAction::Revoke { id } => {
+                let reply = execute_once(config, Missing::Refuse, RevokeKey { id })?;
+                context.show(&reply, |_| {
                     format!("key {id} is revoked: no request with it is served any more\n")
                 })
             }
@@ -195,39 +173,6 @@ fn shown(key: &KeyShown) -> String {
         ("requests", listed.requests.to_string()),
         ("downloads", listed.downloads.to_string()),
     ]);
-    let days = super::stats::usage_table(&key.days);
+    let days = usage_table(&key.days);
     format!("{about}\n{days}")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn expiry_is_a_span_a_date_or_never() {
-        let now = Timestamp::parse("2026-11-21T10:00:00Z").unwrap();
-        let check = |text: &str, expected: Option<&str>| {
-            let at = expiry(text).unwrap().at(now).map(|at| at.to_string());
-            assert_eq!(at.as_deref(), expected, "{text}");
-        };
-        check("never", None);
-        check("30d", Some("2026-12-21T10:00:00Z"));
-        check("12h", Some("2026-11-21T22:00:00Z"));
-        check("90s", Some("2026-11-21T10:01:30Z"));
-        check("2027-01-31", Some("2027-01-31T23:59:59Z"));
-        check("4294967295d", Some("9999-12-31T23:59:59Z"));
-        for text in [
-            "",
-            "0",
-            "0d",
-            "-1d",
-            "1w",
-            "d",
-            "1.5d",
-            "2027-02-30",
-            "tomorrow",
-        ] {
-            assert!(expiry(text).is_err(), "{text}");
-        }
-    }
 }

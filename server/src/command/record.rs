@@ -1,29 +1,31 @@
 //! `subcat record`: single records.
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use serde_json::{Map, Value};
 use subcat_engine::model::RecordId;
 
-use super::access::{Missing, perform_once};
-use super::context::{Context, Stop};
+use super::access::{Missing, execute_once};
+use super::context::Context;
+use super::error::CommandError;
+use super::subcommand::Subcommand;
 use super::table::facts;
-use crate::ops::Operation;
+use crate::ops::{DeleteRecords, SetRecordActive, ShowRecord};
 
 /// Show, switch and delete single records
 #[derive(Debug, Args)]
-pub(super) struct Record {
+pub(super) struct RecordArguments {
     #[command(subcommand)]
-    action: Action,
+    action: RecordAction,
 }
 
-#[derive(Debug, Subcommand)]
-enum Action {
+#[derive(Debug, clap::Subcommand)]
+enum RecordAction {
     /// Make a record visible or invisible
     Set {
         /// Its id
         #[arg(value_parser = record_id)]
         id: RecordId,
-        /// Whether it can be found and downloaded
+        /// true if it shall be found and downloaded
         #[arg(long, value_name = "true|false", action = clap::ArgAction::Set)]
         active: bool,
     },
@@ -45,26 +47,34 @@ fn record_id(text: &str) -> Result<RecordId, String> {
     RecordId::parse(text).ok_or_else(|| "a record's id is a UUID".into())
 }
 
-impl Record {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
-        let operation = match &self.action {
-            Action::Set { id, active } => Operation::RecordSet {
-                id: id.to_string(),
-                is_active: *active,
-            },
-            Action::Show { id } => Operation::RecordShow { id: id.to_string() },
-            Action::Delete { ids } => Operation::RecordDelete {
-                ids: ids.iter().map(ToString::to_string).collect(),
-            },
-        };
+impl Subcommand for RecordArguments {
+    const NAME: &'static str = "record";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
-        let answer = perform_once(config, Missing::Refuse, operation)?;
-        context.show(&answer, |answer: &Map<String, Value>| match &self.action {
-            Action::Set { id, active: true } => format!("{id} is active\n"),
-            Action::Set { id, active: false } => format!("{id} is inactive\n"),
-            Action::Show { .. } => shown(answer),
-            Action::Delete { .. } => format!("{} deleted\n", answer["deleted"]),
-        })
+        match self.action {
+            RecordAction::Set { id, active } => {
+                let set = SetRecordActive {
+                    id: id.to_string(),
+                    is_active: active,
+                };
+                let reply = execute_once(config, Missing::Refuse, set)?;
+                let state = if active { "active" } else { "inactive" };
+                context.show(&reply, |_| format!("{id} is {state}\n"))
+            }
+            RecordAction::Show { id } => {
+                let show = ShowRecord { id: id.to_string() };
+                let reply = execute_once(config, Missing::Refuse, show)?;
+                context.show(&reply, shown)
+            }
+            RecordAction::Delete { ids } => {
+                let delete = DeleteRecords {
+                    ids: ids.iter().map(ToString::to_string).collect(),
+                };
+                let reply = execute_once(config, Missing::Refuse, delete)?;
+                context.show(&reply, |done| format!("{} deleted\n", done.deleted))
+            }
+        }
     }
 }
 

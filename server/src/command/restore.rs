@@ -1,5 +1,6 @@
 //! `subcat restore`: a backup in place of the data directory.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,21 +9,23 @@ use serde::{Deserialize, Serialize};
 use subcat_engine::disk::{Disk, Real};
 use subcat_engine::restore;
 
-use super::context::{Context, Stop};
-use crate::ops::Failure;
+use super::context::Context;
+use super::error::CommandError;
+use super::output::Reply;
+use super::subcommand::Subcommand;
 
-/// Put a backup in place of the data directory; wants the server stopped
+/// Put a backup in place of the data directory; the server must be stopped
 ///
 /// The backup is copied beside the data directory, opened and checked whole before it takes its
 /// place in one step. What was there is kept under another name.
 #[derive(Debug, Args)]
-pub(super) struct Restore {
+pub(super) struct RestoreArguments {
     /// A backup, or a copy of a data directory whose server was stopped
     #[arg(value_name = "SRC")]
     source: PathBuf,
 }
 
-/// What `restore --json` answers.
+/// Answer of `restore --json`.
 #[derive(Debug, Serialize, Deserialize)]
 struct RestoreDone {
     data: String,
@@ -31,8 +34,10 @@ struct RestoreDone {
     replaced: Option<String>,
 }
 
-impl Restore {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for RestoreArguments {
+    const NAME: &'static str = "restore";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
         let data = real_path(&config.data)?;
         let disk: Arc<dyn Disk> = Arc::new(Real);
@@ -43,17 +48,15 @@ impl Restore {
             files: restored.files,
             replaced: restored.replaced.map(|path| path.display().to_string()),
         };
-        let answer =
-            serde_json::to_string(&done).map_err(|error| Failure::new(error.to_string()))?;
-        context.show(&answer, shown)
+        context.show(&Reply::of(&done), shown)
     }
 }
 
 /// The directory itself when the data directory is a link to it: it is renamed, not the link.
-fn real_path(data: &Path) -> Result<PathBuf, Failure> {
+fn real_path(data: &Path) -> io::Result<PathBuf> {
     match data.canonicalize() {
         Ok(path) => Ok(path),
-        Err(_) => Ok(std::path::absolute(data)?),
+        Err(_) => std::path::absolute(data),
     }
 }
 
@@ -64,7 +67,7 @@ fn shown(done: &RestoreDone) -> String {
     );
     if let Some(replaced) = &done.replaced {
         text.push_str(&format!(
-            "what was there is in {replaced}: remove it when you need it no more\n"
+            "what was there is in {replaced}: remove it when you no longer need it\n"
         ));
     }
     text

@@ -2,6 +2,7 @@
 
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::time::Duration;
@@ -10,25 +11,27 @@ use clap::Args;
 use subcat_engine::StoreKind;
 
 use super::access::open_engine;
-use super::context::{Context, Stop, print};
+use super::context::Context;
+use super::error::{CommandError, SubjectError};
 use super::logging;
+use super::output::print;
+use super::subcommand::Subcommand;
 use crate::admin::{Client, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::http::{Server, serve};
-use crate::ops::Failure;
 use crate::runtime::{AdminListener, AdminServer, Control, Descriptors, StopSignals, SystemClock};
 use crate::service::Service;
 
-/// Requests under way have so long to finish when the server stops.
+/// Time that requests under way get to finish when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
-/// Then commands that the server is performing have so long.
-const SIDE_GRACE: Duration = Duration::from_millis(300);
-/// The process has ended by then, whatever still works in it (API.md 11.4).
+/// Time that operations under way get after that.
+const ADMIN_GRACE: Duration = Duration::from_millis(300);
+/// Time after which the process ends, whatever is still under way in it (API.md 11.4).
 const STOP_LIMIT: Duration = Duration::from_millis(4_900);
 
 /// Run the server
 #[derive(Debug, Args)]
-pub(super) struct Serve {
+pub(super) struct ServeArguments {
     /// The public address [default: 127.0.0.1:8080]
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<String>,
@@ -37,18 +40,31 @@ pub(super) struct Serve {
     admin: Option<String>,
 }
 
-impl Serve {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for ServeArguments {
+    const NAME: &'static str = "serve";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let flags = [("listen", self.listen), ("admin", self.admin)];
         let config = context.effective(&flags)?.config;
         logging::start(&config.log);
         let mut running = Running::start(config)?;
-        // A server serves whether or not anyone reads what it says.
+        // A server serves without a reader of its announcement.
         let _ = print(&running.announcement());
         let signal = running.wait();
         tracing::info!(signal, "stopping");
         running.stop()
     }
+}
+
+/// Another server on the same data directory.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "process {pid} serves {} already: stop it, or name another data directory with --data",
+    path.display()
+)]
+struct AlreadyServedError {
+    pid: u64,
+    path: PathBuf,
 }
 
 /// A serving process.
@@ -57,26 +73,27 @@ pub(super) struct Running {
     service: Arc<Service>,
     server: Server,
     admin_address: SocketAddr,
-    side_servers: [AdminServer; 2],
+    admin_servers: [AdminServer; 2],
     stop_signals: StopSignals,
 }
 
 impl Running {
     /// Opens the catalog and listens everywhere.
     ///
-    /// Errors: the catalog cannot be opened, an address cannot be had.
-    pub(super) fn start(config: Config) -> Result<Self, Stop> {
+    /// Errors: the catalog cannot be opened, an address is not available.
+    pub(super) fn start(config: Config) -> Result<Self, CommandError> {
         if let Some(server) = Client::find(&config.data)? {
-            let (path, pid) = (config.data.display(), server.pid());
-            let advice = "stop it, or name another data directory with --data";
-            let sentence = format!("process {pid} serves {path} already: {advice}");
-            return Err(Failure::new(sentence).into());
+            return Err(AlreadyServedError {
+                pid: server.pid(),
+                path: config.data,
+            }
+            .into());
         }
         if config.store == StoreKind::Memory {
             // The engine needs no directory then, but the admin socket does.
             let mut builder = std::fs::DirBuilder::new();
             let made = builder.recursive(true).mode(0o700).create(&config.data);
-            made.map_err(|error| Failure::io(&config.data.display().to_string(), &error))?;
+            made.map_err(|error| SubjectError::new(config.data.display(), error))?;
         }
         Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
@@ -90,24 +107,24 @@ impl Running {
                 file,
                 offset,
                 entries = entries.len(),
-                "downloads are not counted: a power cut tore their entries, from this byte on"
+                "downloads are not counted: a power cut damaged their entries, from this byte on"
             );
         }
-        let control = Control::start().map_err(Failure::from)?;
+        let control = Control::start()?;
         let handle = control.handle();
-        // Caught before anyone is told that it runs.
-        let stop_signals = StopSignals::catch(&handle).map_err(Failure::from)?;
+        // Caught before the announcement: who reads it may send a signal at once.
+        let stop_signals = StopSignals::catch(&handle)?;
         let pages = AdminListener::tcp(config.admin, &handle)
-            .map_err(|error| Failure::io(&format!("admin = {}", config.admin), &error))?;
+            .map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
         let socket_path = config.data.join("admin.sock");
         let socket = AdminListener::unix(&socket_path, &handle)
-            .map_err(|error| Failure::io(&socket_path.display().to_string(), &error))?;
+            .map_err(|error| SubjectError::new(socket_path.display(), error))?;
         let listen = config.listen;
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
-        let server =
-            serve(&service).map_err(|error| Failure::io(&format!("listen = {listen}"), &error))?;
-        let side_servers = [
+        let server = serve(&service)
+            .map_err(|error| SubjectError::new(format!("listen = {listen}"), error))?;
+        let admin_servers = [
             AdminServer::start(pages, &handle, admin_pages(Arc::clone(&service))),
             AdminServer::start(socket, &handle, admin_socket(Arc::clone(&service))),
         ];
@@ -116,12 +133,12 @@ impl Running {
             service,
             server,
             admin_address,
-            side_servers,
+            admin_servers,
             stop_signals,
         })
     }
 
-    /// Where it listens, and what to do first when nobody has an account.
+    /// The addresses that it listens on, and the link to the first account while there is none.
     pub(super) fn announcement(&self) -> String {
         let address = self.server.local_addr();
         let mut lines = format!("listening on http://{address}\n");
@@ -133,7 +150,7 @@ impl Running {
         lines
     }
 
-    /// How users reach it, without a slash at its end.
+    /// The address under which users reach it, without a slash at its end.
     pub(super) fn base_url(&self) -> String {
         let public_url = self.service.config.public_url.clone();
         public_url.unwrap_or_else(|| format!("http://{}", self.server.local_addr()))
@@ -144,20 +161,20 @@ impl Running {
         &self.service
     }
 
-    /// Blocks until the process is asked to stop; the name of the signal.
+    /// Blocks until the process is asked to stop; returns the name of the signal.
     pub(super) fn wait(&mut self) -> &'static str {
         self.control.block_on(self.stop_signals.wait())
     }
 
     /// Finishes what is under way and closes the catalog.
-    pub(super) fn stop(self) -> Result<(), Stop> {
-        let _stopped = at_last(STOP_LIMIT, || {
-            tracing::warn!("closing takes too long: the process leaves as if it were killed");
-            // What was acknowledged is durable, and the next start mends the rest.
+    pub(super) fn stop(self) -> Result<(), CommandError> {
+        let _stopped = end_after(STOP_LIMIT, || {
+            tracing::warn!("closing takes too long: ending the process as if it were killed");
+            // What was acknowledged is durable, and the next start repairs the rest.
             std::process::exit(0);
         });
         self.server.stop(GRACE);
-        AdminServer::stop(self.side_servers, &self.control, SIDE_GRACE);
+        AdminServer::stop(self.admin_servers, &self.control, ADMIN_GRACE);
         let socket_path = self.service.config.data.join("admin.sock");
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
@@ -167,12 +184,12 @@ impl Running {
     }
 }
 
-/// Calls `leave` after `limit`, unless what is returned was dropped before.
-fn at_last(limit: Duration, leave: impl FnOnce() + Send + 'static) -> Sender<()> {
+/// Calls `end` after `limit`, unless the returned guard is dropped before.
+fn end_after(limit: Duration, end: impl FnOnce() + Send + 'static) -> Sender<()> {
     let (guard, dropped) = channel();
     let watch = move || {
         if dropped.recv_timeout(limit) == Err(RecvTimeoutError::Timeout) {
-            leave();
+            end();
         }
     };
     // Without a thread there is no limit, and nothing else is lost.
@@ -188,8 +205,8 @@ mod tests {
     fn what_takes_too_long_is_left_and_what_is_done_is_not() {
         let (sender, left) = channel();
         let other = sender.clone();
-        let _guard = at_last(Duration::ZERO, move || sender.send("too long").unwrap());
-        let done = at_last(Duration::from_secs(60), move || other.send("done").unwrap());
+        let _guard = end_after(Duration::ZERO, move || sender.send("too long").unwrap());
+        let done = end_after(Duration::from_secs(60), move || other.send("done").unwrap());
         drop(done);
         let all: Vec<&str> = left.iter().collect();
         assert_eq!(all, ["too long"]);

@@ -2,29 +2,34 @@
 
 use clap::Args;
 
-use super::access::{Missing, perform_once};
-use super::context::{Context, Stop};
-use super::table::{facts, table};
-use crate::ops::{DayShown, Operation, Stats as Answer};
+use super::access::{Missing, execute_once};
+use super::context::Context;
+use super::error::CommandError;
+use super::subcommand::Subcommand;
+use super::table::{facts, usage_table};
+use crate::ops::{ReadStats, StatsRead};
 
 /// Show sizes, counts and usage per day
 #[derive(Debug, Args)]
-pub(super) struct Stats {}
+pub(super) struct StatsArguments {}
 
-impl Stats {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+impl Subcommand for StatsArguments {
+    const NAME: &'static str = "stats";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
-        let answer = perform_once(config, Missing::Refuse, Operation::Stats {})?;
-        context.show(&answer, shown)
+        let reply = execute_once(config, Missing::Refuse, ReadStats {})?;
+        context.show(&reply, shown)
     }
 }
 
-fn shown(stats: &Answer) -> String {
-    let server = if stats.is_running {
+fn shown(read: &StatsRead) -> String {
+    let server = if read.is_running {
         "running"
     } else {
         "not running"
     };
+    let stats = &read.engine;
     let about = facts(&[
         ("server", server.into()),
         ("records", stats.records.to_string()),
@@ -36,7 +41,7 @@ fn shown(stats: &Answer) -> String {
         ("documents", size(stats.document_bytes)),
         (
             "bytes per record",
-            format!("{:.1}", stats.index_bytes_per_record),
+            format!("{:.1}", read.index_bytes_per_record),
         ),
         ("catalog.redb", size(stats.catalog_store_bytes)),
         ("state.redb", size(stats.state_store_bytes)),
@@ -47,7 +52,7 @@ fn shown(stats: &Answer) -> String {
         ("reindex jobs", stats.reindex_jobs_done.to_string()),
         ("merges", stats.merges_done.to_string()),
     ]);
-    format!("{about}\n{}", usage_table(&stats.days))
+    format!("{about}\n{}", usage_table(&read.days))
 }
 
 /// Bytes in the unit that keeps the number short.
@@ -60,24 +65,6 @@ fn size(bytes: u64) -> String {
         }
     }
     format!("{bytes} B")
-}
-
-/// Usage per day.
-pub(super) fn usage_table(days: &[DayShown]) -> String {
-    if days.is_empty() {
-        return "not used in the last 30 days\n".into();
-    }
-    let row = |day: &DayShown| {
-        vec![
-            day.day.clone(),
-            day.requests.to_string(),
-            day.downloads.to_string(),
-            day.client_errors.to_string(),
-            day.limited.to_string(),
-        ]
-    };
-    let rows: Vec<Vec<String>> = days.iter().map(row).collect();
-    table(&["DAY", "REQUESTS", "DOWNLOADS", "4XX", "429"], &rows)
 }
 
 #[cfg(test)]

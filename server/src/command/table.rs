@@ -1,5 +1,7 @@
 //! Answers for people: rows under a header, and facts with names.
 
+use crate::ops::DayShown;
+
 /// Rows under a header, every column as wide as its widest cell.
 pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
     let mut widths: Vec<usize> = header.iter().map(|name| name.chars().count()).collect();
@@ -35,12 +37,30 @@ pub(super) fn facts(facts: &[(&str, String)]) -> String {
     out
 }
 
-/// A value that may not be there.
+/// Usage per day.
+pub(super) fn usage_table(days: &[DayShown]) -> String {
+    if days.is_empty() {
+        return "not used in the last 30 days\n".into();
+    }
+    let row = |day: &DayShown| {
+        vec![
+            day.day.clone(),
+            day.requests.to_string(),
+            day.downloads.to_string(),
+            day.client_errors.to_string(),
+            day.limited.to_string(),
+        ]
+    };
+    let rows: Vec<Vec<String>> = days.iter().map(row).collect();
+    table(&["DAY", "REQUESTS", "DOWNLOADS", "4XX", "429"], &rows)
+}
+
+/// A value that may be absent.
 pub(super) fn or_dash(value: Option<&String>) -> String {
     value.map_or_else(|| "-".to_owned(), Clone::clone)
 }
 
-/// A time that may never come or have come.
+/// A time that may never come, or may not have come yet.
 pub(super) fn or_never(value: Option<&String>) -> String {
     value.map_or_else(|| "never".to_owned(), Clone::clone)
 }

@@ -1,37 +1,53 @@
-//! `subcat verify`: is everything on disk as it was written?
+//! `subcat verify`: checks that everything on disk is as it was written.
 
 use clap::Args;
+use subcat_engine::Finding;
 
 use super::access::{Access, Missing};
-use super::context::{Context, Stop};
+use super::context::Context;
+use super::error::CommandError;
 use super::progress::Waiting;
-use crate::ops::{Failure, FindingShown, Operation};
+use super::subcommand::Subcommand;
+use crate::ops::VerifyCatalog;
 
 /// Check every file of the data directory against its checksums and against the others
 #[derive(Debug, Args)]
-pub(super) struct Verify {
-    /// Mend what can be mended; wants the server stopped
+pub(super) struct VerifyArguments {
+    /// Repair what can be repaired; the server must be stopped
     #[arg(long)]
     repair: bool,
 }
 
-impl Verify {
-    pub(super) fn run(self, context: &Context) -> Result<(), Stop> {
+/// Damage that is still there.
+#[derive(Debug, thiserror::Error)]
+#[error("{}", wrong(*count, *was_repairing))]
+struct DamageError {
+    count: usize,
+    was_repairing: bool,
+}
+
+impl Subcommand for VerifyArguments {
+    const NAME: &'static str = "verify";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective(&[])?.config;
         let access = Access::open(config, Missing::Refuse)?;
         let waiting = Waiting::start("checking");
-        let answer = access.perform(Operation::Verify {
+        let reply = access.execute(VerifyCatalog {
             is_repairing: self.repair,
         });
         drop(waiting);
-        let answer = answer?;
+        let reply = reply?;
         access.close()?;
-        let findings: Vec<FindingShown> = serde_json::from_str(&answer).unwrap_or_default();
-        context.show(&answer, |findings: &Vec<FindingShown>| shown(findings))?;
-        let is_wrong = |finding: &&FindingShown| !finding.is_repaired;
+        context.show(&reply, |findings| shown(findings))?;
+        let findings = reply.read()?;
+        let is_wrong = |finding: &&Finding| !finding.is_repaired;
         match findings.iter().filter(is_wrong).count() {
             0 => Ok(()),
-            count => Err(Failure::new(wrong(count, self.repair)).into()),
+            count => Err(CommandError::from(DamageError {
+                count,
+                was_repairing: self.repair,
+            })),
         }
     }
 }
@@ -41,12 +57,12 @@ fn wrong(count: usize, was_repairing: bool) -> String {
     let advice = if was_repairing {
         "bring those files back from a copy, or import into a new data directory"
     } else {
-        "stop the server, if one runs, and mend what can be mended with subcat verify --repair"
+        "stop the server, if one runs, and repair what can be repaired with subcat verify --repair"
     };
     format!("{count} {things} wrong: {advice}")
 }
 
-fn shown(findings: &[FindingShown]) -> String {
+fn shown(findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings {
         out.push_str(&finding.file);

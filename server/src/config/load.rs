@@ -1,7 +1,6 @@
-//! Layers of text over the defaults, and where each value came from.
+//! Layers of text over the defaults, and the origin of each value.
 
 use std::ffi::OsString;
-use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -10,67 +9,44 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::fault::{Fault, Faults};
+use super::error::{ConfigError, ConfigErrors};
+use super::origin::Origin;
 use super::settings::{SETTINGS, Setting};
 use super::values::Config;
 
-/// The file that is read when none is named and it is there.
+/// The file that is read when none is named, if it exists.
 const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
 const VARIABLE_PREFIX: &str = "SUBCAT_";
 
-/// Where a value came from.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Origin {
-    /// Nobody said anything.
-    Default,
-    /// A line of the file, counted from 1.
-    File(PathBuf, usize),
-    /// An environment variable.
-    Variable(String),
-    /// A flag.
-    CommandLine(String),
-}
-
-impl fmt::Display for Origin {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Default => f.write_str("default"),
-            Self::File(path, line) => write!(f, "{} line {line}", path.display()),
-            Self::Variable(name) => write!(f, "environment {name}"),
-            Self::CommandLine(flag) => write!(f, "command line {flag}"),
-        }
-    }
-}
-
-/// Everything that may say something.
+/// The sources of values, over the defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Sources {
     /// The file that `--config` names.
     pub file: Option<PathBuf>,
-    /// Environment variables; those of other programs are passed over.
+    /// Environment variables; those of other programs are ignored.
     pub variables: Vec<(OsString, OsString)>,
     /// Name of the setting, value, and the flag that gave it.
     pub flags: Vec<(String, String, String)>,
 }
 
-/// One setting as it is in effect.
+/// A setting in effect.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct Entry {
+pub struct ConfigEntry {
     /// The setting's path.
     pub name: &'static str,
     /// Its value.
     pub value: Value,
-    /// Where it came from.
+    /// Its origin.
     pub origin: String,
 }
 
-/// The configuration in effect, and where each value came from.
+/// The configuration in effect, and the origin of each value.
 #[derive(Debug, Clone)]
 pub struct Effective {
     /// The values.
     pub config: Config,
     /// Every setting in the order of the table.
-    pub entries: Vec<Entry>,
+    pub entries: Vec<ConfigEntry>,
 }
 
 /// One value of one layer.
@@ -83,13 +59,13 @@ struct Layered {
 impl Sources {
     /// Lays the layers over the defaults.
     ///
-    /// Errors: everything that is wrong in any layer, not only the first thing.
-    pub fn load(&self) -> Result<Effective, Faults> {
-        let mut faults = Vec::new();
+    /// Errors: everything that is wrong in any layer, not only the first.
+    pub fn load(&self) -> Result<Effective, ConfigErrors> {
+        let mut errors = Vec::new();
         let mut layers = Vec::new();
-        self.read_file(&mut layers, &mut faults);
-        self.read_variables(&mut layers, &mut faults);
-        self.read_flags(&mut layers, &mut faults);
+        self.read_file(&mut layers, &mut errors);
+        self.read_variables(&mut layers, &mut errors);
+        self.read_flags(&mut layers, &mut errors);
 
         let mut config = Config::default();
         let mut origins = vec![Origin::Default; SETTINGS.len()];
@@ -99,18 +75,18 @@ impl Sources {
                 origins[layered.setting_idx] = layered.origin;
                 continue;
             }
-            faults.push(Fault::Value {
+            errors.push(ConfigError::Value {
                 name: setting.name,
                 value: layered.value,
                 origin: layered.origin,
                 allowed: setting.allowed,
             });
         }
-        faults.extend(contradictions(&config));
-        if !faults.is_empty() {
-            return Err(Faults(faults));
+        errors.extend(contradiction(&config));
+        if !errors.is_empty() {
+            return Err(ConfigErrors(errors));
         }
-        let entry = |(setting, origin): (&Setting, &Origin)| Entry {
+        let entry = |(setting, origin): (&Setting, &Origin)| ConfigEntry {
             name: setting.name,
             value: (setting.show)(&config),
             origin: origin.to_string(),
@@ -119,22 +95,22 @@ impl Sources {
         Ok(Effective { config, entries })
     }
 
-    fn read_file(&self, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+    fn read_file(&self, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
         let path = match &self.file {
             Some(path) => path.as_path(),
             None => Path::new(FILE_DEFAULT),
         };
         match std::fs::read_to_string(path) {
-            Ok(text) => read_toml(path, &text, layers, faults),
+            Ok(text) => read_toml(path, &text, layers, errors),
             Err(error) if self.file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => faults.push(Fault::Unreadable {
-                path: path.display().to_string(),
-                reason: error.to_string(),
+            Err(error) => errors.push(ConfigError::Unreadable {
+                path: path.to_owned(),
+                source: error,
             }),
         }
     }
 
-    fn read_variables(&self, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+    fn read_variables(&self, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
         for (name, value) in &self.variables {
             let name = name.to_string_lossy();
             if !name.starts_with(VARIABLE_PREFIX) {
@@ -149,7 +125,7 @@ impl Sources {
                     value,
                     origin,
                 }),
-                None => faults.push(Fault::Unknown {
+                None => errors.push(ConfigError::Unknown {
                     nearest: nearest(&name, SETTINGS.iter().map(Setting::variable)),
                     given: name.into_owned(),
                     origin: Origin::Variable("variable".into()),
@@ -158,7 +134,7 @@ impl Sources {
         }
     }
 
-    fn read_flags(&self, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+    fn read_flags(&self, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
         for (name, value, flag) in &self.flags {
             let origin = Origin::CommandLine(flag.clone());
             match position(name) {
@@ -167,7 +143,7 @@ impl Sources {
                     value: value.clone(),
                     origin,
                 }),
-                None => faults.push(unknown(name, origin)),
+                None => errors.push(unknown(name, origin)),
             }
         }
     }
@@ -177,9 +153,9 @@ fn position(name: &str) -> Option<usize> {
     SETTINGS.iter().position(|setting| setting.name == name)
 }
 
-fn unknown(name: &str, origin: Origin) -> Fault {
+fn unknown(name: &str, origin: Origin) -> ConfigError {
     let names = SETTINGS.iter().map(|setting| setting.name.to_owned());
-    Fault::Unknown {
+    ConfigError::Unknown {
         given: name.to_owned(),
         nearest: nearest(name, names),
         origin,
@@ -193,33 +169,30 @@ fn nearest(given: &str, names: impl Iterator<Item = String>) -> String {
         .unwrap_or_default()
 }
 
-/// What no setting can see alone.
-fn contradictions(config: &Config) -> Option<Fault> {
+/// The first contradiction between two settings, each of which is allowed.
+fn contradiction(config: &Config) -> Option<ConfigError> {
     if config.listen == config.admin && config.listen.port() != 0 {
-        let sentence = "listen and admin are the same address: give one of them another port";
-        return Some(Fault::Conflict(sentence));
+        return Some(ConfigError::SameAddress);
     }
     if config.upstream.timeout_seconds < config.upstream.connect_seconds {
-        let sentence = "upstream.timeout_seconds is below upstream.connect_seconds: \
-                        the whole fetch contains the connection, make it longer";
-        return Some(Fault::Conflict(sentence));
+        return Some(ConfigError::TimeoutTooShort);
     }
     None
 }
 
-fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, faults: &mut Vec<Fault>) {
+fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
     match DeTable::parse(text) {
         Ok(table) => {
             let mut reader = FileReader {
                 path,
                 text,
                 layers,
-                faults,
+                errors,
             };
             reader.read_table("", table.get_ref());
         }
-        Err(error) => faults.push(Fault::Syntax {
-            path: path.display().to_string(),
+        Err(error) => errors.push(ConfigError::Syntax {
+            path: path.to_owned(),
             line: line_of(text, &error.span().unwrap_or_default()),
             reason: error.message().trim().replace('\n', " "),
         }),
@@ -235,7 +208,7 @@ struct FileReader<'a> {
     path: &'a Path,
     text: &'a str,
     layers: &'a mut Vec<Layered>,
-    faults: &'a mut Vec<Fault>,
+    errors: &'a mut Vec<ConfigError>,
 }
 
 impl FileReader<'_> {
@@ -257,13 +230,13 @@ impl FileReader<'_> {
                 origin,
             }),
             (None, DeValue::Table(table)) if is_group => self.read_table(&inner, table),
-            (None, _) => self.faults.push(unknown(name, origin)),
+            (None, _) => self.errors.push(unknown(name, origin)),
         }
     }
 }
 
-/// The value as it would stand in a variable. What no setting takes becomes a text that none
-/// allows.
+/// The value as it would be written in a variable. A value of a kind that no setting has becomes a
+/// text that none allows.
 fn plain_text(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.clone().into_owned(),
@@ -291,7 +264,7 @@ mod tests {
     fn sources(file: &str, variables: &[(&str, &str)], flags: &[(&str, &str)]) -> Vec<String> {
         match load(file, variables, flags) {
             Ok(_) => Vec::new(),
-            Err(faults) => faults.0.iter().map(ToString::to_string).collect(),
+            Err(errors) => errors.to_string().lines().map(str::to_owned).collect(),
         }
     }
 
@@ -299,7 +272,7 @@ mod tests {
         file: &str,
         variables: &[(&str, &str)],
         flags: &[(&str, &str)],
-    ) -> Result<Effective, Faults> {
+    ) -> Result<Effective, ConfigErrors> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.toml");
         std::fs::write(&path, file).unwrap();
@@ -317,7 +290,7 @@ mod tests {
         sources.load()
     }
 
-    fn entry<'a>(effective: &'a Effective, name: &str) -> &'a Entry {
+    fn entry<'a>(effective: &'a Effective, name: &str) -> &'a ConfigEntry {
         effective.entries.iter().find(|e| e.name == name).unwrap()
     }
 
@@ -359,21 +332,21 @@ mod tests {
 
     #[test]
     fn an_unknown_name_is_answered_with_the_nearest() {
-        let faults = sources("[upstream]\ntimeout = 3", &[], &[]);
-        assert_eq!(faults.len(), 1);
-        assert!(faults[0].contains("s.toml line 2"), "{faults:?}");
+        let errors = sources("[upstream]\ntimeout = 3", &[], &[]);
+        assert_eq!(errors.len(), 1);
+        assert!(errors[0].contains("s.toml line 2"), "{errors:?}");
         assert!(
-            faults[0].contains("unknown setting upstream.timeout "),
-            "{faults:?}"
+            errors[0].contains("unknown setting upstream.timeout "),
+            "{errors:?}"
         );
-        let faults = sources("", &[("SUBCAT_LISTEM", "x")], &[]);
+        let errors = sources("", &[("SUBCAT_LISTEM", "x")], &[]);
         let expected = "unknown setting SUBCAT_LISTEM (environment variable): \
                         did you mean SUBCAT_LISTEN?";
-        assert_eq!(faults, [expected]);
-        let faults = sources("", &[], &[("conections.max", "1")]);
+        assert_eq!(errors, [expected]);
+        let errors = sources("", &[], &[("conections.max", "1")]);
         assert!(
-            faults[0].ends_with("did you mean connections.max?"),
-            "{faults:?}"
+            errors[0].ends_with("did you mean connections.max?"),
+            "{errors:?}"
         );
         assert!(sources("[nothing]", &[], &[])[0].contains("unknown setting nothing"));
         assert!(sources("[listen]\na = 1", &[], &[])[0].starts_with("listen is \"{…}\""));
@@ -382,10 +355,10 @@ mod tests {
 
     #[test]
     fn a_bad_value_names_setting_value_origin_and_what_is_allowed() {
-        let faults = sources("", &[("SUBCAT_WORKERS", "many")], &[]);
+        let errors = sources("", &[("SUBCAT_WORKERS", "many")], &[]);
         let expected = "workers is \"many\" (environment SUBCAT_WORKERS): \
                         allowed is a whole number from 1 to 1024";
-        assert_eq!(faults, [expected]);
+        assert_eq!(errors, [expected]);
     }
 
     #[test]
@@ -400,25 +373,28 @@ mod tests {
 
     #[test]
     fn contradictions_are_found() {
-        let faults = sources("listen = '127.0.0.1:1'\nadmin = '127.0.0.1:1'", &[], &[]);
-        assert!(faults[0].starts_with("listen and admin"), "{faults:?}");
+        let errors = sources("listen = '127.0.0.1:1'\nadmin = '127.0.0.1:1'", &[], &[]);
+        assert!(errors[0].starts_with("listen and admin"), "{errors:?}");
         assert!(sources("listen = '127.0.0.1:0'\nadmin = '127.0.0.1:0'", &[], &[]).is_empty());
-        let faults = sources("upstream.timeout_seconds = 2", &[], &[]);
+        let errors = sources("upstream.timeout_seconds = 2", &[], &[]);
         assert!(
-            faults[0].starts_with("upstream.timeout_seconds"),
-            "{faults:?}"
+            errors[0].starts_with("upstream.timeout_seconds"),
+            "{errors:?}"
         );
     }
 
     #[test]
-    fn a_file_that_is_no_toml_is_named_with_its_line() {
-        let faults = sources("workers = 3\nlisten = ", &[], &[]);
-        assert!(faults[0].contains("s.toml line 2 is no TOML"), "{faults:?}");
+    fn a_file_that_is_not_valid_toml_is_named_with_its_line() {
+        let errors = sources("workers = 3\nlisten = ", &[], &[]);
+        assert!(
+            errors[0].contains("s.toml line 2 is not valid TOML"),
+            "{errors:?}"
+        );
         let missing = Sources {
             file: Some("/nonexistent/s.toml".into()),
             ..Sources::default()
         };
-        let faults = missing.load().unwrap_err().to_string();
-        assert!(faults.contains("/nonexistent/s.toml"), "{faults}");
+        let errors = missing.load().unwrap_err().to_string();
+        assert!(errors.contains("/nonexistent/s.toml"), "{errors}");
     }
 }

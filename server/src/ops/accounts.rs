@@ -1,79 +1,52 @@
-//! Accounts: create, list, password, disable.
+//! Operations on accounts: create, list, change the password or the role, disable.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
-use subcat_engine::model::{Account, Email, Role};
+use subcat_engine::model::{Account, AccountId, Email, Role};
 use subcat_engine::{Change, NewAccount, Outcome};
 
-use super::error::Failure;
-use super::execute::{Operations, answer};
-use super::operation::NewAccountOrder;
+use super::error::{OperationError, OperationRejection};
+use super::operation::{Operation, OperationEntry, Operations};
 
-/// One account as `account list` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct AccountListed {
-    /// Its number.
-    pub id: u64,
-    /// Its address.
-    pub email: String,
-    /// `user` or `admin`.
-    pub role: String,
-    /// When it was made.
-    pub created_at: String,
-    /// When it was disabled, or null.
-    pub disabled_at: Option<String>,
-    /// How many keys it has, of any state.
-    pub keys: u64,
-}
+pub(super) const OPERATIONS: &[OperationEntry] = &[
+    OperationEntry::of::<CreateAccount>(),
+    OperationEntry::of::<ListAccounts>(),
+    OperationEntry::of::<SetAccountPassword>(),
+    OperationEntry::of::<DisableAccount>(),
+];
 
 impl Operations<'_> {
-    pub(super) fn create_account(&self, order: NewAccountOrder) -> Result<String, Failure> {
-        let email = valid_email(&order.email)?;
-        let role = Role::parse(&order.role)
-            .ok_or_else(|| Failure::new(format!("{:?} is no role: user, admin", order.role)))?;
-        let outcome = self.change(Change::CreateAccount(NewAccount {
-            email,
-            display_name: String::new(),
-            role,
-            password_hash: order.password_hash,
-        }))?;
-        let Outcome::Account(account) = outcome else {
-            let sentence = format!("there is an account {} already", order.email);
-            return Err(Failure::new(sentence));
-        };
-        answer(&self.account_listed(&account))
+    /// Creates an account. Errors: [`OperationRejection::EmailTaken`].
+    pub fn create_account(&self, account: NewAccount) -> Result<Account, OperationError> {
+        let email = account.email.clone();
+        match self.change(Change::CreateAccount(account))? {
+            Outcome::Account(account) => Ok(account),
+            _ => Err(OperationRejection::EmailTaken(email).into()),
+        }
     }
 
-    pub(super) fn list_accounts(&self) -> Result<String, Failure> {
-        let accounts = self.engine.accounts().all();
-        let listed: Vec<_> = accounts.iter().map(|a| self.account_listed(a)).collect();
-        answer(&listed)
+    /// Changes what an account may do; nothing if there is no such account.
+    pub fn set_role(&self, id: AccountId, role: Role) -> Result<(), OperationError> {
+        self.change(Change::SetRole(id, role))?;
+        Ok(())
     }
 
-    pub(super) fn set_password(&self, email: &str, hash: String) -> Result<String, Failure> {
-        let account = self.known_account(email)?;
-        self.change(Change::SetPassword(account.id, hash))?;
-        Ok(json!({ "id": account.id.0, "email": account.email.as_str() }).to_string())
+    /// Disables an account, which ends its sessions and its keys' use, or enables it; nothing if
+    /// there is no such account.
+    pub fn set_disabled(&self, id: AccountId, is_disabled: bool) -> Result<(), OperationError> {
+        self.change(Change::SetDisabled(id, is_disabled))?;
+        Ok(())
     }
 
-    pub(super) fn disable_account(&self, email: &str) -> Result<String, Failure> {
-        let account = self.known_account(email)?;
-        self.change(Change::SetDisabled(account.id, true))?;
-        let account = self.known_account(email)?;
-        answer(&self.account_listed(&account))
-    }
-
-    fn known_account(&self, email: &str) -> Result<Account, Failure> {
+    fn known_account(&self, email: &str) -> Result<Account, OperationRejection> {
         let found = self.engine.accounts().by_email(&valid_email(email)?);
-        let sentence = || format!("no account {email} (subcat account list shows all)");
-        found.ok_or_else(|| Failure::new(sentence()))
+        found.ok_or_else(|| OperationRejection::UnknownAccount(email.to_owned()))
     }
 
     fn account_listed(&self, account: &Account) -> AccountListed {
         let api_keys = self.engine.accounts().api_keys();
         let own = api_keys
             .iter()
-            .filter(|key| key.account == Some(account.id));
+            .filter(|api_key| api_key.account == Some(account.id));
         AccountListed {
             id: account.id.0,
             email: account.email.as_str().to_owned(),
@@ -85,7 +58,124 @@ impl Operations<'_> {
     }
 }
 
-fn valid_email(text: &str) -> Result<Email, Failure> {
-    let sentence = || format!("{text:?} is no e-mail address");
-    Email::parse(text).ok_or_else(|| Failure::new(sentence()))
+/// One account as `account list` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AccountListed {
+    /// Its number.
+    pub id: u64,
+    /// Its address.
+    pub email: String,
+    /// `user` or `admin`.
+    pub role: String,
+    /// Time of its creation.
+    pub created_at: String,
+    /// Time since when it is disabled, or null.
+    pub disabled_at: Option<String>,
+    /// Number of its keys, of any state.
+    pub keys: u64,
+}
+
+/// `account create EMAIL`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateAccount {
+    /// Its address.
+    pub email: String,
+    /// `user` or `admin`.
+    pub role: String,
+    /// PHC string of its password: the password itself does not travel.
+    pub password_hash: String,
+}
+
+impl Operation for CreateAccount {
+    const NAME: &'static str = "account/create";
+    type Answer = AccountListed;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+        let email = valid_email(&self.email)?;
+        let Some(role) = Role::parse(&self.role) else {
+            return Err(OperationRejection::InvalidRole(self.role).into());
+        };
+        let account = operations.create_account(NewAccount {
+            email,
+            display_name: String::new(),
+            role,
+            password_hash: self.password_hash,
+        })?;
+        Ok(operations.account_listed(&account))
+    }
+}
+
+/// `account list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListAccounts {}
+
+impl Operation for ListAccounts {
+    const NAME: &'static str = "account/list";
+    type Answer = Vec<AccountListed>;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+        let accounts = operations.engine.accounts().all();
+        let listed = accounts
+            .iter()
+            .map(|account| operations.account_listed(account));
+        Ok(listed.collect())
+    }
+}
+
+/// `account password EMAIL`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetAccountPassword {
+    /// The account's address.
+    pub email: String,
+    /// PHC string of the new password.
+    pub password_hash: String,
+}
+
+/// Answer of [`SetAccountPassword`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct PasswordSet {
+    /// The account's number.
+    pub id: u64,
+    /// The account's address.
+    pub email: String,
+}
+
+impl Operation for SetAccountPassword {
+    const NAME: &'static str = "account/password";
+    type Answer = PasswordSet;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<PasswordSet, OperationError> {
+        let account = operations.known_account(&self.email)?;
+        operations.change(Change::SetPassword(account.id, self.password_hash))?;
+        Ok(PasswordSet {
+            id: account.id.0,
+            email: account.email.as_str().to_owned(),
+        })
+    }
+}
+
+/// `account disable EMAIL`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DisableAccount {
+    /// The account's address.
+    pub email: String,
+}
+
+impl Operation for DisableAccount {
+    const NAME: &'static str = "account/disable";
+    type Answer = AccountListed;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+        let account = operations.known_account(&self.email)?;
+        operations.set_disabled(account.id, true)?;
+        let account = operations.known_account(&self.email)?;
+        Ok(operations.account_listed(&account))
+    }
+}
+
+fn valid_email(text: &str) -> Result<Email, OperationRejection> {
+    Email::parse(text).ok_or_else(|| OperationRejection::InvalidEmail(text.to_owned()))
 }

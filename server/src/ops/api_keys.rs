@@ -1,23 +1,281 @@
-//! API keys: create, list, show, revoke.
+//! Operations on API keys: create, list, show, revoke.
 
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 use subcat_engine::model::{
-    Account, ApiKey, ApiKeyId, Day, Email, RateLimit, Scopes, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, Email, Expiry, KeyName, RateLimit,
+    Scopes, Timestamp, Usage,
 };
 use subcat_engine::{Change, NewApiKey, Outcome};
 
-use super::error::Failure;
-use super::execute::{Operations, answer};
-use super::operation::NewKeyOrder;
+use super::error::{OperationError, OperationRejection};
+use super::operation::{Operation, OperationEntry, Operations};
 use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
+use crate::limits::{ACTIVE_KEYS_MAX, KEYS_MAX, USAGE_DAYS};
+use crate::service::Actor;
 
-/// Characters of a key's name, at most.
-const NAME_CHARS_MAX: usize = 100;
-/// Days of usage that `key show` and `stats` go back.
-pub(super) const USAGE_DAYS: u32 = 30;
+pub(super) const OPERATIONS: &[OperationEntry] = &[
+    OperationEntry::of::<CreateKey>(),
+    OperationEntry::of::<ListKeys>(),
+    OperationEntry::of::<ShowKey>(),
+    OperationEntry::of::<RevokeKey>(),
+];
 
-/// What `key create` answers: the only time that the key is seen.
+/// An API key to be made, whoever asks for it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyDraft {
+    /// Its descriptive name.
+    pub name: KeyName,
+    /// The account that owns it.
+    pub account: Option<AccountId>,
+    /// Permissions.
+    pub scopes: Scopes,
+    /// Its own limit; none means the server's default.
+    pub limit: Option<RateLimit>,
+    /// Its expiry.
+    pub expiry: Expiry,
+}
+
+impl Operations<'_> {
+    /// Makes an API key with a new random text, which is returned beside it and not stored. The key
+    /// is valid when this returns.
+    ///
+    /// Errors: it would be allowed to do nothing, its expiry has passed, its owner has too many
+    /// keys or is gone.
+    pub fn create_api_key(&self, draft: KeyDraft) -> Result<(ApiKey, String), OperationError> {
+        if draft.scopes == Scopes::NONE {
+            return Err(OperationRejection::NoScopes.into());
+        }
+        let expires_at = draft.expiry.resolve(self.effective_now);
+        let expires_at = expires_at.map_err(OperationRejection::from)?;
+        if let Some(owner) = draft.account {
+            self.ensure_room_for_key(owner)?;
+        }
+        let text = new_api_key_text();
+        let outcome = self.change(Change::CreateApiKey(NewApiKey {
+            account: draft.account,
+            name: draft.name.as_str().to_owned(),
+            digest: api_key_digest(&text),
+            partial: api_key_partial(&text),
+            scopes: draft.scopes,
+            limit: draft.limit,
+            expires_at,
+        }))?;
+        match outcome {
+            Outcome::ApiKey(api_key) => Ok((api_key, text)),
+            _ => Err(OperationRejection::OwnerLost.into()),
+        }
+    }
+
+    /// Revokes an API key for good: no request that starts after this returns is served with it.
+    pub fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, OperationError> {
+        let api_key = self.known_key(id)?;
+        self.change(Change::RevokeApiKey(id))?;
+        Ok(api_key)
+    }
+
+    /// The bounds hold for users. The operator, who has the machine, may exceed them.
+    fn ensure_room_for_key(&self, owner: AccountId) -> Result<(), OperationRejection> {
+        if self.actor == Actor::CommandLine {
+            return Ok(());
+        }
+        let api_keys = self.engine.accounts().api_keys_of(owner);
+        if KEYS_MAX <= api_keys.len() {
+            return Err(OperationRejection::TooManyKeys);
+        }
+        let is_active =
+            |api_key: &&ApiKey| api_key.state(self.effective_now) == ApiKeyState::Active;
+        if ACTIVE_KEYS_MAX <= api_keys.iter().filter(is_active).count() {
+            return Err(OperationRejection::TooManyActiveKeys);
+        }
+        Ok(())
+    }
+
+    fn known_key(&self, id: ApiKeyId) -> Result<ApiKey, OperationRejection> {
+        let found = self.engine.accounts().api_key(id);
+        found.ok_or(OperationRejection::UnknownKey(id))
+    }
+
+    fn usable_account(&self, email: &str) -> Result<Account, OperationRejection> {
+        let parsed = Email::parse(email);
+        let account = parsed.and_then(|email| self.engine.accounts().by_email(&email));
+        match account {
+            None => Err(OperationRejection::UnknownOwner(email.to_owned())),
+            Some(account) if account.disabled_at.is_some() => {
+                Err(OperationRejection::OwnerDisabled(email.to_owned()))
+            }
+            Some(account) => Ok(account),
+        }
+    }
+
+    fn limit_of(&self, own: Option<RateLimit>) -> String {
+        own.unwrap_or(self.config.rate_limit.api_key).to_string()
+    }
+
+    fn listed(&self, api_key: &ApiKey) -> Result<KeyListed, OperationError> {
+        let (usage, last_used_at) = self.engine.usage().api_key_totals(api_key.id)?;
+        Ok(KeyListed {
+            id: api_key.id.0,
+            name: api_key.name.clone(),
+            partial: api_key.partial.clone(),
+            scopes: names_of(api_key.scopes),
+            created_at: api_key.created_at.to_string(),
+            last_used_at: last_used_at.map(|at| at.to_string()),
+            expires_at: api_key.expires_at.map(|at| at.to_string()),
+            state: api_key.state(self.effective_now).as_str().to_owned(),
+            requests: usage.requests,
+            downloads: usage.downloads,
+        })
+    }
+
+    /// The days of which `key show` and `stats` show the usage: from, to.
+    pub(super) fn usage_days(&self) -> (Day, Day) {
+        let today = self.now.day();
+        (Day(today.0.saturating_sub(USAGE_DAYS - 1)), today)
+    }
+}
+
+/// `key create`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CreateKey {
+    /// Its descriptive name.
+    pub name: String,
+    /// Address of the account that owns it.
+    pub account: Option<String>,
+    /// First second at which it is expired.
+    pub expires_at: Option<String>,
+    /// Names of scopes, separated by commas; none means all.
+    pub scopes: Option<String>,
+    /// `REQUESTS/SECONDS`; none means the server's default.
+    pub limit: Option<String>,
+}
+
+impl Operation for CreateKey {
+    const NAME: &'static str = "key/create";
+    type Answer = KeyCreated;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<KeyCreated, OperationError> {
+        let name = KeyName::parse(&self.name).ok_or(OperationRejection::InvalidKeyName)?;
+        let account = match &self.account {
+            Some(email) => Some(operations.usable_account(email)?),
+            None => None,
+        };
+        let scopes = match self.scopes {
+            Some(text) => Scopes::parse(&text).ok_or(OperationRejection::InvalidScopes(text))?,
+            None => Scopes::ALL,
+        };
+        let limit = match self.limit {
+            Some(text) => {
+                Some(RateLimit::parse(&text).ok_or(OperationRejection::InvalidLimit(text))?)
+            }
+            None => None,
+        };
+        let expiry = match self.expires_at {
+            Some(text) => {
+                let at = Timestamp::parse(&text).ok_or(OperationRejection::InvalidTime(text))?;
+                Expiry::At(at)
+            }
+            None => Expiry::Never,
+        };
+        let (api_key, text) = operations.create_api_key(KeyDraft {
+            name,
+            account: account.map(|account| account.id),
+            scopes,
+            limit,
+            expiry,
+        })?;
+        Ok(KeyCreated {
+            id: api_key.id.0,
+            name: api_key.name,
+            key: text,
+            scopes: names_of(api_key.scopes),
+            expires_at: api_key.expires_at.map(|at| at.to_string()),
+            limit: operations.limit_of(api_key.limit),
+        })
+    }
+}
+
+/// `key list`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ListKeys {}
+
+impl Operation for ListKeys {
+    const NAME: &'static str = "key/list";
+    type Answer = Vec<KeyListed>;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+        operations
+            .engine
+            .usage()
+            .aggregate_downloads(operations.now);
+        let api_keys = operations.engine.accounts().api_keys();
+        api_keys.iter().map(|key| operations.listed(key)).collect()
+    }
+}
+
+/// `key show ID`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShowKey {
+    /// The key's number.
+    pub id: u64,
+}
+
+impl Operation for ShowKey {
+    const NAME: &'static str = "key/show";
+    type Answer = KeyShown;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<KeyShown, OperationError> {
+        let api_key = operations.known_key(ApiKeyId(self.id))?;
+        let engine = operations.engine;
+        let (from, today) = operations.usage_days();
+        engine.usage().aggregate_downloads(operations.now);
+        let days = engine.usage().api_key_usage(api_key.id, from, today)?;
+        let account = api_key.account.and_then(|id| engine.accounts().get(id));
+        Ok(KeyShown {
+            listed: operations.listed(&api_key)?,
+            account: account.map(|account| account.email.as_str().to_owned()),
+            limit: operations.limit_of(api_key.limit),
+            revoked_at: api_key.revoked_at.map(|at| at.to_string()),
+            days: days.into_iter().map(DayShown::new).collect(),
+        })
+    }
+}
+
+/// `key revoke ID`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RevokeKey {
+    /// The key's number.
+    pub id: u64,
+}
+
+/// Answer of [`RevokeKey`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeyRevoked {
+    /// The key's number.
+    pub id: u64,
+    /// Its descriptive name.
+    pub name: String,
+    /// `revoked`.
+    pub state: String,
+}
+
+impl Operation for RevokeKey {
+    const NAME: &'static str = "key/revoke";
+    type Answer = KeyRevoked;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<KeyRevoked, OperationError> {
+        let api_key = operations.revoke_api_key(ApiKeyId(self.id))?;
+        Ok(KeyRevoked {
+            id: self.id,
+            name: api_key.name,
+            state: ApiKeyState::Revoked.as_str().to_owned(),
+        })
+    }
+}
+
+/// Answer of [`CreateKey`]: the only time that the key is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyCreated {
     /// Its number.
@@ -28,7 +286,7 @@ pub struct KeyCreated {
     pub key: String,
     /// Names of its scopes.
     pub scopes: Vec<String>,
-    /// When it expires, or null.
+    /// First second at which it is expired, or null.
     pub expires_at: Option<String>,
     /// `REQUESTS/SECONDS`.
     pub limit: String,
@@ -45,11 +303,11 @@ pub struct KeyListed {
     pub partial: String,
     /// Names of its scopes.
     pub scopes: Vec<String>,
-    /// When it was made.
+    /// Time of its creation.
     pub created_at: String,
-    /// When a request with it was last answered, or null.
+    /// Time of the last answer to a request with it, or null.
     pub last_used_at: Option<String>,
-    /// When it expires, or null.
+    /// First second at which it is expired, or null.
     pub expires_at: Option<String>,
     /// `active`, `expired` or `revoked`.
     pub state: String,
@@ -59,7 +317,7 @@ pub struct KeyListed {
     pub downloads: u64,
 }
 
-/// What `key show` answers.
+/// Answer of [`ShowKey`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyShown {
     /// The key as it is listed.
@@ -69,7 +327,7 @@ pub struct KeyShown {
     pub account: Option<String>,
     /// `REQUESTS/SECONDS`.
     pub limit: String,
-    /// When it was revoked, or null.
+    /// Time of its revocation, or null.
     pub revoked_at: Option<String>,
     /// The last days on which it was used.
     pub days: Vec<DayShown>,
@@ -102,149 +360,6 @@ impl DayShown {
     }
 }
 
-impl Operations<'_> {
-    pub(super) fn create_key(&self, order: &NewKeyOrder) -> Result<String, Failure> {
-        let name = valid_name(&order.name)?;
-        let account = match &order.account {
-            Some(email) => Some(self.usable_account(email)?),
-            None => None,
-        };
-        let scopes = order
-            .scopes
-            .as_deref()
-            .map_or(Ok(Scopes::ALL), valid_scopes)?;
-        let limit = order.limit.as_deref().map(valid_limit).transpose()?;
-        let expires_at = match order.expires_at.as_deref() {
-            Some(text) => Some(self.valid_expiry(text)?),
-            None => None,
-        };
-        let text = new_api_key_text();
-        let outcome = self.change(Change::CreateApiKey(NewApiKey {
-            account: account.map(|account| account.id),
-            name: name.to_owned(),
-            digest: api_key_digest(&text),
-            partial: api_key_partial(&text),
-            scopes,
-            limit,
-            expires_at,
-        }))?;
-        let Outcome::ApiKey(api_key) = outcome else {
-            return Err(Failure::new("the account is gone: no key was made"));
-        };
-        answer(&KeyCreated {
-            id: api_key.id.0,
-            name: api_key.name,
-            key: text,
-            scopes: names_of(api_key.scopes),
-            expires_at: api_key.expires_at.map(|at| at.to_string()),
-            limit: self.limit_of(api_key.limit),
-        })
-    }
-
-    pub(super) fn list_keys(&self) -> Result<String, Failure> {
-        self.engine.usage().aggregate_downloads(self.now);
-        let api_keys = self.engine.accounts().api_keys();
-        let listed: Result<Vec<_>, _> = api_keys.iter().map(|key| self.listed(key)).collect();
-        answer(&listed?)
-    }
-
-    pub(super) fn show_key(&self, id: ApiKeyId) -> Result<String, Failure> {
-        let api_key = self.known_key(id)?;
-        let today = self.now.day();
-        let from = Day(today.0.saturating_sub(USAGE_DAYS - 1));
-        self.engine.usage().aggregate_downloads(self.now);
-        let days = self.engine.usage().api_key_usage(id, from, today)?;
-        let account = api_key
-            .account
-            .and_then(|id| self.engine.accounts().get(id));
-        answer(&KeyShown {
-            listed: self.listed(&api_key)?,
-            account: account.map(|account| account.email.as_str().to_owned()),
-            limit: self.limit_of(api_key.limit),
-            revoked_at: api_key.revoked_at.map(|at| at.to_string()),
-            days: days.into_iter().map(DayShown::new).collect(),
-        })
-    }
-
-    pub(super) fn revoke_key(&self, id: ApiKeyId) -> Result<String, Failure> {
-        let api_key = self.known_key(id)?;
-        self.change(Change::RevokeApiKey(id))?;
-        Ok(json!({ "id": id.0, "name": api_key.name, "state": "revoked" }).to_string())
-    }
-
-    fn known_key(&self, id: ApiKeyId) -> Result<ApiKey, Failure> {
-        let found = self.engine.accounts().api_key(id);
-        let sentence = || format!("no key {} (subcat key list shows all)", id.0);
-        found.ok_or_else(|| Failure::new(sentence()))
-    }
-
-    fn usable_account(&self, email: &str) -> Result<Account, Failure> {
-        let parsed = Email::parse(email);
-        let account = parsed.and_then(|email| self.engine.accounts().by_email(&email));
-        let Some(account) = account else {
-            let advice = "make it with subcat account create";
-            return Err(Failure::new(format!("no account {email}: {advice}")));
-        };
-        if account.disabled_at.is_some() {
-            return Err(Failure::new(format!(
-                "the account {email} is disabled: no key was made"
-            )));
-        }
-        Ok(account)
-    }
-
-    fn valid_expiry(&self, text: &str) -> Result<Timestamp, Failure> {
-        let at = Timestamp::parse(text)
-            .ok_or_else(|| Failure::new(format!("{text} is no point in time")))?;
-        if at <= self.judged_at {
-            return Err(Failure::new(format!(
-                "{at} is in the past: no key was made"
-            )));
-        }
-        Ok(at)
-    }
-
-    fn limit_of(&self, own: Option<RateLimit>) -> String {
-        own.unwrap_or(self.config.rate_limit.api_key).to_string()
-    }
-
-    fn listed(&self, api_key: &ApiKey) -> Result<KeyListed, Failure> {
-        let (usage, last_used_at) = self.engine.usage().api_key_totals(api_key.id)?;
-        Ok(KeyListed {
-            id: api_key.id.0,
-            name: api_key.name.clone(),
-            partial: api_key.partial.clone(),
-            scopes: names_of(api_key.scopes),
-            created_at: api_key.created_at.to_string(),
-            last_used_at: last_used_at.map(|at| at.to_string()),
-            expires_at: api_key.expires_at.map(|at| at.to_string()),
-            state: api_key.state(self.judged_at).as_str().to_owned(),
-            requests: usage.requests,
-            downloads: usage.downloads,
-        })
-    }
-}
-
 fn names_of(scopes: Scopes) -> Vec<String> {
     scopes.names().map(str::to_owned).collect()
-}
-
-fn valid_name(name: &str) -> Result<&str, Failure> {
-    let name = name.trim();
-    let chars_count = name.chars().count();
-    let is_valid = (1..=NAME_CHARS_MAX).contains(&chars_count) && !name.contains(char::is_control);
-    let sentence = "a key's name has 1 to 100 characters and no control characters";
-    is_valid
-        .then_some(name)
-        .ok_or_else(|| Failure::new(sentence))
-}
-
-fn valid_scopes(text: &str) -> Result<Scopes, Failure> {
-    let sentence = || format!("{text:?} names no scopes: they are search, read, download");
-    Scopes::parse(text).ok_or_else(|| Failure::new(sentence()))
-}
-
-fn valid_limit(text: &str) -> Result<RateLimit, Failure> {
-    let sentence = || format!("{text:?} is no limit: write REQUESTS/SECONDS, such as 60/60");
-    RateLimit::parse(text).ok_or_else(|| Failure::new(sentence()))
 }

@@ -1,47 +1,154 @@
-//! Why a command failed, as the one line that its operator reads.
+//! Errors of operations, as the one line that an operator reads.
 
-use std::error::Error as _;
 use std::fmt;
 
-/// A sentence that says what failed, where, and what to do.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure(String);
+use subcat_engine::model::{ApiKeyId, Email, ExpiryPassed, RecordId, Timestamp};
 
-impl Failure {
-    /// With this sentence; line ends become spaces.
-    pub fn new(sentence: impl Into<String>) -> Self {
-        Self(sentence.into().replace('\n', " "))
-    }
+use crate::limits::{ACTIVE_KEYS_MAX, KEYS_MAX};
+use crate::request::SearchRejection;
 
-    /// An error of the system about a file or an address.
-    pub fn io(what: &str, error: &std::io::Error) -> Self {
-        Self::new(format!("{what}: {error}"))
+/// An operation that was not executed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperationError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] subcat_engine::Error),
+    /// The operation cannot be executed on this catalog with these arguments.
+    #[error(transparent)]
+    Rejected(#[from] OperationRejection),
+    /// No operation has this name.
+    #[error("there is no operation {0}: is this program newer than the server?")]
+    UnknownOperation(String),
+    /// The arguments are not those of the operation.
+    #[error("the arguments of {name} are not valid")]
+    InvalidArguments {
+        /// The operation's name.
+        name: &'static str,
+        /// The first thing that is wrong with them.
+        source: serde_json::Error,
+    },
+}
+
+impl OperationError {
+    /// True if the sender is at fault, not the catalog: the message itself is not valid.
+    pub const fn is_malformed(&self) -> bool {
+        matches!(
+            self,
+            Self::UnknownOperation(_) | Self::InvalidArguments { .. }
+        )
     }
 }
 
-impl fmt::Display for Failure {
+/// Reason why an operation cannot be executed on this catalog with these arguments.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum OperationRejection {
+    /// The name of a new key is not valid.
+    #[error("a key's name has 1 to 100 characters and no control characters")]
+    InvalidKeyName,
+    /// Not a list of scopes.
+    #[error("{0:?} is not a list of scopes: they are search, read, download")]
+    InvalidScopes(String),
+    /// Not a rate limit.
+    #[error("{0:?} is not a limit: write REQUESTS/SECONDS, such as 60/60")]
+    InvalidLimit(String),
+    /// Not a time.
+    #[error("{0} is not a valid time")]
+    InvalidTime(String),
+    /// A new key would never be valid.
+    #[error("{0} is in the past: no key was made")]
+    ExpiryPassed(Timestamp),
+    /// A new key would be allowed to do nothing.
+    #[error("a key needs at least one scope")]
+    NoScopes,
+    /// The owner of a new key has as many active keys as an account may have.
+    #[error("an account has at most {ACTIVE_KEYS_MAX} active keys: revoke one first")]
+    TooManyActiveKeys,
+    /// The owner of a new key has as many keys, in any state, as an account may have.
+    #[error("an account has at most {KEYS_MAX} keys, revoked ones included")]
+    TooManyKeys,
+    /// The owner of a new key does not exist.
+    #[error("no account {0}: make it with subcat account create")]
+    UnknownOwner(String),
+    /// The owner of a new key is disabled.
+    #[error("the account {0} is disabled: no key was made")]
+    OwnerDisabled(String),
+    /// The owner of a new key was lost while the key was made.
+    #[error("the account is gone: no key was made")]
+    OwnerLost,
+    /// No key has this number.
+    #[error("no key {} (subcat key list shows all)", .0.0)]
+    UnknownKey(ApiKeyId),
+    /// Not an address.
+    #[error("{0:?} is not an e-mail address")]
+    InvalidEmail(String),
+    /// Not a role.
+    #[error("{0:?} is not a role: user, admin")]
+    InvalidRole(String),
+    /// Another account has this address.
+    #[error("there is an account {} already", .0.as_str())]
+    EmailTaken(Email),
+    /// No account has this address.
+    #[error("no account {0} (subcat account list shows all)")]
+    UnknownAccount(String),
+    /// Not the id of a record.
+    #[error("{0} is not a UUID")]
+    InvalidRecordId(String),
+    /// No such records.
+    #[error("no record {0} in the catalog: nothing was changed")]
+    UnknownRecords(RecordIds),
+    /// Records that were deleted by something else meanwhile.
+    #[error("{0} went while this was under way: all others are deleted")]
+    LostRecords(RecordIds),
+    /// A server has the files open that would be repaired.
+    #[error("a server is running on this data directory: stop it to repair")]
+    RepairWhileRunning,
+    /// Not the parameters of a search.
+    #[error("{}", InSearchOptions(.0))]
+    InvalidSearch(SearchRejection),
+}
+
+impl From<ExpiryPassed> for OperationRejection {
+    fn from(ExpiryPassed(at): ExpiryPassed) -> Self {
+        Self::ExpiryPassed(at)
+    }
+}
+
+/// Ids of records, written one after the other.
+#[derive(Debug)]
+pub struct RecordIds(pub Vec<RecordId>);
+
+impl fmt::Display for RecordIds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-
-impl std::error::Error for Failure {}
-
-impl From<subcat_engine::Error> for Failure {
-    fn from(error: subcat_engine::Error) -> Self {
-        let mut sentence = error.to_string();
-        let mut cause = error.source();
-        while let Some(inner) = cause {
-            sentence.push_str(": ");
-            sentence.push_str(&inner.to_string());
-            cause = inner.source();
+        for (idx, id) in self.0.iter().enumerate() {
+            let separator = if idx == 0 { "" } else { ", " };
+            write!(f, "{separator}{id}")?;
         }
-        Self::new(sentence)
+        Ok(())
     }
 }
 
-impl From<std::io::Error> for Failure {
-    fn from(error: std::io::Error) -> Self {
-        Self::new(error.to_string())
+/// The rejection of a search in terms of the options of `subcat explain`.
+struct InSearchOptions<'a>(&'a SearchRejection);
+
+impl fmt::Display for InSearchOptions<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            SearchRejection::Parameters(rejections) => {
+                for (idx, rejection) in rejections.iter().enumerate() {
+                    let separator = if idx == 0 { "" } else { "; " };
+                    let option = rejection.parameter.replace('_', "-");
+                    write!(f, "{separator}--{option}: {}", rejection.message)?;
+                }
+                Ok(())
+            }
+            SearchRejection::NoCriterion => f.write_str(
+                "nothing to search for: give --query, --title, --catalog-id or --public-id",
+            ),
+            SearchRejection::SeasonWithoutEpisodes => {
+                f.write_str("--season and --episode need --video-type episode")
+            }
+        }
     }
 }

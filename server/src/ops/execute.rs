@@ -1,69 +1,86 @@
-//! Where operations are performed.
+//! All operations, by name.
 
-use serde::Serialize;
-use subcat_engine::Engine;
-use subcat_engine::model::{ApiKeyId, Timestamp};
-use subcat_engine::{Change, Outcome};
+use super::error::OperationError;
+use super::operation::{OperationEntry, Operations};
+use super::{accounts, api_keys, maintenance, records};
 
-use super::error::Failure;
-use super::operation::Operation;
-use crate::config::Config;
-use crate::service::{Actor, Credentials};
+/// Every operation. One that is listed by its file is reachable by every subcommand.
+static OPERATIONS: [&[OperationEntry]; 4] = [
+    records::OPERATIONS,
+    api_keys::OPERATIONS,
+    accounts::OPERATIONS,
+    maintenance::OPERATIONS,
+];
 
-/// An open engine and what operations need beside it.
-pub struct Operations<'a> {
-    /// The catalog.
-    pub engine: &'a Engine,
-    /// The settings in effect.
-    pub config: &'a Config,
-    /// The current second.
-    pub now: Timestamp,
-    /// The moment by which expiry is judged.
-    pub judged_at: Timestamp,
-    /// Its accounts and keys, and what changes them.
-    pub credentials: &'a Credentials,
-    /// Whether the engine belongs to a running server.
-    pub is_running: bool,
+/// Executes the operation of this name. Arguments and answer are JSON.
+///
+/// Errors: there is no such operation, it does not take these arguments, or it fails.
+pub fn execute_named(
+    operations: &Operations<'_>,
+    name: &str,
+    arguments: &[u8],
+) -> Result<String, OperationError> {
+    let mut entries = OPERATIONS.into_iter().flatten();
+    match entries.find(|entry| entry.name == name) {
+        Some(entry) => (entry.execute)(operations, arguments),
+        None => Err(OperationError::UnknownOperation(name.to_owned())),
+    }
 }
 
-impl Operations<'_> {
-    /// Performs one operation and returns its answer: the JSON that the subcommand's
-    /// `--json` shows.
-    ///
-    /// Errors: a sentence for the operator.
-    pub fn perform(&self, operation: Operation) -> Result<String, Failure> {
-        match operation {
-            Operation::RecordSet { id, is_active } => self.set_record(&id, is_active),
-            Operation::RecordShow { id } => self.show_record(&id),
-            Operation::RecordDelete { ids } => self.delete_records(&ids),
-            Operation::KeyCreate(order) => self.create_key(&order),
-            Operation::KeyList {} => self.list_keys(),
-            Operation::KeyShow { id } => self.show_key(ApiKeyId(id)),
-            Operation::KeyRevoke { id } => self.revoke_key(ApiKeyId(id)),
-            Operation::AccountCreate(order) => self.create_account(order),
-            Operation::AccountList {} => self.list_accounts(),
-            Operation::AccountPassword {
-                email,
-                password_hash,
-            } => self.set_password(&email, password_hash),
-            Operation::AccountDisable { email } => self.disable_account(&email),
-            Operation::Explain { query_string } => self.explain(&query_string),
-            Operation::Stats {} => self.stats(),
-            Operation::Verify { is_repairing } => self.verify(is_repairing),
-            Operation::Backup { destination } => self.backup(destination),
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::ops::{CreateKey, Operation, RevokeKey, SetRecordActive};
+
+    #[test]
+    fn every_operation_has_a_name_of_its_own() {
+        let names: Vec<&str> = OPERATIONS
+            .into_iter()
+            .flatten()
+            .map(|entry| entry.name)
+            .collect();
+        let distinct: HashSet<&str> = names.iter().copied().collect();
+        assert_eq!(distinct.len(), names.len());
+    }
+
+    #[track_caller]
+    fn check<O: Operation + PartialEq + std::fmt::Debug>(
+        operation: O,
+        name: &str,
+        arguments: &str,
+    ) {
+        assert_eq!(O::NAME, name);
+        assert_eq!(serde_json::to_string(&operation).unwrap(), arguments);
+        assert_eq!(serde_json::from_str::<O>(arguments).unwrap(), operation);
+    }
+
+    #[test]
+    fn an_operation_is_a_name_and_arguments() {
+        check(RevokeKey { id: 7 }, "key/revoke", r#"{"id":7}"#);
+        let set = SetRecordActive {
+            id: "x".into(),
+            is_active: true,
+        };
+        check(set, "record/set", r#"{"id":"x","is_active":true}"#);
+        let create = CreateKey {
+            name: "n".into(),
+            account: None,
+            expires_at: None,
+            scopes: None,
+            limit: Some("1/2".into()),
+        };
+        let arguments =
+            r#"{"name":"n","account":null,"expires_at":null,"scopes":null,"limit":"1/2"}"#;
+        check(create, "key/create", arguments);
+    }
+
+    #[test]
+    fn arguments_that_are_not_valid_are_rejected() {
+        for arguments in ["{}", r#"{"id":"7"}"#, r#"{"id":7,"x":1}"#, "7", ""] {
+            let read = serde_json::from_str::<RevokeKey>(arguments);
+            assert!(read.is_err(), "{arguments}");
         }
     }
-
-    /// Changes accounts or keys, with the line of it in the audit log, and returns the outcome.
-    pub(super) fn change(&self, change: Change) -> Result<Outcome, Failure> {
-        let changed = self
-            .credentials
-            .change(change, Actor::CommandLine, self.now);
-        Ok(changed?)
-    }
-}
-
-/// An answer as JSON, with its fields in the order of their declaration.
-pub(super) fn answer(value: &impl Serialize) -> Result<String, Failure> {
-    serde_json::to_string(value).map_err(|error| Failure::new(error.to_string()))
 }

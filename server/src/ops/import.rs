@@ -1,12 +1,11 @@
-//! Files of rows into the catalog.
+//! Import of files of rows into the catalog.
 
 use std::fmt;
 use std::io::{self, BufRead};
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::{Engine, Error, ImportSummary, Importer};
+use subcat_engine::{Engine, Error, ImportSummary, Importer, error_chain};
 
-use super::error::Failure;
 use crate::rows::{Format, RowFault, read_rows};
 
 /// How to import.
@@ -87,19 +86,61 @@ pub struct ImportResult {
 /// Rows between two reports of how many were read.
 const ROWS_PER_REPORT: u64 = 10_000;
 
-/// Why reading stops.
-enum Stop {
+/// An import that did not load everything that it should.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ImportError {
+    /// The next file could not be opened; the error names it.
+    #[error("{0}: nothing was loaded")]
+    Open(io::Error),
+    /// A file could not be read. Nothing was loaded.
+    #[error("{name}: {cause}: nothing was loaded")]
+    Read {
+        /// The file's name.
+        name: String,
+        /// The system's reason.
+        cause: io::Error,
+    },
+    /// The engine failed before anything was loaded.
+    #[error(transparent)]
+    Engine(#[from] Error),
+    /// The engine failed while records were loaded.
+    #[error(
+        "{}: {loaded} records are loaded, run the import again",
+        error_chain(cause)
+    )]
+    Interrupted {
+        /// Number of records that are durable.
+        loaded: u64,
+        /// The failure.
+        cause: Error,
+    },
+    /// Lines are refused, and the import is strict. Nothing was loaded.
+    #[error(
+        "{refused} of {lines} lines are refused: correct them, or leave out --strict to load the \
+         others; nothing was loaded"
+    )]
+    Strict {
+        /// Number of refused lines.
+        refused: u64,
+        /// Number of all lines.
+        lines: u64,
+    },
+}
+
+/// Reason why reading a file ends early.
+enum ReadEnd {
     File(io::Error),
     Engine(Error),
 }
 
-impl From<io::Error> for Stop {
+impl From<io::Error> for ReadEnd {
     fn from(error: io::Error) -> Self {
         Self::File(error)
     }
 }
 
-impl From<Error> for Stop {
+impl From<Error> for ReadEnd {
     fn from(error: Error) -> Self {
         Self::Engine(error)
     }
@@ -115,13 +156,13 @@ pub fn import(
     files: &mut dyn ImportFiles,
     options: ImportOptions,
     report: &mut dyn FnMut(ImportReport),
-) -> Result<ImportResult, Failure> {
+) -> Result<ImportResult, ImportError> {
     let mut importer = engine.catalog().importer();
     let mut result = ImportResult::default();
     let mut rows_count = 0;
-    while let Some(mut file) = files.next_file()? {
+    while let Some(mut file) = files.next_file().map_err(ImportError::Open)? {
         let name = file.name;
-        let read = read_rows::<Stop>(&mut file.content, file.format, &mut |row| {
+        let read = read_rows::<ReadEnd>(&mut file.content, file.format, &mut |row| {
             rows_count += 1;
             if rows_count % ROWS_PER_REPORT == 0 {
                 report(ImportReport::Read(rows_count));
@@ -142,20 +183,21 @@ pub fn import(
             }
             Ok(())
         });
-        read.map_err(|stop| match stop {
-            Stop::File(error) => Failure::new(format!("{name}: {error}: nothing was loaded")),
-            Stop::Engine(error) => Failure::from(error),
+        read.map_err(|end| match end {
+            ReadEnd::File(cause) => ImportError::Read { name, cause },
+            ReadEnd::Engine(error) => ImportError::Engine(error),
         })?;
     }
     if options.is_strict && result.refused != 0 {
-        let refused = result.refused;
-        let advice = "mend them, or leave out --strict to load the others";
-        let sentence = format!("{refused} of {rows_count} lines are refused: {advice}");
-        return Err(Failure::new(format!("{sentence}; nothing was loaded")));
+        return Err(ImportError::Strict {
+            refused: result.refused,
+            lines: rows_count,
+        });
     }
-    let summary = match options.is_dry_run {
-        true => importer.preview()?,
-        false => load(importer, report)?,
+    let summary = if options.is_dry_run {
+        importer.preview()?
+    } else {
+        load(importer, report)?
     };
     result.inserted = summary.inserted;
     result.updated = summary.updated;
@@ -167,18 +209,13 @@ pub fn import(
 fn load(
     importer: Importer,
     report: &mut dyn FnMut(ImportReport),
-) -> Result<ImportSummary, Failure> {
+) -> Result<ImportSummary, ImportError> {
     let mut loaded = 0;
     let finished = importer.finish(&mut |records| {
         loaded = records;
         report(ImportReport::Loaded(records));
     });
-    finished.map_err(|error| {
-        let reason = Failure::from(error);
-        Failure::new(format!(
-            "{reason}: {loaded} records are loaded, run the import again"
-        ))
-    })
+    finished.map_err(|cause| ImportError::Interrupted { loaded, cause })
 }
 
 fn refused_line(file: &str, fault: RowFault) -> RefusedLine {

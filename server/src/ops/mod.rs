@@ -1,5 +1,9 @@
 //! Administrative operations: each exists once, for the pages, the admin socket and the
 //! subcommands.
+//!
+//! An [`Operation`] is a type that holds its arguments; a subcommand sends it to the running server
+//! or executes it on the catalog that it has opened. What pages do as well is a method of
+//! [`Operations`].
 
 mod accounts;
 mod api_keys;
@@ -10,10 +14,21 @@ mod maintenance;
 mod operation;
 mod records;
 
-pub use accounts::AccountListed;
-pub use api_keys::{DayShown, KeyCreated, KeyListed, KeyShown};
-pub use error::Failure;
-pub use execute::Operations;
-pub use import::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
-pub use maintenance::{BackupMade, FindingShown, Stats};
-pub use operation::{NewAccountOrder, NewKeyOrder, Operation};
+pub use accounts::{
+    AccountListed, CreateAccount, DisableAccount, ListAccounts, SetAccountPassword,
+};
+pub use api_keys::{
+    CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyShown, ListKeys, RevokeKey, ShowKey,
+};
+pub use error::{OperationError, OperationRejection, RecordIds};
+pub use execute::execute_named;
+pub use import::{
+    ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, RefusedLine,
+    import,
+};
+pub use maintenance::{
+    BackUpCatalog, BackupMade, ExplainSearch, ReadStats, StatsRead, VerifyCatalog,
+};
+pub(crate) use operation::to_json;
+pub use operation::{Operation, Operations};
+pub use records::{DeleteRecords, SetRecordActive, ShowRecord};

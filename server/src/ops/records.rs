@@ -1,76 +1,128 @@
-//! Single records: show, switch on and off, delete.
+//! Operations on single records: show, switch on and off, delete.
 
-use serde_json::json;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 use subcat_engine::model::RecordId;
 
-use super::error::Failure;
-use super::execute::Operations;
+use super::error::{OperationError, OperationRejection, RecordIds};
+use super::operation::{Operation, OperationEntry, Operations};
 use crate::rows::write_record;
 
-impl Operations<'_> {
-    pub(super) fn set_record(&self, id: &str, is_active: bool) -> Result<String, Failure> {
-        let id = record_id(id)?;
-        if !self.engine.catalog().set_active(id, is_active)? {
-            return Err(unknown(&[id]));
-        }
-        Ok(json!({ "id": id.to_string(), "is_active": is_active }).to_string())
-    }
+pub(super) const OPERATIONS: &[OperationEntry] = &[
+    OperationEntry::of::<SetRecordActive>(),
+    OperationEntry::of::<ShowRecord>(),
+    OperationEntry::of::<DeleteRecords>(),
+];
 
-    /// The record as export writes it, and our own count of downloads, which answers add to
-    /// upstream's.
-    pub(super) fn show_record(&self, id: &str) -> Result<String, Failure> {
-        let id = record_id(id)?;
-        let Some(record) = self.engine.catalog().stored_record(id)? else {
-            return Err(unknown(&[id]));
+/// `record set ID --active true|false`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetRecordActive {
+    /// The record's id.
+    pub id: String,
+    /// True if it shall be found and downloaded.
+    pub is_active: bool,
+}
+
+/// Answer of [`SetRecordActive`]: the same as was asked for.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecordSet {
+    /// The record's id.
+    pub id: String,
+    /// True if it can be found and downloaded.
+    pub is_active: bool,
+}
+
+impl Operation for SetRecordActive {
+    const NAME: &'static str = "record/set";
+    type Answer = RecordSet;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<RecordSet, OperationError> {
+        let id = record_id(&self.id)?;
+        if !operations.engine.catalog().set_active(id, self.is_active)? {
+            return Err(OperationRejection::UnknownRecords(RecordIds(vec![id])).into());
+        }
+        Ok(RecordSet {
+            id: id.to_string(),
+            is_active: self.is_active,
+        })
+    }
+}
+
+/// `record show ID`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShowRecord {
+    /// The record's id.
+    pub id: String,
+}
+
+impl Operation for ShowRecord {
+    const NAME: &'static str = "record/show";
+    /// The record as export writes it, and our own count of downloads, which answers of the API
+    /// add to upstream's.
+    type Answer = Map<String, Value>;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Self::Answer, OperationError> {
+        let id = record_id(&self.id)?;
+        let Some(record) = operations.engine.catalog().stored_record(id)? else {
+            return Err(OperationRejection::UnknownRecords(RecordIds(vec![id])).into());
         };
         let mut line = Vec::new();
         write_record(&record, &mut line);
-        let line = String::from_utf8(line).expect("export writes UTF-8");
-        let open_object = line.trim_end().strip_suffix('}').unwrap_or(&line);
-        let own_downloads = self.engine.usage().downloads(id);
-        Ok(format!("{open_object},\"own_downloads\":{own_downloads}}}"))
+        let mut shown: Map<String, Value> =
+            serde_json::from_slice(&line).expect("export writes a JSON object");
+        let own_downloads = operations.engine.usage().downloads(id);
+        shown.insert("own_downloads".into(), json!(own_downloads));
+        Ok(shown)
     }
+}
 
-    /// Deletes all in one transaction, or, when one of them is not there, none. An id that is
-    /// named twice counts once.
-    pub(super) fn delete_records(&self, ids: &[String]) -> Result<String, Failure> {
-        let mut ids: Vec<RecordId> = ids
-            .iter()
-            .map(|id| record_id(id))
-            .collect::<Result<_, _>>()?;
+/// `record delete ID…`: all in one transaction, or, when one of them is not there, none. An id that
+/// is named twice counts once.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteRecords {
+    /// The records' ids.
+    pub ids: Vec<String>,
+}
+
+/// Answer of [`DeleteRecords`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct RecordsDeleted {
+    /// Number of deleted records.
+    pub deleted: usize,
+}
+
+impl Operation for DeleteRecords {
+    const NAME: &'static str = "record/delete";
+    type Answer = RecordsDeleted;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<RecordsDeleted, OperationError> {
+        let mut ids = Vec::with_capacity(self.ids.len());
+        for id in &self.ids {
+            ids.push(record_id(id)?);
+        }
         ids.sort_unstable();
         ids.dedup();
         let mut missing = Vec::new();
         for id in &ids {
-            if self.engine.catalog().stored_record(*id)?.is_none() {
+            if operations.engine.catalog().stored_record(*id)?.is_none() {
                 missing.push(*id);
             }
         }
         if !missing.is_empty() {
-            return Err(unknown(&missing));
+            return Err(OperationRejection::UnknownRecords(RecordIds(missing)).into());
         }
-        let vanished = self.engine.catalog().delete_records(&ids)?;
-        if !vanished.is_empty() {
-            let names = names_of(&vanished);
-            let sentence = format!("{names} went while this was under way: all others are deleted");
-            return Err(Failure::new(sentence));
+        // Something else may have deleted one of them since: the transaction passes over it.
+        let lost = operations.engine.catalog().delete_records(&ids)?;
+        if !lost.is_empty() {
+            return Err(OperationRejection::LostRecords(RecordIds(lost)).into());
         }
-        Ok(json!({ "deleted": ids.len() }).to_string())
+        Ok(RecordsDeleted { deleted: ids.len() })
     }
 }
 
-fn record_id(text: &str) -> Result<RecordId, Failure> {
-    RecordId::parse(text).ok_or_else(|| Failure::new(format!("{text} is no UUID")))
-}
-
-fn unknown(ids: &[RecordId]) -> Failure {
-    let names = names_of(ids);
-    Failure::new(format!(
-        "no record {names} in the catalog: nothing was changed"
-    ))
-}
-
-fn names_of(ids: &[RecordId]) -> String {
-    let names: Vec<String> = ids.iter().map(ToString::to_string).collect();
-    names.join(", ")
+fn record_id(text: &str) -> Result<RecordId, OperationRejection> {
+    RecordId::parse(text).ok_or_else(|| OperationRejection::InvalidRecordId(text.to_owned()))
 }

@@ -7,6 +7,7 @@ use subcat_engine::model::{ContentHash, RecordId};
 
 use super::hashing::HashingQueueFull;
 use super::throttle::AttemptsRejection;
+use crate::ops::{OperationError, OperationRejection};
 use crate::upstream::FetchError;
 
 /// Reason why a page is not shown: a rejected request, or a failure of the server.
@@ -68,9 +69,12 @@ pub(crate) enum PageError {
     /// The commit that held this sign-in panicked.
     #[error("the sign-in was not stored")]
     SignInLost,
-    /// The store did not create a key with a new random text.
-    #[error("the store did not create the key")]
-    KeyNotCreated,
+    /// The operation was rejected, for a reason that the form of the page cannot cause.
+    #[error(transparent)]
+    Rejected(OperationRejection),
+    /// The operation could not be executed.
+    #[error(transparent)]
+    Operation(OperationError),
 }
 
 impl PageError {
@@ -85,8 +89,19 @@ impl PageError {
                 | Self::InvalidHeader(_)
                 | Self::Task(_)
                 | Self::SignInLost
-                | Self::KeyNotCreated
+                | Self::Rejected(_)
+                | Self::Operation(_)
         )
+    }
+}
+
+impl From<OperationError> for PageError {
+    fn from(error: OperationError) -> Self {
+        match error {
+            OperationError::Engine(error) => error.into(),
+            OperationError::Rejected(rejection) => Self::Rejected(rejection),
+            other => Self::Operation(other),
+        }
     }
 }
 

@@ -13,4 +13,4 @@ mod script;
 
 pub use files::{CATALOG, DemoFile, file};
 pub use local_upstream::LocalUpstream;
-pub(super) use run::Demo;
+pub(super) use run::DemoArguments;

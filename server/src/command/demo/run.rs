@@ -9,21 +9,24 @@ use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use subcat_engine::model::{ApiKeyState, Email};
+use subcat_engine::model::{ApiKeyState, Email, Role};
 
 use super::local_upstream::LocalUpstream;
 use crate::auth::{api_key_digest, new_api_key_text};
-use crate::command::context::{Context, Stop, now, print};
+use crate::command::context::{Context, now};
 use crate::command::demo::CATALOG;
+use crate::command::error::{CommandError, SubjectError};
 use crate::command::logging;
+use crate::command::output::print;
 use crate::command::serve::Running;
+use crate::command::subcommand::Subcommand;
 use crate::ops::{
-    Failure, ImportFile, ImportFiles, ImportOptions, KeyCreated, NewAccountOrder, NewKeyOrder,
-    Operation, Operations, import,
+    CreateAccount, CreateKey, ImportError, ImportFile, ImportFiles, ImportOptions, Operation,
+    Operations, SetAccountPassword, import,
 };
 use crate::rows::Format;
 use crate::runtime::Control;
-use crate::service::Service;
+use crate::service::{Actor, Service};
 use crate::web::Password;
 
 /// Where the demo keeps its data when nobody says another place.
@@ -36,7 +39,7 @@ const EMAIL: &str = "demo@example.org";
 /// The data directory is ./subcat-demo unless --data names another. It is kept, and a second run
 /// uses it again.
 #[derive(Debug, Args)]
-pub(in crate::command) struct Demo {
+pub(in crate::command) struct DemoArguments {
     /// The public address
     #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
     listen: String,
@@ -50,11 +53,13 @@ struct DemoLogin {
     key: String,
 }
 
-impl Demo {
-    pub(in crate::command) fn run(self, context: &Context) -> Result<(), Stop> {
-        let control = Control::start().map_err(Failure::from)?;
+impl Subcommand for DemoArguments {
+    const NAME: &'static str = "demo";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
+        let control = Control::start()?;
         let upstream = LocalUpstream::start(&control.handle())
-            .map_err(|error| Failure::io("the local upstream", &error))?;
+            .map_err(|error| SubjectError::new("the local upstream", error))?;
         let data = context.data().is_none().then(|| DATA_DEFAULT.to_owned());
         let flags = [
             ("data", data),
@@ -68,8 +73,8 @@ impl Demo {
         let data = config.data.clone();
         let mut running = Running::start(config)?;
         load_catalog(running.service())?;
-        let credentials = prepare(running.service(), &data)?;
-        let sheet = Sheet::new(running.base_url(), &data, credentials)?;
+        let login = prepare(running.service(), &data)?;
+        let sheet = Sheet::new(running.base_url(), &data, login)?;
         print(&if context.is_json() {
             sheet.json()
         } else {
@@ -102,7 +107,7 @@ impl ImportFiles for ShippedFile {
     }
 }
 
-fn load_catalog(service: &Service) -> Result<(), Failure> {
+fn load_catalog(service: &Service) -> Result<(), ImportError> {
     let mut file = ShippedFile { is_read: false };
     let options = ImportOptions {
         is_strict: true,
@@ -113,53 +118,46 @@ fn load_catalog(service: &Service) -> Result<(), Failure> {
 }
 
 /// The account and the key of the last run, or new ones.
-fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, Failure> {
-    let path =
-        login_path(data).map_err(|error| Failure::io(&data.display().to_string(), &error))?;
+fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, CommandError> {
+    let path = login_path(data).map_err(|error| SubjectError::new(data.display(), error))?;
     if let Some(known) = known_login(service, &path) {
         return Ok(known);
     }
-    let operations = Operations {
-        engine: &service.engine,
-        config: &service.config,
-        now: now(),
-        judged_at: service.judged_at(now()),
-        credentials: service.credentials(),
-        is_running: true,
-    };
+    let operations = Operations::of_service(service, Actor::CommandLine);
     let password: String = new_api_key_text().chars().skip(4).take(16).collect();
-    let parsed = Password::parse(&password);
-    let password_hash = parsed
-        .map_err(|fault| Failure::new(fault.to_string()))?
+    let password_hash = Password::parse(&password)
+        .expect("16 characters are enough")
         .hash();
     let account = Email::parse(EMAIL).and_then(|email| service.engine.accounts().by_email(&email));
-    operations.perform(match account {
-        Some(_) => Operation::AccountPassword {
+    if account.is_some() {
+        let set = SetAccountPassword {
             email: EMAIL.into(),
             password_hash,
-        },
-        None => Operation::AccountCreate(NewAccountOrder {
+        };
+        set.execute(&operations)?;
+    } else {
+        let create = CreateAccount {
             email: EMAIL.into(),
-            role: "admin".into(),
+            role: Role::Admin.as_str().into(),
             password_hash,
-        }),
-    })?;
-    let created = operations.perform(Operation::KeyCreate(NewKeyOrder {
+        };
+        create.execute(&operations)?;
+    }
+    let create = CreateKey {
         name: "demo".into(),
         account: Some(EMAIL.into()),
         expires_at: None,
         scopes: None,
         limit: None,
-    }))?;
-    let created: KeyCreated =
-        serde_json::from_str(&created).map_err(|error| Failure::new(error.to_string()))?;
-    let credentials = DemoLogin {
+    };
+    let created = create.execute(&operations)?;
+    let login = DemoLogin {
         email: EMAIL.into(),
         password,
         key: created.key,
     };
-    keep(&path, &credentials).map_err(|error| Failure::io(&path.display().to_string(), &error))?;
-    Ok(credentials)
+    keep(&path, &login).map_err(|error| SubjectError::new(path.display(), error))?;
+    Ok(login)
 }
 
 /// Sign-in and key stand beside the data directory, which holds files of the engine only.
@@ -172,24 +170,24 @@ fn login_path(data: &Path) -> io::Result<PathBuf> {
 /// What the file says, when its key is still of use.
 fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let text = std::fs::read_to_string(path).ok()?;
-    let credentials: DemoLogin = serde_json::from_str(&text).ok()?;
-    let email = Email::parse(&credentials.email)?;
+    let login: DemoLogin = serde_json::from_str(&text).ok()?;
+    let email = Email::parse(&login.email)?;
     let account = service.engine.accounts().by_email(&email)?;
-    let digest = api_key_digest(&credentials.key);
+    let digest = api_key_digest(&login.key);
     let api_keys = service.engine.accounts().api_keys();
     let api_key = api_keys.iter().find(|key| key.digest == digest)?;
     let is_usable = account.disabled_at.is_none()
         && api_key.account == Some(account.id)
         && api_key.state(now()) == ApiKeyState::Active;
-    is_usable.then_some(credentials)
+    is_usable.then_some(login)
 }
 
-fn keep(path: &Path, credentials: &DemoLogin) -> io::Result<()> {
+fn keep(path: &Path, login: &DemoLogin) -> io::Result<()> {
     let mut options = std::fs::OpenOptions::new();
     options.write(true).create(true).truncate(true).mode(0o600);
     let file = options.open(path)?;
     file.set_permissions(std::fs::Permissions::from_mode(0o600))?;
-    serde_json::to_writer(&file, credentials)?;
+    serde_json::to_writer(&file, login)?;
     file.sync_all()
 }
 
@@ -197,19 +195,18 @@ fn keep(path: &Path, credentials: &DemoLogin) -> io::Result<()> {
 struct Sheet {
     base: String,
     data: PathBuf,
-    credentials: DemoLogin,
+    login: DemoLogin,
     curl_lines: [String; 3],
 }
 
 impl Sheet {
-    fn new(base: String, data: &Path, credentials: DemoLogin) -> Result<Self, Failure> {
+    fn new(base: String, data: &Path, login: DemoLogin) -> Result<Self, serde_json::Error> {
         let first = CATALOG.lines().next().unwrap_or_default();
-        let record: Value =
-            serde_json::from_str(first).map_err(|error| Failure::new(error.to_string()))?;
+        let record: Value = serde_json::from_str(first)?;
         let id = record["id"].as_str().unwrap_or_default();
         let title = record["title"].as_str().unwrap_or_default();
         let title = utf8_percent_encode(title, NON_ALPHANUMERIC);
-        let key = &credentials.key;
+        let key = &login.key;
         let curl = |options: &str, path: String| {
             format!("curl -s{options} -H 'Authorization: Bearer {key}' '{base}{path}'")
         };
@@ -221,7 +218,7 @@ impl Sheet {
         Ok(Self {
             base,
             data: data.canonicalize().unwrap_or_else(|_| data.to_path_buf()),
-            credentials,
+            login,
             curl_lines,
         })
     }
@@ -232,7 +229,7 @@ impl Sheet {
             email,
             password,
             key,
-        } = &self.credentials;
+        } = &self.login;
         format!(
             "\nAPI key   {key}\n\n{search}\n{record}\n{download}\n\n\
              web page  {base}/\nsign in   {email} / {password}\ndata      {data}\n\n\
@@ -247,7 +244,7 @@ impl Sheet {
             email,
             password,
             key,
-        } = &self.credentials;
+        } = &self.login;
         let sheet = json!({
             "url": self.base,
             "key": key,

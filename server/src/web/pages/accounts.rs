@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::Change;
 use subcat_engine::model::{Account, AccountId, Role};
 
 use super::key_list::KeyList;
+use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
@@ -133,15 +133,15 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     if account.id == viewer.account.id {
         return Err(PageError::Forbidden);
     }
-    let change = match request.form.get("action") {
-        "make-admin" => Change::SetRole(account.id, Role::Admin),
-        "make-user" => Change::SetRole(account.id, Role::User),
-        "disable" => Change::SetDisabled(account.id, true),
-        "enable" => Change::SetDisabled(account.id, false),
-        _ => return Err(PageError::InvalidForm),
-    };
     let actor = Actor::Account(&viewer.account.email);
-    request.site.service.change(change, actor)?;
+    let operations = Operations::of_service(&request.site.service, actor);
+    match request.form.get("action") {
+        "make-admin" => operations.set_role(account.id, Role::Admin)?,
+        "make-user" => operations.set_role(account.id, Role::User)?,
+        "disable" => operations.set_disabled(account.id, true)?,
+        "enable" => operations.set_disabled(account.id, false)?,
+        _ => return Err(PageError::InvalidForm),
+    }
     let location = format!("/admin/accounts/{}?notice=changed", account.id.0);
     Ok(answer::see_other(&location))
 }

@@ -2,10 +2,10 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::Change;
 use subcat_engine::model::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
 
 use super::key_list::KeyRow;
+use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
@@ -103,8 +103,7 @@ pub(crate) fn revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     let viewer = request.viewer()?;
     let actor = Actor::Account(&viewer.account.email);
-    let service = &request.site.service;
-    service.change(Change::RevokeApiKey(key.id), actor)?;
+    Operations::of_service(&request.site.service, actor).revoke_api_key(key.id)?;
     match key.account {
         Some(owner) if owner == viewer.account.id => Ok(answer::see_other("/keys?notice=revoked")),
         Some(owner) => Ok(answer::see_other(&format!(

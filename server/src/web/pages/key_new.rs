@@ -3,12 +3,11 @@
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::Engine;
-use subcat_engine::model::{AccountId, ApiKey, ApiKeyState, Day, Scopes, Timestamp};
+use subcat_engine::model::{AccountId, Day, Expiry, KeyName, Scopes};
 use subcat_engine::search::Doc;
-use subcat_engine::{Change, NewApiKey, Outcome};
 
 use super::key::scope_names;
-use crate::auth;
+use crate::ops::{KeyDraft, OperationError, OperationRejection, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
@@ -16,15 +15,8 @@ use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
-/// Characters of a key's name, at most.
-const NAME_CHARS_MAX: usize = 100;
-/// Active keys of one account, at most.
-const ACTIVE_KEYS_MAX: usize = 1_000;
-/// Keys of an account in any state, at most: what is revoked is kept, too.
-const KEYS_MAX: usize = 5_000;
 /// Days until a key expires, at most: a hundred years.
-const EXPIRY_DAYS_MAX: i64 = 36_525;
-const DAY_SECONDS: i64 = 86_400;
+const EXPIRY_DAYS_MAX: u32 = 36_525;
 /// Records among which one with a file is looked for, to show how it is asked for.
 const SAMPLE_DOCS_MAX: usize = 100;
 /// The periods that are offered, in days.
@@ -34,7 +26,7 @@ const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
 type Fault = &'static str;
 
 /// The form as it was typed.
-struct Draft {
+struct KeyForm {
     name: String,
     expires: String,
     expires_on: String,
@@ -49,7 +41,7 @@ struct Choice {
     is_chosen: bool,
 }
 
-impl Draft {
+impl KeyForm {
     /// What a new form says.
     fn blank() -> Self {
         Self {
@@ -116,23 +108,26 @@ impl Draft {
         choices
     }
 
-    fn name(&self, lang: Lang) -> Result<String, Fault> {
-        let chars_count = self.name.chars().count();
-        let is_length_ok = (1..=NAME_CHARS_MAX).contains(&chars_count);
-        if is_length_ok && !self.name.chars().any(char::is_control) {
-            return Ok(self.name.clone());
-        }
-        Err(lang.t(
+    /// The key that the form describes.
+    fn draft(&self, lang: Lang, owner: AccountId) -> Result<KeyDraft, Fault> {
+        let name = KeyName::parse(&self.name).ok_or(lang.t(
             "Give the key a name of 1 to 100 characters.",
             "Ponle a la clave un nombre de 1 a 100 caracteres.",
-        ))
+        ))?;
+        Ok(KeyDraft {
+            name,
+            account: Some(owner),
+            scopes: self.scopes,
+            limit: None,
+            expiry: self.expiry(lang)?,
+        })
     }
 
-    /// When the key expires (API.md, 12.7): a date means the end of that day, a number of days
-    /// counts from now, blank or 0 is never, the past is refused. What is filled in beside another
-    /// choice is refused: the key would live longer than somebody meant. Without a choice whatever
-    /// is filled in counts, the date first.
-    fn expires_at(&self, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+    /// Expiry of the key (API.md, 12.7): a date means the end of that day, a number of days counts
+    /// from now, blank or 0 is never. What is filled in beside another choice is refused: the key
+    /// would live longer than somebody meant. Without a choice whatever is filled in counts, the
+    /// date first.
+    fn expiry(&self, lang: Lang) -> Result<Expiry, Fault> {
         let choice = self.expires.as_str();
         let is_left_out = |field: &str, text: &str| {
             !choice.is_empty() && choice != field && !text.is_empty() && text != "0"
@@ -144,34 +139,28 @@ impl Draft {
             ));
         }
         match choice {
-            "never" => Ok(None),
-            "date" => on_date(&self.expires_on, lang, now),
-            "days" => after_days(&self.expires_days, lang, now),
-            "" if !self.expires_on.is_empty() => on_date(&self.expires_on, lang, now),
-            "" => after_days(&self.expires_days, lang, now),
-            days => after_days(days, lang, now),
+            "never" => Ok(Expiry::Never),
+            "date" => on_date(&self.expires_on, lang),
+            "days" => after_days(&self.expires_days, lang),
+            "" if !self.expires_on.is_empty() => on_date(&self.expires_on, lang),
+            "" => after_days(&self.expires_days, lang),
+            days => after_days(days, lang),
         }
     }
 }
 
-fn on_date(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+fn on_date(text: &str, lang: Lang) -> Result<Expiry, Fault> {
     if text.is_empty() || text == "0" {
-        return Ok(None);
+        return Ok(Expiry::Never);
     }
     let day = Day::parse(text).ok_or(lang.t(
         "Write the date as YYYY-MM-DD.",
         "Escribe la fecha como AAAA-MM-DD.",
     ))?;
-    if day.end() <= now {
-        return Err(lang.t(
-            "That date is in the past: the key would never work.",
-            "Esa fecha ya ha pasado: la clave no funcionaría nunca.",
-        ));
-    }
-    Ok(Some(day.end()))
+    Ok(Expiry::EndOf(day))
 }
 
-fn after_days(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp>, Fault> {
+fn after_days(text: &str, lang: Lang) -> Result<Expiry, Fault> {
     let days: i64 = match text {
         "" => 0,
         text => text.parse().map_err(|_| {
@@ -181,10 +170,9 @@ fn after_days(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp
             )
         })?,
     };
-    match days {
-        0 => Ok(None),
-        1..=EXPIRY_DAYS_MAX => Ok(Some(now.plus_seconds(days * DAY_SECONDS))),
-        ..0 => Err(lang.t(
+    match u32::try_from(days) {
+        Ok(days @ 0..=EXPIRY_DAYS_MAX) => Ok(Expiry::after_days(days)),
+        Err(_) if days < 0 => Err(lang.t(
             "That is in the past: the key would never work.",
             "Eso es pasado: la clave no funcionaría nunca.",
         )),
@@ -200,21 +188,21 @@ fn after_days(text: &str, lang: Lang, now: Timestamp) -> Result<Option<Timestamp
 struct NewKeyPage {
     page: Frame,
     fault: &'static str,
-    draft: Draft,
+    draft: KeyForm,
     today: Day,
 }
 
 /// `GET /keys/new`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.viewer()?;
-    form(request, StatusCode::OK, Draft::blank(), "")
+    form_page(request, StatusCode::OK, KeyForm::blank(), "")
 }
 
-fn form(request: &WebRequest, status: StatusCode, draft: Draft, fault: Fault) -> PageResult {
+fn form_page(request: &WebRequest, status: StatusCode, form: KeyForm, fault: Fault) -> PageResult {
     let template = NewKeyPage {
         page: request.frame("/keys"),
         fault,
-        draft,
+        draft: form,
         today: request.now.day(),
     };
     answer::page(status, &template)
@@ -268,22 +256,27 @@ impl Sample {
     }
 }
 
-/// `POST /keys`: makes a key and shows it, this once. The key works when the answer comes.
+/// `POST /keys`: makes a key and shows it, this once. The key works when the answer is sent.
 pub(crate) fn create(request: &WebRequest) -> PageResult {
     let owner = &request.viewer()?.account;
-    let draft = Draft::read(request);
-    let text = auth::new_api_key_text();
-    let api_key = match judge(request, &draft, owner.id, &text) {
-        Ok(api_key) => api_key,
-        Err(fault) => return form(request, StatusCode::UNPROCESSABLE_ENTITY, draft, fault),
+    let form = KeyForm::read(request);
+    let draft = match form.draft(request.lang, owner.id) {
+        Ok(draft) => draft,
+        Err(fault) => return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, fault),
     };
     let service = &request.site.service;
     // Before there is a key: one that was made is shown, whatever else fails.
     let sample = Sample::of(&service.engine, draft.scopes)?;
-    let actor = Actor::Account(&owner.email);
-    let created = service.change(Change::CreateApiKey(api_key), actor)?;
-    let Outcome::ApiKey(api_key) = created else {
-        return Err(PageError::KeyNotCreated);
+    let operations = Operations::of_service(service, Actor::Account(&owner.email));
+    let (api_key, text) = match operations.create_api_key(draft) {
+        Ok(created) => created,
+        Err(OperationError::Rejected(rejection)) => {
+            let Some(fault) = fault_of(&rejection, request.lang) else {
+                return Err(PageError::Rejected(rejection));
+            };
+            return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, fault);
+        }
+        Err(error) => return Err(error.into()),
     };
     let lang = request.lang;
     let mut page = request.frame("/keys");
@@ -301,58 +294,45 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-fn judge(
-    request: &WebRequest,
-    draft: &Draft,
-    owner: AccountId,
-    text: &str,
-) -> Result<NewApiKey, Fault> {
-    let name = draft.name(request.lang)?;
-    let expires_at = draft.expires_at(request.lang, request.judged_at)?;
-    if draft.scopes == Scopes::NONE {
-        return Err(request.lang.t(
+/// The words of a rejection that a form can cause; none of any other.
+fn fault_of(rejection: &OperationRejection, lang: Lang) -> Option<Fault> {
+    Some(match rejection {
+        OperationRejection::ExpiryPassed(_) => lang.t(
+            "That date is in the past: the key would never work.",
+            "Esa fecha ya ha pasado: la clave no funcionaría nunca.",
+        ),
+        OperationRejection::NoScopes => lang.t(
             "Choose at least one thing that the key may be used for.",
             "Elige al menos una cosa que la clave permita.",
-        ));
-    }
-    let keys = request.site.service.engine.accounts().api_keys_of(owner);
-    if KEYS_MAX <= keys.len() {
-        return Err(request.lang.t(
+        ),
+        OperationRejection::TooManyKeys => lang.t(
             "You have made 5000 keys, revoked ones included: no account may have more.",
             "Has creado 5000 claves, contando las revocadas: ninguna cuenta puede tener más.",
-        ));
-    }
-    let is_active = |key: &&ApiKey| key.state(request.judged_at) == ApiKeyState::Active;
-    if ACTIVE_KEYS_MAX <= keys.iter().filter(is_active).count() {
-        return Err(request.lang.t(
+        ),
+        OperationRejection::TooManyActiveKeys => lang.t(
             "You have 1000 active keys, which is all an account may have. Revoke one first.",
             "Tienes 1000 claves activas, el máximo de una cuenta. Revoca una antes.",
-        ));
-    }
-    Ok(NewApiKey {
-        account: Some(owner),
-        name,
-        digest: auth::api_key_digest(text),
-        partial: auth::api_key_partial(text),
-        scopes: draft.scopes,
-        limit: None,
-        expires_at,
+        ),
+        _ => return None,
     })
 }
 
 #[cfg(test)]
 mod tests {
+    use subcat_engine::model::Timestamp;
+
     use super::*;
 
     fn check(expires: &str, expires_on: &str, expires_days: &str, expected: Option<Option<&str>>) {
-        let draft = Draft {
+        let draft = KeyForm {
             expires: expires.to_owned(),
             expires_on: expires_on.to_owned(),
             expires_days: expires_days.to_owned(),
-            ..Draft::blank()
+            ..KeyForm::blank()
         };
         let now = Timestamp::parse("2026-05-03T10:00:00Z").unwrap();
-        let found = draft.expires_at(Lang::En, now).ok();
+        let expiry = draft.expiry(Lang::En).ok();
+        let found = expiry.and_then(|expiry| expiry.resolve(now).ok());
         let found = found.map(|time| time.map(|time| time.to_string()));
         let found = found.as_ref().map(Option::as_deref);
         assert_eq!(found, expected, "{expires} {expires_on} {expires_days}");
@@ -385,21 +365,5 @@ mod tests {
         check("", "", "7", Some(Some("2026-05-10T10:00:00Z")));
         check("", "", "", Some(None));
         check("sometime", "", "", None);
-    }
-
-    #[test]
-    fn a_name_is_one_short_line() {
-        let named = |name: &str| {
-            let draft = Draft {
-                name: name.to_owned(),
-                ..Draft::blank()
-            };
-            draft.name(Lang::En).is_ok()
-        };
-        assert!(named("Salón"));
-        assert!(named(&"ñ".repeat(100)));
-        assert!(!named(&"ñ".repeat(101)));
-        assert!(!named(""));
-        assert!(!named("a\nb"));
     }
 }

@@ -6,8 +6,9 @@ use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
 use subcat_engine::model::{Account, AuditEntry, Email, Role};
-use subcat_engine::{Change, NewAccount, Outcome, StateEvent};
+use subcat_engine::{Change, NewAccount, StateEvent};
 
+use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
@@ -379,10 +380,11 @@ pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password
 /// Makes an account; `None` when its address is taken.
 fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, PageError> {
     let email = account.email.clone();
-    let service = &request.site.service;
-    match service.change(Change::CreateAccount(account), Actor::Account(&email))? {
-        Outcome::Account(account) => Ok(Some(account)),
-        _ => Ok(None),
+    let operations = Operations::of_service(&request.site.service, Actor::Account(&email));
+    match operations.create_account(account) {
+        Ok(account) => Ok(Some(account)),
+        Err(OperationError::Rejected(OperationRejection::EmailTaken(_))) => Ok(None),
+        Err(error) => Err(error.into()),
     }
 }
 

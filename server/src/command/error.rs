@@ -1,0 +1,76 @@
+//! Outcomes of a subcommand that is not done, and the exit status of each.
+
+use std::error::Error;
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use subcat_engine::error_chain;
+
+/// Reason why a subcommand ends before it is done.
+///
+/// It is not an [`Error`] itself, so that every error converts into it.
+#[derive(Debug)]
+pub(super) enum CommandError {
+    /// It failed: status 1.
+    Failed(Box<dyn Error + Send + Sync>),
+    /// It failed, and its output says so: this status.
+    Reported(u8),
+    /// The arguments are not valid together: status 2.
+    Usage(Box<dyn Error + Send + Sync>),
+    /// The reader of the output has closed it, as `head` does: status 0.
+    OutputClosed,
+}
+
+impl CommandError {
+    /// Arguments that are not valid together.
+    pub(super) fn usage(error: impl Error + Send + Sync + 'static) -> Self {
+        Self::Usage(Box::new(error))
+    }
+
+    /// Writes what is wrong to stderr and returns the exit status.
+    pub(super) fn report(self) -> ExitCode {
+        match self {
+            Self::Failed(error) => {
+                say(&error_chain(&*error).replace('\n', "; "));
+                ExitCode::from(1)
+            }
+            Self::Reported(status) => ExitCode::from(status),
+            Self::Usage(error) => {
+                say(&error_chain(&*error).replace('\n', "; "));
+                ExitCode::from(2)
+            }
+            Self::OutputClosed => ExitCode::SUCCESS,
+        }
+    }
+}
+
+impl<E: Error + Send + Sync + 'static> From<E> for CommandError {
+    fn from(error: E) -> Self {
+        Self::Failed(Box::new(error))
+    }
+}
+
+/// Writes a line to stderr.
+pub(super) fn say(line: &str) {
+    // Without a stderr nobody reads it.
+    let _ = writeln!(io::stderr(), "subcat: {line}");
+}
+
+/// A file, directory or address that could not be used.
+#[derive(Debug, thiserror::Error)]
+#[error("{subject}")]
+pub(super) struct SubjectError {
+    /// Its name, or what could not be done with it.
+    subject: String,
+    /// The system's reason.
+    source: io::Error,
+}
+
+impl SubjectError {
+    pub(super) fn new(subject: impl ToString, source: io::Error) -> Self {
+        Self {
+            subject: subject.to_string(),
+            source,
+        }
+    }
+}

@@ -1,0 +1,122 @@
+//! The program: its subcommands and the arguments that all of them take.
+
+use std::ffi::OsString;
+use std::process::ExitCode;
+
+use clap::error::ErrorKind;
+use clap::{Args, Command, FromArgMatches};
+
+use super::context::{Common, Context};
+use super::error::CommandError;
+use super::subcommand::SubcommandEntry;
+use super::{
+    account, backup, check, completions, demo, explain, export, import, key, man, record, restore,
+    serve, stats, verify, version,
+};
+
+/// Every subcommand, in the order of the help.
+static SUBCOMMANDS: &[SubcommandEntry] = &[
+    SubcommandEntry::of::<demo::DemoArguments>(),
+    SubcommandEntry::of::<serve::ServeArguments>(),
+    SubcommandEntry::of::<import::ImportArguments>(),
+    SubcommandEntry::of::<export::ExportArguments>(),
+    SubcommandEntry::of::<record::RecordArguments>(),
+    SubcommandEntry::of::<key::KeyArguments>(),
+    SubcommandEntry::of::<account::AccountArguments>(),
+    SubcommandEntry::of::<explain::ExplainArguments>(),
+    SubcommandEntry::of::<check::CheckArguments>(),
+    SubcommandEntry::of::<verify::VerifyArguments>(),
+    SubcommandEntry::of::<backup::BackupArguments>(),
+    SubcommandEntry::of::<restore::RestoreArguments>(),
+    SubcommandEntry::of::<stats::StatsArguments>(),
+    SubcommandEntry::of::<completions::CompletionsArguments>(),
+    SubcommandEntry::of::<man::ManArguments>(),
+    SubcommandEntry::of::<version::VersionArguments>(),
+];
+
+const ABOUT: &str = "A subtitle catalog service: search in microseconds, files from a \
+                     content-addressed cache, API keys and rate limits, one binary";
+
+/// The definition of the program for clap.
+fn definition() -> Command {
+    let subcommands = SUBCOMMANDS.iter().map(|entry| (entry.define)());
+    Common::augment_args(Command::new("subcat"))
+        .about(ABOUT)
+        .version(env!("CARGO_PKG_VERSION"))
+        .disable_help_subcommand(true)
+        .max_term_width(100)
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommands(subcommands)
+}
+
+/// Runs the program. `arguments` begin with the program's name.
+pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    match run(arguments) {
+        Ok(Ok(())) => ExitCode::SUCCESS,
+        Ok(Err(error)) => error.report(),
+        Err(error) => {
+            // Printing fails only when the terminal is closed: then nobody reads it.
+            let _ = error.print();
+            ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
+        }
+    }
+}
+
+/// Runs the subcommand that the arguments name. Errors of clap, which prints help and usage, are
+/// apart from those of the subcommand.
+fn run(
+    arguments: impl IntoIterator<Item = OsString>,
+) -> Result<Result<(), CommandError>, clap::Error> {
+    let program = definition();
+    let matches = program.clone().try_get_matches_from(arguments)?;
+    let common = Common::from_arg_matches(&matches)?;
+    let named = matches.subcommand().and_then(|(name, matches)| {
+        let entry = SUBCOMMANDS.iter().find(|entry| entry.name == name)?;
+        Some((entry, matches))
+    });
+    let Some((entry, matches)) = named else {
+        return Err(clap::Error::new(ErrorKind::MissingSubcommand));
+    };
+    Ok((entry.run)(matches, &Context::new(common, program)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_arguments_do_not_contradict_each_other() {
+        definition().debug_assert();
+    }
+
+    fn parse(line: &str) -> Result<clap::ArgMatches, clap::Error> {
+        definition().try_get_matches_from(line.split_whitespace())
+    }
+
+    #[test]
+    fn common_arguments_stand_before_and_behind() {
+        let matches = parse("subcat --json key list --data d --set a.b=c=d").unwrap();
+        let common = Common::from_arg_matches(&matches).unwrap();
+        assert!(common.json);
+        assert_eq!(common.data.as_deref(), Some("d"));
+        assert_eq!(common.set, [("a.b".to_owned(), "c=d".to_owned())]);
+    }
+
+    #[test]
+    fn wrong_usage_is_status_2() {
+        for line in [
+            "subcat",
+            "subcat serv",
+            "subcat key",
+            "subcat import",
+            "subcat key create",
+            "subcat key revoke x",
+            "subcat record set a --active maybe",
+            "subcat check --set workers",
+            "subcat key create --name n --expires soon",
+        ] {
+            assert_eq!(parse(line).unwrap_err().exit_code(), 2, "{line}");
+        }
+    }
+}

@@ -1,0 +1,96 @@
+//! Errors of a configuration, in sentences that say what to do.
+
+use std::fmt;
+use std::path::PathBuf;
+
+use super::origin::Origin;
+
+/// One thing that is wrong with a configuration.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ConfigError {
+    /// The file cannot be read.
+    #[error("could not read the configuration file {}", path.display())]
+    Unreadable {
+        /// Its path.
+        path: PathBuf,
+        /// The system's reason.
+        source: std::io::Error,
+    },
+    /// The file is not valid TOML.
+    #[error("{} line {line} is not valid TOML: {reason}", path.display())]
+    Syntax {
+        /// Its path.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// The parser's message, in one line.
+        reason: String,
+    },
+    /// No setting has this name.
+    #[error("unknown setting {given} ({origin}): did you mean {nearest}?")]
+    Unknown {
+        /// The name as it was given: a setting's path, or a variable.
+        given: String,
+        /// The place where it was given.
+        origin: Origin,
+        /// The known name that resembles it most.
+        nearest: String,
+    },
+    /// The value is not allowed.
+    #[error("{name} is {value:?} ({origin}): allowed is {allowed}")]
+    Value {
+        /// The setting.
+        name: &'static str,
+        /// The value as it was given.
+        value: String,
+        /// The place where it was given.
+        origin: Origin,
+        /// The values that are allowed.
+        allowed: &'static str,
+    },
+    /// The public and the admin address are the same.
+    #[error("listen and admin are the same address: give one of them another port")]
+    SameAddress,
+    /// A fetch would have to end before its connection.
+    #[error(
+        "upstream.timeout_seconds is below upstream.connect_seconds: the whole fetch contains the \
+         connection, make it longer"
+    )]
+    TimeoutTooShort,
+}
+
+impl ConfigError {
+    /// Returns true if the command line is at fault (exit status 2).
+    fn is_usage(&self) -> bool {
+        match self {
+            Self::Unknown { origin, .. } | Self::Value { origin, .. } => {
+                matches!(origin, Origin::CommandLine(_))
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Everything that is wrong with a configuration, one sentence a line.
+#[derive(Debug)]
+pub struct ConfigErrors(pub Vec<ConfigError>);
+
+impl ConfigErrors {
+    /// Returns true if only the command line is at fault (exit status 2).
+    pub fn is_usage(&self) -> bool {
+        self.0.iter().all(ConfigError::is_usage)
+    }
+}
+
+impl fmt::Display for ConfigErrors {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (idx, error) in self.0.iter().enumerate() {
+            let line_end = if idx == 0 { "" } else { "\n" };
+            write!(f, "{line_end}{}", subcat_engine::error_chain(error))?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for ConfigErrors {}

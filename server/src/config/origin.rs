@@ -1,0 +1,28 @@
+//! Origins of values.
+
+use std::fmt;
+use std::path::PathBuf;
+
+/// The place that a value came from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    /// No place: the value is the default.
+    Default,
+    /// A line of the file, counted from 1.
+    File(PathBuf, usize),
+    /// An environment variable.
+    Variable(String),
+    /// A flag.
+    CommandLine(String),
+}
+
+impl fmt::Display for Origin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Default => f.write_str("default"),
+            Self::File(path, line) => write!(f, "{} line {line}", path.display()),
+            Self::Variable(name) => write!(f, "environment {name}"),
+            Self::CommandLine(flag) => write!(f, "command line {flag}"),
+        }
+    }
+}
