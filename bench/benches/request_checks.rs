@@ -9,10 +9,7 @@ use std::sync::Arc;
 use criterion::{Criterion, criterion_group, criterion_main};
 use http::HeaderMap;
 use http::header::AUTHORIZATION;
-use subcat_engine::disk::Real;
-use subcat_engine::model::{RateLimit, Scopes, Usage};
-use subcat_engine::{Change, NewApiKey};
-use subcat_engine::{Engine, Options};
+use subcat_engine::{Change, Engine, NewApiKey, Options, RateLimit, Real, Scopes, Usage};
 use subcat_server::api::{AuthResult, ConnectionMemory};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::Config;
@@ -81,7 +78,7 @@ fn count(service: &Service, usage: &mut UsageSums, headers: &HeaderMap, now: Mom
         ..Usage::default()
     };
     service.metrics.workers[0].answered(Route::Search, 200, 7);
-    let key = subcat_engine::model::ApiKeyId(headers.len() as u64);
+    let key = subcat_engine::ApiKeyId(headers.len() as u64);
     usage.add(Some(key), now.timestamp(), &one);
 }
 

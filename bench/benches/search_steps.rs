@@ -6,12 +6,12 @@ use std::sync::Arc;
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use subcat_bench::catalog::Generator;
 use subcat_bench::search::{parse_record, query_sets};
-use subcat_engine::codec::write_fragment;
-use subcat_engine::index::{Segment, SegmentBuilder, Tombstones, merge};
-use subcat_engine::limits::DELTA_RECORDS_MAX;
-use subcat_engine::model::Record;
-use subcat_engine::search::Snapshot;
-use subcat_engine::text::fold;
+use subcat_engine::{
+    Record, Snapshot,
+    internals::{
+        DELTA_RECORDS_MAX, Segment, SegmentBuilder, Tombstones, fold, merge, write_fragment,
+    },
+};
 
 /// Records of the catalog that is searched.
 const RECORDS: u64 = 100_000;

@@ -1,39 +1,89 @@
 //! The subtitle catalog as a library: records in, searches and files out.
 //!
-//! The engine is synchronous. It knows no HTTP, no async, no clock and no randomness of its own
-//! (they come in as parameters), and it spawns nothing. [`Engine`] is the door.
+//! The engine is synchronous. It knows no HTTP, no async, no clock and no randomness of its own:
+//! they come in as parameters. [`Engine`] is the entry point.
 //!
 //! Modules are declared bottom-up; a module imports only from modules above it.
 #![deny(unsafe_code)]
 
-pub mod limits;
-pub mod error;
-pub mod disk;
-pub mod model;
-pub mod text;
-pub mod codec;
-pub mod query;
-pub mod blob;
-pub mod store;
+mod limits;
+mod error;
+mod disk;
+mod model;
+mod text;
+mod codec;
+mod query;
+mod blob;
+mod store;
 mod data_dir;
 mod state;
 mod counters;
-pub mod index;
-pub mod plan;
-pub mod search;
+mod index;
+mod plan;
+mod search;
 mod catalog;
 mod database;
 mod maintenance;
 mod engine;
+#[doc(hidden)]
+pub mod internals;
 
-pub use catalog::{ImportSummary, Importer};
-pub use counters::CounterLane;
+/// An open data directory, its handles, and how to open one.
 pub use engine::{
     AccountsHandle, CatalogHandle, Engine, FilesHandle, Options, StoreKind, UsageHandle,
 };
+
+/// Errors.
 pub use error::{Error, Result, error_chain};
-pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore};
+
+/// The file system below an engine.
+pub use disk::{
+    DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, TruncationFlag, WritableMapping,
+};
+
+/// Records, and drafts of them.
+pub use model::{
+    CatalogId, DraftValue, FieldError, Language, Number, Record, RecordDraft, RecordId, ReleaseId,
+    VideoType, Year,
+};
+
+/// Importing records.
+pub use catalog::{ImportSummary, Importer};
+
+/// Search requests.
+pub use query::{CatalogTerm, Filters, LanguageTerm, Query, SearchText, TooManyWords};
+
+/// Searching a snapshot, and what is found.
+pub use search::{
+    Doc, Explanation, Hit, HitExplanation, Hits, LocatedHits, RecordLocation, SegmentExplanation,
+    Snapshot, Step,
+};
+
+/// Cached files.
+pub use blob::Blob;
+pub use model::{CachedFile, ContentHash, FileKind, FileName, Variant};
+
+/// Accounts, API keys and sessions.
+pub use model::{
+    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, AuditEntry, Email, Expiry, ExpiryPassed,
+    KeyName, RateLimit, Role, Scopes, Session,
+};
+
+/// Events: changes of accounts, keys, files and usage.
 pub use state::{
     AggregatedPart, By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent,
     UsageBatch, UsageDelta,
+};
+
+/// Usage and time.
+pub use counters::CounterLane;
+pub use model::{Day, Timestamp, Usage};
+
+/// Care of a data directory.
+pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore};
+
+/// Bounds that callers check or show.
+pub use limits::{
+    AGGREGATE_SECONDS_MAX, BLOB_BYTES_MAX, OPEN_BLOBS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
+    QUERY_WORDS_MAX, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, YEAR_MAX, YEAR_MIN,
 };

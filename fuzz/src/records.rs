@@ -2,12 +2,11 @@
 
 use std::borrow::Cow;
 
-use subcat_engine::limits::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX};
-use subcat_engine::model::{
+use subcat_engine::{
     CatalogId, DraftValue, FileName, Language, Number, Record, RecordDraft, RecordId, ReleaseId,
     Timestamp, VideoType, Year,
+    internals::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, fold},
 };
-use subcat_engine::text::fold;
 
 use crate::choices::Choices;
 use crate::vocabulary::{description_text, long_words, title_text};

@@ -1,8 +1,8 @@
 //! Requests near the records of a catalog: found, nearly found, and not found.
 
-use subcat_engine::limits::SEARCH_YEAR_MIN;
-use subcat_engine::model::{Record, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
+use subcat_engine::{
+    CatalogTerm, Filters, Query, Record, SEARCH_YEAR_MIN, SearchText, VideoType, Year,
+};
 
 use crate::choices::Choices;
 use crate::records::{CATALOG_IDS, language, number, record_id, year};

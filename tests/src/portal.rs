@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 
-use subcat_engine::disk::{Disk, Real};
-use subcat_engine::model::{Account, Email, RecordDraft, Role};
-use subcat_engine::{Change, NewAccount, Outcome};
-use subcat_engine::{Engine, StoreKind};
+use subcat_engine::{
+    Account, Change, Disk, Email, Engine, NewAccount, Outcome, Real, RecordDraft, Role, StoreKind,
+};
 use subcat_server::command::demo::{CATALOG, LocalUpstream};
 use subcat_server::config::{Config, RateLimits, Registration};
 use subcat_server::rows::read_line;

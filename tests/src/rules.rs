@@ -1,10 +1,9 @@
 //! Small catalogs, requests and verdicts, written the way a rule's example is.
 
-use subcat_engine::model::{
-    CatalogId, Language, Number, Record, RecordId, Timestamp, VideoType, Year,
+use subcat_engine::{
+    CatalogId, CatalogTerm, Filters, Language, Number, Query, Record, RecordId, SearchText,
+    Timestamp, VideoType, Year, internals::oracle::OracleAnswer,
 };
-use subcat_engine::query::oracle::OracleAnswer;
-use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
 use subcat_fuzz::differ::agreed_answer;
 
 /// A film that is told from others by its number; without year, ids and description.

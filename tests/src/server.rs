@@ -5,10 +5,10 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
-use subcat_engine::disk::{Disk, Real};
-use subcat_engine::model::{ApiKey, DraftValue, RateLimit, RecordDraft, Scopes, Timestamp};
-use subcat_engine::{Change, NewApiKey, Outcome};
-use subcat_engine::{Engine, Options, StoreKind};
+use subcat_engine::{
+    ApiKey, Change, Disk, DraftValue, Engine, NewApiKey, Options, Outcome, RateLimit, Real,
+    RecordDraft, Scopes, StoreKind, Timestamp,
+};
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
 use subcat_server::http::{Server, serve};

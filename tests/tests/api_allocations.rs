@@ -115,8 +115,8 @@ fn repeated_answers_allocate_next_to_nothing() {
         .map(|(idx, id)| film(id, if idx == 0 { "Uno dos" } else { "Dos" }, 2000, "r1"));
     server.import(films.collect());
     let engine = &server.service.engine;
-    let release = subcat_engine::model::ReleaseId::parse("r1").unwrap();
-    let kind = subcat_engine::model::FileKind::Srt;
+    let release = subcat_engine::ReleaseId::parse("r1").unwrap();
+    let kind = subcat_engine::FileKind::Srt;
     let content = "1\n00:00:01,000 --> 00:00:02,000\nx\n\n".repeat(2000);
     engine
         .files()

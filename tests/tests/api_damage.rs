@@ -5,7 +5,7 @@
 use std::fs::OpenOptions;
 use std::path::PathBuf;
 
-use subcat_engine::model::{RecordDraft, Timestamp};
+use subcat_engine::{RecordDraft, Timestamp};
 use subcat_tests::raw::{Client, RawAnswer};
 use subcat_tests::server::{TestServer, film, text};
 

@@ -10,10 +10,11 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
-use subcat_engine::StateEvent;
-use subcat_engine::disk::{Fault, Faulty};
-use subcat_engine::model::{CachedFile, ContentHash, FileKind, ReleaseId};
-use subcat_engine::model::{DraftValue, RecordDraft, RecordId, Scopes};
+use subcat_engine::{
+    CachedFile, ContentHash, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes,
+    StateEvent,
+    internals::{Fault, Faulty},
+};
 use subcat_server::runtime::SystemClock;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};

@@ -69,7 +69,7 @@ fn rule_1_3_health_needs_no_key_and_consumes_nothing() {
 #[test]
 fn rule_1_3_health_with_a_key_shows_its_window() {
     let server = TestServer::start();
-    let (api_key, _) = server.api_key_with(subcat_engine::model::Scopes::SEARCH, Some("7/9"), None);
+    let (api_key, _) = server.api_key_with(subcat_engine::Scopes::SEARCH, Some("7/9"), None);
     let answer = server.get("/api/health", Some(&api_key));
     assert_eq!(answer.status, 200);
     assert_eq!(answer.field("x-ratelimit-limit"), Some("7"));

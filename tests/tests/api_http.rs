@@ -247,7 +247,7 @@ fn rule_1_1_checks_come_in_their_order() {
             .status,
         401
     );
-    let read = subcat_engine::model::Scopes::READ;
+    let read = subcat_engine::Scopes::READ;
     let (reader, _) = server.api_key_with(read, Some("4/60"), None);
     let search = "/api/subtitles/search?limit=x";
     assert_eq!(

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use subcat_engine::model::Scopes;
+use subcat_engine::Scopes;
 use subcat_server::config::ExpiredStatus;
 use subcat_server::runtime::{Clock, Control, Moment};
 use subcat_server::service::Service;

@@ -1,7 +1,7 @@
 //! Rate limits: windows of keys and of addresses.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
-use subcat_engine::model::Scopes;
+use subcat_engine::Scopes;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::TestServer;
 

@@ -1,6 +1,6 @@
 //! `GET /api/subtitles/{subtitle_id}`.
 
-use subcat_engine::model::{DraftValue, RecordDraft, RecordId};
+use subcat_engine::{DraftValue, RecordDraft, RecordId};
 use subcat_tests::server::{TestServer, film, text};
 
 const ID: &str = "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab";

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use serde_json::Value;
-use subcat_engine::model::{DraftValue, RecordDraft};
+use subcat_engine::{DraftValue, RecordDraft};
 use subcat_tests::raw::{Client, RawAnswer};
 use subcat_tests::server::{TestServer, film, text};
 
@@ -294,8 +294,8 @@ fn rule_5_4_downloads_are_those_of_this_moment() {
     };
     assert_eq!(downloads(&mut searcher), 5);
     let engine = &server.service.engine;
-    let release = subcat_engine::model::ReleaseId::parse("1").unwrap();
-    let kind = subcat_engine::model::FileKind::Srt;
+    let release = subcat_engine::ReleaseId::parse("1").unwrap();
+    let kind = subcat_engine::FileKind::Srt;
     engine
         .files()
         .store_file(&release, b"1\n", kind, None)
@@ -318,7 +318,7 @@ fn rule_5_5_remembered_hits_go_with_their_snapshot() {
     for _ in 0..3 {
         assert_eq!(searcher.titles("query=alien"), ["Alien", "Aliens"]);
     }
-    let id = subcat_engine::model::RecordId::parse(ALIENS).unwrap();
+    let id = subcat_engine::RecordId::parse(ALIENS).unwrap();
     server
         .service
         .engine

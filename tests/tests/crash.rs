@@ -14,14 +14,11 @@ use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use subcat_engine::disk::Real;
-use subcat_engine::limits::AGGREGATE_SECONDS_MAX;
-use subcat_engine::model::{
-    ApiKey, ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes,
-    Timestamp, Variant,
+use subcat_engine::{
+    AGGREGATE_SECONDS_MAX, ApiKey, ApiKeyId, Change, Day, DraftValue, Engine, FileKind, NewApiKey,
+    Options, Outcome, Real, RecordDraft, RecordId, ReleaseId, Scopes, StoreKind, Timestamp,
+    Variant,
 };
-use subcat_engine::{Change, NewApiKey, Outcome};
-use subcat_engine::{Engine, Options, StoreKind};
 
 const DIR: &str = "SUBCAT_CRASH_DIR";
 const ROUND: &str = "SUBCAT_CRASH_ROUND";

@@ -2,8 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use subcat_engine::model::Record;
-use subcat_engine::query::oracle::Oracle;
+use subcat_engine::{Record, internals::oracle::Oracle};
 use subcat_fuzz::choices::Choices;
 use subcat_fuzz::records::record;
 use subcat_fuzz::requests::request;

@@ -1,7 +1,7 @@
 //! Every rule of SEARCH.md by hand-written catalogs: the oracle finds what a reader of the page
 //! expects, and the engine finds the same.
 
-use subcat_engine::model::Record;
+use subcat_engine::Record;
 use subcat_tests::rules::{With, answer, episode, film, finds, pack, ranks};
 
 // ---- 1. Text

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use subcat_engine::Change;
-use subcat_engine::model::{AccountId, Role, Timestamp};
+use subcat_engine::{AccountId, Change, Role, Timestamp};
 use subcat_server::runtime::{Clock, Moment};
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::Client;

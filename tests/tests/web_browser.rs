@@ -5,8 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
-use subcat_engine::model::{ApiKeyId, Day, RecordId, Role, Usage};
-use subcat_engine::{StateEvent, UsageBatch, UsageDelta};
+use subcat_engine::{ApiKeyId, Day, RecordId, Role, StateEvent, Usage, UsageBatch, UsageDelta};
 use subcat_tests::portal::Portal;
 use subcat_tests::raw::Client;
 use subcat_tests::webdriver::{Browser, Driver, ENTER, Looks, SPACE};

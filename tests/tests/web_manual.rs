@@ -4,7 +4,7 @@
 use std::process::Command;
 
 use serde_json::Value;
-use subcat_engine::model::Role;
+use subcat_engine::Role;
 use subcat_tests::portal::Portal;
 use subcat_tests::raw::{Client, RawAnswer};
 

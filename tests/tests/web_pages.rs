@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
-use subcat_engine::disk::{Fault, Faulty};
-use subcat_engine::model::{ApiKeyId, AuditEntry, Day, Role, Scopes, Usage};
-use subcat_engine::model::{CachedFile, ContentHash, FileKind, RecordDraft, RecordId};
-use subcat_engine::{Change, NewApiKey, StateEvent, UsageBatch, UsageDelta};
+use subcat_engine::{
+    ApiKeyId, AuditEntry, CachedFile, Change, ContentHash, Day, FileKind, NewApiKey, RecordDraft,
+    RecordId, Role, Scopes, StateEvent, Usage, UsageBatch, UsageDelta,
+    internals::{Fault, Faulty},
+};
 use subcat_server::runtime::SystemClock;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};

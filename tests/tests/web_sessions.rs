@@ -1,7 +1,6 @@
 //! Sessions of the web interface (API.md, 12.1), judged over a socket.
 
-use subcat_engine::StateEvent;
-use subcat_engine::model::{Role, Session};
+use subcat_engine::{Role, Session, StateEvent};
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::RawAnswer;
 

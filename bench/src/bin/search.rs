@@ -11,8 +11,10 @@ use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{
     BATCH, QuerySet, RecordFile, Times, query_sets, thread_nanoseconds, worst_requests,
 };
-use subcat_engine::index::{Segment, SegmentBuilder, Tombstones};
-use subcat_engine::search::Snapshot;
+use subcat_engine::{
+    Snapshot,
+    internals::{Segment, SegmentBuilder, Tombstones},
+};
 
 /// Builds one segment of a catalog file and runs the sets of queries over it, on one thread.
 #[derive(Parser)]

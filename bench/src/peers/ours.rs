@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use subcat_engine::index::{Segment, SegmentBuilder, Tombstones};
-use subcat_engine::model::{Record, RecordId};
-use subcat_engine::query::Query;
-use subcat_engine::search::{Hits, Snapshot};
+use subcat_engine::{
+    Hits, Query, Record, RecordId, Snapshot,
+    internals::{Segment, SegmentBuilder, Tombstones},
+};
 
 use crate::error::{BenchError, Result};
 

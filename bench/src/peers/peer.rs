@@ -1,7 +1,6 @@
 //! Interface of an engine in the comparison.
 
-use subcat_engine::model::Record;
-use subcat_engine::query::Query;
+use subcat_engine::{Query, Record};
 
 use crate::error::Result;
 

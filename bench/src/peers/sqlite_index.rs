@@ -8,9 +8,10 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use rusqlite::{Connection, Statement, ToSql};
-use subcat_engine::model::{CatalogId, Number, Record, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, ParsedText, Query};
-use subcat_engine::text::fold;
+use subcat_engine::{
+    CatalogId, CatalogTerm, Number, Query, Record, VideoType, Year,
+    internals::{ParsedText, fold},
+};
 
 use crate::error::{BenchError, Result};
 

@@ -8,9 +8,10 @@
 
 use std::collections::HashMap;
 
-use subcat_engine::model::{CatalogId, Number, Record, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, ParsedText, Query as Request};
-use subcat_engine::text::{fold, has_number, words};
+use subcat_engine::{
+    CatalogId, CatalogTerm, Number, Query as Request, Record, VideoType, Year,
+    internals::{ParsedText, fold, has_number, words},
+};
 use tantivy::collector::{Count, TopDocs};
 use tantivy::columnar::Column;
 use tantivy::indexer::NoMergePolicy;

@@ -2,10 +2,10 @@
 
 use std::collections::HashMap;
 
-use subcat_engine::limits::{PAGE_SIZE_DEFAULT, SEARCH_YEAR_MIN};
-use subcat_engine::model::Record;
-use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
-use subcat_engine::text::{fold, words};
+use subcat_engine::{
+    CatalogTerm, Filters, PAGE_SIZE_DEFAULT, Query, Record, SEARCH_YEAR_MIN, SearchText,
+    internals::{fold, words},
+};
 
 use crate::error::Result;
 use crate::random::Random;

@@ -7,10 +7,10 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 
 use serde_json::Value;
-use subcat_engine::model::{
+use subcat_engine::{
     CatalogId, FileName, Language, Number, Record, RecordId, ReleaseId, Timestamp, VideoType, Year,
+    internals::{fold, spanish_region},
 };
-use subcat_engine::text::{fold, spanish_region};
 
 use crate::error::{BenchError, Result};
 

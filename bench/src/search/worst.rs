@@ -2,10 +2,11 @@
 
 use std::collections::{HashMap, HashSet};
 
-use subcat_engine::limits::{PAGE_SIZE_DEFAULT, QUERY_WORDS_MAX, SEARCH_TEXT_CHARS_MAX};
-use subcat_engine::model::{Language, Record, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
-use subcat_engine::text::{fold, words};
+use subcat_engine::{
+    CatalogTerm, Filters, Language, PAGE_SIZE_DEFAULT, QUERY_WORDS_MAX, Query, Record,
+    SEARCH_TEXT_CHARS_MAX, SearchText, VideoType, Year,
+    internals::{fold, words},
+};
 
 use crate::error::Result;
 

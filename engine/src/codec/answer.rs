@@ -18,8 +18,7 @@ const TIME_CHARS: usize = 20;
 /// Cost: one copy of the record's text. Source: API.md, subtitle record.
 ///
 /// ```
-/// use subcat_engine::codec::write_fragment;
-/// use subcat_engine::model::{Record, RecordId};
+/// use subcat_engine::{Record, RecordId, internals::write_fragment};
 ///
 /// let record = Record::new(RecordId::from_bytes([0; 16]), "Ran");
 /// let mut fragment = Vec::new();

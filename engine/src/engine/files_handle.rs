@@ -66,7 +66,7 @@ impl FilesHandle<'_> {
     }
 
     /// Limits the number of open blobs to `blobs_max`, and never more than
-    /// [`OPEN_BLOBS_MAX`](crate::limits::OPEN_BLOBS_MAX): each takes a file descriptor.
+    /// [`OPEN_BLOBS_MAX`](crate::OPEN_BLOBS_MAX): each takes a file descriptor.
     pub fn keep_open(self, blobs_max: usize) {
         self.database.blobs.keep_open(blobs_max);
     }

@@ -96,7 +96,7 @@ impl Engine {
 
     /// Does one step of maintenance: repairs the index, flushes the delta, merges a tier, or
     /// aggregates the download counters if they have waited for
-    /// [`AGGREGATE_SECONDS_MAX`](crate::limits::AGGREGATE_SECONDS_MAX) or are many. Returns true if
+    /// [`AGGREGATE_SECONDS_MAX`](crate::AGGREGATE_SECONDS_MAX) or are many. Returns true if
     /// there is more to do at once. Called by one thread only.
     pub fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.database.maintain(now)

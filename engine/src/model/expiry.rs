@@ -5,7 +5,7 @@ use super::timestamp::{DAY_SECONDS, Day, Timestamp};
 /// Expiry of a new API key: never, after a time, or at one.
 ///
 /// ```
-/// use subcat_engine::model::{Expiry, Timestamp};
+/// use subcat_engine::{Expiry, Timestamp};
 /// let now = Timestamp::parse("2026-11-21T10:00:00Z").unwrap();
 /// let expires_at = Expiry::parse("30d").unwrap().resolve(now);
 /// assert_eq!(expires_at, Ok(Timestamp::parse("2026-12-21T10:00:00Z")));

@@ -9,7 +9,7 @@ use crate::limits::KEY_NAME_CHARS_MAX;
 /// INVARIANT: 1 to [`KEY_NAME_CHARS_MAX`] characters, no control characters, no space at its ends.
 ///
 /// ```
-/// use subcat_engine::model::KeyName;
+/// use subcat_engine::KeyName;
 /// assert_eq!(KeyName::parse(" living room ").unwrap().as_str(), "living room");
 /// assert_eq!(KeyName::parse("two\nlines"), None);
 /// ```

@@ -39,7 +39,7 @@ impl Language {
     /// Source: SEARCH.md 3.4.
     ///
     /// ```
-    /// use subcat_engine::model::Language;
+    /// use subcat_engine::Language;
     /// assert_eq!(Language::parse("SPA_mx").unwrap().primary(), "es");
     /// assert_eq!(Language::parse("ast").unwrap().primary(), "ast");
     /// ```
@@ -54,7 +54,7 @@ impl Language {
     /// Source: SEARCH.md 3.4.
     ///
     /// ```
-    /// use subcat_engine::model::Language;
+    /// use subcat_engine::Language;
     /// let region = |tag| Language::parse(tag).unwrap().region();
     /// assert_eq!(region("zh-Hant-tw").as_deref(), Some("TW"));
     /// assert_eq!(region("es-419").as_deref(), Some("419"));

@@ -75,7 +75,7 @@ impl Record {
     /// set by struct update, so that a new field does not edit every caller.
     ///
     /// ```
-    /// use subcat_engine::model::{Record, RecordId, VideoType, Year};
+    /// use subcat_engine::{Record, RecordId, VideoType, Year};
     /// let record = Record {
     ///     year: Year::new(1985),
     ///     ..Record::new(RecordId::from_bytes([7; 16]), "Ran")

@@ -16,7 +16,7 @@ impl RecordId {
     /// Source: API.md, faults of parameters.
     ///
     /// ```
-    /// use subcat_engine::model::RecordId;
+    /// use subcat_engine::RecordId;
     /// let id = RecordId::parse("0B0E7C4A-9B1F-4C63-8D4E-0123456789AB").unwrap();
     /// assert_eq!(id.to_string(), "0b0e7c4a-9b1f-4c63-8d4e-0123456789ab");
     /// assert!(RecordId::parse("{0b0e7c4a-9b1f-4c63-8d4e-0123456789ab}").is_none());

@@ -39,7 +39,7 @@ impl Timestamp {
     /// long they are; without an offset it is UTC; a date alone is its midnight.
     ///
     /// ```
-    /// use subcat_engine::model::Timestamp;
+    /// use subcat_engine::Timestamp;
     /// let time = Timestamp::parse("2020-02-29T23:30:00.9-02:00").unwrap();
     /// assert_eq!(time.to_string(), "2020-03-01T01:30:00Z");
     /// ```

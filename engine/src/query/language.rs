@@ -20,8 +20,7 @@ impl LanguageTerm {
     /// Reduces a tag.
     ///
     /// ```
-    /// use subcat_engine::model::Language;
-    /// use subcat_engine::query::LanguageTerm;
+    /// use subcat_engine::{Language, LanguageTerm};
     /// let term = |tag| LanguageTerm::of(&Language::parse(tag).unwrap());
     /// assert_eq!(term("spa_mx"), term("es-MX"));
     /// ```
@@ -37,8 +36,7 @@ impl LanguageTerm {
     /// Source: SEARCH.md 3.4.
     ///
     /// ```
-    /// use subcat_engine::model::Language;
-    /// use subcat_engine::query::LanguageTerm;
+    /// use subcat_engine::{Language, LanguageTerm};
     /// let term = |tag| LanguageTerm::of(&Language::parse(tag).unwrap());
     /// assert!(term("es-MX").matches(term("es-419")));
     /// assert!(!term("es-ES").matches(term("es-419")));

@@ -19,7 +19,7 @@ impl CatalogTerm {
     /// Source: SEARCH.md 4.2.
     ///
     /// ```
-    /// use subcat_engine::query::CatalogTerm;
+    /// use subcat_engine::CatalogTerm;
     /// assert_eq!(CatalogTerm::parse("TT0012345"), CatalogTerm::Number(12345));
     /// assert_eq!(CatalogTerm::parse("12345"), CatalogTerm::Number(12345));
     /// assert_eq!(CatalogTerm::parse("nm12345"), CatalogTerm::Nothing);

@@ -18,7 +18,7 @@ impl SearchText {
     /// Folds a `query` value. `None` when it has no words (it counts as not supplied).
     ///
     /// ```
-    /// use subcat_engine::query::SearchText;
+    /// use subcat_engine::SearchText;
     /// let text = SearchText::query("Lost 1x02").unwrap().unwrap();
     /// assert_eq!(text.folded(), "lost s01e02");
     /// assert_eq!(SearchText::query("!!!"), Ok(None));

@@ -18,7 +18,7 @@ impl EpisodeWord {
     /// Reads a word of folded text.
     ///
     /// ```
-    /// use subcat_engine::text::EpisodeWord;
+    /// use subcat_engine::internals::EpisodeWord;
     /// let word = EpisodeWord::parse("s01e02").unwrap();
     /// assert_eq!((word.season, word.episode), (1, Some(2)));
     /// assert_eq!(EpisodeWord::parse("s01").unwrap().episode, None);

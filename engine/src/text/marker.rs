@@ -42,7 +42,7 @@ impl Markers {
     /// Source: SEARCH.md 2.
     ///
     /// ```
-    /// use subcat_engine::text::Markers;
+    /// use subcat_engine::internals::Markers;
     /// let markers = Markers::of_query(&["lost", "s01e02", "2004"], None);
     /// assert_eq!(markers.episode.unwrap().word_idx, 1);
     /// assert_eq!(markers.year.unwrap().word_idx, 2);

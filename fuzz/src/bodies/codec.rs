@@ -1,7 +1,9 @@
 //! Stored records.
 
-use subcat_engine::codec::{decode_record, encode_record};
-use subcat_engine::model::RecordId;
+use subcat_engine::{
+    RecordId,
+    internals::{decode_record, encode_record},
+};
 
 use crate::choices::Choices;
 use crate::records::record;

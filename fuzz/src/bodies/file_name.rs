@@ -1,6 +1,6 @@
 //! Names of files in headers, and kinds of files by their content.
 
-use subcat_engine::model::FileKind;
+use subcat_engine::FileKind;
 use subcat_server::files::{clean_name, content_disposition, kind_of, served_name, upstream_name};
 
 use crate::choices::Choices;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use subcat_engine::limits::{PAGE_SIZE_MAX, QUERY_WORDS_MAX, SEARCH_YEAR_MIN};
+use subcat_engine::{PAGE_SIZE_MAX, QUERY_WORDS_MAX, SEARCH_YEAR_MIN};
 use subcat_server::request::{SearchRejection, parameters, search_request};
 
 /// Query strings are decoded as forms are.

@@ -3,11 +3,10 @@
 use std::sync::{Arc, LazyLock};
 
 use bytes::Bytes;
-use subcat_engine::index::{Segment, SegmentBuilder, Tombstones};
-use subcat_engine::model::Record;
-use subcat_engine::query::Query;
-use subcat_engine::query::oracle::Oracle;
-use subcat_engine::search::Snapshot;
+use subcat_engine::{
+    Query, Record, Snapshot,
+    internals::{Segment, SegmentBuilder, Tombstones, oracle::Oracle},
+};
 
 use crate::choices::Choices;
 use crate::differ::segments;

@@ -7,8 +7,10 @@ use icu_normalizer::DecomposingNormalizerBorrowed;
 use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 use regex::Regex;
-use subcat_engine::model::Year;
-use subcat_engine::text::{Markers, fold, fold_into, words};
+use subcat_engine::{
+    Year,
+    internals::{Markers, fold, fold_into, words},
+};
 
 /// Folding is what SEARCH.md 1 says, done literally; and folding twice is folding once.
 pub fn text_fold(data: &[u8]) {

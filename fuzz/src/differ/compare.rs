@@ -1,10 +1,10 @@
 //! One request put to a snapshot and to the oracle, and one record read from a snapshot.
 
 use serde_json::{Value, json};
-use subcat_engine::model::{CatalogId, FileName, Number, Record, ReleaseId, Year};
-use subcat_engine::query::Query;
-use subcat_engine::query::oracle::{Oracle, OracleAnswer, OracleHit};
-use subcat_engine::search::{Doc, Snapshot};
+use subcat_engine::{
+    CatalogId, Doc, FileName, Number, Query, Record, ReleaseId, Snapshot, Year,
+    internals::{oracle::Oracle, oracle::OracleAnswer, oracle::OracleHit},
+};
 
 /// What the oracle answers. Asserts that each snapshot finds the same records, with the same
 /// relevance and fit, in the same order, and the same total.

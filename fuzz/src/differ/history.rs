@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::disk::Real;
-use subcat_engine::model::{Language, Record, RecordId, Timestamp};
-use subcat_engine::query::oracle::Oracle;
-use subcat_engine::text::{SpanishRegion, fold, words};
-use subcat_engine::{Engine, Options, StoreKind};
+use subcat_engine::{
+    Engine, Language, Options, Real, Record, RecordId, StoreKind, Timestamp,
+    internals::{SpanishRegion, fold, oracle::Oracle, words},
+};
 
 use super::compare::{same_answer, same_record};
 use crate::choices::Choices;

@@ -2,11 +2,10 @@
 
 use std::sync::Arc;
 
-use subcat_engine::index::{SegmentBuilder, Tombstones, merge};
-use subcat_engine::model::{Number, Record, RecordId, Year};
-use subcat_engine::query::oracle::Oracle;
-use subcat_engine::query::{Filters, Query, SearchText};
-use subcat_engine::search::Snapshot;
+use subcat_engine::{
+    Filters, Number, Query, Record, RecordId, SearchText, Snapshot, Year,
+    internals::{SegmentBuilder, Tombstones, merge, oracle::Oracle},
+};
 
 use super::compare::{same_answer, same_record};
 use super::segments::{Part, open};

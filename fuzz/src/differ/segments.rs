@@ -4,11 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::index::{Segment, SegmentBuilder, Tombstones, merge};
-use subcat_engine::model::{Record, RecordId};
-use subcat_engine::query::Query;
-use subcat_engine::query::oracle::{Oracle, OracleAnswer};
-use subcat_engine::search::Snapshot;
+use subcat_engine::{
+    Query, Record, RecordId, Snapshot,
+    internals::{Segment, SegmentBuilder, Tombstones, merge, oracle::Oracle, oracle::OracleAnswer},
+};
 
 use super::compare::{same_answer, same_explanation, same_record};
 use crate::choices::Choices;

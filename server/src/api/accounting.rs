@@ -1,7 +1,7 @@
 //! Accounting of answered requests: metrics, usage of keys, slow searches.
 
 use http::{HeaderMap, Response};
-use subcat_engine::model::{ApiKeyId, Usage};
+use subcat_engine::{ApiKeyId, Usage};
 
 use super::worker::ApiWorker;
 use crate::limiter::Quota;

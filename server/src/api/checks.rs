@@ -9,7 +9,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::request::Parts;
 use http::{HeaderMap, Method, Response};
-use subcat_engine::model::{RateLimit, Scopes};
+use subcat_engine::{RateLimit, Scopes};
 
 use super::accounting::{RequestContext, RequestRecord};
 use super::connection::{AuthResult, ConnectionMemory};

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::HeaderMap;
-use subcat_engine::model::ApiKeyState;
+use subcat_engine::ApiKeyState;
 
 use crate::auth::KnownKey;
 use crate::request::{KnownHost, authorization, bearer_token, client_address};

@@ -19,8 +19,7 @@ use std::sync::Arc;
 
 use http::header::RANGE;
 use http::{HeaderMap, Response};
-use subcat_engine::model::{FileName, RecordId, ReleaseId, Variant};
-use subcat_engine::search::Snapshot;
+use subcat_engine::{FileName, RecordId, ReleaseId, Snapshot, Variant};
 
 use super::accounting::RequestContext;
 use super::worker::ApiWorker;

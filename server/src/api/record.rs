@@ -2,8 +2,7 @@
 
 use bytes::Bytes;
 use http::{HeaderMap, Response};
-use subcat_engine::model::RecordId;
-use subcat_engine::search::Snapshot;
+use subcat_engine::{RecordId, Snapshot};
 
 use super::accounting::RequestContext;
 use super::worker::ApiWorker;

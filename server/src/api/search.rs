@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, Response, Uri};
-use subcat_engine::search::{LocatedHits, Snapshot};
+use subcat_engine::{LocatedHits, Snapshot};
 
 use super::accounting::RequestContext;
 use super::worker::{ApiWorker, WorkerState};

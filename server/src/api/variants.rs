@@ -5,9 +5,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::blob::Blob;
-use subcat_engine::model::{CachedFile, ContentHash, Variant};
-use subcat_engine::{Engine, Error};
+use subcat_engine::{Blob, CachedFile, ContentHash, Engine, Error, Variant};
 
 use crate::cache::OpenFile;
 use crate::limits::FILE_READ_BYTES_MAX;

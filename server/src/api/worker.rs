@@ -5,8 +5,7 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use parking_lot::Mutex;
-use subcat_engine::CounterLane;
-use subcat_engine::model::RateLimit;
+use subcat_engine::{CounterLane, RateLimit};
 
 use super::variants::FileVariants;
 use crate::cache::{OpenFiles, PreparedFileCache, RecordLocations, SearchCache};

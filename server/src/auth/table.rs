@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use subcat_engine::model::{ApiKey, ApiKeyId, ApiKeyState, Timestamp};
+use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, Timestamp};
 
 use super::key_text::{api_key_digest, is_api_key_text};
 use crate::limiter::Window;
@@ -90,7 +90,7 @@ fn build(api_keys: Vec<ApiKey>, old: &Table) -> Table {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::model::{RateLimit, Scopes};
+    use subcat_engine::{RateLimit, Scopes};
 
     use super::*;
     use crate::auth::{api_key_partial, api_key_text};

@@ -3,8 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::blob::Blob;
-use subcat_engine::model::{ContentHash, Variant};
+use subcat_engine::{Blob, ContentHash, Variant};
 
 use super::generations::Generations;
 use crate::limits::{OPEN_FILES_MAX, OPEN_FILES_MIN};

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use subcat_engine::model::{CachedFile, RecordId, Variant};
+use subcat_engine::{CachedFile, RecordId, Variant};
 
 use super::generations::Generations;
 use crate::limits::PREPARED_FILES_MAX;

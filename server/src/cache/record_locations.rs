@@ -1,7 +1,6 @@
 //! Where records lie.
 
-use subcat_engine::model::RecordId;
-use subcat_engine::search::RecordLocation;
+use subcat_engine::{RecordId, RecordLocation};
 
 use super::generations::Generations;
 use crate::limits::RECORD_LOCATIONS_MAX;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use subcat_engine::search::LocatedHits;
+use subcat_engine::LocatedHits;
 
 use super::generations::Generations;
 

@@ -3,8 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use subcat_engine::disk::Real;
-use subcat_engine::{Engine, Error, Options, StoreKind};
+use subcat_engine::{Engine, Error, Options, Real, StoreKind};
 
 use super::context::now;
 use super::error::CommandError;

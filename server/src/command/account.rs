@@ -3,7 +3,7 @@
 use std::io::{self, BufRead};
 
 use clap::{Args, ValueEnum};
-use subcat_engine::model::{Email, Role};
+use subcat_engine::{Email, Role};
 
 use super::access::{Missing, execute_once};
 use super::context::Context;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Command};
 use serde::de::DeserializeOwned;
-use subcat_engine::model::Timestamp;
+use subcat_engine::Timestamp;
 
 use super::error::CommandError;
 use super::output::{Reply, print};

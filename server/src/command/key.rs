@@ -1,7 +1,7 @@
 //! `subcat key`: API keys.
 
 use clap::Args;
-use subcat_engine::model::{Expiry, ExpiryPassed, RateLimit, Scopes};
+use subcat_engine::{Expiry, ExpiryPassed, RateLimit, Scopes};
 
 use super::access::{Missing, execute_once};
 use super::context::{Context, now};

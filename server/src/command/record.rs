@@ -2,7 +2,7 @@
 
 use clap::Args;
 use serde_json::{Map, Value};
-use subcat_engine::model::RecordId;
+use subcat_engine::RecordId;
 
 use super::access::{Missing, execute_once};
 use super::context::Context;

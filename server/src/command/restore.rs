@@ -6,8 +6,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use subcat_engine::disk::{Disk, Real};
-use subcat_engine::restore;
+use subcat_engine::{Disk, Real, restore};
 
 use super::context::Context;
 use super::error::CommandError;

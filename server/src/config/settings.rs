@@ -6,8 +6,7 @@ use std::str::FromStr;
 
 use ipnet::IpNet;
 use serde_json::{Value, json};
-use subcat_engine::StoreKind;
-use subcat_engine::limits::BLOB_BYTES_MAX;
+use subcat_engine::{BLOB_BYTES_MAX, StoreKind};
 
 use super::values::{Config, ExpiredStatus, Io, Registration};
 

@@ -5,8 +5,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
-use subcat_engine::StoreKind;
-use subcat_engine::model::RateLimit;
+use subcat_engine::{RateLimit, StoreKind};
 
 /// The effective configuration. The names are those of the settings page.
 #[derive(Debug, Clone)]

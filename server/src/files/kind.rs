@@ -2,7 +2,7 @@
 //!
 //! Source: API.md, kinds of files.
 
-use subcat_engine::model::FileKind;
+use subcat_engine::FileKind;
 
 /// What the content is, or `None` for HTML and other binaries. `name_kind` is what its name calls
 /// it: text of no recognisable kind is taken at its name's word.

@@ -3,7 +3,7 @@
 //! Source: API.md, file names.
 
 use percent_encoding::percent_decode;
-use subcat_engine::model::{FileKind, FileName, RecordId};
+use subcat_engine::{FileKind, FileName, RecordId};
 
 use super::disposition::{disposition_parameters, extended_value, text_of};
 
@@ -13,7 +13,7 @@ use super::disposition::{disposition_parameters, extended_value, text_of};
 /// Cost: one or two passes over the name.
 ///
 /// ```
-/// use subcat_engine::model::{FileKind, RecordId};
+/// use subcat_engine::{FileKind, RecordId};
 /// use subcat_server::files::served_name;
 /// let id = RecordId::from_bytes([0; 16]);
 /// let name = served_name(Some("C:\\subs\\Amélie.rar"), None, id, FileKind::Zip);

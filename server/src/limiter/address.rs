@@ -4,7 +4,7 @@ use std::hash::BuildHasher;
 
 use foldhash::quality::RandomState;
 use parking_lot::Mutex;
-use subcat_engine::model::RateLimit;
+use subcat_engine::RateLimit;
 
 use super::word::{Quota, is_open, look, opened_tick, step};
 use crate::runtime::{ClientNetwork, Moment};

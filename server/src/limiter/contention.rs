@@ -7,7 +7,7 @@ use std::sync::Arc;
 use loom::sync::atomic;
 use loom::thread;
 use parking_lot::Mutex;
-use subcat_engine::model::RateLimit;
+use subcat_engine::RateLimit;
 
 use super::word;
 use crate::runtime::Moment;

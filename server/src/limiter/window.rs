@@ -1,6 +1,6 @@
 //! The window of one key, shared by all cores.
 
-use subcat_engine::model::RateLimit;
+use subcat_engine::RateLimit;
 
 use super::atomic::{AtomicU64, Ordering};
 use super::word::{Quota, look, step};

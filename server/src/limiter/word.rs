@@ -2,7 +2,7 @@
 //!
 //! INVARIANT: a word whose count is 0 is a window that never opened.
 
-use subcat_engine::model::RateLimit;
+use subcat_engine::RateLimit;
 
 use crate::limits::WINDOW_REQUESTS_MAX;
 use crate::runtime::Moment;

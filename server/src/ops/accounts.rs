@@ -1,8 +1,7 @@
 //! Operations on accounts: create, list, change the password or the role, disable.
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::model::{Account, AccountId, Email, Role};
-use subcat_engine::{Change, NewAccount, Outcome};
+use subcat_engine::{Account, AccountId, Change, Email, NewAccount, Outcome, Role};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};

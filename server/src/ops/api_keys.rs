@@ -1,11 +1,10 @@
 //! Operations on API keys: create, list, show, revoke.
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::model::{
-    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Day, Email, Expiry, KeyName, RateLimit,
-    Scopes, Timestamp, Usage,
+use subcat_engine::{
+    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Change, Day, Email, Expiry, KeyName,
+    NewApiKey, Outcome, RateLimit, Scopes, Timestamp, Usage,
 };
-use subcat_engine::{Change, NewApiKey, Outcome};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use subcat_engine::model::{ApiKeyId, Email, ExpiryPassed, RecordId, Timestamp};
+use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, Timestamp};
 
 use crate::limits::{ACTIVE_KEYS_MAX, KEYS_MAX};
 use crate::request::SearchRejection;

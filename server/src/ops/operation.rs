@@ -2,8 +2,7 @@
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use subcat_engine::model::Timestamp;
-use subcat_engine::{Change, Engine, Outcome};
+use subcat_engine::{Change, Engine, Outcome, Timestamp};
 
 use super::error::OperationError;
 use crate::config::Config;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
-use subcat_engine::model::RecordId;
+use subcat_engine::RecordId;
 
 use super::error::{OperationError, OperationRejection, RecordIds};
 use super::operation::{Operation, OperationEntry, Operations};

@@ -2,7 +2,7 @@
 
 use http::HeaderMap;
 use http::header::ACCEPT_ENCODING;
-use subcat_engine::model::Variant;
+use subcat_engine::Variant;
 
 /// Quality in thousandths.
 type Quality = u16;

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use percent_encoding::percent_decode_str;
-use subcat_engine::model::RecordId;
+use subcat_engine::RecordId;
 
 /// A path under `/api`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,11 +2,10 @@
 
 use std::borrow::Cow;
 
-use subcat_engine::limits::{
-    PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, YEAR_MAX,
+use subcat_engine::{
+    CatalogTerm, Filters, Language, Number, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Query, RecordId,
+    SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, SearchText, VideoType, YEAR_MAX, Year,
 };
-use subcat_engine::model::{Language, Number, RecordId, VideoType, Year};
-use subcat_engine::query::{CatalogTerm, Filters, Query, SearchText};
 
 use super::query_string::parameters;
 
@@ -78,7 +77,7 @@ const ABOVE_65535: ParameterProblem = ParameterProblem(
 );
 
 const _: () = assert!(SEARCH_TEXT_CHARS_MAX == 512);
-const _: () = assert!(subcat_engine::limits::QUERY_WORDS_MAX == 32);
+const _: () = assert!(subcat_engine::QUERY_WORDS_MAX == 32);
 const _: () = assert!(PAGE_SIZE_MAX == 200);
 const _: () = assert!(SEARCH_YEAR_MIN == 1900);
 const _: () = assert!(YEAR_MAX == 2100);

@@ -2,7 +2,7 @@
 
 use bytes::Bytes;
 use http::{Response, StatusCode};
-use subcat_engine::model::{ContentHash, Variant};
+use subcat_engine::{ContentHash, Variant};
 
 use super::fields::{CACHE_REVALIDATE, CommonHeaders, ResponseBuilder};
 use crate::files::content_disposition;

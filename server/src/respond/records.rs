@@ -1,7 +1,7 @@
 //! Records as JSON: finished fragments, the counts of this moment, one buffer.
 
 use bytes::{BufMut, BytesMut};
-use subcat_engine::model::CatalogId;
+use subcat_engine::CatalogId;
 
 /// Bytes of a list beside its items, at most: names, brackets, the total.
 pub const LIST_FRAME_BYTES: usize = 48;

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::io::{self, BufRead, Read};
 
 use csv::{ByteRecord, ReaderBuilder, Terminator};
-use subcat_engine::model::{DraftValue, RecordDraft};
+use subcat_engine::{DraftValue, RecordDraft};
 
 use super::fields::{FIELD_NAMES, field_idx, field_of};
 use super::reading::{EachRow, LINE_BYTES_MAX, Row, RowFault};

@@ -1,7 +1,7 @@
 //! A record becomes a line that imports as the same record.
 
 use serde::Serialize;
-use subcat_engine::model::{FileName, Number, Record, ReleaseId, Year};
+use subcat_engine::{FileName, Number, Record, ReleaseId, Year};
 
 /// The fields of an import record, in the order of its description; nulls are left out.
 #[derive(Serialize)]
@@ -59,7 +59,7 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::model::{CatalogId, DraftValue, RecordId, VideoType};
+    use subcat_engine::{CatalogId, DraftValue, RecordId, VideoType};
 
     use super::*;
     use crate::rows::read_line;

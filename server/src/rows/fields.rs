@@ -1,6 +1,6 @@
 //! The fields of an import record by name.
 
-use subcat_engine::model::{DraftValue, RecordDraft};
+use subcat_engine::{DraftValue, RecordDraft};
 
 /// Every field's name, in the order in which export writes them.
 pub(super) const FIELD_NAMES: [&str; 16] = [

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
-use subcat_engine::model::{DraftValue, RecordDraft};
+use subcat_engine::{DraftValue, RecordDraft};
 
 use super::fields::{FIELD_NAMES, field_idx, field_of};
 use super::reading::{Row, RowFault};
@@ -16,7 +16,7 @@ use super::reading::{Row, RowFault};
 /// one silently would lose it).
 ///
 /// ```
-/// use subcat_engine::model::DraftValue;
+/// use subcat_engine::DraftValue;
 /// use subcat_server::rows::read_line;
 /// let row = read_line(7, br#"{"title":"Heat","year":1995,"studio":"x"}"#).unwrap();
 /// assert_eq!(row.draft.year, DraftValue::Integer(1995));

@@ -5,7 +5,7 @@ use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
-use subcat_engine::model::{FieldError, RecordDraft};
+use subcat_engine::{FieldError, RecordDraft};
 
 use super::csv_rows::read_csv;
 use super::json_rows::read_line;

@@ -10,7 +10,7 @@ use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use subcat_engine::blob::Blob;
+use subcat_engine::Blob;
 
 use super::connection::ConnectionState;
 

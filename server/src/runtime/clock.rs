@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
 use crate::limits::CLOCK_JUMP_MS_MIN;
-use subcat_engine::model::Timestamp;
+use subcat_engine::Timestamp;
 
 /// One reading of both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -103,7 +103,7 @@ impl<K: Eq + Hash, T> Drop for InFlightGuard<K, T> {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::model::ReleaseId;
+    use subcat_engine::ReleaseId;
     use tokio::sync::Semaphore;
 
     use super::*;

@@ -8,9 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use parking_lot::Mutex;
-use subcat_engine::Engine;
-use subcat_engine::model::{AccountId, Email, Timestamp};
-use subcat_engine::{Change, Outcome, StateEvent};
+use subcat_engine::{AccountId, Change, Email, Engine, Outcome, StateEvent, Timestamp};
 
 use crate::auth::KeyTable;
 
@@ -150,10 +148,7 @@ const fn changes_key_table(change: &Change) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::disk::Real;
-    use subcat_engine::model::{ApiKeyId, Role, Scopes};
-    use subcat_engine::{NewAccount, NewApiKey};
-    use subcat_engine::{Options, StoreKind};
+    use subcat_engine::{ApiKeyId, NewAccount, NewApiKey, Options, Real, Role, Scopes, StoreKind};
 
     use super::*;
     use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};

@@ -3,9 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
-use subcat_engine::Engine;
-use subcat_engine::model::Timestamp;
-use subcat_engine::{Change, Outcome, StateEvent};
+use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp};
 
 use super::credentials::{Actor, Credentials};
 use super::metrics::Metrics;

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
-use subcat_engine::model::{ApiKeyId, Timestamp};
+use subcat_engine::{ApiKeyId, Timestamp};
 
 use crate::request::{SEARCH_PARAMETERS, parameters};
 

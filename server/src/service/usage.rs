@@ -3,8 +3,7 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
-use subcat_engine::model::{ApiKeyId, Day, Timestamp, Usage};
-use subcat_engine::{UsageBatch, UsageDelta};
+use subcat_engine::{ApiKeyId, Day, Timestamp, Usage, UsageBatch, UsageDelta};
 
 /// One worker's sums, by key and day. Bounded by the keys that are in use within a second.
 #[derive(Default)]

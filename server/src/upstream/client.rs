@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 use reqwest::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, HeaderMap, HeaderValue};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response};
-use subcat_engine::error_chain;
-use subcat_engine::model::ReleaseId;
+use subcat_engine::{ReleaseId, error_chain};
 
 use super::counts::FetchCounts;
 use super::fetch_error::FetchError;

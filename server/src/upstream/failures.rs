@@ -3,7 +3,7 @@
 use std::collections::{HashMap, VecDeque};
 use std::time::{Duration, Instant};
 
-use subcat_engine::model::ReleaseId;
+use subcat_engine::ReleaseId;
 
 use super::fetch_error::FetchError;
 use crate::limits::FETCH_FAILURES_MAX;

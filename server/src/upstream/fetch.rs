@@ -4,8 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use subcat_engine::model::{CachedFile, FileName, ReleaseId};
-use subcat_engine::{Engine, error_chain};
+use subcat_engine::{CachedFile, Engine, FileName, ReleaseId, error_chain};
 
 use super::client::{Fetched, UpstreamClient};
 use super::counts::{FetchCounts, FetchOutcome};
@@ -217,9 +216,7 @@ impl FetchState {
 mod tests {
     use std::sync::mpsc;
 
-    use subcat_engine::disk::Real;
-    use subcat_engine::model::FileKind;
-    use subcat_engine::{Options, StoreKind};
+    use subcat_engine::{FileKind, Options, Real, StoreKind};
 
     use super::*;
     use crate::runtime::Control;

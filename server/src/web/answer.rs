@@ -9,7 +9,7 @@ use http::header::{
     VARY, X_CONTENT_TYPE_OPTIONS,
 };
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
-use subcat_engine::blob::Blob;
+use subcat_engine::Blob;
 
 use super::error::PageError;
 

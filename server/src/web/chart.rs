@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use subcat_engine::model::{Day, Usage};
+use subcat_engine::{Day, Usage};
 
 use super::language::Lang;
 use crate::limits::NAMED_BARS_MAX;

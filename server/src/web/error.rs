@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use http::header::InvalidHeaderValue;
-use subcat_engine::model::{ContentHash, RecordId};
+use subcat_engine::{ContentHash, RecordId};
 
 use super::hashing::HashingQueueFull;
 use super::throttle::AttemptsRejection;

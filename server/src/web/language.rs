@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use subcat_engine::model::{Day, Timestamp};
+use subcat_engine::{Day, Timestamp};
 
 /// A language of the pages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

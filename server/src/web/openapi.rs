@@ -46,8 +46,7 @@ pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::limits;
-    use subcat_engine::model::Scopes;
+    use subcat_engine::{PAGE_SIZE_DEFAULT, SEARCH_TEXT_CHARS_MAX, Scopes, YEAR_MAX, YEAR_MIN};
 
     use super::*;
     use crate::request::{SEARCH_PARAMETERS, SearchRejection, search_request};
@@ -91,8 +90,8 @@ mod tests {
                 assert_eq!(faults(name, "n!"), ["string_pattern_mismatch"]);
             } else {
                 let chars_max = schema["maxLength"].as_u64().unwrap();
-                assert_eq!(chars_max, limits::SEARCH_TEXT_CHARS_MAX as u64);
-                let longest = "x".repeat(limits::SEARCH_TEXT_CHARS_MAX);
+                assert_eq!(chars_max, SEARCH_TEXT_CHARS_MAX as u64);
+                let longest = "x".repeat(SEARCH_TEXT_CHARS_MAX);
                 assert_eq!(faults(name, &longest), [""; 0], "{name}");
                 assert_eq!(faults(name, &format!("{longest}x")), ["string_too_long"]);
             }
@@ -132,10 +131,10 @@ mod tests {
             .iter()
             .find(|p| p["name"] == "limit")
             .unwrap();
-        assert_eq!(limit["schema"]["default"], limits::PAGE_SIZE_DEFAULT);
+        assert_eq!(limit["schema"]["default"], PAGE_SIZE_DEFAULT);
         let year = &document().value["components"]["schemas"]["Subtitle"]["properties"]["year"];
-        assert_eq!(year["minimum"], limits::YEAR_MIN);
-        assert_eq!(year["maximum"], limits::YEAR_MAX);
+        assert_eq!(year["minimum"], YEAR_MIN);
+        assert_eq!(year["maximum"], YEAR_MAX);
         let paths = document().value["paths"].as_object().unwrap();
         for (_, scope) in Scopes::NAMES {
             let is_named = |path: &Value| {

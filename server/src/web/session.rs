@@ -6,9 +6,7 @@ use std::time::Duration;
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
-use subcat_engine::Engine;
-use subcat_engine::model::{AccountId, Session, Timestamp};
-use subcat_engine::{Outcome, StateEvent};
+use subcat_engine::{AccountId, Engine, Outcome, Session, StateEvent, Timestamp};
 
 use super::secret::Secret;
 use super::viewer::Viewer;

@@ -1,6 +1,6 @@
 //! The signed-in account of a request.
 
-use subcat_engine::model::{Account, Role};
+use subcat_engine::{Account, Role};
 
 /// The account that is signed in, and the session by which it is.
 #[derive(Debug, Clone)]

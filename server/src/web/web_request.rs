@@ -7,7 +7,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::header::{ACCEPT_LANGUAGE, HOST};
 use http::{HeaderMap, Method, Request};
-use subcat_engine::model::Timestamp;
+use subcat_engine::Timestamp;
 
 use super::error::PageError;
 use super::frame::{Frame, Theme};

@@ -14,7 +14,7 @@ mod round;
 use std::collections::BTreeMap;
 
 use round::{Outcome, Round, STEPS, run};
-use subcat_engine::disk::IgnoredSyncs;
+use subcat_engine::internals::IgnoredSyncs;
 
 fn setting(name: &str, default: u64) -> u64 {
     std::env::var(name).map_or(default, |text| text.parse().expect("a number"))

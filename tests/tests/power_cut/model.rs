@@ -5,13 +5,11 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::disk::{Disk, Real};
-use subcat_engine::limits::AGGREGATE_SECONDS_MAX;
-use subcat_engine::model::{
-    ApiKeyId, Day, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes, Timestamp,
-    Variant,
+use subcat_engine::{
+    AGGREGATE_SECONDS_MAX, ApiKeyId, Change, CounterLane, Day, Disk, DraftValue, Engine, Error,
+    FileKind, NewApiKey, Options, Real, RecordDraft, RecordId, ReleaseId, Scopes, StoreKind,
+    Timestamp, Variant,
 };
-use subcat_engine::{Change, CounterLane, Engine, Error, NewApiKey, Options, StoreKind};
 
 use crate::history::{Step, backup_dir};
 

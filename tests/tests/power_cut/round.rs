@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::disk::{IgnoredSyncs, PowerCut};
+use subcat_engine::internals::{IgnoredSyncs, PowerCut};
 use tempfile::TempDir;
 
 use crate::history::{Random, Step};

@@ -181,7 +181,7 @@ fn boundaries_hold_although_the_order_would_allow() {
         &[(INDEX, 2)],
     );
     let request = "server/src/request/search.rs";
-    check(rule, &[(request, "use subcat_engine::model::Year;")], &[]);
+    check(rule, &[(request, "use subcat_engine::Year;")], &[]);
     check(
         rule,
         &[(request, "use subcat_engine::Engine;")],

@@ -9,7 +9,7 @@ use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use subcat_engine::model::{ApiKeyState, Email, Role};
+use subcat_engine::{ApiKeyState, Email, Role};
 
 use super::local_upstream::LocalUpstream;
 use crate::auth::{api_key_digest, new_api_key_text};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::model::{Account, AccountId, Role};
+use subcat_engine::{Account, AccountId, Role};
 
 use super::key_list::KeyList;
 use crate::ops::Operations;

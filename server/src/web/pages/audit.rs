@@ -2,8 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::Engine;
-use subcat_engine::model::AuditEntry;
+use subcat_engine::{AuditEntry, Engine};
 
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;

@@ -2,9 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::limits::PAGE_SIZE_MAX;
-use subcat_engine::model::RecordId;
-use subcat_engine::query::Query;
+use subcat_engine::{PAGE_SIZE_MAX, Query, RecordId};
 
 use super::record_view::RecordView;
 use super::search_form::{SearchErrors, SearchForm};

@@ -4,9 +4,7 @@ use std::sync::Arc;
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response};
-use subcat_engine::blob::Blob;
-use subcat_engine::error_chain;
-use subcat_engine::model::{CachedFile, FileName, RecordId, ReleaseId, Variant};
+use subcat_engine::{Blob, CachedFile, FileName, RecordId, ReleaseId, Variant, error_chain};
 
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};

@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::model::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
+use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
 
 use super::key_list::KeyRow;
 use crate::ops::Operations;

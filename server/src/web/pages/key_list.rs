@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::model::{AccountId, ApiKey, ApiKeyState};
+use subcat_engine::{AccountId, ApiKey, ApiKeyState};
 
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;

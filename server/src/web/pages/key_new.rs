@@ -2,9 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::Engine;
-use subcat_engine::model::{AccountId, Day, Expiry, KeyName, Scopes};
-use subcat_engine::search::Doc;
+use subcat_engine::{AccountId, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
 use super::key::scope_names;
 use crate::ops::{KeyDraft, OperationError, OperationRejection, Operations};
@@ -319,7 +317,7 @@ fn fault_of(rejection: &OperationRejection, lang: Lang) -> Option<Fault> {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::model::Timestamp;
+    use subcat_engine::Timestamp;
 
     use super::*;
 

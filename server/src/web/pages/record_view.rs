@@ -1,9 +1,7 @@
 //! A record as pages show it, read from its stored answer.
 
 use serde::{Deserialize, Deserializer};
-use subcat_engine::Engine;
-use subcat_engine::model::{Timestamp, VideoType};
-use subcat_engine::search::Doc;
+use subcat_engine::{Doc, Engine, Timestamp, VideoType};
 
 use crate::web::error::PageError;
 use crate::web::language::Lang;

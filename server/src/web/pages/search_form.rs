@@ -309,7 +309,7 @@ mod tests {
         names.sort_unstable();
         expected.sort_unstable();
         assert_eq!(names, expected);
-        let chars_max = subcat_engine::limits::SEARCH_TEXT_CHARS_MAX;
+        let chars_max = subcat_engine::SEARCH_TEXT_CHARS_MAX;
         assert_eq!(TEXT_CHARS_MAX as usize, chars_max);
     }
 

@@ -5,8 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
-use subcat_engine::model::{Account, AuditEntry, Email, Role};
-use subcat_engine::{Change, NewAccount, StateEvent};
+use subcat_engine::{Account, AuditEntry, Change, Email, NewAccount, Role, StateEvent};
 
 use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;

@@ -1,0 +1,17 @@
+//! Parts of the engine that only its measurements, fuzz targets and tests need.
+//!
+//! Not part of the library's interface: `bench` measures the steps of a search one by one, `fuzz`
+//! feeds the decoders, and tests compare the engine with the oracle and run it on disks that fail.
+//! A program that needs one of these names needs a method of [`Engine`](crate::Engine) instead.
+
+pub use crate::codec::{decode_record, encode_record, fragment_id, fragment_time, write_fragment};
+pub use crate::disk::{Fault, Faulty, IgnoredSyncs, PowerCut};
+pub use crate::index::{Segment, SegmentBuilder, SegmentSummary, StoredDoc, Tombstones, merge};
+pub use crate::limits::{
+    DELTA_RECORDS_MAX, DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX,
+};
+pub use crate::query::{ParsedText, oracle};
+pub use crate::text::{
+    EpisodeMarker, EpisodeWord, Markers, SpanishRegion, YearMarker, fold, fold_into, has_number,
+    spanish_region, words,
+};
