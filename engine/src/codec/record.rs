@@ -65,7 +65,7 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     let mut from = Decoder::new(bytes, VERSION, "catalog.redb, table records")?;
     let flags = from.u8()?;
     if flags & !KNOWN_FLAGS != 0 {
-        return Err(from.fault("flags of this version"));
+        return Err(from.error("flags of this version"));
     }
     let has = |bit: u8| flags & bit != 0;
     let record = Record {

@@ -44,7 +44,7 @@ pub(crate) fn decode_account(bytes: &[u8]) -> Result<Account> {
         role: match from.u8()? {
             0 => Role::User,
             1 => Role::Admin,
-            _ => return Err(from.fault("a role, 0 or 1")),
+            _ => return Err(from.error("a role, 0 or 1")),
         },
         password_hash: from.text()?.to_owned(),
         created_at: time(&mut from)?,

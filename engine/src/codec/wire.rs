@@ -89,20 +89,20 @@ impl<'a> Decoder<'a> {
             name,
         };
         if decoder.u8()? != version {
-            return Err(decoder.fault("a known version of the value's format"));
+            return Err(decoder.error("a known version of the value's format"));
         }
         Ok(decoder)
     }
 
     /// An error at the last value taken.
-    pub(crate) fn fault(&self, expected: &'static str) -> Error {
+    pub(crate) fn error(&self, expected: &'static str) -> Error {
         Error::corrupt(self.name, self.offset as u64, expected)
     }
 
     /// Asserts that nothing is left over.
     pub(crate) fn finish(self) -> Result<()> {
         if self.offset != self.bytes.len() {
-            return Err(self.fault("the end of the value"));
+            return Err(self.error("the end of the value"));
         }
         Ok(())
     }
@@ -110,7 +110,7 @@ impl<'a> Decoder<'a> {
     pub(crate) fn raw(&mut self, bytes_count: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.offset..];
         let Some(taken) = rest.get(..bytes_count) else {
-            return Err(self.fault("a value that is whole"));
+            return Err(self.error("a value that is whole"));
         };
         self.offset += bytes_count;
         Ok(taken)
@@ -139,7 +139,7 @@ impl<'a> Decoder<'a> {
                 return Ok(value);
             }
         }
-        Err(self.fault("an integer of at most 64 bits"))
+        Err(self.error("an integer of at most 64 bits"))
     }
 
     pub(crate) fn signed(&mut self) -> Result<i64> {
@@ -150,13 +150,13 @@ impl<'a> Decoder<'a> {
     /// An integer of a smaller type.
     pub(crate) fn small<T: TryFrom<u64>>(&mut self, expected: &'static str) -> Result<T> {
         let value = self.integer()?;
-        T::try_from(value).map_err(|_| self.fault(expected))
+        T::try_from(value).map_err(|_| self.error(expected))
     }
 
     pub(crate) fn text(&mut self) -> Result<&'a str> {
         let bytes_count = self.small("a length that fits the value")?;
         let bytes = self.raw(bytes_count)?;
-        std::str::from_utf8(bytes).map_err(|_| self.fault("text in UTF-8"))
+        std::str::from_utf8(bytes).map_err(|_| self.error("text in UTF-8"))
     }
 
     pub(crate) fn option<T>(
@@ -166,13 +166,13 @@ impl<'a> Decoder<'a> {
         match self.u8()? {
             0 => Ok(None),
             1 => take(self).map(Some),
-            _ => Err(self.fault("0 or 1 before an optional value")),
+            _ => Err(self.error("0 or 1 before an optional value")),
         }
     }
 
     /// A value that parsing may refuse.
     pub(crate) fn parsed<T>(&self, value: Option<T>, expected: &'static str) -> Result<T> {
-        value.ok_or_else(|| self.fault(expected))
+        value.ok_or_else(|| self.error(expected))
     }
 }
 

@@ -15,7 +15,7 @@ const FAR: u8 = DISTANCE_MAX as u8 + 1;
 /// The rows of the matrix after some letters of a term. Cell `k` of the row of `n` letters stands
 /// for `n + k - DISTANCE_MAX` letters of the word.
 #[derive(Clone, Copy)]
-pub(super) struct Rows {
+pub(super) struct AlignmentRows {
     distance_max: u8,
     letters_count: u32,
     last: [u8; BAND],
@@ -23,7 +23,7 @@ pub(super) struct Rows {
     last_letter: char,
 }
 
-impl Rows {
+impl AlignmentRows {
     /// Those of no letter.
     pub(super) fn start(distance_max: u8) -> Self {
         let mut last = [FAR; BAND];

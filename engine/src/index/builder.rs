@@ -33,7 +33,7 @@ pub struct SegmentSummary {
 }
 
 /// A record that was taken in.
-struct Entry {
+struct BuilderEntry {
     seconds: i64,
     id: [u8; 16],
     document_at: usize,
@@ -50,7 +50,7 @@ struct Entry {
 /// Memory: about 500 bytes a record, most of it its document.
 #[derive(Default)]
 pub struct SegmentBuilder {
-    entries: Vec<Entry>,
+    entries: Vec<BuilderEntry>,
     documents: Vec<u8>,
     /// Words of descriptions, each once a record, as numbers of `terms`.
     words: Vec<u32>,
@@ -88,7 +88,7 @@ impl SegmentBuilder {
         let language = *self.languages.entry(language).or_insert(languages_count);
         let document_at = self.documents.len();
         write_document(record, &mut self.documents);
-        self.entries.push(Entry {
+        self.entries.push(BuilderEntry {
             seconds: record.posted_at.seconds(),
             id: *record.id.as_bytes(),
             document_at,
@@ -155,7 +155,7 @@ impl SegmentBuilder {
         let texts = [&self.terms, &self.written_titles, &self.titles];
         self.documents.len()
             + self.words.len() * 4
-            + self.entries.len() * size_of::<Entry>()
+            + self.entries.len() * size_of::<BuilderEntry>()
             + self.title_words.len() * 40
             + texts.map(Interner::memory_bytes).iter().sum::<usize>()
     }

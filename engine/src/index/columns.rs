@@ -75,7 +75,7 @@ impl ColumnValue {
     }
 }
 
-/// View of the packed columns of a segment.
+/// SegmentView of the packed columns of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Columns<'a> {
     rows: Packed<'a>,

@@ -5,7 +5,7 @@ use std::ops::Range;
 use bytes::Bytes;
 use fst::raw::{Builder, Fst, Node, Transition};
 
-use super::alignment::{Letter, Rows};
+use super::alignment::{AlignmentRows, Letter};
 
 /// Sorted terms; the value of a term is its rank, so that terms with one prefix are a range.
 pub(crate) struct Dictionary {
@@ -59,7 +59,7 @@ impl Dictionary {
             return;
         };
         let mut path = Path::start(self.fst.root().addr());
-        let mut rows = Rows::start(distance_max);
+        let mut rows = AlignmentRows::start(distance_max);
         for &byte in first.encode_utf8(&mut [0; 4]).as_bytes() {
             let node = self.fst.node(path.addr);
             let Some(idx) = node.find_input(byte) else {

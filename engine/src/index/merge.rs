@@ -17,7 +17,7 @@ use super::dictionary::DictionaryBuilder;
 use super::packed::PackedBuilder;
 use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
-use super::segment::{View, read_whole};
+use super::segment::{SegmentView, read_whole};
 use super::writer::{
     CatalogEntry, ColumnBuffers, Groups, PostingsWriter, write_catalogs, write_columns,
     write_titles, write_values,
@@ -75,7 +75,7 @@ fn merge_all(
 struct Input<'a> {
     segment: &'a Segment,
     tombstones: &'a Tombstones,
-    view: View<'a>,
+    view: SegmentView<'a>,
     docs: Vec<u32>,
     titles: Vec<u32>,
 }
@@ -95,7 +95,7 @@ impl<'a> Input<'a> {
     }
 
     /// That document with its place in the order of answers, the first of all being the greatest.
-    fn head(&self, input_idx: usize, from: u32) -> Result<Option<Head<'a>>> {
+    fn head(&self, input_idx: usize, from: u32) -> Result<Option<MergeHead<'a>>> {
         let Some(doc) = self.next_doc(from) else {
             return Ok(None);
         };
@@ -128,7 +128,7 @@ impl<'a> Input<'a> {
 }
 
 /// The next document of an input: its time and id, the input and the document.
-type Head<'a> = (Option<&'a [u8]>, Reverse<Option<RecordId>>, usize, u32);
+type MergeHead<'a> = (Option<&'a [u8]>, Reverse<Option<RecordId>>, usize, u32);
 /// The ranks of one term in the inputs that have it.
 type TermRanks = Vec<(usize, u32)>;
 

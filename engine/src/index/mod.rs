@@ -26,5 +26,5 @@ pub use document::StoredDoc;
 pub use merge::merge;
 pub(crate) use postings::{Postings, Probe, Seeker};
 pub use segment::Segment;
-pub(crate) use segment::{Side, Term, View, read_whole};
+pub(crate) use segment::{SegmentView, Side, Term, read_whole};
 pub use tombstones::Tombstones;

@@ -134,24 +134,24 @@ pub(crate) fn read_varint(bytes: &mut &[u8]) -> Option<u64> {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Postings<'a> {
     count: u32,
-    form: Form<'a>,
+    form: PostingsForm<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Form<'a> {
+enum PostingsForm<'a> {
     List(&'a [u8]),
     Chunks { table: &'a [u8], data: &'a [u8] },
 }
 
 /// A chunk: numbers with one upper half.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Chunk<'a> {
+pub(crate) struct PostingsChunk<'a> {
     base: u32,
-    body: Body<'a>,
+    body: ChunkBody<'a>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Body<'a> {
+enum ChunkBody<'a> {
     Array(&'a [u8]),
     Bits(&'a [u8]),
 }
@@ -160,7 +160,7 @@ impl<'a> Postings<'a> {
     /// The empty set.
     pub(crate) const EMPTY: Self = Self {
         count: 0,
-        form: Form::List(&[]),
+        form: PostingsForm::List(&[]),
     };
 
     /// The set that begins these bytes; `None` when the head is broken.
@@ -170,7 +170,7 @@ impl<'a> Postings<'a> {
         if head % 2 == 0 {
             return Some(Self {
                 count,
-                form: Form::List(bytes),
+                form: PostingsForm::List(bytes),
             });
         }
         let chunks_count = usize::from(u16::from_le_bytes(bytes.get(..2)?.try_into().ok()?));
@@ -178,7 +178,7 @@ impl<'a> Postings<'a> {
         let data = &bytes[2 + table.len()..];
         Some(Self {
             count,
-            form: Form::Chunks { table, data },
+            form: PostingsForm::Chunks { table, data },
         })
     }
 
@@ -187,24 +187,24 @@ impl<'a> Postings<'a> {
         self.count
     }
 
-    fn chunk(table: &'a [u8], data: &'a [u8], idx: usize) -> Chunk<'a> {
+    fn chunk(table: &'a [u8], data: &'a [u8], idx: usize) -> PostingsChunk<'a> {
         let entry = &table[idx * CHUNK_ENTRY_BYTES..(idx + 1) * CHUNK_ENTRY_BYTES];
         let upper = u16::from_le_bytes([entry[0], entry[1]]);
         let count = usize::from(u16::from_le_bytes([entry[2], entry[3]])) + 1;
         let offset = u32::from_le_bytes([entry[4], entry[5], entry[6], entry[7]]) as usize;
         let bytes = &data[offset..offset + chunk_bytes(count)];
         let body = if count <= ARRAY_MAX {
-            Body::Array(bytes)
+            ChunkBody::Array(bytes)
         } else {
-            Body::Bits(bytes)
+            ChunkBody::Bits(bytes)
         };
-        Chunk {
+        PostingsChunk {
             base: u32::from(upper) << 16,
             body,
         }
     }
 
-    fn chunks(table: &'a [u8], data: &'a [u8]) -> impl Iterator<Item = Chunk<'a>> {
+    fn chunks(table: &'a [u8], data: &'a [u8]) -> impl Iterator<Item = PostingsChunk<'a>> {
         (0..table.len() / CHUNK_ENTRY_BYTES).map(move |idx| Self::chunk(table, data, idx))
     }
 
@@ -214,7 +214,7 @@ impl<'a> Postings<'a> {
         mut each: impl FnMut(u32) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
         match self.form {
-            Form::List(mut bytes) => {
+            PostingsForm::List(mut bytes) => {
                 let mut next = 0;
                 for _ in 0..self.count {
                     // Checksums were checked: only a damaged head counts more numbers than follow.
@@ -226,7 +226,7 @@ impl<'a> Postings<'a> {
                     each(number)?;
                 }
             }
-            Form::Chunks { table, data } => {
+            PostingsForm::Chunks { table, data } => {
                 for chunk in Self::chunks(table, data) {
                     chunk.try_for_each(&mut each)?;
                 }
@@ -246,18 +246,18 @@ impl<'a> Postings<'a> {
     /// Appends all numbers in order.
     pub(crate) fn decode(&self, out: &mut Vec<u32>) {
         out.reserve(self.count as usize);
-        let Form::Chunks { table, data } = self.form else {
+        let PostingsForm::Chunks { table, data } = self.form else {
             self.for_each(|number| out.push(number));
             return;
         };
         for chunk in Self::chunks(table, data) {
             match chunk.body {
-                Body::Array(bytes) => {
+                ChunkBody::Array(bytes) => {
                     let lows = bytes.chunks_exact(2);
                     let low = |low: &[u8]| u32::from(u16::from_le_bytes([low[0], low[1]]));
                     out.extend(lows.map(|bytes| chunk.base | low(bytes)));
                 }
-                Body::Bits(_) => {
+                ChunkBody::Bits(_) => {
                     let _ = chunk.try_for_each(&mut |number| {
                         out.push(number);
                         ControlFlow::Continue(())
@@ -269,21 +269,21 @@ impl<'a> Postings<'a> {
 
     /// Sets the bits of all numbers.
     pub(crate) fn set_bits(&self, bits: &mut Bits) {
-        let Form::Chunks { table, data } = self.form else {
+        let PostingsForm::Chunks { table, data } = self.form else {
             self.for_each(|number| bits.insert(number));
             return;
         };
         for chunk in Self::chunks(table, data) {
             match chunk.body {
-                Body::Bits(bytes) => bits.or_chunk(chunk.base, bytes),
-                Body::Array(bytes) => bits.or_array(chunk.base, bytes),
+                ChunkBody::Bits(bytes) => bits.or_chunk(chunk.base, bytes),
+                ChunkBody::Array(bytes) => bits.or_array(chunk.base, bytes),
             }
         }
     }
 
     /// Clears every bit that is not of one of the numbers.
     pub(crate) fn keep_bits(&self, bits: &mut Bits) {
-        let Form::Chunks { table, data } = self.form else {
+        let PostingsForm::Chunks { table, data } = self.form else {
             let mut kept = Vec::new();
             self.decode(&mut kept);
             kept.retain(|&number| bits.contains(number));
@@ -295,8 +295,8 @@ impl<'a> Postings<'a> {
         for chunk in Self::chunks(table, data) {
             bits.clear_range(next_base, chunk.base);
             match chunk.body {
-                Body::Bits(bytes) => bits.and_chunk(chunk.base, bytes),
-                Body::Array(bytes) => bits.and_array(chunk.base, bytes),
+                ChunkBody::Bits(bytes) => bits.and_chunk(chunk.base, bytes),
+                ChunkBody::Array(bytes) => bits.and_array(chunk.base, bytes),
             }
             next_base = chunk.base.saturating_add(1 << 16);
         }
@@ -307,7 +307,7 @@ impl<'a> Postings<'a> {
     ///
     /// Cost: a bit test per number in dense chunks, a search that gallops in sparse ones.
     pub(crate) fn retain(&self, list: &mut Vec<u32>) {
-        let Form::Chunks { table, data } = self.form else {
+        let PostingsForm::Chunks { table, data } = self.form else {
             return self.retain_by_list(list);
         };
         let (mut read, mut kept) = (0, 0);
@@ -353,24 +353,24 @@ impl<'a> Postings<'a> {
     /// A form in which single numbers are found quickly.
     pub(crate) fn probe(&self) -> Probe<'a> {
         match self.form {
-            Form::List(_) => {
+            PostingsForm::List(_) => {
                 let mut numbers = Vec::new();
                 self.decode(&mut numbers);
                 Probe::List(numbers)
             }
-            Form::Chunks { table, data } => Probe::Chunks { table, data },
+            PostingsForm::Chunks { table, data } => Probe::Chunks { table, data },
         }
     }
 
     /// A form in which ascending numbers are found quickly.
     pub(crate) fn seeker(&self) -> Seeker<'a> {
         match self.form {
-            Form::List(_) => {
+            PostingsForm::List(_) => {
                 let mut numbers = Vec::new();
                 self.decode(&mut numbers);
                 Seeker::of_list(numbers)
             }
-            Form::Chunks { table, data } => Seeker::Chunks {
+            PostingsForm::Chunks { table, data } => Seeker::Chunks {
                 table,
                 data,
                 next_idx: 0,
@@ -382,7 +382,7 @@ impl<'a> Postings<'a> {
 
     /// Whether every number is below `limit`, they ascend, and they are as many as the head says.
     pub(crate) fn is_sound(&self, limit: u32) -> bool {
-        if let Form::Chunks { table, data } = self.form {
+        if let PostingsForm::Chunks { table, data } = self.form {
             let mut end = 0;
             for idx in 0..table.len() / CHUNK_ENTRY_BYTES {
                 let entry = &table[idx * CHUNK_ENTRY_BYTES..];
@@ -410,13 +410,13 @@ impl<'a> Postings<'a> {
     }
 }
 
-impl Chunk<'_> {
+impl PostingsChunk<'_> {
     fn try_for_each(&self, each: &mut impl FnMut(u32) -> ControlFlow<()>) -> ControlFlow<()> {
         match self.body {
-            Body::Array(bytes) => bytes.chunks_exact(2).try_for_each(|low| {
+            ChunkBody::Array(bytes) => bytes.chunks_exact(2).try_for_each(|low| {
                 each(self.base | u32::from(u16::from_le_bytes([low[0], low[1]])))
             }),
-            Body::Bits(bytes) => {
+            ChunkBody::Bits(bytes) => {
                 for (idx, word) in bytes.chunks_exact(8).enumerate() {
                     let mut word = u64::from_le_bytes(word.try_into().expect("chunks of eight"));
                     while word != 0 {
@@ -433,14 +433,16 @@ impl Chunk<'_> {
     /// Moves the numbers of `list[range]` that the chunk has to `list[kept..]`; returns its end.
     fn retain(&self, list: &mut [u32], range: std::ops::Range<usize>, mut kept: usize) -> usize {
         match self.body {
-            Body::Bits(bytes) => {
+            ChunkBody::Bits(bytes) => {
                 for idx in range {
                     let number = list[idx];
                     list[kept] = number;
                     kept += usize::from(bit_at(bytes, number as u16));
                 }
             }
-            Body::Array(bytes) if bytes.len() / 2 + CLEARING_COST < range.len() * SEARCH_COST => {
+            ChunkBody::Array(bytes)
+                if bytes.len() / 2 + CLEARING_COST < range.len() * SEARCH_COST =>
+            {
                 let mut words = [0u64; CHUNK_BITS_BYTES / 8];
                 for low in bytes.chunks_exact(2) {
                     let low = u16::from_le_bytes([low[0], low[1]]);
@@ -452,7 +454,7 @@ impl Chunk<'_> {
                     kept += (words[usize::from(low >> 6)] >> (low & 63) & 1) as usize;
                 }
             }
-            Body::Array(bytes) => {
+            ChunkBody::Array(bytes) => {
                 let mut at = 0;
                 for idx in range {
                     let number = list[idx];
@@ -548,8 +550,8 @@ impl Probe<'_> {
                     from
                 };
                 match Postings::chunk(table, data, idx).body {
-                    Body::Bits(bytes) => bit_at(bytes, number as u16),
-                    Body::Array(bytes) => {
+                    ChunkBody::Bits(bytes) => bit_at(bytes, number as u16),
+                    ChunkBody::Array(bytes) => {
                         let at = lower_bound(bytes, number as u16);
                         at * 2 < bytes.len() && low_at(bytes, at) == number as u16
                     }
@@ -578,7 +580,7 @@ pub(crate) enum Seeker<'a> {
         /// The chunk after the current one.
         next_idx: usize,
         /// The current one.
-        chunk: Option<Chunk<'a>>,
+        chunk: Option<PostingsChunk<'a>>,
         /// Where in its array the search goes on.
         at: usize,
     },
@@ -622,8 +624,8 @@ impl Seeker<'_> {
                     return false;
                 };
                 match current.body {
-                    Body::Bits(bytes) => bit_at(bytes, number as u16),
-                    Body::Array(bytes) => {
+                    ChunkBody::Bits(bytes) => bit_at(bytes, number as u16),
+                    ChunkBody::Array(bytes) => {
                         *at = gallop(bytes, *at, number as u16);
                         *at * 2 < bytes.len() && low_at(bytes, *at) == number as u16
                     }

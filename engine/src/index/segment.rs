@@ -17,7 +17,7 @@ use super::document::StoredDoc;
 use super::packed::Packed;
 use super::postings::Postings;
 use super::section::{Section, Sections};
-use super::suffix::{Place, Suffixes};
+use super::suffix::{Suffixes, TitlePosition};
 
 /// Probes of an interpolation search before it becomes a binary one.
 const INTERPOLATIONS_MAX: usize = 8;
@@ -192,10 +192,10 @@ impl Segment {
 
     /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; at the first use
     /// the checksums of all columns.
-    pub(crate) fn view(&self) -> Result<View<'_>> {
+    pub(crate) fn view(&self) -> Result<SegmentView<'_>> {
         let columns = Columns::read(self.sections.whole(Section::Columns)?)
             .ok_or_else(|| self.sections.corrupt(Section::Columns, 0, "columns"))?;
-        Ok(View {
+        Ok(SegmentView {
             segment: self,
             columns,
             languages: self.packed(Section::Languages)?,
@@ -266,7 +266,7 @@ pub(crate) struct Term {
 
 /// Everything that a search reads of a segment.
 #[derive(Clone, Copy)]
-pub(crate) struct View<'a> {
+pub(crate) struct SegmentView<'a> {
     segment: &'a Segment,
     /// Type, year, season, episode of each document.
     pub(crate) columns: Columns<'a>,
@@ -280,7 +280,7 @@ pub(crate) struct View<'a> {
     term_doc_offsets: Packed<'a>,
 }
 
-impl<'a> View<'a> {
+impl<'a> SegmentView<'a> {
     /// How many documents.
     pub(crate) fn docs_count(&self) -> u32 {
         self.segment.len()
@@ -416,7 +416,7 @@ impl<'a> View<'a> {
         let suffixes = Suffixes::read(sections.whole(Section::Suffixes)?)
             .ok_or_else(|| sections.corrupt(Section::Suffixes, 0, "places in titles"))?;
         let rest = |at: usize| {
-            let Place { title, offset, .. } = suffixes.get(at);
+            let TitlePosition { title, offset, .. } = suffixes.get(at);
             let start = self.title_offsets.get(title as usize) as usize;
             &self.title_text[start + offset..]
         };
@@ -515,13 +515,13 @@ impl Occurrences<'_> {
             .zip(sides)
         {
             for idx in range {
-                let place = self.suffixes.get(idx);
-                let before = match place.offset {
+                let position = self.suffixes.get(idx);
+                let before = match position.offset {
                     0 => Side::Title,
-                    _ if place.begins_word => Side::Word,
+                    _ if position.begins_word => Side::Word,
                     _ => Side::Inside,
                 };
-                each(place.title, before, behind);
+                each(position.title, before, behind);
             }
         }
     }

@@ -16,7 +16,7 @@ const HEAD_BYTES: usize = 8;
 
 /// A place in a title where a character begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct TitlePosition {
     /// The title.
     pub(crate) title: u32,
     /// Bytes of the title before it.
@@ -28,7 +28,7 @@ pub(crate) struct Place {
 /// A view of the places.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suffixes<'a> {
-    places: Packed<'a>,
+    positions: Packed<'a>,
     offset_bits: u32,
 }
 
@@ -38,21 +38,21 @@ impl<'a> Suffixes<'a> {
         let head = bytes.get(..HEAD_BYTES)?;
         let offset_bits = u32::from(head[0]);
         (offset_bits <= 32).then_some(Self {
-            places: Packed::read(&bytes[HEAD_BYTES..])?,
+            positions: Packed::read(&bytes[HEAD_BYTES..])?,
             offset_bits,
         })
     }
 
     /// How many places.
     pub(crate) fn len(&self) -> usize {
-        self.places.len()
+        self.positions.len()
     }
 
     /// The place at `idx`.
     #[inline(always)]
-    pub(crate) fn get(&self, idx: usize) -> Place {
-        let number = self.places.get(idx);
-        Place {
+    pub(crate) fn get(&self, idx: usize) -> TitlePosition {
+        let number = self.positions.get(idx);
+        TitlePosition {
             title: (number >> (1 + self.offset_bits)) as u32,
             offset: (number >> 1 & ((1 << self.offset_bits) - 1)) as usize,
             begins_word: number & 1 != 0,
@@ -71,17 +71,17 @@ pub(crate) fn encode_suffixes(text: &[u8], starts: &[u64]) -> Vec<u8> {
         titles[pair[0] as usize..pair[1] as usize].fill(title as u32);
     }
     let sorted = sort_suffixes(text);
-    let mut places = PackedBuilder::new(titles_count << (1 + offset_bits), sorted.len());
+    let mut positions = PackedBuilder::new(titles_count << (1 + offset_bits), sorted.len());
     for at in sorted {
         let at = at as usize;
         let title = titles[at] as usize;
         let offset = at as u64 - starts[title];
         let begins_word = matches!(text[at - 1], b' ' | b'\n');
-        places.push((title as u64) << (1 + offset_bits) | offset << 1 | u64::from(begins_word));
+        positions.push((title as u64) << (1 + offset_bits) | offset << 1 | u64::from(begins_word));
     }
     let mut bytes = vec![0; HEAD_BYTES];
     bytes[0] = offset_bits as u8;
-    bytes.extend(places.finish());
+    bytes.extend(positions.finish());
     bytes
 }
 
@@ -182,10 +182,10 @@ mod tests {
             let sorted = sort_suffixes(text.as_bytes());
             prop_assert_eq!(suffixes.len(), sorted.len());
             for (idx, at) in sorted.into_iter().enumerate() {
-                let place = suffixes.get(idx);
-                prop_assert_eq!(starts[place.title as usize] + place.offset as u64, u64::from(at));
+                let position = suffixes.get(idx);
+                prop_assert_eq!(starts[position.title as usize] + position.offset as u64, u64::from(at));
                 let before = text.as_bytes()[at as usize - 1];
-                prop_assert_eq!(place.begins_word, b" \n".contains(&before));
+                prop_assert_eq!(position.begins_word, b" \n".contains(&before));
             }
         }
     }

@@ -6,7 +6,7 @@
 //! probed for each of them (40 column reads of 4 ns, and a look-up of 8 ns) or united as bits first
 //! (a word for each 64 documents of the segment) is decided by [`Clause::is_probing_cheaper`].
 
-use crate::index::{Bits, Postings, Probe, RowTest, Seeker, View};
+use crate::index::{Bits, Postings, Probe, RowTest, Seeker, SegmentView};
 
 use super::cost::PlanContext;
 use super::doc_list::{BLOCK, retain, retain_blocks};
@@ -128,12 +128,12 @@ impl<'a> Clause<'a> {
     }
 
     /// Sets the bits of all documents that satisfy it.
-    pub(crate) fn set_bits(&self, view: &View<'_>, bits: &mut Bits) {
+    pub(crate) fn set_bits(&self, view: &SegmentView<'_>, bits: &mut Bits) {
         self.sets.iter().for_each(|set| set.set_bits(bits));
         self.for_each_title_doc(view, |doc| bits.insert(doc));
     }
 
-    fn for_each_title_doc(&self, view: &View<'_>, mut each: impl FnMut(u32)) {
+    fn for_each_title_doc(&self, view: &SegmentView<'_>, mut each: impl FnMut(u32)) {
         if let Some(titles) = &self.titles {
             // Documents of neighbouring titles are neighbours too: one read of offsets a run.
             for run in titles.runs() {
@@ -247,7 +247,7 @@ impl ClauseSeeker<'_> {
     /// One part of the clause after the other goes over the whole block, without a branch that
     /// depends on a document: so the processor has many reads of columns under way at once, where a
     /// loop that stops at the first part that matches would wait for each.
-    fn matching(&mut self, view: &View<'_>, docs: &[u32]) -> u64 {
+    fn matching(&mut self, view: &SegmentView<'_>, docs: &[u32]) -> u64 {
         let mut matching = 0;
         if let Some(test) = self.test {
             for (idx, &doc) in docs.iter().enumerate() {

@@ -4,7 +4,7 @@
 //! value that is passed down from the snapshot, so that tests take every strategy with small
 //! segments ([`CostModel::TINY`] and its variants) and `explain` shows what was used.
 
-use crate::index::View;
+use crate::index::SegmentView;
 
 /// Estimates and thresholds of the planner.
 ///
@@ -170,7 +170,7 @@ impl CostModel {
 #[derive(Clone, Copy)]
 pub(crate) struct PlanContext<'a> {
     /// Dictionaries, sets and columns of the segment.
-    pub(crate) view: View<'a>,
+    pub(crate) view: SegmentView<'a>,
     /// Costs by which strategies are chosen.
     pub(crate) costs: &'a CostModel,
 }

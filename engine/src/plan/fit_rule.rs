@@ -1,7 +1,7 @@
 //! Fit of a match of `title` or `query` (SEARCH.md 5.3).
 
 use crate::error::Result;
-use crate::index::{Probe, View};
+use crate::index::{Probe, SegmentView};
 use crate::query::ParsedText;
 use crate::text::{EpisodeMarker, YearMarker};
 
@@ -13,7 +13,7 @@ use super::marker_clauses::titles_with;
 /// Example: `query=lost s01e02`. An episode 2 of season 1 has fit 0; the pack of season 1 matches,
 /// too, but has fit 1, unless its title has the word "s01e02".
 pub(crate) struct FitRule<'a> {
-    view: View<'a>,
+    view: SegmentView<'a>,
     /// Each marker with the titles that have its word.
     episode: Option<(EpisodeMarker, Probe<'a>)>,
     year: Option<(YearMarker, Probe<'a>)>,
@@ -21,7 +21,7 @@ pub(crate) struct FitRule<'a> {
 
 impl<'a> FitRule<'a> {
     /// Rule for the markers of a text.
-    pub(crate) fn new(view: &View<'a>, text: &ParsedText<'_>) -> Result<Self> {
+    pub(crate) fn new(view: &SegmentView<'a>, text: &ParsedText<'_>) -> Result<Self> {
         let titles = |word| Ok(titles_with(view, word)?.probe());
         let markers = text.markers();
         let episode_titles = text.episode_word().map(titles).transpose()?;

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::index::{Postings, Probe, Term, View};
+use crate::index::{Postings, Probe, SegmentView, Term};
 use crate::query::ParsedText;
 
 use super::cost::PlanContext;
@@ -69,7 +69,7 @@ impl<'a> FullTitles<'a> {
     }
 
     /// Looks the texts up among all titles, which are sorted. Cost: three binary searches a text.
-    fn located(view: &View<'a>, members: Members<'a>, text: &ParsedText<'_>) -> Self {
+    fn located(view: &SegmentView<'a>, members: Members<'a>, text: &ParsedText<'_>) -> Self {
         let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
         for mut text in text.strings() {
             let at = view.titles_before(text.as_bytes());

@@ -1,7 +1,7 @@
 //! Clauses of the markers of a text (SEARCH.md 2): the documents that an episode or a year fits.
 
 use crate::error::Result;
-use crate::index::{Column, ColumnValue, Columns, Postings, RowTest, Term, View};
+use crate::index::{Column, ColumnValue, Columns, Postings, RowTest, SegmentView, Term};
 use crate::query::ParsedText;
 use crate::text::EpisodeMarker;
 
@@ -10,7 +10,7 @@ use super::cost::PlanContext;
 
 /// Documents that satisfy the episode marker of a text, if it has one (SEARCH.md 4.5).
 pub(super) fn episode_clause<'a>(
-    view: &View<'a>,
+    view: &SegmentView<'a>,
     text: &ParsedText<'_>,
 ) -> Result<Option<Clause<'a>>> {
     let (Some(marker), Some(word)) = (text.markers().episode, text.episode_word()) else {
@@ -22,7 +22,10 @@ pub(super) fn episode_clause<'a>(
 }
 
 /// Documents that fit an episode marker (SEARCH.md 2.4).
-pub(super) fn episode_fits<'a>(view: &View<'a>, marker: EpisodeMarker) -> Result<Clause<'a>> {
+pub(super) fn episode_fits<'a>(
+    view: &SegmentView<'a>,
+    marker: EpisodeMarker,
+) -> Result<Clause<'a>> {
     let season = marker.season.get();
     let sets = match marker.episode {
         Some(episode) => vec![
@@ -78,7 +81,7 @@ pub(super) fn year_clause<'a>(
 }
 
 /// Documents with a term; none without a term.
-pub(super) fn term_docs<'a>(view: &View<'a>, term: Option<Term>) -> Result<Postings<'a>> {
+pub(super) fn term_docs<'a>(view: &SegmentView<'a>, term: Option<Term>) -> Result<Postings<'a>> {
     match term {
         Some(term) => view.term_docs(term.rank),
         None => Ok(Postings::EMPTY),
@@ -86,7 +89,7 @@ pub(super) fn term_docs<'a>(view: &View<'a>, term: Option<Term>) -> Result<Posti
 }
 
 /// Titles with a word.
-pub(super) fn titles_with<'a>(view: &View<'a>, word: &str) -> Result<Postings<'a>> {
+pub(super) fn titles_with<'a>(view: &SegmentView<'a>, word: &str) -> Result<Postings<'a>> {
     match view.term(word).filter(|term| term.is_title) {
         Some(term) => view.term_titles(term.rank),
         None => Ok(Postings::EMPTY),

@@ -6,7 +6,7 @@
 //! known without reading one. With a trivial filter 900 is the total.
 
 use crate::error::Result;
-use crate::index::{RowTest, Side, View};
+use crate::index::{RowTest, SegmentView, Side};
 use crate::query::ParsedText;
 
 use super::clause::{Clause, Subject};
@@ -107,7 +107,7 @@ impl<'a> TitlePlan<'a> {
 }
 
 /// Number of documents of each match. Cost: two reads for each run of neighbouring titles.
-fn docs_counts(view: &View<'_>, matches: &[(u32, TitleMatch)]) -> [u64; TitleMatch::COUNT] {
+fn docs_counts(view: &SegmentView<'_>, matches: &[(u32, TitleMatch)]) -> [u64; TitleMatch::COUNT] {
     let mut counts = [0; TitleMatch::COUNT];
     // Neighbours in the order of titles often begin with the text: one run of one match.
     for run in matches.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
@@ -120,7 +120,7 @@ fn docs_counts(view: &View<'_>, matches: &[(u32, TitleMatch)]) -> [u64; TitleMat
 
 /// Adds the titles that contain a text; `title_match` makes a match of a relevance.
 fn add_matches(
-    view: &View<'_>,
+    view: &SegmentView<'_>,
     builder: &mut TitleMatchBuilder,
     text: &str,
     title_match: fn(u8) -> TitleMatch,
@@ -145,7 +145,7 @@ fn add_matches(
 /// Adds the titles that contain a text of one or two characters, which is one word: SEARCH.md 4.3
 /// finds it at the beginning of words only, and the dictionary has those as a range.
 fn add_word_prefixes(
-    view: &View<'_>,
+    view: &SegmentView<'_>,
     builder: &mut TitleMatchBuilder,
     text: &str,
     title_match: fn(u8) -> TitleMatch,

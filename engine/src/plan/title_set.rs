@@ -7,7 +7,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
-use crate::index::{Bits, Postings, View};
+use crate::index::{Bits, Postings, SegmentView};
 
 use super::cost::PlanContext;
 
@@ -109,7 +109,7 @@ impl TitleSet {
     }
 }
 
-fn docs_count(view: &View<'_>, titles: &[u32]) -> u64 {
+fn docs_count(view: &SegmentView<'_>, titles: &[u32]) -> u64 {
     runs(titles).map(|run| view.titles_docs_count(run)).sum()
 }
 

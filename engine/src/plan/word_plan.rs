@@ -7,7 +7,7 @@
 //! ("badge", "badlands"), whose titles are united to a set of 30 titles, 200 documents.
 
 use crate::error::Result;
-use crate::index::{Postings, Term, View};
+use crate::index::{Postings, SegmentView, Term};
 use crate::query::ParsedText;
 use crate::text::has_number;
 
@@ -159,7 +159,7 @@ impl PlannedWord<'_> {
     }
 
     /// Ranks of the other title words that satisfy it, each once.
-    fn other_ranks(&self, view: &View<'_>) -> Vec<u32> {
+    fn other_ranks(&self, view: &SegmentView<'_>) -> Vec<u32> {
         let mut ranks = Vec::new();
         if self.allows_prefix {
             ranks.extend(view.prefix_ranks(self.word));

@@ -14,7 +14,7 @@ use super::{CatalogTerm, Filters, Query};
 /// A catalog that answers searches by looking at every record.
 #[derive(Debug, Clone)]
 pub struct Oracle<'a> {
-    entries: Vec<Entry<'a>>,
+    entries: Vec<OracleEntry<'a>>,
 }
 
 /// What a search must return.
@@ -38,11 +38,11 @@ pub struct OracleHit {
 }
 
 /// Relevance and fit of one way in which a record matches (SEARCH.md 5.1).
-type Rank = (u8, u8);
+type OracleRank = (u8, u8);
 
 /// A record and its folded text (SEARCH.md 1.6).
 #[derive(Debug, Clone)]
-struct Entry<'a> {
+struct OracleEntry<'a> {
     record: &'a Record,
     title: String,
     title_words: Vec<String>,
@@ -51,13 +51,13 @@ struct Entry<'a> {
 
 /// Whether the second try with typos is on (SEARCH.md 4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Typos {
+enum OracleTypos {
     No,
     Yes,
 }
 
 /// The `query` or `title` value: its words, and which of them are markers.
-struct Value {
+struct OracleText {
     words: Vec<String>,
     markers: Markers,
 }
@@ -66,7 +66,7 @@ impl<'a> Oracle<'a> {
     /// Folds the texts of all records. Ids are unique.
     pub fn new(records: &'a [Record]) -> Self {
         Self {
-            entries: records.iter().map(Entry::new).collect(),
+            entries: records.iter().map(OracleEntry::new).collect(),
         }
     }
 
@@ -112,7 +112,7 @@ impl OracleHit {
 
 // ---- 1. Text
 
-impl<'a> Entry<'a> {
+impl<'a> OracleEntry<'a> {
     /// SEARCH.md 1.6.
     fn new(record: &'a Record) -> Self {
         let title = fold(&record.title);
@@ -139,7 +139,7 @@ impl<'a> Entry<'a> {
 
 // ---- 2. Markers
 
-impl Value {
+impl OracleText {
     fn plain_words(&self) -> Vec<&str> {
         let mut plain = Vec::new();
         for (word_idx, word) in self.words.iter().enumerate() {
@@ -172,7 +172,7 @@ impl Value {
     }
 }
 
-impl Entry<'_> {
+impl OracleEntry<'_> {
     /// SEARCH.md 2.4.
     fn fits(&self, marker: EpisodeMarker) -> bool {
         let is_pack = self.record.episode.is_none();
@@ -190,7 +190,7 @@ impl Entry<'_> {
 
 // ---- 3. Filters
 
-impl Entry<'_> {
+impl OracleEntry<'_> {
     fn passes(&self, filters: &Filters) -> bool {
         let record = self.record;
         let Filters {
@@ -232,9 +232,9 @@ struct OracleQuery<'q> {
     query: &'q Query,
     /// The number of each `catalog_id` branch.
     catalog_numbers: Vec<u64>,
-    title: Option<Value>,
+    title: Option<OracleText>,
     /// The `query` value, unless it is a catalog id.
-    free_text: Option<Value>,
+    free_text: Option<OracleText>,
 }
 
 impl<'q> OracleQuery<'q> {
@@ -248,7 +248,7 @@ impl<'q> OracleQuery<'q> {
         let title = query.title().map(|text| {
             let words = split(text.folded());
             let markers = Markers::of_title(&words);
-            Value { words, markers }
+            OracleText { words, markers }
         });
         let mut free_text = None;
         if let Some(text) = query.query() {
@@ -256,7 +256,7 @@ impl<'q> OracleQuery<'q> {
             let markers = Markers::of_query(&words, query.filters().year);
             match catalog_number(&words) {
                 Some(number) => catalog_numbers.push(number),
-                None => free_text = Some(Value { words, markers }),
+                None => free_text = Some(OracleText { words, markers }),
             }
         }
         Self {
@@ -268,7 +268,7 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// Every way in which a record that passes the filters matches.
-    fn ranks(&self, entry: &Entry<'_>, typos: Typos) -> Vec<Rank> {
+    fn ranks(&self, entry: &OracleEntry<'_>, typos: OracleTypos) -> Vec<OracleRank> {
         let mut ranks = Vec::new();
         self.public_id_ranks(entry, &mut ranks);
         for number in &self.catalog_numbers {
@@ -280,14 +280,14 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// SEARCH.md 4.7.
-    fn public_id_ranks(&self, entry: &Entry<'_>, ranks: &mut Vec<Rank>) {
+    fn public_id_ranks(&self, entry: &OracleEntry<'_>, ranks: &mut Vec<OracleRank>) {
         if self.query.public_id() == Some(entry.record.id) {
             ranks.push((0, u8::from(self.is_year_unknown(entry))));
         }
     }
 
     /// SEARCH.md 4.2 and 5.2.
-    fn catalog_id_ranks(&self, number: u64, entry: &Entry<'_>, ranks: &mut Vec<Rank>) {
+    fn catalog_id_ranks(&self, number: u64, entry: &OracleEntry<'_>, ranks: &mut Vec<OracleRank>) {
         let is_year_unknown = u8::from(self.is_year_unknown(entry));
         if is_number(entry.record.catalog_id, number) {
             ranks.push((1, is_year_unknown));
@@ -312,7 +312,7 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// SEARCH.md 4.3.
-    fn title_ranks(&self, entry: &Entry<'_>, ranks: &mut Vec<Rank>) {
+    fn title_ranks(&self, entry: &OracleEntry<'_>, ranks: &mut Vec<OracleRank>) {
         let Some(value) = &self.title else {
             return;
         };
@@ -330,7 +330,12 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// SEARCH.md 4.5 and 4.6.
-    fn query_ranks(&self, entry: &Entry<'_>, typos: Typos, ranks: &mut Vec<Rank>) {
+    fn query_ranks(
+        &self,
+        entry: &OracleEntry<'_>,
+        typos: OracleTypos,
+        ranks: &mut Vec<OracleRank>,
+    ) {
         let Some(value) = &self.free_text else {
             return;
         };
@@ -342,34 +347,34 @@ impl<'q> OracleQuery<'q> {
     }
 
     /// SEARCH.md 4.6: whether the second try is made.
-    fn typos(&self, passing: &[&Entry<'_>]) -> Typos {
+    fn typos(&self, passing: &[&OracleEntry<'_>]) -> OracleTypos {
         let Some(value) = &self.free_text else {
-            return Typos::No;
+            return OracleTypos::No;
         };
         let is_matched = passing
             .iter()
-            .any(|entry| matches_query(value, entry, Typos::No));
+            .any(|entry| matches_query(value, entry, OracleTypos::No));
         let plain_words = value.plain_words();
         let may_have_typos = plain_words
             .iter()
             .filter(|word| may_have_typo(word))
             .count();
         if is_matched || 8 < may_have_typos {
-            Typos::No
+            OracleTypos::No
         } else {
-            Typos::Yes
+            OracleTypos::Yes
         }
     }
 
     // ---- 5.3, the parts that several branches share
 
     /// `year` is given and the record's year is null.
-    fn is_year_unknown(&self, entry: &Entry<'_>) -> bool {
+    fn is_year_unknown(&self, entry: &OracleEntry<'_>) -> bool {
         self.query.filters().year.is_some() && entry.record.year.is_none()
     }
 
     /// SEARCH.md 5.3, for a match of `title` or `query`.
-    fn text_fit(&self, value: &Value, entry: &Entry<'_>) -> u8 {
+    fn text_fit(&self, value: &OracleText, entry: &OracleEntry<'_>) -> u8 {
         let is_episode_off = value.episode_word().is_some_and(|(word, marker)| {
             !entry.has_title_word(word) && !entry.fits_exactly(marker)
         });
@@ -419,10 +424,10 @@ fn title_relevance(title: &str, string: &str) -> u8 {
 }
 
 /// SEARCH.md 5.1, relevance 2, 3, 4, 6, 7 and 8 of a record that matches.
-fn query_relevance(value: &Value, entry: &Entry<'_>, typos: Typos) -> u8 {
+fn query_relevance(value: &OracleText, entry: &OracleEntry<'_>, typos: OracleTypos) -> u8 {
     let plain_words = value.plain_words();
     let strings = query_strings(value);
-    if typos == Typos::Yes {
+    if typos == OracleTypos::Yes {
         8
     } else if strings.contains(&entry.title) {
         2
@@ -441,7 +446,7 @@ fn query_relevance(value: &Value, entry: &Entry<'_>, typos: Typos) -> u8 {
 }
 
 /// SEARCH.md 5.1: the words joined by spaces, with none, one or both of the markers left out.
-fn query_strings(value: &Value) -> Vec<String> {
+fn query_strings(value: &OracleText) -> Vec<String> {
     let episode = value.markers.episode.map(|marker| marker.word_idx);
     let year = value.markers.year.map(|marker| marker.word_idx);
     let mut strings = vec![value.joined_without(&[])];
@@ -458,13 +463,13 @@ fn query_strings(value: &Value) -> Vec<String> {
 }
 
 /// SEARCH.md 4.5: every plain word and every marker is satisfied.
-fn matches_query(value: &Value, entry: &Entry<'_>, typos: Typos) -> bool {
+fn matches_query(value: &OracleText, entry: &OracleEntry<'_>, typos: OracleTypos) -> bool {
     let plain_words = value.plain_words();
     for (word_idx, word) in plain_words.iter().enumerate() {
         let is_last = word_idx + 1 == plain_words.len();
         let is_satisfied = entry.has_word(word)
             || is_last && satisfies_prefix_rule(word, entry)
-            || typos == Typos::Yes && satisfies_with_typo(word, entry);
+            || typos == OracleTypos::Yes && satisfies_with_typo(word, entry);
         if !is_satisfied {
             return false;
         }
@@ -484,7 +489,7 @@ fn matches_query(value: &Value, entry: &Entry<'_>, typos: Typos) -> bool {
 }
 
 /// SEARCH.md 4.5, the prefix rule.
-fn satisfies_prefix_rule(last_plain_word: &str, entry: &Entry<'_>) -> bool {
+fn satisfies_prefix_rule(last_plain_word: &str, entry: &OracleEntry<'_>) -> bool {
     let is_long_enough = 3 <= last_plain_word.chars().count();
     let mut title_words = entry.title_words.iter();
     is_long_enough && title_words.any(|title_word| title_word.starts_with(last_plain_word))
@@ -496,7 +501,7 @@ fn may_have_typo(plain_word: &str) -> bool {
 }
 
 /// SEARCH.md 4.6.
-fn satisfies_with_typo(plain_word: &str, entry: &Entry<'_>) -> bool {
+fn satisfies_with_typo(plain_word: &str, entry: &OracleEntry<'_>) -> bool {
     if !may_have_typo(plain_word) {
         return false;
     }

@@ -8,7 +8,7 @@
 use std::ops::ControlFlow;
 
 use crate::error::Result;
-use crate::index::{Postings, Segment, View};
+use crate::index::{Postings, Segment, SegmentView};
 use crate::model::RecordId;
 use crate::plan::Filter;
 use crate::text::EpisodeMarker;
@@ -21,7 +21,7 @@ use super::top::{Ranked, Top};
 ///
 /// Cost: linear in the documents of the id. Source: SEARCH.md 4.2, 5.1, 5.2.
 pub(super) fn search_catalog(
-    view: &View<'_>,
+    view: &SegmentView<'_>,
     number: u64,
     marker: Option<EpisodeMarker>,
     filter: &Filter<'_>,
@@ -90,7 +90,7 @@ fn first_page(own: &Postings<'_>, parent: &Postings<'_>, page_size: usize) -> Br
 }
 
 /// Relevance and fit of a document that matches by the id of its series only.
-fn parent_rank(view: &View<'_>, doc: u32, marker: Option<EpisodeMarker>) -> (u8, u8) {
+fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: Option<EpisodeMarker>) -> (u8, u8) {
     let Some(marker) = marker else {
         return (1, 1);
     };

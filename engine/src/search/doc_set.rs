@@ -11,7 +11,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::index::{Bits, View};
+use crate::index::{Bits, SegmentView};
 use crate::plan::{Clause, Filter, PlanContext};
 
 /// Matching documents.
@@ -90,7 +90,7 @@ impl DocSet {
     }
 
     /// Number of documents in any of the sets.
-    pub(super) fn union_len(sets: &[Self], view: &View<'_>) -> u64 {
+    pub(super) fn union_len(sets: &[Self], view: &SegmentView<'_>) -> u64 {
         match sets {
             [] => 0,
             [set] => set.len(),

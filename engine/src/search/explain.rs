@@ -49,12 +49,12 @@ pub struct SegmentExplanation {
     /// Its documents, tombstones counted.
     pub docs_count: u32,
     /// The steps, in order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<PlanStep>,
 }
 
 /// One step of the work.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct PlanStep {
     /// What is done.
     pub what: String,
     /// Documents: an upper bound for a set that is planned, the number for a result.
@@ -159,7 +159,7 @@ fn steps(
     parsed: &ParsedQuery<'_>,
     is_typo_search: bool,
     clock: &dyn Fn() -> u64,
-) -> Result<Vec<Step>> {
+) -> Result<Vec<PlanStep>> {
     let mut steps = Vec::new();
     for clause in part.filter.clauses() {
         let what = subject_text(clause.subject(), &[]);
@@ -204,16 +204,16 @@ fn steps(
     Ok(steps)
 }
 
-fn planned(what: String, docs_count: u64) -> Step {
-    Step {
+fn planned(what: String, docs_count: u64) -> PlanStep {
+    PlanStep {
         what,
         docs_count,
         nanoseconds: None,
     }
 }
 
-fn timed(what: String, docs_count: u64, nanoseconds: u64) -> Step {
-    Step {
+fn timed(what: String, docs_count: u64, nanoseconds: u64) -> PlanStep {
+    PlanStep {
         what,
         docs_count,
         nanoseconds: Some(nanoseconds),
@@ -277,7 +277,7 @@ impl fmt::Display for Explanation {
 impl fmt::Display for SegmentExplanation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "segment {} ({} documents)", self.name, self.docs_count)?;
-        for Step {
+        for PlanStep {
             what,
             docs_count,
             nanoseconds,

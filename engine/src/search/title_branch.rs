@@ -9,7 +9,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::index::View;
+use crate::index::SegmentView;
 use crate::plan::{Clause, Filter, PlanContext, TitleMatch, TitlePlan};
 
 use super::branch::{BranchResult, PageRequest};
@@ -70,7 +70,7 @@ struct TitleBranch<'b, 'a> {
 }
 
 impl<'a> TitleBranch<'_, 'a> {
-    fn view(&self) -> &View<'a> {
+    fn view(&self) -> &SegmentView<'a> {
         &self.context.view
     }
 

@@ -15,7 +15,7 @@
 
 use std::ops::ControlFlow;
 
-use crate::index::{Postings, Probe, View};
+use crate::index::{Postings, Probe, SegmentView};
 use crate::plan::{Clause, Filter, PlanContext, Typos, WordPlan};
 
 use super::branch::{BranchResult, PageRequest};
@@ -172,7 +172,7 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    fn view(&self) -> &'a View<'a> {
+    fn view(&self) -> &'a SegmentView<'a> {
         &self.context.view
     }
 
