@@ -14,6 +14,10 @@ pub const FILE_NAME_CHARS_MAX: usize = 255;
 pub const KEY_NAME_CHARS_MAX: usize = 100;
 /// Digits of a catalog id, at most.
 pub const CATALOG_ID_DIGITS_MAX: usize = 12;
+/// First second of the year 0001, since 1970.
+pub const TIMESTAMP_SECONDS_MIN: i64 = -62_135_596_800;
+/// Last second of the year 9999, since 1970.
+pub const TIMESTAMP_SECONDS_MAX: i64 = 253_402_300_799;
 /// Earliest year that a record may carry.
 pub const YEAR_MIN: u16 = 1850;
 /// Latest year that a record may carry.
@@ -24,6 +28,19 @@ pub const SEARCH_YEAR_MIN: u16 = 1900;
 pub const SEARCH_TEXT_CHARS_MAX: usize = 512;
 /// Words of a `query` after folding, at most.
 pub const QUERY_WORDS_MAX: usize = 32;
+/// Characters of a `title` value from which on it is found inside words (SEARCH.md 4.3).
+pub const INNER_TEXT_CHARS_MIN: usize = 3;
+/// Characters of the last plain word from which on it may be the prefix of a title word
+/// (SEARCH.md 4.5).
+pub const PREFIX_CHARS_MIN: usize = 3;
+/// Characters of a plain word from which on it is searched with a typo (SEARCH.md 4.6).
+pub const ONE_TYPO_CHARS_MIN: usize = 5;
+/// Characters of a plain word from which on it is searched with two typos.
+pub const TWO_TYPOS_CHARS_MIN: usize = 9;
+/// Plain words that may have typos, at most: with more there is no second try.
+pub const TYPO_WORDS_MAX: usize = 8;
+/// Alignment distance of a title word from a plain word, at most.
+pub const TYPO_DISTANCE_MAX: usize = 2;
 /// Hits of one search answer, at most (the `limit` parameter).
 pub const PAGE_SIZE_MAX: u16 = 200;
 /// Hits of one search answer when nothing is said.
@@ -50,6 +67,19 @@ pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 /// Sets of bits, each of a bit for every document of a segment at most, that a thread keeps for its
 /// next searches.
 pub const SPARE_BITS_MAX: usize = 4;
+/// Probes of an interpolation search before it goes on as a binary search: ids that are not spread
+/// evenly cannot make it linear.
+pub const INTERPOLATIONS_MAX: usize = 8;
+/// Bits of a packed number, at most: it begins in the first of 8 bytes that are read.
+pub const PACKED_BITS_MAX: u32 = 56;
+/// Numbers of a posting chunk up to which it is an array. Chosen here: half of roaring's bound,
+/// because bits are tested and intersected faster than an array of half their size is searched.
+pub const CHUNK_ARRAY_MAX: usize = 2048;
+/// Numbers up to which a posting set is always a list.
+pub const POSTINGS_LIST_MAX: usize = 128;
+/// Numbers beyond which chunks may take four times the bytes of a list instead of twice: such sets
+/// are few, and most searches would decode a whole list to read a part of it.
+pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 

@@ -5,15 +5,15 @@
 //! kept, and of a row only the cells around the diagonal: farther off, the lengths alone differ by
 //! more than is allowed.
 
-/// The greatest distance that is asked for.
-const DISTANCE_MAX: usize = 2;
+use crate::limits::TYPO_DISTANCE_MAX;
+
 /// Cells of a row.
-const BAND: usize = 2 * DISTANCE_MAX + 1;
+const BAND: usize = 2 * TYPO_DISTANCE_MAX + 1;
 /// Too far, however it goes on.
-const FAR: u8 = DISTANCE_MAX as u8 + 1;
+const FAR: u8 = TYPO_DISTANCE_MAX as u8 + 1;
 
 /// The rows of the matrix after some letters of a term. Cell `k` of the row of `n` letters stands
-/// for `n + k - DISTANCE_MAX` letters of the word.
+/// for `n + k - TYPO_DISTANCE_MAX` letters of the word.
 #[derive(Clone, Copy)]
 pub(super) struct AlignmentRows {
     distance_max: u8,
@@ -27,7 +27,7 @@ impl AlignmentRows {
     /// Those of no letter.
     pub(super) fn start(distance_max: u8) -> Self {
         let mut last = [FAR; BAND];
-        for (cell, distance) in last[DISTANCE_MAX..].iter_mut().zip(0..) {
+        for (cell, distance) in last[TYPO_DISTANCE_MAX..].iter_mut().zip(0..) {
             *cell = distance;
         }
         Self {
@@ -45,7 +45,7 @@ impl AlignmentRows {
         let mut row = [FAR; BAND];
         for cell in 0..BAND {
             // The letters of the word up to here, this one counted.
-            let Some(at) = (count + 1 + cell).checked_sub(DISTANCE_MAX) else {
+            let Some(at) = (count + 1 + cell).checked_sub(TYPO_DISTANCE_MAX) else {
                 continue;
             };
             if word.len() < at {
@@ -78,7 +78,7 @@ impl AlignmentRows {
 
     /// Whether the term is at distance 1 to the greatest from a word of so many letters.
     pub(super) fn is_close(&self, word_letters: usize) -> bool {
-        let cell = (word_letters + DISTANCE_MAX).checked_sub(self.letters_count as usize);
+        let cell = (word_letters + TYPO_DISTANCE_MAX).checked_sub(self.letters_count as usize);
         let distance = cell.and_then(|cell| self.last.get(cell));
         distance.is_some_and(|distance| (1..=self.distance_max).contains(distance))
     }

@@ -8,8 +8,8 @@
 //! 16      …      the numbers, lowest bit first, then 8 zero bytes so that a read of 8 never leaves
 //! ```
 
-/// Bits of a number, at most: a number begins in the first of 8 bytes that are read.
-const WIDTH_MAX: u32 = 56;
+use crate::limits::PACKED_BITS_MAX;
+
 const HEAD_BYTES: usize = 16;
 const TAIL_BYTES: usize = 8;
 
@@ -29,7 +29,7 @@ impl<'a> Packed<'a> {
         let len = u64::from_le_bytes(head[..8].try_into().ok()?);
         let len = usize::try_from(len).ok()?;
         let width = u32::from(head[8]);
-        let is_width_ok = width <= WIDTH_MAX && head[9..] == [0; 7];
+        let is_width_ok = width <= PACKED_BITS_MAX && head[9..] == [0; 7];
         let data = &bytes[HEAD_BYTES..];
         let data_bytes = len.checked_mul(width as usize)?.div_ceil(8) + TAIL_BYTES;
         (is_width_ok && data.len() == data_bytes).then_some(Self {
@@ -81,7 +81,7 @@ impl PackedBuilder {
     /// For about `capacity` numbers up to `max`, which is below 2^56.
     pub(crate) fn new(max: u64, capacity: usize) -> Self {
         let width = u64::BITS - max.leading_zeros();
-        assert!(width <= WIDTH_MAX, "packed numbers are below 2^56");
+        assert!(width <= PACKED_BITS_MAX, "packed numbers are below 2^56");
         let bytes_count = HEAD_BYTES + (capacity * width as usize).div_ceil(8) + TAIL_BYTES;
         let mut bytes = Vec::with_capacity(bytes_count);
         bytes.resize(HEAD_BYTES, 0);

@@ -17,18 +17,12 @@
 
 use std::ops::ControlFlow;
 
+use crate::limits::{CHUNK_ARRAY_MAX, POSTINGS_LIST_MAX, POSTINGS_SHORT_LIST_MAX};
+
 use super::bits::Bits;
 
-/// Numbers of a chunk up to which it is an array. Chosen here: half of roaring's bound, because
-/// bits are tested and intersected faster than an array of half their size is searched.
-const ARRAY_MAX: usize = 2048;
 const CHUNK_BITS_BYTES: usize = 8192;
 const CHUNK_ENTRY_BYTES: usize = 8;
-/// Numbers up to which a set is always a list.
-const LIST_MAX: usize = 128;
-/// Numbers beyond which chunks may take four times the bytes of a list instead of twice: there are
-/// few such sets, and most searches would decode a whole list to ask for a part of it.
-const SHORT_LIST_MAX: usize = 1 << 14;
 /// What a search in an array takes, and to clear the bits of a chunk, if to set one takes 1.
 const SEARCH_COST: usize = 8;
 const CLEARING_COST: usize = 128;
@@ -36,8 +30,13 @@ const CLEARING_COST: usize = 128;
 /// Appends the encoded form of ascending `numbers`.
 pub(crate) fn encode(numbers: &[u32], out: &mut Vec<u8>) {
     debug_assert!(numbers.is_sorted_by(|a, b| a < b));
-    let list_cost = if numbers.len() > SHORT_LIST_MAX { 4 } else { 2 };
-    if numbers.len() > LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * list_cost {
+    let list_cost = if numbers.len() > POSTINGS_SHORT_LIST_MAX {
+        4
+    } else {
+        2
+    };
+    if numbers.len() > POSTINGS_LIST_MAX && chunks_bytes(numbers) <= list_bytes(numbers) * list_cost
+    {
         write_varint(numbers.len() as u64 * 2 + 1, out);
         encode_chunks(numbers, out);
     } else {
@@ -66,7 +65,7 @@ fn list_bytes(numbers: &[u32]) -> usize {
 }
 
 fn chunk_bytes(count: usize) -> usize {
-    if count <= ARRAY_MAX {
+    if count <= CHUNK_ARRAY_MAX {
         count * 2
     } else {
         CHUNK_BITS_BYTES
@@ -92,7 +91,7 @@ fn encode_chunks(numbers: &[u32], out: &mut Vec<u8>) {
         offset += chunk_bytes(chunk.len());
     }
     for chunk in chunks() {
-        if chunk.len() <= ARRAY_MAX {
+        if chunk.len() <= CHUNK_ARRAY_MAX {
             for &number in chunk {
                 out.extend_from_slice(&(number as u16).to_le_bytes());
             }
@@ -193,7 +192,7 @@ impl<'a> Postings<'a> {
         let count = usize::from(u16::from_le_bytes([entry[2], entry[3]])) + 1;
         let offset = u32::from_le_bytes([entry[4], entry[5], entry[6], entry[7]]) as usize;
         let bytes = &data[offset..offset + chunk_bytes(count)];
-        let body = if count <= ARRAY_MAX {
+        let body = if count <= CHUNK_ARRAY_MAX {
             ChunkBody::Array(bytes)
         } else {
             ChunkBody::Bits(bytes)

@@ -2,13 +2,11 @@
 //! written, so that the number of matches of one word is never counted in a search.
 
 use crate::error::Result;
+use crate::limits::PREFIX_CHARS_MIN;
 
 use super::packed::pack;
 use super::section::{Section, SectionWriter};
 use super::writer::Groups;
-
-/// Characters from which on a word may be the beginning of a title word (SEARCH.md 4.5).
-const CHARS_MIN: usize = 3;
 
 /// Counts, for term after term, the documents that have a title word which begins with the term but
 /// not the term itself.
@@ -73,7 +71,8 @@ impl<'a> PrefixCounter<'a> {
                 .iter()
                 .take_while(|other| begins(other))
                 .count();
-        let is_long = str::from_utf8(term).is_ok_and(|term| term.chars().count() >= CHARS_MIN);
+        let is_long =
+            str::from_utf8(term).is_ok_and(|term| term.chars().count() >= PREFIX_CHARS_MIN);
         if from == to || !is_long {
             return;
         }

@@ -8,6 +8,7 @@ use bytes::Bytes;
 
 use crate::disk::{Mapping, TruncationFlag};
 use crate::error::{Error, Result};
+use crate::limits::INTERPOLATIONS_MAX;
 use crate::model::RecordId;
 use crate::query::LanguageTerm;
 
@@ -19,8 +20,6 @@ use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
 
-/// Probes of an interpolation search before it becomes a binary one.
-const INTERPOLATIONS_MAX: usize = 8;
 /// What a file is that was cut while it was open, or cannot be read any more.
 const CUT: &str = "a file that is whole as long as it is open";
 

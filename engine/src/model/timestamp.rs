@@ -7,6 +7,8 @@ use jiff::civil::{Date, DateTime, Time, date};
 use jiff::fmt::temporal::Pieces;
 use jiff::tz::Offset;
 
+use crate::limits::{TIMESTAMP_SECONDS_MAX, TIMESTAMP_SECONDS_MIN};
+
 /// Seconds since 1970-01-01T00:00:00Z, in the years 0001 to 9999.
 ///
 /// Its text is exactly `YYYY-MM-DDTHH:MM:SSZ` (API.md, answers).
@@ -17,8 +19,6 @@ pub struct Timestamp(i64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Day(pub u32);
 
-const SECONDS_MIN: i64 = -62_135_596_800;
-const SECONDS_MAX: i64 = 253_402_300_799;
 pub(super) const DAY_SECONDS: i64 = 86_400;
 const EPOCH: Date = date(1970, 1, 1);
 
@@ -28,7 +28,7 @@ impl Timestamp {
 
     /// The point in time, when its year is 0001 to 9999.
     pub const fn from_seconds(seconds: i64) -> Option<Self> {
-        if SECONDS_MIN <= seconds && seconds <= SECONDS_MAX {
+        if TIMESTAMP_SECONDS_MIN <= seconds && seconds <= TIMESTAMP_SECONDS_MAX {
             Some(Self(seconds))
         } else {
             None
@@ -72,7 +72,7 @@ impl Timestamp {
         Self(
             self.0
                 .saturating_add(seconds)
-                .clamp(SECONDS_MIN, SECONDS_MAX),
+                .clamp(TIMESTAMP_SECONDS_MIN, TIMESTAMP_SECONDS_MAX),
         )
     }
 
@@ -132,7 +132,9 @@ impl fmt::Display for Timestamp {
 impl Day {
     /// Its first second.
     pub fn start(self) -> Timestamp {
-        Timestamp((i64::from(self.0) * DAY_SECONDS).clamp(SECONDS_MIN, SECONDS_MAX))
+        Timestamp(
+            (i64::from(self.0) * DAY_SECONDS).clamp(TIMESTAMP_SECONDS_MIN, TIMESTAMP_SECONDS_MAX),
+        )
     }
 
     /// Its last second: when a key that expires on this day does.

@@ -7,6 +7,7 @@
 
 use crate::error::Result;
 use crate::index::{RowTest, SegmentView, Side};
+use crate::limits::INNER_TEXT_CHARS_MIN;
 use crate::query::ParsedText;
 
 use super::clause::{Clause, Subject};
@@ -15,9 +16,6 @@ use super::fit_rule::FitRule;
 use super::marker_clauses::{episode_fits, episode_test};
 use super::title_match::{TitleMatch, TitleMatchBuilder};
 use super::title_set::TitleSet;
-
-/// Characters from which on a text is found anywhere in a title, also inside words.
-const INNER_CHARS_MIN: usize = 3;
 
 /// Titles by which documents match.
 pub(crate) struct TitlePlan<'a> {
@@ -125,7 +123,7 @@ fn add_matches(
     text: &str,
     title_match: fn(u8) -> TitleMatch,
 ) -> Result<()> {
-    if text.chars().count() < INNER_CHARS_MIN {
+    if text.chars().count() < INNER_TEXT_CHARS_MIN {
         return add_word_prefixes(view, builder, text, title_match);
     }
     view.occurrences(text.as_bytes())?

@@ -8,6 +8,7 @@
 
 use crate::error::Result;
 use crate::index::{Postings, SegmentView, Term};
+use crate::limits::{ONE_TYPO_CHARS_MIN, PREFIX_CHARS_MIN, TWO_TYPOS_CHARS_MIN, TYPO_WORDS_MAX};
 use crate::query::ParsedText;
 use crate::text::has_number;
 
@@ -17,15 +18,6 @@ use super::fit_rule::FitRule;
 use super::full_titles::FullTitles;
 use super::marker_clauses::{episode_clause, term_docs, year_clause};
 use super::title_set::TitleSet;
-
-/// Characters of the last plain word from which on it may be the prefix of a title word.
-const PREFIX_CHARS_MIN: usize = 3;
-/// Characters of a plain word from which on it is searched with a typo.
-const ONE_TYPO_CHARS_MIN: usize = 5;
-/// Characters of a plain word from which on it is searched with two typos.
-const TWO_TYPOS_CHARS_MIN: usize = 9;
-/// Words that may have typos, at most: with more there is no second try.
-const TYPO_WORDS_MAX: usize = 8;
 
 /// First try with exact words, or second try with typos.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
