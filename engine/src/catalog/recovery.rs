@@ -10,7 +10,7 @@ use super::segment_files::file_name;
 use super::tables::{
     INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
 };
-use crate::codec::decode_record;
+use crate::codec::{FRAGMENT_VERSION, decode_record};
 use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
 use crate::limits::{BUILD_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS};
@@ -18,8 +18,9 @@ use crate::model::{Record, RecordId};
 use crate::store::{Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
-/// Version of what segments are built from besides text: raise it when rules or fields change.
-const INDEX_RULES: u32 = 3;
+/// Version of what segments are built from besides text: raise it when a rule of the index changes.
+/// A change of the answer fragment raises it by [`FRAGMENT_VERSION`].
+const INDEX_RULES: u32 = 2 + FRAGMENT_VERSION;
 
 /// Records read at a time.
 const BATCH_RECORDS: usize = 10_000;

@@ -4,6 +4,9 @@ use std::io::Write;
 
 use crate::model::{Number, Record, RecordId, Timestamp, Year};
 
+/// Version of the fragment: raise it with every change of what [`write_fragment`] writes, and all
+/// segments, which hold fragments, are built again.
+pub(crate) const FRAGMENT_VERSION: u32 = 1;
 /// What every fragment begins with; the id's 36 characters follow.
 const HEAD: &[u8] = b"{\"id\":\"";
 /// What stands between the time's 20 characters and the end of every fragment.

@@ -25,7 +25,7 @@ pub use file::{CachedFile, ContentHash, FileKind, FileName, ReleaseId, Variant};
 pub use ids::{AccountId, ApiKeyId};
 pub use key_name::KeyName;
 pub use language::Language;
-pub use record::{DraftValue, FieldError, Record, RecordDraft, VideoType};
+pub use record::{DraftField, DraftValue, FieldError, Record, RecordDraft, VideoType};
 pub use record_id::RecordId;
 pub use small::{Number, Year};
 pub use timestamp::{Day, Timestamp};

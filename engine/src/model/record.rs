@@ -146,6 +146,103 @@ pub struct RecordDraft<'a> {
     pub file_name: DraftValue<'a>,
 }
 
+/// One field of an import record: its name, its rule in words, and its value in a draft.
+pub struct DraftField {
+    /// Name in import files and exports.
+    pub name: &'static str,
+    /// Values that it takes, for help texts (API.md, import record).
+    pub rule: &'static str,
+    /// The value of the field in a draft.
+    pub value: for<'d, 'a> fn(&'d mut RecordDraft<'a>) -> &'d mut DraftValue<'a>,
+}
+
+impl RecordDraft<'_> {
+    /// All fields, in the order in which exports write them. Readers of import files, their error
+    /// messages and the help of the command line follow this table.
+    pub const FIELDS: &'static [DraftField] = &[
+        DraftField {
+            name: "id",
+            rule: "UUID; without it, made from source_release_id",
+            value: |draft| &mut draft.id,
+        },
+        DraftField {
+            name: "video_type",
+            rule: "movie or episode",
+            value: |draft| &mut draft.video_type,
+        },
+        DraftField {
+            name: "title",
+            rule: "1 to 500 characters with at least one word",
+            value: |draft| &mut draft.title,
+        },
+        DraftField {
+            name: "season",
+            rule: "1 to 65535",
+            value: |draft| &mut draft.season,
+        },
+        DraftField {
+            name: "episode",
+            rule: "1 to 65535",
+            value: |draft| &mut draft.episode,
+        },
+        DraftField {
+            name: "year",
+            rule: "1850 to 2100",
+            value: |draft| &mut draft.year,
+        },
+        DraftField {
+            name: "catalog_id",
+            rule: "tt and 1 to 12 digits",
+            value: |draft| &mut draft.catalog_id,
+        },
+        DraftField {
+            name: "parent_catalog_id",
+            rule: "tt and 1 to 12 digits",
+            value: |draft| &mut draft.parent_catalog_id,
+        },
+        DraftField {
+            name: "description",
+            rule: "up to 10000 characters",
+            value: |draft| &mut draft.description,
+        },
+        DraftField {
+            name: "uploader_name",
+            rule: "up to 200 characters",
+            value: |draft| &mut draft.uploader_name,
+        },
+        DraftField {
+            name: "posted_at",
+            rule: "ISO 8601 with any offset, years 0001 to 9999",
+            value: |draft| &mut draft.posted_at,
+        },
+        DraftField {
+            name: "downloads",
+            rule: "0 to 4294967295 [default: 0]",
+            value: |draft| &mut draft.downloads,
+        },
+        DraftField {
+            name: "is_active",
+            rule: "true or false [default: true]",
+            value: |draft| &mut draft.is_active,
+        },
+        DraftField {
+            name: "source_release_id",
+            rule: "1 to 200 of A-Z a-z 0-9 . _ -",
+            value: |draft| &mut draft.source_release_id,
+        },
+        DraftField {
+            name: "language",
+            rule: "a language tag such as es-MX [default: es]",
+            value: |draft| &mut draft.language,
+        },
+        DraftField {
+            name: "file_name",
+            rule: "up to 255 characters",
+            value: |draft| &mut draft.file_name,
+        },
+    ];
+}
+
 /// Why a draft is no record: the field and the reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {

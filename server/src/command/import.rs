@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::{Args, ValueEnum};
 use subcat_engine::Engine;
+use subcat_engine::model::{DraftField, RecordDraft};
 
 use super::access::{Access, Missing};
 use super::context::{Context, now};
@@ -22,24 +23,16 @@ use crate::config::Config;
 use crate::ops::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
 use crate::rows::{Format, unpacked};
 
-/// The fields of a record, for the help (API.md 13.3).
-const FIELDS: &str = "\
-Fields of a record (video_type, title, posted_at are required; null is absent):
-  id                 UUID; without it, made from source_release_id
-  video_type         movie or episode
-  title              1 to 500 characters with at least one word
-  season, episode    1 to 65535
-  year               1850 to 2100
-  catalog_id, parent_catalog_id
-                     tt and 1 to 12 digits
-  description        up to 10000 characters
-  uploader_name      up to 200 characters
-  posted_at          ISO 8601 with any offset, years 0001 to 9999
-  downloads          0 to 4294967295 [default: 0]
-  is_active          true or false [default: true]
-  source_release_id  1 to 200 of A-Z a-z 0-9 . _ -
-  language           a language tag such as es-MX [default: es]
-  file_name          up to 255 characters";
+/// Fields of a record, for the help (API.md 13.3).
+fn fields_help() -> String {
+    let mut help = String::from(
+        "Fields of a record (video_type, title, posted_at are required; null is absent):",
+    );
+    for DraftField { name, rule, .. } in RecordDraft::FIELDS {
+        help += &format!("\n  {name:<18} {rule}");
+    }
+    help
+}
 
 /// Load records from files: new ones, and those whose id is there already
 ///
@@ -51,7 +44,7 @@ Fields of a record (video_type, title, posted_at are required; null is absent):
 /// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): what has
 /// come by then is loaded. A regular file is read on as it grows.
 #[derive(Debug, Args)]
-#[command(after_long_help = FIELDS)]
+#[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {
     /// JSON lines or CSV, also as .gz or .zst; `-` is stdin
     #[arg(required = true, value_name = "FILE")]

@@ -7,7 +7,7 @@ use std::io::{self, BufRead, Read};
 use csv::{ByteRecord, ReaderBuilder, Terminator};
 use subcat_engine::{DraftValue, RecordDraft};
 
-use super::fields::{FIELD_NAMES, field_idx, field_of};
+use super::fields::{field_idx, field_name, field_names, field_of};
 use super::reading::{EachRow, LINE_BYTES_MAX, Row, RowFault};
 
 /// Bytes of a file that one row may take until it is given up. A row of more than
@@ -114,7 +114,7 @@ fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {
         columns.push(idx);
     }
     if columns.iter().all(Option::is_none) && !columns.is_empty() {
-        let names = FIELD_NAMES.join(", ");
+        let names = field_names();
         return Err(bad(format!(
             "the header names no field of a record: they are {names}"
         )));
@@ -152,7 +152,7 @@ fn row_of<'a>(
             continue;
         };
         let text = std::str::from_utf8(cell)
-            .map_err(|_| fault(Some(FIELD_NAMES[idx]), "not UTF-8".into()))?;
+            .map_err(|_| fault(Some(field_name(idx)), "not UTF-8".into()))?;
         if !text.is_empty() {
             *field_of(&mut draft, idx) = DraftValue::Cell(Cow::Borrowed(text));
         }

@@ -6,7 +6,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 use subcat_engine::{DraftValue, RecordDraft};
 
-use super::fields::{FIELD_NAMES, field_idx, field_of};
+use super::fields::{field_idx, field_name, field_of};
 use super::reading::{Row, RowFault};
 
 /// Reads one line, whose number is only passed on.
@@ -40,7 +40,7 @@ pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowFault> {
         Ok(Object::Fields {
             twice: Some(idx), ..
         }) => Err(fault(
-            Some(FIELD_NAMES[idx]),
+            Some(field_name(idx)),
             "given twice: leave one of them out".into(),
         )),
         Ok(Object::Fields {
