@@ -43,8 +43,8 @@ pub use disk::{
 
 /// Records, and drafts of them.
 pub use model::{
-    CatalogId, DraftValue, FieldError, Language, Number, Record, RecordDraft, RecordId, ReleaseId,
-    VideoType, Year,
+    CatalogId, DraftField, DraftValue, FieldError, Language, Number, Record, RecordDraft, RecordId,
+    ReleaseId, VideoType, Year,
 };
 
 /// Importing records.
@@ -55,8 +55,8 @@ pub use query::{CatalogTerm, Filters, LanguageTerm, Query, SearchText, TooManyWo
 
 /// Searching a snapshot, and what is found.
 pub use search::{
-    Doc, Explanation, Hit, HitExplanation, Hits, LocatedHits, RecordLocation, SegmentExplanation,
-    Snapshot, Step,
+    CostValue, Doc, Explanation, Hit, HitExplanation, Hits, LocatedHits, PlanStep, RecordLocation,
+    SegmentExplanation, Snapshot,
 };
 
 /// Cached files.

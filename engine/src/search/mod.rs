@@ -16,6 +16,6 @@ mod title_branch;
 mod top;
 mod word_branch;
 
-pub use explain::{Explanation, HitExplanation, PlanStep, SegmentExplanation};
+pub use explain::{CostValue, Explanation, HitExplanation, PlanStep, SegmentExplanation};
 pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 pub use snapshot::Snapshot;

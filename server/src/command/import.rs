@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::{Args, ValueEnum};
 use subcat_engine::Engine;
-use subcat_engine::model::{DraftField, RecordDraft};
+use subcat_engine::{DraftField, RecordDraft};
 
 use super::access::{Access, Missing};
 use super::context::{Context, now};
