@@ -73,6 +73,10 @@ pub const KNOWN_HOST_BYTES_MAX: usize = 255;
 
 // ===== files =====
 
+/// Bytes of a text from upstream that has no subtitle's shape, at least; a shorter one is an error
+/// message (API.md 14.4).
+pub const SHAPELESS_BYTES_MIN: usize = 200;
+
 // ===== respond =====
 
 // ===== cache =====

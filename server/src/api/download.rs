@@ -237,7 +237,7 @@ async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<Prepared
             let upstream = &worker.service.upstream;
             let fetched = upstream.fetch(&source.release, record_name).await;
             fetched.map_err(|error| match error {
-                FetchError::Unavailable => ApiError::UpstreamFailed,
+                FetchError::Unavailable | FetchError::Busy => ApiError::UpstreamFailed,
                 FetchError::Unusable => ApiError::DownloadFailed,
                 FetchError::NotStored => ApiError::Internal,
             })?

@@ -4,6 +4,8 @@
 
 use subcat_engine::FileKind;
 
+use crate::limits::SHAPELESS_BYTES_MIN;
+
 /// What the content is, or `None` for HTML and other binaries. `name_kind` is what its name calls
 /// it: text of no recognisable kind is taken at its name's word.
 ///
@@ -20,8 +22,15 @@ pub fn kind_of(content: &[u8], name_kind: Option<FileKind>) -> Option<FileKind> 
     }
     let beginning = beginning_of_text(content)?;
     let text_kind = subtitle_kind(&beginning);
-    if is_html(&beginning, text_kind.is_some()) {
-        return None;
+    if text_kind.is_none() && !has_subtitle_heading(&beginning) {
+        if is_html(&beginning) || is_json(&beginning) || is_xml(&beginning) {
+            return None;
+        }
+        // A short text without times is what a site says instead of a file: that a quota is
+        // reached, that one should try later.
+        if content.len() < SHAPELESS_BYTES_MIN && !has_times(&beginning) {
+            return None;
+        }
     }
     let named_text = name_kind.filter(|kind| kind.is_text());
     Some(text_kind.or(named_text).unwrap_or(FileKind::Srt))
@@ -188,8 +197,34 @@ fn is_time(text: &str) -> bool {
     starts_right && text.matches(':').count() == 2 && text.bytes().all(is_digit_or_point)
 }
 
-/// A page instead of a file. What is recognised as a subtitle is none, whatever it quotes.
-fn is_html(beginning: &str, is_subtitle: bool) -> bool {
+/// WebVTT or SAMI, which are served as text of their name's kind.
+fn has_subtitle_heading(beginning: &str) -> bool {
+    let text = bare(beginning).to_ascii_lowercase();
+    text.starts_with("webvtt") || text.starts_with("<sami")
+}
+
+/// An arrow between times, or a time of day, in any line.
+fn has_times(beginning: &str) -> bool {
+    let has_time = |line: &str| line.split([' ', ',', '\t', '-']).any(is_time);
+    beginning
+        .lines()
+        .any(|line| line.contains("-->") || has_time(line))
+}
+
+/// An object or an array, as an API answers. `{1}{2}` and `[1][2]` are frames of subtitles.
+fn is_json(beginning: &str) -> bool {
+    let text = bare(beginning);
+    let inner = |open: char| text.strip_prefix(open).map(str::trim_start);
+    let starts_object = |rest: &str| rest.starts_with(['"', '}']);
+    let starts_array = |rest: &str| rest.starts_with(['"', '{', '[', ']']);
+    inner('{').is_some_and(starts_object) || inner('[').is_some_and(starts_array)
+}
+
+fn is_xml(beginning: &str) -> bool {
+    bare(beginning).starts_with("<?xml")
+}
+
+fn is_html(beginning: &str) -> bool {
     const TAGS: [&str; 12] = [
         "<!doctype html",
         "<html",
@@ -204,9 +239,6 @@ fn is_html(beginning: &str, is_subtitle: bool) -> bool {
         "<h1",
         "<style",
     ];
-    if is_subtitle {
-        return false;
-    }
     let text = bare(beginning).to_ascii_lowercase();
     if text.starts_with('<') {
         return TAGS.iter().any(|tag| text.contains(tag));
@@ -280,7 +312,8 @@ mod tests {
 
     #[test]
     fn other_text_is_taken_at_its_names_word() {
-        let text = b"Hola, esto es un texto.";
+        let text = "Hola, esto es un texto. ".repeat(10);
+        let text = text.as_bytes();
         assert_eq!(kind_of(text, None), Some(FileKind::Srt));
         assert_eq!(kind_of(text, Some(FileKind::Sub)), Some(FileKind::Sub));
         assert_eq!(kind_of(text, Some(FileKind::Zip)), Some(FileKind::Srt));
@@ -303,13 +336,17 @@ mod tests {
                 utf16("[Script Info]\n[V4+ Styles]", order, true),
                 Some(FileKind::Ass),
             );
-            check(utf16("字幕のテキスト", order, true), Some(FileKind::Srt));
+            let long = "字幕のテキスト".repeat(20);
+            check(utf16(&long, order, true), Some(FileKind::Srt));
         }
         check(
             b"1\n00:00:01,000 --> 00:00:02,000\n\xBFQu\xE9?\n",
             Some(FileKind::Srt),
         );
-        check(b"\x80\x81\x9F\xFF cp1252", Some(FileKind::Srt));
+        check(
+            [b"\x80\x81\x9F\xFF cp1252".as_slice(); 20].concat(),
+            Some(FileKind::Srt),
+        );
         check(b"{0}{25}fin\x1A\0\0\0\0", Some(FileKind::Sub));
     }
 
@@ -338,12 +375,34 @@ mod tests {
     }
 
     #[test]
+    fn refuses_what_sites_say_instead_of_a_file() {
+        check(r#"{"error":"quota exceeded"}"#, None);
+        check("  {\n \"error\": 429 }", None);
+        check(r#"[{"id": 1}]"#, None);
+        check(format!(r#"{{"items":["{}"]}}"#, "x".repeat(500)), None);
+        check("<?xml version='1.0'?><error>quota</error>", None);
+        check("Too many requests, try again later", None);
+        check("Límite de descargas alcanzado. Prueba mañana.", None);
+        let short = b"Too many requests";
+        assert_eq!(kind_of(short, Some(FileKind::Srt)), None);
+    }
+
+    #[test]
+    fn short_text_in_a_subtitles_shape_is_content() {
+        check("WEBVTT\n\nHola", Some(FileKind::Srt));
+        check("<SAMI>\n<HEAD><TITLE>a</TITLE></HEAD>", Some(FileKind::Srt));
+        check("0:00:01 Hola", Some(FileKind::Srt));
+        check("00:01 --> 00:02 Hola", Some(FileKind::Srt));
+        check("[1][2]Hola", Some(FileKind::Sub));
+    }
+
+    #[test]
     fn html_inside_a_subtitle_is_a_subtitle() {
         check(
             "1\n00:00:01,000 --> 00:00:02,000\n<html> es una etiqueta",
             Some(FileKind::Srt),
         );
-        check("<i>Hola</i>", Some(FileKind::Srt));
+        check("<i>Hola</i>".repeat(20), Some(FileKind::Srt));
     }
 
     proptest! {
@@ -354,7 +413,7 @@ mod tests {
         }
 
         #[test]
-        fn text_in_any_encoding_is_text(text in "[a-zñá ,.!?\n]{1,200}") {
+        fn text_in_any_encoding_is_text(text in "[a-zñá ,.!?\n]{200,400}") {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 prop_assert!(kind_of(&utf16(&text, order, true), None).is_some());
             }

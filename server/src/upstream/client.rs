@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, HeaderMap, HeaderValue};
+use reqwest::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue};
 use reqwest::redirect::{Action, Attempt, Policy};
-use reqwest::{Client, Response};
+use reqwest::{Client, Response, StatusCode, Url};
 use subcat_engine::{ReleaseId, error_chain};
 
 use super::counts::FetchCounts;
@@ -55,8 +55,8 @@ enum AttemptOutcome {
 enum RedirectError {
     #[error("more than {UPSTREAM_REDIRECTS_MAX} redirects")]
     TooMany,
-    #[error("a redirect to another host, or from https to http")]
-    OtherHost,
+    #[error("a redirect to another host or port, or from https to http")]
+    OtherOrigin,
 }
 
 impl UpstreamClient {
@@ -78,7 +78,7 @@ impl UpstreamClient {
             .user_agent(concat!("subcat/", env!("CARGO_PKG_VERSION")))
             .default_headers(headers)
             .connect_timeout(Duration::from_secs(settings.connect_seconds.into()))
-            .redirect(Policy::custom(follow_on_same_host))
+            .redirect(Policy::custom(follow_on_same_origin))
             .referer(false)
             .no_proxy()
             .hickory_dns(true)
@@ -121,7 +121,8 @@ impl UpstreamClient {
             Err(error) => return self.send_failed(url, error),
         };
         let status = response.status();
-        if status.is_success() {
+        // A 202 says that there is nothing yet, a 206 has a part: only 200 comes with the file.
+        if status == StatusCode::OK {
             let outcome = self.read(response).await;
             match outcome {
                 // A file of the wrong size is upstream's answer, too.
@@ -168,6 +169,12 @@ impl UpstreamClient {
     /// `Content-Length` must not fill the memory.
     async fn read(&self, mut response: Response) -> AttemptOutcome {
         let url_path = response.url().path().to_owned();
+        if let Some(media_type) = response.headers().get(CONTENT_TYPE)
+            && is_no_file(media_type)
+        {
+            tracing::warn!(url_path, ?media_type, "upstream's answer is not a file");
+            return AttemptOutcome::Failed(FetchError::Unusable);
+        }
         let disposition = response.headers().get(CONTENT_DISPOSITION);
         let disposition = disposition.map(|value| value.as_bytes().to_vec());
         let bytes_max = self.bytes_max as u64;
@@ -209,22 +216,44 @@ impl UpstreamClient {
     }
 }
 
-/// Follows a redirect that stays on the host and does not leave https: what the operator
-/// configured is one host, and a token in its address must not reach another.
-fn follow_on_same_host(attempt: Attempt<'_>) -> Action {
+/// Follows a redirect that stays where the operator pointed: a token in the address must not reach
+/// another service, nor another service's answer be stored as a file.
+fn follow_on_same_origin(attempt: Attempt<'_>) -> Action {
     let Some(first) = attempt.previous().first() else {
         return attempt.follow();
     };
-    let is_same_host = first.host_str() == attempt.url().host_str();
-    let is_as_safe = first.scheme() == "http" || attempt.url().scheme() == "https";
     if UPSTREAM_REDIRECTS_MAX < attempt.previous().len() {
         return attempt.error(RedirectError::TooMany);
     }
-    if is_same_host && is_as_safe {
+    if is_same_origin(first, attempt.url()) {
         attempt.follow()
     } else {
-        attempt.error(RedirectError::OtherHost)
+        attempt.error(RedirectError::OtherOrigin)
     }
+}
+
+/// True if scheme, host and port are equal, or the redirect only goes from http to https.
+fn is_same_origin(first: &Url, next: &Url) -> bool {
+    if first.host_str() != next.host_str() {
+        return false;
+    }
+    let is_upgrade = first.scheme() == "http" && next.scheme() == "https";
+    if is_upgrade && first.port().is_none() && next.port().is_none() {
+        // Both have the default port of their scheme.
+        return true;
+    }
+    let is_same_scheme = first.scheme() == next.scheme() || is_upgrade;
+    is_same_scheme && first.port_or_known_default() == next.port_or_known_default()
+}
+
+/// True for the media types of error pages and of APIs: `text/html`, JSON, XML.
+fn is_no_file(media_type: &HeaderValue) -> bool {
+    let text = String::from_utf8_lossy(media_type.as_bytes()).to_ascii_lowercase();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
+    matches!(subtype, "html" | "json" | "xml")
+        || subtype.ends_with("+json")
+        || subtype.ends_with("+xml")
 }
 
 /// The address without its query, which may hold a token.
@@ -321,6 +350,83 @@ mod tests {
         let (base, seen) = upstream(vec![to("http://localhost:1/a")]);
         assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
         assert_eq!(seen.lock().len(), 1);
+    }
+
+    #[test]
+    fn a_redirect_to_a_living_server_on_another_port_or_host_is_not_followed() {
+        for host in ["127.0.0.1", "localhost"] {
+            let (other, other_seen) = upstream(vec![answer("200 OK", "", "stolen")]);
+            let other = other.replace("127.0.0.1", host);
+            let location = format!("Location: {other}/a\r\n");
+            let (base, seen) = upstream(vec![answer("302 Found", &location, "")]);
+            assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
+            assert_eq!(seen.lock().len(), 1);
+            assert!(other_seen.lock().is_empty(), "{host} was asked");
+        }
+    }
+
+    #[test]
+    fn an_origin_is_scheme_host_and_port() {
+        let check = |first: &str, next: &str, expected: bool| {
+            let (first_url, next_url) = (first.parse().unwrap(), next.parse().unwrap());
+            assert_eq!(
+                is_same_origin(&first_url, &next_url),
+                expected,
+                "{first} {next}"
+            );
+        };
+        check("http://a/x", "http://a/y", true);
+        check("http://a/x", "http://a:80/y", true);
+        check("http://a:8080/x", "http://a:8080/y", true);
+        check("http://a/x", "https://a/y", true);
+        check("http://a:80/x", "https://a:443/y", true);
+        check("http://a:8080/x", "https://a:8080/y", true);
+        check("https://a/x", "http://a/y", false);
+        check("http://a/x", "http://a:9090/y", false);
+        check("http://a:8080/x", "https://a/y", false);
+        check("http://a/x", "http://b/y", false);
+        check("http://a/x", "https://a:8443/y", false);
+    }
+
+    #[test]
+    fn only_200_comes_with_the_file() {
+        for status in [
+            "202 Accepted",
+            "203 Non-Authoritative Information",
+            "206 Partial Content",
+        ] {
+            let (base, seen) = upstream(vec![answer(status, "", "preparing")]);
+            assert_eq!(
+                fetch(&base, |_| {}),
+                Err(FetchError::Unavailable),
+                "{status}"
+            );
+            assert_eq!(seen.lock().len(), 1);
+        }
+    }
+
+    #[test]
+    fn pages_and_documents_are_no_files() {
+        for media_type in [
+            "text/html; charset=utf-8",
+            "application/json",
+            "Application/Problem+JSON",
+            "text/xml",
+            "application/xhtml+xml",
+        ] {
+            let header = format!("Content-Type: {media_type}\r\n");
+            let (base, _) = upstream(vec![answer("200 OK", &header, "1\n00:00")]);
+            assert_eq!(
+                fetch(&base, |_| {}),
+                Err(FetchError::Unusable),
+                "{media_type}"
+            );
+        }
+        for media_type in ["application/x-subrip", "text/plain", "application/zip"] {
+            let header = format!("Content-Type: {media_type}\r\n");
+            let (base, _) = upstream(vec![answer("200 OK", &header, "hola")]);
+            assert!(fetch(&base, |_| {}).is_ok(), "{media_type}");
+        }
     }
 
     /// A query may hold a token, and logs are read by others.

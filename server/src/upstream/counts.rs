@@ -22,17 +22,20 @@ pub enum FetchOutcome {
     Joined = 4,
     /// Failed at once, because an earlier failure was remembered.
     Remembered = 5,
+    /// Gave up waiting for other fetches to end.
+    Busy = 6,
 }
 
 impl FetchOutcome {
     /// Every outcome, in the order of their numbers.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Stored,
         Self::Unavailable,
         Self::Unusable,
         Self::NotStored,
         Self::Joined,
         Self::Remembered,
+        Self::Busy,
     ];
 
     /// Value of the label `outcome` in metrics.
@@ -44,6 +47,7 @@ impl FetchOutcome {
             Self::NotStored => "not_stored",
             Self::Joined => "joined",
             Self::Remembered => "remembered",
+            Self::Busy => "busy",
         }
     }
 }

@@ -140,14 +140,7 @@ impl FetchState {
             self.counts.record_outcome(FetchOutcome::NotStored);
             return Err(FetchError::NotStored);
         }
-        let fetched = match time::timeout(self.timeout, self.fetch_with_permit(release)).await {
-            Ok(fetched) => fetched,
-            Err(_) => {
-                tracing::warn!(%release, "the fetch timed out");
-                self.counts.record_no_answer(AttemptError::Timeout);
-                Err(FetchError::Unavailable)
-            }
-        };
+        let fetched = self.fetch_with_permit(release).await;
         let result = match fetched {
             Ok(fetched) => self.store(release, record_name, fetched).await,
             Err(error) => Err(error),
@@ -155,10 +148,12 @@ impl FetchState {
         self.counts.record_outcome(match &result {
             Ok(_) => FetchOutcome::Stored,
             Err(FetchError::Unavailable) => FetchOutcome::Unavailable,
+            Err(FetchError::Busy) => FetchOutcome::Busy,
             Err(FetchError::Unusable) => FetchOutcome::Unusable,
             Err(FetchError::NotStored) => FetchOutcome::NotStored,
         });
-        // A failure to store is this machine's: the next request may try again at once.
+        // A failure to store, or to get a permit, is this machine's: the next request may try again
+        // at once.
         if let Err(error @ (FetchError::Unavailable | FetchError::Unusable)) = result {
             let mut failures = self.failures.lock();
             failures.put(release.clone(), error, Instant::now());
@@ -166,14 +161,23 @@ impl FetchState {
         result
     }
 
+    /// Waits for a permit and fetches. Each may take `upstream.timeout_seconds`: the wait is for
+    /// this machine's other fetches, and must neither shorten upstream's time nor count against it.
     async fn fetch_with_permit(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
         let client = self.client.as_ref().ok_or(FetchError::Unavailable)?;
-        let _permit = self
-            .permits
-            .acquire()
-            .await
-            .map_err(|_| FetchError::Unavailable)?;
-        client.fetch(release).await
+        let Ok(permit) = time::timeout(self.timeout, self.permits.acquire()).await else {
+            tracing::warn!(%release, "too many fetches: gave up waiting for a permit");
+            return Err(FetchError::Busy);
+        };
+        let _permit = permit.map_err(|_| FetchError::Unavailable)?;
+        match time::timeout(self.timeout, client.fetch(release)).await {
+            Ok(fetched) => fetched,
+            Err(_) => {
+                tracing::warn!(%release, "the fetch timed out");
+                self.counts.record_no_answer(AttemptError::Timeout);
+                Err(FetchError::Unavailable)
+            }
+        }
     }
 
     /// Recognises the kind of the content and stores it. Storing blocks until the file is
@@ -233,6 +237,10 @@ mod tests {
     }
 
     fn fixture(base: Option<&str>) -> Fixture {
+        fixture_with(base, |_| {})
+    }
+
+    fn fixture_with(base: Option<&str>, change: fn(&mut UpstreamSettings)) -> Fixture {
         let control = Control::start().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let options = Options {
@@ -241,10 +249,11 @@ mod tests {
             counter_lanes: 0,
         };
         let engine = Arc::new(Engine::open(dir.path(), options).unwrap());
-        let settings = UpstreamSettings {
+        let mut settings = UpstreamSettings {
             url: base.map(|base| format!("{base}/{{source_release_id}}.srt")),
             ..UpstreamSettings::default()
         };
+        change(&mut settings);
         let upstream = Upstream::new(&settings, Arc::clone(&engine), control.handle());
         Fixture {
             control,
@@ -339,6 +348,28 @@ mod tests {
                 .files()
                 .cached_file(&ReleaseId::parse("2").unwrap()),
             None
+        );
+    }
+
+    #[test]
+    fn waiting_for_a_permit_is_no_failure_of_upstream() {
+        let (base, seen) = upstream([answer("200 OK", "", SRT)]);
+        let fixture = fixture_with(Some(&base), |settings| {
+            settings.concurrency = 1;
+            settings.timeout_seconds = 1;
+        });
+        let permits = &fixture.upstream.state.permits;
+        let held = fixture.control.block_on(permits.acquire()).unwrap();
+        assert_eq!(fixture.fetch("1"), Err(FetchError::Busy));
+        assert_eq!(fixture.count(FetchOutcome::Busy), 1);
+        assert!(seen.lock().is_empty());
+        let health = fixture.upstream.health();
+        assert_eq!(health.remembered_failures, 0);
+        assert!(health.last_error.is_none());
+        drop(held);
+        assert!(
+            fixture.fetch("1").is_ok(),
+            "the next request tries again at once"
         );
     }
 

@@ -6,6 +6,9 @@ pub enum FetchError {
     /// Upstream did not answer, or has no such file; answered with 502.
     #[error("upstream did not send the file")]
     Unavailable,
+    /// Too many other files were being fetched; answered with 502. Says nothing about upstream.
+    #[error("too many files are being fetched")]
+    Busy,
     /// The file is empty, too large or of no known kind; answered with 400.
     #[error("upstream's file is not a usable subtitle file")]
     Unusable,

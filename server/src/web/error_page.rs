@@ -80,7 +80,7 @@ fn status(error: &PageError) -> StatusCode {
         PageError::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
         PageError::HashingQueueFull(_) => StatusCode::SERVICE_UNAVAILABLE,
         PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
-        PageError::Upstream(FetchError::Unavailable) => StatusCode::BAD_GATEWAY,
+        PageError::Upstream(FetchError::Unavailable | FetchError::Busy) => StatusCode::BAD_GATEWAY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
