@@ -3,6 +3,72 @@
 //! The engine is synchronous. It knows no HTTP, no async, no clock and no randomness of its own:
 //! they come in as parameters. [`Engine`] is the entry point.
 //!
+//! Open a data directory, import records, search:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use subcat_engine::{
+//!     DraftValue, Engine, Filters, Options, Query, Real, RecordDraft, SearchText, StoreKind,
+//! };
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! let dir = tempfile::tempdir()?;
+//! let options = Options { disk: Arc::new(Real), store: StoreKind::Redb, counter_lanes: 0 };
+//! let engine = Engine::open(&dir.path().join("data"), options)?;
+//!
+//! let mut importer = engine.catalog().importer();
+//! for (release, title) in [("1", "Ran"), ("2", "Dersu Uzala")] {
+//!     importer.push(RecordDraft {
+//!         source_release_id: DraftValue::Text(release.into()),
+//!         title: DraftValue::Text(title.into()),
+//!         video_type: DraftValue::Text("movie".into()),
+//!         posted_at: DraftValue::Text("2020-01-02T03:04:05Z".into()),
+//!         ..RecordDraft::default()
+//!     })??;
+//! }
+//! assert_eq!(importer.finish(&mut |_| {})?.inserted, 2);
+//!
+//! let query = Query::new(Filters::default(), 10).with_query(SearchText::query("dersu")?);
+//! let snapshot = engine.catalog().snapshot();
+//! let hits = snapshot.search(&query)?;
+//! assert_eq!(hits.total(), 1);
+//! let doc = snapshot.hit_doc(&hits, 0)?;
+//! assert_eq!(doc.source_release_id(), Some("2"));
+//! # drop(snapshot);
+//! engine.close()?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! A request has at least one criterion, any filters, and a page size. A filter lets records
+//! without a year pass:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use subcat_engine::{CatalogTerm, Filters, Language, Query, SearchText, VideoType, Year};
+//! # use subcat_engine::{Engine, Options, Real, StoreKind};
+//!
+//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
+//! # let options = Options { disk: Arc::new(Real), store: StoreKind::Memory, counter_lanes: 0 };
+//! # let engine = Engine::open("unused".as_ref(), options)?;
+//! let filters = Filters {
+//!     year: Year::new(1985),
+//!     video_type: Some(VideoType::Movie),
+//!     language: Language::parse("es-MX"),
+//!     ..Filters::default()
+//! };
+//! let query = Query::new(filters, 20)
+//!     .with_title(SearchText::title("Ran"))
+//!     .with_catalog_id(Some(CatalogTerm::parse("tt0089881")));
+//! assert!(query.has_criterion());
+//! let hits = engine.catalog().snapshot().search(&query)?;
+//! assert!(hits.is_empty(), "nothing was imported");
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! `examples/` holds three short programs: `open_and_search`, `import` and `explain`.
+//!
 //! Modules are declared bottom-up; a module imports only from modules above it.
 #![deny(unsafe_code)]
 

@@ -257,3 +257,5 @@ impl fmt::Display for FieldError {
         write!(f, "{}: {}", self.field, self.reason)
     }
 }
+
+impl std::error::Error for FieldError {}

@@ -1,5 +1,7 @@
 //! A `query` or `title` value and how it is read.
 
+use std::fmt;
+
 use crate::limits::QUERY_WORDS_MAX;
 use crate::model::Year;
 use crate::text::{Markers, fold, words};
@@ -13,6 +15,14 @@ pub struct SearchText {
 /// A `query` of more words than [`crate::limits::QUERY_WORDS_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TooManyWords;
+
+impl fmt::Display for TooManyWords {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "a query has at most {QUERY_WORDS_MAX} words")
+    }
+}
+
+impl std::error::Error for TooManyWords {}
 
 impl SearchText {
     /// Folds a `query` value. `None` when it has no words (it counts as not supplied).

@@ -6,7 +6,7 @@ use subcat_tests::tidy::{changes, imports, pages, shape};
 const ENGINE_LIB: &str = "//! Docs.\n\
     pub mod limits;\npub mod error;\npub mod disk;\npub mod model;\npub mod query;\n\
     pub mod blob;\npub mod store;\npub mod index;\npub mod search;\nmod engine;\n\
-    pub use engine::Engine;\npub use error::Error;\n";
+    pub use engine::Engine;\npub use error::Error;\npub use model::Year;\n";
 const SERVER_LIB: &str = "//! Docs.\npub mod request;\npub mod respond;\npub mod web;\n";
 
 pub fn tree(files: &[(&str, &str)]) -> SourceTree {
