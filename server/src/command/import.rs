@@ -7,8 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use clap::{Args, ValueEnum};
-use subcat_engine::Engine;
-use subcat_engine::{DraftField, RecordDraft};
+use subcat_engine::{DraftField, Engine, RecordDraft};
 
 use super::access::{Access, Missing};
 use super::context::{Context, now};
