@@ -100,6 +100,11 @@ pub const FETCH_FAILURES_MAX: usize = 10_000;
 
 // ===== service =====
 
+/// Slow searches that are kept, at most: the oldest is dropped.
+pub const SLOW_SEARCHES_MAX: usize = 20;
+/// Characters of one value of a slow search that are kept, at most.
+pub const SLOW_SEARCH_VALUE_CHARS_MAX: usize = 60;
+
 // ===== rows =====
 
 // ===== ops =====

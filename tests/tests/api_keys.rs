@@ -219,5 +219,5 @@ fn rule_9_2_a_clock_that_is_set_back_revives_no_key() {
     let control = Control::start().unwrap();
     let (engine, config) = (Arc::clone(&service.engine), service.config.clone());
     let next = Service::new(config, engine, control.handle(), clock.clone());
-    assert_eq!(next.judged_at(next.now()), expires_at);
+    assert_eq!(next.effective_now(next.now()), expires_at);
 }

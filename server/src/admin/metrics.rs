@@ -13,11 +13,11 @@ use prometheus_client::registry::Registry;
 use subcat_engine::EngineStats;
 
 use crate::service::{
-    LATENCY_BUCKETS_US, Metrics, Phase, Refusal, Route, STATUSES, Service, WorkerMetrics,
+    LATENCY_BUCKETS_US, LimitRejection, Metrics, Phase, Route, STATUSES, Service, WorkerMetrics,
 };
 use crate::upstream::{FetchOutcome, UpstreamState};
 
-/// The answer of `/metrics`. Cost: a walk over all counters and [`subcat_engine::Engine::stats`];
+/// The answer of `/metrics`. Cost: one pass over all counters and [`subcat_engine::Engine::stats`];
 /// blocks.
 pub(super) fn metrics_text(service: Arc<Service>) -> Result<String, MetricsError> {
     let stats = service.engine.stats()?;
@@ -39,7 +39,7 @@ pub(super) enum MetricsError {
     Encode(#[from] fmt::Error),
 }
 
-/// One reading of everything.
+/// All metrics, read once.
 struct Scrape {
     service: Arc<Service>,
     stats: EngineStats,
@@ -53,24 +53,24 @@ impl fmt::Debug for Scrape {
 
 impl Collector for Scrape {
     fn encode(&self, encoder: DescriptorEncoder<'_>) -> fmt::Result {
-        let mut sheet = Sheet { encoder };
+        let mut writer = MetricsWriter { encoder };
         let metrics = &self.service.metrics;
-        requests(&mut sheet, metrics)?;
-        latencies(&mut sheet, metrics)?;
-        workers(&mut sheet, metrics)?;
-        connections(&mut sheet, metrics)?;
-        upstream(&mut sheet, &self.service)?;
-        engine(&mut sheet, &self.stats)?;
-        process(&mut sheet, &self.service)
+        requests(&mut writer, metrics)?;
+        latencies(&mut writer, metrics)?;
+        workers(&mut writer, metrics)?;
+        connections(&mut writer, metrics)?;
+        upstream(&mut writer, &self.service)?;
+        engine(&mut writer, &self.stats)?;
+        process(&mut writer, &self.service)
     }
 }
 
-/// Where metrics are written, one family after the other.
-struct Sheet<'a> {
+/// Writer of metrics, one family after the other.
+struct MetricsWriter<'a> {
     encoder: DescriptorEncoder<'a>,
 }
 
-impl Sheet<'_> {
+impl MetricsWriter<'_> {
     fn family(
         &mut self,
         name: &'static str,
@@ -89,10 +89,10 @@ impl Sheet<'_> {
     }
 }
 
-/// Counters that are never zero, by route and status: most pairs never occur.
-fn requests(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+/// Requests by route and status. Pairs that have not occurred are left out: most never do.
+fn requests(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
     let help = "Answers by route and status.";
-    let mut family = sheet.family("requests", help, MetricType::Counter)?;
+    let mut family = writer.family("requests", help, MetricType::Counter)?;
     for (route_idx, route) in Route::ALL.into_iter().enumerate() {
         for (status_idx, status) in STATUSES.into_iter().enumerate() {
             let of_worker = |w: &WorkerMetrics| w.routes[route_idx].answers[status_idx].get();
@@ -112,10 +112,10 @@ fn requests(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
 }
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds of years fit")]
-fn latencies(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+fn latencies(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
     let help = "Time from a request's head to its answer's, by route.";
     let name = "request_duration_seconds";
-    let mut family = sheet.family(name, help, MetricType::Histogram)?;
+    let mut family = writer.family(name, help, MetricType::Histogram)?;
     for (route_idx, route) in Route::ALL.into_iter().enumerate() {
         let mut buckets = Vec::with_capacity(LATENCY_BUCKETS_US.len() + 1);
         for bucket_idx in 0..=LATENCY_BUCKETS_US.len() {
@@ -133,23 +133,23 @@ fn latencies(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
     Ok(())
 }
 
-/// The label set of exemplars, which there are none of.
+/// The label set of exemplars: there are none.
 type NoLabels = [(&'static str, &'static str); 0];
 
-fn workers(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
-    let help = "Requests refused by a window, by whose it is.";
-    let mut family = sheet.family("limiter_refusals", help, MetricType::Counter)?;
-    for (window, refusal) in [
-        ("api_key", Refusal::ApiKeyWindow),
-        ("address", Refusal::AddressWindow),
+fn workers(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
+    let help = "Requests rejected by a rate limit, by window.";
+    let mut family = writer.family("limiter_refusals", help, MetricType::Counter)?;
+    for (window, rejection) in [
+        ("api_key", LimitRejection::ApiKeyWindow),
+        ("address", LimitRejection::AddressWindow),
     ] {
-        let count = metrics.sum(|w| w.refusals[refusal as usize].get());
+        let count = metrics.sum(|w| w.limited[rejection as usize].get());
         ConstCounter::new(count).encode(family.encode_family(&[("window", window)])?)?;
     }
     let counters: [(&'static str, &str, u64); 5] = [
         (
             "search_cache_hits",
-            "Searches answered from remembered hits.",
+            "Searches answered from cached hits.",
             metrics.sum(|w| w.search_cache_hits.get()),
         ),
         (
@@ -164,7 +164,7 @@ fn workers(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
         ),
         (
             "downloads",
-            "Downloads that count.",
+            "Downloads that were counted.",
             metrics.sum(|w| w.downloads.get()),
         ),
         (
@@ -174,54 +174,57 @@ fn workers(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
         ),
     ];
     for (name, help, value) in counters {
-        sheet.counter(name, help, value)?;
+        writer.counter(name, help, value)?;
     }
     let bytes = metrics.sum(|w| w.search_cache_bytes.get());
-    sheet.gauge("search_cache_bytes", "Bytes of remembered hits.", bytes)
+    writer.gauge("search_cache_bytes", "Bytes of cached hits.", bytes)
 }
 
-fn connections(sheet: &mut Sheet<'_>, metrics: &Metrics) -> fmt::Result {
+fn connections(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
     let counts = &metrics.connections;
     let read = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
-    sheet.gauge("connections", "Connections open now.", read(&counts.open))?;
+    writer.gauge("connections", "Connections open now.", read(&counts.open))?;
     let accepted = read(&counts.accepted);
-    sheet.counter("connections_accepted", "Connections accepted.", accepted)?;
+    writer.counter("connections_accepted", "Connections accepted.", accepted)?;
     let refused = read(&counts.refused);
-    sheet.counter(
+    writer.counter(
         "connections_refused",
-        "Turned away: there were too many.",
+        "Connections rejected: there were too many.",
         refused,
     )?;
     let cut = read(&counts.cut);
-    sheet.counter("connections_cut", "Cut: they took too long.", cut)
+    writer.counter(
+        "connections_cut",
+        "Connections closed: they took too long.",
+        cut,
+    )
 }
 
-fn upstream(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
+fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let counts = service.upstream.counts();
     let help = "Requests for files that were not cached, by outcome.";
-    let mut family = sheet.family("upstream_fetches", help, MetricType::Counter)?;
+    let mut family = writer.family("upstream_fetches", help, MetricType::Counter)?;
     for outcome in FetchOutcome::ALL {
         let labels = [("outcome", outcome.as_str())];
         let counter = ConstCounter::new(counts.outcome(outcome));
         counter.encode(family.encode_family(&labels)?)?;
     }
     let help = "Requests sent upstream, retries included.";
-    sheet.counter("upstream_attempts", help, counts.attempts())?;
-    sheet.counter(
+    writer.counter("upstream_attempts", help, counts.attempts())?;
+    writer.counter(
         "upstream_bytes",
         "Bytes received from upstream.",
         counts.bytes(),
     )?;
-    let help = "Fetches under way, those that wait for their turn included.";
-    sheet.gauge("upstream_under_way", help, counts.in_flight())?;
-    let help =
-        "0 when upstream gave no answer to the last three requests, or refused the last ten.";
+    let help = "Fetches under way, waiting ones included.";
+    writer.gauge("upstream_under_way", help, counts.in_flight())?;
+    let help = "0 if upstream gave no answer to the last three requests, or refused the last ten.";
     let state = service.upstream.health().state;
     let is_down = matches!(state, UpstreamState::Down | UpstreamState::Rejecting);
-    sheet.gauge("upstream_up", help, u64::from(!is_down))
+    writer.gauge("upstream_up", help, u64::from(!is_down))
 }
 
-fn engine(sheet: &mut Sheet<'_>, stats: &EngineStats) -> fmt::Result {
+fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     let gauges: [(&'static str, &str, u64); 13] = [
         ("records", "Records of the catalog.", stats.records),
         (
@@ -232,7 +235,7 @@ fn engine(sheet: &mut Sheet<'_>, stats: &EngineStats) -> fmt::Result {
         ("segments", "Segment files.", stats.file_segments),
         (
             "delta_records",
-            "Records that no segment file has yet.",
+            "Records not yet in a segment file.",
             stats.delta_records,
         ),
         (
@@ -270,28 +273,28 @@ fn engine(sheet: &mut Sheet<'_>, stats: &EngineStats) -> fmt::Result {
         ("api_keys", "API keys of any state.", stats.api_keys),
     ];
     for (name, help, value) in gauges {
-        sheet.gauge(name, help, value)?;
+        writer.gauge(name, help, value)?;
     }
-    let help = "Reindex jobs that made the delta a segment file.";
-    sheet.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
-    sheet.counter("merges", "Merges of segment files.", stats.merges_done)
+    let help = "Reindex jobs that flushed the delta to a segment file.";
+    writer.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
+    writer.counter("merges", "Merges of segment files.", stats.merges_done)
 }
 
-fn process(sheet: &mut Sheet<'_>, service: &Service) -> fmt::Result {
+fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let is_ready = u64::from(service.phase() == Phase::Ready);
-    sheet.gauge("ready", "1 when the service serves.", is_ready)?;
+    writer.gauge("ready", "1 when the service serves.", is_ready)?;
     let Some(usage) = ProcessUsage::read() else {
         return Ok(());
     };
     let help = "Resident memory, mapped files included.";
-    sheet.gauge("process_resident_bytes", help, usage.resident_bytes)?;
-    sheet.gauge("process_open_files", "Open descriptors.", usage.files_count)?;
+    writer.gauge("process_resident_bytes", help, usage.resident_bytes)?;
+    writer.gauge("process_open_files", "Open descriptors.", usage.files_count)?;
     let help = "Processor time, user and system.";
-    let family = sheet.family("process_cpu_seconds", help, MetricType::Counter)?;
+    let family = writer.family("process_cpu_seconds", help, MetricType::Counter)?;
     ConstCounter::new(usage.cpu_seconds).encode(family)
 }
 
-/// What the kernel says of this process.
+/// Resources of this process, as the kernel reports them.
 struct ProcessUsage {
     resident_bytes: u64,
     files_count: u64,
@@ -299,7 +302,7 @@ struct ProcessUsage {
 }
 
 impl ProcessUsage {
-    /// From `/proc`; `None` where there is none.
+    /// Reads `/proc`; `None` on a system without it.
     fn read() -> Option<Self> {
         let status = std::fs::read_to_string("/proc/self/status").ok()?;
         let resident = status
@@ -330,12 +333,12 @@ mod tests {
             metrics.workers[0].answered(Route::Search, 200, 20);
             metrics.workers[1].answered(Route::Search, 200, 7_000_000);
             metrics.workers[1].answered(Route::Download, 418, 1);
-            metrics.workers[0].refused(Refusal::AddressWindow);
-            let mut sheet = Sheet { encoder };
-            requests(&mut sheet, &metrics)?;
-            latencies(&mut sheet, &metrics)?;
-            workers(&mut sheet, &metrics)?;
-            connections(&mut sheet, &metrics)
+            metrics.workers[0].limited(LimitRejection::AddressWindow);
+            let mut writer = MetricsWriter { encoder };
+            requests(&mut writer, &metrics)?;
+            latencies(&mut writer, &metrics)?;
+            workers(&mut writer, &metrics)?;
+            connections(&mut writer, &metrics)
         }
     }
 

@@ -21,7 +21,7 @@ use crate::limiter::Quota;
 use crate::request::{ApiPath, HeadRejection, HeaderHints};
 use crate::respond::{ApiError, error_response, http1_bytes, preflight};
 use crate::runtime::{Body, ClientNetwork, HandlerOutcome, Moment};
-use crate::service::{Refusal, Route};
+use crate::service::{LimitRejection, Route};
 
 /// A request whose head is valid, before the checks of the API.
 ///
@@ -93,7 +93,7 @@ impl ApiWorker {
             Ok(()) => self.endpoint(context, request, path),
             Err(error) => {
                 if error == ApiError::RateLimited {
-                    self.metrics().refused(Refusal::ApiKeyWindow);
+                    self.metrics().limited(LimitRejection::ApiKeyWindow);
                 }
                 HandlerOutcome::Now(self.fail(context, request.take_headers(), error))
             }
@@ -192,7 +192,7 @@ impl ApiWorker {
         let is_limited = quota.retry_after.is_some();
         let expired_status = self.service.config.auth_expired_status;
         let error = if is_limited {
-            self.metrics().refused(Refusal::AddressWindow);
+            self.metrics().limited(LimitRejection::AddressWindow);
             ApiError::RateLimited
         } else if is_expired && expired_status == ExpiredStatus::Forbidden {
             ApiError::Forbidden

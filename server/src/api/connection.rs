@@ -104,11 +104,11 @@ impl ConnectionMemory {
             return AuthResult::Invalid;
         };
         // The state is asked each time: a remembered key expires between two requests.
-        let judged_at = service.judged_at(now.timestamp());
-        match last.known.api_key.state(judged_at) {
+        let effective_now = service.effective_now(now.timestamp());
+        match last.known.api_key.state(effective_now) {
             ApiKeyState::Active => AuthResult::Valid(&last.known),
             ApiKeyState::Expired => {
-                service.see(judged_at);
+                service.observe_time(effective_now);
                 AuthResult::Expired
             }
             ApiKeyState::Revoked => AuthResult::Invalid,

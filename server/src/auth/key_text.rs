@@ -2,7 +2,7 @@
 
 use sha2::{Digest, Sha256};
 
-/// What every key begins with: secret scanners find it.
+/// Prefix of every key, which secret scanners search for.
 const PREFIX: &str = "sct_";
 /// Digits in the order of their value (API.md, keys).
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
@@ -14,7 +14,7 @@ const TEXT_BYTES: usize = BODY_BYTES + CHECK_DIGITS;
 /// The text of a new API key from 32 random base62 digits: `sct_`, the digits, and six digits of
 /// the CRC-32 (IEEE) of what precedes, most significant first (API.md, keys).
 ///
-/// Panics when a byte of `random` is no base62 digit: a programmer's mistake.
+/// Panics if a byte of `random` is not a base62 digit: a programmer's mistake.
 pub fn api_key_text(random: &[u8; 32]) -> String {
     let mut text = String::with_capacity(TEXT_BYTES);
     text.push_str(PREFIX);
@@ -37,8 +37,8 @@ pub fn new_api_key_text() -> String {
     api_key_text(&digits)
 }
 
-/// One digit, each as likely as any other: bytes from the last incomplete run of 62 are drawn
-/// again.
+/// A random digit, each as likely as any other: the bytes 248 to 255, which would make the first
+/// eight digits likelier, are drawn again.
 fn random_digit() -> u8 {
     loop {
         let mut byte = [0];
@@ -50,7 +50,7 @@ fn random_digit() -> u8 {
     }
 }
 
-/// Whether a text has the shape and the checksum of a key. Cost: one CRC, no look-up.
+/// Returns true if a text has the shape and the checksum of a key. Cost: one CRC, no look-up.
 pub fn is_api_key_text(text: &[u8]) -> bool {
     if text.len() != TEXT_BYTES || !text.starts_with(PREFIX.as_bytes()) {
         return false;
@@ -65,7 +65,7 @@ pub fn api_key_digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
-/// How lists show a key: `sct_AbCd…wXyZ`. A text too short for that is not shown at all.
+/// The form in which lists show a key: `sct_AbCd…wXyZ`.
 pub fn api_key_partial(text: &str) -> String {
     let head = text.get(..PREFIX.len() + 4).unwrap_or_default();
     let tail_start = text.len().saturating_sub(4).max(head.len());

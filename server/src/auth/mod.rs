@@ -1,4 +1,4 @@
-//! Whose request is it? The text of API keys, and the table of all keys that is swapped whole.
+//! Authentication: the text of API keys, and the table of all keys, which is replaced as a whole.
 
 mod key_text;
 mod table;

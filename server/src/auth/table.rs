@@ -1,4 +1,4 @@
-//! Every key by its digest.
+//! The table of all keys by digest.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,23 +14,23 @@ type Table = HashMap<[u8; 32], Arc<KnownKey>, foldhash::fast::RandomState>;
 
 /// Every key by its digest, swapped as a whole when one changes.
 ///
-/// Who remembers a key beside the [`KeyTable::generation`] that it was found in need not look it
-/// up again while the generation stays.
+/// A connection that remembers a key and the [`KeyTable::generation`] that it was found in need not
+/// look it up again while the generation stays the same.
 pub struct KeyTable {
     table: ArcSwap<Table>,
     generation: AtomicU64,
 }
 
-/// What the table knows of a key.
+/// A key in the table.
 pub struct KnownKey {
     /// The key as stored.
     pub api_key: ApiKey,
-    /// Its window; it stays when the table is replaced.
+    /// Its rate limit window, which outlives the replacement of the table.
     pub window: Arc<Window>,
 }
 
 impl KeyTable {
-    /// A table of these keys. Keys of disabled accounts are left out by the caller.
+    /// A table of these keys. The caller leaves out keys of disabled accounts.
     pub fn new(api_keys: Vec<ApiKey>) -> Self {
         let table = build(api_keys, &Table::default());
         Self {
@@ -39,8 +39,8 @@ impl KeyTable {
         }
     }
 
-    /// Replaces the table. When it returns, no request that starts is judged by the old one.
-    /// Callers take turns: the last one to call must have the newest list.
+    /// Replaces the table. When it returns, no request that starts is checked against the old one.
+    /// Callers must take turns, so that the last one to call has the newest list.
     pub fn replace(&self, api_keys: Vec<ApiKey>) {
         let table = build(api_keys, &self.table.load());
         self.table.store(Arc::new(table));
@@ -48,13 +48,14 @@ impl KeyTable {
         self.generation.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Number of the table; read it before [`KeyTable::lookup`] to remember a key with it.
+    /// Number of the table. Read it before [`KeyTable::lookup`] to remember a key with it: in the
+    /// other order a key of the old table could be remembered under the new number.
     pub fn generation(&self) -> u64 {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// The key whose text this is, also when it has expired. Revoked keys are not known. Cost: a
-    /// CRC; when that fits, a SHA-256 and one look-up.
+    /// The key with this text, even if it has expired. Revoked keys are not in the table. Cost: a
+    /// CRC; if that matches, a SHA-256 and one look-up.
     pub fn lookup(&self, text: &str) -> Option<Arc<KnownKey>> {
         if !is_api_key_text(text.as_bytes()) {
             return None;
@@ -63,7 +64,7 @@ impl KeyTable {
         table.get(&api_key_digest(text)).map(Arc::clone)
     }
 
-    /// The valid key whose text this is.
+    /// The key with this text, if it is active.
     pub fn find(&self, text: &str, now: Timestamp) -> Option<Arc<KnownKey>> {
         let is_active = |known: &Arc<KnownKey>| known.api_key.state(now) == ApiKeyState::Active;
         self.lookup(text).filter(is_active)

@@ -170,8 +170,8 @@ pub fn import(
             let fault = match row {
                 Ok(row) => {
                     result.ignored_fields += row.ignored_fields;
-                    let judged = importer.push(row.draft)?;
-                    judged
+                    let pushed = importer.push(row.draft)?;
+                    pushed
                         .err()
                         .map(|fault| RowFault::of_field(row.line, fault))
                 }

@@ -51,7 +51,7 @@ impl<'a> Operations<'a> {
             config: &service.config,
             actor,
             now,
-            effective_now: service.judged_at(now),
+            effective_now: service.effective_now(now),
             is_running: true,
         }
     }

@@ -1,11 +1,11 @@
-//! What workers count: plain numbers, each written by one worker and read by anyone.
+//! Counters of the workers: plain numbers, each written by one worker and read by any thread.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::runtime::ConnectionCounts;
 
-/// What a request asked for.
+/// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Route {
     /// `/api/health`.
@@ -20,7 +20,7 @@ pub enum Route {
     Other = 4,
     /// The web interface.
     Page = 5,
-    /// Refused by the HTTP layer, whatever the path.
+    /// Rejected by the HTTP layer, with any path.
     Refused = 6,
 }
 
@@ -50,16 +50,16 @@ impl Route {
     }
 }
 
-/// Why someone was turned away by a limit.
+/// The rate limit that rejected a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Refusal {
+pub enum LimitRejection {
     /// The window of a key was full.
     ApiKeyWindow = 0,
     /// The window of an address was full.
     AddressWindow = 1,
 }
 
-/// The statuses that are counted by themselves; any other counts as the last.
+/// The statuses with a counter of their own; any other counts as the last.
 pub const STATUSES: [u16; 21] = [
     200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 411, 413, 414, 416, 422, 429, 431, 500, 502,
     503, 0,
@@ -72,11 +72,14 @@ pub const LATENCY_BUCKETS_US: [u64; 16] = [
 ];
 
 /// A number that one worker adds to.
+///
+/// INVARIANT: one thread calls [`Counter::add`]. So a load and a store are enough where a shared
+/// counter would need a locked instruction.
 #[derive(Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds. Cost: a load and a store; only the worker that owns the counter may call it.
+    /// Adds. Cost: a load and a store. Only the worker that owns the counter may call it.
     pub fn add(&self, count: u64) {
         let sum = self.0.load(Ordering::Relaxed).wrapping_add(count);
         self.0.store(sum, Ordering::Relaxed);
@@ -93,34 +96,35 @@ impl Counter {
     }
 }
 
-/// What one route was used for.
+/// Counters of one route.
 #[derive(Default)]
 pub struct RouteMetrics {
     /// Answers by status, in the order of [`STATUSES`].
     pub answers: [Counter; STATUSES.len()],
-    /// Answers by time, in the order of [`LATENCY_BUCKETS_US`] and one for what took longer.
+    /// Answers by time, in the order of [`LATENCY_BUCKETS_US`] and one for any that took longer.
     pub latency: [Counter; LATENCY_BUCKETS_US.len() + 1],
     /// Microseconds of all answers together.
     pub latency_us_sum: Counter,
 }
 
-/// What one worker counts, on cache lines of its own: two of them, as processors fetch pairs.
+/// Counters of one worker, on cache lines of its own: 128 bytes, because processors fetch lines in
+/// pairs, and a line shared with another worker would move between the two cores at each request.
 #[derive(Default)]
 #[repr(align(128))]
 pub struct WorkerMetrics {
     /// By route, in the order of [`Route::ALL`].
     pub routes: [RouteMetrics; Route::ALL.len()],
-    /// By reason, in the order of [`Refusal`].
-    pub refusals: [Counter; 2],
-    /// Searches answered from remembered hits.
+    /// Requests rejected by a limit, in the order of [`LimitRejection`].
+    pub limited: [Counter; 2],
+    /// Searches answered from cached hits.
     pub search_cache_hits: Counter,
     /// Searches that had to be run.
     pub search_cache_misses: Counter,
-    /// Bytes that the remembered hits take now.
+    /// Bytes that the cached hits take now.
     pub search_cache_bytes: Counter,
     /// Bytes of file content in answers.
     pub file_bytes: Counter,
-    /// Downloads that count.
+    /// Downloads that were counted.
     pub downloads: Counter,
     /// Requests whose handling panicked.
     pub panics: Counter,
@@ -135,9 +139,9 @@ impl WorkerMetrics {
         of_route.latency_us_sum.add(latency_us);
     }
 
-    /// Counts one refusal by a limit.
-    pub fn refused(&self, refusal: Refusal) {
-        self.refusals[refusal as usize].add(1);
+    /// Counts one request that a limit rejected.
+    pub fn limited(&self, rejection: LimitRejection) {
+        self.limited[rejection as usize].add(1);
     }
 }
 
@@ -155,16 +159,16 @@ fn bucket_idx(latency_us: u64) -> usize {
         .unwrap_or(LATENCY_BUCKETS_US.len())
 }
 
-/// Everything that is counted.
+/// All counters of the service.
 pub struct Metrics {
     /// By worker.
     pub workers: Box<[WorkerMetrics]>,
-    /// What became of connections.
+    /// Connections by outcome.
     pub connections: Arc<ConnectionCounts>,
 }
 
 impl Metrics {
-    /// Zeroes for so many workers.
+    /// Zeroes for this number of workers.
     pub fn new(workers_count: usize) -> Self {
         let workers = (0..workers_count).map(|_| WorkerMetrics::default());
         Self {
@@ -184,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn answers_fall_into_their_places() {
+    fn answers_are_counted_by_status_and_latency() {
         let metrics = Metrics::new(2);
         metrics.workers[0].answered(Route::Search, 200, 10);
         metrics.workers[1].answered(Route::Search, 200, 11);

@@ -1,9 +1,9 @@
-//! What do the endpoints, the pages, the commands and the metrics share? The running service.
+//! The running service: the state that endpoints, pages, commands and metrics share.
 
 mod credentials;
 mod maintenance;
 mod metrics;
-mod rounds;
+mod periodic;
 mod shared;
 mod slow_searches;
 mod usage;
@@ -11,7 +11,8 @@ mod usage;
 pub use credentials::{Actor, Credentials};
 pub use maintenance::Maintenance;
 pub use metrics::{
-    Counter, LATENCY_BUCKETS_US, Metrics, Refusal, Route, RouteMetrics, STATUSES, WorkerMetrics,
+    Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUSES,
+    WorkerMetrics,
 };
 pub use shared::{Phase, Service};
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};

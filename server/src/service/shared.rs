@@ -15,7 +15,7 @@ use crate::limiter::AddressLimiter;
 use crate::runtime::{Clock, ControlHandle};
 use crate::upstream::Upstream;
 
-/// What the service is doing, as `/api/health` and `/readyz` say it.
+/// State of the service, as `/api/health` and `/readyz` report it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
     /// Not listening yet.
@@ -24,7 +24,7 @@ pub enum Phase {
     Ready = 1,
     /// Asked to stop: finishing what is under way.
     Draining = 2,
-    /// A background step failed and will be tried again: reads are served.
+    /// Maintenance failed and is tried again; reads are served.
     Failing = 3,
 }
 
@@ -46,28 +46,28 @@ pub struct Service {
     pub config: Config,
     /// The catalog.
     pub engine: Arc<Engine>,
-    /// Where files come from.
+    /// Fetches files that are not cached.
     pub upstream: Upstream,
     /// Windows of clients without a valid key.
     pub addresses: AddressLimiter,
-    /// What was counted, per worker.
+    /// Counters, per worker.
     pub metrics: Metrics,
-    /// Searches that took long.
+    /// The latest slow searches.
     pub slow_searches: SlowSearches,
-    /// What keys were used for and is not stored yet.
+    /// Usage of keys that is not stored yet.
     pub usage: UsageQueue,
-    /// Where time comes from.
+    /// The clock.
     pub clock: Arc<dyn Clock>,
-    /// Where slow things run.
+    /// The runtime of slow work.
     pub control: ControlHandle,
     phase: AtomicU8,
-    /// The latest second that was ever seen, also before this process.
+    /// The latest second ever observed, also before this process.
     latest_second: AtomicI64,
     credentials: Credentials,
 }
 
-/// A clock that is so far behind a time that has been is worth a word.
-const BEHIND_SECONDS: i64 = 60;
+/// Seconds that the wall clock may lag the latest observed time without a warning.
+const CLOCK_LAG_SECONDS: i64 = 60;
 
 impl Service {
     /// A service over an open engine, with the keys that the engine knows; it listens nowhere
@@ -80,15 +80,15 @@ impl Service {
     ) -> Arc<Self> {
         let upstream = Upstream::new(&config.upstream, Arc::clone(&engine), control.clone());
         let latest = engine.usage().latest_moment().unwrap_or_else(|error| {
-            tracing::error!(%error, "it is not known what time it was last");
+            tracing::error!(%error, "the latest observed time could not be read; using the clock");
             clock.now().timestamp()
         });
         let behind_seconds = latest.seconds() - clock.now().timestamp().seconds();
-        if BEHIND_SECONDS < behind_seconds {
+        if CLOCK_LAG_SECONDS < behind_seconds {
             tracing::warn!(
                 %latest,
                 behind_seconds,
-                "the clock is behind a time that has been: what expired by then stays expired"
+                "the clock lags the latest observed time: what expired by then stays expired"
             );
         }
         let service = Self {
@@ -143,9 +143,9 @@ impl Service {
         self.clock.now().timestamp()
     }
 
-    /// The moment by which expiry is judged: `now`, or the latest that was seen when the clock was
-    /// set back since. What has expired stays so. Cost: one relaxed load.
-    pub fn judged_at(&self, now: Timestamp) -> Timestamp {
+    /// The second that decides what has expired: `now`, or the latest observed one if the clock was
+    /// set back since, so that nothing that has expired becomes valid again. Cost: one relaxed load.
+    pub fn effective_now(&self, now: Timestamp) -> Timestamp {
         let latest = self.latest_second.load(Ordering::Relaxed);
         match Timestamp::from_seconds(latest) {
             Some(latest) => now.max(latest),
@@ -153,13 +153,13 @@ impl Service {
         }
     }
 
-    /// Remembers a moment that has been: every second, and whenever something was judged expired.
-    pub fn see(&self, moment: Timestamp) {
+    /// Notes a second that has been observed: each one, and any by which something had expired.
+    pub fn observe_time(&self, moment: Timestamp) {
         self.latest_second
             .fetch_max(moment.seconds(), Ordering::Relaxed);
     }
 
-    /// What the service is doing.
+    /// State of the service.
     pub fn phase(&self) -> Phase {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Starting,
@@ -169,15 +169,21 @@ impl Service {
         }
     }
 
-    /// Says what the service is doing from now on. Draining is final.
+    /// Changes the state of the service. Draining is final.
     pub fn set_phase(&self, phase: Phase) {
-        let keep_draining = |old: u8| (old != Phase::Draining as u8).then_some(phase as u8);
+        let keep_draining = |old: u8| {
+            if old == Phase::Draining as u8 {
+                None
+            } else {
+                Some(phase as u8)
+            }
+        };
         let order = Ordering::AcqRel;
         let outcome = self
             .phase
             .fetch_update(order, Ordering::Acquire, keep_draining);
         if outcome.is_err() {
-            tracing::debug!(?phase, "the service is draining and stays so");
+            tracing::debug!(?phase, "the service is draining and keeps draining");
         }
     }
 }

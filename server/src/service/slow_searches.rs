@@ -1,37 +1,35 @@
-//! The searches that took longest to answer, of late: for administrators.
+//! The latest slow searches, for administrators.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 use subcat_engine::{ApiKeyId, Timestamp};
 
+use crate::limits::{SLOW_SEARCH_VALUE_CHARS_MAX, SLOW_SEARCHES_MAX};
 use crate::request::{SEARCH_PARAMETERS, parameters};
 
-/// A search that takes longer is called slow: ten times what the worst one is meant to take.
+/// Microseconds above which a search is slow: ten times the target of the slowest.
 pub const SLOW_SEARCH_US: u64 = 10_000;
-/// How many are kept; the oldest goes when another one comes.
-const KEPT: usize = 20;
-/// Characters of one value that are kept.
-const VALUE_CHARS: usize = 60;
+
 /// One slow search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SlowSearch {
-    /// When it was asked.
+    /// Time of the request.
     pub at: Timestamp,
     /// From the request's head to the answer's.
     pub duration_us: u64,
-    /// Its parameters, decoded and cut short: `query=dark s01e02 year=2017`.
+    /// Its parameters, decoded and shortened: `query=dark s01e02 year=2017`.
     pub parameters: String,
-    /// Whose it was; none for a search on a page.
+    /// The key of the request; none for a search on a page.
     pub api_key: Option<ApiKeyId>,
 }
 
-/// The slow searches of late, newest first.
+/// The latest slow searches, newest first.
 #[derive(Default)]
 pub struct SlowSearches(Mutex<VecDeque<SlowSearch>>);
 
 impl SlowSearches {
-    /// Keeps a search when it was slow. Cost: a comparison for the others.
+    /// Keeps a search if it was slow. Cost: a comparison for any other.
     pub fn note(
         &self,
         at: Timestamp,
@@ -49,19 +47,18 @@ impl SlowSearches {
             api_key,
         };
         let mut kept = self.0.lock();
-        kept.truncate(KEPT - 1);
+        kept.truncate(SLOW_SEARCHES_MAX - 1);
         kept.push_front(search);
     }
 
-    /// What is kept, newest first.
+    /// The kept searches, newest first.
     pub fn list(&self) -> Vec<SlowSearch> {
         self.0.lock().iter().cloned().collect()
     }
 }
 
-/// The parameters of a query string in short. Others than those of a search mean nothing to us, and
-/// may be anything. Something that looks like a key, put there by
-/// mistake, is left out.
+/// The parameters of a search, shortened. Any other parameter is left out, because it may be
+/// anything, and so is a value that looks like a key and was put there by mistake.
 fn short(query_string: &str) -> String {
     let known = parameters(query_string).filter(|(name, value)| {
         SEARCH_PARAMETERS.contains(&&**name) && !value.trim().is_empty() && !value.contains("sct_")
@@ -70,7 +67,7 @@ fn short(query_string: &str) -> String {
         let value = value.trim();
         let cut: String = value
             .chars()
-            .take(VALUE_CHARS)
+            .take(SLOW_SEARCH_VALUE_CHARS_MAX)
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
         let rest = if cut.len() < value.len() { "…" } else { "" };

@@ -1,18 +1,18 @@
-//! What keys were used for since it was last stored.
+//! Usage of keys since it was last stored.
 
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
 use subcat_engine::{ApiKeyId, Day, Timestamp, Usage, UsageBatch, UsageDelta};
 
-/// One worker's sums, by key and day. Bounded by the keys that are in use within a second.
+/// Sums of one worker, by key and day. Bounded by the keys that are used within a second.
 #[derive(Default)]
 pub struct UsageSums {
     sums: HashMap<(Option<ApiKeyId>, Day), (Usage, Timestamp), foldhash::fast::RandomState>,
 }
 
 impl UsageSums {
-    /// Adds what one request was.
+    /// Adds one request.
     pub fn add(&mut self, api_key: Option<ApiKeyId>, now: Timestamp, usage: &Usage) {
         let row_key = (api_key, now.day());
         match self.sums.get_mut(&row_key) {
@@ -26,7 +26,7 @@ impl UsageSums {
         }
     }
 
-    /// Whether there is nothing to hand over.
+    /// Returns true if there is nothing to hand over.
     pub fn is_empty(&self) -> bool {
         self.sums.is_empty()
     }
@@ -36,12 +36,13 @@ impl UsageSums {
 #[derive(Default)]
 pub struct UsageQueue {
     sums: Mutex<UsageSums>,
-    /// What was handed out and is not known to be stored.
+    /// The batch that was handed out and is not known to be stored. It is handed out again unchanged
+    /// until it is, because the engine recognises one that was stored after all by its number.
     batch: Mutex<Option<UsageBatch>>,
 }
 
 impl UsageQueue {
-    /// Takes over a worker's sums, which are empty afterwards.
+    /// Takes over the sums of a worker, which are empty afterwards.
     pub fn put(&self, from: &mut UsageSums) {
         let mut sums = self.sums.lock();
         for ((api_key, _), (usage, last_used_at)) in from.sums.drain() {
@@ -64,15 +65,17 @@ impl UsageQueue {
                 last_used_at: Some(last_used_at),
             };
             let deltas: Vec<UsageDelta> = sums.sums.into_iter().map(delta).collect();
-            *batch = (!deltas.is_empty()).then_some(UsageBatch {
-                number: last_number + 1,
-                deltas,
-            });
+            if !deltas.is_empty() {
+                *batch = Some(UsageBatch {
+                    number: last_number + 1,
+                    deltas,
+                });
+            }
         }
         batch.clone()
     }
 
-    /// The batch handed out last is stored.
+    /// Notes that the batch handed out last is stored.
     pub fn stored(&self) {
         *self.batch.lock() = None;
     }
@@ -83,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sums_of_workers_meet_by_key_and_day() {
+    fn sums_of_workers_are_added_by_key_and_day() {
         let queue = UsageQueue::default();
         let one = Usage {
             requests: 1,

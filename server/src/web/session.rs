@@ -49,16 +49,16 @@ pub(crate) fn viewer(
     service: &Service,
     headers: &HeaderMap,
     is_secure: bool,
-    judged_at: Timestamp,
+    effective_now: Timestamp,
 ) -> Option<Viewer> {
     let value = cookie(headers, session_cookie_name(is_secure))?;
     let session_digest = auth::api_key_digest(value);
     let engine = &service.engine;
     let session = engine.accounts().session(&session_digest)?;
     let account = engine.accounts().get(session.account)?;
-    let is_expired = session.expires_at <= judged_at;
+    let is_expired = session.expires_at <= effective_now;
     if is_expired {
-        service.see(judged_at);
+        service.observe_time(effective_now);
     }
     if is_expired || account.disabled_at.is_some() {
         return None;

@@ -40,8 +40,8 @@ pub(crate) struct WebRequest {
     /// The signed-in account.
     pub(crate) viewer: Option<Viewer>,
     pub(crate) now: Timestamp,
-    /// The moment by which expiry is judged.
-    pub(crate) judged_at: Timestamp,
+    /// The second that decides what has expired.
+    pub(crate) effective_now: Timestamp,
 }
 
 impl WebRequest {
@@ -56,7 +56,7 @@ impl WebRequest {
         let public_url = site.service.config.public_url.as_deref();
         let is_secure = is_https || public_url.is_some_and(|url| url.starts_with("https://"));
         let now = site.service.now();
-        let judged_at = site.service.judged_at(now);
+        let effective_now = site.service.effective_now(now);
         let raw_query = head.uri.query().unwrap_or("").to_owned();
         let form = match head.method {
             Method::POST => Params::parse(&String::from_utf8_lossy(&body)),
@@ -67,7 +67,7 @@ impl WebRequest {
         let chosen_lang = session::cookie(&head.headers, "lang").and_then(Lang::parse);
         let chosen_theme = session::cookie(&head.headers, "theme").and_then(Theme::parse);
         Self {
-            viewer: session::viewer(&site.service, &head.headers, is_secure, judged_at),
+            viewer: session::viewer(&site.service, &head.headers, is_secure, effective_now),
             site: Arc::clone(site),
             method: head.method,
             path: local_path(head.uri.path()),
@@ -80,7 +80,7 @@ impl WebRequest {
             theme: chosen_theme.unwrap_or(Theme::Auto),
             headers: head.headers,
             now,
-            judged_at,
+            effective_now,
         }
     }
 

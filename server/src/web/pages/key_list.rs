@@ -37,7 +37,7 @@ impl KeyRow {
             number: key.id.0,
             name: key.name.clone(),
             partial: key.partial.clone(),
-            state: key.state(request.judged_at),
+            state: key.state(request.effective_now),
             created: lang.date(key.created_at),
             last_used: last_used_at.map_or(never.to_owned(), |time| lang.date(time)),
             expires: key

@@ -100,7 +100,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let (opened, cookie) = session::open(
         account.id,
         hash.clone(),
-        request.judged_at,
+        request.effective_now,
         request.is_secure,
     );
     let replaced = Change::ReplacePassword {

@@ -205,7 +205,8 @@ fn sign_in_subjects(request: &WebRequest, typed_email: &str) -> [AttemptSubject;
 async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageResult {
     let service = &request.site.service;
     let hash = account.password_hash.clone();
-    let (opened, cookie) = session::open(account.id, hash, request.judged_at, request.is_secure);
+    let (opened, cookie) =
+        session::open(account.id, hash, request.effective_now, request.is_secure);
     let sign_in = SignIn {
         account: account.id,
         opened,

@@ -1,0 +1,152 @@
+//! A thread that does the same work once a period until it is asked to stop.
+
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use crate::runtime::Priority;
+
+/// A run of a periodic task that failed. The next run comes all the same.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum TaskError {
+    /// The engine failed.
+    #[error(transparent)]
+    Engine(#[from] subcat_engine::Error),
+    /// The run panicked; the panic hook has logged where.
+    #[error("it panicked: the lines before this say where")]
+    Panicked,
+}
+
+/// A periodic task and its thread.
+pub(super) struct PeriodicTask {
+    is_stopping: Arc<(Mutex<bool>, Condvar)>,
+    /// Receives nothing: it closes when the thread has ended.
+    ended: Mutex<Receiver<()>>,
+}
+
+impl PeriodicTask {
+    /// Calls `run` every `period`, and once more when it is asked to stop: the argument is true in
+    /// that last run. `report` gets the result of each run. The thread yields to requests. Errors:
+    /// the thread cannot be started.
+    pub(super) fn start(
+        name: &str,
+        period: Duration,
+        mut run: impl FnMut(bool) -> Result<(), TaskError> + Send + 'static,
+        report: impl Fn(Result<(), TaskError>) + Send + 'static,
+    ) -> io::Result<Self> {
+        let is_stopping = Arc::new((Mutex::new(false), Condvar::new()));
+        let signal = Arc::clone(&is_stopping);
+        let (sender, ended) = channel();
+        let run_all = move || {
+            let _until_the_end = sender;
+            // Without the lower priority only fairness is lost.
+            let _ = Priority::Behind.enter();
+            loop {
+                let is_last = wait(&signal, period);
+                // What the task shares with others is whole between any two of its steps, so a
+                // panic in one run leaves nothing for the next to trip over.
+                let outcome = catch_unwind(AssertUnwindSafe(|| run(is_last)));
+                report(outcome.unwrap_or(Err(TaskError::Panicked)));
+                if is_last {
+                    return;
+                }
+            }
+        };
+        std::thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(run_all)?;
+        Ok(Self {
+            is_stopping,
+            ended: Mutex::new(ended),
+        })
+    }
+
+    /// Asks for the last run. Never waits.
+    pub(super) fn finish(&self) {
+        let (flag, wake) = &*self.is_stopping;
+        *flag.lock() = true;
+        wake.notify_all();
+    }
+
+    /// Asks for the last run and waits for its end, for at most `limit`. Returns false if the
+    /// thread is still running then.
+    pub(super) fn stop(self, limit: Duration) -> bool {
+        self.finish();
+        let ended = self.ended.into_inner().recv_timeout(limit);
+        ended != Err(RecvTimeoutError::Timeout)
+    }
+}
+
+/// Waits for the next run. Returns true if it is the last.
+fn wait((flag, wake): &(Mutex<bool>, Condvar), period: Duration) -> bool {
+    let mut is_stopping = flag.lock();
+    // A spurious wake-up only makes a run come early.
+    if !*is_stopping {
+        wake.wait_for(&mut is_stopping, period);
+    }
+    *is_stopping
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::Sender;
+
+    use super::*;
+
+    const SOON: Duration = Duration::from_millis(1);
+    const LONG: Duration = Duration::from_secs(60);
+
+    fn send_to<T: Send>(sender: Sender<T>) -> impl Fn(T) + Send {
+        move |value| drop(sender.send(value))
+    }
+
+    #[test]
+    fn a_run_that_panics_is_not_the_last() {
+        let (sender, results) = channel();
+        let mut number = 0;
+        let run = move |_| {
+            number += 1;
+            assert!(number != 1, "this one panics");
+            Ok(())
+        };
+        let task = PeriodicTask::start("test", SOON, run, send_to(sender)).unwrap();
+        assert!(results.recv_timeout(LONG).unwrap().is_err());
+        assert!(results.recv_timeout(LONG).unwrap().is_ok());
+        assert!(task.stop(LONG));
+    }
+
+    #[test]
+    fn the_last_run_comes_at_once_and_is_waited_for() {
+        let (sender, runs) = channel();
+        let note = send_to(sender);
+        let run = move |is_last| {
+            note(is_last);
+            Ok(())
+        };
+        let task = PeriodicTask::start("test", LONG, run, drop).unwrap();
+        assert!(task.stop(LONG));
+        assert_eq!(runs.try_iter().collect::<Vec<_>>(), [true]);
+    }
+
+    #[test]
+    fn a_run_that_takes_too_long_is_not_waited_for() {
+        let (go, gone) = channel::<()>();
+        let gone = Mutex::new(gone);
+        let (sender, begun) = channel();
+        let note = send_to(sender);
+        let run = move |_| {
+            note(());
+            // Until the test drops the sender.
+            let _ = gone.lock().recv();
+            Ok(())
+        };
+        let task = PeriodicTask::start("test", SOON, run, drop).unwrap();
+        begun.recv_timeout(LONG).unwrap();
+        assert!(!task.stop(SOON));
+        drop(go);
+    }
+}
