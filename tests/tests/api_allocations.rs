@@ -1,6 +1,6 @@
 //! What a repeated answer costs in memory: counted, not guessed.
-#![allow(unsafe_code)]
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(unsafe_code, reason = "counts allocations in a global allocator")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read, Write};

@@ -1,6 +1,6 @@
 //! Segment files that somebody cuts under a running server: requests may fail, never lie, and the
 //! index is built anew.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs::OpenOptions;
 use std::path::PathBuf;

@@ -1,5 +1,5 @@
 //! `GET /api/subtitles/{subtitle_id}/download`.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::{Read, Write};
 use std::mem::MaybeUninit;

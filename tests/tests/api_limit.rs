@@ -1,5 +1,5 @@
 //! Rate limits: windows of keys and of addresses.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use subcat_engine::Scopes;
 use subcat_tests::raw::RawAnswer;

@@ -1,5 +1,5 @@
 //! `GET /api/subtitles/search`: parameters, shape of the answer, counts of the moment.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use serde_json::Value;
 use subcat_engine::{DraftValue, RecordDraft};

@@ -1,5 +1,5 @@
 //! What a repeated answer costs in system calls: counted by strace, not guessed.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};

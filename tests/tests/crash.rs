@@ -4,7 +4,7 @@
 //! been acknowledged; the parent kills it (SIGKILL) after a random time, opens the directory and
 //! compares. `scripts/crash` runs many rounds; `SUBCAT_CRASH_ROUNDS` and `SUBCAT_CRASH_SEED`
 //! choose their number and the random times.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;

@@ -1,6 +1,6 @@
 //! Clients that send more than there is memory for, or go in the middle of something: a handler
 //! that knows no API, and one worker, so that all of them are on it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::io::{ErrorKind, Write};
 use std::net::{SocketAddr, TcpStream};

@@ -1,5 +1,5 @@
 //! Workers, connections and file bodies, with a handler that knows no API.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs::File;
 use std::io::{BufRead, Read, Write};

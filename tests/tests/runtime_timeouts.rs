@@ -1,5 +1,5 @@
 //! Connections that take too long, over real sockets and in real time: all cases at once.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::fs::File;
 use std::io::{Read, Write};

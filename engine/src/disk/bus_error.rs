@@ -3,7 +3,7 @@
 //! The kernel answers the first touch of such a page with SIGBUS, which ends a process. The
 //! handler of this module puts a page of zeros there instead and marks the mapping, so that
 //! whoever reads it goes on, asks for the mark at the end and throws away what he read.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "the signal handler of a mapping fault")]
 
 use std::mem::MaybeUninit;
 use std::ops::Range;

@@ -1,5 +1,5 @@
 //! Mapping files into memory.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "files are mapped into memory")]
 
 use std::fs::File;
 use std::io;

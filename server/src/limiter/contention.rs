@@ -15,7 +15,7 @@ use window::Window;
 use word::Quota;
 
 #[path = "window.rs"]
-#[allow(clippy::duplicate_mod, reason = "its atomics are others")]
+#[expect(clippy::duplicate_mod, reason = "loom replaces its atomics")]
 mod window;
 
 fn at(ms: u64) -> Moment {

@@ -1,5 +1,5 @@
 //! Threads that go first, and threads that give way.
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "sets the priority of a thread by system calls")]
 
 use std::io;
 

@@ -2,7 +2,7 @@
 //! without one.
 //!
 //! These tests live beside the program because cargo builds it and tells its path only here.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[cfg(test)]
 mod account;

@@ -5,7 +5,7 @@
 //! opens what is left (at times with a second cut while it recovers) and compares with a model of
 //! what was acknowledged. `scripts/crash --power-cuts` runs many; `SUBCAT_CUT_ROUNDS` and
 //! `SUBCAT_CUT_SEED` choose how many and which.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod history;
 mod model;

@@ -119,10 +119,7 @@ fn bounds_stand_in_limits() {
 
 #[test]
 fn lints_are_expected_with_a_reason() {
-    hold_but(
-        control::lints_are_expected_with_reason,
-        &["engine/", "server/", "tests/", "fuzz/", "bench/"],
-    );
+    hold(control::lints_are_expected_with_reason);
 }
 
 #[test]

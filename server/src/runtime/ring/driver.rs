@@ -1,5 +1,8 @@
 //! The ring itself: what is queued, what is done, and when the kernel is asked.
-#![allow(unsafe_code)]
+#![expect(
+    unsafe_code,
+    reason = "the kernel reads and writes the memory of a ring"
+)]
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};

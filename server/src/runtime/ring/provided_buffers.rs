@@ -1,6 +1,6 @@
 //! Memory into which bytes arrive, lent to the kernel piece by piece (a ring of provided buffers,
 //! `io_uring_register_buf_ring(3)`).
-#![allow(unsafe_code)]
+#![expect(unsafe_code, reason = "the kernel writes into provided buffers")]
 
 use std::io;
 use std::rc::Rc;
