@@ -79,7 +79,8 @@ impl Program {
             .ok_or_else(|| BenchError::new("key create printed no key"))
     }
 
-    /// Requests the statistics of a data directory: the service aggregates its download counts for them.
+    /// Requests the statistics of a data directory: for them, the service aggregates its download
+    /// counts.
     pub fn stats(&self, data: &Path) -> Result<Value> {
         let mut command = self.command(data, None);
         json(&output(command.args(["stats", "--json"]))?)

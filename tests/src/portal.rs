@@ -25,8 +25,8 @@ pub struct Portal {
 }
 
 impl Portal {
-    /// Starts a service with a temporary data directory that is open to new accounts; `change` adapts
-    /// its settings.
+    /// Starts a service with a temporary data directory that is open to new accounts; `change`
+    /// adapts its settings.
     pub fn open(change: impl FnOnce(&mut Config)) -> Self {
         Self::with_clock(Arc::new(SystemClock::new()), change)
     }

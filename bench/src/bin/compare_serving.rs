@@ -32,7 +32,7 @@ struct Arguments {
     /// Idle connections to hold; 0 skips that measurement.
     #[arg(long, default_value_t = 10_000)]
     idle: usize,
-    /// Only this work: search, record, file-40k, file-8m, gzip-60k. Prints and does not write a run.
+    /// Only this work: search, record, file-40k, file-8m, gzip-60k. Prints without writing a run.
     #[arg(long)]
     only: Option<String>,
     /// Core of the servers.

@@ -15,7 +15,8 @@ use subcat_bench::subcat::Program;
 /// Seed of the generated catalog.
 const SEED: u64 = 42;
 
-/// Imports a catalog, starts and kills the service, sends requests; writes `bench/runs/DATE-MACHINE/`.
+/// Imports a catalog, starts and kills the service, sends requests. Writes
+/// `bench/runs/DATE-MACHINE/`.
 #[derive(Parser)]
 struct Arguments {
     /// Import records (JSON lines); otherwise a catalog is generated.

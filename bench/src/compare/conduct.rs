@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::nginx::Nginx;
 use super::outcome::{Calls, Outcome, Row};
-use super::rounds::{Asked, Rig, measure};
+use super::rounds::{Rig, ServerWork, measure};
 use super::stage::{Prepared, Stage};
 use super::syscalls::calls_per_request;
 use super::works::Kind;
@@ -102,9 +102,9 @@ impl<'a> Bench<'a> {
         let mut backends = Vec::new();
         for io in BACKENDS {
             let data = stage.copy_data(io)?;
-            let asked = [("workers", "1"), ("io", io)];
+            let server_work = [("workers", "1"), ("io", io)];
             let core = Some(settings.core.as_str());
-            let server = settings.program.serve(io, &data, core, &asked)?;
+            let server = settings.program.serve(io, &data, core, &server_work)?;
             backends.push((server, data));
         }
         Ok(Self {
@@ -119,9 +119,9 @@ impl<'a> Bench<'a> {
     }
 
     /// Every server of one work.
-    fn asked<'b>(&'b self, idx: usize, target: &'b str) -> Vec<Asked<'b>> {
+    fn server_work<'b>(&'b self, idx: usize, target: &'b str) -> Vec<ServerWork<'b>> {
         let prepared = &self.works[idx];
-        let floor = Asked {
+        let floor = ServerWork {
             target: "/",
             ..of_service(&self.floors[idx], prepared)
         };
@@ -132,7 +132,7 @@ impl<'a> Bench<'a> {
     }
 
     /// The servers of the open loop.
-    fn asked_in_time<'b>(&'b self, idx: usize, target: &'b str) -> Vec<Asked<'b>> {
+    fn timed_works<'b>(&'b self, idx: usize, target: &'b str) -> Vec<ServerWork<'b>> {
         let prepared = &self.works[idx];
         let peers = [&self.nginx, &self.again].map(|nginx| of_nginx(nginx, target, prepared));
         let backends = self.backends.iter();
@@ -157,14 +157,19 @@ impl<'a> Bench<'a> {
             let target = Nginx::target(prepared);
             for (place, &connections) in work.connections.iter().enumerate() {
                 eprintln!("{}, {connections} connections", work.what);
-                let asked = self.asked(idx, &target);
+                let server_work = self.server_work(idx, &target);
                 rows.push(Row {
                     work: work.name.to_owned(),
                     what: work.what.to_owned(),
                     connections,
                     rate: None,
                     bar: (place == 0).then_some(work.bar),
-                    cells: measure(&self.settings.rig, &asked, (connections, None), &settle)?,
+                    cells: measure(
+                        &self.settings.rig,
+                        &server_work,
+                        (connections, None),
+                        &settle,
+                    )?,
                 });
             }
         }
@@ -191,14 +196,14 @@ impl<'a> Bench<'a> {
             let rate = (saturated.median(|s| s.per_second) / 2.0).floor();
             eprintln!("{}, open loop at {rate}/s", work.what);
             let target = Nginx::target(prepared);
-            let asked = self.asked_in_time(idx, &target);
+            let server_work = self.timed_works(idx, &target);
             rows.push(Row {
                 work: work.name.to_owned(),
                 what: work.what.to_owned(),
                 connections: CONNECTIONS,
                 rate: Some(rate),
                 bar: Some(P99_BAR),
-                cells: measure(&rig, &asked, (CONNECTIONS, Some(rate)), &settle)?,
+                cells: measure(&rig, &server_work, (CONNECTIONS, Some(rate)), &settle)?,
             });
         }
         Ok(rows)
@@ -212,15 +217,16 @@ impl<'a> Bench<'a> {
             }
             eprintln!("{}, system calls", prepared.work.what);
             let target = Nginx::target(prepared);
-            for asked in self.asked(idx, &target) {
-                let Some(counts) = calls_per_request(&self.settings.rig, &asked, self.folder)?
+            for server_work in self.server_work(idx, &target) {
+                let Some(counts) =
+                    calls_per_request(&self.settings.rig, &server_work, self.folder)?
                 else {
                     eprintln!("strace is not installed: system calls are not counted");
                     return Ok(Vec::new());
                 };
                 all.push(Calls {
                     what: prepared.work.what.to_owned(),
-                    server: asked.server.name.clone(),
+                    server: server_work.server.name.clone(),
                     counts,
                 });
             }
@@ -285,8 +291,11 @@ fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec
     ] {
         let data = stage.copy_data(&format!("workers-{count}"))?;
         let workers = count.to_string();
-        let asked = [("workers", workers.as_str())];
-        servers.push((count, settings.program.serve(name, &data, None, &asked)?));
+        let server_work = [("workers", workers.as_str())];
+        servers.push((
+            count,
+            settings.program.serve(name, &data, None, &server_work)?,
+        ));
         let nginx = Nginx::of_works((peer, stage.folder()), works, None, count)?;
         peers.push((count, nginx));
     }
@@ -299,36 +308,36 @@ fn workers(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec
     for prepared in works.iter().filter(|p| SPREAD.contains(&p.work.name)) {
         eprintln!("{}, one worker and two", prepared.work.what);
         let target = Nginx::target(prepared);
-        let services = servers.iter().map(|(threads, server)| Asked {
+        let services = servers.iter().map(|(threads, server)| ServerWork {
             threads: *threads,
             ..of_service(server, prepared)
         });
-        let peers = peers.iter().map(|(threads, nginx)| Asked {
+        let peers = peers.iter().map(|(threads, nginx)| ServerWork {
             threads: *threads,
             ..of_nginx(nginx, &target, prepared)
         });
-        let asked: Vec<Asked<'_>> = services.chain(peers).collect();
+        let server_work: Vec<ServerWork<'_>> = services.chain(peers).collect();
         rows.push(Row {
             work: prepared.work.name.to_owned(),
             what: prepared.work.what.to_owned(),
             connections: CONNECTIONS,
             rate: None,
             bar: Some(WORKERS_BAR),
-            cells: measure(&rig, &asked, (CONNECTIONS, None), &|_| Ok(()))?,
+            cells: measure(&rig, &server_work, (CONNECTIONS, None), &|_| Ok(()))?,
         });
     }
     Ok(rows)
 }
 
-fn of_nginx<'a>(nginx: &'a Nginx, target: &'a str, prepared: &'a Prepared) -> Asked<'a> {
-    Asked {
+fn of_nginx<'a>(nginx: &'a Nginx, target: &'a str, prepared: &'a Prepared) -> ServerWork<'a> {
+    ServerWork {
         target,
         ..of_service(&nginx.server, prepared)
     }
 }
 
-fn of_service<'a>(server: &'a Server, prepared: &'a Prepared) -> Asked<'a> {
-    Asked {
+fn of_service<'a>(server: &'a Server, prepared: &'a Prepared) -> ServerWork<'a> {
+    ServerWork {
         server,
         target: &prepared.target,
         headers: &prepared.headers,
@@ -344,13 +353,13 @@ fn idle(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<(S
     let arguments = ["--idle".to_owned(), settings.idle.to_string()];
     let core = Some(settings.core.as_str());
     let mut all = Vec::new();
-    let mut hold = |asked: &Asked<'_>| -> Result<()> {
+    let mut hold = |server_work: &ServerWork<'_>| -> Result<()> {
         settings
             .rig
-            .load(asked, &["-n".to_owned(), "100".to_owned()])?;
-        let report = settings.rig.load(asked, &arguments)?;
+            .load(server_work, &["-n".to_owned(), "100".to_owned()])?;
+        let report = settings.rig.load(server_work, &arguments)?;
         let bytes = report["bytes_each"].as_f64().unwrap_or(f64::NAN);
-        all.push((asked.server.name.clone(), bytes));
+        all.push((server_work.server.name.clone(), bytes));
         Ok(())
     };
     let nginx = nginx("nginx", settings, stage, works)?;
@@ -359,8 +368,8 @@ fn idle(settings: &Settings, stage: &Stage, works: &[Prepared]) -> Result<Vec<(S
     drop(nginx);
     for io in BACKENDS {
         let data = stage.copy_data(&format!("idle-{io}"))?;
-        let asked = [("workers", "1"), ("io", io)];
-        let server = settings.program.serve(io, &data, core, &asked)?;
+        let server_work = [("workers", "1"), ("io", io)];
+        let server = settings.program.serve(io, &data, core, &server_work)?;
         hold(&of_service(&server, prepared))?;
     }
     Ok(all)

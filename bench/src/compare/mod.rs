@@ -13,5 +13,5 @@ mod conduct;
 pub use conduct::{Settings, conduct};
 pub use outcome::{Outcome, median};
 pub use picture::picture;
-pub use rounds::{Asked, Rig};
+pub use rounds::{Rig, ServerWork};
 pub use table::table;

@@ -27,7 +27,7 @@ pub struct Rig {
 
 /// One server, and the requests for a work.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct ServerWork<'a> {
     /// The server.
     pub server: &'a Server,
     /// Request target.
@@ -42,7 +42,7 @@ pub struct Asked<'a> {
 
 impl Rig {
     /// Runs `load` with these further arguments and returns its report.
-    pub fn load(&self, asked: &Asked<'_>, arguments: &[String]) -> Result<Value> {
+    pub fn load(&self, server_work: &ServerWork<'_>, arguments: &[String]) -> Result<Value> {
         let cores = self.cores.as_deref();
         let mut command = if self.gives_way {
             let mut command = pinned("chrt", cores);
@@ -51,11 +51,11 @@ impl Rig {
         } else {
             pinned(&self.load, cores)
         };
-        command.arg(asked.server.url(asked.target));
-        for header in asked.headers {
+        command.arg(server_work.server.url(server_work.target));
+        for header in server_work.headers {
             command.arg("-H").arg(header);
         }
-        for pid in &asked.server.pids {
+        for pid in &server_work.server.pids {
             command.arg("-p").arg(pid.to_string());
         }
         command.args(arguments).arg("--json");
@@ -64,14 +64,14 @@ impl Rig {
     }
 
     /// The arguments of a measured load.
-    pub fn arguments(&self, asked: &Asked<'_>, connections: usize) -> Vec<String> {
+    pub fn arguments(&self, server_work: &ServerWork<'_>, connections: usize) -> Vec<String> {
         let warmup = (self.seconds / 4.0).min(1.0);
         let pairs = [
             ("-c", connections.to_string()),
-            ("-t", asked.threads.to_string()),
+            ("-t", server_work.threads.to_string()),
             ("-s", self.seconds.to_string()),
             ("-w", warmup.to_string()),
-            ("--length", asked.length.to_string()),
+            ("--length", server_work.length.to_string()),
         ];
         pairs
             .into_iter()
@@ -84,27 +84,27 @@ impl Rig {
 /// work at the end of its turn.
 pub fn measure(
     rig: &Rig,
-    servers: &[Asked<'_>],
+    servers: &[ServerWork<'_>],
     (connections, rate): (usize, Option<f64>),
     settle: &dyn Fn(&Server) -> Result<()>,
 ) -> Result<Vec<Cell>> {
     let mut cells: Vec<Cell> = servers
         .iter()
-        .map(|asked| Cell {
-            server: asked.server.name.clone(),
+        .map(|server_work| Cell {
+            server: server_work.server.name.clone(),
             samples: Vec::new(),
         })
         .collect();
     for round in 0..rig.rounds {
         for idx in turns(servers.len(), round) {
-            let asked = &servers[idx];
-            let mut arguments = rig.arguments(asked, connections);
+            let server_work = &servers[idx];
+            let mut arguments = rig.arguments(server_work, connections);
             if let Some(rate) = rate {
                 arguments.extend(["--rate".to_owned(), rate.to_string()]);
             }
-            let sample = Sample::parse(&rig.load(asked, &arguments)?)?;
+            let sample = Sample::parse(&rig.load(server_work, &arguments)?)?;
             cells[idx].samples.push(sample);
-            settle(asked.server)?;
+            settle(server_work.server)?;
         }
     }
     Ok(cells)

@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use super::rounds::{Asked, Rig};
+use super::rounds::{Rig, ServerWork};
 use crate::error::{BenchError, Result};
 
 /// Requests that are counted.
@@ -17,13 +17,13 @@ const REQUESTS: u64 = 20_000;
 /// that happen less than once in 200 requests. `None` when strace is not installed.
 pub fn calls_per_request(
     rig: &Rig,
-    asked: &Asked<'_>,
+    server_work: &ServerWork<'_>,
     folder: &Path,
 ) -> Result<Option<Vec<(String, f64)>>> {
     let summary = folder.join("strace");
     let mut command = Command::new("strace");
     command.args(["-c", "-f", "-o"]).arg(&summary);
-    for pid in &asked.server.pids {
+    for pid in &server_work.server.pids {
         command.args(["-p", &pid.to_string()]);
     }
     let spawned = command.stdin(Stdio::null()).stderr(Stdio::piped()).spawn();
@@ -37,7 +37,7 @@ pub fn calls_per_request(
         .next()
         .is_some_and(|line| line.is_ok_and(|line| line.contains("attached")));
     let outcome = if is_attached {
-        rig.load(asked, &["-n".to_owned(), REQUESTS.to_string()])
+        rig.load(server_work, &["-n".to_owned(), REQUESTS.to_string()])
             .map(drop)
     } else {
         Err(BenchError::new(

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::report::{Bar, Figure, Figures, Latency};
 use crate::child::{Server, pinned};
-use crate::compare::{Asked, Rig, median};
+use crate::compare::{Rig, ServerWork, median};
 use crate::error::{BenchError, Result};
 use crate::fetch::fetch;
 use crate::machine::Machine;
@@ -228,7 +228,7 @@ impl Taker<'_> {
     ) -> Result<Value> {
         let path = self.folder.join("targets");
         fs::write(&path, set.targets.join("\n")).map_err(BenchError::on("write the requests"))?;
-        let asked = Asked {
+        let server_work = ServerWork {
             server,
             target: "/",
             headers: &self.headers,
@@ -243,7 +243,7 @@ impl Taker<'_> {
             "--targets".to_owned(),
             path.display().to_string(),
         ];
-        self.settings.rig.load(&asked, &arguments)
+        self.settings.rig.load(&server_work, &arguments)
     }
 
     fn latency(&self, server: &Server, set: &QuerySet, count: usize) -> Result<Latency> {

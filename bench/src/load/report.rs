@@ -133,7 +133,7 @@ pub struct Report {
     pub requests: u64,
     /// Duration of the measurement.
     pub seconds: f64,
-    /// Processor time of the server's processes during the measurement, and their memory at the end.
+    /// Processor time of the server's processes in the measurement, and their memory at its end.
     pub server: Option<(CpuTime, Memory)>,
     /// Everything counted.
     pub counts: Counts,

@@ -169,11 +169,10 @@ impl Peer for Database<'_> {
             values.push(Box::new(year.get()));
             values.push(Box::new(type_number(video_type)));
             let test = "year IN (0, ?2) AND type = ?3";
-            sql = match is_ordered {
-                true => {
-                    format!("SELECT id FROM ({sql}) CROSS JOIN records USING (id) WHERE {test}")
-                }
-                false => format!("{sql} AND {test}"),
+            sql = if is_ordered {
+                format!("SELECT id FROM ({sql}) CROSS JOIN records USING (id) WHERE {test}")
+            } else {
+                format!("{sql} AND {test}")
             };
         }
         if is_ordered {

@@ -2,8 +2,8 @@
 //! frequencies, norms or stored fields, text folded beforehand, one segment, documents added in
 //! answer order.
 //!
-//! T2 queries it as its documentation shows (top by a fast field, a count, filters as terms); T2d as
-//! an expert would (the first 100 documents are the answer, the count comes from the weight,
+//! T2 queries it as its documentation shows (top by a fast field, a count, filters as terms); T2d
+//! as an expert would (the first 100 documents are the answer, the count comes from the weight,
 //! filters are read from columns). Substrings are trigrams of titles, verified.
 
 use std::collections::HashMap;
@@ -252,11 +252,13 @@ impl Peer for Documented<'_> {
     fn prepare<'a>(&'a self, request: &'a Request) -> Result<Prepared<'a>> {
         let translated = self.0.translate(request, false)?;
         Ok(Box::new(move || {
-            self.0
-                .search(&translated, |query| match translated.checks.is_empty() {
-                    true => self.0.collect(query),
-                    false => self.0.walk(query, &translated.checks),
-                })
+            self.0.search(&translated, |query| {
+                if translated.checks.is_empty() {
+                    self.0.collect(query)
+                } else {
+                    self.0.walk(query, &translated.checks)
+                }
+            })
         }))
     }
 }

@@ -229,8 +229,9 @@ pub fn report(tree: &SourceTree) -> String {
 }
 
 fn modules(tree: &SourceTree, report: &mut String) {
-    report
-        .push_str("| module | lines | functions | comment lines per 100 functions | doc lines per 100 functions |\n");
+    report.push_str(
+        "| module | lines | functions | comment lines per 100 functions | doc lines per 100 |\n",
+    );
     report.push_str("|---|---|---|---|---|\n");
     for member in CRATES {
         for module in tree.modules(member) {
