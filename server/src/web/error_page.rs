@@ -47,7 +47,10 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
             lang.t("Search the catalog", "Buscar en el catálogo"),
         )
     } else {
-        ("/", lang.t("To the front page", "Ir a la portada"))
+        (
+            "/",
+            lang.t("Go to the front page", "Ir a la página de inicio"),
+        )
     };
     let status = status(error);
     let template = ErrorPage {
@@ -91,57 +94,57 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
         PageError::NotFound | PageError::NotSignedIn => [
             ("Page not found", "Página no encontrada"),
             (
-                "There is nothing at this address, or it is not yours to see.",
-                "No hay nada en esta dirección, o no puedes verlo.",
+                "This page does not exist, or you do not have access to it.",
+                "Esta página no existe o no tienes acceso a ella.",
             ),
         ],
         PageError::MethodNotAllowed(_) => [
             ("Method not allowed", "Método no permitido"),
             (
-                "This page cannot be asked for in this way.",
-                "Esta página no se puede pedir de esta manera.",
+                "This page does not support this request method.",
+                "Esta página no admite este método de petición.",
             ),
         ],
         PageError::ForeignForm | PageError::InvalidForm => [
-            ("Form refused", "Formulario rechazado"),
+            ("Form rejected", "Formulario rechazado"),
             (
                 "It was not sent from a page of this site. Open the page and try again.",
-                "No se envió desde una página de este sitio. Abre la página y prueba de nuevo.",
+                "No se envió desde una página de este sitio. Abre la página y vuelve a intentarlo.",
             ),
         ],
         PageError::Forbidden => [
-            ("For administrators only", "Solo para administradores"),
+            ("Administrators only", "Solo para administradores"),
             (
-                "Your account may not see this page.",
-                "Tu cuenta no puede ver esta página.",
+                "Your account does not have access to this page.",
+                "Tu cuenta no tiene acceso a esta página.",
             ),
         ],
         PageError::TooManyAttempts(_) => [
             ("Too many attempts", "Demasiados intentos"),
             (
-                "Wait some minutes, then try again.",
-                "Espera unos minutos y prueba de nuevo.",
+                "Wait a few minutes, then try again.",
+                "Espera unos minutos y vuelve a intentarlo.",
             ),
         ],
         PageError::HashingQueueFull(_) => [
-            ("Busy", "Ocupado"),
+            ("Server busy", "Servidor ocupado"),
             (
                 "Too many people are signing in right now. Try again in a moment.",
-                "Hay demasiada gente entrando ahora mismo. Prueba de nuevo en un momento.",
+                "Demasiadas personas están iniciando sesión ahora mismo. Vuelve a intentarlo en un momento.",
             ),
         ],
         PageError::NoFile | PageError::Upstream(_) => [
-            ("The file could not be had", "No se pudo obtener el archivo"),
+            ("File not available", "Archivo no disponible"),
             (
-                "The source did not give a usable file. Try again later.",
-                "La fuente no dio un archivo utilizable. Prueba más tarde.",
+                "The source did not provide a usable file. Try again later.",
+                "El origen no proporcionó un archivo utilizable. Vuelve a intentarlo más tarde.",
             ),
         ],
         _ => [
-            ("Something went wrong here", "Algo ha fallado aquí"),
+            ("Internal error", "Error interno"),
             (
-                "The fault is ours and has been logged. Try again later.",
-                "El fallo es nuestro y ha quedado registrado. Prueba más tarde.",
+                "The server failed. The error has been logged; try again later.",
+                "El servidor ha fallado. El error ha quedado registrado; vuelve a intentarlo más tarde.",
             ),
         ],
     }

@@ -53,7 +53,7 @@ struct AccountsPage<'a> {
     page: Frame,
     find: &'a str,
     rows: Vec<AccountRow>,
-    is_cut: bool,
+    is_truncated: bool,
 }
 
 /// `GET /admin/accounts`: newest first; `find` is part of an address or a name.
@@ -78,7 +78,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
     let mut accounts = engine.accounts().all();
     accounts.retain(is_wanted);
     accounts.sort_unstable_by_key(|account| std::cmp::Reverse(account.id));
-    let is_cut = ACCOUNTS_SHOWN_MAX < accounts.len();
+    let is_truncated = ACCOUNTS_SHOWN_MAX < accounts.len();
     let rows = accounts.iter().take(ACCOUNTS_SHOWN_MAX).map(|account| {
         let keys_count = keys_counts.get(&account.id).copied().unwrap_or(0);
         AccountRow::new(account, keys_count, request.lang)
@@ -87,7 +87,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
         page: request.frame("/admin"),
         find,
         rows: rows.collect(),
-        is_cut,
+        is_truncated,
     };
     answer::page(StatusCode::OK, &template)
 }

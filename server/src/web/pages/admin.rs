@@ -1,4 +1,4 @@
-//! How the whole service is, for administrators.
+//! State and figures of the service, for administrators.
 
 use askama::Template;
 use http::StatusCode;
@@ -15,18 +15,18 @@ use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
-/// Figures that belong together.
+/// A titled group of figures.
 struct FigurePanel {
     title: &'static str,
     figures: Vec<NamedFigure>,
 }
 
-/// One slow search.
+/// A row of the table of slow searches.
 struct SlowRow {
     at: String,
     duration_us: String,
     parameters: String,
-    /// Number and name of the key; 0 for a search on a page.
+    /// Number of the API key; 0 for a search on a page.
     key_number: u64,
     key_name: String,
 }
@@ -73,11 +73,12 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
+/// Class in the style sheet, and name.
 fn state_of(phase: Phase, lang: Lang) -> (&'static str, &'static str) {
     match phase {
-        Phase::Ready => ("active", lang.t("ready", "en marcha")),
-        Phase::Starting => ("expired", lang.t("starting", "arrancando")),
-        Phase::Draining => ("expired", lang.t("stopping", "parando")),
+        Phase::Ready => ("active", lang.t("ready", "en servicio")),
+        Phase::Starting => ("expired", lang.t("starting", "iniciándose")),
+        Phase::Draining => ("expired", lang.t("stopping", "deteniéndose")),
         Phase::Failing => ("down", lang.t("failing", "con fallos")),
     }
 }
@@ -91,10 +92,10 @@ fn catalog_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
         figures: vec![
             count("Records", "Fichas", stats.records),
             count("Active records", "Fichas activas", stats.active_records),
-            size("Catalog store", "Almacén del catálogo", store_bytes),
+            size("Catalog file", "Archivo del catálogo", store_bytes),
             count("Accounts", "Cuentas", stats.accounts),
-            count("API keys", "Claves API", stats.api_keys),
-            size("State store", "Almacén de estado", stats.state_store_bytes),
+            count("API keys", "Claves de API", stats.api_keys),
+            size("State file", "Archivo de estado", stats.state_store_bytes),
         ],
     }
 }
@@ -102,30 +103,30 @@ fn catalog_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
 fn index_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
     let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
     let size = |en, es, value| NamedFigure::new(lang.t(en, es), lang.bytes(value));
-    let (gone, waiting) = (stats.tombstones, stats.delta_records);
+    let (deleted, unindexed) = (stats.tombstones, stats.delta_records);
     FigurePanel {
         title: lang.t("Search index", "Índice de búsqueda"),
         figures: vec![
             count("Segments", "Segmentos", stats.file_segments),
             size("Index", "Índice", stats.index_bytes),
             size("Documents", "Documentos", stats.document_bytes),
-            count("Replaced or deleted", "Sustituidas o borradas", gone),
             count(
-                "Waiting for a reindex job",
-                "A la espera de reindexación",
-                waiting,
+                "Replaced or deleted records",
+                "Fichas sustituidas o borradas",
+                deleted,
             ),
             count(
-                "Reindex jobs done",
-                "Reindexaciones hechas",
-                stats.reindex_jobs_done,
+                "Records awaiting reindexing",
+                "Fichas pendientes de reindexar",
+                unindexed,
             ),
-            count("Merges done", "Fusiones hechas", stats.merges_done),
+            count("Reindexing runs", "Reindexaciones", stats.reindex_jobs_done),
+            count("Segment merges", "Fusiones de segmentos", stats.merges_done),
         ],
     }
 }
 
-/// Of the API, since the process started.
+/// Searches of the API since the process started.
 fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
     let metrics = &service.metrics;
     let hits = metrics.sum(|worker| worker.search_cache_hits.get());
@@ -141,19 +142,24 @@ fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
         lang.bytes(cache_bytes_max)
     );
     FigurePanel {
-        title: lang.t("Searches since the start", "Búsquedas desde el arranque"),
+        title: lang.t("Searches since startup", "Búsquedas desde el arranque"),
         figures: vec![
-            count("Answered", "Respondidas", hits + misses),
+            count("Searches", "Búsquedas", hits + misses),
             NamedFigure::new(
-                lang.t("From the cache", "Desde la caché"),
+                lang.t("Served from the cache", "Servidas desde la caché"),
                 format!("{} ({percent} %)", lang.number(hits)),
             ),
-            NamedFigure::new(lang.t("Cache", "Caché"), used),
-            count("Slower than 10 ms", "De más de 10 ms", slow_count(metrics)),
+            NamedFigure::new(lang.t("Cache size", "Tamaño de la caché"), used),
+            count(
+                "Slower than 10 ms",
+                "Más lentas que 10 ms",
+                slow_count(metrics),
+            ),
         ],
     }
 }
 
+/// Number of searches in the latency buckets above the threshold of slow searches.
 fn slow_count(metrics: &Metrics) -> u64 {
     let search = Route::Search as usize;
     let is_slow = |idx: &usize| {

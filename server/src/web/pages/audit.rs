@@ -4,13 +4,11 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AuditEntry, Engine};
 
+use crate::limits::AUDIT_ENTRIES_PER_PAGE;
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
-
-/// Lines of one page.
-const LINES: usize = 100;
 
 struct AuditRow {
     at: String,
@@ -24,20 +22,23 @@ struct AuditRow {
 struct AuditPage {
     page: Frame,
     rows: Vec<AuditRow>,
-    /// Whether these are not the newest.
+    /// True if these are not the newest entries.
     is_older: bool,
-    /// The number of the last line, when there are lines before it.
+    /// Number of the last entry, if there are older ones.
     older: Option<u64>,
 }
 
-/// `GET /admin/audit`: newest first; `before` is the number of a line.
+/// `GET /admin/audit`: newest first; `before` is the number of an entry.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.admin()?;
     let engine = &request.site.service.engine;
     let before = request.query.get("before").parse().ok();
-    let mut entries = engine.accounts().audit_log(before, LINES + 1)?;
-    let has_older = LINES < entries.len();
-    entries.truncate(LINES);
+    // One more than is shown tells whether there is another page.
+    let mut entries = engine
+        .accounts()
+        .audit_log(before, AUDIT_ENTRIES_PER_PAGE + 1)?;
+    let has_older = AUDIT_ENTRIES_PER_PAGE < entries.len();
+    entries.truncate(AUDIT_ENTRIES_PER_PAGE);
     let last = entries.last().map(|(number, _)| *number);
     let rows = entries
         .into_iter()
@@ -69,18 +70,19 @@ fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
     }
 }
 
-/// What was done, in the language of the page; an unknown action as it was written.
+/// The action in the language of the page. An action that this version does not know, written by
+/// a newer one, is shown as it is stored.
 fn action_name(action: &str, lang: Lang) -> String {
     let spanish = match action {
         "account created" => "cuenta creada",
         "account disabled" => "cuenta desactivada",
         "account enabled" => "cuenta activada",
         "password changed" => "contraseña cambiada",
-        "role changed to admin" => "función cambiada a administrador",
-        "role changed to user" => "función cambiada a usuario",
+        "role changed to admin" => "rol cambiado a administrador",
+        "role changed to user" => "rol cambiado a usuario",
         "name changed" => "nombre cambiado",
-        "signed out everywhere" => "cierre de todas las sesiones",
-        "sign-in locked" => "entrada bloqueada",
+        "signed out everywhere" => "todas las sesiones cerradas",
+        "sign-in locked" => "inicio de sesión bloqueado",
         "key created" => "clave creada",
         "key revoked" => "clave revocada",
         _ => return action.to_owned(),

@@ -12,79 +12,87 @@ use crate::web::language::Lang;
 use crate::web::openapi::{document, resolve};
 use crate::web::web_request::WebRequest;
 
-/// Characters of a body that is shown on one line, at most.
-const BODY_LINE_CHARS: usize = 100;
+/// Length up to which a body is shown on one line, in bytes.
+const BODY_LINE_BYTES: usize = 100;
 
 #[derive(Template)]
 #[template(path = "docs.html")]
-struct ManualPage {
+struct DocsPage {
     page: Frame,
     base_url: String,
+    /// HTML.
     lead: String,
     requests: u32,
     window_seconds: u32,
-    operations: Vec<Operation>,
-    rate_headers: Vec<Described>,
-    fields: Vec<Parameter>,
+    endpoints: Vec<EndpointView>,
+    rate_headers: Vec<HeaderView>,
+    fields: Vec<ParameterView>,
 }
 
-/// One endpoint.
-struct Operation {
+/// An endpoint. Descriptions are HTML.
+struct EndpointView {
     id: String,
     path: String,
     summary: String,
     description: String,
-    parameters: Vec<Parameter>,
-    answers: Vec<Answer>,
-    examples: Vec<Example>,
+    parameters: Vec<ParameterView>,
+    responses: Vec<ResponseView>,
+    examples: Vec<ExampleView>,
 }
 
-/// A parameter of a request, or a field of an answer.
-struct Parameter {
+/// A parameter of a request, or a field of a record.
+struct ParameterView {
     name: String,
-    /// What values it takes.
+    /// Allowed values, in a few words.
     values: String,
-    /// HTML: the description with its code marked.
+    /// HTML.
     description: String,
 }
 
-/// One status.
-struct Answer {
+/// A status of an endpoint.
+struct ResponseView {
     status: String,
+    /// HTML.
     description: String,
-    /// An example of the body; empty when there is none.
+    /// Example of the body; empty if there is none.
     body: String,
 }
 
-struct Example {
+/// A command to try.
+struct ExampleView {
     id: String,
     title: String,
     command: String,
 }
 
-/// A name and what it is.
-struct Described {
+/// A header of a response.
+struct HeaderView {
     name: String,
+    /// HTML.
     description: String,
 }
 
-/// `GET /docs`. Open to everyone.
+/// `GET /docs`, without signing in.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     let lang = request.lang;
     let api = &document().value;
     let limit = request.site.service.config.rate_limit.api_key;
     let base_url = request.base_url();
-    let operations = members(&api["paths"])
-        .map(|(path, item)| operation(api, path, &item["get"], (lang, &base_url)));
+    let texts = ApiTexts {
+        document: api,
+        lang,
+    };
+    let endpoints =
+        members(&api["paths"]).map(|(path, item)| texts.endpoint(path, &item["get"], &base_url));
     let headers = members(&api["components"]["headers"]);
     let rate_headers = headers
         .filter(|(name, _)| name.starts_with("X-RateLimit") || *name == "Retry-After")
-        .map(|(name, header)| Described {
+        .map(|(name, header)| HeaderView {
             name: name.to_owned(),
             description: described(header, lang),
         });
     let fields = members(&api["components"]["schemas"]["Subtitle"]["properties"]);
-    let template = ManualPage {
+    let template = DocsPage {
         page: request.frame("/docs"),
         lead: described(&api["info"], lang),
         requests: limit.requests.get(),
@@ -93,7 +101,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         fields: fields
             .map(|(name, schema)| parameter(name, schema, schema, lang))
             .collect(),
-        operations: operations.collect(),
+        endpoints: endpoints.collect(),
         base_url: base_url.clone(),
     };
     answer::page(StatusCode::OK, &template)
@@ -104,58 +112,69 @@ fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
     members.map(|(name, value)| (name.as_str(), value))
 }
 
-fn operation(api: &Value, path: &str, get: &Value, (lang, base_url): (Lang, &str)) -> Operation {
-    let id = text(&get["operationId"]);
-    let parameters = get["parameters"].as_array().into_iter().flatten();
-    let answers = members(&get["responses"]).map(|(status, answer)| {
-        let answer = resolve(api, answer);
-        let example = &answer["content"]["application/json"]["example"];
-        Answer {
-            status: status.to_owned(),
-            description: described(answer, lang),
-            body: body(example),
+/// The OpenAPI document, read in one language.
+#[derive(Clone, Copy)]
+struct ApiTexts<'a> {
+    document: &'a Value,
+    lang: Lang,
+}
+
+impl ApiTexts<'_> {
+    /// The endpoint at `path`. `base_url` replaces the variable in the commands of its examples.
+    fn endpoint(self, path: &str, get: &Value, base_url: &str) -> EndpointView {
+        let lang = self.lang;
+        let id = text(&get["operationId"]);
+        let parameters = get["parameters"].as_array().into_iter().flatten();
+        let responses = members(&get["responses"]).map(|(status, response)| {
+            let response = resolve(self.document, response);
+            let example = &response["content"]["application/json"]["example"];
+            ResponseView {
+                status: status.to_owned(),
+                description: described(response, lang),
+                body: body(example),
+            }
+        });
+        let examples = get["x-examples"].as_array().into_iter().flatten();
+        let examples = examples.enumerate().map(|(idx, example)| ExampleView {
+            id: format!("{id}-{idx}"),
+            title: in_language(&example["title"], &example["x-es"], lang),
+            command: text(&example["command"]).replace("$SUBCAT_URL", base_url),
+        });
+        EndpointView {
+            path: path.to_owned(),
+            summary: in_language(&get["summary"], &get["x-summary-es"], lang),
+            description: described(get, lang),
+            parameters: parameters
+                .map(|p| parameter(&text(&p["name"]), p, &p["schema"], lang))
+                .collect(),
+            responses: responses.collect(),
+            examples: examples.collect(),
+            id,
         }
-    });
-    let examples = get["x-examples"].as_array().into_iter().flatten();
-    let examples = examples.enumerate().map(|(idx, example)| Example {
-        id: format!("{id}-{idx}"),
-        title: in_language(&example["title"], &example["x-es"], lang),
-        command: text(&example["command"]).replace("$SUBCAT_URL", base_url),
-    });
-    Operation {
-        path: path.to_owned(),
-        summary: in_language(&get["summary"], &get["x-summary-es"], lang),
-        description: described(get, lang),
-        parameters: parameters
-            .map(|p| parameter(&text(&p["name"]), p, &p["schema"], lang))
-            .collect(),
-        answers: answers.collect(),
-        examples: examples.collect(),
-        id,
     }
 }
 
-/// An example of a body: on one line when that is short.
+/// An example of a body, on one line if it is short.
 fn body(example: &Value) -> String {
     if example.is_null() {
         return String::new();
     }
     let line = example.to_string();
-    if line.len() <= BODY_LINE_CHARS {
+    if line.len() <= BODY_LINE_BYTES {
         return line;
     }
     format!("{example:#}")
 }
 
-fn parameter(name: &str, described_at: &Value, schema: &Value, lang: Lang) -> Parameter {
-    Parameter {
+fn parameter(name: &str, described_at: &Value, schema: &Value, lang: Lang) -> ParameterView {
+    ParameterView {
         name: name.to_owned(),
         values: values(schema, lang),
         description: described(described_at, lang),
     }
 }
 
-/// What values a schema takes, in a few words.
+/// The values that a schema allows, in a few words.
 fn values(schema: &Value, lang: Lang) -> String {
     let bound = |name: &str| schema[name].as_i64();
     let mut words = match (
@@ -175,7 +194,7 @@ fn values(schema: &Value, lang: Lang) -> String {
         words.push_str(", null");
     }
     if !schema["default"].is_null() {
-        let by_default = lang.t("default", "por omisión");
+        let by_default = lang.t("default", "valor predeterminado:");
         put(
             &mut words,
             format_args!(", {by_default} {}", schema["default"]),
@@ -200,7 +219,7 @@ fn text(value: &Value) -> String {
     value.as_str().unwrap_or_default().to_owned()
 }
 
-/// Words between backticks as `code`; everything escaped.
+/// HTML of a text: words between backticks become `code`, everything else is escaped.
 fn marked(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + 32);
     for (idx, part) in text.split('`').enumerate() {
@@ -234,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_are_said_in_a_few_words() {
+    fn schemas_are_described_in_a_few_words() {
         let check = |schema: Value, expected: &str| {
             assert_eq!(values(&schema, Lang::En), expected);
         };

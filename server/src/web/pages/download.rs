@@ -1,4 +1,5 @@
-//! The file of a record, for people: counted for the record and the day, on no key's window.
+//! The file of a record, downloaded from a page. Counted for the record and the day, but not in
+//! the rate-limit window of an API key.
 
 use std::sync::Arc;
 
@@ -13,14 +14,14 @@ use crate::web::answer::PageResult;
 use crate::web::error::PageError;
 use crate::web::web_request::WebRequest;
 
-/// What is known of a record's file before it is fetched.
-struct Source {
+/// Record of a file, and its names before it is fetched.
+struct FileSource {
     id: RecordId,
     release: ReleaseId,
     file_name: Option<FileName>,
 }
 
-/// `GET /catalog/{id}/download`. `HEAD` is not counted.
+/// `GET /catalog/{id}/download`. `HEAD` is not counted as a download.
 pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.viewer()?;
     let source = source(request, id)?;
@@ -28,7 +29,7 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
         let engine = &request.site.service.engine;
         engine.files().cached_file(&source.release).is_none()
     };
-    // A stored file that turns out to be lost or damaged is fetched again, once.
+    // Opening a lost or damaged file makes the engine forget it: then fetch it again, once.
     let (file, blob) = match fetch_and_open(request, &source).await {
         Err(error) if error.is_internal() && is_forgotten() => {
             let cause = error_chain(&error);
@@ -47,8 +48,7 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
         .await
 }
 
-/// Counts a download that is being answered. A counter that cannot be written keeps no one from
-/// a file that can be read.
+/// Counts a download. If the counter cannot be written, the file is served all the same.
 fn count(request: &WebRequest, id: RecordId) {
     let counted = request
         .site
@@ -56,13 +56,14 @@ fn count(request: &WebRequest, id: RecordId) {
         .lock()
         .count(id, None, request.now.day());
     if let Err(error) = counted {
-        tracing::error!(%error, %id, "a download could not be counted");
+        let error = error_chain(&error);
+        tracing::error!(error, %id, "a download could not be counted");
     }
 }
 
 async fn fetch_and_open(
     request: &Arc<WebRequest>,
-    source: &Source,
+    source: &FileSource,
 ) -> Result<(CachedFile, Arc<Blob>), PageError> {
     let service = &request.site.service;
     let cached = service.engine.files().cached_file(&source.release);
@@ -83,21 +84,21 @@ async fn fetch_and_open(
         .await
 }
 
-fn source(request: &WebRequest, id: &str) -> Result<Source, PageError> {
+fn source(request: &WebRequest, id: &str) -> Result<FileSource, PageError> {
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
     let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
     let release = doc.source_release_id().and_then(ReleaseId::parse);
     let file_name = doc.file_name().and_then(FileName::parse);
     snapshot.ensure_not_truncated()?;
-    Ok(Source {
+    Ok(FileSource {
         id,
         release: release.ok_or(PageError::NoFile)?,
         file_name,
     })
 }
 
-fn answer(source: &Source, file: &CachedFile, blob: Arc<Blob>) -> PageResult {
+fn answer(source: &FileSource, file: &CachedFile, blob: Arc<Blob>) -> PageResult {
     let own_name = source.file_name.as_ref().map(FileName::as_str);
     let upstream_name = file.upstream_name.as_ref().map(FileName::as_str);
     let name = served_name(own_name, upstream_name, source.id, file.kind);

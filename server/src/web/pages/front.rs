@@ -1,4 +1,4 @@
-//! The front page: what this is, and a key in one minute.
+//! The front page: search, and the steps to an API key.
 
 use askama::Template;
 use http::StatusCode;

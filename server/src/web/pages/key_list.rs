@@ -1,19 +1,17 @@
-//! The list of an account's API keys, and a key as lists show it.
+//! The API keys of an account, and an API key as lists show it.
 
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AccountId, ApiKey, ApiKeyState};
 
+use crate::limits::KEYS_PER_PAGE;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
-/// Keys on one page of the list: it stays small whatever an account owns.
-const KEYS_PER_PAGE: usize = 25;
-
-/// One key as lists show it.
+/// A row of a list of API keys.
 pub(super) struct KeyRow {
     pub(super) number: u64,
     pub(super) name: String,
@@ -27,7 +25,7 @@ pub(super) struct KeyRow {
 }
 
 impl KeyRow {
-    /// Reads what the key was used for, as far as it is aggregated. Cost: one look-up in the state
+    /// Reads the totals of the key, as far as they are aggregated. Cost: one look-up in the state
     /// store.
     pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, PageError> {
         let lang = request.lang;
@@ -48,12 +46,12 @@ impl KeyRow {
         })
     }
 
-    /// Its state as a class of the style sheet.
+    /// Class of its state in the style sheet.
     pub(super) fn state_class(&self) -> &'static str {
         self.state.as_str()
     }
 
-    /// Its state in words.
+    /// Name of its state.
     pub(super) fn state_name(&self, lang: &Lang) -> &'static str {
         match self.state {
             ApiKeyState::Active => lang.t("active", "activa"),
@@ -62,13 +60,14 @@ impl KeyRow {
         }
     }
 
-    /// Whether it can still be ended. An expired one can, too: nobody need trust a clock.
+    /// True if it can be revoked. An expired key can, too: a clock that is set back would make it
+    /// valid again.
     pub(super) fn is_revocable(&self) -> bool {
         self.state != ApiKeyState::Revoked
     }
 }
 
-/// One page of an account's keys, newest first.
+/// One page of the keys of an account, newest first.
 pub(super) struct KeyList {
     pub(super) rows: Vec<KeyRow>,
     pub(super) page_number: usize,
@@ -76,8 +75,8 @@ pub(super) struct KeyList {
 }
 
 impl KeyList {
-    /// The page that `page` asks for. Cost: an aggregation of the downloads, a walk over the
-    /// account's keys, a look-up for each one shown.
+    /// The page that the parameter `page` selects. Cost: aggregating the downloads, a pass over the
+    /// keys of the account, a look-up for each key shown.
     pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, PageError> {
         request
             .site
@@ -117,8 +116,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let viewer = request.viewer()?;
     let is_revoked = request.query.get("notice") == "revoked";
     let notice = request.lang.t(
-        "The key is revoked. Nothing can use it any more.",
-        "La clave está revocada. Ya nada puede usarla.",
+        "The key has been revoked and can no longer be used.",
+        "La clave se ha revocado y ya no se puede usar.",
     );
     let template = KeysPage {
         page: request.frame("/keys"),

@@ -185,7 +185,7 @@ fn after_days(text: &str, lang: Lang) -> Result<Expiry, Fault> {
 #[template(path = "key_new.html")]
 struct NewKeyPage {
     page: Frame,
-    fault: &'static str,
+    error: &'static str,
     draft: KeyForm,
     today: Day,
 }
@@ -196,10 +196,10 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     form_page(request, StatusCode::OK, KeyForm::blank(), "")
 }
 
-fn form_page(request: &WebRequest, status: StatusCode, form: KeyForm, fault: Fault) -> PageResult {
+fn form_page(request: &WebRequest, status: StatusCode, form: KeyForm, error: Fault) -> PageResult {
     let template = NewKeyPage {
         page: request.frame("/keys"),
-        fault,
+        error,
         draft: form,
         today: request.now.day(),
     };
@@ -260,7 +260,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     let form = KeyForm::read(request);
     let draft = match form.draft(request.lang, owner.id) {
         Ok(draft) => draft,
-        Err(fault) => return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, fault),
+        Err(error) => return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, error),
     };
     let service = &request.site.service;
     // Before there is a key: one that was made is shown, whatever else fails.
@@ -269,10 +269,10 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     let (api_key, text) = match operations.create_api_key(draft) {
         Ok(created) => created,
         Err(OperationError::Rejected(rejection)) => {
-            let Some(fault) = fault_of(&rejection, request.lang) else {
+            let Some(error) = fault_of(&rejection, request.lang) else {
                 return Err(PageError::Rejected(rejection));
             };
-            return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, fault);
+            return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, error);
         }
         Err(error) => return Err(error.into()),
     };

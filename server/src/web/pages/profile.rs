@@ -1,4 +1,4 @@
-//! The account's own page: name, password, sessions.
+//! The profile of the signed-in account: name, password, sessions.
 
 use std::sync::Arc;
 
@@ -21,7 +21,7 @@ use crate::web::web_request::WebRequest;
 struct ProfilePage<'a> {
     page: Frame,
     notice: &'static str,
-    fault: &'static str,
+    error: &'static str,
     email: &'a str,
     name: &'a str,
     since: String,
@@ -32,21 +32,22 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     answer_with(request, StatusCode::OK, "")
 }
 
-fn answer_with(request: &WebRequest, status: StatusCode, fault: &'static str) -> PageResult {
+fn answer_with(request: &WebRequest, status: StatusCode, error: &'static str) -> PageResult {
     let account = &request.viewer()?.account;
     let notice = match request.query.get("notice") {
         "name" => request
             .lang
-            .t("Your name is saved.", "Tu nombre se ha guardado."),
-        "password" => request
-            .lang
-            .t("Your password is changed.", "Tu contraseña se ha cambiado."),
+            .t("Your name has been saved.", "Tu nombre se ha guardado."),
+        "password" => request.lang.t(
+            "Your password has been changed.",
+            "Tu contraseña se ha cambiado.",
+        ),
         _ => "",
     };
     let template = ProfilePage {
         page: request.frame("/profile"),
-        notice: if fault.is_empty() { notice } else { "" },
-        fault,
+        notice: if error.is_empty() { notice } else { "" },
+        error,
         email: account.email.as_str(),
         name: &account.display_name,
         since: request.lang.date(account.created_at),
@@ -54,7 +55,7 @@ fn answer_with(request: &WebRequest, status: StatusCode, fault: &'static str) ->
     answer::page(status, &template)
 }
 
-/// `POST /profile`: `action` says what is changed.
+/// `POST /profile`: `action` is `name` or `password`.
 pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     request.viewer()?;
     match request.form.get("action") {
@@ -76,7 +77,8 @@ fn change_name(request: &WebRequest) -> PageResult {
     Ok(answer::see_other("/profile?notice=name"))
 }
 
-/// Ends every session of the account and opens a new one for this browser.
+/// Changes the password. One transaction replaces it, closes every session of the account and
+/// opens a new one for this browser, so that a stolen session ends with the old password.
 async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
     let password = match new_password(request, "new") {
@@ -90,7 +92,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let old_hash = account.password_hash.clone();
     if !hashing.verify(old, Some(old_hash.clone())).await? {
         let fault = request.lang.t(
-            "The current password is not right.",
+            "The current password is not correct.",
             "La contraseña actual no es correcta.",
         );
         return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
@@ -113,7 +115,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
             let service = &request.site.service;
             let actor = Actor::Account(&account.email);
             if service.change_with_session(replaced, opened, actor)? != Outcome::Done {
-                // Somebody else has decided about this account meanwhile.
+                // The account was disabled, or its password changed, since it was verified.
                 return Err(PageError::NotSignedIn);
             }
             let mut response = answer::see_other("/profile?notice=password");

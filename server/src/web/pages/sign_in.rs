@@ -31,7 +31,7 @@ struct EntryPage {
     lead: &'static str,
     submit: &'static str,
     notice: &'static str,
-    fault: &'static str,
+    error: &'static str,
     token: String,
     next: String,
     email: String,
@@ -63,7 +63,7 @@ impl EntryPage {
             lead: "",
             submit: request.lang.t("Sign in", "Entrar"),
             notice,
-            fault: "",
+            error: "",
             token: String::new(),
             next: next_of(request.query.get("next")),
             email: String::new(),
@@ -103,8 +103,8 @@ impl EntryPage {
     }
 
     /// The form again, with what was typed (never the password) and what is wrong with it.
-    fn refused(mut self, request: &WebRequest, status: StatusCode, fault: Fault) -> PageResult {
-        self.fault = fault;
+    fn refused(mut self, request: &WebRequest, status: StatusCode, error: Fault) -> PageResult {
+        self.error = error;
         self.notice = "";
         request.form.get("email").clone_into(&mut self.email);
         request.form.get("name").clone_into(&mut self.name);
@@ -132,12 +132,12 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         if let Some(AttemptSubject::SignInAccount(email)) = rejection.newly_exhausted {
             tell_lock(request, email);
         }
-        let fault = request.lang.t(
+        let error = request.lang.t(
             "Too many attempts. Wait some minutes, then try again.",
             "Demasiados intentos. Espera unos minutos y prueba de nuevo.",
         );
         let form = EntryPage::sign_in(request);
-        let mut response = form.refused(request, StatusCode::TOO_MANY_REQUESTS, fault)?;
+        let mut response = form.refused(request, StatusCode::TOO_MANY_REQUESTS, error)?;
         let seconds = HeaderValue::from(rejection.retry_after_seconds);
         response.headers_mut().insert(RETRY_AFTER, seconds);
         return Ok(response);
@@ -151,12 +151,12 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let is_right = request.site.hashing.verify(password, stored).await?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
-        let fault = request.lang.t(
+        let error = request.lang.t(
             "The e-mail address or the password is not right.",
             "El correo o la contraseña no son correctos.",
         );
         let form = EntryPage::sign_in(request);
-        return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
+        return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, error);
     };
     request.site.throttle.give_back(&subjects);
     enter(request, &account, &landing(request.form.get("next"))).await
@@ -246,9 +246,9 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     }
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
-        Err(fault) => {
+        Err(error) => {
             let form = EntryPage::sign_up(request);
-            return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
+            return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, error);
         }
     };
     let subjects = [AttemptSubject::SignUpAddress(request.peer)];
@@ -279,9 +279,9 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     }
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
-        Err(fault) => {
+        Err(error) => {
             let form = EntryPage::set_up(request, token);
-            return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
+            return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, error);
         }
     };
     let account = draft.hashed(request, Role::Admin).await?;
@@ -365,7 +365,7 @@ pub(super) fn display_name(request: &WebRequest) -> Result<String, Fault> {
 
 /// A password to be set, from the field `field`.
 pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password, Fault> {
-    Password::parse(request.form.raw(field)).map_err(|fault| match fault {
+    Password::parse(request.form.raw(field)).map_err(|error| match error {
         PasswordRejection::TooShort => request.lang.t(
             "The password is too short: at least 8 characters.",
             "La contraseña es demasiado corta: al menos 8 caracteres.",

@@ -1,4 +1,4 @@
-//! How upstream is, in words.
+//! State of upstream in words, and its figures.
 
 use std::time::Duration;
 
@@ -9,11 +9,11 @@ use crate::upstream::{AttemptError, FetchOutcome, HealthReport, UpstreamState};
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
-/// A state, what it means, and figures.
+/// Panel of upstream: state, explanation, figures.
 pub(super) struct UpstreamView {
     pub(super) state_class: &'static str,
     pub(super) state_name: &'static str,
-    pub(super) sentence: &'static str,
+    pub(super) explanation: &'static str,
     pub(super) figures: Vec<NamedFigure>,
 }
 
@@ -21,7 +21,7 @@ impl UpstreamView {
     pub(super) fn new(request: &WebRequest, stats: &EngineStats) -> Self {
         let lang = request.lang;
         let health = request.site.service.upstream.health();
-        let (state_class, state_name, sentence) = words(health.state, lang);
+        let (state_class, state_name, explanation) = words(health.state, lang);
         let mut figures = Vec::new();
         if health.state != UpstreamState::NotConfigured {
             figures.extend(health_figures(request, &health));
@@ -38,34 +38,35 @@ impl UpstreamView {
         Self {
             state_class,
             state_name,
-            sentence,
+            explanation,
             figures,
         }
     }
 }
 
+/// Class in the style sheet, name and explanation of a state.
 fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'static str) {
     match state {
         UpstreamState::NotConfigured => (
             "revoked",
-            lang.t("none", "ninguna"),
+            lang.t("not configured", "sin configurar"),
             lang.t(
-                "upstream.url is not set: only cached files are served.",
-                "upstream.url no está definida: solo se sirven los archivos en caché.",
+                "upstream.url is not set: only cached files are available.",
+                "upstream.url no está definida: solo hay archivos en caché.",
             ),
         ),
         UpstreamState::NoAnswerYet => (
             "revoked",
-            lang.t("not asked yet", "sin consultar"),
+            lang.t("no answer yet", "sin respuesta aún"),
             lang.t(
-                "It has not answered since the start.",
+                "It has not answered since startup.",
                 "No ha respondido desde el arranque.",
             ),
         ),
         UpstreamState::Up => (
             "active",
-            lang.t("up", "funciona"),
-            lang.t("It answers.", "Responde."),
+            lang.t("up", "disponible"),
+            lang.t("It answers normally.", "Responde con normalidad."),
         ),
         UpstreamState::Slow => (
             "expired",
@@ -77,24 +78,24 @@ fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'sta
         ),
         UpstreamState::Rejecting => (
             "down",
-            lang.t("refuses", "rechaza"),
+            lang.t("rejecting", "rechaza"),
             lang.t(
-                "It refused the last ten requests: is upstream.url right?",
-                "Ha rechazado las diez últimas peticiones: ¿es correcta upstream.url?",
+                "It rejected the last ten requests: check upstream.url.",
+                "Ha rechazado las diez últimas peticiones: revisa upstream.url.",
             ),
         ),
         UpstreamState::Down => (
             "down",
             lang.t("down", "caída"),
             lang.t(
-                "The last three requests got no answer. Cached files are served all the same.",
-                "Tres peticiones seguidas sin respuesta. Los archivos en caché se sirven igual.",
+                "The last three requests got no answer. Cached files are still served.",
+                "Tres peticiones seguidas sin respuesta. Se siguen sirviendo los archivos en caché.",
             ),
         ),
     }
 }
 
-/// A moment that lies so far back, and how far.
+/// The time `ago` before now, and that duration.
 fn moment_ago(request: &WebRequest, ago: Duration) -> String {
     let seconds = i64::try_from(ago.as_secs()).unwrap_or(0);
     let moment = request.lang.moment(request.now.plus_seconds(-seconds));
@@ -123,11 +124,11 @@ fn health_figures(request: &WebRequest, health: &HealthReport) -> Vec<NamedFigur
             success.unwrap_or_else(never),
         ),
         NamedFigure::new(
-            lang.t("Last error", "Último problema"),
+            lang.t("Last error", "Último error"),
             error.unwrap_or_else(never),
         ),
         NamedFigure::new(
-            lang.t("Usual time of a file", "Tiempo habitual por archivo"),
+            lang.t("Median time per file", "Tiempo mediano por archivo"),
             time.unwrap_or_else(|| "–".to_owned()),
         ),
     ]);
@@ -138,14 +139,14 @@ fn attempt_error_text(error: AttemptError, lang: Lang) -> String {
     let text = match error {
         AttemptError::Status(status) => return format!("HTTP {status}"),
         AttemptError::NoConnection => lang.t("no connection", "sin conexión"),
-        AttemptError::Timeout => lang.t("took too long", "tardó demasiado"),
-        AttemptError::Interrupted => lang.t("broke off", "se cortó"),
-        AttemptError::Redirected => lang.t("leads elsewhere", "redirige a otro sitio"),
+        AttemptError::Timeout => lang.t("timeout", "tiempo de espera agotado"),
+        AttemptError::Interrupted => lang.t("connection closed early", "conexión interrumpida"),
+        AttemptError::Redirected => lang.t("redirect not followed", "redirección no seguida"),
     };
     text.to_owned()
 }
 
-/// Since the process started.
+/// Figures of fetches since the process started.
 fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<NamedFigure> {
     let lang = request.lang;
     let counts = request.site.service.upstream.counts();
@@ -156,25 +157,21 @@ fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<NamedFigure
     let ttl_seconds = request.site.service.config.upstream.failure_ttl_seconds;
     vec![
         count(
-            "Fetched since the start",
+            "Fetched since startup",
             "Obtenidos desde el arranque",
             counts.outcome(FetchOutcome::Stored),
         ),
-        count(
-            "Failed since the start",
-            "Fallidos desde el arranque",
-            failed,
-        ),
+        count("Failed since startup", "Fallidos desde el arranque", failed),
         NamedFigure::new(
             lang.t(
-                "Failed lately, not retried yet",
-                "Fallidos hace poco, en pausa",
+                "Failed recently, not retried yet",
+                "Fallidos hace poco, sin reintentar aún",
             ),
             format!(
                 "{} ({ttl_seconds} s)",
                 lang.number(health.remembered_failures as u64)
             ),
         ),
-        count("Under way", "En curso", counts.in_flight()),
+        count("In progress", "En curso", counts.in_flight()),
     ]
 }
