@@ -154,6 +154,12 @@ pub const COUNTED_EMAIL_BYTES_MAX: usize = 254;
 /// Bars of a chart that are elements of their own, at most: more would make the page large.
 pub const NAMED_BARS_MAX: usize = 31;
 
+/// Days until a new API key expires, at most: a hundred years.
+pub const EXPIRY_DAYS_MAX: u32 = 36_525;
+
+/// Records searched for one with a file, to show how to request it with a new API key.
+pub const SAMPLE_DOCS_MAX: usize = 100;
+
 /// Search results on one page.
 pub const HITS_PER_PAGE: usize = 25;
 

@@ -1,4 +1,4 @@
-//! Accounts, for administrators: find them, disable them, change their role, see their keys.
+//! Accounts, for administrators: find, disable, change the role, show the keys.
 
 use std::collections::HashMap;
 
@@ -7,6 +7,7 @@ use http::StatusCode;
 use subcat_engine::{Account, AccountId, Role};
 
 use super::key_list::KeyList;
+use crate::limits::ACCOUNTS_SHOWN_MAX;
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
@@ -14,9 +15,6 @@ use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
-
-/// Accounts in one list.
-const ACCOUNTS_SHOWN_MAX: usize = 50;
 
 struct AccountRow {
     number: u64,
@@ -109,10 +107,11 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let notice = match request.query.get("notice") {
         "revoked" => request
             .lang
-            .t("The key is revoked.", "La clave está revocada."),
-        "changed" => request
-            .lang
-            .t("The account is changed.", "La cuenta ha cambiado."),
+            .t("The key has been revoked.", "La clave se ha revocado."),
+        "changed" => request.lang.t(
+            "The account has been changed.",
+            "La cuenta se ha modificado.",
+        ),
         _ => "",
     };
     let template = AccountPage {
@@ -125,8 +124,8 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// `POST /admin/accounts/{number}`: `action` says what is changed. Nobody changes their own
-/// account here, so there is always an administrator left.
+/// `POST /admin/accounts/{number}`: `action` is the change. Administrators cannot change their own
+/// account, so there is always one left.
 pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.admin()?;
     let account = find(request, number)?;

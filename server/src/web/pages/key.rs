@@ -1,4 +1,4 @@
-//! One API key: its page, its usage, its end.
+//! The page of an API key: its facts, its usage, its revocation.
 
 use askama::Template;
 use http::StatusCode;
@@ -21,7 +21,7 @@ struct KeyPage {
     scopes: String,
     limit: String,
     revoked: String,
-    /// Whose it is, when it is somebody else's and an administrator looks.
+    /// Email address of the owner, if an administrator looks at the key of another account.
     owner: String,
     owner_number: u64,
     usage: UsageView,
@@ -36,13 +36,13 @@ struct RevokePage {
     partial: String,
 }
 
-/// Scopes as lists show them.
+/// Names of the scopes, separated by commas.
 pub(super) fn scope_names(scopes: Scopes) -> String {
     scopes.names().collect::<Vec<_>>().join(", ")
 }
 
-/// The key with this number, when it is the viewer's own or the viewer is an administrator; for
-/// anyone else it does not exist.
+/// The key with this number, if it belongs to the viewer or the viewer is an administrator.
+/// Others get the answer of a key that does not exist.
 fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
     let viewer = request.viewer()?;
     let id = ApiKeyId(number.parse().map_err(|_| PageError::NotFound)?);
@@ -82,7 +82,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// `GET /keys/{number}/revoke`: asks, naming the key.
+/// `GET /keys/{number}/revoke`: asks for confirmation.
 pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     if key.state(request.now) == ApiKeyState::Revoked {

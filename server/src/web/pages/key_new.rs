@@ -1,11 +1,13 @@
-//! A new API key: what is asked, and the one page that shows it.
+//! A new API key: the form, and the one page that shows the key.
 
 use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AccountId, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
+use super::form_rejection::FormRejection;
 use super::key::scope_names;
-use crate::ops::{KeyDraft, OperationError, OperationRejection, Operations};
+use crate::limits::{EXPIRY_DAYS_MAX, SAMPLE_DOCS_MAX};
+use crate::ops::{KeyDraft, OperationError, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
@@ -13,15 +15,8 @@ use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
-/// Days until a key expires, at most: a hundred years.
-const EXPIRY_DAYS_MAX: u32 = 36_525;
-/// Records among which one with a file is looked for, to show how it is asked for.
-const SAMPLE_DOCS_MAX: usize = 100;
-/// The periods that are offered, in days.
+/// Periods that the form offers, in days.
 const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
-
-/// What is wrong with a form, in the language of the page.
-type Fault = &'static str;
 
 /// The form as it was typed.
 struct KeyForm {
@@ -32,15 +27,15 @@ struct KeyForm {
     scopes: Scopes,
 }
 
-/// One way to say when a key expires.
-struct Choice {
+/// An option for the expiry of a key.
+struct ExpiryChoice {
     value: &'static str,
     text: String,
     is_chosen: bool,
 }
 
 impl KeyForm {
-    /// What a new form says.
+    /// The form as it is first shown.
     fn blank() -> Self {
         Self {
             name: String::new(),
@@ -62,7 +57,7 @@ impl KeyForm {
             expires: form.get("expires").to_owned(),
             expires_on: form.get("expires_on").to_owned(),
             expires_days: form.get("expires_days").to_owned(),
-            // A form that says nothing of scopes means all of them, as the command line does.
+            // A form without scopes asks for all of them, like the command line.
             scopes: if form.has("scope") {
                 scopes
             } else {
@@ -83,8 +78,8 @@ impl KeyForm {
         self.scopes.contains(Scopes::DOWNLOAD)
     }
 
-    fn choices(&self, lang: &Lang) -> Vec<Choice> {
-        let choice = |value: &'static str, text: String| Choice {
+    fn choices(&self, lang: &Lang) -> Vec<ExpiryChoice> {
+        let choice = |value: &'static str, text: String| ExpiryChoice {
             value,
             text,
             is_chosen: self.expires == value,
@@ -101,83 +96,71 @@ impl KeyForm {
         ));
         choices.push(choice(
             "days",
-            lang.t("after some days", "tras unos días").to_owned(),
+            lang.t("after a number of days", "tras un número de días")
+                .to_owned(),
         ));
         choices
     }
 
     /// The key that the form describes.
-    fn draft(&self, lang: Lang, owner: AccountId) -> Result<KeyDraft, Fault> {
-        let name = KeyName::parse(&self.name).ok_or(lang.t(
-            "Give the key a name of 1 to 100 characters.",
-            "Ponle a la clave un nombre de 1 a 100 caracteres.",
-        ))?;
+    fn draft(&self, owner: AccountId) -> Result<KeyDraft, FormRejection> {
+        let name = KeyName::parse(&self.name).ok_or(FormRejection::InvalidKeyName)?;
         Ok(KeyDraft {
             name,
             account: Some(owner),
             scopes: self.scopes,
             limit: None,
-            expiry: self.expiry(lang)?,
+            expiry: self.expiry()?,
         })
     }
 
     /// Expiry of the key (API.md, 12.7): a date means the end of that day, a number of days counts
-    /// from now, blank or 0 is never. What is filled in beside another choice is refused: the key
-    /// would live longer than somebody meant. Without a choice whatever is filled in counts, the
-    /// date first.
-    fn expiry(&self, lang: Lang) -> Result<Expiry, Fault> {
+    /// from now, empty or 0 means never.
+    ///
+    /// A date or number of days beside another choice is rejected: whichever of the two was
+    /// followed, the key could live longer than the user meant. Without a choice, as scripts send
+    /// the form, a filled-in field counts, the date first.
+    fn expiry(&self) -> Result<Expiry, FormRejection> {
         let choice = self.expires.as_str();
         let is_left_out = |field: &str, text: &str| {
             !choice.is_empty() && choice != field && !text.is_empty() && text != "0"
         };
         if is_left_out("date", &self.expires_on) || is_left_out("days", &self.expires_days) {
-            return Err(lang.t(
-                "A date or days are filled in, but something else is chosen: choose or empty them.",
-                "Hay una fecha o unos días, pero has elegido otra cosa: elígelos o vacíalos.",
-            ));
+            return Err(FormRejection::AmbiguousExpiry);
         }
         match choice {
             "never" => Ok(Expiry::Never),
-            "date" => on_date(&self.expires_on, lang),
-            "days" => after_days(&self.expires_days, lang),
-            "" if !self.expires_on.is_empty() => on_date(&self.expires_on, lang),
-            "" => after_days(&self.expires_days, lang),
-            days => after_days(days, lang),
+            "date" => on_date(&self.expires_on),
+            "days" => after_days(&self.expires_days),
+            "" if !self.expires_on.is_empty() => on_date(&self.expires_on),
+            "" => after_days(&self.expires_days),
+            days => after_days(days),
         }
     }
 }
 
-fn on_date(text: &str, lang: Lang) -> Result<Expiry, Fault> {
+fn on_date(text: &str) -> Result<Expiry, FormRejection> {
     if text.is_empty() || text == "0" {
         return Ok(Expiry::Never);
     }
-    let day = Day::parse(text).ok_or(lang.t(
-        "Write the date as YYYY-MM-DD.",
-        "Escribe la fecha como AAAA-MM-DD.",
-    ))?;
-    Ok(Expiry::EndOf(day))
+    match Day::parse(text) {
+        Some(day) => Ok(Expiry::EndOf(day)),
+        None => Err(FormRejection::InvalidExpiryDate),
+    }
 }
 
-fn after_days(text: &str, lang: Lang) -> Result<Expiry, Fault> {
-    let days: i64 = match text {
-        "" => 0,
-        text => text.parse().map_err(|_| {
-            lang.t(
-                "Write the days as a whole number.",
-                "Escribe los días como un número entero.",
-            )
-        })?,
+fn after_days(text: &str) -> Result<Expiry, FormRejection> {
+    if text.is_empty() {
+        return Ok(Expiry::after_days(0));
+    }
+    let days: i64 = match text.parse() {
+        Ok(days) => days,
+        Err(_) => return Err(FormRejection::InvalidExpiryDays),
     };
     match u32::try_from(days) {
         Ok(days @ 0..=EXPIRY_DAYS_MAX) => Ok(Expiry::after_days(days)),
-        Err(_) if days < 0 => Err(lang.t(
-            "That is in the past: the key would never work.",
-            "Eso es pasado: la clave no funcionaría nunca.",
-        )),
-        _ => Err(lang.t(
-            "That is too far away: at most 36525 days.",
-            "Es demasiado lejos: como mucho 36525 días.",
-        )),
+        Err(_) if days < 0 => Err(FormRejection::ExpiryPassed),
+        _ => Err(FormRejection::ExpiryTooFar),
     }
 }
 
@@ -193,10 +176,18 @@ struct NewKeyPage {
 /// `GET /keys/new`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.viewer()?;
-    form_page(request, StatusCode::OK, KeyForm::blank(), "")
+    form_page(request, KeyForm::blank(), None)
 }
 
-fn form_page(request: &WebRequest, status: StatusCode, form: KeyForm, error: Fault) -> PageResult {
+/// The form, again with the reason if it was rejected.
+fn form_page(request: &WebRequest, form: KeyForm, rejection: Option<FormRejection>) -> PageResult {
+    let (status, error) = match rejection {
+        Some(rejection) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            rejection.text(request.lang),
+        ),
+        None => (StatusCode::OK, ""),
+    };
     let template = NewKeyPage {
         page: request.frame("/keys"),
         error,
@@ -218,15 +209,15 @@ struct KeyCreatedPage {
     scopes: String,
 }
 
-/// A request that a new key may make.
+/// An example request that a new key is allowed to send.
 struct Sample {
-    /// Of `curl`, each with a space behind it.
+    /// Options of `curl`, with a final space.
     options: &'static str,
     target: String,
 }
 
 impl Sample {
-    /// A search if the key may; else a record that there is, or its file.
+    /// A search if the scopes allow it; otherwise an existing record, or its file.
     fn of(engine: &Engine, scopes: Scopes) -> Result<Self, PageError> {
         if scopes.contains(Scopes::SEARCH) {
             return Ok(Self {
@@ -254,25 +245,25 @@ impl Sample {
     }
 }
 
-/// `POST /keys`: makes a key and shows it, this once. The key works when the answer is sent.
+/// `POST /keys`: creates a key and shows it, this once. The key works when the answer is sent.
 pub(crate) fn create(request: &WebRequest) -> PageResult {
     let owner = &request.viewer()?.account;
     let form = KeyForm::read(request);
-    let draft = match form.draft(request.lang, owner.id) {
+    let draft = match form.draft(owner.id) {
         Ok(draft) => draft,
-        Err(error) => return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, error),
+        Err(rejection) => return form_page(request, form, Some(rejection)),
     };
     let service = &request.site.service;
-    // Before there is a key: one that was made is shown, whatever else fails.
+    // Before the key is created: nothing may fail between creating and showing it.
     let sample = Sample::of(&service.engine, draft.scopes)?;
     let operations = Operations::of_service(service, Actor::Account(&owner.email));
     let (api_key, text) = match operations.create_api_key(draft) {
         Ok(created) => created,
         Err(OperationError::Rejected(rejection)) => {
-            let Some(error) = fault_of(&rejection, request.lang) else {
-                return Err(PageError::Rejected(rejection));
+            return match FormRejection::of_operation(&rejection) {
+                Some(rejection) => form_page(request, form, Some(rejection)),
+                None => Err(PageError::Rejected(rejection)),
             };
-            return form_page(request, StatusCode::UNPROCESSABLE_ENTITY, form, error);
         }
         Err(error) => return Err(error.into()),
     };
@@ -292,29 +283,6 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     answer::page(StatusCode::OK, &template)
 }
 
-/// The words of a rejection that a form can cause; none of any other.
-fn fault_of(rejection: &OperationRejection, lang: Lang) -> Option<Fault> {
-    Some(match rejection {
-        OperationRejection::ExpiryPassed(_) => lang.t(
-            "That date is in the past: the key would never work.",
-            "Esa fecha ya ha pasado: la clave no funcionaría nunca.",
-        ),
-        OperationRejection::NoScopes => lang.t(
-            "Choose at least one thing that the key may be used for.",
-            "Elige al menos una cosa que la clave permita.",
-        ),
-        OperationRejection::TooManyKeys => lang.t(
-            "You have made 5000 keys, revoked ones included: no account may have more.",
-            "Has creado 5000 claves, contando las revocadas: ninguna cuenta puede tener más.",
-        ),
-        OperationRejection::TooManyActiveKeys => lang.t(
-            "You have 1000 active keys, which is all an account may have. Revoke one first.",
-            "Tienes 1000 claves activas, el máximo de una cuenta. Revoca una antes.",
-        ),
-        _ => return None,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use subcat_engine::Timestamp;
@@ -329,7 +297,7 @@ mod tests {
             ..KeyForm::blank()
         };
         let now = Timestamp::parse("2026-05-03T10:00:00Z").unwrap();
-        let expiry = draft.expiry(Lang::En).ok();
+        let expiry = draft.expiry().ok();
         let found = expiry.and_then(|expiry| expiry.resolve(now).ok());
         let found = found.map(|time| time.map(|time| time.to_string()));
         let found = found.as_ref().map(Option::as_deref);

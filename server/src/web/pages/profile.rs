@@ -7,6 +7,7 @@ use http::StatusCode;
 use http::header::SET_COOKIE;
 use subcat_engine::{Change, Outcome};
 
+use super::form_rejection::FormRejection;
 use super::sign_in::{display_name, new_password};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
@@ -29,10 +30,18 @@ struct ProfilePage<'a> {
 
 /// `GET /profile`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
-    answer_with(request, StatusCode::OK, "")
+    profile_page(request, None)
 }
 
-fn answer_with(request: &WebRequest, status: StatusCode, error: &'static str) -> PageResult {
+/// The page, with the reason if a form was rejected.
+fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
+    let (status, error) = match rejection {
+        Some(rejection) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            rejection.text(request.lang),
+        ),
+        None => (StatusCode::OK, ""),
+    };
     let account = &request.viewer()?.account;
     let notice = match request.query.get("notice") {
         "name" => request
@@ -69,7 +78,7 @@ fn change_name(request: &WebRequest) -> PageResult {
     let account = &request.viewer()?.account;
     let name = match display_name(request) {
         Ok(name) => name,
-        Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
+        Err(rejection) => return profile_page(request, Some(rejection)),
     };
     let renamed = Change::SetDisplayName(account.id, name);
     let actor = Actor::Account(&account.email);
@@ -83,7 +92,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
     let password = match new_password(request, "new") {
         Ok(password) => password,
-        Err(fault) => return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault),
+        Err(rejection) => return profile_page(request, Some(rejection)),
     };
     let subjects = [AttemptSubject::PasswordChange(account.id.0)];
     request.site.throttle.take(&subjects, request.elapsed())?;
@@ -91,11 +100,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let old = request.form.raw("old");
     let old_hash = account.password_hash.clone();
     if !hashing.verify(old, Some(old_hash.clone())).await? {
-        let fault = request.lang.t(
-            "The current password is not correct.",
-            "La contraseña actual no es correcta.",
-        );
-        return answer_with(request, StatusCode::UNPROCESSABLE_ENTITY, fault);
+        return profile_page(request, Some(FormRejection::WrongCurrentPassword));
     }
     request.site.throttle.give_back(&subjects);
     let hash = hashing.hash(password).await?;

@@ -1,57 +1,59 @@
-//! In and out: the first account, sign-up, sign-in, sign-out.
+//! Setup of the first account, sign-up, sign-in, sign-out.
 
 use std::sync::Arc;
 
 use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
-use subcat_engine::{Account, AuditEntry, Change, Email, NewAccount, Role, StateEvent};
+use subcat_engine::{
+    Account, AuditEntry, Change, Email, NewAccount, Role, StateEvent, error_chain,
+};
 
+use super::form_rejection::FormRejection;
+use crate::limits::{COUNTED_EMAIL_BYTES_MAX, DISPLAY_NAME_CHARS_MAX};
 use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
-use crate::web::password::{Password, PasswordRejection};
+use crate::web::password::Password;
 use crate::web::session::{self, SignIn};
 use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
 
-/// Characters of a display name, at most.
-pub(super) const NAME_CHARS_MAX: usize = 80;
-/// Bytes of an address that are counted by the throttle: longer ones have no account anyway.
-const COUNTED_EMAIL_BYTES_MAX: usize = 254;
-
 #[derive(Template)]
-#[template(path = "entry.html")]
-struct EntryPage {
+#[template(path = "account_form.html")]
+struct AccountFormPage {
     page: Frame,
+    /// Path to which the form is posted.
     action: &'static str,
     heading: &'static str,
     lead: &'static str,
     submit: &'static str,
     notice: &'static str,
     error: &'static str,
+    /// Token of the one-time link; empty except on `/setup`.
     token: String,
+    /// Path to go to after the sign-in; empty for the default.
     next: String,
     email: String,
     name: String,
+    /// True for the forms that create an account.
     is_new: bool,
 }
 
-/// What is wrong with a form, in the language of the page.
-type Fault = &'static str;
-
-impl EntryPage {
+impl AccountFormPage {
     fn sign_in(request: &WebRequest) -> Self {
         let notice = match request.query.get("notice") {
             "signed-up" => request.lang.t(
-                "If this address had no account yet, it has one now: sign in.",
-                "Si esta dirección aún no tenía cuenta, ya la tiene: entra.",
+                "If this address had no account yet, it has one now. You can sign in.",
+                "Si esta dirección aún no tenía cuenta, ahora la tiene. Ya puedes iniciar sesión.",
             ),
-            "signed-out" => request.lang.t("You are signed out.", "Has salido."),
+            "signed-out" => request
+                .lang
+                .t("You have signed out.", "Has cerrado la sesión."),
             "signed-out-everywhere" => request.lang.t(
-                "Every session of your account is closed.",
+                "All sessions of your account have been closed.",
                 "Se han cerrado todas las sesiones de tu cuenta.",
             ),
             _ => "",
@@ -59,9 +61,9 @@ impl EntryPage {
         Self {
             page: request.frame("/signin"),
             action: "/signin",
-            heading: request.lang.t("Sign in", "Entrar"),
+            heading: request.lang.t("Sign in", "Iniciar sesión"),
             lead: "",
-            submit: request.lang.t("Sign in", "Entrar"),
+            submit: request.lang.t("Sign in", "Iniciar sesión"),
             notice,
             error: "",
             token: String::new(),
@@ -76,10 +78,10 @@ impl EntryPage {
         Self {
             page: request.frame("/signup"),
             action: "/signup",
-            heading: request.lang.t("Make an account", "Crear una cuenta"),
+            heading: request.lang.t("Create an account", "Crear una cuenta"),
             lead: request.lang.t(
-                "To search the catalog and make API keys.",
-                "Para buscar en el catálogo y crear claves API.",
+                "With an account you can search the catalog and create API keys.",
+                "Con una cuenta puedes buscar en el catálogo y crear claves de API.",
             ),
             submit: request.lang.t("Sign up", "Crear cuenta"),
             notice: "",
@@ -93,18 +95,22 @@ impl EntryPage {
             action: "/setup",
             heading: request.lang.t("Welcome", "Te damos la bienvenida"),
             lead: request.lang.t(
-                "Make the administrator's account. This link works once.",
+                "Create the administrator account. This link works only once.",
                 "Crea la cuenta de administrador. Este enlace solo funciona una vez.",
             ),
-            submit: request.lang.t("Make the account", "Crear la cuenta"),
+            submit: request.lang.t("Create account", "Crear cuenta"),
             token: token.to_owned(),
             ..Self::sign_up(request)
         }
     }
 
-    /// The form again, with what was typed (never the password) and what is wrong with it.
-    fn refused(mut self, request: &WebRequest, status: StatusCode, error: Fault) -> PageResult {
-        self.error = error;
+    /// The form again, with the reason and the values that were typed, except the password.
+    fn rejected(mut self, request: &WebRequest, rejection: FormRejection) -> PageResult {
+        let status = match rejection {
+            FormRejection::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
+            _ => StatusCode::UNPROCESSABLE_ENTITY,
+        };
+        self.error = rejection.text(request.lang);
         self.notice = "";
         request.form.get("email").clone_into(&mut self.email);
         request.form.get("name").clone_into(&mut self.name);
@@ -113,12 +119,12 @@ impl EntryPage {
     }
 }
 
-/// `GET /signin`. Who is signed in already goes where the page would lead.
+/// `GET /signin`. With a session, redirects to the page that a sign-in would lead to.
 pub(crate) fn show_sign_in(request: &WebRequest) -> PageResult {
     if request.viewer.is_some() {
         return Ok(answer::see_other(&landing(request.query.get("next"))));
     }
-    answer::page(StatusCode::OK, &EntryPage::sign_in(request))
+    answer::page(StatusCode::OK, &AccountFormPage::sign_in(request))
 }
 
 /// `POST /signin`.
@@ -130,14 +136,10 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let subjects = sign_in_subjects(request, typed_email);
     if let Err(rejection) = request.site.throttle.take(&subjects, request.elapsed()) {
         if let Some(AttemptSubject::SignInAccount(email)) = rejection.newly_exhausted {
-            tell_lock(request, email);
+            record_lock(request, email);
         }
-        let error = request.lang.t(
-            "Too many attempts. Wait some minutes, then try again.",
-            "Demasiados intentos. Espera unos minutos y prueba de nuevo.",
-        );
-        let form = EntryPage::sign_in(request);
-        let mut response = form.refused(request, StatusCode::TOO_MANY_REQUESTS, error)?;
+        let form = AccountFormPage::sign_in(request);
+        let mut response = form.rejected(request, FormRejection::TooManyAttempts)?;
         let seconds = HeaderValue::from(rejection.retry_after_seconds);
         response.headers_mut().insert(RETRY_AFTER, seconds);
         return Ok(response);
@@ -151,25 +153,25 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let is_right = request.site.hashing.verify(password, stored).await?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
-        let error = request.lang.t(
-            "The e-mail address or the password is not right.",
-            "El correo o la contraseña no son correctos.",
-        );
-        let form = EntryPage::sign_in(request);
-        return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, error);
+        let form = AccountFormPage::sign_in(request);
+        return form.rejected(request, FormRejection::WrongCredentials);
     };
     request.site.throttle.give_back(&subjects);
     enter(request, &account, &landing(request.form.get("next"))).await
 }
 
-/// Tells the audit log that an account takes no sign-ins for a while: once in each window. The
-/// answer does not wait for it: its time must not tell whether there is such an account.
-fn tell_lock(request: &Arc<WebRequest>, email: String) {
+/// Records in the audit log that sign-ins of an account are locked, once in each window. The answer
+/// does not wait for it: its time must not tell whether the account exists.
+fn record_lock(request: &Arc<WebRequest>, email: String) {
     let request = Arc::clone(request);
     let control = request.site.service.control.clone();
     drop(control.spawn_blocking(move || {
         if let Err(error) = store_lock(&request, &email) {
-            tracing::error!(%error, "the audit log was not told of a locked sign-in");
+            let error = error_chain(&error);
+            tracing::error!(
+                error,
+                "a locked sign-in could not be recorded in the audit log"
+            );
         }
     }));
 }
@@ -201,7 +203,8 @@ fn sign_in_subjects(request: &WebRequest, typed_email: &str) -> [AttemptSubject;
     ]
 }
 
-/// Opens a session, always a new one, and closes the one that the browser had.
+/// Opens a new session and closes the one that the browser had, so that a session cookie planted
+/// before the sign-in is worthless after it.
 async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageResult {
     let service = &request.site.service;
     let hash = account.password_hash.clone();
@@ -215,7 +218,7 @@ async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageR
     let sign_ins = &request.site.sign_ins;
     match sign_ins.submit(&service.control, sign_in).await {
         Some(Ok(true)) => {}
-        // The password was changed meanwhile, or the account disabled.
+        // The password was changed, or the account disabled, while the password was verified.
         Some(Ok(false)) => return Err(PageError::NotSignedIn),
         Some(Err(error)) => return Err(error.into()),
         None => return Err(PageError::SignInLost),
@@ -225,7 +228,7 @@ async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageR
     Ok(response)
 }
 
-/// `GET /signup`: 404 when registration is closed.
+/// `GET /signup`: 404 if registration is closed.
 pub(crate) fn show_sign_up(request: &WebRequest) -> PageResult {
     if request.viewer.is_some() {
         return Ok(answer::see_other("/keys"));
@@ -233,22 +236,22 @@ pub(crate) fn show_sign_up(request: &WebRequest) -> PageResult {
     if !request.is_registration_open() {
         return Err(PageError::NotFound);
     }
-    answer::page(StatusCode::OK, &EntryPage::sign_up(request))
+    answer::page(StatusCode::OK, &AccountFormPage::sign_up(request))
 }
 
 /// `POST /signup`.
 ///
-/// Whether the address is taken or free, the work and the answer are the same, and nobody is
-/// signed in by it.
+/// The work and the answer are the same for a free address and a taken one, so that nobody learns
+/// which addresses have accounts. For the same reason it does not sign in.
 pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     if !request.is_registration_open() {
         return Err(PageError::NotFound);
     }
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
-        Err(error) => {
-            let form = EntryPage::sign_up(request);
-            return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, error);
+        Err(rejection) => {
+            let form = AccountFormPage::sign_up(request);
+            return form.rejected(request, rejection);
         }
     };
     let subjects = [AttemptSubject::SignUpAddress(request.peer)];
@@ -256,22 +259,22 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     let account = draft.hashed(request, Role::User).await?;
     request
         .blocking(move |request| {
-            make_account(request, account)?;
+            create_account(request, account)?;
             Ok(answer::see_other("/signin?notice=signed-up"))
         })
         .await
 }
 
-/// `GET /setup`: the form of the first account, for whoever has the link.
+/// `GET /setup`: the form of the first account. The token of the link is the only protection.
 pub(crate) fn show_set_up(request: &WebRequest) -> PageResult {
     let token = request.query.get("token");
     if !request.site.setup.is_token(token) || !request.site.is_first_start() {
         return Err(PageError::NotFound);
     }
-    answer::page(StatusCode::OK, &EntryPage::set_up(request, token))
+    answer::page(StatusCode::OK, &AccountFormPage::set_up(request, token))
 }
 
-/// `POST /setup`: makes the first account and signs it in.
+/// `POST /setup`: creates the first account and signs it in.
 pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     let token = request.form.get("token");
     if !request.site.setup.is_token(token) || !request.site.is_first_start() {
@@ -279,9 +282,9 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     }
     let draft = match AccountDraft::read(request) {
         Ok(draft) => draft,
-        Err(error) => {
-            let form = EntryPage::set_up(request, token);
-            return form.refused(request, StatusCode::UNPROCESSABLE_ENTITY, error);
+        Err(rejection) => {
+            let form = AccountFormPage::set_up(request, token);
+            return form.rejected(request, rejection);
         }
     };
     let account = draft.hashed(request, Role::Admin).await?;
@@ -290,12 +293,12 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
         if !request.site.is_first_start() {
             return Err(PageError::NotFound);
         }
-        make_account(request, account)?.ok_or(PageError::NotFound)
+        create_account(request, account)?.ok_or(PageError::NotFound)
     });
     enter(request, &account.await?, "/keys").await
 }
 
-/// `POST /signout`: ends this session, or with `everywhere` every session of the account.
+/// `POST /signout`: closes this session, or with `everywhere` every session of the account.
 pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
     let is_everywhere = request.form.has("everywhere");
     if let Some(viewer) = &request.viewer {
@@ -320,7 +323,7 @@ pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
     Ok(response)
 }
 
-/// An account as it was typed, judged.
+/// A new account, as it was typed.
 struct AccountDraft {
     email: Email,
     name: String,
@@ -328,11 +331,9 @@ struct AccountDraft {
 }
 
 impl AccountDraft {
-    fn read(request: &WebRequest) -> Result<Self, Fault> {
-        let email = Email::parse(request.form.get("email")).ok_or(request.lang.t(
-            "This is not an e-mail address.",
-            "Esto no es una dirección de correo.",
-        ))?;
+    fn read(request: &WebRequest) -> Result<Self, FormRejection> {
+        let email = Email::parse(request.form.get("email"));
+        let email = email.ok_or(FormRejection::InvalidEmail)?;
         Ok(Self {
             email,
             name: display_name(request)?,
@@ -350,35 +351,24 @@ impl AccountDraft {
     }
 }
 
-/// The field `name`: one short line, or nothing.
-pub(super) fn display_name(request: &WebRequest) -> Result<String, Fault> {
+/// The display name in the field `name`: one short line, or empty.
+pub(super) fn display_name(request: &WebRequest) -> Result<String, FormRejection> {
     let name = request.form.get("name");
-    let is_short = name.chars().count() <= NAME_CHARS_MAX;
+    let is_short = name.chars().count() <= DISPLAY_NAME_CHARS_MAX;
     if is_short && !name.chars().any(char::is_control) {
-        return Ok(name.to_owned());
+        Ok(name.to_owned())
+    } else {
+        Err(FormRejection::InvalidDisplayName)
     }
-    Err(request.lang.t(
-        "A name has at most 80 characters, on one line.",
-        "Un nombre tiene como mucho 80 caracteres, en una línea.",
-    ))
 }
 
-/// A password to be set, from the field `field`.
-pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password, Fault> {
-    Password::parse(request.form.raw(field)).map_err(|error| match error {
-        PasswordRejection::TooShort => request.lang.t(
-            "The password is too short: at least 8 characters.",
-            "La contraseña es demasiado corta: al menos 8 caracteres.",
-        ),
-        PasswordRejection::TooLong => request.lang.t(
-            "The password is too long: at most 256 bytes.",
-            "La contraseña es demasiado larga: como mucho 256 bytes.",
-        ),
-    })
+/// The new password in the field `field`.
+pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password, FormRejection> {
+    Ok(Password::parse(request.form.raw(field))?)
 }
 
-/// Makes an account; `None` when its address is taken.
-fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, PageError> {
+/// Creates an account; `None` if its address is taken.
+fn create_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, PageError> {
     let email = account.email.clone();
     let operations = Operations::of_service(&request.site.service, Actor::Account(&email));
     match operations.create_account(account) {
@@ -388,7 +378,7 @@ fn make_account(request: &WebRequest, account: NewAccount) -> Result<Option<Acco
     }
 }
 
-/// Where a sign-in leads when nothing else is said.
+/// The page that a sign-in leads to: `next`, or the list of API keys.
 fn landing(next: &str) -> String {
     match next_of(next) {
         next if next.is_empty() => "/keys".to_owned(),
@@ -396,7 +386,8 @@ fn landing(next: &str) -> String {
     }
 }
 
-/// A path on this site that may be led to; empty for anything else.
+/// `next` if it is a path on this site, otherwise empty: a link to the sign-in page must not lead
+/// to another site.
 fn next_of(next: &str) -> String {
     let is_path = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');
     let is_printable = next.bytes().all(|byte| (0x21..0x7F).contains(&byte));

@@ -1,0 +1,126 @@
+//! Reasons why a submitted form is shown again, with their texts.
+
+use crate::limits::{ACTIVE_KEYS_MAX, DISPLAY_NAME_CHARS_MAX, EXPIRY_DAYS_MAX, KEYS_MAX};
+use crate::limits::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN};
+use crate::ops::OperationRejection;
+use crate::web::language::Lang;
+use crate::web::password::PasswordRejection;
+
+/// Reason why a form is rejected and shown again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FormRejection {
+    TooManyAttempts,
+    WrongCredentials,
+    WrongCurrentPassword,
+    InvalidEmail,
+    InvalidDisplayName,
+    PasswordTooShort,
+    PasswordTooLong,
+    InvalidKeyName,
+    /// An expiry is filled in, but another one is chosen.
+    AmbiguousExpiry,
+    InvalidExpiryDate,
+    InvalidExpiryDays,
+    ExpiryPassed,
+    ExpiryTooFar,
+    NoScopes,
+    TooManyKeys,
+    TooManyActiveKeys,
+}
+
+// The texts below contain these numbers.
+const _: () = assert!(PASSWORD_CHARS_MIN == 8);
+const _: () = assert!(PASSWORD_BYTES_MAX == 256);
+const _: () = assert!(DISPLAY_NAME_CHARS_MAX == 80);
+const _: () = assert!(EXPIRY_DAYS_MAX == 36_525);
+const _: () = assert!(KEYS_MAX == 5_000);
+const _: () = assert!(ACTIVE_KEYS_MAX == 1_000);
+
+impl FormRejection {
+    /// The rejection of an operation, if a form can cause it.
+    pub(super) const fn of_operation(rejection: &OperationRejection) -> Option<Self> {
+        match rejection {
+            OperationRejection::ExpiryPassed(_) => Some(Self::ExpiryPassed),
+            OperationRejection::NoScopes => Some(Self::NoScopes),
+            OperationRejection::TooManyKeys => Some(Self::TooManyKeys),
+            OperationRejection::TooManyActiveKeys => Some(Self::TooManyActiveKeys),
+            _ => None,
+        }
+    }
+
+    /// The text for the user, in the language of the page.
+    pub(super) const fn text(self, lang: Lang) -> &'static str {
+        match self {
+            Self::TooManyAttempts => lang.t(
+                "Too many attempts. Wait a few minutes, then try again.",
+                "Demasiados intentos. Espera unos minutos y vuelve a intentarlo.",
+            ),
+            Self::WrongCredentials => lang.t(
+                "The email address or the password is not correct.",
+                "El correo electrónico o la contraseña no son correctos.",
+            ),
+            Self::WrongCurrentPassword => lang.t(
+                "The current password is not correct.",
+                "La contraseña actual no es correcta.",
+            ),
+            Self::InvalidEmail => lang.t(
+                "This is not a valid email address.",
+                "Esta no es una dirección de correo electrónico válida.",
+            ),
+            Self::InvalidDisplayName => lang.t(
+                "A name must have at most 80 characters and one line.",
+                "El nombre debe tener una sola línea y 80 caracteres como máximo.",
+            ),
+            Self::PasswordTooShort => lang.t(
+                "The password is too short: use at least 8 characters.",
+                "La contraseña es demasiado corta: usa al menos 8 caracteres.",
+            ),
+            Self::PasswordTooLong => lang.t(
+                "The password is too long: use at most 256 bytes.",
+                "La contraseña es demasiado larga: usa como máximo 256 bytes.",
+            ),
+            Self::InvalidKeyName => lang.t(
+                "Enter a name of 1 to 100 characters.",
+                "Escribe un nombre de 1 a 100 caracteres.",
+            ),
+            Self::AmbiguousExpiry => lang.t(
+                "You entered a date or a number of days, but chose another option.",
+                "Has escrito una fecha o un número de días, pero has elegido otra opción.",
+            ),
+            Self::InvalidExpiryDate => lang.t(
+                "Enter the date as YYYY-MM-DD.",
+                "Escribe la fecha como AAAA-MM-DD.",
+            ),
+            Self::InvalidExpiryDays => lang.t(
+                "Enter the number of days as a whole number.",
+                "Escribe el número de días como un número entero.",
+            ),
+            Self::ExpiryPassed => lang.t(
+                "The expiry is in the past: the key would never work.",
+                "La fecha de caducidad ya ha pasado: la clave no funcionaría nunca.",
+            ),
+            Self::ExpiryTooFar => lang.t(
+                "The expiry is too far in the future: at most 36525 days.",
+                "La fecha de caducidad está demasiado lejos: como máximo 36525 días.",
+            ),
+            Self::NoScopes => lang.t("Choose at least one scope.", "Elige al menos un permiso."),
+            Self::TooManyKeys => lang.t(
+                "Your account has 5000 API keys, including revoked ones, which is the maximum.",
+                "Tu cuenta tiene 5000 claves de API, incluidas las revocadas: es el máximo.",
+            ),
+            Self::TooManyActiveKeys => lang.t(
+                "Your account has 1000 active API keys, which is the maximum. Revoke one first.",
+                "Tu cuenta tiene 1000 claves de API activas, que es el máximo. Revoca una antes.",
+            ),
+        }
+    }
+}
+
+impl From<PasswordRejection> for FormRejection {
+    fn from(rejection: PasswordRejection) -> Self {
+        match rejection {
+            PasswordRejection::TooShort => Self::PasswordTooShort,
+            PasswordRejection::TooLong => Self::PasswordTooLong,
+        }
+    }
+}
