@@ -24,7 +24,7 @@ impl<'a> Choices<'a> {
         Self(Source::Bytes(bytes))
     }
 
-    /// Whether every later decision is the simplest one.
+    /// True if every later decision is the simplest one.
     pub fn is_exhausted(&self) -> bool {
         matches!(self.0, Source::Bytes([]))
     }

@@ -16,7 +16,7 @@ use super::record_file::Records;
 pub struct QuerySet {
     /// Its name in tables; `f: ` when each has year and type of the record it was made from.
     pub name: String,
-    /// Whether its words have typos.
+    /// True if its words have typos.
     pub has_typos: bool,
     /// The queries.
     pub queries: Vec<Query>,
@@ -89,7 +89,7 @@ fn query(record: &Record, criterion: Criterion, is_filtered: bool) -> Option<Que
     query.has_criterion().then_some(query)
 }
 
-/// How many records have each word.
+/// Number of records have each word.
 struct Words {
     counts: HashMap<String, u32>,
     common: Vec<String>,

@@ -13,7 +13,7 @@ use crate::error::Result;
 use super::query_set::QuerySet;
 use super::record_file::Records;
 
-/// How many of the most frequent of a kind are asked for.
+/// Number of of the most frequent of a kind are asked for.
 const FREQUENT: usize = 12;
 
 /// What is most frequent in a catalog, most frequent first.

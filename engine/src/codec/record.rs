@@ -115,7 +115,7 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     Ok(record)
 }
 
-/// Whether the record with these bytes is active, without decoding it.
+/// True if the record with these bytes is active, without decoding it.
 pub(crate) fn is_active(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|flags| flags & IS_ACTIVE != 0)
 }

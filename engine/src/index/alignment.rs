@@ -9,7 +9,7 @@ use crate::limits::TYPO_DISTANCE_MAX;
 
 /// Cells of a row.
 const BAND: usize = 2 * TYPO_DISTANCE_MAX + 1;
-/// Too far, however it goes on.
+/// A distance that is too great, whatever follows.
 const FAR: u8 = TYPO_DISTANCE_MAX as u8 + 1;
 
 /// The rows of the matrix after some letters of a term. Cell `k` of the row of `n` letters stands
@@ -24,7 +24,7 @@ pub(super) struct AlignmentRows {
 }
 
 impl AlignmentRows {
-    /// Those of no letter.
+    /// Rows of the empty term.
     pub(super) fn start(distance_max: u8) -> Self {
         let mut last = [FAR; BAND];
         for (cell, distance) in last[TYPO_DISTANCE_MAX..].iter_mut().zip(0..) {
@@ -39,7 +39,11 @@ impl AlignmentRows {
         }
     }
 
-    /// Appends a letter of the term. False when no term that goes on so can be close.
+    /// Appends a letter of the term. Returns false if no term with this prefix can be close.
+    ///
+    /// Cost: five cells, whatever the length of the word. A cell is the least of an insertion, a
+    /// deletion, a substitution and a swap, as in the full matrix; cells outside the band differ by
+    /// more than two in length alone, so they can be left out.
     pub(super) fn step(&mut self, word: &[char], letter: char) -> bool {
         let count = self.letters_count as usize;
         let mut row = [FAR; BAND];
@@ -72,11 +76,12 @@ impl AlignmentRows {
         self.letters_count += 1;
         self.last_letter = letter;
         let reaches = |row: &[u8; BAND], most: u8| row.iter().any(|distance| *distance <= most);
-        // A swap leads past the last row.
+        // A swap continues from the row before the last one: that row must be looked at as well.
         reaches(&self.last, self.distance_max) || reaches(&self.before, self.distance_max - 1)
     }
 
-    /// Whether the term is at distance 1 to the greatest from a word of so many letters.
+    /// True if the term is at distance 1 to `distance_max` from the word, which has `word_letters`
+    /// letters.
     pub(super) fn is_close(&self, word_letters: usize) -> bool {
         let cell = (word_letters + TYPO_DISTANCE_MAX).checked_sub(self.letters_count as usize);
         let distance = cell.and_then(|cell| self.last.get(cell));
@@ -92,12 +97,12 @@ pub(super) struct Letter {
 }
 
 impl Letter {
-    /// Whether no byte has come yet.
+    /// True if the letter has no byte yet.
     pub(super) fn is_empty(&self) -> bool {
         self.len == 0
     }
 
-    /// Takes a byte; the letter, when it is complete. What is no UTF-8 never is.
+    /// Appends a byte; returns the letter when it is complete. Bytes that are not UTF-8 never are.
     #[inline]
     pub(super) fn push(&mut self, byte: u8) -> Option<char> {
         if self.len == 0 && byte.is_ascii() {

@@ -7,8 +7,8 @@ use std::ops::ControlFlow;
 use crate::limits::SPARE_BITS_MAX;
 
 thread_local! {
-    /// Words of sets that are gone, for those to come: getting fresh pages was about a sixth of a
-    /// long search with 10,000,000 records (`perf`, samples in the kernel).
+    /// Memory of dropped sets, for the next ones: fresh pages took about a sixth of a long search
+    /// with 10,000,000 records (`perf`, samples in the kernel).
     static SPARE: RefCell<Vec<Vec<u64>>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -36,7 +36,7 @@ impl Bits {
         self.words[number as usize / 64] |= 1 << (number % 64);
     }
 
-    /// Whether the number is in the set.
+    /// True if the number is in the set.
     #[inline(always)]
     pub(crate) fn contains(&self, number: u32) -> bool {
         self.words[number as usize / 64] >> (number % 64) & 1 != 0
@@ -79,15 +79,16 @@ impl Bits {
         }
     }
 
-    /// Keeps of the chunk at `base` what the chunk of bits has.
+    /// Keeps of the chunk at `base` the numbers of a chunk of bits.
     pub(crate) fn and_chunk(&mut self, base: u32, bytes: &[u8]) {
         for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
             *word &= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
         }
     }
 
-    /// Keeps of the chunk at `base` what the array of lower halves has.
+    /// Keeps of the chunk at `base` the numbers of an array of lower halves.
     pub(crate) fn and_array(&mut self, base: u32, bytes: &[u8]) {
+        // 8 KiB on the stack, cleared, cost less than a search in the array for each bit.
         let mut kept = [0u64; CHUNK_WORDS];
         for low in bytes.chunks_exact(2) {
             let low = u16::from_le_bytes([low[0], low[1]]);
@@ -112,7 +113,7 @@ impl Bits {
         }
     }
 
-    /// How many numbers.
+    /// Number of numbers.
     pub(crate) fn count(&self) -> u64 {
         self.words
             .iter()
@@ -120,9 +121,10 @@ impl Bits {
             .sum()
     }
 
-    /// Keeps the numbers that `keep` wants.
+    /// Keeps the numbers for which `keep` is true.
     pub(crate) fn retain(&mut self, mut keep: impl FnMut(u32) -> bool) {
         for (idx, word) in self.words.iter_mut().enumerate() {
+            // The lowest bit is cleared in each round: one round for each number, not for each bit.
             let (mut rest, mut kept) = (*word, 0);
             while rest != 0 {
                 let bit = rest.trailing_zeros();
@@ -163,7 +165,7 @@ impl Bits {
 impl Drop for Bits {
     fn drop(&mut self) {
         let words = take(&mut self.words);
-        // The thread may be ending, and its spare words gone.
+        // The thread may be ending, with its thread-locals dropped before this set.
         let _ = SPARE.try_with(|spare| {
             let mut spare = spare.borrow_mut();
             if spare.len() < SPARE_BITS_MAX {

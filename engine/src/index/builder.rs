@@ -1,4 +1,4 @@
-//! Records in any order become a segment.
+//! Builder of a segment from records in any order.
 
 use std::io::Write;
 
@@ -21,7 +21,7 @@ use super::writer::{
     write_titles, write_values,
 };
 
-/// What a finished segment holds.
+/// Size of a finished segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SegmentSummary {
     /// Documents: the active records among those that were added.
@@ -32,7 +32,7 @@ pub struct SegmentSummary {
     pub document_bytes: u64,
 }
 
-/// A record that was taken in.
+/// A record that was added.
 struct BuilderEntry {
     seconds: i64,
     id: [u8; 16],
@@ -140,12 +140,12 @@ impl SegmentBuilder {
         }
     }
 
-    /// Active records taken in.
+    /// Number of active records that were added.
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// Whether no active record was taken in.
+    /// True if no active record was added.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -324,7 +324,7 @@ impl SegmentBuilder {
     }
 }
 
-/// The place of each number in an order.
+/// Index of each number in an order.
 fn ranks(order: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; order.len()];
     for (rank, &number) in order.iter().enumerate() {
@@ -333,8 +333,8 @@ fn ranks(order: &[u32]) -> Vec<u32> {
     ranks
 }
 
-/// Turns "words of each item" into "places of the items with each word", in two passes. A word that
-/// an item has twice is taken once.
+/// Turns "words of each item" into "indexes of the items with each word": a counting sort in two
+/// passes, linear in the words. A word that an item has twice is kept once.
 fn inverted<'w, I: Iterator<Item = &'w u32>>(
     items: &[u32],
     ranks: &[u32],
@@ -348,6 +348,7 @@ fn inverted<'w, I: Iterator<Item = &'w u32>>(
     for end in &mut ends {
         total += std::mem::replace(end, total);
     }
+    // Repeated words were counted too: groups may end before the next one starts.
     let wide_starts = ends.clone();
     let mut numbers = vec![0; total as usize];
     for (place, item) in items.iter().enumerate() {
@@ -364,7 +365,7 @@ fn inverted<'w, I: Iterator<Item = &'w u32>>(
     close_gaps(&wide_starts, &ends, numbers)
 }
 
-/// Moves groups that ended before the next began together.
+/// Closes the gaps between groups.
 fn close_gaps(wide_starts: &[u32], ends: &[u32], mut numbers: Vec<u32>) -> Groups {
     let mut starts = Vec::with_capacity(ends.len());
     let mut kept = 0;

@@ -47,7 +47,7 @@ impl ColumnRow {
     }
 }
 
-/// A column value that has postings.
+/// A column value that has a posting list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ColumnValue {
     /// The year; none when unknown.
@@ -84,7 +84,7 @@ pub(crate) struct Columns<'a> {
 }
 
 impl<'a> Columns<'a> {
-    /// The view, or `None` when the head is broken.
+    /// View of the columns, or `None` when the head is damaged.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_BYTES)?;
         let (season_bits, episode_bits) = (u32::from(head[0]), u32::from(head[1]));
@@ -98,7 +98,7 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// How many documents.
+    /// Number of documents.
     pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }

@@ -1,4 +1,4 @@
-//! Terms in order, each with its rank: an fst.
+//! Dictionary: sorted terms, each with its rank, as an fst.
 
 use std::ops::Range;
 
@@ -13,13 +13,13 @@ pub(crate) struct Dictionary {
 }
 
 impl Dictionary {
-    /// The dictionary in these bytes, or `None` when they are none.
+    /// Dictionary in these bytes, or `None` when they are not an fst.
     pub(crate) fn read(bytes: Bytes) -> Option<Self> {
         let fst = Fst::new(bytes).ok()?;
         Some(Self { fst })
     }
 
-    /// How many terms.
+    /// Number of terms.
     pub(crate) fn len(&self) -> usize {
         self.fst.len()
     }
@@ -32,8 +32,8 @@ impl Dictionary {
     /// The ranks of all terms that begin with `prefix`. Cost: a step per byte of the prefix and of
     /// the last such term.
     ///
-    /// An fst has the outputs of common prefixes as early as can be, so on the way to a node the
-    /// smallest rank below it is complete.
+    /// An fst has the outputs of common prefixes as early as possible, so the sum of the outputs on
+    /// the way to a node is the smallest rank below it.
     pub(crate) fn prefix_ranks(&self, prefix: &str) -> Range<u32> {
         let mut node = self.fst.root();
         let mut first = 0;
@@ -68,6 +68,8 @@ impl Dictionary {
             path = path.along(node.transition(idx));
         }
         rows.step(&letters, first);
+        // Depth first, one row of the distance matrix for each node: a branch is left as soon as no
+        // term below it can be close, so most of the dictionary is never visited.
         let mut stack = vec![(path, rows)];
         while let Some((path, rows)) = stack.pop() {
             let node = self.fst.node(path.addr);
@@ -95,7 +97,7 @@ impl Dictionary {
     }
 }
 
-/// A place in the fst, and what was read on the way there.
+/// A node of the fst, and what was read on the way to it.
 #[derive(Clone, Copy)]
 struct Path {
     addr: usize,
@@ -114,7 +116,7 @@ impl Path {
         }
     }
 
-    /// The end of a transition, at the beginning of a letter.
+    /// The end of a transition, at the start of a letter.
     fn along(self, transition: Transition) -> Self {
         Self {
             addr: transition.addr,
@@ -134,7 +136,7 @@ fn last_output<'a>(fst: &'a Fst<Bytes>, mut node: Node<'a>) -> u64 {
     output + node.final_output().value()
 }
 
-/// Writes sorted, distinct terms; the rank of each is its place.
+/// Writes sorted, distinct terms; the rank of each is its index.
 pub(crate) struct DictionaryBuilder {
     builder: Builder<Vec<u8>>,
     len: u64,

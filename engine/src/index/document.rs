@@ -1,4 +1,4 @@
-//! A stored document: what an answer and a download need of a record.
+//! A stored document: the parts of a record that an answer and a download need.
 //!
 //! ```text
 //! offset  bytes  field
@@ -48,8 +48,8 @@ pub(crate) fn write_document(record: &Record, out: &mut Vec<u8>) {
 }
 
 impl<'a> StoredDoc<'a> {
-    /// The view, or `None` when the bytes are no document. Texts are looked at when they are asked
-    /// for: an answer needs none of them.
+    /// View of a document, or `None` when the bytes are not one. Texts are checked when they are
+    /// read: an answer needs none of them.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk()?;
         let release_bytes = usize::from(head[10]);
@@ -116,7 +116,7 @@ impl<'a> StoredDoc<'a> {
     }
 }
 
-/// A text, none when there is none: checksums keep damaged bytes from coming here.
+/// A text, or none when it is empty. Damaged bytes fail their checksum before they come here.
 fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok().filter(|text| !text.is_empty())
 }

@@ -1,4 +1,4 @@
-//! Distinct texts, numbered as they come.
+//! Interner: distinct texts, numbered in the order of their first use.
 
 use std::hash::BuildHasher;
 
@@ -39,7 +39,7 @@ impl Interner {
         text_at(&self.text, &self.ends, number)
     }
 
-    /// How many texts.
+    /// Number of texts.
     pub(crate) fn len(&self) -> usize {
         self.ends.len()
     }

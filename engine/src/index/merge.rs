@@ -1,4 +1,4 @@
-//! Segments become one segment.
+//! Merge of segments into one.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -24,15 +24,14 @@ use super::writer::{
 };
 use super::{Segment, SegmentSummary, Tombstones};
 
-/// The new number of something that is gone.
-const GONE: u32 = u32::MAX;
+/// New number of something that is not kept.
+const DROPPED: u32 = u32::MAX;
 
-/// Writes one segment with the documents of `inputs` that are not gone. No id may live in two
-/// inputs.
+/// Writes one segment with the live documents of `inputs`. No id may be live in two inputs.
 ///
-/// Documents and postings stream through: all orders are the same in the inputs and the output, so
-/// numbers are mapped and lists merged; no text is folded again. Memory: about 60 bytes a document,
-/// for the columns.
+/// Documents and postings stream through. All orders are the same in the inputs and in the output,
+/// so mapping the numbers of an ascending list gives an ascending list; no text is folded again.
+/// Memory: about 60 bytes a document, for the columns.
 ///
 /// Errors: damage of an input, found before or while it is read.
 pub fn merge(
@@ -71,7 +70,7 @@ fn merge_all(
     })
 }
 
-/// One segment that is merged, and the new numbers of what it holds.
+/// One input, and the new numbers of its documents and titles.
 struct Input<'a> {
     segment: &'a Segment,
     tombstones: &'a Tombstones,
@@ -89,12 +88,12 @@ impl<'a> Input<'a> {
         str::from_utf8(self.view.title(title)).map_err(damaged)
     }
 
-    /// The first document from `from` on that is not gone.
+    /// First live document from `from` on.
     fn next_doc(&self, from: u32) -> Option<u32> {
         (from..self.segment.len()).find(|&doc| !self.tombstones.contains(doc))
     }
 
-    /// That document with its place in the order of answers, the first of all being the greatest.
+    /// That document as a head of the merge: the first in answer order is the greatest.
     fn head(&self, input_idx: usize, from: u32) -> Result<Option<MergeHead<'a>>> {
         let Some(doc) = self.next_doc(from) else {
             return Ok(None);
@@ -107,17 +106,17 @@ impl<'a> Input<'a> {
     fn term_docs(&self, rank: u32, out: &mut Vec<u32>) -> Result<()> {
         self.view.term_docs(rank)?.for_each(|doc| {
             let number = self.docs[doc as usize];
-            if number != GONE {
+            if number != DROPPED {
                 out.push(number);
             }
         });
         Ok(())
     }
 
-    /// Whether a term has a document that is not gone.
+    /// True if a term has a live document.
     fn has_term(&self, rank: u32) -> Result<bool> {
         let search = self.view.term_docs(rank)?.try_for_each(|doc| {
-            if self.docs[doc as usize] == GONE {
+            if self.docs[doc as usize] == DROPPED {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())
@@ -145,7 +144,7 @@ impl<'a> Merger<'a> {
                 segment,
                 tombstones,
                 view: segment.view()?,
-                docs: vec![GONE; segment.len() as usize],
+                docs: vec![DROPPED; segment.len() as usize],
                 titles: Vec::new(),
             });
         }
@@ -171,6 +170,7 @@ impl<'a> Merger<'a> {
         let mut offsets = PackedBuilder::new(bytes_max, self.docs_count() as usize + 1);
         offsets.push(0);
         let (mut catalogs, mut ids) = (Vec::new(), Vec::new());
+        // Documents of each input are in answer order: the greatest head is the next document.
         let mut heads = BinaryHeap::new();
         for (input_idx, input) in self.inputs.iter().enumerate() {
             heads.extend(input.head(input_idx, 0)?);
@@ -205,11 +205,13 @@ impl<'a> Merger<'a> {
     /// Numbers the titles that still have documents; returns where each is found.
     fn merge_titles(&mut self) -> Vec<(usize, u32)> {
         for input in &mut self.inputs {
-            input.titles = vec![GONE; input.view.titles_count() as usize];
-            for doc in (0..input.segment.len()).filter(|&doc| input.docs[doc as usize] != GONE) {
+            input.titles = vec![DROPPED; input.view.titles_count() as usize];
+            for doc in (0..input.segment.len()).filter(|&doc| input.docs[doc as usize] != DROPPED) {
                 input.titles[input.view.title_of(doc) as usize] = 0;
             }
         }
+        // Titles are sorted in each input: the least head is the next title, and inputs that have
+        // the same title advance together.
         let mut heads = vec![0u32; self.inputs.len()];
         let mut titles = Vec::new();
         loop {
@@ -217,7 +219,7 @@ impl<'a> Merger<'a> {
             for (input_idx, input) in self.inputs.iter().enumerate() {
                 let head = &mut heads[input_idx];
                 let is_over = |title: u32| title >= input.view.titles_count();
-                while !is_over(*head) && input.titles[*head as usize] == GONE {
+                while !is_over(*head) && input.titles[*head as usize] == DROPPED {
                     *head += 1;
                 }
                 if is_over(*head) {
@@ -250,6 +252,7 @@ impl<'a> Merger<'a> {
         columns.languages = vec![0; docs_count];
         columns.titles = vec![0; docs_count];
         let mut terms = Vec::new();
+        // Language numbers differ from input to input: they are mapped by the sorted terms.
         for input in &self.inputs {
             terms.extend(input.view.language_terms()?);
         }
@@ -262,7 +265,7 @@ impl<'a> Merger<'a> {
                 .map(|term| terms.partition_point(|other| other < term) as u32)
                 .collect();
             for (doc, &number) in input.docs.iter().enumerate() {
-                if number == GONE {
+                if number == DROPPED {
                     continue;
                 }
                 let (doc, number) = (doc as u32, number as usize);
@@ -370,7 +373,7 @@ impl<'a> Merger<'a> {
                 if input.segment.is_title_rank(rank) {
                     input.view.term_titles(rank)?.for_each(|title| {
                         let number = input.titles[title as usize];
-                        if number != GONE {
+                        if number != DROPPED {
                             titles.push(number);
                         }
                     });
@@ -391,7 +394,7 @@ impl<'a> Merger<'a> {
         for &(input_idx, rank) in ranks {
             self.inputs[input_idx].term_docs(rank, docs)?;
         }
-        // A few ascending runs: what the stable sort merges in linear time.
+        // A few ascending runs, which the stable sort merges in linear time.
         docs.sort();
         Ok(())
     }

@@ -1,5 +1,8 @@
-//! Term to postings, document to columns and fragment: the segment format, its writer, reader and
-//! merge. The only room that names fst and roaring.
+//! Segments: term to postings, document to columns and answer fragment. Format, writer, reader and
+//! merge. The only module that names fst and roaring.
+//!
+//! A segment is immutable and numbers its documents in answer order (newest first, then by id), so
+//! "the newest 100 of this set" is "the first 100 numbers of this set".
 
 mod alignment;
 mod prefix_counts;

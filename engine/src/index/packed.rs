@@ -1,4 +1,4 @@
-//! Numbers of one width, side by side: the columns of a segment.
+//! Packed numbers of one width: the columns of a segment.
 //!
 //! ```text
 //! offset  bytes  field
@@ -23,7 +23,7 @@ pub(crate) struct Packed<'a> {
 }
 
 impl<'a> Packed<'a> {
-    /// The view, or `None` when head and length do not agree.
+    /// View of packed numbers, or `None` when head and length do not agree.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_BYTES)?;
         let len = u64::from_le_bytes(head[..8].try_into().ok()?);
@@ -32,7 +32,10 @@ impl<'a> Packed<'a> {
         let is_width_ok = width <= PACKED_BITS_MAX && head[9..] == [0; 7];
         let data = &bytes[HEAD_BYTES..];
         let data_bytes = len.checked_mul(width as usize)?.div_ceil(8) + TAIL_BYTES;
-        (is_width_ok && data.len() == data_bytes).then_some(Self {
+        if !is_width_ok || data.len() != data_bytes {
+            return None;
+        }
+        Some(Self {
             data,
             width: width as usize,
             mask: (1u64 << width) - 1,
@@ -40,15 +43,17 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// How many numbers.
+    /// Number of numbers.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
 
-    /// The number at `idx`. Cost: one unaligned read, a shift and a mask. Panics far beyond the
-    /// end only; callers stay below `len`.
+    /// The number at `idx`. Cost: one unaligned read, a shift and a mask. Panics only far beyond
+    /// the end; callers stay below `len`.
     #[inline(always)]
     pub(crate) fn get(&self, idx: usize) -> u64 {
+        // Eight bytes hold any number of 56 bits that begins within the first of them; the eight
+        // zero bytes at the end make this true of the last number.
         let bit = idx * self.width;
         let at = bit >> 3;
         let bytes = self.data[at..at + 8].try_into().expect("a slice of eight");

@@ -1,7 +1,8 @@
 //! Sorted sets of documents (or of titles) as bytes, read in place.
 //!
-//! Two forms: chunks, which are searched and intersected without being decoded, unless a list is
-//! short or takes less than half of their bytes (of a long one a quarter).
+//! Two forms. Chunks are searched and intersected without being decoded. A list must be decoded; it
+//! is used for short sets, and where it takes less than half the bytes of chunks (a quarter, if the
+//! set is long).
 //!
 //! ```text
 //! head     varint   count * 2 + form
@@ -13,7 +14,7 @@
 //!                   …  each chunk: up to 2,048 numbers as their lower halves of 2 bytes, else
 //!                      8,192 bytes with a bit for each
 //! ```
-//! The second is roaring's layout; it is read without being decoded.
+//! The second is the layout of roaring bitmaps.
 
 use std::ops::ControlFlow;
 
@@ -23,8 +24,9 @@ use super::bits::Bits;
 
 const CHUNK_BITS_BYTES: usize = 8192;
 const CHUNK_ENTRY_BYTES: usize = 8;
-/// What a search in an array takes, and to clear the bits of a chunk, if to set one takes 1.
+/// Cost of a search in an array, where setting a bit costs 1.
 const SEARCH_COST: usize = 8;
+/// Cost of clearing the bits of a chunk, where setting one costs 1.
 const CLEARING_COST: usize = 128;
 
 /// Appends the encoded form of ascending `numbers`.
@@ -162,7 +164,7 @@ impl<'a> Postings<'a> {
         form: PostingsForm::List(&[]),
     };
 
-    /// The set that begins these bytes; `None` when the head is broken.
+    /// The set at the start of these bytes; `None` when its head is damaged.
     pub(crate) fn read(mut bytes: &'a [u8]) -> Option<Self> {
         let head = read_varint(&mut bytes)?;
         let count = u32::try_from(head / 2).ok()?;
@@ -181,7 +183,7 @@ impl<'a> Postings<'a> {
         })
     }
 
-    /// How many numbers.
+    /// Number of numbers.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -290,6 +292,7 @@ impl<'a> Postings<'a> {
             kept.iter().for_each(|&number| bits.insert(number));
             return;
         };
+        // Chunks that the set does not have are gaps between those that it has.
         let mut next_base = 0;
         for chunk in Self::chunks(table, data) {
             bits.clear_range(next_base, chunk.base);
@@ -309,6 +312,7 @@ impl<'a> Postings<'a> {
         let PostingsForm::Chunks { table, data } = self.form else {
             return self.retain_by_list(list);
         };
+        // Both sides ascend: each chunk is paired with the run of the list that has its upper half.
         let (mut read, mut kept) = (0, 0);
         let chunks_count = table.len() / CHUNK_ENTRY_BYTES;
         let mut chunk_idx = 0;
@@ -349,7 +353,7 @@ impl<'a> Postings<'a> {
         list.truncate(kept);
     }
 
-    /// A form in which single numbers are found quickly.
+    /// A form for looking up single numbers in any order.
     pub(crate) fn probe(&self) -> Probe<'a> {
         match self.form {
             PostingsForm::List(_) => {
@@ -361,7 +365,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// A form in which ascending numbers are found quickly.
+    /// A form for looking up ascending numbers.
     pub(crate) fn seeker(&self) -> Seeker<'a> {
         match self.form {
             PostingsForm::List(_) => {
@@ -379,7 +383,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// Whether every number is below `limit`, they ascend, and they are as many as the head says.
+    /// True if the numbers ascend, are below `limit`, and are as many as the head says.
     pub(crate) fn is_sound(&self, limit: u32) -> bool {
         if let PostingsForm::Chunks { table, data } = self.form {
             let mut end = 0;
@@ -439,6 +443,8 @@ impl PostingsChunk<'_> {
                     kept += usize::from(bit_at(bytes, number as u16));
                 }
             }
+            // A long run of the list: setting the bits of the array once is cheaper than a search
+            // for each number.
             ChunkBody::Array(bytes)
                 if bytes.len() / 2 + CLEARING_COST < range.len() * SEARCH_COST =>
             {
@@ -480,7 +486,7 @@ fn low_at(bytes: &[u8], idx: usize) -> u16 {
     u16::from_le_bytes([bytes[idx * 2], bytes[idx * 2 + 1]])
 }
 
-/// The first place from `at` on whose number is not below `low`.
+/// First index from `at` on whose number is not below `low`.
 #[inline]
 fn gallop(bytes: &[u8], mut at: usize, low: u16) -> usize {
     let len = bytes.len() / 2;
@@ -503,7 +509,7 @@ fn gallop(bytes: &[u8], mut at: usize, low: u16) -> usize {
     from
 }
 
-/// A set in which single numbers are found quickly.
+/// A set for looking up single numbers in any order.
 #[derive(Debug, Clone)]
 pub(crate) enum Probe<'a> {
     /// All numbers, ascending.
@@ -518,7 +524,7 @@ pub(crate) enum Probe<'a> {
 }
 
 impl Probe<'_> {
-    /// Whether the number is in the set.
+    /// True if the number is in the set.
     #[inline]
     pub(crate) fn contains(&self, number: u32) -> bool {
         match self {
@@ -530,6 +536,7 @@ impl Probe<'_> {
                     u16::from_le_bytes([table[at], table[at + 1]])
                 };
                 let chunks_count = table.len() / CHUNK_ENTRY_BYTES;
+                // Most long sets have every chunk: then the upper half is the index.
                 let guess = usize::from(upper);
                 let idx = if guess < chunks_count && upper_at(guess) == upper {
                     guess
@@ -560,14 +567,14 @@ impl Probe<'_> {
     }
 }
 
-/// A set that is asked for ascending numbers: it goes on from the one before.
+/// A set for looking up ascending numbers: each search starts from the last one.
 #[derive(Debug, Clone)]
 pub(crate) enum Seeker<'a> {
-    /// All numbers, ascending, and the first that may be asked for.
+    /// A decoded list.
     List {
-        /// The numbers.
+        /// All numbers, ascending.
         numbers: Vec<u32>,
-        /// Its place.
+        /// Index of the first number that may still be looked up.
         at: usize,
     },
     /// The encoded chunks.
@@ -580,7 +587,7 @@ pub(crate) enum Seeker<'a> {
         next_idx: usize,
         /// The current one.
         chunk: Option<PostingsChunk<'a>>,
-        /// Where in its array the search goes on.
+        /// Index in its array from which the next search starts.
         at: usize,
     },
 }
@@ -591,7 +598,7 @@ impl Seeker<'_> {
         Self::List { numbers, at: 0 }
     }
 
-    /// Whether the number, which is not below any before it, is in the set.
+    /// True if the number is in the set; it must not be below any number before it.
     ///
     /// Cost: a bit test in dense chunks, a search that gallops from the last place in sparse ones.
     #[inline]
@@ -744,7 +751,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_form_that_serves_better() {
+    fn takes_the_cheaper_form() {
         let form = |numbers: &[u32]| encoded(numbers)[0] & 1;
         assert_eq!(form(&[1, 2, 3]), 0);
         assert_eq!(form(&(0..5000).collect::<Vec<_>>()), 1);

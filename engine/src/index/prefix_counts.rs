@@ -1,5 +1,5 @@
-//! How many documents the prefix rule adds to a single word: counted once, when a segment is
-//! written, so that the number of matches of one word is never counted in a search.
+//! Numbers of documents that the prefix rule adds to a word. They are counted when a segment is
+//! written, so that a search for one word knows its total without reading a document.
 
 use crate::error::Result;
 use crate::limits::PREFIX_CHARS_MIN;
@@ -8,17 +8,18 @@ use super::packed::pack;
 use super::section::{Section, SectionWriter};
 use super::writer::Groups;
 
-/// Counts, for term after term, the documents that have a title word which begins with the term but
-/// not the term itself.
+/// Counts for each term the documents that have a title word which begins with the term, but not
+/// the term itself.
 ///
 /// Cost: for each term with such title words, its documents and theirs.
 pub(crate) struct PrefixCounter<'a> {
     title_terms: Vec<&'a [u8]>,
     term_titles: &'a Groups,
     title_docs: &'a Groups,
-    /// The first title term that is not before the term that was counted last.
+    /// First title term that is not before the term that was counted last.
     cursor: usize,
-    /// The round in which each title, and each document, was seen last.
+    /// Round in which each title, and each document, was seen last: a new round forgets all of them
+    /// without clearing.
     title_rounds: Vec<u32>,
     doc_rounds: Vec<u32>,
     round: u32,
@@ -48,7 +49,7 @@ impl<'a> PrefixCounter<'a> {
         }
     }
 
-    /// Begins with the terms that are words of descriptions only.
+    /// Starts again with the terms that only descriptions have.
     pub(crate) fn restart(&mut self) {
         self.cursor = 0;
     }

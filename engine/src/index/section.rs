@@ -38,7 +38,7 @@ const TRAILER_BYTES: usize = 24;
 pub(crate) enum Section {
     /// Stored documents, in answer order.
     Documents,
-    /// Packed: where each document begins, and the end.
+    /// Packed: start of each document, and the end.
     DocumentOffsets,
     /// Packed: documents in the order of their ids.
     IdOrder,
@@ -52,25 +52,25 @@ pub(crate) enum Section {
     DocumentTitles,
     /// The distinct folded titles, sorted, between line feeds.
     TitleText,
-    /// Packed: where each title begins in the text, and the end.
+    /// Packed: start of each title in the text, and the end.
     TitleOffsets,
-    /// Packed: where the documents of each title begin, and the end.
+    /// Packed: start of the documents of each title, and the end.
     TitleStarts,
     /// Packed: documents by title, ascending in each.
     TitleDocuments,
-    /// Places in titles, sorted by what follows.
+    /// Positions in titles, sorted by what follows.
     Suffixes,
     /// Titles of each title term.
     TermTitles,
-    /// Packed: where the titles of each title term begin, and the end.
+    /// Packed: start of the titles of each title term, and the end.
     TermTitleOffsets,
     /// Documents of each term, title terms first.
     TermDocuments,
-    /// Packed: where the documents of each term begin, and the end.
+    /// Packed: start of the documents of each term, and the end.
     TermDocumentOffsets,
-    /// Packed: terms that are the beginning of other title terms, where that adds documents.
+    /// Packed: terms that are the prefix of other title terms, where that adds documents.
     PrefixTerms,
-    /// Packed: how many documents it adds to each.
+    /// Packed: number of documents that these add to each.
     PrefixCounts,
     /// fst: words of titles, each with its rank.
     TitleTerms,
@@ -78,19 +78,19 @@ pub(crate) enum Section {
     OtherTerms,
     /// Documents of each catalog id: its own, then those of its episodes that are not its own.
     CatalogDocuments,
-    /// Packed: where the documents of each begin, its own and those of its episodes, and the end.
+    /// Packed: start of both sets of each, and the end.
     CatalogOffsets,
     /// Packed: numbers of catalog ids, sorted.
     CatalogNumbers,
     /// Documents of each column value.
     ValueDocuments,
-    /// Packed: where the documents of each begin, and the end.
+    /// Packed: start of the documents of each, and the end.
     ValueOffsets,
     /// Packed: columns that have postings, sorted.
     ValueCodes,
 }
 
-/// How many sections there are.
+/// Number of sections.
 pub(crate) const SECTIONS_COUNT: usize = Section::ValueCodes as usize + 1;
 
 /// Writes the sections of a segment in order, then its footer.
@@ -208,7 +208,7 @@ fn write_failed(source: std::io::Error) -> Error {
     }
 }
 
-/// Where a section lies and which of its blocks were found sound.
+/// Position of a section, and the blocks of it that were found sound.
 struct SectionState {
     offset: usize,
     len: usize,
@@ -227,7 +227,8 @@ pub(crate) struct Sections {
 }
 
 impl Sections {
-    /// Checks header, footer and trailer. `truncation_flag` is that of the mapping behind the bytes.
+    /// Checks header, footer and trailer. `truncation_flag` is that of the mapping of
+    /// the bytes.
     pub(crate) fn open(bytes: Bytes, truncation_flag: TruncationFlag, name: &str) -> Result<Self> {
         let corrupt = |offset, expected| Error::corrupt(name, offset, expected);
         let header = bytes
@@ -256,7 +257,7 @@ impl Sections {
         })
     }
 
-    /// Whether bytes of the file were gone when somebody read them. Cost: an atomic load.
+    /// True if bytes of the file were missing when they were read. Cost: an atomic load.
     pub(crate) fn is_truncated(&self) -> bool {
         self.truncation_flag.is_truncated()
     }
@@ -291,6 +292,8 @@ impl Sections {
     pub(crate) fn whole(&self, section: Section) -> Result<&[u8]> {
         let state = &self.sections[section as usize];
         let bytes = &self.bytes[state.offset..state.offset + state.len];
+        // Checked at first use, not when the file is opened: a start would read every file. Two
+        // threads may check the same block; both find the same.
         if !state.is_checked.load(Ordering::Acquire) {
             self.check(section, 0, state.len)?;
             state.is_checked.store(true, Ordering::Release);
@@ -319,8 +322,8 @@ impl Sections {
         Ok(&self.bytes[state.offset + range.start..state.offset + range.end])
     }
 
-    /// A part of a section that [`Sections::part`] has given before: its blocks are known to be
-    /// sound. Panics outside of the section.
+    /// A part of a section that [`Sections::part`] returned before: its blocks are known to be
+    /// sound. Panics outside the section.
     #[inline]
     pub(crate) fn known_part(&self, section: Section, range: std::ops::Range<usize>) -> &[u8] {
         let state = &self.sections[section as usize];

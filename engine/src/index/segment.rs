@@ -20,8 +20,8 @@ use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
 
-/// What a file is that was cut while it was open, or cannot be read any more.
-const CUT: &str = "a file that is whole as long as it is open";
+/// Expectation that a file breaks which is truncated while open, or cannot be read any more.
+const NOT_TRUNCATED: &str = "a file that is whole as long as it is open";
 
 /// An open segment: bytes of a mapped file, or of the heap.
 pub struct Segment {
@@ -40,7 +40,7 @@ impl Segment {
         Self::read(bytes, TruncationFlag::default(), name)
     }
 
-    /// The same for a mapped file, which may be cut while it is open.
+    /// Opens a mapped file, which may be truncated while it is open.
     pub fn open_mapped(mapping: Mapping, name: &str) -> Result<Self> {
         let truncation_flag = mapping.truncation_flag();
         Self::read(Bytes::from_owner(mapping), truncation_flag, name)
@@ -62,13 +62,13 @@ impl Segment {
         })
     }
 
-    /// Errors when bytes of the file were gone when somebody read them: what was read since it was
-    /// opened does not count. Cost: an atomic load.
+    /// Fails if bytes of the file were missing when they were read: nothing that was read since it
+    /// was opened counts. Cost: an atomic load.
     pub fn ensure_not_truncated(&self) -> Result<()> {
-        match self.sections.is_truncated() {
-            true => Err(Error::corrupt(self.name(), 0, CUT)),
-            false => Ok(()),
+        if self.sections.is_truncated() {
+            return Err(Error::corrupt(self.name(), 0, NOT_TRUNCATED));
         }
+        Ok(())
     }
 
     /// The name that it was opened with.
@@ -76,12 +76,12 @@ impl Segment {
         self.sections.name()
     }
 
-    /// How many documents, tombstones not counted off.
+    /// Number of documents, those with tombstones included.
     pub fn len(&self) -> u32 {
         self.sections.docs_count()
     }
 
-    /// Whether it holds no document.
+    /// True if the segment has no document.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -102,9 +102,9 @@ impl Segment {
             .ok_or_else(|| self.sections.corrupt(section, 0, "packed numbers"))
     }
 
-    /// The document with this id. Cost: an interpolation search, about five documents looked at;
-    /// two comparisons for an id outside the range of the segment's ids, as is usual when an
-    /// import, which is sorted by id, has just made the segments.
+    /// Document with this id. Cost: an interpolation search, which reads about five documents; two
+    /// comparisons for an id outside the range of the segment's ids. The latter is the usual case
+    /// after an import, whose segments are ranges of ids.
     pub fn find(&self, id: RecordId) -> Result<Option<u32>> {
         read_whole(std::iter::once(self), || self.interpolate(id))
     }
@@ -119,6 +119,8 @@ impl Segment {
         if !(lowest..=highest).contains(&wanted) {
             return Ok(None);
         }
+        // Random UUIDs are spread evenly: the share of an id between the bounds is about its share
+        // of the positions. Ids that are not (made in sequence, or crafted) fall back to halving.
         let (mut from, mut to) = (0, order.len());
         let mut probes_count = 0;
         while from < to {
@@ -177,20 +179,20 @@ impl Segment {
         self.sections.part(Section::Documents, span)
     }
 
-    /// Where the answer fragment of a stored document lies among the documents.
+    /// Range of the answer fragment of a stored document in the documents section.
     pub(crate) fn fragment_range(&self, doc: u32, stored: &StoredDoc<'_>) -> Result<Range<usize>> {
         let end = self.packed(Section::DocumentOffsets)?.get(doc as usize + 1) as usize;
         Ok(end - stored.fragment().len()..end)
     }
 
-    /// The answer fragment that lies there among the documents, of a document that was read before.
+    /// Answer fragment in a range of the documents section, of a document that was read before.
     #[inline]
     pub(crate) fn fragment(&self, range: Range<usize>) -> &[u8] {
         self.sections.known_part(Section::Documents, range)
     }
 
-    /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; at the first use
-    /// the checksums of all columns.
+    /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; the first
+    /// time also the checksums of all columns.
     pub(crate) fn view(&self) -> Result<SegmentView<'_>> {
         let columns = Columns::read(self.sections.whole(Section::Columns)?)
             .ok_or_else(|| self.sections.corrupt(Section::Columns, 0, "columns"))?;
@@ -218,12 +220,12 @@ impl Segment {
         &self.sections
     }
 
-    /// The rank, behind all title terms, of a word of descriptions only.
+    /// Rank, after all title terms, of a word that only descriptions have.
     pub(super) fn other_rank(&self, rank: u32) -> u32 {
         rank + self.title_terms.len() as u32
     }
 
-    /// Whether the rank is that of a title term.
+    /// True if `rank` is that of a title term.
     pub(super) fn is_title_rank(&self, rank: u32) -> bool {
         (rank as usize) < self.title_terms.len()
     }
@@ -234,15 +236,15 @@ impl Segment {
     }
 }
 
-/// The upper 64 bits: what 128 bits cost as a fraction is four times as much.
+/// Upper 64 bits: a division of 128 bits would take four times as long, for a guess.
 fn high_half(number: u128) -> f64 {
     (number >> 64) as u64 as f64
 }
 
-/// Reads segments; what came of it counts only when none of them was cut meanwhile.
+/// Reads segments; the result counts only if none of them was truncated meanwhile.
 ///
-/// Bytes that are gone read as zeros, which may lead to any answer, and to a panic: both become
-/// the error that names the file.
+/// Missing bytes read as zeros, which may lead to any result, and to a panic: both become the error
+/// that names the file.
 pub(crate) fn read_whole<'s, T>(
     segments: impl Iterator<Item = &'s Segment>,
     read: impl FnOnce() -> Result<T>,
@@ -257,9 +259,9 @@ pub(crate) fn read_whole<'s, T>(
 /// A word of the segment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Term {
-    /// Its rank among title terms, or behind them.
+    /// Its rank among title terms, or after all of them.
     pub(crate) rank: u32,
-    /// Whether it is a word of a title.
+    /// True if it is a word of a title.
     pub(crate) is_title: bool,
 }
 
@@ -280,12 +282,12 @@ pub(crate) struct SegmentView<'a> {
 }
 
 impl<'a> SegmentView<'a> {
-    /// How many documents.
+    /// Number of documents.
     pub(crate) fn docs_count(&self) -> u32 {
         self.segment.len()
     }
 
-    /// How many distinct folded titles.
+    /// Number of distinct folded titles.
     pub(crate) fn titles_count(&self) -> u32 {
         self.title_offsets.len() as u32 - 1
     }
@@ -342,8 +344,9 @@ impl<'a> SegmentView<'a> {
         )
     }
 
-    /// How many documents have a title word that begins with the term but not the term itself.
+    /// Number of documents that have a title word beginning with the term, but not the term itself.
     pub(crate) fn prefix_count(&self, rank: u32) -> Result<u64> {
+        // Few words are the prefix of another: only those are stored, sorted by rank.
         let ranks = self.segment.packed(Section::PrefixTerms)?;
         let at = partition(0, ranks.len(), |at| ranks.get_u32(at) < rank);
         if at == ranks.len() || ranks.get_u32(at) != rank {
@@ -366,7 +369,7 @@ impl<'a> SegmentView<'a> {
         &self.title_text[span.start..span.end - 1]
     }
 
-    /// How many titles sort before `text`.
+    /// Number of titles that sort before `text`.
     pub(crate) fn titles_before(&self, text: &[u8]) -> u32 {
         let (mut from, mut to) = (0, self.titles_count());
         while from < to {
@@ -380,7 +383,7 @@ impl<'a> SegmentView<'a> {
         from
     }
 
-    /// Titles that begin with `text`.
+    /// Ranks of the titles that begin with `text`.
     pub(crate) fn titles_with_prefix(&self, text: &[u8]) -> Range<u32> {
         let mut beyond = text.to_vec();
         // UTF-8 has no byte 255, so this sorts after everything that begins with the text.
@@ -388,19 +391,19 @@ impl<'a> SegmentView<'a> {
         self.titles_before(text)..self.titles_before(&beyond)
     }
 
-    /// How many documents bear one of a range of titles.
+    /// Number of documents that have one of a range of titles.
     pub(crate) fn titles_docs_count(&self, titles: Range<u32>) -> u64 {
         let start = self.title_starts.get(titles.start as usize);
         self.title_starts.get(titles.end as usize) - start
     }
 
-    /// The documents that bear a title, ascending.
+    /// Documents that have a title, ascending.
     #[inline]
     pub(crate) fn title_docs(&self, title: u32) -> impl Iterator<Item = u32> + use<'a> {
         self.titles_docs(title..title + 1)
     }
 
-    /// The documents that bear one of a range of titles, title by title.
+    /// Documents that have one of a range of titles, title by title.
     #[inline]
     pub(crate) fn titles_docs(&self, titles: Range<u32>) -> impl Iterator<Item = u32> + use<'a> {
         let docs = self.title_docs;
@@ -409,22 +412,27 @@ impl<'a> SegmentView<'a> {
         (start..end).map(move |at| docs.get_u32(at))
     }
 
-    /// The places of titles where `text` occurs. Cost: a search among all places.
+    /// Positions in titles at which `text` occurs.
+    ///
+    /// Suffixes are sorted by what follows, so the occurrences of a text are one range; and in that
+    /// range those at the end of a title come first, then those at the end of a word.
+    /// Cost: a binary search among all suffixes.
     pub(crate) fn occurrences(&self, text: &[u8]) -> Result<Occurrences<'a>> {
         let sections = &self.segment.sections;
         let suffixes = Suffixes::read(sections.whole(Section::Suffixes)?)
-            .ok_or_else(|| sections.corrupt(Section::Suffixes, 0, "places in titles"))?;
+            .ok_or_else(|| sections.corrupt(Section::Suffixes, 0, "positions in titles"))?;
         let rest = |at: usize| {
             let TitlePosition { title, offset, .. } = suffixes.get(at);
             let start = self.title_offsets.get(title as usize) as usize;
             &self.title_text[start + offset..]
         };
-        let behind = |at: usize| rest(at)[text.len()];
+        let after = |at: usize| rest(at)[text.len()];
         let from = partition(0, suffixes.len(), |at| rest(at) < text);
         let to = gallop(from, suffixes.len(), |at| rest(at).starts_with(text));
-        // What ends there sorts first, then what goes on with a space: the least of all bytes.
-        let ends_title = gallop(from, to, |at| behind(at) == b'\n');
-        let ends_word = gallop(ends_title, to, |at| behind(at) == b' ');
+        // A line feed ends a title and sorts before a space, which sorts before all letters.
+        // Occurrences are few among all suffixes: galloping finds the ends in their neighbourhood.
+        let ends_title = gallop(from, to, |at| after(at) == b'\n');
+        let ends_word = gallop(ends_title, to, |at| after(at) == b' ');
         Ok(Occurrences {
             suffixes,
             bounds: [from, ends_title, ends_word, to],
@@ -453,7 +461,7 @@ impl<'a> SegmentView<'a> {
         Ok(found.first().copied().unwrap_or(Postings::EMPTY))
     }
 
-    /// Documents of a season, a set for each of its episodes and for its packs.
+    /// Documents of a season: a set for each of its episodes, and one for its packs.
     pub(crate) fn season_docs(&self, season: u16) -> Result<Vec<Postings<'a>>> {
         let first = ColumnValue::SeasonEpisode(season, 0).code();
         self.values_docs(first..first + (1 << 16))
@@ -484,7 +492,7 @@ impl<'a> SegmentView<'a> {
     }
 }
 
-/// What lies on one side of an occurrence.
+/// Neighbour of an occurrence on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Side {
     /// The title begins or ends there.
@@ -495,21 +503,22 @@ pub(crate) enum Side {
     Inside,
 }
 
-/// The places of titles where a text occurs.
+/// Positions in titles at which a text occurs.
 pub(crate) struct Occurrences<'a> {
     suffixes: Suffixes<'a>,
-    /// Where those begin that end a title, those that end a word, the others; and the end.
+    /// Starts of those that end a title, of those that end a word, of the others; and the end.
     bounds: [usize; 4],
 }
 
 impl Occurrences<'_> {
-    /// Calls `each` with the title of every place and what lies before and behind. Cost: a read of
-    /// neighbouring numbers each.
+    /// Calls `each` with the title of every position, and its neighbours before and after.
+    /// Cost: a read of neighbouring numbers each.
     #[inline]
     pub(crate) fn for_each(&self, mut each: impl FnMut(u32, Side, Side)) {
         let [first, second, third, end] = self.bounds;
+        // The range tells what follows; only what precedes must be read for each position.
         let sides = [Side::Title, Side::Word, Side::Inside];
-        for (range, behind) in [first..second, second..third, third..end]
+        for (range, after) in [first..second, second..third, third..end]
             .into_iter()
             .zip(sides)
         {
@@ -520,13 +529,13 @@ impl Occurrences<'_> {
                     _ if position.begins_word => Side::Word,
                     _ => Side::Inside,
                 };
-                each(position.title, before, behind);
+                each(position.title, before, after);
             }
         }
     }
 }
 
-/// Like [`partition`], for a place that is expected near the beginning of the range.
+/// Finds what [`partition`] finds, faster for an index near the start of the range.
 #[inline]
 fn gallop(from: usize, to: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut step) = (from, 1);
@@ -537,7 +546,7 @@ fn gallop(from: usize, to: usize, is_before: impl Fn(usize) -> bool) -> usize {
     partition(low, to.min(low + step), is_before)
 }
 
-/// The first place in a range for which `is_before`, true up to some place, no longer holds.
+/// First index of a range for which `is_before`, which is true up to some index, is false.
 #[inline]
 fn partition(mut from: usize, mut to: usize, is_before: impl Fn(usize) -> bool) -> usize {
     while from < to {

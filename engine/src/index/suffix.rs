@@ -1,4 +1,4 @@
-//! Every place in the title text, sorted by what follows it.
+//! Suffix array of the titles: every position at which a character begins, sorted by what follows.
 //!
 //! ```text
 //! offset  bytes  field
@@ -7,25 +7,25 @@
 //! 8       …      packed: from the lowest bit 1 where a word begins, the offset in the title, the
 //!                title
 //! ```
-//! The title lies in the number itself, so that a text of ten thousand occurrences is a walk
-//! through neighbouring numbers that looks at no text.
+//! The title is a part of the number, so that ten thousand occurrences of a text are ten thousand
+//! neighbouring numbers, and no text is read for them.
 
 use super::packed::{Packed, PackedBuilder};
 
 const HEAD_BYTES: usize = 8;
 
-/// A place in a title where a character begins.
+/// A position in a title at which a character begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TitlePosition {
     /// The title.
     pub(crate) title: u32,
     /// Bytes of the title before it.
     pub(crate) offset: usize,
-    /// Whether a word begins there.
+    /// True if a word begins there.
     pub(crate) begins_word: bool,
 }
 
-/// A view of the places.
+/// View of the positions.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Suffixes<'a> {
     positions: Packed<'a>,
@@ -43,12 +43,12 @@ impl<'a> Suffixes<'a> {
         })
     }
 
-    /// How many places.
+    /// Number of positions.
     pub(crate) fn len(&self) -> usize {
         self.positions.len()
     }
 
-    /// The place at `idx`.
+    /// The position at `idx`.
     #[inline(always)]
     pub(crate) fn get(&self, idx: usize) -> TitlePosition {
         let number = self.positions.get(idx);
@@ -60,8 +60,8 @@ impl<'a> Suffixes<'a> {
     }
 }
 
-/// The places of a text of titles between line feeds; `starts` tells where each title begins, and
-/// the end. Cost: that of [`sort_suffixes`].
+/// Positions of a text of titles between line feeds; `starts` has the start of each title, and the
+/// end. Cost: that of [`sort_suffixes`].
 pub(crate) fn encode_suffixes(text: &[u8], starts: &[u64]) -> Vec<u8> {
     let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
     let offset_bits = u64::BITS - lengths.max().unwrap_or(0).leading_zeros();
@@ -88,8 +88,8 @@ pub(crate) fn encode_suffixes(text: &[u8], starts: &[u64]) -> Vec<u8> {
 /// Bytes that are compared at a time.
 const STRIDE: usize = 8;
 
-/// Places of a text of titles between line feeds where a character other than a space or a line
-/// feed begins, sorted by the bytes up to the next line feed; equal ones by place.
+/// Positions in a text of titles between line feeds at which a character other than a space or a
+/// line feed begins, sorted by the bytes up to the next line feed; equal ones by position.
 ///
 /// Cost: a sort of as many numbers as there are characters, again for those that agree in 8 bytes.
 fn sort_suffixes(text: &[u8]) -> Vec<u32> {
@@ -100,6 +100,8 @@ fn sort_suffixes(text: &[u8]) -> Vec<u32> {
             suffixes.push((stride_at(text, at), at as u32));
         }
     }
+    // Numbers of eight bytes are compared, not texts: titles are short, so after two or three
+    // rounds nearly all suffixes differ.
     suffixes.sort_unstable();
     let mut groups = Vec::new();
     push_groups(&suffixes, 0, STRIDE, &mut groups);
@@ -113,7 +115,7 @@ fn sort_suffixes(text: &[u8]) -> Vec<u32> {
     suffixes.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Remembers the runs of equal strides that go on behind them.
+/// Remembers the runs of equal strides that differ after them.
 fn push_groups(
     suffixes: &[(u64, u32)],
     base: usize,
@@ -169,7 +171,7 @@ mod tests {
         }
 
         #[test]
-        fn gives_back_every_place(
+        fn gives_back_every_position(
             titles in prop::collection::vec("[abñ]{1,3}( [ab]{1,9})?", 0..9),
         ) {
             let text = format!("\n{}\n", titles.join("\n"));
@@ -183,7 +185,8 @@ mod tests {
             prop_assert_eq!(suffixes.len(), sorted.len());
             for (idx, at) in sorted.into_iter().enumerate() {
                 let position = suffixes.get(idx);
-                prop_assert_eq!(starts[position.title as usize] + position.offset as u64, u64::from(at));
+                let found = starts[position.title as usize] + position.offset as u64;
+                prop_assert_eq!(found, u64::from(at));
                 let before = text.as_bytes()[at as usize - 1];
                 prop_assert_eq!(position.begins_word, b" \n".contains(&before));
             }

@@ -1,4 +1,4 @@
-//! Documents of a segment that are no longer there.
+//! Deleted documents of a segment.
 
 use roaring::RoaringBitmap;
 
@@ -11,32 +11,32 @@ pub struct Tombstones {
 }
 
 impl Tombstones {
-    /// No document is gone.
+    /// No document is deleted.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Marks a document as gone. False when it already was.
+    /// Deletes a document. Returns false if it was deleted before.
     pub fn insert(&mut self, doc: u32) -> bool {
         self.docs.insert(doc)
     }
 
-    /// Whether the document is gone. Cost: a search among containers, then in one.
+    /// True if the document is deleted. Cost: a search among containers, then in one.
     pub fn contains(&self, doc: u32) -> bool {
         self.docs.contains(doc)
     }
 
-    /// How many documents are gone.
+    /// Number of deleted documents.
     pub fn len(&self) -> u64 {
         self.docs.len()
     }
 
-    /// Whether no document is gone.
+    /// True if no document is deleted.
     pub fn is_empty(&self) -> bool {
         self.docs.is_empty()
     }
 
-    /// The documents that are gone, in ascending order.
+    /// Deleted documents, ascending.
     pub fn iter(&self) -> impl Iterator<Item = u32> + '_ {
         self.docs.iter()
     }
@@ -52,7 +52,7 @@ impl Tombstones {
 
     /// Reads what [`Tombstones::to_bytes`] wrote for the segment `name` of `docs_count` documents.
     ///
-    /// Errors: [`Error::Corrupt`] when it is no bitmap, has bytes left over, or names a document
+    /// Errors: [`Error::Corrupt`] when it is not a bitmap, has bytes left over, or names a document
     /// that the segment does not have.
     pub fn from_bytes(bytes: &[u8], name: &str, docs_count: u32) -> Result<Self> {
         let corrupt = |expected| Error::corrupt(format!("tombstones of {name}"), 0, expected);

@@ -1,4 +1,4 @@
-//! Everything of a segment, checked against itself: for the scrubber.
+//! Check of a whole segment against itself, for the scrubber.
 
 use crate::error::Result;
 
@@ -11,7 +11,7 @@ use super::section::Section;
 impl Segment {
     /// Checks every block and every structure, whether used or not: for the scrubber.
     ///
-    /// Cost: one pass over the whole segment. Errors: [`crate::Error::Corrupt`], with the place.
+    /// Cost: one pass over the whole segment. Errors: [`crate::Error::Corrupt`], with its offset.
     pub fn verify_all(&self) -> Result<()> {
         self.sections().check_all()?;
         self.verify_columns()?;
@@ -34,10 +34,10 @@ impl Segment {
     }
 
     fn expect(&self, is_so: bool, section: Section, at: usize, what: &'static str) -> Result<()> {
-        match is_so {
-            true => Ok(()),
-            false => Err(self.sections().corrupt(section, at, what)),
+        if is_so {
+            return Ok(());
         }
+        Err(self.sections().corrupt(section, at, what))
     }
 
     fn verify_columns(&self) -> Result<()> {

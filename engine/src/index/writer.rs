@@ -1,4 +1,4 @@
-//! The sections of a segment from their parts: what building and merging have in common.
+//! Writers of the sections of a segment, shared by building and merging.
 
 use crate::error::Result;
 use crate::model::VideoType;
@@ -16,7 +16,7 @@ use super::suffix::encode_suffixes;
 pub(crate) struct ColumnBuffers {
     /// Type, year, season, episode.
     pub(crate) rows: Vec<ColumnRow>,
-    /// Place of the language in `language_terms`.
+    /// Index of the language in `language_terms`.
     pub(crate) languages: Vec<u32>,
     /// The distinct languages, sorted.
     pub(crate) language_terms: Vec<LanguageTerm>,
@@ -31,7 +31,7 @@ pub(crate) struct ColumnBuffers {
 pub(crate) struct CatalogEntry {
     /// The number of the id.
     pub(crate) number: u64,
-    /// Whether it is the id of the document's series.
+    /// True if it is the id of the document's series, not its own.
     pub(crate) is_parent: bool,
     /// The document.
     pub(crate) doc: u32,
@@ -54,9 +54,9 @@ pub(crate) fn write_columns(writer: &mut SectionWriter<'_>, columns: &ColumnBuff
     writer.section(Section::DocumentTitles, &numbers(&columns.titles))
 }
 
-/// Numbers by what they belong to: where those of each begin, and all of them.
+/// Numbers in groups: the start of each group, and all numbers.
 pub(crate) struct Groups {
-    /// Where the numbers of each begin, and the end.
+    /// Start of each group, and the end.
     pub(crate) starts: Vec<u32>,
     /// The numbers, ascending in each group.
     pub(crate) numbers: Vec<u32>,
@@ -94,7 +94,7 @@ pub(crate) fn write_titles<'t>(
     Ok(docs)
 }
 
-/// Where the documents of each number begin, and the documents by number, ascending in each.
+/// Groups the documents by their number, ascending in each group: a counting sort.
 pub(crate) fn invert(numbers: &[u32], numbers_count: usize) -> Groups {
     let mut starts = vec![0u32; numbers_count + 1];
     for &number in numbers {
@@ -116,7 +116,7 @@ pub(crate) fn invert(numbers: &[u32], numbers_count: usize) -> Groups {
     }
 }
 
-/// Writes sets of numbers one after the other, then where each begins.
+/// Writes sets of numbers one after the other, then the start of each.
 pub(crate) struct PostingsWriter {
     offsets: Vec<u64>,
     bytes: Vec<u8>,
@@ -190,6 +190,7 @@ pub(crate) fn write_catalogs(
 pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffers) -> Result<()> {
     let mut codes = Vec::new();
     let mut postings = PostingsWriter::new();
+    // Most records have no season: their set would be large, and nothing looks it up.
     let no_pack = ColumnValue::SeasonEpisode(0, 0).code();
     let kinds: [&dyn Fn(usize) -> ColumnValue; 4] = [
         &|doc| ColumnValue::Year(Year::new(columns.rows[doc].year)),

@@ -28,7 +28,7 @@ impl Scopes {
         (Self::DOWNLOAD, "download"),
     ];
 
-    /// Whether every scope of `other` is in this set.
+    /// True if every scope of `other` is in this set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }

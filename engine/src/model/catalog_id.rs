@@ -38,7 +38,7 @@ impl CatalogId {
         self.number
     }
 
-    /// How many digits were written, leading zeros included.
+    /// Number of digits were written, leading zeros included.
     pub const fn digits_count(self) -> u8 {
         self.digits_count
     }

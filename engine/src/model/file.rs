@@ -113,7 +113,7 @@ impl FileKind {
             .find(|kind| kind.extension().eq_ignore_ascii_case(extension))
     }
 
-    /// Whether it is text, which is worth compressing.
+    /// True if it is text, which is worth compressing.
     pub const fn is_text(self) -> bool {
         !matches!(self, Self::Zip | Self::Rar)
     }

@@ -31,7 +31,7 @@ impl LanguageTerm {
         }
     }
 
-    /// Whether a record of this language passes the filter `requested`. Symmetric.
+    /// True if a record of this language passes the filter `requested`. Symmetric.
     ///
     /// Source: SEARCH.md 3.4.
     ///
@@ -57,12 +57,12 @@ impl LanguageTerm {
         self.is_spanish() && is_latin_america && !is_spain
     }
 
-    /// Whether the language is Spanish, of whatever region.
+    /// True if the language is Spanish, of whatever region.
     pub fn is_spanish(self) -> bool {
         self.primary == *b"es\0"
     }
 
-    /// Whether a region is named.
+    /// True if a region is named.
     pub fn has_region(self) -> bool {
         self.region != NOWHERE
     }

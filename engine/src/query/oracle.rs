@@ -22,7 +22,7 @@ pub struct Oracle<'a> {
 pub struct OracleAnswer {
     /// The first hits, in order: at most the page size.
     pub hits: Vec<OracleHit>,
-    /// How many records match.
+    /// Number of records match.
     pub total: u64,
 }
 
@@ -49,7 +49,7 @@ struct OracleEntry<'a> {
     words: Vec<String>,
 }
 
-/// Whether the second try with typos is on (SEARCH.md 4.6).
+/// True if the second try with typos is on (SEARCH.md 4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OracleTypos {
     No,

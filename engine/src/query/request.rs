@@ -103,7 +103,7 @@ impl Query {
         self
     }
 
-    /// Whether at least one criterion is there.
+    /// True if at least one criterion is there.
     pub fn has_criterion(&self) -> bool {
         self.query.is_some()
             || self.title.is_some()
@@ -136,12 +136,12 @@ impl Query {
         &self.filters
     }
 
-    /// How many items at most.
+    /// Number of items at most.
     pub fn page_size(&self) -> u16 {
         self.page_size
     }
 
-    /// Whether the `query` parameter is used (it enqueues a reindex job).
+    /// True if the `query` parameter is used (it enqueues a reindex job).
     pub fn uses_free_text(&self) -> bool {
         self.query.is_some()
     }

@@ -3,8 +3,8 @@
 //! Two strategies, told apart by the size of the smallest clause:
 //!
 //! - *List*, when it has at most 1/64 of the documents. `query=breaking bad` over 350,000
-//!   documents: "breaking" has 400, below 5,468. Its 400 numbers are listed, and the list is cut
-//!   by "bad" (900 numbers, walked along), then by the filters, to 120.
+//!   documents: "breaking" has 400, below 5,468. Its 400 numbers are listed, and the list
+//!   is reduced by "bad" (900 numbers, searched by galloping), then by the filters, to 120.
 //! - *Bits*, otherwise. `query=the of` has 90,000 and 60,000: each set becomes 350,000 bits, and
 //!   5,469 words are combined with "and". As soon as a clause of titles comes and few documents
 //!   are left, they are listed and probed instead.

@@ -41,12 +41,12 @@ pub struct CostValue {
     pub unit: &'static str,
 }
 
-/// The work in one segment.
+/// Work in one segment.
 #[derive(Debug, Clone)]
 pub struct SegmentExplanation {
     /// Its name.
     pub name: String,
-    /// Its documents, tombstones counted.
+    /// Its documents, those with tombstones included.
     pub docs_count: u32,
     /// The steps, in order.
     pub steps: Vec<PlanStep>,
@@ -55,7 +55,7 @@ pub struct SegmentExplanation {
 /// One step of the work.
 #[derive(Debug, Clone)]
 pub struct PlanStep {
-    /// What is done.
+    /// Action of the step.
     pub what: String,
     /// Documents: an upper bound for a set that is planned, the number for a result.
     pub docs_count: u64,
@@ -63,7 +63,7 @@ pub struct PlanStep {
     pub nanoseconds: Option<u64>,
 }
 
-/// Why one hit ranks where it does.
+/// Rank of one hit and its reason.
 #[derive(Debug, Clone)]
 pub struct HitExplanation {
     /// The record.
@@ -72,17 +72,17 @@ pub struct HitExplanation {
     pub relevance: u8,
     /// Its fit.
     pub fit: u8,
-    /// What the relevance means.
+    /// Meaning of the relevance.
     pub meaning: &'static str,
 }
 
 impl Snapshot {
-    /// How a search is read, planned and ranked, as text for people; `clock` gives nanoseconds.
+    /// Explains a search as text for people; `clock` gives nanoseconds.
     pub fn explain(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<String> {
         Ok(self.explanation(query, clock)?.to_string())
     }
 
-    /// How a search is read, planned and ranked; `clock` gives nanoseconds.
+    /// Explains a search; `clock` gives nanoseconds.
     pub fn explanation(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<Explanation> {
         let parsed = ParsedQuery::new(query);
         let began = clock();
@@ -230,7 +230,7 @@ fn subject_text(subject: Subject, words: &[&str]) -> String {
     }
 }
 
-/// What a relevance means (SEARCH.md 5.1).
+/// Meaning of a relevance (SEARCH.md 5.1).
 fn meaning(relevance: u8) -> &'static str {
     match relevance {
         0 => "public_id",

@@ -1,23 +1,23 @@
-//! What a search found, and one record of it.
+//! Results of a search: hits, their locations, and single records.
 
 use crate::index::StoredDoc;
 use crate::model::{CatalogId, RecordId};
 
-/// A document of one segment of a snapshot, and why it ranks where it does.
+/// A document of one segment of a snapshot, with its rank.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     /// Index of the segment in the snapshot.
     pub(super) part_idx: u32,
     /// The document.
     pub(super) doc: u32,
-    /// Smallest relevance of all ways in which it matches: 0 is best, 9 is worst (SEARCH.md 5).
+    /// Smallest relevance of all branches by which it matches: 0 is best, 9 is worst (SEARCH.md 5).
     pub relevance: u8,
-    /// The fit of that way: 0 or 1.
+    /// Fit of that match: 0 or 1.
     pub fit: u8,
 }
 
-/// The first hits of a search, in order, and how many there are in all. Valid only with the
-/// snapshot that it came from.
+/// First hits of a search, in order, and the number of all matches. Valid only with the snapshot
+/// that it came from.
 #[derive(Debug, Clone)]
 pub struct Hits {
     pub(super) snapshot_id: u64,
@@ -25,8 +25,8 @@ pub struct Hits {
     pub(super) hits: Box<[Hit]>,
 }
 
-/// Where an answer finds one active record of a snapshot: read once, used as often as the record
-/// is asked for. Valid only with the snapshot that it came from.
+/// Location of one active record in a snapshot. It is looked up once and used for every answer with
+/// the record. Valid only with the snapshot that it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordLocation {
     /// Its id.
@@ -35,7 +35,7 @@ pub struct RecordLocation {
     pub(super) part_idx: u32,
     /// The document.
     pub(super) doc: u32,
-    /// Where its answer fragment begins among the documents of the segment.
+    /// Start of its answer fragment in the documents section of the segment.
     pub(super) fragment_start: usize,
     /// Bytes of the fragment.
     pub(super) fragment_bytes: u32,
@@ -43,8 +43,8 @@ pub struct RecordLocation {
     pub upstream_downloads: u32,
 }
 
-/// The first hits of a search as answers need them, and how many there are in all. Valid only with
-/// the snapshot that it came from.
+/// First hits of a search with their locations, and the number of all matches. Valid only with the
+/// snapshot that it came from.
 #[derive(Debug, Clone)]
 pub struct LocatedHits {
     pub(super) snapshot_id: u64,
@@ -65,7 +65,7 @@ impl Hits {
         self.snapshot_id
     }
 
-    /// How many records match.
+    /// Number of records that match.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -75,12 +75,12 @@ impl Hits {
         &self.hits
     }
 
-    /// How many hits are held: at most the page size.
+    /// Number of hits: at most the page size.
     pub fn len(&self) -> usize {
         self.hits.len()
     }
 
-    /// Whether no hit is held.
+    /// True if there is no hit.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
@@ -92,7 +92,7 @@ impl LocatedHits {
         self.snapshot_id
     }
 
-    /// How many records match.
+    /// Number of records that match.
     pub fn total(&self) -> u64 {
         self.total
     }
@@ -102,7 +102,7 @@ impl LocatedHits {
         &self.locations
     }
 
-    /// Bytes of memory that it takes, for the bound of a cache.
+    /// Bytes of memory in use, for the bound of a cache.
     pub fn memory_bytes(&self) -> usize {
         size_of::<Self>() + size_of_val(&*self.locations)
     }

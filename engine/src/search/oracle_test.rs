@@ -43,7 +43,7 @@ const WORDS: &[&str] = &[
     "ab",
     "abc",
 ];
-/// The strategies are told apart by the cost model only: TINY takes those for many documents.
+/// Strategies are chosen by the cost model only: TINY takes those for many documents.
 const COST_MODELS: &[CostModel] = &[
     CostModel::TINY,
     CostModel::TINY,
@@ -181,7 +181,7 @@ fn segment(records: &[Record], name: &str) -> Arc<Segment> {
 
 type Parts = Vec<(Arc<Segment>, Arc<Tombstones>)>;
 
-/// Records as segments, each with a few that are gone; and those that are left.
+/// Records as segments, each with a few deleted documents; and the records that are left.
 fn parts(records: Vec<Record>, sizes: &[usize]) -> (Parts, Vec<Record>) {
     let mut distinct: Vec<Record> = Vec::new();
     for record in records {

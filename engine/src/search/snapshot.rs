@@ -23,7 +23,7 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot of these segments, each without its tombstones. No id may live in two of them.
+    /// A snapshot of these segments, each without its tombstones. No id may be live in two of them.
     pub fn new(id: u64, parts: Vec<(Arc<Segment>, Arc<Tombstones>)>) -> Self {
         Self {
             id,
@@ -57,12 +57,12 @@ impl Snapshot {
     /// Runs a search.
     ///
     /// Cost: that of its branches in every segment, then a merge of one page for each. Errors: a
-    /// damaged block, a file cut meanwhile. Source: SEARCH.md 3 to 5.
+    /// damaged block, a file truncated meanwhile. Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> Result<Hits> {
         self.search_twice(query).map(|(hits, _)| hits)
     }
 
-    /// Runs a search; also tells whether its words were tried once more, with typos.
+    /// Runs a search; returns also true if its words were tried a second time, with typos.
     pub(super) fn search_twice(&self, query: &Query) -> Result<(Hits, bool)> {
         read_whole(self.segments(), || self.search_parts(query))
     }
@@ -247,7 +247,7 @@ impl Snapshot {
     }
 
     /// The record behind one hit of this snapshot. Panics when the hits are of another snapshot,
-    /// or there are not so many.
+    /// or has fewer.
     pub fn hit_doc<'a>(&'a self, hits: &Hits, hit_idx: usize) -> Result<Doc<'a>> {
         assert_eq!(
             hits.snapshot_id, self.id,

@@ -35,7 +35,7 @@ impl Ranked {
 pub(super) struct Top {
     size_max: usize,
     kept: Vec<Ranked>,
-    /// What is not below this is not among the best.
+    /// Documents that are not below this are not among the best.
     bar: Ranked,
 }
 
@@ -61,12 +61,13 @@ impl Top {
     }
 
     fn shrink(&mut self) {
+        // A selection, not a sort, once for each page of better documents: linear in all.
         let (_, last, _) = self.kept.select_nth_unstable(self.size_max - 1);
         self.bar = *last;
         self.kept.truncate(self.size_max);
     }
 
-    /// How many documents that were offered are kept: at least the page, when there were as many.
+    /// Number of kept documents: at least the page, if as many were offered.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }
@@ -79,9 +80,10 @@ impl Top {
     }
 }
 
-/// The best of several branches: a document that more than one found counts once, by its smallest
-/// pair. The best of all are among the best of each.
+/// Best documents of several branches. A document of more than one counts once, by its smallest
+/// pair of relevance and fit. The best of all are among the best of each, so pages are enough.
 pub(super) fn best_of_branches(branches: &[Vec<Ranked>], size_max: usize) -> Vec<Ranked> {
+    // By document, best rank first: the first of each document is the one that counts.
     let mut all = branches.concat();
     all.sort_unstable_by_key(|ranked| (ranked.doc(), *ranked));
     all.dedup_by_key(|ranked| ranked.doc());

@@ -29,7 +29,8 @@ const TYPO_RELEVANCE: u8 = 8;
 
 /// Runs the branch.
 ///
-/// Cost: that of [`intersect`], then of the page; a single word without filters costs its page only.
+/// Cost: that of [`intersect`], then of the page; for a single word without filters that of the
+/// page only.
 pub(super) fn search_words(
     context: &PlanContext<'_>,
     plan: &WordPlan<'_>,

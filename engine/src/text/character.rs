@@ -111,7 +111,7 @@ fn is_word_character(character: char) -> bool {
     is_number(character) || GeneralCategoryGroup::Letter.contains(category)
 }
 
-/// Whether a word has a number character (N): then no typos are allowed in it (SEARCH.md 4.6).
+/// True if a word has a number character (N): then no typos are allowed in it (SEARCH.md 4.6).
 pub fn has_number(word: &str) -> bool {
     word.chars().any(is_number)
 }

@@ -73,7 +73,7 @@ pub fn words(folded: &str) -> impl DoubleEndedIterator<Item = &str> + Clone {
     folded.split(' ').filter(|word| !word.is_empty())
 }
 
-/// How many bytes of ASCII letters and digits `bytes` begins with.
+/// Number of bytes of ASCII letters and digits `bytes` begins with.
 fn alphanumeric_run(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric());
     end.unwrap_or(bytes.len())

@@ -68,7 +68,7 @@ impl Markers {
         markers.leave_a_plain_word(words.len())
     }
 
-    /// Whether the word at this position is a marker.
+    /// True if the word at this position is a marker.
     pub fn is_marker(&self, word_idx: usize) -> bool {
         let is_episode = self
             .episode
