@@ -1,4 +1,4 @@
-//! What every request of the API pays before and after its work: whose it is, its window, and what
+//! Cost of the checks of every request of the API: authentication, its rate limit window, and what
 //! is counted of it: `cargo bench -p subcat-bench --bench request_checks`.
 
 use std::hint::black_box;
@@ -20,7 +20,7 @@ const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 /// Keys of the table.
 const KEYS: u32 = 1000;
 
-/// A service with keys, and the fields of a request that bears the last of them.
+/// A service with keys, and the fields of a request with the last of them.
 fn service(data: &Path, control: &Control) -> (Arc<Service>, HeaderMap) {
     let config = Config {
         data: data.join("data"),
@@ -84,7 +84,7 @@ fn count(service: &Service, usage: &mut UsageSums, headers: &HeaderMap, now: Mom
 
 fn request_checks(criterion: &mut Criterion) {
     let data = tempfile::tempdir().expect("a directory for the benchmark");
-    let control = Control::start().expect("threads are to be had");
+    let control = Control::start().expect("threads can be started");
     let (service, headers) = service(data.path(), &control);
     let now = service.clock.now();
     let mut usage = UsageSums::default();

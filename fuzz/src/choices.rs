@@ -1,4 +1,4 @@
-//! Where generated things take their decisions from.
+//! Source of the decisions of generators: the bytes of the fuzzer.
 
 /// A stream of decisions: a seeded generator that never ends, or the bytes of a fuzzer.
 ///

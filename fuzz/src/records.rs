@@ -44,7 +44,7 @@ pub(crate) const LANGUAGES: &[&str] = &[
 
 const YEARS: &[u16] = &[2004, 2049, 1917, 2017, 1999, 1900, 2100, 1899, 1850];
 
-/// Number of different ids there are: few enough for records to be replaced.
+/// Number of different ids: few enough for records to be replaced.
 const IDS_COUNT: usize = 600;
 
 /// A valid record.

@@ -1,4 +1,4 @@
-//! What a target is when it is not built for fuzzing: a program that replays files.
+//! Program of a target that is not built for fuzzing: it replays files.
 
 use std::process::ExitCode;
 

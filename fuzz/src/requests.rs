@@ -134,7 +134,7 @@ fn text(choices: &mut Choices<'_>, records: &[Record]) -> String {
         },
     };
     if choices.one_in(16) {
-        // The last word again: the prefix rule holds for one of its places only.
+        // The last word again: the prefix rule holds for its last occurrence only.
         let last = text.split_whitespace().next_back().unwrap_or_default();
         text = format!("{last} {text}");
     }
@@ -149,7 +149,7 @@ fn some_record<'r>(choices: &mut Choices<'_>, records: &'r [Record]) -> Option<&
     (0 < indexable).then(|| &records[choices.below(indexable)])
 }
 
-/// Some words of title and description, the last perhaps cut short.
+/// Some words of title and description, the last one possibly shortened.
 fn some_words(choices: &mut Choices<'_>, record: &Record) -> String {
     let mut words: Vec<&str> = Vec::new();
     let texts = [
@@ -179,7 +179,7 @@ fn some_words(choices: &mut Choices<'_>, record: &Record) -> String {
         .collect()
 }
 
-/// The record's season, episode and year, or others, before, behind or amid the text.
+/// The record's season, episode and year, or others, before, after or inside the text.
 fn add_markers(choices: &mut Choices<'_>, record: &Record, text: &mut String) {
     let season = record.season.unwrap_or_else(|| number(choices)).get();
     let episode = record.episode.unwrap_or_else(|| number(choices)).get();

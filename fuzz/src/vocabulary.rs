@@ -84,7 +84,7 @@ pub(crate) const TITLE_WORDS: &[&str] = &[
     "Σας",
 ];
 
-/// Words of descriptions besides those of titles.
+/// Words of descriptions, in addition to those of titles.
 const DESCRIPTION_WORDS: &[&str] = &[
     "720p",
     "webrip",
@@ -109,12 +109,12 @@ const SEPARATORS: &[&str] = &[
     " ", " ", " ", "-", ".", ": ", "_", "", "'", "\u{200D}", "\r\n",
 ];
 
-/// So many words of titles, joined in any way.
+/// Some words of titles, joined in any way.
 pub(crate) fn title_text(choices: &mut Choices<'_>, words_max: usize) -> String {
     text(choices, words_max, &[TITLE_WORDS])
 }
 
-/// So many words of titles or descriptions, joined in any way.
+/// Some words of titles or descriptions, joined in any way.
 pub(crate) fn description_text(choices: &mut Choices<'_>, words_max: usize) -> String {
     text(choices, words_max, &[DESCRIPTION_WORDS, TITLE_WORDS])
 }
@@ -169,7 +169,7 @@ pub(crate) fn with_typos(choices: &mut Choices<'_>, text: &str) -> String {
     letters.into_iter().collect()
 }
 
-/// A part of the text, cut anywhere.
+/// A part of the text between any two characters.
 pub(crate) fn part(choices: &mut Choices<'_>, text: &str) -> String {
     let letters_count = text.chars().count().clamp(1, 256);
     let start = choices.below(letters_count);

@@ -10,7 +10,7 @@ use subcat_engine::StoreKind;
 use subcat_fuzz::choices::Choices;
 use subcat_fuzz::differ::{history, large, segments};
 
-/// Of the requests, those that are put to whole engines: one in so many.
+/// One in this many requests is sent to a whole engine.
 const HISTORY_SHARE: usize = 8;
 
 fn setting(name: &str, default: usize) -> usize {
@@ -36,7 +36,7 @@ impl Drop for Seed {
     }
 }
 
-/// Runs seeds until so many requests were compared.
+/// Runs seeds until enough requests were compared.
 fn compare(requests_min: usize, mut run: impl FnMut(&mut Choices<'_>) -> usize) {
     let mut seed = setting("MODEL_SEED", 0) as u64;
     let mut requests_count = 0;

@@ -49,7 +49,7 @@ fn every_relevance_and_fit_occurs_often() {
     );
     assert!(
         requests_count / 50 < cut_count,
-        "{cut_count} answers were cut"
+        "{cut_count} answers were truncated"
     );
 }
 

@@ -1,4 +1,4 @@
-//! A catalog file as records, read where they are needed: no more than places in memory.
+//! A catalog file as records, read when they are needed: only line offsets stay in memory.
 
 use std::cmp::Reverse;
 use std::fs::File;
@@ -19,10 +19,10 @@ pub const BATCH: usize = 1000;
 
 /// Records by number.
 pub trait Records {
-    /// How many.
+    /// Number of records.
     fn count(&self) -> usize;
 
-    /// One of them. Panics when there are not so many.
+    /// The record at `idx`. Panics when there are fewer.
     fn record(&self, idx: usize) -> Result<Record>;
 }
 
@@ -41,7 +41,7 @@ impl Records for [Record] {
 /// Cost: 12 bytes of memory a record; reading one is a system call and a parse.
 pub struct RecordFile {
     file: File,
-    /// Where each line begins, and where the last one ends.
+    /// Start of each line, and the end of the last one.
     starts: Vec<u64>,
     answer_order: Vec<u32>,
 }
@@ -62,8 +62,9 @@ impl RecordFile {
                 break;
             }
             let idx = starts.len() - 1;
-            let record = parse_record(&line)
-                .ok_or_else(|| BenchError::new(format!("line {} is no record", idx + 1)))?;
+            let record = parse_record(&line).ok_or_else(|| {
+                BenchError::new(format!("line {} is not a valid record", idx + 1))
+            })?;
             if record.is_active {
                 order.push((Reverse(record.posted_at), record.id, idx as u32));
             }
@@ -108,7 +109,7 @@ fn integer<T: TryFrom<u64>>(value: &Value) -> Option<T> {
     T::try_from(value.as_u64()?).ok()
 }
 
-/// Reads one line; `None` when it is no good record.
+/// Reads one line; `None` when it is not a valid record.
 pub fn parse_record(line: &str) -> Option<Record> {
     let line: Value = serde_json::from_str(line).ok()?;
     let text = |name: &str| line[name].as_str();

@@ -13,10 +13,10 @@ use crate::error::Result;
 use super::query_set::QuerySet;
 use super::record_file::Records;
 
-/// Number of of the most frequent of a kind are asked for.
+/// Number of the most frequent words of each kind that are searched for.
 const FREQUENT: usize = 12;
 
-/// What is most frequent in a catalog, most frequent first.
+/// Most frequent words, titles and ids of a catalog, most frequent first.
 struct Frequent {
     words: Vec<String>,
     long_title_words: Vec<String>,

@@ -7,9 +7,9 @@ use crate::model::{Number, Record, RecordId, Timestamp, Year};
 /// Version of the fragment: raise it with every change of what [`write_fragment`] writes, and all
 /// segments, which hold fragments, are built again.
 pub(crate) const FRAGMENT_VERSION: u32 = 1;
-/// What every fragment begins with; the id's 36 characters follow.
+/// Start of every fragment; the id's 36 characters follow.
 const HEAD: &[u8] = b"{\"id\":\"";
-/// What stands between the time's 20 characters and the end of every fragment.
+/// End of every fragment, after the time's 20 characters.
 const TAIL: &[u8] = b"\",\"downloads\":";
 const ID_CHARS: usize = 36;
 const TIME_CHARS: usize = 20;
@@ -59,7 +59,7 @@ pub fn write_fragment(record: &Record, out: &mut Vec<u8>) {
     out.extend_from_slice(TAIL);
 }
 
-/// The id that a fragment begins with; `None` when it is no fragment. Cost: some hundred
+/// The id at the start of a fragment; `None` when it is not a fragment. Cost: some hundred
 /// instructions without a branch; answers and searches by id read it for every document.
 pub fn fragment_id(fragment: &[u8]) -> Option<RecordId> {
     let (text, _) = fragment
@@ -72,17 +72,21 @@ pub fn fragment_id(fragment: &[u8]) -> Option<RecordId> {
     digits[16..20].copy_from_slice(&text[19..23]);
     digits[20..].copy_from_slice(&text[24..]);
     let mut bytes = [0; 16];
-    let mut is_ours = [8, 13, 18, 23].map(|place| text[place]) == [b'-'; 4];
+    let mut is_canonical = [8, 13, 18, 23].map(|place| text[place]) == [b'-'; 4];
     let groups = digits.as_chunks::<8>().0.iter();
     for (digits, out) in groups.zip(bytes.as_chunks_mut::<4>().0) {
-        let (value, is_group_ours) = eight_digits(*digits);
+        let (value, is_group_canonical) = eight_digits(*digits);
         *out = value;
-        is_ours &= is_group_ours;
+        is_canonical &= is_group_canonical;
     }
-    is_ours.then_some(RecordId::from_bytes(bytes))
+    if is_canonical {
+        Some(RecordId::from_bytes(bytes))
+    } else {
+        None
+    }
 }
 
-/// The value of eight hexadecimal digits, and whether they are as we write them. All eight are
+/// The value of eight hexadecimal digits, and true if they are in lower case. All eight are
 /// computed at once, each in a byte of one word.
 fn eight_digits(digits: [u8; 8]) -> ([u8; 4], bool) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
@@ -90,14 +94,16 @@ fn eight_digits(digits: [u8; 8]) -> ([u8; 4], bool) {
     // A letter has bit 6 set, and its low half is one more than its value above 9.
     let values = (text & (15 * ONES)) + ((text >> 6) & ONES) * 9;
     let letters = ((values + 6 * ONES) >> 4) & ONES;
+    // The digits are written again from their values: equal text is the only proof that is needed,
+    // so there is no branch for each digit.
     let written = values + u64::from(b'0') * ONES + letters * u64::from(b'a' - b'9' - 1);
-    let is_ours = written == text && values & (0xF0 * ONES) == 0;
+    let is_canonical = written == text && values & (0xF0 * ONES) == 0;
     let [first, _, second, _, third, _, fourth, _] = (values << 4 | values >> 8).to_le_bytes();
-    ([first, second, third, fourth], is_ours)
+    ([first, second, third, fourth], is_canonical)
 }
 
 /// The text of `posted_at` in a fragment, `YYYY-MM-DDTHH:MM:SSZ`: its bytes sort by time. `None`
-/// when it is no fragment.
+/// when it is not a fragment.
 pub fn fragment_time(fragment: &[u8]) -> Option<&[u8]> {
     let end = fragment.len().checked_sub(TAIL.len())?;
     fragment.get(end.checked_sub(TIME_CHARS)?..end)

@@ -1,4 +1,4 @@
-//! Bytes ↔ values, versioned: what the store keeps, and the fragments of answers.
+//! Bytes ↔ values, versioned: stored values, and the fragments of answers.
 //!
 //! The checksum of a stored value is the store's: it covers the row's key and the value's bytes
 //! and is checked before anything here sees them.

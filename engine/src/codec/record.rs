@@ -1,6 +1,6 @@
 //! A stored record: a version byte, a byte of flags, then the fields in order.
 //!
-//! Two records are equal when their bytes are, which is how an import tells the unchanged ones.
+//! Two records are equal when their bytes are: an import skips unchanged records by that.
 
 use super::wire::{Decoder, Encoder};
 use crate::error::Result;
@@ -19,9 +19,10 @@ const HAS_YEAR: u8 = 16;
 const HAS_LANGUAGE: u8 = 32;
 const KNOWN_FLAGS: u8 = 63;
 
-/// The bytes of a record; its id is their row key and not among them. `memory` is used again.
+/// Bytes of a record without its id, which is their row key. `memory` is reused.
 pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
     let mut out = Encoder::reuse(memory, VERSION);
+    // Nearly all records are Spanish: their language takes no byte.
     let is_spanish = record.language.as_str() == "es";
     out.put_u8(
         flag(IS_EPISODE, record.video_type == VideoType::Episode)
@@ -70,19 +71,19 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     let has = |bit: u8| flags & bit != 0;
     let record = Record {
         id,
-        video_type: match has(IS_EPISODE) {
-            true => VideoType::Episode,
-            false => VideoType::Movie,
+        video_type: if has(IS_EPISODE) {
+            VideoType::Episode
+        } else {
+            VideoType::Movie
         },
         is_active: has(IS_ACTIVE),
         season: number(&mut from, has(HAS_SEASON))?,
         episode: number(&mut from, has(HAS_EPISODE))?,
-        year: match has(HAS_YEAR) {
-            false => None,
-            true => {
-                let year = from.small("a year")?;
-                Some(from.parsed(Year::new(year), "a year of 1850 to 2100")?)
-            }
+        year: if has(HAS_YEAR) {
+            let year = from.small("a year")?;
+            Some(from.parsed(Year::new(year), "a year of 1850 to 2100")?)
+        } else {
+            None
         },
         posted_at: {
             let seconds = from.signed()?;
@@ -103,12 +104,11 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
             let text = from.text()?;
             from.parsed(FileName::parse(text), "a file name")
         })?,
-        language: match has(HAS_LANGUAGE) {
-            false => Language::spanish(),
-            true => {
-                let text = from.text()?;
-                from.parsed(Language::parse(text), "a language tag")?
-            }
+        language: if has(HAS_LANGUAGE) {
+            let text = from.text()?;
+            from.parsed(Language::parse(text), "a language tag")?
+        } else {
+            Language::spanish()
         },
     };
     from.finish()?;

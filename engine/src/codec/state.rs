@@ -10,7 +10,7 @@ use crate::model::{
 /// Version of every value below; a value of another version is refused.
 const VERSION: u8 = 1;
 
-/// What a key was used for in all, and when last.
+/// Usage of a key in all, and the time of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ApiKeyTotals {
     pub(crate) usage: Usage,

@@ -1,4 +1,4 @@
-//! Bytes, integers, texts and options, one after another.
+//! Encoder and decoder of bytes, integers, texts and options in sequence.
 
 use crate::error::{Error, Result};
 
@@ -71,7 +71,7 @@ impl Encoder {
 
 /// Takes values one after another.
 ///
-/// Errors of all methods: [`Error::Corrupt`] with the name given at the beginning and the byte in
+/// Errors of all methods: [`Error::Corrupt`] with the name given to `new` and the byte in
 /// the value.
 #[derive(Debug)]
 pub(crate) struct Decoder<'a> {
@@ -170,7 +170,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A value that parsing may refuse.
+    /// A parsed value; fails if parsing refused it.
     pub(crate) fn parsed<T>(&self, value: Option<T>, expected: &'static str) -> Result<T> {
         value.ok_or_else(|| self.error(expected))
     }

@@ -1,4 +1,4 @@
-//! Accounts of the web interface, their sessions, and what was done with them.
+//! Accounts of the web interface, their sessions, and the audit log.
 
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
@@ -25,7 +25,7 @@ impl Email {
     }
 }
 
-/// What an account may do.
+/// Permissions of an account.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Role {
     /// Its own keys and the catalog.
@@ -62,7 +62,7 @@ pub struct Account {
     pub email: Email,
     /// Name shown in the pages; may be empty.
     pub display_name: String,
-    /// What it may do.
+    /// Its permissions.
     pub role: Role,
     /// PHC string of its password.
     pub password_hash: String,
@@ -77,7 +77,7 @@ pub struct Account {
 pub struct Session {
     /// SHA-256 of the cookie's value.
     pub digest: [u8; 32],
-    /// Whose it is.
+    /// Account that is signed in.
     pub account: AccountId,
     /// When it was opened.
     pub created_at: Timestamp,
@@ -90,14 +90,14 @@ pub struct Session {
 pub struct AuditEntry {
     /// When.
     pub at: Timestamp,
-    /// Who did it: an e-mail address, or `command line`.
+    /// Author of the action: an e-mail address, or `command line`.
     pub actor: String,
-    /// What: `key created`, `key revoked`, `account disabled`, …
+    /// The action: `key created`, `key revoked`, `account disabled`, …
     pub action: String,
     /// The account concerned.
     pub account: Option<AccountId>,
     /// The key concerned.
     pub api_key: Option<ApiKeyId>,
-    /// What else there is to know, such as the name of the key.
+    /// Details, such as the name of the key.
     pub detail: String,
 }

@@ -1,4 +1,4 @@
-//! API keys: what they may do, how long, how often.
+//! API keys: scopes, expiry, rate limit, usage.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
 
-/// What a key may be used for: a set out of search, read and download.
+/// Uses of a key: a set of search, read and download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scopes(u8);
 
@@ -64,7 +64,10 @@ impl Scopes {
             let (scope, _) = Self::NAMES.into_iter().find(|(_, known)| *known == name)?;
             scopes = scopes.union(scope);
         }
-        (scopes != Self::NONE).then_some(scopes)
+        if scopes == Self::NONE {
+            return None;
+        }
+        Some(scopes)
     }
 
     /// The names of the scopes in this set.
@@ -74,7 +77,7 @@ impl Scopes {
     }
 }
 
-/// So many requests in a window of so many seconds.
+/// A number of requests in a window of some seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RateLimit {
     /// Requests per window.
@@ -105,15 +108,15 @@ impl fmt::Display for RateLimit {
 pub struct ApiKey {
     /// Its number.
     pub id: ApiKeyId,
-    /// Whose it is; none for keys made on the command line without `--account`.
+    /// Account that owns it; none for keys made on the command line without `--account`.
     pub account: Option<AccountId>,
     /// Its descriptive name.
     pub name: String,
     /// SHA-256 of its value.
     pub digest: [u8; 32],
-    /// How lists show it: `sct_AbCd…wXyZ`.
+    /// Shortened value for lists: `sct_AbCd…wXyZ`.
     pub partial: String,
-    /// What it may be used for.
+    /// Uses that it allows.
     pub scopes: Scopes,
     /// Its own limit; none means the server's default.
     pub limit: Option<RateLimit>,
@@ -125,7 +128,7 @@ pub struct ApiKey {
     pub revoked_at: Option<Timestamp>,
 }
 
-/// What an API key is at some moment.
+/// State of an API key at some moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ApiKeyState {
     /// Requests with it are served.
@@ -159,7 +162,7 @@ impl ApiKey {
     }
 }
 
-/// What was done with a key, or with the whole service, on one day or in all.
+/// Usage of a key, or of the whole service, on one day or in all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Requests that consumed the key's window (API.md, rate limit).

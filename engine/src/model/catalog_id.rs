@@ -15,6 +15,13 @@ pub struct CatalogId {
 
 impl CatalogId {
     /// Reads `tt` and 1 to 12 digits.
+    ///
+    /// ```
+    /// use subcat_engine::CatalogId;
+    /// let id = CatalogId::parse("tt0411008").unwrap();
+    /// assert_eq!(id.number(), 411_008);
+    /// assert_eq!(id.to_string(), "tt0411008");
+    /// ```
     pub fn parse(text: &str) -> Option<Self> {
         Self::from_digits(text.strip_prefix("tt")?)
     }
@@ -38,7 +45,7 @@ impl CatalogId {
         self.number
     }
 
-    /// Number of digits were written, leading zeros included.
+    /// Number of digits as written, leading zeros included.
     pub const fn digits_count(self) -> u8 {
         self.digits_count
     }
@@ -67,7 +74,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_catalog_id() {
+    fn refuses_other_texts() {
         for text in [
             "",
             "tt",

@@ -10,6 +10,12 @@ pub struct ReleaseId(Box<str>);
 
 impl ReleaseId {
     /// Reads an identifier.
+    ///
+    /// ```
+    /// use subcat_engine::ReleaseId;
+    /// assert_eq!(ReleaseId::parse("heat-1995.1").unwrap().as_str(), "heat-1995.1");
+    /// assert!(ReleaseId::parse("../etc").is_none());
+    /// ```
     pub fn parse(text: &str) -> Option<Self> {
         let is_length_ok = (1..=RELEASE_ID_BYTES_MAX).contains(&text.len());
         let is_plain = text
@@ -107,19 +113,25 @@ impl FileKind {
     }
 
     /// The kind that an extension names, in any case.
+    ///
+    /// ```
+    /// use subcat_engine::FileKind;
+    /// assert_eq!(FileKind::of_extension("SRT"), Some(FileKind::Srt));
+    /// assert_eq!(FileKind::of_extension("exe"), None);
+    /// ```
     pub fn of_extension(extension: &str) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|kind| kind.extension().eq_ignore_ascii_case(extension))
     }
 
-    /// True if it is text, which is worth compressing.
+    /// True if it is text, which compresses well.
     pub const fn is_text(self) -> bool {
         !matches!(self, Self::Zip | Self::Rar)
     }
 }
 
-/// How the bytes of a content are stored: as they are, or compressed beside it.
+/// Stored form of a content: as it is, or compressed beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// The original bytes.
@@ -130,7 +142,7 @@ pub enum Variant {
     Brotli,
 }
 
-/// What is known of the file of a release that was fetched.
+/// Metadata of the fetched file of a release.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CachedFile {
     /// Its content.
@@ -139,7 +151,7 @@ pub struct CachedFile {
     pub size_bytes: u64,
     /// xxh3 of the content, checked when a process first opens it.
     pub checksum: u64,
-    /// What the content is.
+    /// Kind of the content.
     pub kind: FileKind,
     /// The name that upstream gave (`Content-Disposition`, else the end of its URL), unclean.
     pub upstream_name: Option<FileName>,

@@ -1,4 +1,4 @@
-//! What the catalog stores, and a draft of it as it comes from a file.
+//! A record of the catalog, and its draft as it comes from an import file.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -58,7 +58,7 @@ pub struct Record {
     pub uploader_name: Option<String>,
     /// When it was posted.
     pub posted_at: Timestamp,
-    /// Upstream's count of downloads; ours is kept apart.
+    /// Upstream's count of downloads; this server's count is state, not a field.
     pub downloads: u32,
     /// Inactive records are not found and not shown.
     pub is_active: bool,
@@ -106,7 +106,7 @@ impl Record {
     }
 }
 
-/// A value of an import file before anyone judged it.
+/// A value of an import file before it is validated.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum DraftValue<'a> {
     /// Not there, or null.
@@ -114,17 +114,17 @@ pub enum DraftValue<'a> {
     Absent,
     /// Text: never a number, whatever it looks like.
     Text(Cow<'a, str>),
-    /// A cell of a CSV file: text, a number or a truth value, as its field wants it.
+    /// A cell of a CSV file: text, a number or a truth value, whichever its field takes.
     Cell(Cow<'a, str>),
     /// An integer.
     Integer(i64),
     /// True or false.
     Boolean(bool),
-    /// Anything else; the word says what: `a number with a fraction`, `an array`, `an object`.
+    /// Anything else, described: `a number with a fraction`, `an array`, `an object`.
     Other(&'static str),
 }
 
-/// One line of an import file: the fields of a record, unjudged.
+/// One line of an import file: the fields of a record, not validated.
 #[derive(Debug, Clone, PartialEq, Default)]
 #[expect(missing_docs, reason = "the fields are those of a record")]
 pub struct RecordDraft<'a> {
@@ -243,12 +243,12 @@ impl RecordDraft<'_> {
     ];
 }
 
-/// Why a draft is no record: the field and the reason.
+/// Reason why a draft is not a valid record: the field and its fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FieldError {
     /// The field's name in the import record.
     pub field: &'static str,
-    /// One clause: what is wrong and what is allowed.
+    /// One clause: the fault and the allowed values.
     pub reason: String,
 }
 

@@ -34,6 +34,12 @@ impl RecordId {
 
     /// The id of a record that was imported without one: UUIDv5 of `subcat:` + release id in the
     /// URL namespace.
+    ///
+    /// ```
+    /// use subcat_engine::{RecordId, ReleaseId};
+    /// let release = ReleaseId::parse("heat-1995.1").unwrap();
+    /// assert_eq!(RecordId::of_release(&release), RecordId::of_release(&release));
+    /// ```
     pub fn of_release(release: &ReleaseId) -> Self {
         let name = format!("subcat:{release}");
         Self(Uuid::new_v5(&Uuid::NAMESPACE_URL, name.as_bytes()).into_bytes())

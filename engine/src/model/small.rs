@@ -11,7 +11,13 @@ use crate::limits::{YEAR_MAX, YEAR_MIN};
 pub struct Year(u16);
 
 impl Year {
-    /// The year, when it is in range.
+    /// The year, if it is in range.
+    ///
+    /// ```
+    /// use subcat_engine::Year;
+    /// assert_eq!(Year::new(1995).unwrap().get(), 1995);
+    /// assert_eq!(Year::new(1800), None);
+    /// ```
     pub const fn new(year: u16) -> Option<Self> {
         if YEAR_MIN <= year && year <= YEAR_MAX {
             Some(Self(year))
@@ -31,7 +37,12 @@ impl Year {
 pub struct Number(NonZeroU16);
 
 impl Number {
-    /// The number, when it is at least 1.
+    /// The number, if it is at least 1.
+    ///
+    /// ```
+    /// use subcat_engine::Number;
+    /// assert!(Number::new(0).is_none());
+    /// ```
     pub const fn new(number: u16) -> Option<Self> {
         match NonZeroU16::new(number) {
             Some(number) => Some(Self(number)),

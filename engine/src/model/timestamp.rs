@@ -35,8 +35,8 @@ impl Timestamp {
         }
     }
 
-    /// Reads a calendar date and time of ISO 8601 with any offset. Fractions are cut, however
-    /// long they are; without an offset it is UTC; a date alone is its midnight.
+    /// Reads a calendar date and time of ISO 8601 with any offset. Fractions of any
+    /// length are dropped; without an offset it is UTC; a date alone is its midnight.
     ///
     /// ```
     /// use subcat_engine::Timestamp;
@@ -67,7 +67,7 @@ impl Timestamp {
         self.0
     }
 
-    /// This time and so many seconds more, held to the range.
+    /// This time plus `seconds`, limited to the range.
     pub fn plus_seconds(self, seconds: i64) -> Self {
         Self(
             self.0
@@ -94,8 +94,8 @@ impl Timestamp {
     }
 }
 
-/// The text without what follows the ninth digit of its fraction; none when there is no such
-/// digit.
+/// The text with a fraction of nine digits, which is as many as jiff reads; none when its fraction
+/// is not longer.
 fn with_short_fraction(text: &str) -> Option<String> {
     let (before, fraction) = text.split_at(text.find(['.', ','])? + 1);
     let is_digit = |c: char| c.is_ascii_digit();
@@ -105,7 +105,7 @@ fn with_short_fraction(text: &str) -> Option<String> {
     Some([before, short, after].concat())
 }
 
-/// Seconds from the epoch to a date and time of UTC; its fraction is cut.
+/// Seconds from the epoch to a date and time of UTC; its fraction is dropped.
 fn seconds_since_epoch(at: DateTime) -> i64 {
     let days = at.date().duration_since(EPOCH).as_secs();
     let time = at.time();

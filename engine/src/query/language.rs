@@ -1,4 +1,4 @@
-//! When the language of a record is the one that a request asks for.
+//! Languages reduced to what decides if a record matches the `language` filter.
 
 use std::fmt;
 
@@ -31,7 +31,7 @@ impl LanguageTerm {
         }
     }
 
-    /// True if a record of this language passes the filter `requested`. Symmetric.
+    /// True if a record of this language matches the filter `requested`. Symmetric.
     ///
     /// Source: SEARCH.md 3.4.
     ///
@@ -57,12 +57,12 @@ impl LanguageTerm {
         self.is_spanish() && is_latin_america && !is_spain
     }
 
-    /// True if the language is Spanish, of whatever region.
+    /// True if the language is Spanish, of any region.
     pub fn is_spanish(self) -> bool {
         self.primary == *b"es\0"
     }
 
-    /// True if a region is named.
+    /// True if the tag names a region.
     pub fn has_region(self) -> bool {
         self.region != NOWHERE
     }
@@ -74,7 +74,7 @@ impl LanguageTerm {
         [a, b, c, d, e, f]
     }
 
-    /// The opposite of [`LanguageTerm::to_bytes`]. Other bytes give a term that no request has.
+    /// Inverse of [`LanguageTerm::to_bytes`]. Other bytes give a term that no request has.
     pub fn from_bytes([a, b, c, d, e, f]: [u8; 6]) -> Self {
         Self {
             primary: [a, b, c],
@@ -87,14 +87,14 @@ impl fmt::Display for LanguageTerm {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = |bytes: [u8; 3]| String::from_utf8_lossy(&bytes).replace('\0', "");
         f.write_str(&text(self.primary))?;
-        match self.has_region() {
-            true => write!(f, "-{}", text(self.region)),
-            false => Ok(()),
+        if self.has_region() {
+            write!(f, "-{}", text(self.region))?;
         }
+        Ok(())
     }
 }
 
-/// At most three letters or digits, with zeros behind.
+/// At most three letters or digits, padded with zeros.
 fn padded(text: &str) -> [u8; 3] {
     let mut bytes = [0; 3];
     for (place, byte) in bytes.iter_mut().zip(text.bytes()) {

@@ -1,8 +1,9 @@
-//! What the caller asks, already valid.
+//! Search requests, already valid.
 //!
-//! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`ParsedText`] tells the
-//! words of a text from its markers, [`LanguageTerm`] when two language tags agree. [`oracle`] is
-//! the judge of the engine: the search rules, executed naively.
+//! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`ParsedText`] separates
+//! the words of a text from its markers, [`LanguageTerm`] decides if two language tags agree.
+//! [`oracle`] is the reference that tests compare the engine with: the search rules, executed
+//! naively.
 
 mod language;
 pub mod oracle;

@@ -1,8 +1,8 @@
 //! The search rules, executed naively: slow and obviously right.
 //!
 //! One function for each rule of SEARCH.md, over a slice of records. No index, no plan, no
-//! shortcut, and no code of the engine beyond `text` and `model`: a judge must not know the
-//! accused. Tests and fuzzers ask the oracle and the engine the same questions.
+//! shortcut, and no code of the engine beyond `text` and `model`: a shared mistake would not be
+//! found. Tests and fuzzers send the same requests to the oracle and the engine.
 
 use std::cmp::Reverse;
 
@@ -11,18 +11,18 @@ use crate::text::{EpisodeMarker, Markers, fold, has_number, words};
 
 use super::{CatalogTerm, Filters, Query};
 
-/// A catalog that answers searches by looking at every record.
+/// A catalog that answers searches by reading every record.
 #[derive(Debug, Clone)]
 pub struct Oracle<'a> {
     entries: Vec<OracleEntry<'a>>,
 }
 
-/// What a search must return.
+/// Expected result of a search.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OracleAnswer {
     /// The first hits, in order: at most the page size.
     pub hits: Vec<OracleHit>,
-    /// Number of records match.
+    /// Number of records that match.
     pub total: u64,
 }
 
@@ -49,14 +49,14 @@ struct OracleEntry<'a> {
     words: Vec<String>,
 }
 
-/// True if the second try with typos is on (SEARCH.md 4.6).
+/// First try, or second try with typos (SEARCH.md 4.6).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum OracleTypos {
     No,
     Yes,
 }
 
-/// The `query` or `title` value: its words, and which of them are markers.
+/// A `query` or `title` value: its words, and the markers among them.
 struct OracleText {
     words: Vec<String>,
     markers: Markers,
@@ -70,7 +70,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// Runs a search. Cost: every record is looked at, twice when typos are tried.
+    /// Runs a search. Cost: every record is read, twice when typos are tried.
     ///
     /// Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> OracleAnswer {
@@ -209,25 +209,25 @@ impl OracleEntry<'_> {
             && (season.is_none() || record.season == *season)
             && (episode.is_none() || record.episode == *episode)
             // 3.4
-            && language.as_ref().is_none_or(|asked| is_same_language(asked, &record.language))
+            && language.as_ref().is_none_or(|requested| is_same_language(requested, &record.language))
     }
 }
 
 /// SEARCH.md 3.4.
-fn is_same_language(asked: &Language, recorded: &Language) -> bool {
-    if asked.primary() != recorded.primary() {
+fn is_same_language(requested: &Language, recorded: &Language) -> bool {
+    if requested.primary() != recorded.primary() {
         return false;
     }
-    let (Some(a), Some(b)) = (asked.region(), recorded.region()) else {
+    let (Some(a), Some(b)) = (requested.region(), recorded.region()) else {
         return true;
     };
-    let is_spanish = asked.primary() == "es";
+    let is_spanish = requested.primary() == "es";
     a == b || is_spanish && (a == "419" && b != "ES" || b == "419" && a != "ES")
 }
 
 // ---- 4. Branches, and the relevance that 5.1 gives to each way
 
-/// A request, read.
+/// A parsed request.
 struct OracleQuery<'q> {
     query: &'q Query,
     /// The number of each `catalog_id` branch.
@@ -267,7 +267,7 @@ impl<'q> OracleQuery<'q> {
         }
     }
 
-    /// Every way in which a record that passes the filters matches.
+    /// Rank of every way in which a record that passes the filters matches.
     fn ranks(&self, entry: &OracleEntry<'_>, typos: OracleTypos) -> Vec<OracleRank> {
         let mut ranks = Vec::new();
         self.public_id_ranks(entry, &mut ranks);
@@ -346,7 +346,7 @@ impl<'q> OracleQuery<'q> {
         ranks.push((query_relevance(value, entry, typos), fit));
     }
 
-    /// SEARCH.md 4.6: whether the second try is made.
+    /// SEARCH.md 4.6: the try that decides.
     fn typos(&self, passing: &[&OracleEntry<'_>]) -> OracleTypos {
         let Some(value) = &self.free_text else {
             return OracleTypos::No;
@@ -393,7 +393,7 @@ fn catalog_number(words: &[String]) -> Option<u64> {
     let digits = word.strip_prefix("tt")?;
     let is_number = digits.chars().all(|digit| digit.is_ascii_digit());
     let is_number = is_number && (5..=10).contains(&digits.chars().count());
-    is_number.then(|| digits.parse().ok())?
+    if is_number { digits.parse().ok() } else { None }
 }
 
 /// SEARCH.md 4.2: leading zeros do not matter.
@@ -401,7 +401,7 @@ fn is_number(id: Option<CatalogId>, number: u64) -> bool {
     id.is_some_and(|id| id.number() == number)
 }
 
-/// SEARCH.md 4.3: what "contains" means.
+/// SEARCH.md 4.3: meaning of "contains".
 fn contains(title: &str, string: &str) -> bool {
     if 3 <= string.chars().count() {
         title.contains(string)
@@ -495,7 +495,7 @@ fn satisfies_prefix_rule(last_plain_word: &str, entry: &OracleEntry<'_>) -> bool
     is_long_enough && title_words.any(|title_word| title_word.starts_with(last_plain_word))
 }
 
-/// SEARCH.md 4.6: whether a plain word is one that typos are allowed in.
+/// SEARCH.md 4.6: true if the plain word may have typos.
 fn may_have_typo(plain_word: &str) -> bool {
     5 <= plain_word.chars().count() && !has_number(plain_word)
 }

@@ -36,7 +36,7 @@ impl CatalogTerm {
     }
 }
 
-/// What applies to every branch (SEARCH.md 3).
+/// Filters, which apply to every branch (SEARCH.md 3).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// The record's year is equal or null.
@@ -76,6 +76,14 @@ impl Query {
     }
 
     /// With the `query` criterion.
+    ///
+    /// ```
+    /// use subcat_engine::{Filters, Query, SearchText, Year};
+    /// let filters = Filters { year: Year::new(2004), ..Filters::default() };
+    /// let query = Query::new(filters, 100).with_query(SearchText::query("Lost S01").unwrap());
+    /// assert!(query.has_criterion());
+    /// assert_eq!(query.query().unwrap().folded(), "lost s01");
+    /// ```
     #[must_use]
     pub fn with_query(mut self, text: Option<SearchText>) -> Self {
         self.query = text;
@@ -103,7 +111,7 @@ impl Query {
         self
     }
 
-    /// True if at least one criterion is there.
+    /// True if at least one criterion is given.
     pub fn has_criterion(&self) -> bool {
         self.query.is_some()
             || self.title.is_some()
@@ -131,12 +139,12 @@ impl Query {
         self.public_id
     }
 
-    /// What applies to every branch.
+    /// Filters, which apply to every branch.
     pub fn filters(&self) -> &Filters {
         &self.filters
     }
 
-    /// Number of items at most.
+    /// Hits of a page, at most.
     pub fn page_size(&self) -> u16 {
         self.page_size
     }
@@ -162,11 +170,11 @@ impl Query {
         self.title.as_ref().map(ParsedText::of_title)
     }
 
-    /// The canonical form: equal bytes exactly for requests with equal answers by form. Appended
-    /// to `out`; the search cache puts `search:v3:` before it.
+    /// Appends the canonical form to `out`: equal bytes for requests that mean the same. The search
+    /// cache puts `search:v3:` before it.
     ///
-    /// Shape: for each part that is there, in a fixed order, a letter and a value of fixed or
-    /// told length, least significant byte first.
+    /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or stated
+    /// length, least significant byte first.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
         out.push(b'k');
         out.extend(self.page_size.to_le_bytes());

@@ -1,4 +1,4 @@
-//! A `query` or `title` value and how it is read.
+//! A `query` or `title` value: folded, and parsed into words and markers.
 
 use std::fmt;
 
@@ -46,7 +46,10 @@ impl SearchText {
     /// Folds a `title` value. `None` when it has no words (it counts as not supplied).
     pub fn title(value: &str) -> Option<Self> {
         let folded = fold(value);
-        (!folded.is_empty()).then_some(Self { folded })
+        if folded.is_empty() {
+            return None;
+        }
+        Some(Self { folded })
     }
 
     /// The folded text: words joined by single spaces.
@@ -67,11 +70,11 @@ impl SearchText {
         let digits = self.folded.strip_prefix("tt")?;
         let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
         let is_number = is_number && (5..=10).contains(&digits.len());
-        is_number.then(|| digits.parse().ok())?
+        if is_number { digits.parse().ok() } else { None }
     }
 }
 
-/// The words of a value, with its markers told from its plain words.
+/// Words of a value, with its markers separated from its plain words.
 ///
 /// INVARIANT: at least one word, and at least one plain word.
 #[derive(Debug, Clone)]
@@ -81,14 +84,14 @@ pub struct ParsedText<'a> {
 }
 
 impl<'a> ParsedText<'a> {
-    /// Reads a `query`; `year` is the `year` filter.
+    /// Parses a `query`; `year` is the `year` filter.
     pub(super) fn of_query(text: &'a SearchText, year: Option<Year>) -> Self {
         let words: Vec<&str> = text.words().collect();
         let markers = Markers::of_query(&words, year);
         Self { words, markers }
     }
 
-    /// Reads a `title`.
+    /// Parses a `title`.
     pub(super) fn of_title(text: &'a SearchText) -> Self {
         let words: Vec<&str> = text.words().collect();
         let markers = Markers::of_title(&words);
@@ -105,7 +108,7 @@ impl<'a> ParsedText<'a> {
         &self.markers
     }
 
-    /// The words that are no markers, in order.
+    /// The words that are not markers, in order.
     pub fn plain_words(&self) -> impl DoubleEndedIterator<Item = &'a str> + Clone {
         let markers = self.markers;
         let numbered = self.words.iter().enumerate();
@@ -114,10 +117,10 @@ impl<'a> ParsedText<'a> {
             .map(|(_, word)| *word)
     }
 
-    /// The last plain word: the one that may be the beginning of a title word.
+    /// The last plain word: the one that may be the prefix of a title word.
     pub fn last_plain_word(&self) -> &'a str {
         let last = self.plain_words().next_back();
-        last.expect("at least one word is no marker")
+        last.expect("at least one word is not a marker")
     }
 
     /// The word of the episode marker.

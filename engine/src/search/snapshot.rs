@@ -67,8 +67,8 @@ impl Snapshot {
         read_whole(self.segments(), || self.search_parts(query))
     }
 
-    /// Errors when a segment file was cut since it was opened: what was read of its documents does
-    /// not count. To be parsed when an answer is assembled. Cost: an atomic load per segment.
+    /// Fails if a segment file was truncated since it was opened: nothing that was read of its
+    /// documents counts. To be called when an answer is assembled. Cost: an atomic load per segment.
     pub fn ensure_not_truncated(&self) -> Result<()> {
         self.segments().try_for_each(Segment::ensure_not_truncated)
     }

@@ -1,4 +1,4 @@
-//! What folding makes of one character: steps 1 to 4 of SEARCH.md 1.
+//! Folding of one character: steps 1 to 4 of SEARCH.md 1.
 //!
 //! Every step before the episode words looks at one character at a time. Canonical reordering,
 //! the one part of NFKD that does not, only moves marks, and marks are deleted. So the folding of
@@ -49,8 +49,8 @@ fn short(character: char) -> Option<Short> {
     Some(short)
 }
 
-/// Calls `each` with what is left of `character`: letters and numbers, and a space for everything
-/// that separates words. Nothing is left of an apostrophe, a format character or a mark.
+/// Calls `each` with the folding of `character`: letters and numbers, and a space for everything
+/// that separates words. Apostrophes, format characters and marks have no folding.
 ///
 /// Cost: a table look-up for most scripts, several look-ups in ICU's for the others.
 pub(super) fn fold_character(character: char, each: &mut impl FnMut(char)) {
@@ -58,6 +58,8 @@ pub(super) fn fold_character(character: char, each: &mut impl FnMut(char)) {
         each(character);
         return;
     }
+    // A letter of ICU costs several look-ups in tries: the table holds their result for nearly all
+    // text, and a folding of more than seven bytes is worked out again.
     let Some(Some(short)) = TABLE.get(u32::from(character) as usize) else {
         work_out(character, each);
         return;
@@ -111,7 +113,7 @@ fn is_word_character(character: char) -> bool {
     is_number(character) || GeneralCategoryGroup::Letter.contains(category)
 }
 
-/// True if a word has a number character (N): then no typos are allowed in it (SEARCH.md 4.6).
+/// True if a word has a number character (N): no typos are allowed in it (SEARCH.md 4.6).
 pub fn has_number(word: &str) -> bool {
     word.chars().any(is_number)
 }

@@ -46,7 +46,7 @@ impl fmt::Display for EpisodeWord {
     }
 }
 
-/// A word that matters to step 5, before it is written in one way.
+/// A word that step 5 rewrites, in the spelling of the text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece {
     /// `s1`.
@@ -58,21 +58,25 @@ pub(super) enum Piece {
 }
 
 impl Piece {
-    /// Reads a word. Cost: two bytes of a word that is none of these.
+    /// Reads a word. Cost: two bytes of any other word.
     pub(super) fn parse(word: &str) -> Option<Self> {
         let bytes = word.as_bytes();
         match bytes.first()? {
             b's' => Self::parse_after_s(&bytes[1..]),
             b'e' => {
                 let (number, rest) = number(&bytes[1..], 1, 3)?;
-                rest.is_empty().then_some(Self::Further(number))
+                if rest.is_empty() {
+                    Some(Self::Further(number))
+                } else {
+                    None
+                }
             }
             b'0'..=b'9' => Self::parse_cross(bytes),
             _ => None,
         }
     }
 
-    /// What follows the `s` of `s1` or `s1e2`.
+    /// Reads the rest of `s1` or `s1e2`, after its `s`.
     fn parse_after_s(bytes: &[u8]) -> Option<Self> {
         let (season, rest) = number(bytes, 1, 2)?;
         if rest.is_empty() {
@@ -99,12 +103,12 @@ impl Piece {
     }
 }
 
-/// An `e` and its number at the beginning of `bytes`, and what follows.
+/// The number after an `e` at the start of `bytes`, and the rest.
 fn e_number(bytes: &[u8]) -> Option<(u16, &[u8])> {
     number(bytes.strip_prefix(b"e")?, 1, 3)
 }
 
-/// The run of digits at the beginning of `bytes`, when it has so many digits, and what follows.
+/// The number at the start of `bytes` if it has `digits_min` to `digits_max` digits, and the rest.
 fn number(bytes: &[u8], digits_min: usize, digits_max: usize) -> Option<(u16, &[u8])> {
     let digits_count = bytes
         .iter()
@@ -114,6 +118,7 @@ fn number(bytes: &[u8], digits_min: usize, digits_max: usize) -> Option<(u16, &[
         return None;
     }
     let (digits, rest) = bytes.split_at(digits_count);
+    // At most three digits: no overflow.
     let value = digits
         .iter()
         .fold(0, |sum, digit| sum * 10 + u16::from(digit - b'0'));

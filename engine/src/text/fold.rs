@@ -1,4 +1,4 @@
-//! Folding: what makes two spellings of a title equal (SEARCH.md 1).
+//! Folding, which makes two spellings of a title equal (SEARCH.md 1).
 
 use std::fmt::Write;
 
@@ -31,7 +31,7 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Appends the folding of `text` to `out`; what stands there already is left alone.
+/// Appends the folding of `text` to `out`, which keeps its content.
 ///
 /// ```
 /// use subcat_engine::internals::fold_into;
@@ -45,10 +45,12 @@ pub fn fold_into(text: &str, out: &mut String) {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         if byte.is_ascii_alphanumeric() {
+            // Most text is runs of ASCII letters: they are copied whole, then lowered in place.
             let run_bytes = alphanumeric_run(&bytes[at..]);
             writer.push_ascii(&text[at..at + run_bytes]);
             at += run_bytes;
         } else if byte.is_ascii() {
+            // An apostrophe is deleted: it does not end the word.
             if !is_ascii_apostrophe(byte) {
                 writer.end_word();
             }
@@ -73,7 +75,7 @@ pub fn words(folded: &str) -> impl DoubleEndedIterator<Item = &str> + Clone {
     folded.split(' ').filter(|word| !word.is_empty())
 }
 
-/// Number of bytes of ASCII letters and digits `bytes` begins with.
+/// Number of ASCII letters and digits at the start of `bytes`.
 fn alphanumeric_run(bytes: &[u8]) -> usize {
     let end = bytes.iter().position(|byte| !byte.is_ascii_alphanumeric());
     end.unwrap_or(bytes.len())
@@ -87,14 +89,14 @@ const fn is_ascii_apostrophe(byte: u8) -> bool {
 /// Writes words joined by single spaces, and episode words in one way as each word ends.
 struct WordWriter<'a> {
     out: &'a mut String,
-    /// Where the folded text begins in `out`.
+    /// Start of the folded text in `out`.
     text_start: usize,
-    /// Where the word being written begins.
+    /// Start of the word that is being written.
     word_start: Option<usize>,
     last: LastWord,
 }
 
-/// What step 5 must know of the word before.
+/// State of step 5: the kind of the last word.
 #[derive(Clone, Copy)]
 enum LastWord {
     Other,
@@ -149,6 +151,8 @@ impl<'a> WordWriter<'a> {
         let Some(start) = self.word_start.take() else {
             return;
         };
+        // Step 5 works word by word from left to right, and only the last word matters to the next
+        // one: so it is done here, in one pass, and the text is never read again.
         self.last = match (Piece::parse(&self.out[start..]), self.last) {
             (Some(Piece::Season(season)), _) => {
                 self.rewrite(start, season, None);
@@ -163,7 +167,7 @@ impl<'a> WordWriter<'a> {
                 LastWord::Episode
             }
             (Some(Piece::Further(_)), LastWord::Episode) => {
-                // The space before it goes too: an episode stands there, so there is one.
+                // The space before it goes as well; there is one, because an episode precedes it.
                 self.out.truncate(start - 1);
                 LastWord::Episode
             }

@@ -1,4 +1,4 @@
-//! Words of a request that name an episode or a year (SEARCH.md 2).
+//! Markers: words of a request that name an episode or a year (SEARCH.md 2).
 
 use crate::limits::{SEARCH_YEAR_MIN, YEAR_MAX};
 use crate::model::{Number, Year};
@@ -8,7 +8,7 @@ use super::EpisodeWord;
 /// A season, or an episode of a season, that a request names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EpisodeMarker {
-    /// Position of its word.
+    /// Index of its word.
     pub word_idx: usize,
     /// The season.
     pub season: Number,
@@ -19,7 +19,7 @@ pub struct EpisodeMarker {
 /// A year that a request names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct YearMarker {
-    /// Position of its word.
+    /// Index of its word.
     pub word_idx: usize,
     /// The year.
     pub year: Year,
@@ -27,7 +27,7 @@ pub struct YearMarker {
 
 /// The markers among the words of a `query` or `title`. All other words are plain words.
 ///
-/// INVARIANT: at least one word is no marker.
+/// INVARIANT: at least one word is not a marker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Markers {
     /// The episode marker.
@@ -68,7 +68,7 @@ impl Markers {
         markers.leave_a_plain_word(words.len())
     }
 
-    /// True if the word at this position is a marker.
+    /// True if the word at this index is a marker.
     pub fn is_marker(&self, word_idx: usize) -> bool {
         let is_episode = self
             .episode
@@ -83,6 +83,7 @@ impl Markers {
         let markers_count = |markers: &Self| {
             usize::from(markers.episode.is_some()) + usize::from(markers.year.is_some())
         };
+        // The year becomes a plain word first: in "1917 s01" it is the title.
         if markers_count(&self) == words_count {
             self.year = None;
         }
@@ -102,6 +103,7 @@ fn episode_marker<S: AsRef<str>>(words: &[S]) -> Option<EpisodeMarker> {
         let Some(season) = Number::new(read.season) else {
             continue;
         };
+        // `s01e00` is a special: it names no episode that a record could have as a number.
         let episode = read.episode.map(Number::new);
         if episode != Some(None) {
             let episode = episode.flatten();
@@ -120,7 +122,7 @@ fn episode_marker<S: AsRef<str>>(words: &[S]) -> Option<EpisodeMarker> {
 fn year_marker<S: AsRef<str>>(words: &[S], given: Option<Year>) -> Option<YearMarker> {
     let mut found = None;
     for (word_idx, word) in words.iter().enumerate() {
-        let Some(year) = year_word(word.as_ref()) else {
+        let Some(year) = parse_year(word.as_ref()) else {
             continue;
         };
         if given.is_none_or(|given| given == year) {
@@ -131,11 +133,14 @@ fn year_marker<S: AsRef<str>>(words: &[S], given: Option<Year>) -> Option<YearMa
 }
 
 /// A word of four ASCII digits from 1900 to 2100.
-fn year_word(word: &str) -> Option<Year> {
+fn parse_year(word: &str) -> Option<Year> {
     let is_four_digits = word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let number = word.parse().ok()?;
     let is_searchable = (SEARCH_YEAR_MIN..=YEAR_MAX).contains(&number);
-    (is_four_digits && is_searchable).then(|| Year::new(number))?
+    if !is_four_digits || !is_searchable {
+        return None;
+    }
+    Year::new(number)
 }
 
 #[cfg(test)]
@@ -160,9 +165,10 @@ mod tests {
     fn bracketed(words: &[&str], markers: Markers) -> String {
         let mut shown = Vec::new();
         for (word_idx, word) in words.iter().enumerate() {
-            match markers.is_marker(word_idx) {
-                true => shown.push(format!("[{word}]")),
-                false => shown.push((*word).to_string()),
+            if markers.is_marker(word_idx) {
+                shown.push(format!("[{word}]"));
+            } else {
+                shown.push((*word).to_string());
             }
         }
         shown.join(" ")

@@ -1,7 +1,7 @@
 //! `&str` to folded text, words and markers (SEARCH.md 1, 2 and 6): pure functions, no index.
 //!
-//! [`fold`] is what makes two spellings of a title equal. [`Markers`] tells the words of a request
-//! that name an episode or a year. [`spanish_region`] tells Spain's Spanish from Latin America's.
+//! [`fold`] makes two spellings of a title equal. [`Markers`] are the words of a request that name
+//! an episode or a year. [`spanish_region`] distinguishes the Spanish of Spain and Latin America.
 
 mod character;
 mod episode_word;

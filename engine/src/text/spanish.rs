@@ -1,8 +1,8 @@
-//! Spain's Spanish or Latin America's, told from a description (SEARCH.md 6).
+//! Region of the Spanish of a record, recognised by its description (SEARCH.md 6).
 
 use super::words;
 
-/// Where the Spanish of a record is spoken.
+/// Region in which the Spanish of a record is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SpanishRegion {
     /// `es-ES`.
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn search_rule_6_every_listed_word_tells_a_region() {
+    fn search_rule_6_every_listed_word_names_a_region() {
         for word in SPAIN_WORDS {
             check(word, Some(SpanishRegion::Spain));
         }

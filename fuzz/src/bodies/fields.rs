@@ -23,7 +23,7 @@ pub fn path(data: &[u8]) {
     }
 }
 
-/// A range lies inside the file, whatever is asked; the first two bytes are the file's size.
+/// A range lies inside the file, whatever is requested; the first two bytes are the file's size.
 pub fn conditional_headers(data: &[u8]) {
     let (size, rest) = data.split_at(data.len().min(2));
     let size_bytes = size

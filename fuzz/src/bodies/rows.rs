@@ -35,7 +35,7 @@ pub fn csv_rows(data: &[u8]) {
             last_line = line;
             Ok(())
         });
-        // A CSV file whose header names no field is refused whole; memory never fails to read.
+        // A CSV file whose header names no field is refused; memory never fails to read.
         let is_refused = outcome.is_err_and(|error| error.kind() == io::ErrorKind::InvalidData);
         assert!(!is_refused || format == Format::Csv);
     }

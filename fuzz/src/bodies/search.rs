@@ -49,7 +49,7 @@ static SAMPLE: LazyLock<Sample> = LazyLock::new(|| {
     }
 });
 
-/// A segment with damaged bytes is refused, or answers as if it were whole: what is not needed
+/// A segment with damaged bytes is refused, or answers as if undamaged: what is not needed
 /// for an answer may be damaged, what is needed is checked.
 pub fn damaged_segment(data: &[u8]) {
     let sample = &*SAMPLE;

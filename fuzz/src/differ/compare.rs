@@ -6,7 +6,7 @@ use subcat_engine::{
     internals::{oracle::Oracle, oracle::OracleAnswer, oracle::OracleHit},
 };
 
-/// What the oracle answers. Asserts that each snapshot finds the same records, with the same
+/// Answer of the oracle. Asserts that each snapshot finds the same records, with the same
 /// relevance and fit, in the same order, and the same total.
 pub(super) fn same_answer(
     snapshots: &[Snapshot],
@@ -39,7 +39,7 @@ fn answers(snapshot: &Snapshot, query: &Query, expected: &OracleAnswer) {
     assert_eq!(hits.total(), expected.total, "total of {query:#?}");
 }
 
-/// Asserts that the explanation of a search tells of the same hits and total.
+/// Asserts that the explanation of a search has the same hits and total.
 pub(super) fn same_explanation(snapshot: &Snapshot, query: &Query) {
     let hits = snapshot
         .search(query)

@@ -13,12 +13,12 @@ use crate::choices::Choices;
 use crate::records::record;
 use crate::requests::{COMMON_TEXTS, common_request, request};
 
-/// Records that the others are copies of: so many titles and descriptions there are.
+/// Number of records that the others are copies of: their titles and descriptions repeat.
 const MODELS_COUNT: usize = 400;
 /// Segments that the catalog is written in.
 const PARTS_COUNT: usize = 3;
 
-/// Puts requests to a catalog of so many records, before and after its segments are merged.
+/// Sends requests to a catalog of many records, before and after its segments are merged.
 ///
 /// Panics when an answer differs from the oracle's.
 pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usize) {
@@ -81,8 +81,8 @@ fn common(choices: &mut Choices<'_>) -> Record {
     record
 }
 
-/// A segment with records of these numbers, of which some are gone again; what is left is put
-/// into `records`.
+/// A segment with records of these numbers, some of them deleted; the others are added to
+/// `records`.
 fn part(
     choices: &mut Choices<'_>,
     models: &[Record],
@@ -90,7 +90,7 @@ fn part(
     records: &mut Vec<Record>,
 ) -> Part {
     let mut builder = SegmentBuilder::new();
-    let mut gone = Vec::new();
+    let mut deleted = Vec::new();
     for number in numbers {
         let model = choices.pick(models);
         let id = id(number);
@@ -102,7 +102,7 @@ fn part(
         };
         builder.add(&record).expect("a record fits into memory");
         if choices.one_in(50) {
-            gone.push(id);
+            deleted.push(id);
         } else {
             records.push(record);
         }
@@ -113,7 +113,7 @@ fn part(
         .expect("memory takes every write");
     let (segment, _) = open(bytes);
     let mut tombstones = Tombstones::new();
-    for id in gone {
+    for id in deleted {
         if let Some(doc) = segment.find(id).expect("an undamaged segment answers") {
             tombstones.insert(doc);
         }

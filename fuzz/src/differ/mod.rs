@@ -1,7 +1,6 @@
 //! Engine and oracle answer the same requests.
 //!
-//! [`segments`] does it on segments that live in memory; [`large`] on so many records that every
-//! shortcut is taken; [`history`] on a whole engine that is imported into, changed, maintained and
+//! [`segments`] does it on segments in memory; [`large`] on enough records for every shortcut; [`history`] on a whole engine that is imported into, changed, maintained and
 //! opened again.
 
 mod compare;

@@ -19,7 +19,7 @@ const CHANGES_MAX: usize = 12;
 /// Records written by one change, at most.
 const BATCH_MAX: usize = 64;
 
-/// A segment and what is gone from it.
+/// A segment and its tombstones.
 pub(super) type Part = (Arc<Segment>, Arc<Tombstones>);
 
 /// A catalog as segments, and as what it should be.
@@ -52,7 +52,7 @@ pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize 
     requests_count
 }
 
-/// What the oracle answers, and the engine too: with all records in one segment, and with a
+/// Asserts that the engine answers like the oracle: with all records in one segment, and with a
 /// segment for each.
 ///
 /// Panics when they differ. Ids are unique.
@@ -102,7 +102,7 @@ impl Catalog {
     fn write(&mut self, records: Vec<Record>) {
         let mut builder = SegmentBuilder::new();
         for record in &records {
-            self.bury(record.id);
+            self.delete_docs(record.id);
             builder.add(record).expect("a record fits into memory");
         }
         let mut bytes = Vec::new();
@@ -116,7 +116,7 @@ impl Catalog {
     }
 
     fn delete(&mut self, id: RecordId) {
-        self.bury(id);
+        self.delete_docs(id);
         self.truth.remove(&id);
     }
 
@@ -150,8 +150,8 @@ impl Catalog {
         self.parts.splice(start..end, [open(bytes)]);
     }
 
-    /// Marks the document with this id as gone, wherever it lives.
-    fn bury(&mut self, id: RecordId) {
+    /// Deletes the document with this id in every segment.
+    fn delete_docs(&mut self, id: RecordId) {
         for (segment, tombstones) in &mut self.parts {
             if let Some(doc) = segment.find(id).expect("an undamaged segment answers") {
                 Arc::make_mut(tombstones).insert(doc);
