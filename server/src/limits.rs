@@ -107,6 +107,16 @@ pub const SLOW_SEARCH_VALUE_CHARS_MAX: usize = 60;
 
 // ===== rows =====
 
+/// Bytes of one line or row, at most. A record in its longest form (every character of a
+/// description of 10,000 written as two `\u` escapes) takes less than a fifth of it.
+pub const LINE_BYTES_MAX: usize = 1 << 20;
+/// Bytes of a file that one row may take until it is given up. A row of more than
+/// [`LINE_BYTES_MAX`] is refused if it ends within these, and the rows after it are read; beyond
+/// them a forgotten quote would read the rest of the file into memory (API.md 13.4).
+pub const ROW_SPAN_BYTES_MAX: usize = 16 << 20;
+/// Bytes that are read from a file at a time.
+pub const READ_BUFFER_BYTES: usize = 256 << 10;
+
 // ===== ops =====
 
 /// Active keys of one account, at most.

@@ -6,18 +6,18 @@ use std::io::{self, BufRead};
 use serde::{Deserialize, Serialize};
 use subcat_engine::{Engine, Error, ImportSummary, Importer, error_chain};
 
-use crate::rows::{Format, RowFault, read_rows};
+use crate::rows::{Format, RowRejection, read_rows};
 
-/// How to import.
+/// Options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ImportOptions {
-    /// Load nothing when any line is refused.
+    /// True to load nothing if any line is refused.
     pub is_strict: bool,
-    /// Load nothing at all; say what would be refused.
+    /// True to load nothing at all, only to report.
     pub is_dry_run: bool,
 }
 
-/// Where the files come from, one after the other.
+/// The files of an import, one after the other.
 pub trait ImportFiles {
     /// Name, format and plain content of the next file. Errors: it cannot be read.
     fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>>;
@@ -27,32 +27,32 @@ pub trait ImportFiles {
 pub struct ImportFile<'a> {
     /// Its name, for reports.
     pub name: String,
-    /// How it holds records.
+    /// Its format.
     pub format: Format,
-    /// Its content, unpacked.
+    /// Its content, decompressed.
     pub content: Box<dyn BufRead + 'a>,
 }
 
-/// News of an import under way.
+/// Progress of an import under way.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum ImportReport {
     /// A line is not loaded.
     Refused(RefusedLine),
-    /// So many lines have been read.
+    /// This number of lines has been read.
     Read(u64),
-    /// So many records are durable.
+    /// This number of records is durable.
     Loaded(u64),
 }
 
-/// A line that is not loaded, and why.
+/// A line that is not loaded, and the reason.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RefusedLine {
     /// The file's name.
     pub file: String,
     /// Counted from 1.
     pub line: u64,
-    /// The field at fault, or null.
+    /// The field that is not valid, or null.
     pub field: Option<String>,
     /// One clause.
     pub reason: String,
@@ -68,7 +68,7 @@ impl fmt::Display for RefusedLine {
     }
 }
 
-/// What an import did, or would do.
+/// Result of an import, or of a dry run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct ImportResult {
     /// Records that were new.
@@ -77,7 +77,7 @@ pub struct ImportResult {
     pub updated: u64,
     /// Records equal to the stored ones.
     pub unchanged: u64,
-    /// Lines that are no record.
+    /// Lines that are not a record.
     pub refused: u64,
     /// Fields that no record has.
     pub ignored_fields: u64,
@@ -149,8 +149,8 @@ impl From<Error> for ReadEnd {
 /// Imports every file; bad lines are reported and the others loaded, all searchable when it
 /// returns. Of two lines with one id, in whatever files, the later counts.
 ///
-/// Errors: a file cannot be read (nothing is loaded), lines are refused and `is_strict` (nothing
-/// is loaded), the disk fails (whole groups may be loaded, and the sentence says how many).
+/// Errors: a file cannot be read or lines are refused and `is_strict` (nothing is loaded), or the
+/// disk fails (whole groups may be loaded, and the error says how many).
 pub fn import(
     engine: &Engine,
     files: &mut dyn ImportFiles,
@@ -167,19 +167,19 @@ pub fn import(
             if rows_count % ROWS_PER_REPORT == 0 {
                 report(ImportReport::Read(rows_count));
             }
-            let fault = match row {
+            let rejection = match row {
                 Ok(row) => {
                     result.ignored_fields += row.ignored_fields;
                     let pushed = importer.push(row.draft)?;
                     pushed
                         .err()
-                        .map(|fault| RowFault::of_field(row.line, fault))
+                        .map(|error| RowRejection::of_field(row.line, error))
                 }
-                Err(fault) => Some(fault),
+                Err(rejection) => Some(rejection),
             };
-            if let Some(fault) = fault {
+            if let Some(rejection) = rejection {
                 result.refused += 1;
-                report(ImportReport::Refused(refused_line(&name, fault)));
+                report(ImportReport::Refused(refused_line(&name, rejection)));
             }
             Ok(())
         });
@@ -205,7 +205,7 @@ pub fn import(
     Ok(result)
 }
 
-/// Loads what was read; a failure says how far it came.
+/// Loads what was read.
 fn load(
     importer: Importer,
     report: &mut dyn FnMut(ImportReport),
@@ -218,11 +218,11 @@ fn load(
     finished.map_err(|cause| ImportError::Interrupted { loaded, cause })
 }
 
-fn refused_line(file: &str, fault: RowFault) -> RefusedLine {
+fn refused_line(file: &str, rejection: RowRejection) -> RefusedLine {
     RefusedLine {
         file: file.to_owned(),
-        line: fault.line,
-        field: fault.field.map(str::to_owned),
-        reason: fault.reason,
+        line: rejection.line,
+        field: rejection.field.map(str::to_owned),
+        reason: rejection.reason,
     }
 }

@@ -1,4 +1,4 @@
-//! Rows of a CSV file become drafts by the names in its header.
+//! CSV: each row becomes a draft, by the names in the header.
 
 use std::borrow::Cow;
 use std::cell::Cell;
@@ -8,75 +8,91 @@ use csv::{ByteRecord, ReaderBuilder, Terminator};
 use subcat_engine::{DraftValue, RecordDraft};
 
 use super::fields::{field_idx, field_name, field_names, field_of};
-use super::reading::{EachRow, LINE_BYTES_MAX, Row, RowFault};
+use super::row::{EachRow, Row, RowRejection};
+use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
 
-/// Bytes of a file that one row may take until it is given up. A row of more than
-/// [`LINE_BYTES_MAX`] is refused when it ends within these, and the rows after it are read; beyond
-/// them a forgotten quote would read the rest of the file into memory (API.md 13.4).
-const SPAN_BYTES_MAX: usize = 16 << 20;
+/// Read after the end of the file: a line end, and a row that no line of text is.
+///
+/// A quote that is still open at the end of the file swallows both. The `csv` crate takes the end
+/// for the end of such a row and says nothing; with the mark in its last cell it is recognised.
+const END_MARK: &[u8] = b"\n\0";
 
 /// Reads every row. An empty cell is no value; everything else is text.
 ///
-/// Errors: what `each` returns, and what cannot be read at all: a header that names a field twice
+/// Errors: those of `each`, and input that cannot be read at all: a header that names a field twice
 /// or none of a record's, a row without end.
 pub(super) fn read_csv<E: From<io::Error>>(
     input: &mut dyn BufRead,
     each: &mut EachRow<'_, E>,
 ) -> Result<(), E> {
     let row_bytes = Cell::new(0);
-    let is_open_at_end = Cell::new(false);
+    let input_bytes = Cell::new(0);
     if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
         input.consume(BYTE_ORDER_MARK.len());
     }
-    let capped = CappedRead {
+    let marked = MarkedInput {
         input,
         row_bytes: &row_bytes,
-        place: Place::CellStart,
-        is_open_at_end: &is_open_at_end,
+        input_bytes: &input_bytes,
+        mark: END_MARK,
     };
     // With the crate's own terminator a row of a file with CR LF begins, for its line count, at
-    // the LF before it; so LF ends rows here, and a CR before it is cut off the last cell.
+    // the LF before it; so LF ends rows here, and a CR before it is removed from the last cell.
     let mut reader = ReaderBuilder::new()
         .flexible(true)
         .terminator(Terminator::Any(b'\n'))
-        .from_reader(capped);
-    let header = reader.byte_headers().map_err(as_io)?;
-    if is_open_at_end.get() {
+        .from_reader(marked);
+    // True if the row that was just read is the last and holds the mark.
+    let is_marked = |end: u64| end == input_bytes.get() + END_MARK.len() as u64;
+    let header = reader.byte_headers().map_err(as_io)?.clone();
+    if is_marked(reader.position().byte()) {
+        if is_end(&header) {
+            return Ok(());
+        }
         return Err(bad(format!("the header {OPEN_QUOTE}")).into());
     }
-    let columns = columns_of(header)?;
+    let columns = columns_of(&header)?;
     let mut record = ByteRecord::new();
     loop {
         row_bytes.set(0);
         let start = reader.position().clone();
         let is_read = reader.read_byte_record(&mut record);
-        let is_read = is_read.map_err(|error| named(&start, as_io(error)))?;
-        if !is_read {
+        let is_read = is_read.map_err(|error| with_line(&start, as_io(error)))?;
+        let end = reader.position().byte();
+        let has_mark = is_marked(end);
+        if !is_read || (has_mark && is_end(&record)) {
             return Ok(());
         }
         let start = record.position().unwrap_or(&start);
-        let (line, row_bytes) = (start.line(), reader.position().byte() - start.byte());
+        let line = start.line();
+        // The line end that the mark begins with may have ended the last row, too.
+        let row_bytes = end.min(input_bytes.get()) - start.byte();
         if record.len() == 1 && &record[0] == b"\r" {
             continue;
         }
         let is_long = LINE_BYTES_MAX as u64 + 1 < row_bytes;
-        let refused = |reason: String| RowFault {
+        let rejected = |reason: String| RowRejection {
             line,
             field: None,
             reason,
         };
-        each(match (is_long, is_open_at_end.get()) {
+        each(match (is_long, has_mark) {
             (false, false) => row_of(line, &record, &columns),
-            (true, false) => Err(refused(format!("longer than {LINE_BYTES_MAX} bytes"))),
-            (false, true) => Err(refused(OPEN_QUOTE.to_owned())),
+            (true, false) => Err(rejected(format!("longer than {LINE_BYTES_MAX} bytes"))),
+            (false, true) => Err(rejected(OPEN_QUOTE.to_owned())),
             (true, true) => return Err(bad(format!("line {line}: {OPEN_QUOTE}")).into()),
         })?;
     }
 }
 
-/// What editors put before UTF-8.
+/// Returns true for the row of the mark.
+fn is_end(record: &ByteRecord) -> bool {
+    record.len() == 1 && record[0] == END_MARK[1..]
+}
+
+/// Bytes that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// What is wrong with a row that the end of the file ends.
+/// Reason to reject a row that only the end of the file ends.
 const OPEN_QUOTE: &str = "opens a quote that nothing closes";
 
 fn bad(reason: String) -> io::Error {
@@ -84,7 +100,7 @@ fn bad(reason: String) -> io::Error {
 }
 
 /// The error with the line of the row that it is about.
-fn named(start: &csv::Position, error: io::Error) -> io::Error {
+fn with_line(start: &csv::Position, error: io::Error) -> io::Error {
     match error.kind() {
         io::ErrorKind::InvalidData => bad(format!("line {}: {error}", start.line())),
         _ => error,
@@ -98,7 +114,7 @@ fn as_io(error: csv::Error) -> io::Error {
     }
 }
 
-/// For each column the field that it holds; the name of any other.
+/// The field of each column; none for a column that no field has the name of.
 fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {
     let mut columns: Vec<Option<usize>> = Vec::new();
     for name in header {
@@ -126,8 +142,8 @@ fn row_of<'a>(
     line: u64,
     record: &'a ByteRecord,
     columns: &[Option<usize>],
-) -> Result<Row<'a>, RowFault> {
-    let fault = |field, reason| RowFault {
+) -> Result<Row<'a>, RowRejection> {
+    let rejection = |field, reason| RowRejection {
         line,
         field,
         reason,
@@ -135,7 +151,7 @@ fn row_of<'a>(
     if record.len() != columns.len() {
         let (cells, names) = (record.len(), columns.len());
         let reason = format!("{cells} cells under a header of {names}: quote cells with commas");
-        return Err(fault(None, reason));
+        return Err(rejection(None, reason));
     }
     let mut draft = RecordDraft::default();
     let mut ignored_fields = 0;
@@ -152,7 +168,7 @@ fn row_of<'a>(
             continue;
         };
         let text = std::str::from_utf8(cell)
-            .map_err(|_| fault(Some(field_name(idx)), "not UTF-8".into()))?;
+            .map_err(|_| rejection(Some(field_name(idx)), "not UTF-8".into()))?;
         if !text.is_empty() {
             *field_of(&mut draft, idx) = DraftValue::Cell(Cow::Borrowed(text));
         }
@@ -164,51 +180,31 @@ fn row_of<'a>(
     })
 }
 
-/// Where in a row a byte stands.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Place {
-    CellStart,
-    Plain,
-    Quoted,
-    /// Behind a quote within a quoted cell: it ends the cell, or is the first of two.
-    Closing,
-}
-
-impl Place {
-    fn after(self, byte: u8) -> Self {
-        match (self, byte) {
-            (Self::Quoted, b'"') => Self::Closing,
-            (Self::Quoted, _) | (Self::CellStart | Self::Closing, b'"') => Self::Quoted,
-            (_, b',' | b'\n') => Self::CellStart,
-            _ => Self::Plain,
-        }
-    }
-}
-
-/// Fails when one row takes more than [`SPAN_BYTES_MAX`], and knows at the end whether a quote is
-/// still open, which the reader of rows takes for its end.
-struct CappedRead<'a> {
+/// Appends [`END_MARK`] to the input, and fails when one row takes more than
+/// [`ROW_SPAN_BYTES_MAX`].
+struct MarkedInput<'a> {
     input: &'a mut dyn BufRead,
+    /// Bytes read since the current row began; the reader of rows sets it to 0.
     row_bytes: &'a Cell<usize>,
-    place: Place,
-    is_open_at_end: &'a Cell<bool>,
+    /// Bytes of the input so far, without the mark.
+    input_bytes: &'a Cell<u64>,
+    /// Rest of the mark that is still to be read.
+    mark: &'static [u8],
 }
 
-impl Read for CappedRead<'_> {
+impl Read for MarkedInput<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if SPAN_BYTES_MAX < self.row_bytes.get() {
+        if ROW_SPAN_BYTES_MAX < self.row_bytes.get() {
             return Err(bad(format!(
-                "a row of more than {SPAN_BYTES_MAX} bytes: is a quote open?"
+                "a row of more than {ROW_SPAN_BYTES_MAX} bytes: is a quote open?"
             )));
         }
         let count = self.input.read(buffer)?;
-        for byte in &buffer[..count] {
-            self.place = self.place.after(*byte);
-        }
         if count == 0 {
-            self.is_open_at_end.set(self.place == Place::Quoted);
+            return self.mark.read(buffer);
         }
         self.row_bytes.set(self.row_bytes.get() + count);
+        self.input_bytes.set(self.input_bytes.get() + count as u64);
         Ok(count)
     }
 }
@@ -225,7 +221,7 @@ mod tests {
                     "{} {:?} {:?} {}",
                     row.line, row.draft.title, row.draft.year, row.ignored_fields
                 ),
-                Err(fault) => fault.to_string(),
+                Err(rejection) => rejection.to_string(),
             });
             Ok(())
         })?;
@@ -255,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn a_header_that_cannot_be_meant_is_refused() {
+    fn a_header_that_makes_no_sense_is_refused() {
         let reason = |text: &str| read(text).unwrap_err().to_string();
         assert!(reason("title,year,title\n").contains("names title twice"));
         assert!(reason("a,b\n1,2\n").contains("names no field of a record: they are id,"));
@@ -281,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn an_open_quote_is_told_with_its_line() {
+    fn an_open_quote_is_reported_with_its_line() {
         let rows = read("title,year\nb,1\n\"c,2\nd,3\n").unwrap();
         let expected = [
             "2 Cell(\"b\") Cell(\"1\") 0",
@@ -314,5 +310,37 @@ mod tests {
             "4 Cell(\"b\\\"\") Cell(\"3\") 0",
         ];
         assert_eq!(read(text).unwrap(), expected);
+    }
+
+    #[test]
+    fn the_end_of_a_file_is_recognised_in_every_form() {
+        let row = |title: &str| format!("2 Cell({title:?}) Absent 0");
+        for text in [
+            "title\nx",
+            "title\nx\n",
+            "title\nx\n\n",
+            "title\r\nx\r\n",
+            "title\n\"x\"",
+        ] {
+            assert_eq!(read(text).unwrap(), [row("x")], "{text:?}");
+        }
+        for text in ["title\n\"x\ny\"", "title\n\"x\ny\"\n"] {
+            assert_eq!(read(text).unwrap(), [row("x\ny")], "{text:?}");
+        }
+        let open = ["line 2: opens a quote that nothing closes"];
+        for text in [
+            "title\n\"",
+            "title\n\"x\n",
+            "title\n\"x\"\"",
+            "title\n\"x\0",
+        ] {
+            assert_eq!(read(text).unwrap(), open, "{text:?}");
+        }
+        // A row that looks like the mark is a row.
+        assert_eq!(read("title\n\0\n").unwrap(), [row("\0")]);
+        assert_eq!(read("title\n\0").unwrap(), [row("\0")]);
+        for text in ["\n", "\n\n", "title", "title\n", "\u{FEFF}"] {
+            assert!(read(text).unwrap().is_empty(), "{text:?}");
+        }
     }
 }

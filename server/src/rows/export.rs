@@ -1,11 +1,11 @@
-//! A record becomes a line that imports as the same record.
+//! Export: a record becomes a line that imports as the same record.
 
 use serde::Serialize;
 use subcat_engine::{FileName, Number, Record, ReleaseId, Year};
 
 /// The fields of an import record, in the order of its description; nulls are left out.
 #[derive(Serialize)]
-struct Line<'a> {
+struct ExportLine<'a> {
     id: String,
     video_type: &'static str,
     title: &'a str,
@@ -35,7 +35,7 @@ struct Line<'a> {
 
 /// Appends the record as one JSON line with its line end.
 pub fn write_record(record: &Record, out: &mut Vec<u8>) {
-    let line = Line {
+    let line = ExportLine {
         id: record.id.to_string(),
         video_type: record.video_type.as_str(),
         title: &record.title,

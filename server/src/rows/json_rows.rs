@@ -1,4 +1,4 @@
-//! One JSON object becomes one draft, which borrows from the line what it can.
+//! JSON lines: each object becomes a draft, which borrows from the line where it can.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -7,12 +7,12 @@ use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess,
 use subcat_engine::{DraftValue, RecordDraft};
 
 use super::fields::{field_idx, field_name, field_of};
-use super::reading::{Row, RowFault};
+use super::row::{Row, RowRejection};
 
-/// Reads one line, whose number is only passed on.
+/// Reads one line; its number goes into the result unchanged.
 ///
-/// Cost: about 1 µs for a line of 450 bytes. Errors: the line is not UTF-8, not JSON, no object,
-/// or names a field twice (Chosen here: JSON leaves open which of the two counts, and dropping
+/// Cost: about 1 µs for a line of 450 bytes. Errors: the line is not UTF-8, not JSON, not an
+/// object, or names a field twice (Chosen here: JSON leaves open which of the two counts, and dropping
 /// one silently would lose it).
 ///
 /// ```
@@ -22,28 +22,28 @@ use super::reading::{Row, RowFault};
 /// assert_eq!(row.draft.year, DraftValue::Integer(1995));
 /// assert_eq!(row.ignored_fields, 1);
 /// ```
-pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowFault> {
-    let fault = |field, reason| RowFault {
+pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowRejection> {
+    let rejection = |field, reason| RowRejection {
         line: line_number,
         field,
         reason,
     };
     let text = std::str::from_utf8(line).map_err(|error| {
         let column = error.valid_up_to() + 1;
-        fault(None, format!("not UTF-8 at byte {column} of the line"))
+        rejection(None, format!("not UTF-8 at byte {column} of the line"))
     })?;
     let mut parser = serde_json::Deserializer::from_str(text);
     let parsed = parser
         .deserialize_any(ObjectVisitor)
         .and_then(|object| parser.end().map(|()| object));
     match parsed {
-        Ok(Object::Fields {
+        Ok(LineValue::Fields {
             twice: Some(idx), ..
-        }) => Err(fault(
+        }) => Err(rejection(
             Some(field_name(idx)),
             "given twice: leave one of them out".into(),
         )),
-        Ok(Object::Fields {
+        Ok(LineValue::Fields {
             draft,
             ignored_fields,
             ..
@@ -52,11 +52,11 @@ pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowFault> {
             draft: *draft,
             ignored_fields,
         }),
-        Ok(Object::Other(what)) => {
+        Ok(LineValue::Other(what)) => {
             let reason = format!("{what} instead of an object: one JSON object a line is read");
-            Err(fault(None, reason))
+            Err(rejection(None, reason))
         }
-        Err(error) => Err(fault(None, not_json(&error))),
+        Err(error) => Err(rejection(None, not_json(&error))),
     }
 }
 
@@ -68,8 +68,8 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("not JSON: {reason} at column {}", error.column())
 }
 
-/// What a line holds.
-enum Object<'a> {
+/// The JSON value of a line.
+enum LineValue<'a> {
     Fields {
         draft: Box<RecordDraft<'a>>,
         ignored_fields: u64,
@@ -81,7 +81,7 @@ enum Object<'a> {
 struct ObjectVisitor;
 
 impl<'de> Visitor<'de> for ObjectVisitor {
-    type Value = Object<'de>;
+    type Value = LineValue<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a JSON object")
@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
             seen |= 1 << idx;
             *field_of(&mut draft, idx) = map.next_value_seed(FieldValue)?;
         }
-        Ok(Object::Fields {
+        Ok(LineValue::Fields {
             draft,
             ignored_fields,
             twice,
@@ -113,31 +113,31 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self::Value, A::Error> {
         while items.next_element::<IgnoredAny>()?.is_some() {}
-        Ok(Object::Other("an array"))
+        Ok(LineValue::Other("an array"))
     }
 
     fn visit_str<E>(self, _: &str) -> Result<Self::Value, E> {
-        Ok(Object::Other("a text"))
+        Ok(LineValue::Other("a text"))
     }
 
     fn visit_i64<E>(self, _: i64) -> Result<Self::Value, E> {
-        Ok(Object::Other("a number"))
+        Ok(LineValue::Other("a number"))
     }
 
     fn visit_u64<E>(self, _: u64) -> Result<Self::Value, E> {
-        Ok(Object::Other("a number"))
+        Ok(LineValue::Other("a number"))
     }
 
     fn visit_f64<E>(self, _: f64) -> Result<Self::Value, E> {
-        Ok(Object::Other("a number"))
+        Ok(LineValue::Other("a number"))
     }
 
     fn visit_bool<E>(self, _: bool) -> Result<Self::Value, E> {
-        Ok(Object::Other("true or false"))
+        Ok(LineValue::Other("true or false"))
     }
 
     fn visit_unit<E>(self) -> Result<Self::Value, E> {
-        Ok(Object::Other("null"))
+        Ok(LineValue::Other("null"))
     }
 }
 
@@ -194,7 +194,7 @@ impl<'de> Visitor<'de> for FieldValue {
     }
 
     fn visit_u64<E>(self, number: u64) -> Result<Self::Value, E> {
-        // No field takes anything near the end of the range: held to it, it is refused as well.
+        // No field takes a number near the end of the range, so a saturated one is refused as well.
         Ok(DraftValue::Integer(
             i64::try_from(number).unwrap_or(i64::MAX),
         ))
@@ -236,8 +236,8 @@ mod tests {
 
     fn check_fault(line: impl AsRef<[u8]>, expected: &str) {
         let line = line.as_ref();
-        let fault = read_line(3, line).unwrap_err().to_string();
-        assert_eq!(fault, expected, "{}", String::from_utf8_lossy(line));
+        let rejection = read_line(3, line).unwrap_err().to_string();
+        assert_eq!(rejection, expected, "{}", String::from_utf8_lossy(line));
     }
 
     #[test]
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn deep_nesting_is_no_danger() {
+    fn deep_nesting_is_harmless() {
         let deep = format!("{{\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
         assert_eq!(read_line(1, deep.as_bytes()).unwrap().ignored_fields, 1);
         let deep = format!(
@@ -311,7 +311,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_judged(line: Vec<u8>) {
+        fn any_bytes_are_read_or_rejected(line: Vec<u8>) {
             let _ = read_line(1, &line);
         }
 

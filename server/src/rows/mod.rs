@@ -1,14 +1,16 @@
-//! How do lines of a file become drafts of records, and records lines?
+//! Lines of files: drafts of records are read from them, records are written to them.
 //!
-//! A bad line is a value with its number, the field and the reason; reading goes on behind it.
-//! What a field may hold is the engine's to judge.
+//! A bad line is a value with its number, its field and the reason, and reading goes on after it.
+//! The engine validates what a field holds.
 
 mod csv_rows;
 mod export;
 mod fields;
 mod json_rows;
 mod reading;
+mod row;
 
 pub use export::write_record;
 pub use json_rows::read_line;
-pub use reading::{EachRow, Format, Row, RowFault, next_line, read_rows, unpacked};
+pub use reading::{Format, next_line, read_rows, unpacked};
+pub use row::{EachRow, Row, RowRejection};

@@ -1,22 +1,16 @@
 //! Files of rows: unpacked, split, numbered.
 
-use std::fmt;
 use std::io::{self, BufRead, BufReader, Cursor, Read};
 
 use flate2::bufread::MultiGzDecoder;
 use serde::{Deserialize, Serialize};
-use subcat_engine::{FieldError, RecordDraft};
 
 use super::csv_rows::read_csv;
 use super::json_rows::read_line;
+use super::row::{EachRow, RowRejection};
+use crate::limits::{LINE_BYTES_MAX, READ_BUFFER_BYTES};
 
-/// Bytes of one line or row, at most. A record in its longest form (every character of a
-/// description of 10,000 written as two `\u` escapes) takes less than a fifth of it.
-pub(super) const LINE_BYTES_MAX: usize = 1 << 20;
-/// Bytes that are read from a file at a time.
-const BUFFER_BYTES: usize = 256 << 10;
-
-/// How a file holds records.
+/// Format of a file of records.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Format {
@@ -27,13 +21,13 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format that a file's name tells: CSV for `.csv`, packed or not, else JSON lines.
+    /// The format of a file by its name: CSV for `.csv`, compressed or not, else JSON lines.
     pub fn of_name(name: &str) -> Self {
         let lower = name.to_ascii_lowercase();
-        let packed = lower
+        let uncompressed = lower
             .strip_suffix(".gz")
             .or_else(|| lower.strip_suffix(".zst"));
-        if packed.unwrap_or(&lower).ends_with(".csv") {
+        if uncompressed.unwrap_or(&lower).ends_with(".csv") {
             Self::Csv
         } else {
             Self::Jsonl
@@ -41,71 +35,25 @@ impl Format {
     }
 }
 
-/// One line or row that could be read.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Row<'a> {
-    /// Counted from 1; of a CSV row that spans lines, the first.
-    pub line: u64,
-    /// Its fields, unjudged.
-    pub draft: RecordDraft<'a>,
-    /// How many fields no record has.
-    pub ignored_fields: u64,
-}
-
-/// Why a line is no record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct RowFault {
-    /// Counted from 1.
-    pub line: u64,
-    /// The field at fault, when it is one.
-    pub field: Option<&'static str>,
-    /// One clause.
-    pub reason: String,
-}
-
-impl RowFault {
-    /// The engine's judgement of the draft on this line.
-    pub fn of_field(line: u64, fault: FieldError) -> Self {
-        Self {
-            line,
-            field: Some(fault.field),
-            reason: fault.reason,
-        }
-    }
-}
-
-impl fmt::Display for RowFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}: ", self.line)?;
-        if let Some(field) = self.field {
-            write!(f, "{field}: ")?;
-        }
-        f.write_str(&self.reason)
-    }
-}
-
-/// What is called with every row, or with what is wrong with it.
-pub type EachRow<'a, E> = dyn FnMut(Result<Row<'_>, RowFault>) -> Result<(), E> + 'a;
-
-/// The input as it was before gzip or zstd packed it; told by its first bytes.
+/// The input, decompressed if its first bytes are those of gzip or zstd.
 pub fn unpacked<'a>(mut input: Box<dyn Read + 'a>) -> io::Result<Box<dyn BufRead + 'a>> {
     let mut magic = Vec::with_capacity(4);
     input.by_ref().take(4).read_to_end(&mut magic)?;
     let is_gzip = magic.starts_with(&[0x1F, 0x8B]);
     let is_zstd = magic == [0x28, 0xB5, 0x2F, 0xFD];
-    let whole = BufReader::with_capacity(BUFFER_BYTES, Cursor::new(magic).chain(input));
+    let whole = BufReader::with_capacity(READ_BUFFER_BYTES, Cursor::new(magic).chain(input));
     if is_gzip {
         let plain = MultiGzDecoder::new(whole);
-        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, plain)));
+        return Ok(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, plain)));
     }
     if is_zstd {
         let plain = zstd::Decoder::with_buffer(whole)?;
-        return Ok(Box::new(BufReader::with_capacity(BUFFER_BYTES, plain)));
+        return Ok(Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, plain)));
     }
     Ok(Box::new(whole))
 }
 
-/// Calls `each` with every row or what is wrong with it, in order. Blank lines are passed over.
+/// Calls `each` with every row, or with its rejection, in order. Blank lines are skipped.
 ///
 /// Errors: reading fails, or `each` does.
 pub fn read_rows<E: From<io::Error>>(
@@ -128,6 +76,8 @@ fn read_lines<E: From<io::Error>>(
     loop {
         buffer.clear();
         line_number += 1;
+        // One byte more than a line may have, so that one that is too long is recognised without
+        // being read into memory.
         let cap = LINE_BYTES_MAX as u64 + 1;
         let count = (&mut *input).take(cap).read_until(b'\n', &mut buffer)?;
         if count == 0 {
@@ -137,7 +87,7 @@ fn read_lines<E: From<io::Error>>(
         if !is_whole {
             skip_line(input)?;
             let reason = format!("longer than {LINE_BYTES_MAX} bytes");
-            each(Err(RowFault {
+            each(Err(RowRejection {
                 line: line_number,
                 field: None,
                 reason,
@@ -155,8 +105,8 @@ fn read_lines<E: From<io::Error>>(
     }
 }
 
-/// The next line with its end; empty at the end of the input. Of a line that is too long for a
-/// record only so much is kept that it is refused.
+/// The next line with its line end; empty at the end of the input. A line that is too long for a
+/// record is shortened to a length that is still refused.
 pub fn next_line(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
     let cap = LINE_BYTES_MAX as u64 + 1;
@@ -168,7 +118,7 @@ pub fn next_line(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     Ok(line)
 }
 
-/// Reads to the end of a line without keeping it.
+/// Reads and discards the rest of a line.
 fn skip_line(input: &mut dyn BufRead) -> io::Result<()> {
     loop {
         let available = input.fill_buf()?;
@@ -199,7 +149,7 @@ mod tests {
         read_rows::<io::Error>(&mut input, Format::Jsonl, &mut |row| {
             seen.push(match row {
                 Ok(row) => format!("{} {:?}", row.line, row.draft.year),
-                Err(fault) => fault.to_string(),
+                Err(rejection) => rejection.to_string(),
             });
             Ok(())
         })
@@ -217,13 +167,13 @@ mod tests {
     ];
 
     #[test]
-    fn lines_are_counted_with_blank_ones_and_marks() {
+    fn blank_lines_and_a_byte_order_mark_are_counted() {
         assert_eq!(read(LINES), SEEN);
         assert!(read(b"").is_empty());
     }
 
     #[test]
-    fn gzip_and_zstd_are_unpacked_whatever_the_name() {
+    fn gzip_and_zstd_are_recognised_by_their_first_bytes() {
         let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
         gzip.write_all(LINES).unwrap();
         assert_eq!(read(&gzip.finish().unwrap()), SEEN);
@@ -252,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_tells_the_format() {
+    fn a_format_follows_from_the_name() {
         assert_eq!(Format::of_name("a.CSV"), Format::Csv);
         assert_eq!(Format::of_name("a.csv.gz"), Format::Csv);
         assert_eq!(Format::of_name("a.csv.zst"), Format::Csv);
