@@ -194,12 +194,23 @@ pub const AUDIT_ENTRIES_PER_PAGE: usize = 100;
 
 // ===== admin =====
 
+/// Bytes of one frame of an import, at most.
+pub const FRAME_BYTES_MAX: usize = 256 << 10;
+/// Pieces of a body that wait between its two sides, at most.
+pub const BODY_PIECES_MAX: usize = 8;
 /// Bytes of the arguments of one operation, at most.
 pub const OPERATION_BYTES_MAX: usize = 1 << 20;
 /// Bytes of a piece of a body on the admin socket, at most: lines are gathered to it.
 pub const SOCKET_PIECE_BYTES_MAX: usize = 256 << 10;
 
 // ===== command =====
+
+/// Lines of a batch of `import --follow`, at most.
+pub const BATCH_LINES_MAX: u64 = 10_000;
+/// Bytes of such a batch at which it ends.
+pub const BATCH_BYTES_MAX: usize = 16 << 20;
+/// Lines that `import --follow` reads ahead, at most.
+pub const LINES_AHEAD_MAX: usize = 64;
 
 /// Symbolic links that lead to the file of an output, at most, as in the kernel.
 pub const OUTPUT_LINKS_MAX: usize = 40;

@@ -4,18 +4,16 @@
 //! file   := frame(JSON {"name", "format"}) frame(bytes)* frame()
 //! frame  := length: u32, big endian | bytes
 //! ```
-//! A body that ends inside a file was cut: the reader fails, and the import with it.
+//! A body that ends inside a file is truncated: the reader fails, and the import with it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
 use serde::{Deserialize, Serialize};
 
+use crate::limits::FRAME_BYTES_MAX;
 use crate::rows::Format;
 
-/// Bytes of one frame, at most.
-const FRAME_BYTES_MAX: usize = 256 << 10;
-
-/// What the first frame of a file says.
+/// The first frame of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileHeader {
     name: String,
@@ -56,7 +54,7 @@ impl<W: Write> FrameWriter<W> {
         }
     }
 
-    /// Hands on what the output still holds.
+    /// Flushes the output.
     pub fn flush(&mut self) -> io::Result<()> {
         self.output.flush()
     }
@@ -142,7 +140,7 @@ impl<R: Read> Read for FileRead<'_, R> {
 fn frame_bytes(length: [u8; 4]) -> io::Result<usize> {
     let bytes = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
     if FRAME_BYTES_MAX < bytes {
-        let reason = "a frame of an import is too long: the body is not of this program";
+        let reason = "a frame of an import is too long: another program made the body";
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     }
     Ok(bytes)
@@ -187,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cut_body_is_an_error_wherever_it_is_cut() {
+    fn a_truncated_body_is_an_error_wherever_it_ends() {
         let body = two_files();
         let first_end = body.len() - (4 + 31 + 4);
         for cut in (1..body.len())

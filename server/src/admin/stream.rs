@@ -1,37 +1,34 @@
-//! Bodies of the admin socket: whole, or made and read piece by piece by code that blocks.
+//! Bodies on the admin socket: whole, or written and read in pieces by code that blocks.
 
 use std::io::{self, Read};
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use crate::runtime::Incoming;
 use bytes::{Buf, Bytes};
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
-use crate::runtime::ControlHandle;
+use crate::limits::BODY_PIECES_MAX;
 use crate::runtime::sync::mpsc;
-
-/// Pieces that wait between the two sides, at most.
-const PIECES_MAX: usize = 8;
+use crate::runtime::{ControlHandle, Incoming};
 
 /// A body to be sent.
 pub enum SentBody {
-    /// Known in full; none once it is sent.
+    /// All of it; none once it is sent.
     Whole(Option<Bytes>),
-    /// What comes through a channel; it ends when the sender goes.
+    /// Pieces from a channel; it ends when the sender is dropped.
     Pieces(mpsc::Receiver<io::Result<Bytes>>),
 }
 
 impl SentBody {
-    /// A body that is there already.
+    /// A body of these bytes.
     pub fn whole(bytes: impl Into<Bytes>) -> Self {
         Self::Whole(Some(bytes.into()))
     }
 
-    /// A body and where its pieces go in. Sending blocks while the other side is slow.
+    /// A body and the sender of its pieces. Sending blocks while the other side is slow.
     pub fn pieces() -> (mpsc::Sender<io::Result<Bytes>>, Self) {
-        let (sender, receiver) = mpsc::channel(PIECES_MAX);
+        let (sender, receiver) = mpsc::channel(BODY_PIECES_MAX);
         (sender, Self::Pieces(receiver))
     }
 }
@@ -75,9 +72,9 @@ pub struct ReceivedBody {
 }
 
 impl ReceivedBody {
-    /// Pumps `body` on the control runtime; reading blocks, so it must happen elsewhere.
+    /// Forwards `body` on the control runtime. Reading blocks, so it must not happen there.
     pub fn new(mut body: Incoming, control: &ControlHandle) -> Self {
-        let (sender, pieces) = mpsc::channel(PIECES_MAX);
+        let (sender, pieces) = mpsc::channel(BODY_PIECES_MAX);
         control.spawn(async move {
             while let Some(frame) = body.frame().await {
                 let piece = match frame.map(Frame::into_data) {

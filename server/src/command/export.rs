@@ -14,6 +14,7 @@ use super::output::output_error;
 use super::output_file::OutputFile;
 use super::progress::Progress;
 use super::subcommand::Subcommand;
+use crate::limits::READ_BUFFER_BYTES;
 use crate::rows::write_record;
 
 /// Write every record as JSON lines, ordered by id, such that import gives the same catalog
@@ -24,9 +25,6 @@ pub(super) struct ExportArguments {
     file: Option<PathBuf>,
 }
 
-/// Bytes that are gathered before they are written.
-const BUFFER_BYTES: usize = 256 << 10;
-
 impl Subcommand for ExportArguments {
     const NAME: &'static str = "export";
 
@@ -36,7 +34,7 @@ impl Subcommand for ExportArguments {
         match self.file.filter(|path| path != Path::new("-")) {
             None => {
                 let stdout = io::stdout().lock();
-                // Lines that pass by on the terminal are progress enough.
+                // On a terminal the lines themselves show the progress.
                 let count = LineCount::start(!stdout.is_terminal());
                 write_all(&access, count.of(stdout), "the output")?;
             }
@@ -62,9 +60,9 @@ impl LineCount {
         }
     }
 
-    /// The output, counted.
-    fn of<W: Write>(&self, output: W) -> Counted<'_, W> {
-        Counted {
+    /// Counts the lines that are written to `output`.
+    fn of<W: Write>(&self, output: W) -> CountedOutput<'_, W> {
+        CountedOutput {
             output,
             count: self,
             lines: 0,
@@ -80,13 +78,13 @@ impl Drop for LineCount {
     }
 }
 
-struct Counted<'c, W> {
+struct CountedOutput<'c, W> {
     output: W,
     count: &'c LineCount,
     lines: usize,
 }
 
-impl<W: Write> Write for Counted<'_, W> {
+impl<W: Write> Write for CountedOutput<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let written = self.output.write(bytes)?;
         if let Some(progress) = &self.count.progress {
@@ -94,7 +92,7 @@ impl<W: Write> Write for Counted<'_, W> {
             self.lines += line_ends.count();
             let total = &self.count.written_bytes;
             total.fetch_add(written as u64, Ordering::Relaxed);
-            progress.tell(&format!("{} records written", self.lines));
+            progress.update(&format!("{} records written", self.lines));
         }
         Ok(written)
     }
@@ -115,11 +113,11 @@ fn write_file(access: &Access, path: &Path) -> Result<(), CommandError> {
 }
 
 fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), CommandError> {
-    let mut output = BufWriter::with_capacity(BUFFER_BYTES, output);
+    let mut output = BufWriter::with_capacity(READ_BUFFER_BYTES, output);
     match access {
         Access::Running(client) => {
             let mut lines = client.export()?;
-            let mut buffer = vec![0; BUFFER_BYTES];
+            let mut buffer = vec![0; READ_BUFFER_BYTES];
             loop {
                 let count = lines.read(&mut buffer).map_err(export_ended)?;
                 if count == 0 {

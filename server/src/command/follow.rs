@@ -16,28 +16,23 @@ use super::error::{CommandError, SubjectError};
 use super::interrupt::Interrupt;
 use super::progress::Progress;
 use crate::admin::ClientError;
+use crate::limits::{BATCH_BYTES_MAX, BATCH_LINES_MAX, LINES_AHEAD_MAX};
 use crate::ops::{
     ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import,
 };
 use crate::rows::{Format, next_line, unpacked};
 
-/// Lines of a batch, at most.
-const BATCH_LINES_MAX: u64 = 10_000;
-/// Bytes after which a batch ends all the same.
-const BATCH_BYTES_MAX: usize = 16 << 20;
 /// Time without a line after which a batch ends.
 const QUIET: Duration = Duration::from_secs(1);
 /// Poll interval for the end of a batch and for shutdown.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Poll interval for the growth of a file.
 const GROWTH_POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Lines that are read ahead.
-const LINES_AHEAD_MAX: usize = 64;
 
 type Line = io::Result<Vec<u8>>;
 
-/// Loads the lines of one file, `-` for stdin, until it ends or the process is asked to stop: then
-/// what has come is loaded, and this returns. A regular file is read on as it grows.
+/// Loads the lines of one file, `-` for stdin, until it ends or the process is asked to stop; the
+/// lines that have come by then are loaded. A regular file is read on as it grows.
 pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, CommandError> {
     let (name, input) = open(path)?;
     let (sender, lines) = sync_channel(LINES_AHEAD_MAX);
@@ -52,7 +47,7 @@ pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Comma
         let mut report = |news| {
             if let ImportReport::Refused(mut refused) = news {
                 refused.line += batch.lines_before;
-                progress.take(ImportReport::Refused(refused));
+                progress.show(ImportReport::Refused(refused));
             }
         };
         let loaded = load(access, &name, &batch.text, &mut report);
@@ -62,7 +57,7 @@ pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Comma
         })?;
         add(&mut sum, &result);
         read_bytes.fetch_add(batch.text.len() as u64, Ordering::Relaxed);
-        progress.tell(&format!("{} records loaded", records(&sum)));
+        progress.update(&format!("{} records loaded", records(&sum)));
     }
     progress.finish();
     match batches.failed {
@@ -132,7 +127,7 @@ fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), CommandError> {
     Ok((name, input))
 }
 
-/// A file whose end is only the end for now.
+/// A file that may still grow: its end is not the end of the input.
 struct GrowingFile(File);
 
 impl Read for GrowingFile {
@@ -146,7 +141,7 @@ impl Read for GrowingFile {
     }
 }
 
-/// Sends every line with its end, as long as somebody takes them.
+/// Sends every line with its line end, until the receiver is dropped.
 fn read_lines(input: Box<dyn Read>, lines: &SyncSender<Line>) {
     let mut input = match unpacked(input) {
         Ok(input) => input,
@@ -169,17 +164,17 @@ fn read_lines(input: Box<dyn Read>, lines: &SyncSender<Line>) {
 struct Batch {
     text: Vec<u8>,
     lines_count: u64,
-    /// How many lines came in the batches before.
+    /// Number of lines in the batches before.
     lines_before: u64,
 }
 
-/// Puts lines together.
+/// Groups lines into batches.
 struct Batches {
     lines: Receiver<Line>,
     is_stopping: Arc<AtomicBool>,
     lines_count: u64,
     is_over: bool,
-    /// Why reading stopped, when it was not the end.
+    /// The error that ended reading, if it was not the end of the input.
     failed: Option<io::Error>,
 }
 
@@ -194,7 +189,10 @@ impl Batches {
         }
     }
 
-    /// Waits for the next batch; none when there will be none.
+    /// Waits for the next batch; none after the last.
+    ///
+    /// A batch ends when it is full, when no line has come for [`QUIET`], or with the input. The
+    /// channel is polled, because lines, the clock and the request to stop are waited for together.
     fn next(&mut self) -> Option<Batch> {
         let mut batch = Batch {
             text: Vec::new(),
@@ -206,7 +204,7 @@ impl Batches {
             && batch.lines_count < BATCH_LINES_MAX
             && batch.text.len() < BATCH_BYTES_MAX
         {
-            // What was read before is loaded, also when it is time to stop.
+            // Read before the channel: the lines that came before the request to stop are loaded.
             let is_stopping = self.is_stopping.load(Ordering::SeqCst);
             match self.lines.recv_timeout(POLL_INTERVAL) {
                 Ok(Ok(line)) => {
@@ -228,7 +226,10 @@ impl Batches {
             }
         }
         self.lines_count += batch.lines_count;
-        (batch.lines_count != 0).then_some(batch)
+        if batch.lines_count == 0 {
+            return None;
+        }
+        Some(batch)
     }
 }
 
@@ -260,7 +261,7 @@ fn load(
             let text = Some(text);
             let mut file = BatchFile { name, text };
             let result = import(&opened.engine, &mut file, options, report)?;
-            // No server is there to do it.
+            // A server would do this while it serves.
             while opened.engine.maintain(now())? {}
             Ok(result)
         }

@@ -104,7 +104,7 @@ impl Subcommand for ImportArguments {
                 progress.finish();
                 end(&sentence);
             }
-            progress.take(news);
+            progress.show(news);
         };
         let result = match &access {
             Access::Opened(opened) => {

@@ -6,7 +6,7 @@ use tracing_subscriber::filter::LevelFilter;
 
 use crate::config::LogSettings;
 
-/// Logs from now on as the settings say. The first call counts.
+/// Starts the log as the settings say. Only the first call in a process has an effect.
 pub(super) fn start(settings: &LogSettings) {
     let level: LevelFilter = settings.level.parse().unwrap_or(LevelFilter::INFO);
     let builder = tracing_subscriber::fmt()
@@ -18,6 +18,6 @@ pub(super) fn start(settings: &LogSettings) {
     } else {
         builder.with_target(false).try_init()
     };
-    // Another one is there already: whoever started it wants it.
+    // A failure means that a log was started before, which is the one to keep.
     drop(started);
 }

@@ -1,4 +1,4 @@
-//! How far long work is: a bar on a terminal, plain lines elsewhere.
+//! Progress of long work: a bar on a terminal, plain lines elsewhere.
 
 use std::cell::Cell;
 use std::io::{self, IsTerminal, Write};
@@ -14,10 +14,10 @@ use crate::ops::ImportReport;
 
 /// Time between two plain lines.
 const LINE_PERIOD: Duration = Duration::from_secs(5);
-/// Time between two turns of the mark that shows that work goes on.
+/// Time between two frames of the spinner.
 const TICK_PERIOD: Duration = Duration::from_millis(200);
 
-/// The news of one import or export on stderr.
+/// Progress of one import or export, on stderr.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
     read_bytes: Arc<AtomicU64>,
@@ -25,7 +25,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// `total_bytes` of the files, when known, and how many of them are read.
+    /// Starts with `total_bytes` of the files, if known, and the counter of those that are read.
     pub(super) fn start(total_bytes: Option<u64>, read_bytes: Arc<AtomicU64>) -> Self {
         let bar = io::stderr().is_terminal().then(|| match total_bytes {
             Some(total) => ProgressBar::new(total).with_style(style(
@@ -40,17 +40,17 @@ impl Progress {
         }
     }
 
-    /// Takes news of an import in.
-    pub(super) fn take(&self, news: ImportReport) {
-        match news {
+    /// Shows a report of an import.
+    pub(super) fn show(&self, report: ImportReport) {
+        match report {
             ImportReport::Refused(refused) => self.write_line(&refused.to_string()),
-            ImportReport::Read(rows) => self.tell(&format!("{rows} lines read")),
-            ImportReport::Loaded(records) => self.tell(&format!("{records} records loaded")),
+            ImportReport::Read(rows) => self.update(&format!("{rows} lines read")),
+            ImportReport::Loaded(records) => self.update(&format!("{records} records loaded")),
         }
     }
 
-    /// Shows how far it is: at once on a terminal, now and then elsewhere.
-    pub(super) fn tell(&self, line: &str) {
+    /// Shows a line about the progress: at once on a terminal, every few seconds elsewhere.
+    pub(super) fn update(&self, line: &str) {
         match &self.bar {
             Some(bar) => {
                 bar.set_position(self.read_bytes.load(Ordering::Relaxed));
@@ -64,7 +64,7 @@ impl Progress {
         }
     }
 
-    /// The bar, when there is one.
+    /// The bar, if there is one.
     pub(super) fn bar(&self) -> Option<ProgressBar> {
         self.bar.clone()
     }
@@ -77,7 +77,7 @@ impl Progress {
     }
 
     fn write_line(&self, line: &str) {
-        // Without a stderr there is nobody to tell.
+        // Without a stderr nobody reads it.
         let write = || {
             let _ = writeln!(io::stderr(), "{line}");
         };
@@ -88,19 +88,20 @@ impl Progress {
     }
 }
 
-/// Says that work of unknown length goes on, until it is dropped.
+/// Shows that work of unknown length goes on, until it is dropped.
 pub(super) struct Waiting {
     bar: Option<ProgressBar>,
+    /// Dropped to end the thread.
     ending: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Waiting {
-    /// `what` is being done, such as `checking`.
-    pub(super) fn start(what: &'static str) -> Self {
+    /// Starts with the name of the work, such as `checking`.
+    pub(super) fn start(work: &'static str) -> Self {
         if io::stderr().is_terminal() {
             let bar = ProgressBar::no_length().with_style(style("{spinner} {msg} {elapsed}"));
-            bar.set_message(what);
+            bar.set_message(work);
             bar.enable_steady_tick(TICK_PERIOD);
             return Self {
                 bar: Some(bar),
@@ -108,18 +109,18 @@ impl Waiting {
                 thread: None,
             };
         }
-        Self::telling(LINE_PERIOD, move |seconds| {
-            // Without a stderr there is nobody to tell.
-            let _ = writeln!(io::stderr(), "{what} for {seconds} s");
+        Self::with_lines(LINE_PERIOD, move |seconds| {
+            // Without a stderr nobody reads it.
+            let _ = writeln!(io::stderr(), "{work} for {seconds} s");
         })
     }
 
-    fn telling(period: Duration, tell: impl Fn(u64) + Send + 'static) -> Self {
+    fn with_lines(period: Duration, write_line: impl Fn(u64) + Send + 'static) -> Self {
         let (ending, end) = channel::<()>();
         let started = Instant::now();
         let thread = std::thread::spawn(move || {
             while end.recv_timeout(period) == Err(RecvTimeoutError::Timeout) {
-                tell(started.elapsed().as_secs());
+                write_line(started.elapsed().as_secs());
             }
         });
         Self {
@@ -137,7 +138,7 @@ impl Drop for Waiting {
         }
         drop(self.ending.take());
         if let Some(thread) = self.thread.take() {
-            // It only tells: that it failed to is no failure of the work.
+            // The thread only writes lines: if it panicked, the work did not fail.
             let _ = thread.join();
         }
     }
@@ -152,9 +153,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waiting_tells_until_it_ends() {
+    fn waiting_writes_lines_until_it_is_dropped() {
         let (sender, receiver) = channel();
-        let waiting = Waiting::telling(Duration::from_millis(1), move |seconds| {
+        let waiting = Waiting::with_lines(Duration::from_millis(1), move |seconds| {
             let _ = sender.send(seconds);
         });
         for _ in 0..3 {

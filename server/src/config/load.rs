@@ -11,8 +11,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, ConfigErrors};
 use super::origin::Origin;
-use super::settings::{SETTINGS, Setting};
-use super::values::Config;
+use super::settings::{Config, SETTINGS, Setting};
 
 /// The file that is read when none is named, if it exists.
 const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";

@@ -1,18 +1,19 @@
 //! Settings: command line over environment over file over defaults.
 //!
-//! One table names every setting, says what it allows, and reads and shows its value; layers of
-//! text are laid over the defaults, and every value remembers where it came from.
+//! One file holds every setting: its default, and an entry of a table that names it, says what is
+//! allowed, and reads and shows its value. Layers of text are applied over the defaults, and each
+//! value keeps its origin.
 
 mod error;
 mod load;
 mod origin;
+mod parse;
 mod settings;
-mod values;
 
 pub use error::{ConfigError, ConfigErrors};
 pub use load::{ConfigEntry, Effective, Sources};
 pub use origin::Origin;
-pub use values::{
+pub use settings::{
     Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits, Registration,
     UpstreamSettings,
 };

@@ -1,22 +1,183 @@
-//! The table of settings: name, what is allowed, how a value is read and shown.
+//! Every setting: its value in [`Config`], its default, and its entry in the table.
+//!
+//! A new setting is edited here only: a field, its default, and an entry that names it, says what
+//! is allowed, reads it and shows it.
 
-use std::net::IpAddr;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
-use std::str::FromStr;
 
 use ipnet::IpNet;
 use serde_json::{Value, json};
-use subcat_engine::{BLOB_BYTES_MAX, StoreKind};
+use subcat_engine::{BLOB_BYTES_MAX, RateLimit, StoreKind};
 
-use super::values::{Config, ExpiredStatus, Io, Registration};
+use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
 
-/// One setting.
+/// The effective configuration. The names are those of the settings page.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub struct Config {
+    pub data: PathBuf,
+    pub listen: SocketAddr,
+    pub admin: SocketAddr,
+    pub store: StoreKind,
+    /// The URL under which users reach the service, without a slash at its end.
+    pub public_url: Option<String>,
+    pub trusted_proxies: Vec<IpNet>,
+    pub workers: usize,
+    pub io: Io,
+    pub connections: Connections,
+    pub rate_limit: RateLimits,
+    pub cache_search_bytes: usize,
+    pub upstream: UpstreamSettings,
+    pub auth_expired_status: ExpiredStatus,
+    pub registration: Registration,
+    pub compat: Compat,
+    pub log: LogSettings,
+}
+
+impl Default for Config {
+    /// Every setting at its default.
+    fn default() -> Self {
+        let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        Self {
+            data: PathBuf::from("./subcat-data"),
+            listen: local(8080),
+            admin: local(9090),
+            store: StoreKind::Redb,
+            public_url: None,
+            trusted_proxies: Vec::new(),
+            workers: std::thread::available_parallelism().map_or(1, NonZeroUsize::get),
+            io: Io::Auto,
+            connections: Connections {
+                max: 20_000,
+                max_per_address: 1_000,
+            },
+            rate_limit: RateLimits::default(),
+            cache_search_bytes: 64 << 20,
+            upstream: UpstreamSettings::default(),
+            auth_expired_status: ExpiredStatus::Unauthorized,
+            registration: Registration::Closed,
+            compat: Compat {
+                imdb_id_alias: true,
+                empty_null_strings: false,
+            },
+            log: LogSettings {
+                is_json: false,
+                level: "info".into(),
+            },
+        }
+    }
+}
+
+/// The I/O backend of the workers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub enum Io {
+    Auto,
+    IoUring,
+    Epoll,
+}
+
+/// Caps on connections.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub struct Connections {
+    pub max: usize,
+    pub max_per_address: usize,
+}
+
+/// Default limits.
+#[derive(Debug, Clone, Copy)]
+pub struct RateLimits {
+    /// Per key, unless the key has its own.
+    pub api_key: RateLimit,
+    /// Per client address, in a window of the same length.
+    pub anonymous_requests: NonZeroU32,
+}
+
+impl Default for RateLimits {
+    /// 60 requests in 60 seconds per key, 600 per address.
+    fn default() -> Self {
+        const REQUESTS: NonZeroU32 = NonZeroU32::new(60).unwrap();
+        const SECONDS: NonZeroU32 = NonZeroU32::new(60).unwrap();
+        const ANONYMOUS: NonZeroU32 = NonZeroU32::new(600).unwrap();
+        Self {
+            api_key: RateLimit {
+                requests: REQUESTS,
+                window_seconds: SECONDS,
+            },
+            anonymous_requests: ANONYMOUS,
+        }
+    }
+}
+
+/// The source of files that are not cached.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub struct UpstreamSettings {
+    /// With `{source_release_id}`.
+    pub url: Option<String>,
+    pub connect_seconds: u32,
+    pub timeout_seconds: u32,
+    pub max_bytes: usize,
+    pub concurrency: usize,
+    pub failure_ttl_seconds: u32,
+}
+
+impl Default for UpstreamSettings {
+    fn default() -> Self {
+        Self {
+            url: None,
+            connect_seconds: 3,
+            timeout_seconds: 20,
+            max_bytes: 10 << 20,
+            concurrency: 64,
+            failure_ttl_seconds: 30,
+        }
+    }
+}
+
+/// The status of requests with an expired key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub enum ExpiredStatus {
+    Unauthorized,
+    Forbidden,
+}
+
+/// Permission to make an account without an administrator.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub enum Registration {
+    Open,
+    Closed,
+}
+
+/// Concessions to clients.
+#[derive(Debug, Clone, Copy)]
+pub struct Compat {
+    /// `imdb_id` is an alias of `catalog_id`.
+    pub imdb_id_alias: bool,
+    /// Null strings are sent as empty ones.
+    pub empty_null_strings: bool,
+}
+
+/// Format and level of the log.
+#[derive(Debug, Clone)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub struct LogSettings {
+    pub is_json: bool,
+    pub level: String,
+}
+
+/// An entry of the table of settings.
 pub(super) struct Setting {
     /// Its path, as in the file: `rate_limit.requests`.
     pub name: &'static str,
-    /// What is allowed, to end the sentence of a fault.
+    /// The values that are allowed, as the end of an error's sentence.
     pub allowed: &'static str,
-    /// Reads a value into the configuration; `None` when it is not allowed.
+    /// Reads a value into the configuration; `None` if it is not allowed.
     pub set: fn(&mut Config, &str) -> Option<()>,
     /// The effective value.
     pub show: fn(&Config) -> Value,
@@ -202,8 +363,8 @@ pub(super) static SETTINGS: &[Setting] = &[
         name: "log.level",
         allowed: "off, error, warn, info, debug or trace",
         set: |c, v| {
-            let level = LOG_LEVELS.contains(&v).then(|| v.to_owned());
-            put(&mut c.log.level, level)
+            let level = LOG_LEVELS.iter().find(|level| **level == v);
+            put(&mut c.log.level, level.map(|level| (*level).to_owned()))
         },
         show: |c| json!(c.log.level),
     },
@@ -226,83 +387,6 @@ const REGISTRATIONS: [(&str, Registration); 2] = [
 const NULL_STRINGS: [(&str, bool); 2] = [("null", false), ("empty", true)];
 const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
-
-fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
-    *place = value?;
-    Some(())
-}
-
-fn choose<T: Copy>(text: &str, names: &[(&str, T)]) -> Option<T> {
-    let (_, value) = names.iter().find(|(name, _)| *name == text)?;
-    Some(*value)
-}
-
-fn named<T: Copy + PartialEq>(value: T, names: &[(&str, T)]) -> Value {
-    let name = names.iter().find(|(_, known)| *known == value);
-    json!(name.map(|(name, _)| *name))
-}
-
-fn number<T: Copy + FromStr + PartialOrd>(text: &str, min: T, max: T) -> Option<T> {
-    let number: T = text.parse().ok()?;
-    (min <= number && number <= max).then_some(number)
-}
-
-/// A number of bytes, with an optional unit of KiB, MiB or GiB.
-fn bytes(text: &str) -> Option<usize> {
-    const UNITS: [(&str, u32); 3] = [("KiB", 10), ("MiB", 20), ("GiB", 30)];
-    for (unit, shift) in UNITS {
-        if let Some(count) = text.strip_suffix(unit) {
-            let count: usize = count.trim_end().parse().ok()?;
-            return count.checked_mul(1 << shift);
-        }
-    }
-    text.parse().ok()
-}
-
-/// Networks, separated by commas; a bare address is a network of one.
-fn networks(text: &str) -> Option<Vec<IpNet>> {
-    let mut networks = Vec::new();
-    for name in text
-        .split(',')
-        .map(str::trim)
-        .filter(|name| !name.is_empty())
-    {
-        let address = || name.parse::<IpAddr>().ok().map(IpNet::from);
-        networks.push(name.parse::<IpNet>().ok().or_else(address)?);
-    }
-    Some(networks)
-}
-
-/// Nothing, or scheme and host with an optional port; a slash at the end is dropped.
-fn public_url(text: &str) -> Option<Option<String>> {
-    if text.is_empty() {
-        return Some(None);
-    }
-    let url = text.strip_suffix('/').unwrap_or(text);
-    let uri = web_uri(url)?;
-    let is_bare = uri.path() == "/" && uri.query().is_none() && !url.ends_with('/');
-    is_bare.then(|| Some(url.to_owned()))
-}
-
-/// Nothing, or an address whose path or query holds the placeholder.
-fn upstream_url(text: &str) -> Option<Option<String>> {
-    const PLACE: &str = "{source_release_id}";
-    if text.is_empty() {
-        return Some(None);
-    }
-    let uri = web_uri(&text.replace(PLACE, "0"))?;
-    let host_end = text.find("://")? + 3 + uri.authority()?.as_str().len();
-    let is_in_path = text.get(host_end..)?.contains(PLACE);
-    (is_in_path && !text.contains('#')).then(|| Some(text.to_owned()))
-}
-
-fn web_uri(text: &str) -> Option<http::Uri> {
-    let uri: http::Uri = text.parse().ok()?;
-    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-    let has_host = uri.host().is_some_and(|host| !host.is_empty());
-    let is_anonymous = !uri.authority()?.as_str().contains('@');
-    (is_web && has_host && is_anonymous).then_some(uri)
-}
 
 #[cfg(test)]
 mod tests {
