@@ -1,52 +1,24 @@
-//! Bodies of requests and answers.
+//! Bodies of requests and responses.
 
-use std::fs::File;
 use std::ops::Range;
 use std::pin::Pin;
-use std::sync::{Arc, Weak};
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use bytes::Bytes;
 use http_body::{Body as _, Frame, SizeHint};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::Incoming;
-use subcat_engine::Blob;
 
 use super::connection::ConnectionState;
+use super::file_body::{StoredBytes, addresses_of};
 
-/// Bytes of a file that is open and mapped. The mapping gives the bytes an address; what is sent
-/// comes from the file.
-pub trait StoredBytes: Send + Sync {
-    /// The open file.
-    fn file(&self) -> &File;
-
-    /// The mapped bytes, which no one touches.
-    fn mapped(&self) -> &[u8];
-
-    /// Is told that the file has become shorter than its bytes.
-    fn mark_truncated(&self);
-}
-
-impl StoredBytes for Blob {
-    fn file(&self) -> &File {
-        Blob::file(self)
-    }
-
-    fn mapped(&self) -> &[u8] {
-        self.bytes()
-    }
-
-    fn mark_truncated(&self) {
-        Blob::mark_truncated(self);
-    }
-}
-
-/// What an answer is made of beside its status and the fields that hyper writes.
+/// A response apart from its status and the header fields that hyper writes.
 pub struct Body {
-    /// What follows the head.
+    /// Content after the head.
     pub content: Content,
-    /// Finished lines of the head, each with its end: they go out behind those that hyper writes.
-    /// To hash, keep and write a field of its own costs hyper 400 instructions.
+    /// Finished header lines, each with its line end. They are written after hyper's own fields: to
+    /// hash, keep and write a field costs hyper 400 instructions.
     pub raw_headers: Bytes,
 }
 
@@ -59,18 +31,18 @@ impl From<Content> for Body {
     }
 }
 
-/// The content of an answer.
+/// Content of a response.
 pub enum Content {
-    /// None.
+    /// No content.
     Empty,
-    /// Finished bytes, in one piece.
+    /// Bytes in memory, in one slice.
     Bytes(Bytes),
-    /// A part of a file, which goes from the file to the socket.
+    /// A range of a file, sent from the file to the socket.
     File(Arc<dyn StoredBytes>, Range<usize>),
 }
 
 impl Content {
-    /// Its length in bytes.
+    /// Length in bytes.
     pub fn len_bytes(&self) -> u64 {
         match self {
             Self::Empty => 0,
@@ -80,48 +52,17 @@ impl Content {
     }
 }
 
-/// Keeps the mapping alive as long as hyper holds an address in it.
-struct MappedBytes(Arc<dyn StoredBytes>);
-
-impl AsRef<[u8]> for MappedBytes {
-    fn as_ref(&self) -> &[u8] {
-        self.0.mapped()
-    }
-}
-
-/// A file that is being sent on a connection: which addresses stand for which of its bytes.
-///
-/// hyper's queue is what keeps the file open: when the last byte is sent, it is let go.
-pub(super) struct Sending {
-    stored: Weak<dyn StoredBytes>,
-    addresses: Range<usize>,
-}
-
-impl Sending {
-    /// The offset in the file for which this slice stands, none when it stands for none.
-    pub(super) fn offset_of(&self, slice: &[u8]) -> Option<u64> {
-        let address = slice.as_ptr().addr();
-        let is_inside = !slice.is_empty() && self.addresses.contains(&address);
-        is_inside.then(|| (address - self.addresses.start) as u64)
-    }
-
-    /// The file, while it is being sent.
-    pub(super) fn stored(&self) -> Option<Arc<dyn StoredBytes>> {
-        self.stored.upgrade()
-    }
-}
-
-/// The body of an answer on its connection, as hyper wants it: one frame.
+/// Body of a response on its connection: at most one frame.
 pub(super) struct OutgoingBody {
     content: Content,
     state: Arc<ConnectionState>,
 }
 
 impl OutgoingBody {
-    /// The body of the answer whose head hyper writes next.
+    /// Body of the response whose head hyper writes next.
     pub(super) fn new(body: Body, state: Arc<ConnectionState>) -> Self {
         if !body.raw_headers.is_empty() {
-            state.put_raw_headers(body.raw_headers);
+            state.outgoing.set_raw_headers(body.raw_headers);
         }
         Self {
             content: body.content,
@@ -141,18 +82,12 @@ impl http_body::Body for OutgoingBody {
         let bytes = match std::mem::replace(&mut self.content, Content::Empty) {
             Content::Empty => return Poll::Ready(None),
             Content::Bytes(bytes) => {
-                self.state.send_memory();
+                self.state.outgoing.clear_file();
                 bytes
             }
             Content::File(stored, range) => {
-                // hyper asks for a frame only when the body before it has left its queue: one
-                // file at a time is being sent.
-                let start = stored.mapped().as_ptr().addr();
-                self.state.send(Sending {
-                    addresses: start..start + stored.mapped().len(),
-                    stored: Arc::downgrade(&stored),
-                });
-                Bytes::from_owner(MappedBytes(stored)).slice(range)
+                self.state.outgoing.set_file(&stored);
+                addresses_of(stored, range)
             }
         };
         Poll::Ready(Some(Ok(Frame::data(bytes))))
@@ -167,19 +102,21 @@ impl http_body::Body for OutgoingBody {
     }
 }
 
-/// The body of a request, not read yet.
+/// Body of a request, not read yet.
 pub struct RequestBody {
     incoming: Incoming,
-    /// None when there is no body, as nearly always.
+    /// `None` if there is no body, which is the usual case and costs no reference count.
     state: Option<Arc<ConnectionState>>,
 }
 
-/// Why a body was not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A body that a client sent wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BodyRejection {
-    /// It is longer than allowed.
+    /// The body is longer than allowed.
+    #[error("the body is too large")]
     TooLarge,
-    /// The client went, or sent what is no body.
+    /// The client disconnected, or sent an invalid body.
+    #[error("the body is incomplete or invalid")]
     Broken,
 }
 
@@ -187,18 +124,21 @@ impl RequestBody {
     pub(super) fn new(incoming: Incoming, state: &Arc<ConnectionState>) -> Self {
         let has_body = !incoming.is_end_stream();
         state.head_received(has_body);
-        Self {
-            state: has_body.then(|| Arc::clone(state)),
-            incoming,
-        }
+        let state = if has_body {
+            Some(Arc::clone(state))
+        } else {
+            None
+        };
+        Self { incoming, state }
     }
 
-    /// Whether there is none.
+    /// True if the request has no body.
     pub fn is_empty(&self) -> bool {
         self.state.is_none()
     }
 
-    /// Reads it all, at most so many bytes, within the time that a header has.
+    /// Reads the whole body, at most `bytes_max` bytes. The connection's deadline for a request
+    /// goes on running meanwhile.
     pub async fn collect(self, bytes_max: usize) -> Result<Bytes, BodyRejection> {
         let body_bytes = self.incoming.size_hint().exact().unwrap_or(0);
         let collected = Limited::new(self.incoming, bytes_max).collect().await;

@@ -1,4 +1,4 @@
-//! One connection: what it is doing, since when, and when that has been too long.
+//! One connection: its phase, and the deadline of that phase.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -6,28 +6,38 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::task::{Context, Poll, Waker};
 
-use bytes::Bytes;
-use parking_lot::{Mutex, MutexGuard};
+use parking_lot::Mutex;
 
-use super::body::Sending;
+use super::outgoing::Outgoing;
 
-/// What a connection is doing.
+/// Phase of a connection. Each has a deadline of its own.
+///
+/// ```text
+///          first byte             head (and body) complete
+///   Idle -------------> Receiving -------------------------> Answering
+///    ^                      ^                                    | answer queued, or socket full
+///    |                      | client had begun the next request  v
+///    +----------------------+------------------------------- Sending
+///                             client took bytes                  | last answer sent, our side shut
+///                                                                v
+///                                                            Lingering -> closed
+/// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionPhase {
     /// Waiting for a request.
     Idle = 0,
-    /// Reading a request that has begun.
+    /// Reading a request.
     Receiving = 1,
-    /// Waiting for our answer.
+    /// Waiting for the handler.
     Answering = 2,
-    /// Waiting until the client takes what we send.
+    /// Waiting for the client to take what was sent.
     Sending = 3,
-    /// Over; waiting for the client's end of it.
+    /// Our side is shut down; waiting for the client to close its side.
     Lingering = 4,
 }
 
 impl ConnectionPhase {
-    /// Seconds for which it may do that without progress (API.md, connections).
+    /// Deadline of the phase in seconds without progress (API.md, connections).
     const fn seconds_max(self) -> u32 {
         match self {
             Self::Idle => 75,
@@ -49,20 +59,24 @@ impl ConnectionPhase {
     }
 }
 
-/// What the connections of a worker read.
+/// Heartbeat of a worker, read by all of its connections: one counter instead of a timer for each
+/// connection.
 #[derive(Default)]
 pub(super) struct Heartbeat {
-    /// Seconds of the worker.
+    /// Seconds since the worker started.
     pub(super) second: AtomicU32,
-    /// Whether it was told to stop.
+    /// True once the worker has been told to stop.
     pub(super) is_stopping: AtomicBool,
 }
 
-/// What came behind the end of a head: a body, and the beginning of the next request. An end that
-/// stands within a body counts too: then fewer bytes are known, and the longer time holds.
+/// Bytes received after the end of the last head: a body, and the start of the next request.
+///
+/// An empty line within a body counts as the end of a head, too. Then fewer bytes are known than
+/// there are, and the connection gets the longer deadline: never too short a time.
 #[derive(Clone, Copy)]
 struct Tail {
     bytes_count: u64,
+    /// The last three bytes, for line ends that arrive in parts.
     last_three: u64,
 }
 
@@ -81,6 +95,7 @@ impl Tail {
     fn after(mut self, bytes: &[u8]) -> Self {
         for byte in bytes {
             self.last_three = ((self.last_three << 8) | u64::from(*byte)) & 0xFF_FFFF;
+            // hyper accepts bare line feeds, so both forms of an empty line end a head.
             let is_head_end = self.last_three == 0x0A_0D0A || self.last_three & 0xFFFF == 0x0A0A;
             self.bytes_count = if is_head_end { 0 } else { self.bytes_count + 1 };
         }
@@ -95,40 +110,32 @@ impl Tail {
     }
 }
 
-/// State of a connection that its socket, its service and its worker's sweep share. All of them
-/// are on one thread: the atomics are never contended.
+/// State of a connection, shared by its socket, its hyper service and the sweep of its worker.
+///
+/// All of them run on one thread, so nothing here is ever contended. ATOMICS_NOTE
 pub(super) struct ConnectionState {
-    /// What it does in the upper half, since which second of the worker in the lower.
+    /// The phase in the upper half; in the lower one the second of the heartbeat at which it began.
     phase_since: AtomicU64,
-    /// The bytes read since the last head ended, and the last three of them.
+    /// The [`Tail`] as a word.
     tail: AtomicU64,
     is_over: AtomicBool,
-    /// Whether `sending` is to be looked at: no lock is taken for answers from memory.
-    is_sending_file: AtomicBool,
-    /// Whether there are `lines`.
-    has_raw_headers: AtomicBool,
-    /// Whether hyper may leave without waiting for what it wrote.
-    may_leave: AtomicBool,
     heartbeat: Arc<Heartbeat>,
-    raw_headers: Mutex<Bytes>,
+    /// Raw headers, file and close of the response being sent.
+    pub(super) outgoing: Outgoing,
+    /// Waker of the connection's task, for the sweep that ends it.
     waker: Mutex<Option<Waker>>,
-    sending: Mutex<Option<Sending>>,
 }
 
 impl ConnectionState {
-    /// A new, idle connection of a worker with this heartbeat.
+    /// State of a new, idle connection of the worker with this heartbeat.
     pub(super) fn new(heartbeat: Arc<Heartbeat>) -> Self {
         let state = Self {
             phase_since: AtomicU64::new(0),
             tail: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
-            is_sending_file: AtomicBool::new(false),
-            has_raw_headers: AtomicBool::new(false),
-            may_leave: AtomicBool::new(false),
             heartbeat,
-            raw_headers: Mutex::new(Bytes::new()),
+            outgoing: Outgoing::default(),
             waker: Mutex::new(None),
-            sending: Mutex::new(None),
         };
         state.enter(ConnectionPhase::Idle);
         state
@@ -140,18 +147,20 @@ impl ConnectionState {
         self.phase_since.store(word, Ordering::Relaxed);
     }
 
-    /// Whether its worker was told to stop.
+    /// True once the worker has been told to stop.
     pub(super) fn is_stopping(&self) -> bool {
         self.heartbeat.is_stopping.load(Ordering::Relaxed)
     }
 
-    /// What it is doing.
+    /// The current phase.
     pub(super) fn phase(&self) -> ConnectionPhase {
         ConnectionPhase::of(self.phase_since.load(Ordering::Relaxed) >> 32)
     }
 
-    /// Bytes came: the first of them begin a request. Cost: most reads end with a head, which is
-    /// told by their last bytes.
+    /// Records that bytes were received. The first of them begin a request; later ones do not
+    /// extend its deadline, or a client could send a byte at a time.
+    ///
+    /// Cost: a comparison of the last bytes for the usual read, which ends with a head.
     pub(super) fn read(&self, bytes: &[u8]) {
         if let [.., b'\n', b'\r', b'\n'] | [.., b'\n', b'\n'] = bytes {
             self.tail.store(0, Ordering::Relaxed);
@@ -164,7 +173,7 @@ impl ConnectionState {
         }
     }
 
-    /// The head of a request is complete.
+    /// Records that the head of a request is complete.
     pub(super) fn head_received(&self, has_body: bool) {
         self.enter(if has_body {
             ConnectionPhase::Receiving
@@ -173,16 +182,16 @@ impl ConnectionState {
         });
     }
 
-    /// The body of a request, of so many bytes, is complete.
+    /// Records that the body of a request is complete.
     pub(super) fn body_received(&self, body_bytes: u64) {
         let tail = Tail::of(self.tail.load(Ordering::Relaxed)).without(body_bytes);
         self.tail.store(tail.word(), Ordering::Relaxed);
         self.enter(ConnectionPhase::Answering);
     }
 
-    /// The client took bytes: it waits for nothing more, or has begun the next request already.
-    /// Who was told to go on with a body has taken no answer yet.
+    /// Records that the client took bytes: it now waits for nothing, or has begun the next request.
     pub(super) fn wrote(&self) {
+        // A `100 Continue` is no answer: the client still sends its body.
         if self.phase() == ConnectionPhase::Receiving {
             return;
         }
@@ -194,28 +203,30 @@ impl ConnectionState {
         });
     }
 
-    /// An answer is on its way to the client. Who was told to go on with a body goes on with it.
+    /// Records that an answer is on its way to the client (not a `100 Continue`, see
+    /// [`ConnectionState::wrote`]).
     pub(super) fn answer_queued(&self) {
         if self.phase() != ConnectionPhase::Receiving {
             self.enter(ConnectionPhase::Sending);
         }
     }
 
-    /// The client takes no bytes at the moment.
+    /// Records that the socket's send buffer is full.
     pub(super) fn write_blocked(&self) {
+        // Entered once: a client that takes no byte gets no new deadline.
         if self.phase() != ConnectionPhase::Sending {
             self.enter(ConnectionPhase::Sending);
         }
     }
 
-    /// We have said all.
+    /// Records that our side has been shut down.
     pub(super) fn linger(&self) {
         if self.phase() != ConnectionPhase::Lingering {
             self.enter(ConnectionPhase::Lingering);
         }
     }
 
-    /// Whether it has done what it does for too long.
+    /// True if the deadline of the current phase has passed.
     pub(super) fn is_overdue(&self) -> bool {
         let word = self.phase_since.load(Ordering::Relaxed);
         let since = u32::try_from(word & u64::from(u32::MAX)).expect("32 bits are left");
@@ -227,66 +238,16 @@ impl ConnectionState {
         ConnectionPhase::of(word >> 32).seconds_max() < age_seconds
     }
 
-    /// Ends the connection at once.
-    pub(super) fn cut(&self) {
+    /// Closes the connection at once, whatever it is doing.
+    pub(super) fn abort(&self) {
         self.is_over.store(true, Ordering::Relaxed);
         if let Some(waker) = self.waker.lock().take() {
             waker.wake();
         }
     }
-
-    /// The client asked for another protocol: hyper leaves such a connection without shutting it
-    /// down.
-    pub(super) fn upgrade_asked(&self) {
-        self.may_leave.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether hyper may leave as soon as everything is flushed.
-    pub(super) fn may_leave(&self) -> bool {
-        self.may_leave.load(Ordering::Relaxed)
-    }
-
-    /// These lines belong to the head that is written next.
-    pub(super) fn put_raw_headers(&self, raw_headers: Bytes) {
-        *self.raw_headers.lock() = raw_headers;
-        self.has_raw_headers.store(true, Ordering::Relaxed);
-    }
-
-    /// The lines of the head that is written now, once.
-    pub(super) fn take_raw_headers(&self) -> Option<Bytes> {
-        if !self.has_raw_headers.load(Ordering::Relaxed) {
-            return None;
-        }
-        self.has_raw_headers.store(false, Ordering::Relaxed);
-        Some(std::mem::take(&mut *self.raw_headers.lock()))
-    }
-
-    /// From now on the addresses of this file mean its bytes.
-    pub(super) fn send(&self, sending: Sending) {
-        *self.sending.lock() = Some(sending);
-        self.is_sending_file.store(true, Ordering::Relaxed);
-    }
-
-    /// What is sent from now on is in memory.
-    pub(super) fn send_memory(&self) {
-        if self.is_sending_file.load(Ordering::Relaxed) {
-            self.is_sending_file.store(false, Ordering::Relaxed);
-            *self.sending.lock() = None;
-        }
-    }
-
-    /// Whether what is sent now is a file.
-    pub(super) fn is_sending_file(&self) -> bool {
-        self.is_sending_file.load(Ordering::Relaxed)
-    }
-
-    /// The file that is being sent.
-    pub(super) fn sending(&self) -> Option<MutexGuard<'_, Option<Sending>>> {
-        self.is_sending_file().then(|| self.sending.lock())
-    }
 }
 
-/// A connection's task: ends when the connection does, or when it is cut.
+/// Task of a connection. Ends when the connection does, or when it is aborted.
 pub(super) struct ConnectionTask<C, P> {
     connection: C,
     state: Arc<ConnectionState>,
@@ -295,7 +256,7 @@ pub(super) struct ConnectionTask<C, P> {
 }
 
 impl<C, P> ConnectionTask<C, P> {
-    /// `permit` is kept as long as the connection.
+    /// A task that keeps `permit` until the connection is closed.
     pub(super) fn new(connection: C, state: Arc<ConnectionState>, permit: P) -> Self {
         Self {
             connection,
@@ -314,7 +275,7 @@ impl<C: Future + Unpin, P: Unpin> Future for ConnectionTask<C, P> {
             return Poll::Ready(());
         }
         if !self.has_waker {
-            // A task keeps its waker for life.
+            // Once is enough: a task keeps its waker for life.
             *self.state.waker.lock() = Some(context.waker().clone());
             self.has_waker = true;
         }
@@ -339,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn each_state_has_its_time() {
+    fn each_phase_has_its_deadline() {
         check(|_| {}, 75);
         check(|state| state.read(b"G"), 10);
         check(|state| state.head_received(true), 10);
@@ -362,7 +323,7 @@ mod tests {
             state.read(b"x");
             heartbeat.second.fetch_add(1, Ordering::Relaxed);
         }
-        assert!(state.is_overdue(), "a trickling header is cut");
+        assert!(state.is_overdue(), "a header that trickles in is too late");
 
         let state = ConnectionState::new(Arc::clone(&heartbeat));
         for _ in 0..100 {
@@ -374,7 +335,7 @@ mod tests {
         assert!(!state.is_overdue(), "a slow reader that reads is served");
     }
 
-    /// Reads, then answers a request with a body of so many bytes.
+    /// Receives `reads`, then answers a request with a body of `body_bytes`.
     fn exchange(state: &ConnectionState, reads: &[&str], body_bytes: u64) {
         for bytes in reads {
             state.read(bytes.as_bytes());
@@ -418,7 +379,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_told_to_go_on_has_the_time_of_a_header() {
+    fn a_client_that_may_continue_keeps_the_deadline_of_its_request() {
         let heartbeat = Arc::new(Heartbeat::default());
         let state = ConnectionState::new(Arc::clone(&heartbeat));
         state.read(b"POST / HTTP/1.1\r\nExpect: 100-continue\r\n\r\n");
@@ -431,7 +392,7 @@ mod tests {
     }
 
     #[test]
-    fn our_own_work_is_never_overdue() {
+    fn the_handler_has_no_deadline() {
         let heartbeat = Arc::new(Heartbeat::default());
         let state = ConnectionState::new(Arc::clone(&heartbeat));
         state.head_received(false);

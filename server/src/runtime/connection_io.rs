@@ -78,7 +78,7 @@ impl ConnectionIo {
             return Poll::Ready(Err(io::Error::other("a head has no end")));
         };
         // A file that was sent before is still known when an answer without content follows.
-        let is_file = !content.is_empty() && self.state.is_sending_file();
+        let is_file = !content.is_empty() && self.state.outgoing.is_sending_file();
         let content_bytes: usize = content.iter().map(|slice| slice.len()).sum();
         let is_joined =
             !is_file && head.len() + raw_headers.len() + content_bytes <= JOINED_BYTES_MAX;
@@ -155,7 +155,7 @@ impl ConnectionIo {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Option<Poll<io::Result<usize>>> {
-        let sending = self.state.sending()?;
+        let sending = self.state.outgoing.file()?;
         let sending = sending.as_ref()?;
         let file_idx = slices
             .iter()
@@ -233,7 +233,7 @@ impl Write for ConnectionIo {
             self.state.write_blocked();
             return Poll::Pending;
         }
-        if let Some(raw_headers) = self.state.take_raw_headers() {
+        if let Some(raw_headers) = self.state.outgoing.take_raw_headers() {
             return self.poll_head(context, &raw_headers, slices);
         }
         if let Some(outcome) = self.poll_file(context, slices) {
@@ -250,7 +250,7 @@ impl Write for ConnectionIo {
     /// What a ring sends needs no one to wait for it, unless hyper leaves right after this.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(context))?;
-        if self.state.may_leave() {
+        if self.state.outgoing.may_close() {
             return self.transport.poll_sent(context);
         }
         Poll::Ready(Ok(()))

@@ -197,7 +197,7 @@ impl<H> Shared<H> {
             };
             let is_overdue = state.is_overdue();
             if is_overdue {
-                state.cut();
+                state.abort();
                 cut_count += 1;
             }
             !is_overdue
@@ -213,7 +213,7 @@ impl<H> Shared<H> {
                 return false;
             };
             if is_cut(state.phase()) {
-                state.cut();
+                state.abort();
             }
             true
         });
@@ -248,7 +248,7 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
     fn call(&self, request: Request<Incoming>) -> ResponseFuture {
         let (mut head, body) = request.into_parts();
         if head.extensions.get::<OnUpgrade>().is_some() {
-            self.state.upgrade_asked();
+            self.state.outgoing.allow_close();
         }
         let body = RequestBody::new(body, &self.state);
         let mut memory = self.memory.borrow_mut();

@@ -1,0 +1,87 @@
+//! Files as bodies: hyper gets addresses, the socket sends from the file.
+//!
+//! hyper takes bodies as bytes in memory. So a file's body is a slice of its mapping, which nobody
+//! reads: the slice keeps hyper's accounting of lengths right, and keeps the file open while it is
+//! in hyper's queue. When the slice comes back in a write, its address says which bytes of which
+//! file to send, and `sendfile` takes them from the file itself. To read through the mapping would
+//! copy the bytes, and would end the process by `SIGBUS` if the file became shorter.
+
+use std::fs::File;
+use std::ops::Range;
+use std::sync::{Arc, Weak};
+
+use bytes::Bytes;
+use subcat_engine::blob::Blob;
+
+/// An open and mapped file. The mapping gives its bytes addresses; they are sent from the file.
+pub trait StoredBytes: Send + Sync {
+    /// The open file.
+    fn file(&self) -> &File;
+
+    /// The mapped bytes, which must not be read.
+    fn mapped(&self) -> &[u8];
+
+    /// Marks the file as truncated: it is shorter than its mapping.
+    fn mark_truncated(&self);
+}
+
+impl StoredBytes for Blob {
+    fn file(&self) -> &File {
+        Blob::file(self)
+    }
+
+    fn mapped(&self) -> &[u8] {
+        self.bytes()
+    }
+
+    fn mark_truncated(&self) {
+        Blob::mark_truncated(self);
+    }
+}
+
+/// Owner of a body's bytes: keeps the mapping while hyper holds an address in it.
+struct MappedBytes(Arc<dyn StoredBytes>);
+
+impl AsRef<[u8]> for MappedBytes {
+    fn as_ref(&self) -> &[u8] {
+        self.0.mapped()
+    }
+}
+
+/// The addresses of a range of a file, as a body.
+pub(super) fn addresses_of(stored: Arc<dyn StoredBytes>, range: Range<usize>) -> Bytes {
+    Bytes::from_owner(MappedBytes(stored)).slice(range)
+}
+
+/// A file that is being sent, and the addresses that stand for its bytes.
+///
+/// The reference is weak: hyper's queue keeps the file open, and closes it with its last byte.
+pub(super) struct FileInTransit {
+    stored: Weak<dyn StoredBytes>,
+    addresses: Range<usize>,
+}
+
+impl FileInTransit {
+    pub(super) fn new(stored: &Arc<dyn StoredBytes>) -> Self {
+        let start = stored.mapped().as_ptr().addr();
+        Self {
+            addresses: start..start + stored.mapped().len(),
+            stored: Arc::downgrade(stored),
+        }
+    }
+
+    /// Offset in the file of the bytes that this slice stands for; `None` if it is memory.
+    pub(super) fn offset_of(&self, slice: &[u8]) -> Option<u64> {
+        let address = slice.as_ptr().addr();
+        // An empty slice may have any address.
+        if slice.is_empty() || !self.addresses.contains(&address) {
+            return None;
+        }
+        Some((address - self.addresses.start) as u64)
+    }
+
+    /// The file, while hyper holds its body.
+    pub(super) fn stored(&self) -> Option<Arc<dyn StoredBytes>> {
+        self.stored.upgrade()
+    }
+}
