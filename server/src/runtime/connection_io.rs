@@ -1,5 +1,5 @@
-//! A socket as hyper wants it: notices progress, puts the lines of an answer into its head, and
-//! sends files without reading them.
+//! A connection's socket as hyper's I/O: notes progress, inserts raw headers into heads, and sends
+//! files with `sendfile`.
 
 use std::cell::{Cell, RefCell};
 use std::io::{self, IoSlice};
@@ -16,15 +16,16 @@ use super::transport::Transport;
 use crate::limits::{JOINED_BYTES_MAX, LINGER_BYTES_MAX, SENDFILE_BYTES_MAX, WRITE_SLICES_MAX};
 
 thread_local! {
-    /// Where head and body are put together.
+    /// Buffer in which a head and a small body are joined.
     static JOINED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The IO adapter of one connection.
+/// I/O adapter between hyper and the transport of one connection.
 pub(super) struct ConnectionIo {
     transport: Transport,
     state: Arc<ConnectionState>,
-    /// What hyper takes as written and the client did not take yet.
+    /// Bytes that hyper counts as written and the socket had no room for. They contain raw headers,
+    /// of which hyper knows nothing, so hyper cannot offer them again.
     rest: Vec<u8>,
     is_corked: Cell<bool>,
     lingered_bytes: usize,
@@ -41,7 +42,7 @@ impl ConnectionIo {
         }
     }
 
-    /// Sends what was kept back.
+    /// Sends the rest of an earlier write.
     fn poll_rest(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.rest.is_empty() {
             let outcome = self
@@ -59,11 +60,14 @@ impl ConnectionIo {
         Poll::Ready(Ok(()))
     }
 
-    /// Sends a head with these lines in it, and what follows the head as far as that is in memory;
-    /// the number of bytes among `slices` that this takes care of.
+    /// Sends a head with the raw header block inserted, and the content behind it if that is in
+    /// memory. Returns the number of bytes of `slices` that are done, in hyper's count: without the
+    /// raw headers.
     ///
-    /// The head stands at the end of the first slice: hyper writes no second one before the
-    /// first has left its queue.
+    /// The head is the first slice and ends with an empty line (the invariant of `Outgoing`). The
+    /// block goes before that line. Small content is joined with the head for one `send`, which on
+    /// a ring is queued until the turn ends; large content goes out by `sendmsg`; a file follows in
+    /// the next write, and the head is marked as not the last (`MSG_MORE`).
     fn poll_head(
         &mut self,
         context: &mut Context<'_>,
@@ -75,9 +79,9 @@ impl ConnectionIo {
             return Poll::Ready(Ok(0));
         };
         let Some(open_head) = head.strip_suffix(b"\r\n\r\n") else {
-            return Poll::Ready(Err(io::Error::other("a head has no end")));
+            return Poll::Ready(Err(io::Error::other("hyper wrote a head without its end")));
         };
-        // A file that was sent before is still known when an answer without content follows.
+        // A response without content never polls its body, so the file before it is still set.
         let is_file = !content.is_empty() && self.state.outgoing.is_sending_file();
         let content_bytes: usize = content.iter().map(|slice| slice.len()).sum();
         let is_joined =
@@ -119,14 +123,15 @@ impl ConnectionIo {
                 Poll::Ready(outcome) => outcome?,
                 Poll::Pending => 0,
             };
-            // A connection that is full keeps the rest here: hyper counts without the lines.
+            // All of the joined bytes count as written, whatever the socket took: what is missing
+            // stays in `rest`. hyper's count has no place for a part of the raw headers.
             let joined_sent = sent_count.min(joined.len());
             self.rest.extend_from_slice(&joined[joined_sent..]);
             Poll::Ready(Ok(taken_count + sent_count - joined_sent))
         })
     }
 
-    /// Remembers what a write did to the connection.
+    /// Records the effect of a write on the connection's phase.
     fn note(&self, outcome: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &outcome {
             Poll::Ready(Ok(_)) => self.state.wrote(),
@@ -148,8 +153,11 @@ impl ConnectionIo {
         })
     }
 
-    /// Sends what stands before a file, telling the kernel that more follows; or the file. None
-    /// when there is no file among the slices.
+    /// Sends the slice before a file, or a part of the file. Returns `None` if there is no file among
+    /// the slices.
+    ///
+    /// A file of several calls is corked: every `sendfile` call ends in a segment of its own
+    /// otherwise. The cork goes with the last part.
     fn poll_file(
         &self,
         context: &mut Context<'_>,
@@ -175,7 +183,8 @@ impl ConnectionIo {
             let place = Some(&mut offset);
             let sent_count = rustix::fs::sendfile(socket, stored.file(), place, bytes_count)?;
             if sent_count == 0 {
-                // The file became shorter than it was: the promised length cannot be kept.
+                // The file is shorter than its mapping. The promised length cannot be kept, so the
+                // connection ends, and the mark has the blob opened anew.
                 stored.mark_truncated();
                 return Err(io::ErrorKind::UnexpectedEof.into());
             }
@@ -189,8 +198,7 @@ impl ConnectionIo {
         Some(outcome)
     }
 
-    /// Lets only full segments go (`TCP_CORK` of tcp(7)), or lets everything go. A refusal costs
-    /// only time.
+    /// Sets or clears `TCP_CORK` (tcp(7)): only full segments are sent. A failure costs only time.
     fn cork(&self, is_corked: bool) {
         let _ = sockopt::set_tcp_cork(self.transport.as_fd(), is_corked);
         self.is_corked.set(is_corked);
@@ -247,7 +255,8 @@ impl Write for ConnectionIo {
         true
     }
 
-    /// What a ring sends needs no one to wait for it, unless hyper leaves right after this.
+    /// A ring sends by itself, so a flush does not wait for it, unless hyper drops the connection
+    /// right afterwards.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(context))?;
         if self.state.outgoing.may_close() {
@@ -256,8 +265,8 @@ impl Write for ConnectionIo {
         Poll::Ready(Ok(()))
     }
 
-    /// Ends our side, then waits for the client's: closing over bytes that nobody read would
-    /// reset the connection, and the client might never see our last answer.
+    /// Lingering close: shuts our side down, then waits for the client's end. Closing a socket with
+    /// unread bytes resets the connection, and the client might lose our last answer.
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         ready!(self.poll_rest(context))?;
         ready!(self.transport.poll_sent(context))?;

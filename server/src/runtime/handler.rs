@@ -1,4 +1,4 @@
-//! What a worker asks: the seam between connections and the service.
+//! The interface between connections and the service that answers their requests.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -9,26 +9,27 @@ use http::request::Parts;
 
 use super::body::{Body, RequestBody};
 
-/// An answer that takes a while.
+/// A response that takes a while. `Send`, because it runs in the connection's task; it is polled
+/// on its worker's thread only.
 pub type LaterResponse = Pin<Box<dyn Future<Output = http::Response<Body>> + Send>>;
 
-/// What becomes of a request.
+/// Outcome of handling a request.
 pub enum HandlerOutcome {
-    /// It is answered.
+    /// The response: nothing was waited for, and no future was allocated.
     Now(http::Response<Body>),
-    /// Someone is at work on it.
+    /// A response that waits for something else: a body, a file, the control runtime.
     Later(LaterResponse),
 }
 
-/// Answers the requests of one worker. Must not block, and must not panic.
+/// Handler of the requests of one worker. Must not block, and must not panic.
 pub trait Handler: Send + Sync + 'static {
-    /// What is remembered of one connection.
+    /// Memory of one connection.
     type Connection: Send + 'static;
 
-    /// A client has connected.
+    /// Memory of a connection that has just been accepted.
     fn connect(&self, peer: SocketAddr) -> Self::Connection;
 
-    /// Answers a request. What it needs of the head it may take.
+    /// Answers a request. May take parts of the head for their memory.
     fn handle(
         &self,
         connection: &mut Self::Connection,
@@ -36,9 +37,9 @@ pub trait Handler: Send + Sync + 'static {
         body: RequestBody,
     ) -> HandlerOutcome;
 
-    /// The whole answer, head included, for a client for whom there is no room.
+    /// The whole response, head included, to a connection above the limit of connections.
     fn reject(&self, peer: SocketAddr) -> Bytes;
 
-    /// A second has passed, or the worker ends.
+    /// Called once a second, and when the worker ends.
     fn tick(&self);
 }

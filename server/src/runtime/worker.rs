@@ -28,65 +28,68 @@ use super::handler::{Handler, HandlerOutcome};
 use super::transport::Transport;
 use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
 
-/// How long accepting pauses when there are no file descriptors left.
-const EXHAUSTED_PAUSE: Duration = Duration::from_millis(50);
-/// How long connections may use their keep-alive after the worker was asked to stop: each gets an
-/// answer that says `Connection: close`, so that none is closed while a request is on its way.
+/// Pause of accepting when the process has no file descriptor left.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Time that connections of a stopping worker have to use their keep-alive. Each gets an answer with
+/// `Connection: close`, so that none is closed while its next request is on the way.
 const KEEPALIVE_DRAIN: Duration = Duration::from_millis(1000);
-/// How often a stopping worker looks whether its connections are done.
+/// Poll interval of a stopping worker for the end of its connections.
 const STOP_POLL: Duration = Duration::from_millis(10);
 
-/// What a worker is told while it runs.
+/// Command to a running worker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum WorkerCommand {
     /// Serve.
     Serve,
-    /// Stop within this time.
+    /// Stop within this grace period.
     Stop(Duration),
 }
 
-/// What makes up one worker.
+/// Parts of a worker before its thread runs.
 pub(super) struct Worker<H> {
     pub(super) handler: Arc<H>,
     pub(super) limiter: Arc<ConnectionLimiter>,
     pub(super) commands: watch::Receiver<WorkerCommand>,
 }
 
-/// What the tasks of a worker share.
-struct Shared<H> {
+/// State that the tasks of a worker share.
+struct WorkerTasks<H> {
+    /// Handler of all requests of this worker; tasks with connection tasks.
     handler: Arc<H>,
     limiter: Arc<ConnectionLimiter>,
+    /// All connections, for the sweep. Weak: a connection lives as long as its task.
     connections: Mutex<Vec<Weak<ConnectionState>>>,
     heartbeat: Arc<Heartbeat>,
-    /// Held by those who were turned away and are being seen off.
+    /// Permits of rejected connections in lingering close; their number is the reference count.
     rejected: Arc<()>,
 }
 
 impl<H: Handler> Worker<H> {
-    /// Serves until it is told to stop. Runs inside a current-thread runtime.
+    /// Serves until a command to stop. Runs inside a current-thread runtime.
     pub(super) async fn run(mut self, listener: std::net::TcpListener) -> io::Result<()> {
         let listener = TcpListener::from_std(listener)?;
-        let shared = Arc::new(Shared {
+        let tasks = Arc::new(WorkerTasks {
             handler: self.handler,
             limiter: self.limiter,
             connections: Mutex::default(),
             heartbeat: Arc::default(),
             rejected: Arc::default(),
         });
-        let ticking = tokio::spawn(tick(Arc::clone(&shared)));
+        let ticking = tokio::spawn(tick(Arc::clone(&tasks)));
         let grace = tokio::select! {
-            () = accept(&shared, &listener) => Duration::ZERO,
+            () = accept(&tasks, &listener) => Duration::ZERO,
             grace = stop_command(&mut self.commands) => grace,
         };
-        shared.heartbeat.is_stopping.store(true, Ordering::Relaxed);
-        // Who stands in the queue of the listener has a connection already.
+        tasks.heartbeat.is_stopping.store(true, Ordering::Relaxed);
+        // To their clients, connections in the listener's queue are established: to drop them would
+        // reset requests that may have been sent already.
         while let Some(Ok((stream, peer))) = at_once(listener.accept()).await {
-            enter(&shared, stream, peer);
+            enter(&tasks, stream, peer);
         }
         drop(listener);
-        finish(&shared, grace).await;
+        finish(&tasks, grace).await;
         ticking.abort();
-        shared.handler.tick();
+        tasks.handler.tick();
         Ok(())
     }
 }
@@ -99,7 +102,7 @@ async fn stop_command(commands: &mut watch::Receiver<WorkerCommand>) -> Duration
     }
 }
 
-/// The future's result if it has one without waiting.
+/// Polls a future once; returns its result if it is ready.
 async fn at_once<F: Future>(future: F) -> Option<F::Output> {
     tokio::select! {
         biased;
@@ -108,21 +111,21 @@ async fn at_once<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-async fn accept<H: Handler>(shared: &Arc<Shared<H>>, listener: &TcpListener) {
+async fn accept<H: Handler>(tasks: &Arc<WorkerTasks<H>>, listener: &TcpListener) {
     loop {
         match listener.accept().await {
-            Ok((stream, peer)) => enter(shared, stream, peer),
-            Err(error) if is_of_one_connection(&error) => {}
+            Ok((stream, peer)) => enter(tasks, stream, peer),
+            Err(error) if is_connection_error(&error) => {}
             Err(error) => {
-                tracing::warn!(%error, "cannot accept connections: trying again shortly");
-                tokio::time::sleep(EXHAUSTED_PAUSE).await;
+                tracing::warn!(%error, "cannot accept connections; trying again shortly");
+                tokio::time::sleep(ACCEPT_PAUSE).await;
             }
         }
     }
 }
 
-/// Whether an error of `accept` is that of a connection that is gone already.
-fn is_of_one_connection(error: &io::Error) -> bool {
+/// True if an error of `accept` concerns one connection, which is gone already.
+fn is_connection_error(error: &io::Error) -> bool {
     matches!(
         error.kind(),
         io::ErrorKind::ConnectionAborted
@@ -132,35 +135,38 @@ fn is_of_one_connection(error: &io::Error) -> bool {
     )
 }
 
-fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAddr) {
-    let state = Arc::new(ConnectionState::new(Arc::clone(&shared.heartbeat)));
-    shared.connections.lock().push(Arc::downgrade(&state));
-    let Some(permit) = shared.limiter.admit(peer.ip()) else {
-        let words = shared.handler.reject(peer);
-        // The words fit into any send buffer; who does not take them at once goes without.
-        let is_told = stream.try_write(&words).is_ok();
-        let place = Arc::clone(&shared.rejected);
-        if is_told && Arc::strong_count(&place) <= REJECTED_CONNECTIONS_MAX {
-            let lingering = Box::pin(linger_close(stream, Arc::clone(&state)));
-            tokio::spawn(ConnectionTask::new(lingering, state, place));
+fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: SocketAddr) {
+    let state = Arc::new(ConnectionState::new(Arc::clone(&tasks.heartbeat)));
+    tasks.connections.lock().push(Arc::downgrade(&state));
+    let Some(permit) = tasks.limiter.admit(peer.ip()) else {
+        let response = tasks.handler.reject(peer);
+        // The response fits into the send buffer of a new socket. hyper never sees this connection:
+        // a flood of them must cost little.
+        let is_sent = stream.try_write(&response).is_ok();
+        let permit = Arc::clone(&tasks.rejected);
+        if is_sent && Arc::strong_count(&permit) <= REJECTED_CONNECTIONS_MAX {
+            let closing = Box::pin(linger_close(stream, Arc::clone(&state)));
+            tokio::spawn(ConnectionTask::new(closing, state, permit));
         }
         return;
     };
     let transport = match Transport::new(stream, &state) {
         Ok(transport) => transport,
         Err(error) => {
-            tracing::warn!(%error, "a connection has no transport");
+            tracing::warn!(%error, "a connection could not be registered with the event loop");
             return;
         }
     };
     let service = ConnectionService {
-        memory: RefCell::new(shared.handler.connect(peer)),
-        handler: Arc::clone(&shared.handler),
+        memory: RefCell::new(tasks.handler.connect(peer)),
+        handler: Arc::clone(&tasks.handler),
         state: Arc::clone(&state),
     };
     let connection = http1::Builder::new()
+        // A client may shut down its side after its last request and still read the answers.
         .half_close(true)
         .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
+        // Deadlines are those of `ConnectionPhase`: hyper's timer also runs on idle connections.
         .header_read_timeout(None)
         .serve_connection(ConnectionIo::new(transport, Arc::clone(&state)), service);
     tokio::spawn(ConnectionTask::<_, ConnectionPermit>::new(
@@ -168,7 +174,7 @@ fn enter<H: Handler>(shared: &Arc<Shared<H>>, stream: TcpStream, peer: SocketAdd
     ));
 }
 
-/// Waits until the client has seen our last words.
+/// Lingering close of a rejected connection.
 async fn linger_close(stream: TcpStream, state: Arc<ConnectionState>) {
     let mut socket = ConnectionIo::new(Transport::Readiness(stream), state);
     let shut_down =
@@ -176,21 +182,25 @@ async fn linger_close(stream: TcpStream, state: Arc<ConnectionState>) {
     drop(std::future::poll_fn(shut_down).await);
 }
 
-async fn tick<H: Handler>(shared: Arc<Shared<H>>) {
+async fn tick<H: Handler>(tasks: Arc<WorkerTasks<H>>) {
     let mut interval = tokio::time::interval(Duration::from_secs(1));
+    // After a stall the seconds go on one by one: deadlines must not pass in a burst.
     interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         interval.tick().await;
-        shared.heartbeat.second.fetch_add(1, Ordering::Relaxed);
-        shared.sweep();
-        shared.handler.tick();
+        tasks.heartbeat.second.fetch_add(1, Ordering::Relaxed);
+        tasks.sweep();
+        tasks.handler.tick();
     }
 }
 
-impl<H> Shared<H> {
-    /// Forgets connections that ended and cuts those that take too long.
+impl<H> WorkerTasks<H> {
+    /// Forgets connections that have ended and aborts those whose deadline has passed.
+    ///
+    /// Cost: one pass a second over all connections of the worker, a few nanoseconds each; a timer
+    /// per connection would be reset on every read and write.
     fn sweep(&self) {
-        let mut cut_count = 0;
+        let mut aborted_count = 0;
         self.connections.lock().retain(|connection| {
             let Some(state) = connection.upgrade() else {
                 return false;
@@ -198,21 +208,21 @@ impl<H> Shared<H> {
             let is_overdue = state.is_overdue();
             if is_overdue {
                 state.abort();
-                cut_count += 1;
+                aborted_count += 1;
             }
             !is_overdue
         });
-        self.limiter.count_cut(cut_count);
+        self.limiter.count_cut(aborted_count);
     }
 
-    /// Cuts the connections that do one of these things; says whether any are left.
-    fn cut(&self, is_cut: impl Fn(ConnectionPhase) -> bool) -> bool {
+    /// Aborts connections in certain phases. Returns true if any connections are left.
+    fn abort(&self, is_aborted: impl Fn(ConnectionPhase) -> bool) -> bool {
         let mut connections = self.connections.lock();
         connections.retain(|connection| {
             let Some(state) = connection.upgrade() else {
                 return false;
             };
-            if is_cut(state.phase()) {
+            if is_aborted(state.phase()) {
                 state.abort();
             }
             true
@@ -221,21 +231,25 @@ impl<H> Shared<H> {
     }
 }
 
-async fn finish<H>(shared: &Shared<H>, grace: Duration) {
+/// Ends the connections of a stopping worker, in three steps: at first each ends with its next
+/// answer; then those that wait for nothing are closed; after the grace period, all.
+async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
     let started = tokio::time::Instant::now();
-    while shared.cut(|_| false) && started.elapsed() < KEEPALIVE_DRAIN.min(grace) {
+    while tasks.abort(|_| false) && started.elapsed() < KEEPALIVE_DRAIN.min(grace) {
         tokio::time::sleep(STOP_POLL).await;
     }
+    // A connection in any other phase has a request whose answer its client waits for.
     let is_silent = |phase| matches!(phase, ConnectionPhase::Idle | ConnectionPhase::Lingering);
-    while shared.cut(is_silent) && started.elapsed() < grace {
+    while tasks.abort(is_silent) && started.elapsed() < grace {
         tokio::time::sleep(STOP_POLL).await;
     }
-    shared.cut(|_| true);
+    tasks.abort(|_| true);
 }
 
-/// hyper's service of one connection.
+/// hyper's service for one connection.
 struct ConnectionService<H: Handler> {
     handler: Arc<H>,
+    /// The handler's memory of the connection. Borrowed only during `handle`, never across an await.
     memory: RefCell<H::Connection>,
     state: Arc<ConnectionState>,
 }
@@ -252,29 +266,29 @@ impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionServic
         }
         let body = RequestBody::new(body, &self.state);
         let mut memory = self.memory.borrow_mut();
-        let answer = self.handler.handle(&mut memory, &mut head, body);
+        let outcome = self.handler.handle(&mut memory, &mut head, body);
         ResponseFuture {
-            answer: Some(answer),
+            outcome: Some(outcome),
             state: Some(Arc::clone(&self.state)),
         }
     }
 }
 
-/// An answer on its way to hyper.
+/// Future of a response, for hyper.
 struct ResponseFuture {
-    answer: Option<HandlerOutcome>,
-    /// Goes to the body when the answer is there.
+    outcome: Option<HandlerOutcome>,
+    /// Handed to the body once the response is there.
     state: Option<Arc<ConnectionState>>,
 }
 
 impl ResponseFuture {
-    fn poll_answer(&mut self, context: &mut Context<'_>) -> Poll<Response<super::Body>> {
-        match self.answer.take() {
+    fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Response<super::Body>> {
+        match self.outcome.take() {
             Some(HandlerOutcome::Now(response)) => Poll::Ready(response),
             Some(HandlerOutcome::Later(mut later)) => {
-                let outcome = later.as_mut().poll(context);
-                self.answer = Some(HandlerOutcome::Later(later));
-                outcome
+                let response = later.as_mut().poll(context);
+                self.outcome = Some(HandlerOutcome::Later(later));
+                response
             }
             None => Poll::Pending,
         }
@@ -285,7 +299,7 @@ impl Future for ResponseFuture {
     type Output = Result<Response<OutgoingBody>, Infallible>;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Poll::Ready(mut response) = self.poll_answer(context) else {
+        let Poll::Ready(mut response) = self.poll_outcome(context) else {
             return Poll::Pending;
         };
         let Some(state) = self.state.take() else {
