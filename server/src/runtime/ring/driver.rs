@@ -1,8 +1,5 @@
-//! The ring itself: what is queued, what is done, and when the kernel is asked.
-#![expect(
-    unsafe_code,
-    reason = "the kernel reads and writes the memory of a ring"
-)]
+//! The ring: submission, completion, and when the thread enters the kernel.
+#![expect(unsafe_code, reason = "memory is lent to the kernel")]
 
 use std::cell::RefCell;
 use std::future::{Future, poll_fn};
@@ -24,64 +21,94 @@ use super::slot::{BufferPool, RingOperation, RingSlot};
 use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
 use crate::runtime::connection::{ConnectionPhase, ConnectionState};
 
-/// Entries that are queued before the kernel is asked in between.
+/// Entries of the submission queue; the ring is entered when it is full.
 const ENTRIES: u32 = 1024;
-/// Completions that have room; the kernel keeps what is beyond them for later.
+/// Entries of the completion queue; the kernel keeps what is beyond them for later.
 const COMPLETIONS: u32 = 4096;
 
 thread_local! {
     static RING: RefCell<Option<Ring>> = const { RefCell::new(None) };
 }
 
-/// Whether this thread has a ring.
+/// True if this thread has a ring.
 pub(in crate::runtime) fn is_here() -> bool {
     RING.with_borrow(Option::is_some)
 }
 
 /// Calls `act` with this thread's ring.
 pub(super) fn with_ring<T>(act: impl FnOnce(&mut Ring) -> T) -> T {
-    RING.with_borrow_mut(|ring| act(ring.as_mut().expect("a ring outlives its sockets")))
+    RING.with_borrow_mut(|ring| {
+        act(ring
+            .as_mut()
+            .expect("the ring of a thread outlives its sockets"))
+    })
 }
 
-/// An io_uring and the connections on it.
+/// An io_uring and the connections on it. One worker's thread owns it.
+///
+/// The life of a ring, driven by [`drive`]:
+///
+/// ```text
+///   new -> Turning: submit what is queued, take completions, wake tasks
+///             |  ^
+///             |  | a task queued an entry, or the eventfd reported a completion
+///             v  |
+///          Parked: `parked_driver` is set, the completion eventfd is armed, the thread waits in epoll
+///             |
+///   drop -> Draining: sockets are shut down; completions are taken until no slot is in flight
+///             |
+///             v
+///           gone (or, after RING_FAILURES_MAX failed calls, its memory is leaked)
+/// ```
+///
+/// Turning -> Turning: completions woke tasks. They run first, then the ring turns again: what they
+/// queue is submitted together, by one system call.
+///
+/// INVARIANT: memory that an entry in flight refers to stays where it is until the entry's last
+/// completion has been taken. Received bytes go into `buffers`, which live as long as the ring;
+/// sent bytes are in the `outgoing` of a slot, which is not removed while it is in flight.
 pub(in crate::runtime) struct Ring {
     uring: IoUring,
     buffers: ProvidedBuffers,
     slots: Slab<RingSlot>,
     pool: BufferPool,
-    /// Rings when there is something to take while the thread sleeps in epoll.
-    bell: Arc<OwnedFd>,
-    /// The driving task, while it sleeps.
-    sleeper: Option<Waker>,
-    /// Whether the kernel refused the last time: said once.
-    is_refused: bool,
+    /// The kernel signals completions here while the thread waits in epoll.
+    completion_eventfd: Arc<OwnedFd>,
+    /// Waker of the driving task while it is parked. Whoever queues an entry wakes it.
+    parked_driver: Option<Waker>,
+    /// True if the last `io_uring_enter` failed, so that a failure is logged once.
+    has_failed: bool,
 }
 
 impl Ring {
-    /// A ring of this thread. Errors: kernels before 6.1, and containers and their filters, refuse
-    /// with `EINVAL`, `EPERM` or `ENOSYS`.
+    /// A ring of this thread. Errors: `EINVAL` from kernels before 6.1, `EPERM` or `ENOSYS` from
+    /// containers and their system call filters.
     pub(in crate::runtime) fn new() -> io::Result<Self> {
         let uring = IoUring::builder()
+            // Completions are processed when this thread asks for them, not in the middle of its
+            // work: no interrupts, and one system call brings all of a turn.
             .setup_single_issuer()
             .setup_defer_taskrun()
             .setup_taskrun_flag()
             .setup_submit_all()
             .setup_cqsize(COMPLETIONS)
             .build(ENTRIES)?;
-        let bell = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
-        uring.submitter().register_eventfd(bell.as_raw_fd())?;
+        let completion_eventfd = eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?;
+        uring
+            .submitter()
+            .register_eventfd(completion_eventfd.as_raw_fd())?;
         Ok(Self {
             buffers: ProvidedBuffers::new(&uring)?,
             uring,
             slots: Slab::new(),
             pool: BufferPool::default(),
-            bell: Arc::new(bell),
-            sleeper: None,
-            is_refused: false,
+            completion_eventfd: Arc::new(completion_eventfd),
+            parked_driver: None,
+            has_failed: false,
         })
     }
 
-    /// Whether there can be one; tried on a thread of its own.
+    /// Tries to set up a ring, on a thread of its own: a ring belongs to the thread that made it.
     pub(in crate::runtime) fn probe() -> io::Result<()> {
         let outcome = std::thread::spawn(|| Self::new().map(drop)).join();
         outcome.unwrap_or_else(|_| Err(io::Error::other("setting up a ring panicked")))
@@ -92,22 +119,24 @@ impl Ring {
     where
         F: Future<Output = io::Result<()>>,
     {
-        let bell = Arc::clone(&self.bell);
+        let eventfd = Arc::clone(&self.completion_eventfd);
         RING.set(Some(self));
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
         let outcome = runtime.block_on(async {
-            // SAFETY: the descriptor is shared with this future, and nobody replaces it.
-            let bell = unsafe { AsyncFd::register_with_interest(bell, Interest::READABLE) }?;
-            let mut driving = tokio::spawn(drive(bell));
-            // A worker whose ring stands still gives its port to the others.
+            // SAFETY: the eventfd stays open as long as the `AsyncFd`, which shares its owner, and
+            // nobody replaces the descriptor in between.
+            let eventfd = unsafe { AsyncFd::register_with_interest(eventfd, Interest::READABLE) }?;
+            let mut driving = tokio::spawn(drive(eventfd));
+            // If the driver ends, so does the worker: its listener closes, and the kernel gives new
+            // connections to the other workers.
             tokio::select! {
                 outcome = worker => outcome,
                 outcome = &mut driving => Err(outcome.unwrap_or_else(io::Error::other)),
             }
         });
-        // Its tasks hold the sockets.
+        // The tasks hold the sockets, which need the ring when they are dropped: tasks first.
         drop(runtime);
         drop(RING.take());
         outcome
@@ -121,31 +150,32 @@ impl Ring {
         &mut self.pool
     }
 
-    /// Takes a connection in and begins to receive; its slot.
+    /// Adds a connection and begins to receive. Returns its slot.
     pub(super) fn open(&mut self, socket: Arc<OwnedFd>, state: Arc<ConnectionState>) -> usize {
         let slot_idx = self.slots.insert(RingSlot::new(socket, state));
         self.receive(slot_idx);
         slot_idx
     }
 
-    /// The connection is gone: what it said last goes out as far as its socket has room, what is
-    /// in flight beside that ends, and then it is forgotten.
-    pub(super) fn leave(&mut self, slot_idx: usize) {
+    /// Closes a connection: queued bytes are sent as far as the socket has room, the rest of what is
+    /// in flight is cancelled, and then the slot is removed.
+    pub(super) fn close(&mut self, slot_idx: usize) {
+        // The last answer may still be queued: without this it would be sent after the shutdown.
         if self.slots[slot_idx].outgoing.is_some() {
             self.enter(0, EnterFlags::GETEVENTS);
         }
         let slot = &mut self.slots[slot_idx];
-        slot.is_left = true;
-        if !slot.is_at_rest() {
-            // A socket that is no longer connected has nothing in flight for long either.
+        slot.is_closed = true;
+        if !slot.is_idle() {
+            // Operations on a socket that is shut down complete soon, whatever they wait for.
             let _ = shutdown(&slot.socket, Shutdown::Both);
         }
-        self.forget_if_over(slot_idx);
+        self.remove_if_idle(slot_idx);
     }
 
-    fn forget_if_over(&mut self, slot_idx: usize) {
+    fn remove_if_idle(&mut self, slot_idx: usize) {
         let slot = &self.slots[slot_idx];
-        if slot.is_left && slot.is_at_rest() {
+        if slot.is_closed && slot.is_idle() {
             self.slots.remove(slot_idx);
         }
     }
@@ -154,19 +184,20 @@ impl Ring {
         let slot = &mut self.slots[slot_idx];
         slot.is_receiving = true;
         let entry = opcode::RecvMulti::new(slot.fd(), BUFFER_GROUP).build();
-        // SAFETY: bytes arrive in pieces, which stay as long as the ring.
+        // SAFETY: the entry refers to no memory but the provided buffers, which live as long as the
+        // ring (its invariant).
         unsafe { self.push(entry, RingOperation::Receive, slot_idx) };
     }
 
-    /// Tells a receive to end: its last completion says so.
+    /// Cancels a receive. Its last completion follows.
     fn pause(&mut self, slot_idx: usize) {
         self.slots[slot_idx].is_pausing = true;
         let entry = opcode::AsyncCancel::new(RingOperation::Receive.user_data(slot_idx)).build();
-        // SAFETY: it points to nothing.
+        // SAFETY: the entry refers to no memory.
         unsafe { self.push(entry, RingOperation::Pause, slot_idx) };
     }
 
-    /// So many bytes of those that came were read.
+    /// Records that the connection read bytes. A paused receive starts again once all are read.
     pub(super) fn was_read(&mut self, slot_idx: usize, bytes_count: usize) {
         let slot = &mut self.slots[slot_idx];
         slot.received.read(bytes_count, &mut self.pool);
@@ -175,76 +206,83 @@ impl Ring {
         }
     }
 
-    /// Sends all of these bytes, at the latest when the ring turns next.
+    /// Queues bytes to be sent, in full, by the next turn of the ring or before.
     pub(super) fn send(&mut self, slot_idx: usize, bytes: Vec<u8>) {
         let slot = &mut self.slots[slot_idx];
-        assert!(slot.outgoing.is_none(), "one answer at a time is sent");
-        let bytes_count = u32::try_from(bytes.len()).expect("an answer in one piece is small");
+        assert!(slot.outgoing.is_none(), "one answer is sent at a time");
+        let bytes_count = u32::try_from(bytes.len()).expect("a joined answer is small");
         let entry = opcode::Send::new(slot.fd(), bytes.as_ptr(), bytes_count)
             .flags(libc::MSG_NOSIGNAL | libc::MSG_WAITALL)
             .build();
         slot.outgoing = Some(bytes);
-        // SAFETY: `outgoing`, which was empty, is touched again when the completion is there, and
-        // its slot stays until then.
+        // SAFETY: the bytes are in `outgoing`, which is not touched before the completion is taken,
+        // and the slot is not removed before that (the ring's invariant).
         unsafe { self.push(entry, RingOperation::Send, slot_idx) };
         if RING_QUEUED_MAX <= self.uring.submission().len() {
             self.enter(0, EnterFlags::empty());
         }
     }
 
-    /// Has the connection woken when its socket takes bytes.
+    /// Wakes the connection once its socket has room for bytes.
     pub(super) fn await_room(&mut self, slot_idx: usize) {
         let slot = &mut self.slots[slot_idx];
         if !slot.is_awaiting_room {
             slot.is_awaiting_room = true;
             let entry = opcode::PollAdd::new(slot.fd(), libc::POLLOUT as u32).build();
-            // SAFETY: it points to nothing.
+            // SAFETY: the entry refers to no memory.
             unsafe { self.push(entry, RingOperation::AwaitRoom, slot_idx) };
         }
     }
 
-    /// Queues an entry.
+    /// Queues an entry; wakes the driving task if it is parked.
     ///
     /// # Safety
-    /// What it points to stays until its last completion has been seen.
+    /// Memory that the entry refers to must stay valid and unmoved until the entry's last completion
+    /// has been taken (the ring's invariant).
     unsafe fn push(&mut self, entry: squeue::Entry, operation: RingOperation, slot_idx: usize) {
         let entry = entry.user_data(operation.user_data(slot_idx));
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller's promise is that of `SubmissionQueue::push`.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
             self.enter(0, EnterFlags::GETEVENTS);
         }
-        if let Some(sleeper) = self.sleeper.take() {
-            sleeper.wake();
+        if let Some(parked_driver) = self.parked_driver.take() {
+            parked_driver.wake();
         }
     }
 
-    /// Lets the bell ring, for the driving task sleeps from now on; whether there is nothing to
-    /// stay awake for.
-    fn sleep(&mut self, driving: &Waker) -> bool {
+    /// Arms the completion eventfd before parking. Returns true if the ring is idle; then the driving
+    /// task may park.
+    ///
+    /// The order matters: arm, then look for work. A completion that arrives after the look signals
+    /// the eventfd; one that arrives before it is seen by the look.
+    fn arm_before_parking(&mut self, driving: &Waker) -> bool {
         self.uring.completion().enable_eventfd();
-        // The kernel says that there is work before it looks at the bell: one of both sees the
-        // other.
+        // The kernel publishes work before it reads the flag of the eventfd; we write the flag before
+        // we look for work. With a full barrier between both, one of the two sees the other.
         fence(Ordering::SeqCst);
         let is_idle = !self.has_work() && self.uring.completion().is_empty();
         if is_idle {
-            self.sleeper = Some(driving.clone());
+            self.parked_driver = Some(driving.clone());
         } else {
-            self.wake();
+            self.disarm();
         }
         is_idle
     }
 
-    /// Keeps the bell still while the driving task looks by itself: each stroke would cost the
-    /// worker a look at epoll. Only where the kernel's own order of both is that of the processor:
-    /// it has no barrier between them.
-    fn wake(&mut self) {
+    /// Disarms the completion eventfd while the driving task turns the ring by itself: each signal
+    /// would cost the worker a pass through epoll.
+    ///
+    /// Only on x86-64. The kernel has no barrier between its publishing of work and its reading of
+    /// the flag; there the processor keeps that order by itself.
+    fn disarm(&mut self) {
         let completions = self.uring.completion();
         if cfg!(target_arch = "x86_64") && !completions.eventfd_disabled() {
             completions.disable_eventfd();
         }
     }
 
-    /// Hands over what is queued and takes what is done; whether there was any or is more to do.
+    /// Submits what is queued and takes completions. Returns true if there were any, or if there is
+    /// more to do.
     fn turn(&mut self) -> bool {
         if self.has_work() {
             self.enter(0, EnterFlags::GETEVENTS);
@@ -254,37 +292,38 @@ impl Ring {
             is_any = true;
             self.complete(&completion);
         }
-        // What the kernel began and did not end rings no bell.
+        // Deferred work that the kernel began and did not finish signals no eventfd: turn again.
         is_any || self.has_work()
     }
 
-    /// Whether the kernel is to be asked.
+    /// True if a system call would do something: submit, process deferred work, or flush an
+    /// overflown completion queue.
     fn has_work(&mut self) -> bool {
         let queue = self.uring.submission();
         !queue.is_empty() || queue.taskrun() || queue.cq_overflow()
     }
 
-    /// Hands over what is queued, and waits for so many completions; with `GETEVENTS` it brings
-    /// what has come. Whether the kernel listened: what it did not take stays queued.
+    /// Submits what is queued and waits for `wanted` completions; with `GETEVENTS` deferred work is
+    /// processed, too. Returns false if the call failed: then what is queued stays queued.
     fn enter(&mut self, wanted: u32, flags: EnterFlags) -> bool {
         let queued = self.uring.submission().len();
         let queued = u32::try_from(queued).expect("a queue has 1024 entries");
         let submitter = self.uring.submitter();
-        // SAFETY: no argument is given.
+        // SAFETY: no argument is given that the kernel would read.
         let outcome =
             unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags.bits(), None) };
-        let was_refused = self.is_refused;
-        self.is_refused = match outcome {
+        let had_failed = self.has_failed;
+        self.has_failed = match outcome {
             Ok(_) => false,
             Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
             Err(error) => {
-                if !was_refused {
-                    tracing::warn!(%error, "a ring is refused: trying again until it is not");
+                if !had_failed {
+                    tracing::warn!(%error, "io_uring_enter failed; retrying");
                 }
                 true
             }
         };
-        !self.is_refused
+        !self.has_failed
     }
 
     fn next_completion(&mut self) -> Option<cqueue::Entry> {
@@ -301,17 +340,17 @@ impl Ring {
                 slot.is_awaiting_room = false;
                 slot.wake();
             }
-            // The slot may be gone: what counts is the end of its receive.
+            // The cancelled receive reports its end itself; the slot may be gone by now.
             RingOperation::Pause => return,
         }
-        self.forget_if_over(slot_idx);
+        self.remove_if_idle(slot_idx);
     }
 
     fn received(&mut self, slot_idx: usize, completion: &cqueue::Entry) {
         let slot = &mut self.slots[slot_idx];
         let result = completion.result();
         if let Some(buffer_idx) = cqueue::buffer_select(completion.flags()) {
-            if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_left) {
+            if let (Ok(bytes_count), false) = (usize::try_from(result), slot.is_closed) {
                 let bytes = self.buffers.read(buffer_idx, bytes_count);
                 slot.received.add(bytes, &mut self.pool);
             }
@@ -319,7 +358,8 @@ impl Ring {
         }
         match -result {
             0 => slot.end = Some(0),
-            // ProvidedBuffers are there again after every turn; what was paused goes on when it is read.
+            // Neither ends the connection: buffers are free again after the turn, and a receive that
+            // was paused starts again when its bytes have been read.
             libc::ENOBUFS | libc::ECANCELED => {}
             errno if errno > 0 => slot.end = Some(errno),
             _ => {}
@@ -328,10 +368,12 @@ impl Ring {
         slot.is_receiving = cqueue::more(completion.flags());
         slot.is_pausing &= slot.is_receiving;
         let is_full = slot.received.unread().len() >= RING_UNREAD_BYTES_MAX;
-        match slot.is_receiving {
-            true if is_full && !slot.is_pausing => self.pause(slot_idx),
-            false if !is_full && slot.end.is_none() && !slot.is_left => self.receive(slot_idx),
-            _ => {}
+        if slot.is_receiving {
+            if is_full && !slot.is_pausing {
+                self.pause(slot_idx);
+            }
+        } else if !is_full && slot.end.is_none() && !slot.is_closed {
+            self.receive(slot_idx);
         }
     }
 
@@ -342,68 +384,71 @@ impl Ring {
         };
         if usize::try_from(result) != Ok(bytes.len()) {
             slot.send_error = Some(if result < 0 { -result } else { libc::EPIPE });
-            // Who waits for a request rather than for this learns from it that it is over.
+            // A connection that waits for its next request, not for this, learns of the failure by
+            // the end of its receive.
             let _ = shutdown(&slot.socket, Shutdown::Both);
         } else if slot.state.phase() == ConnectionPhase::Sending {
             slot.state.wrote();
         }
         if slot.is_awaiting_sent {
             slot.is_awaiting_sent = false;
-            // More is to be sent.
+            // The task waited in order to send more: the client is not idle yet.
             slot.state.write_blocked();
             slot.wake();
         }
-        self.pool.keep(bytes);
+        self.pool.put_back(bytes);
     }
 }
 
 impl Drop for Ring {
-    /// Waits until the kernel is done with all memory that it was given: what is in flight on a
-    /// socket that was shut down ends at once.
+    /// Waits until the kernel is done with all memory that it was given. Operations on sockets that
+    /// are shut down complete at once. If the kernel does not answer, the memory is leaked: to free
+    /// it would let the kernel write into memory of others.
     fn drop(&mut self) {
         for (_, slot) in &mut self.slots {
-            slot.is_left = true;
+            slot.is_closed = true;
             let _ = shutdown(&slot.socket, Shutdown::Both);
         }
-        self.slots.retain(|_, slot| !slot.is_at_rest());
-        let mut refusals_count = 0;
-        while !self.slots.is_empty() && refusals_count < RING_FAILURES_MAX {
-            refusals_count = if self.enter(1, EnterFlags::GETEVENTS) {
+        self.slots.retain(|_, slot| !slot.is_idle());
+        let mut failures_count = 0;
+        while !self.slots.is_empty() && failures_count < RING_FAILURES_MAX {
+            failures_count = if self.enter(1, EnterFlags::GETEVENTS) {
                 0
             } else {
-                refusals_count + 1
+                failures_count + 1
             };
             while let Some(completion) = self.next_completion() {
                 self.complete(&completion);
             }
         }
         if !self.slots.is_empty() {
-            tracing::error!("a ring ends with bytes in flight: their memory is given up");
+            tracing::error!("a ring ends with operations in flight; leaking their memory");
             std::mem::forget(std::mem::take(&mut self.slots));
-            self.buffers.give_up();
+            self.buffers.leak();
         }
     }
 }
 
-/// Turns this thread's ring after the tasks that the turn before has woken; sleeps until the bell
-/// rings when there was nothing.
-async fn drive(bell: AsyncFd<Arc<OwnedFd>>) -> io::Error {
+/// Drives this thread's ring: turns it after the tasks that the turn before has woken, and parks
+/// when it is idle.
+async fn drive(eventfd: AsyncFd<Arc<OwnedFd>>) -> io::Error {
     poll_fn(|context| {
-        with_ring(Ring::wake);
+        with_ring(Ring::disarm);
         loop {
             if with_ring(Ring::turn) {
-                // Into the queue behind those tasks. `yield_now` would look at epoll first.
+                // To the end of the run queue, behind the tasks just woken. `yield_now` would pass
+                // through epoll first.
                 context.waker().wake_by_ref();
                 return Poll::Pending;
             }
-            match bell.poll_read_ready(context) {
-                // The bell is never read: each stroke is an edge of its own.
-                Poll::Ready(Ok(mut stroke)) => stroke.clear_ready(),
+            match eventfd.poll_read_ready(context) {
+                // The eventfd is never read: registered edge-triggered, it reports each signal.
+                Poll::Ready(Ok(mut signal)) => signal.clear_ready(),
                 Poll::Ready(Err(error)) => return Poll::Ready(error),
-                Poll::Pending if with_ring(|ring| ring.sleep(context.waker())) => {
+                Poll::Pending if with_ring(|ring| ring.arm_before_parking(context.waker())) => {
                     return Poll::Pending;
                 }
-                // Something came in between.
+                // A completion arrived in between: turn again.
                 Poll::Pending => {}
             }
         }
@@ -443,9 +488,9 @@ mod tests {
         }
     }
 
-    /// More entries than the queue holds go to the kernel in between, and none is lost.
+    /// More entries than the queue holds are submitted in between, and none is lost.
     #[test]
-    fn a_full_queue_is_handed_over() {
+    fn a_full_queue_is_submitted() {
         let Ok(mut ring) = Ring::new() else {
             return;
         };

@@ -1,4 +1,4 @@
-//! What a ring knows of one connection, and what its entries are about.
+//! A connection as its ring knows it, and the operations that a ring submits for it.
 
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
@@ -9,16 +9,17 @@ use io_uring::types::Fd;
 use crate::limits::{POOLED_BUFFER_BYTES_MAX, POOLED_BUFFERS_MAX};
 use crate::runtime::connection::ConnectionState;
 
-/// What an entry is about. Its user data is that in the two lower bits, and above them its slot.
+/// Operation of an entry. The user data of an entry is its operation in the two lower bits, and its
+/// slot above them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum RingOperation {
-    /// Bytes that come, as often as they do.
+    /// Multishot receive: completes whenever bytes arrive.
     Receive = 0,
-    /// One answer, all of it.
+    /// Send of one whole answer.
     Send = 1,
-    /// Wait until the socket takes bytes.
+    /// Poll for room in the send buffer.
     AwaitRoom = 2,
-    /// End a receive.
+    /// Cancellation of a receive.
     Pause = 3,
 }
 
@@ -39,27 +40,45 @@ impl RingOperation {
 }
 
 /// A connection as its ring knows it.
+///
+/// Receiving, sending and waiting for room are independent of each other. The receive:
+///
+/// ```text
+///              bytes arrive (more follow)           unread bytes >= RING_UNREAD_BYTES_MAX
+///                 +--------+                     +---------------------> Pausing
+///                 v        |                     |                          | cancelled
+///   open ----> Receiving --+---------------------+                          v
+///                 ^  |   last completion (no buffers free): at once      Stopped
+///                 +--+                                                      |
+///                 +---------------------------------------------------------+ all bytes read
+///   Receiving -> Ended: end of the stream, or an error (`end`)
+/// ```
+///
+/// A send: none -> `outgoing` (queued or in flight) -> none, or `send_error`. A closed slot is removed
+/// as soon as no operation of it is in flight.
 pub(super) struct RingSlot {
     pub(super) socket: Arc<OwnedFd>,
     pub(super) state: Arc<ConnectionState>,
-    /// The connection's task, once it has waited.
+    /// Waker of the connection's task, once it has waited.
     waker: Option<Waker>,
-    /// What came and was not read yet.
+    /// Received bytes that the connection has not read.
     pub(super) received: UnreadBytes,
-    /// Whether a receive is in flight, and whether it was told to end.
+    /// True while a receive is in flight.
     pub(super) is_receiving: bool,
+    /// True while its cancellation is in flight.
     pub(super) is_pausing: bool,
-    /// Why nothing more comes: 0 for the end, or an error of the socket.
+    /// End of the stream: 0, or the error number of the socket.
     pub(super) end: Option<i32>,
-    /// What the kernel is sending.
+    /// Bytes that the kernel is sending. Not touched while they are in flight.
     pub(super) outgoing: Option<Vec<u8>>,
-    /// Why it could not send all.
+    /// Error number of a send that failed.
     pub(super) send_error: Option<i32>,
+    /// True while a poll for room is in flight.
     pub(super) is_awaiting_room: bool,
-    /// Whether the connection's task waits until all is sent.
+    /// True if the task waits for the end of the send.
     pub(super) is_awaiting_sent: bool,
-    /// Whether the connection is gone: the slot waits for the kernel.
-    pub(super) is_left: bool,
+    /// True if the connection is closed, and the slot waits for the kernel.
+    pub(super) is_closed: bool,
 }
 
 impl RingSlot {
@@ -76,7 +95,7 @@ impl RingSlot {
             send_error: None,
             is_awaiting_room: false,
             is_awaiting_sent: false,
-            is_left: false,
+            is_closed: false,
         }
     }
 
@@ -84,13 +103,14 @@ impl RingSlot {
         Fd(self.socket.as_raw_fd())
     }
 
-    /// Whether the kernel has nothing to do for it.
-    pub(super) fn is_at_rest(&self) -> bool {
+    /// True if no operation of it is in flight. A cancellation may be: it refers to no memory.
+    pub(super) fn is_idle(&self) -> bool {
         !self.is_receiving && self.outgoing.is_none() && !self.is_awaiting_room
     }
 
-    /// The task of this context is the one to wake.
-    pub(super) fn remember(&mut self, context: &Context<'_>) {
+    /// Registers the task of this context to be woken.
+    pub(super) fn register(&mut self, context: &Context<'_>) {
+        // A task keeps its waker: the clone is made once per connection.
         match &self.waker {
             Some(waker) if waker.will_wake(context.waker()) => {}
             _ => self.waker = Some(context.waker().clone()),
@@ -98,13 +118,13 @@ impl RingSlot {
     }
 
     pub(super) fn wake(&self) {
-        if let (Some(waker), false) = (&self.waker, self.is_left) {
+        if let (Some(waker), false) = (&self.waker, self.is_closed) {
             waker.wake_by_ref();
         }
     }
 }
 
-/// Bytes that came and were not read yet.
+/// Received bytes that have not been read.
 #[derive(Default)]
 pub(super) struct UnreadBytes {
     bytes: Vec<u8>,
@@ -116,12 +136,13 @@ impl UnreadBytes {
         &self.bytes[self.read_count..]
     }
 
-    /// Adds bytes; the first come into a vector of `pool`.
+    /// Appends bytes. An empty one takes a buffer from the pool.
     pub(super) fn add(&mut self, bytes: &[u8], pool: &mut BufferPool) {
         if self.bytes.capacity() == 0 {
             self.bytes = pool.take();
         }
-        // Not more room than twice what is unread, whatever pieces it is read in.
+        // Memory stays below twice the unread bytes, however they are read, and each byte is moved
+        // at most once on average.
         if self.bytes.len() / 2 < self.read_count {
             self.bytes.drain(..self.read_count);
             self.read_count = 0;
@@ -129,28 +150,28 @@ impl UnreadBytes {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// So many bytes more were read; the vector goes when all of them were.
+    /// Removes bytes that have been read. The buffer returns to the pool with the last of them.
     pub(super) fn read(&mut self, bytes_count: usize, pool: &mut BufferPool) {
         self.read_count += bytes_count;
         if self.read_count == self.bytes.len() {
             self.read_count = 0;
-            pool.keep(std::mem::take(&mut self.bytes));
+            pool.put_back(std::mem::take(&mut self.bytes));
         }
     }
 }
 
-/// Vectors for the next bytes: an idle connection holds none.
+/// Buffer pool of a ring: an idle connection holds no buffer.
 #[derive(Default)]
 pub(super) struct BufferPool(Vec<Vec<u8>>);
 
 impl BufferPool {
-    /// An empty vector.
+    /// An empty buffer.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.0.pop().unwrap_or_default()
     }
 
-    /// Takes a vector back.
-    pub(super) fn keep(&mut self, mut bytes: Vec<u8>) {
+    /// Returns a buffer to the pool; frees it if it is large or the pool is full.
+    pub(super) fn put_back(&mut self, mut bytes: Vec<u8>) {
         if self.0.len() < POOLED_BUFFERS_MAX && bytes.capacity() <= POOLED_BUFFER_BYTES_MAX {
             bytes.clear();
             self.0.push(bytes);
@@ -174,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_arrived_is_read_in_any_pieces() {
+    fn received_bytes_are_read_in_parts_of_any_size() {
         let mut pool = BufferPool::default();
         let mut received = UnreadBytes::default();
         let mut read = Vec::new();
@@ -192,15 +213,15 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_connection_holds_no_vector() {
+    fn an_idle_connection_holds_no_buffer() {
         let mut pool = BufferPool::default();
         let mut received = UnreadBytes::default();
         received.add(b"abc", &mut pool);
         received.read(3, &mut pool);
         assert_eq!(received.bytes.capacity(), 0);
         assert_eq!(pool.0.len(), 1);
-        pool.keep(vec![0; POOLED_BUFFER_BYTES_MAX + 1]);
-        assert_eq!(pool.0.len(), 1, "a long one is not kept");
+        pool.put_back(vec![0; POOLED_BUFFER_BYTES_MAX + 1]);
+        assert_eq!(pool.0.len(), 1, "a large one is freed");
         assert!(pool.take().is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! A socket whose bytes come and go by the ring of its thread.
+//! A socket that is driven by the ring of its thread.
 
 use std::io;
 use std::net::TcpStream;
@@ -9,14 +9,14 @@ use std::task::{Context, Poll};
 use super::driver::with_ring;
 use crate::runtime::connection::ConnectionState;
 
-/// A connection's end of its slot. Lives and dies on the thread of its ring, before it.
+/// A connection's handle to its slot. Used and dropped on the thread of its ring, before the ring.
 pub(in crate::runtime) struct RingSocket {
     socket: Arc<OwnedFd>,
     slot_idx: usize,
 }
 
 impl RingSocket {
-    /// Hands a socket to this thread's ring, which receives from now on.
+    /// Adds a socket to this thread's ring, which begins to receive.
     pub(in crate::runtime) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Self {
         let socket = Arc::new(OwnedFd::from(stream));
         let slot_idx = with_ring(|ring| ring.open(Arc::clone(&socket), state));
@@ -28,7 +28,7 @@ impl RingSocket {
         self.socket.as_fd()
     }
 
-    /// Hands what has come to `take`, at most so many bytes; 0 bytes are the end.
+    /// Passes received bytes to `take`, at most `bytes_max`. Returns their number; 0 is the end.
     pub(in crate::runtime) fn poll_receive(
         &self,
         context: &mut Context<'_>,
@@ -46,7 +46,7 @@ impl RingSocket {
             }
             match slot.end {
                 None => {
-                    slot.remember(context);
+                    slot.register(context);
                     Poll::Pending
                 }
                 Some(0) => Poll::Ready(Ok(0)),
@@ -55,8 +55,8 @@ impl RingSocket {
         })
     }
 
-    /// Sends what `fill` puts into an empty vector, all of it, before the ring turns next. Nothing
-    /// may be under way (`poll_sent`).
+    /// Queues the bytes that `fill` writes into an empty buffer to be sent in full. No other send may
+    /// be in flight (see [`RingSocket::poll_sent`]).
     pub(in crate::runtime) fn send(&self, fill: impl FnOnce(&mut Vec<u8>)) {
         with_ring(|ring| {
             let mut bytes = ring.pool().take();
@@ -65,13 +65,13 @@ impl RingSocket {
         });
     }
 
-    /// Waits until nothing is under way. Errors: the last answer did not go out.
+    /// Ready once no send is in flight. Errors: the last answer was not sent in full.
     pub(in crate::runtime) fn poll_sent(&self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         with_ring(|ring| {
             let slot = ring.slot(self.slot_idx);
             if slot.outgoing.is_some() {
                 slot.is_awaiting_sent = true;
-                slot.remember(context);
+                slot.register(context);
                 return Poll::Pending;
             }
             match slot.send_error {
@@ -81,10 +81,10 @@ impl RingSocket {
         })
     }
 
-    /// Has the task woken when the socket takes bytes.
+    /// Wakes the task once the socket has room for bytes.
     pub(in crate::runtime) fn await_room(&self, context: &mut Context<'_>) {
         with_ring(|ring| {
-            ring.slot(self.slot_idx).remember(context);
+            ring.slot(self.slot_idx).register(context);
             ring.await_room(self.slot_idx);
         });
     }
@@ -92,6 +92,6 @@ impl RingSocket {
 
 impl Drop for RingSocket {
     fn drop(&mut self) {
-        with_ring(|ring| ring.leave(self.slot_idx));
+        with_ring(|ring| ring.close(self.slot_idx));
     }
 }
