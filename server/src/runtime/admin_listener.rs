@@ -1,4 +1,4 @@
-//! Connections that are not the public ones: administration, over TCP and over a socket file.
+//! Admin listener: connections for administration, over TCP and over a Unix socket.
 
 use std::fs::File;
 use std::future::Future;
@@ -24,21 +24,21 @@ use tokio::task::JoinSet;
 use super::{Control, ControlHandle};
 use crate::limits::SOCKET_PATH_BYTES_MAX;
 
-/// A client that says nothing for so long is left.
+/// Time in which a client must send the head of a request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
-/// How long to wait when the process has no descriptor for another connection.
+/// Pause of accepting when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
-/// A listener beside the public one.
+/// Listener for administration.
 pub enum AdminListener {
-    /// An address.
+    /// A TCP address.
     Tcp(TcpListener),
-    /// A socket file.
+    /// A Unix socket.
     Unix(UnixListener),
 }
 
 impl AdminListener {
-    /// Listens on an address. Errors: it cannot be had.
+    /// Listens on an address. Errors: the address is in use or not a local one.
     pub fn tcp(address: SocketAddr, control: &ControlHandle) -> io::Result<Self> {
         let _context = control.enter();
         let listener = std::net::TcpListener::bind(address)?;
@@ -46,8 +46,8 @@ impl AdminListener {
         Ok(Self::Tcp(TcpListener::from_std(listener)?))
     }
 
-    /// Listens on a socket file that only its owner may use. A file that another process left
-    /// there is replaced: the caller holds the directory.
+    /// Listens on a Unix socket that only its owner may use. Replaces the file of an earlier process:
+    /// the caller holds the lock of the directory, so no other process listens there.
     pub fn unix(path: &Path, control: &ControlHandle) -> io::Result<Self> {
         let _context = control.enter();
         match std::fs::remove_file(path) {
@@ -61,7 +61,7 @@ impl AdminListener {
         Ok(Self::Unix(listener))
     }
 
-    /// The address, with the port as it became; none for a socket file.
+    /// Address with its actual port; `None` for a Unix socket.
     pub fn local_addr(&self) -> Option<SocketAddr> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok(),
@@ -69,45 +69,50 @@ impl AdminListener {
         }
     }
 
-    async fn accept_and_serve<H, F, B>(&self, handler: &H, ends: &mut Ends) -> io::Result<()>
+    async fn accept_and_serve<H, F, B>(
+        &self,
+        handler: &H,
+        connections: &mut AdminConnections,
+    ) -> io::Result<()>
     where
         H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
         F: Future<Output = Response<B>> + Send + 'static,
         B: Body<Error = io::Error> + Send + 'static,
         B::Data: Send,
     {
-        let is_stopping = ends.is_stopping.clone();
+        let is_stopping = connections.is_stopping.clone();
         match self {
             Self::Tcp(listener) => {
                 let io = TokioIo::new(listener.accept().await?.0);
                 let connection = serve_connection(io, handler.clone(), is_stopping);
-                ends.connections.spawn(connection);
+                connections.tasks.spawn(connection);
             }
             Self::Unix(listener) => {
                 let io = TokioIo::new(listener.accept().await?.0);
                 let connection = serve_connection(io, handler.clone(), is_stopping);
-                ends.connections.spawn(connection);
+                connections.tasks.spawn(connection);
             }
         }
-        while ends.connections.try_join_next().is_some() {}
+        // Forget the tasks that have ended; a set keeps them until they are joined.
+        while connections.tasks.try_join_next().is_some() {}
         Ok(())
     }
 }
 
-/// How the connections of a listener end: told to, or with this.
-struct Ends {
-    connections: JoinSet<()>,
+/// Connections of a listener. They end when they are told to stop, or when this is dropped.
+struct AdminConnections {
+    tasks: JoinSet<()>,
     is_stopping: watch::Receiver<bool>,
 }
 
-/// A side listener at work; dropping it closes the listener and cuts its connections.
+/// A running admin listener. Dropping it closes the listener and its connections.
 pub struct AdminServer {
     is_stopping: watch::Sender<bool>,
     accepting: tokio::task::JoinHandle<()>,
 }
 
 impl AdminServer {
-    /// Answers every request of `listener` by `handler`.
+    /// Answers every request of `listener` with `handler`.
     pub fn start<H, F, B>(listener: AdminListener, control: &ControlHandle, handler: H) -> Self
     where
         H: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
@@ -116,14 +121,14 @@ impl AdminServer {
         B::Data: Send,
     {
         let (is_stopping, mut stop) = watch::channel(false);
-        let mut ends = Ends {
-            connections: JoinSet::new(),
+        let mut connections = AdminConnections {
+            tasks: JoinSet::new(),
             is_stopping: is_stopping.subscribe(),
         };
         let accepting = control.spawn(async move {
             loop {
                 let accepted = tokio::select! {
-                    accepted = listener.accept_and_serve(&handler, &mut ends) => accepted,
+                    accepted = listener.accept_and_serve(&handler, &mut connections) => accepted,
                     _ = stop.changed() => break,
                 };
                 if let Err(error) = accepted {
@@ -132,7 +137,7 @@ impl AdminServer {
                 }
             }
             drop(listener);
-            while ends.connections.join_next().await.is_some() {}
+            while connections.tasks.join_next().await.is_some() {}
         });
         Self {
             is_stopping,
@@ -140,19 +145,19 @@ impl AdminServer {
         }
     }
 
-    /// Closes the listeners, gives what is being answered so long, and cuts what is left. Blocks.
+    /// Closes the listeners, waits up to `grace` for answers, then closes what is left. Blocks.
     pub fn stop<const N: usize>(mut servers: [Self; N], control: &Control, grace: Duration) {
         for server in &servers {
             server.is_stopping.send_replace(true);
         }
         let ended = async {
             for server in &mut servers {
-                // Whether it ended or panicked, there is nothing left of it.
+                // Ended or panicked: either way nothing is left of it.
                 let _ = (&mut server.accepting).await;
             }
         };
         if control.block_on(async { tokio::time::timeout(grace, ended).await.is_err() }) {
-            tracing::info!("what administration still asked for is cut off");
+            tracing::info!("closing the remaining admin connections");
         }
     }
 }
@@ -194,7 +199,7 @@ async fn serve_connection<I, H, F, B>(
     }
 }
 
-/// Sends one request to a socket file. Errors: nobody listens, the connection breaks.
+/// Sends one request to a Unix socket. Errors: no process listens; the connection breaks.
 pub async fn ask_socket<B>(path: &Path, request: Request<B>) -> io::Result<Response<Incoming>>
 where
     B: Body<Error = io::Error> + Send + 'static,
@@ -211,7 +216,7 @@ where
     sender.send_request(request).await.map_err(io::Error::other)
 }
 
-/// A path to the same file that fits into a socket's address, and what it depends on.
+/// A path to the same file that fits into a socket address, and the open directory that it needs.
 fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
         return Ok((path.to_path_buf(), None));
@@ -224,14 +229,14 @@ fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     Ok((link.join(name), Some(directory)))
 }
 
-/// The signals that ask the process to stop, caught from the moment on that this is made.
+/// Signals that ask the process to stop, caught as soon as this exists.
 pub struct StopSignals {
     terminate: Signal,
     interrupt: Signal,
 }
 
 impl StopSignals {
-    /// Catches them. Errors: the system refuses.
+    /// Installs the handlers. Errors: the system does not allow it.
     pub fn catch(control: &ControlHandle) -> io::Result<Self> {
         let _context = control.enter();
         Ok(Self {
@@ -240,7 +245,7 @@ impl StopSignals {
         })
     }
 
-    /// Returns when one arrives, with its name.
+    /// Waits for a signal; returns its name.
     pub async fn wait(&mut self) -> &'static str {
         tokio::select! {
             _ = self.terminate.recv() => "SIGTERM",
@@ -262,7 +267,7 @@ mod tests {
     }
 
     #[test]
-    fn a_socket_file_answers_its_owner_however_long_its_path() {
+    fn a_unix_socket_of_any_path_length_answers_its_owner() {
         let control = Control::start().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let long = dir.path().join("x".repeat(120));
@@ -287,7 +292,7 @@ mod tests {
         }
     }
 
-    /// A body that never ends, and says when nobody wants it any more.
+    /// A body that never ends, and reports when it is dropped.
     struct Endless(std::sync::mpsc::Sender<()>);
 
     impl Body for Endless {
@@ -311,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn stopping_cuts_an_answer_that_nobody_reads() {
+    fn stopping_closes_an_answer_that_nobody_reads() {
         let control = Control::start().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("a.sock");
@@ -332,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_listening_is_an_error() {
+    fn a_socket_without_a_listener_is_an_error() {
         let control = Control::start().unwrap();
         let dir = tempfile::tempdir().unwrap();
         let request = Request::post("/x").body(body("")).unwrap();

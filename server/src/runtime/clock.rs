@@ -6,17 +6,17 @@ use std::time::{Instant, SystemTime, UNIX_EPOCH};
 use crate::limits::CLOCK_JUMP_MS_MIN;
 use subcat_engine::Timestamp;
 
-/// One reading of both clocks.
+/// Reading of both clocks at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Moment {
-    /// Microseconds of a clock that never jumps, since the process started.
+    /// Microseconds since the process started, by the monotonic clock.
     pub monotonic_us: u64,
     /// Milliseconds since 1970-01-01T00:00:00Z.
     pub unix_ms: i64,
 }
 
 impl Moment {
-    /// The second of UTC that holds it.
+    /// The second of UTC that contains it.
     pub fn timestamp(self) -> Timestamp {
         let seconds = self.unix_ms.div_euclid(1000);
         Timestamp::from_seconds(seconds).unwrap_or_else(|| {
@@ -25,26 +25,26 @@ impl Moment {
     }
 }
 
-/// Where time comes from; tests own theirs.
+/// Source of time. Tests have clocks of their own.
 pub trait Clock: Send + Sync {
-    /// Now. Cost: one read of the monotonic clock.
+    /// The current moment. Cost: one read of the monotonic clock.
     fn now(&self) -> Moment;
 
-    /// Takes the wall clock's jumps in. Called once a second.
+    /// Adopts jumps of the wall clock. Called once a second.
     fn resync(&self) {}
 }
 
 /// The system's clocks.
 ///
-/// The wall clock is the monotonic one and an offset, which [`Clock::resync`] measures again: a
-/// reading costs one clock, and time of day still follows a clock that was set.
+/// The wall clock is the monotonic one plus an offset, which [`Clock::resync`] measures again. So a
+/// reading costs one clock, and the time of day still follows when somebody sets the clock.
 pub struct SystemClock {
     started: Instant,
     offset_ms: AtomicI64,
 }
 
 impl SystemClock {
-    /// The clocks, as of now.
+    /// Clocks that start now.
     pub fn new() -> Self {
         let clock = Self {
             started: Instant::now(),
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moment_knows_its_second() {
+    fn a_moment_is_in_one_second() {
         let check = |unix_ms: i64, expected: &str| {
             let moment = Moment {
                 monotonic_us: 0,
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn the_system_clock_agrees_with_the_wall() {
+    fn the_system_clock_agrees_with_the_wall_clock() {
         let clock = SystemClock::new();
         let wall_ms = SystemTime::now()
             .duration_since(UNIX_EPOCH)

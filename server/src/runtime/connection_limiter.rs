@@ -1,4 +1,4 @@
-//! How many connections there may be, in all and from one address.
+//! Limits of connections, in total and per client network.
 
 use std::collections::HashMap;
 use std::net::IpAddr;
@@ -10,38 +10,38 @@ use parking_lot::Mutex;
 
 use super::client_network::ClientNetwork;
 
-/// What became of connections.
+/// Counts of connections.
 #[derive(Debug, Default)]
 pub struct ConnectionCounts {
     /// Open now.
     pub open: AtomicU64,
     /// Accepted so far.
     pub accepted: AtomicU64,
-    /// Turned away because there were too many.
+    /// Rejected because there were too many.
     pub refused: AtomicU64,
-    /// Cut because they took too long.
+    /// Aborted because a deadline had passed.
     pub cut: AtomicU64,
 }
 
-/// Admits connections.
+/// Connection limiter of all workers.
 pub(super) struct ConnectionLimiter {
     connections_max: u64,
     per_address_max: u32,
-    /// Networks to which the cap per address does not apply.
+    /// Networks without a limit per address: proxies, behind which there are many clients.
     exempt: Vec<IpNet>,
     by_network: Mutex<HashMap<ClientNetwork, u32, foldhash::quality::RandomState>>,
     counts: Arc<ConnectionCounts>,
 }
 
-/// An admitted connection; gives its place back when it is dropped.
+/// Permit of an admitted connection. Dropping it ends the connection's share of the limits.
 pub(super) struct ConnectionPermit {
     limiter: Arc<ConnectionLimiter>,
-    /// None for exempt addresses.
+    /// `None` for exempt addresses.
     network: Option<ClientNetwork>,
 }
 
 impl ConnectionLimiter {
-    /// A limiter with these caps.
+    /// A limiter with these limits.
     pub(super) fn new(
         connections_max: usize,
         per_address_max: usize,
@@ -57,11 +57,13 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Admits a connection from this address, or turns it away.
+    /// Admits a connection from this address; `None` rejects it.
     pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|network| network.contains(&peer));
         let network = (!is_exempt).then(|| ClientNetwork::of(peer));
+        // Counted first and taken back on rejection: two workers at the limit must not both see the
+        // last permit.
         let open_before = self.counts.open.fetch_add(1, Ordering::Relaxed);
         let has_room = open_before < self.connections_max;
         if !has_room || !network.is_none_or(|network| self.enter(network)) {
@@ -76,8 +78,8 @@ impl ConnectionLimiter {
         })
     }
 
-    /// Counts connections that were cut.
-    pub(super) fn count_cut(&self, connections_count: u64) {
+    /// Counts connections that were aborted.
+    pub(super) fn count_aborted(&self, connections_count: u64) {
         self.counts
             .cut
             .fetch_add(connections_count, Ordering::Relaxed);
@@ -90,6 +92,7 @@ impl ConnectionLimiter {
         if has_room {
             *count += 1;
         } else if *count == 0 {
+            // The limit is 0: leave no entry behind.
             by_network.remove(&network);
         }
         has_room
@@ -132,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_all_connections() {
+    fn limits_all_connections() {
         let limiter = limiter(2, 9);
         let first = limiter.admit(address("192.0.2.1")).unwrap();
         let _second = limiter.admit(address("192.0.2.2")).unwrap();
@@ -143,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_an_address_and_a_slash_64_but_no_proxy() {
+    fn limits_an_address_and_a_slash_64_but_no_proxy() {
         let limiter = limiter(100, 1);
         let first = limiter.admit(address("2001:db8::1")).unwrap();
         assert!(limiter.admit(address("2001:db8::2")).is_none());

@@ -1,4 +1,4 @@
-//! The runtime of slow things: fetches, pages, administration, blocking work.
+//! Control runtime, for slow work: fetches, pages, administration, blocking calls.
 
 use std::future::Future;
 use std::io;
@@ -6,15 +6,16 @@ use std::io;
 use super::priority::Priority;
 use crate::limits::BLOCKING_THREADS_MAX;
 
-/// A handle to the control runtime, to be cloned and kept.
+/// Handle to the control runtime; clones are cheap.
 pub type ControlHandle = tokio::runtime::Handle;
 
-/// Threads that never serve a request's fast path, and a bounded pool for what blocks.
+/// Runtime with threads of its own and a bounded pool for blocking calls. Workers hand over whatever
+/// would block them or take longer than a request.
 pub struct Control {
     runtime: tokio::runtime::Runtime,
 }
 
-/// Threads of the control runtime: what runs there waits far more than it computes.
+/// Threads of the control runtime: its tasks wait far more than they compute.
 const CONTROL_THREADS: usize = 2;
 
 impl Control {
@@ -24,7 +25,7 @@ impl Control {
             .worker_threads(CONTROL_THREADS)
             .max_blocking_threads(BLOCKING_THREADS_MAX)
             .thread_name("control")
-            // A refusal costs only fairness.
+            // A failure costs only fairness towards workers.
             .on_thread_start(|| {
                 let _ = Priority::Behind.enter();
             })
@@ -33,17 +34,17 @@ impl Control {
         Ok(Self { runtime })
     }
 
-    /// A handle for spawning on it from any thread.
+    /// Handle for spawning tasks from any thread.
     pub fn handle(&self) -> ControlHandle {
         self.runtime.handle().clone()
     }
 
-    /// Runs a future to its end on the calling thread, with this runtime around it.
+    /// Runs a future to completion on the calling thread, in the context of this runtime.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
     }
 
-    /// Stops without waiting for what still blocks.
+    /// Stops without waiting for blocking calls.
     pub fn stop(self) {
         self.runtime.shutdown_background();
     }

@@ -1,17 +1,18 @@
-//! How many file descriptors the process may have, and what they are for.
+//! File descriptors of the process, and how they are divided.
 
-use crate::limits::{OPEN_BLOBS_MAX, OTHER_DESCRIPTORS_MAX, WORKER_FILES_MAX};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-/// The descriptors of this process, and how they are shared out: at most a quarter is for stored
-/// files that are kept open, so that there is always one for a connection and one for a new file.
+use crate::limits::{OPEN_BLOBS_MAX, OTHER_DESCRIPTORS_MAX, WORKER_FILES_MAX};
+
+/// Number of file descriptors of the process, and their division: at most a quarter is for stored
+/// files that are kept open, so that one is always left for a connection and for a new file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Descriptors {
     count_max: usize,
 }
 
 impl Descriptors {
-    /// Those that the process may have now.
+    /// The current limit of the process.
     pub fn of_process() -> Self {
         let soft = getrlimit(Resource::Nofile).current;
         let count_max = soft.and_then(|soft| usize::try_from(soft).ok());
@@ -20,8 +21,8 @@ impl Descriptors {
         }
     }
 
-    /// Raises the limit as far as the process may by itself: what shells and service managers give
-    /// by default (1,024) is for programs that use `select`, which this one does not.
+    /// Raises the soft limit to the hard one. The soft limit that shells and service managers set
+    /// (1,024) is for programs that use `select`, which this one does not.
     pub fn raise() -> Self {
         let Rlimit { maximum, .. } = getrlimit(Resource::Nofile);
         let whole = Rlimit {
@@ -29,22 +30,22 @@ impl Descriptors {
             maximum,
         };
         if let Err(error) = setrlimit(Resource::Nofile, whole) {
-            tracing::warn!(%error, "the limit of open files stays as it is");
+            tracing::warn!(%error, "the limit of open files could not be raised");
         }
         Self::of_process()
     }
 
-    /// Blobs that the engine may keep open.
+    /// Number of blobs that the engine may keep open.
     pub fn blobs_max(self) -> usize {
         (self.count_max / 8).min(OPEN_BLOBS_MAX)
     }
 
-    /// Large files that each of so many workers may keep open beside those.
+    /// Number of large files that each of `workers_count` workers may keep open, besides blobs.
     pub fn worker_files_max(self, workers_count: usize) -> usize {
         (self.count_max / 8 / workers_count.max(1)).min(WORKER_FILES_MAX)
     }
 
-    /// Connections that there is room for beside all that.
+    /// Number of connections for which descriptors are left.
     pub fn connections_max(self, workers_count: usize) -> usize {
         let files = self.blobs_max() + self.worker_files_max(workers_count) * workers_count;
         let others = (self.count_max / 4).min(OTHER_DESCRIPTORS_MAX);
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_take_a_quarter_at_most_and_connections_what_is_left() {
+    fn files_take_at_most_a_quarter_and_connections_the_rest() {
         let check = |count_max: usize, workers: usize, expected: [usize; 3]| {
             let descriptors = Descriptors { count_max };
             let found = [
@@ -75,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn the_limit_is_raised_as_far_as_it_goes() {
+    fn the_soft_limit_is_raised_to_the_hard_one() {
         let before = getrlimit(Resource::Nofile);
         let most = before.maximum.unwrap_or(1 << 20);
         let lowered = Rlimit {

@@ -1,4 +1,4 @@
-//! All workers together: how they start and how they end.
+//! All workers together: listening, starting, stopping.
 
 use std::io;
 use std::net::SocketAddr;
@@ -17,24 +17,24 @@ use super::priority::Priority;
 use super::worker::{Worker, WorkerCommand};
 use crate::config::{Connections, Io};
 
-/// Connections that may wait to be accepted, per worker.
+/// Connections of one worker that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
-/// How to listen.
+/// Settings of the listeners.
 pub struct ListenSettings {
-    /// Where. Port 0 is any free one.
+    /// Address. Port 0 is any free one.
     pub listen: SocketAddr,
-    /// How sockets are driven.
+    /// I/O backend.
     pub io: Io,
-    /// Caps.
+    /// Limits of connections.
     pub connections: Connections,
-    /// Networks to which the cap per address does not apply.
+    /// Networks to which the limit per address does not apply.
     pub proxies: Vec<IpNet>,
-    /// Where connections are counted.
+    /// Counters of connections.
     pub counts: Arc<ConnectionCounts>,
 }
 
-/// Workers that serve.
+/// Running workers.
 pub struct Workers {
     address: SocketAddr,
     io: Io,
@@ -77,23 +77,22 @@ impl Workers {
         })
     }
 
-    /// Where they listen.
+    /// Address on which they listen.
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// How sockets are driven: never [`Io::Auto`]. A worker for which no ring was left says so in
-    /// the log.
+    /// I/O backend, never [`Io::Auto`]. A worker that got no ring says so in the log.
     pub fn io(&self) -> Io {
         self.io
     }
 
-    /// Tells all to stop within `grace` and waits for them.
+    /// Stops all workers within `grace`. Blocks until they have ended.
     pub fn stop(self, grace: Duration) {
         self.commands.send_replace(WorkerCommand::Stop(grace));
         for thread in self.threads {
             if thread.join().is_err() {
-                tracing::error!("a worker had panicked");
+                tracing::error!("a worker panicked");
             }
         }
     }
@@ -108,7 +107,7 @@ fn start_thread<H: Handler>(
     std::thread::Builder::new()
         .name(format!("worker-{worker_idx}"))
         .spawn(move || {
-            // A refusal costs only promptness.
+            // A failure costs only latency.
             let _ = Priority::Prompt.enter();
             if let Err(error) = backend.run(worker.run(listener)) {
                 tracing::error!(%error, "a worker cannot listen");
@@ -116,10 +115,12 @@ fn start_thread<H: Handler>(
         })
 }
 
-/// One listener per worker on one address.
+/// One listener per worker on one address: the kernel spreads connections over them by a hash, and
+/// no worker waits for another in `accept`.
 fn bind(address: SocketAddr, listeners_count: usize) -> io::Result<Vec<std::net::TcpListener>> {
     if address.port() != 0 {
-        // SO_REUSEPORT would let a second server share the port without a word: ask first.
+        // With SO_REUSEPORT a second server of the same user could share the port silently. A socket
+        // without that option finds out.
         let probe = socket(address)?;
         probe.bind(&SockAddr::from(address))?;
     }
@@ -129,7 +130,7 @@ fn bind(address: SocketAddr, listeners_count: usize) -> io::Result<Vec<std::net:
         let address = bound.unwrap_or(Ok(address))?;
         let socket = socket(address)?;
         socket.set_reuse_port(true)?;
-        // Accepted sockets inherit it.
+        // Inherited by accepted sockets: saves a system call for each.
         socket.set_tcp_nodelay(true)?;
         socket.set_nonblocking(true)?;
         socket.bind(&SockAddr::from(address))?;

@@ -1,26 +1,27 @@
-//! How does a request reach us, and how do bytes leave? Workers, connections, timers, file bodies.
+//! Workers, connections, deadlines and bodies: requests come in and bytes go out here.
 //!
-//! The only module that names tokio. It knows nothing of the API: what answers a request is a
-//! parameter. Each worker is one thread with a runtime, a listener and connections of its own;
-//! slow things run on the control runtime, which has threads of its own.
+//! The module owns tokio and hyper, and knows nothing of the API: the handler of requests is a
+//! parameter. Each worker is one thread with a runtime, a listener and connections of its own; slow
+//! work runs on the control runtime, which has its own threads. Channels and timers of tokio, which
+//! tasks on the control runtime need, are re-exported as they are.
 
+mod admin_listener;
 mod body;
 mod client_network;
 mod clock;
 mod connection;
+mod connection_io;
+mod connection_limiter;
 mod control;
 mod descriptors;
-mod io_backend;
-mod connection_limiter;
 mod file_body;
 mod handler;
+mod io_backend;
 mod listen;
 mod outgoing;
 mod priority;
 mod ring;
-mod admin_listener;
 mod single_flight;
-mod connection_io;
 mod transport;
 mod worker;
 

@@ -1,32 +1,32 @@
-//! Threads that go first, and threads that give way.
-#![expect(unsafe_code, reason = "sets the priority of a thread by system calls")]
+//! Scheduling priorities of threads.
+#![expect(unsafe_code, reason = "the C library has no wrapper for sched_setattr")]
 
 use std::io;
 
 use rustix::process::getpriority_process;
 
-/// The shortest slice that the kernel gives, in nanoseconds.
+/// Shortest time slice that the kernel grants, in nanoseconds.
 const SHORT_SLICE_NS: u64 = 100_000;
 
-/// How soon a thread runs when several want one core.
+/// Priority of a thread when several compete for one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// For threads that answer: little work at a time, but at once. A short slice lets a thread
-    /// that wakes go before one in the middle of a longer slice (Linux 6.12 and newer; older
-    /// kernels go on as before).
+    /// Workers: little work at a time, but at once. A short slice lets a waking thread preempt one in
+    /// the middle of a longer slice (Linux 6.12 and newer; no effect on older kernels).
     Prompt,
-    /// For work that others wait for less: a third of the share of its core.
+    /// Control runtime: a third of a worker's share of the core.
     Behind,
-    /// With the smallest share of its core: it goes on, slowly, whatever else runs.
+    /// Background work: the smallest share of the core, but never none.
     Low,
-    /// Only when nothing else wants its core. Whatever wakes there goes first at once.
+    /// Floods of password hashes: only the time that nothing else uses. Any other thread that wakes
+    /// preempts it.
     Idle,
 }
 
 impl Priority {
-    /// Gives the calling thread this priority; it never becomes nicer to itself than the process
-    /// was made. Cost: two system calls. Errors: the kernel refuses; that costs nothing but
-    /// fairness.
+    /// Gives the calling thread this priority, but never a lower niceness than the process has.
+    ///
+    /// Cost: two system calls. Errors: the kernel does not allow it; that costs only fairness.
     pub fn enter(self) -> io::Result<()> {
         let (policy, niceness, slice_ns) = match self {
             Self::Prompt => (libc::SCHED_OTHER, 0, SHORT_SLICE_NS),
@@ -45,13 +45,14 @@ impl Priority {
             sched_deadline: 0,
             sched_period: 0,
         };
-        // SAFETY: 0 names the calling thread, and the attributes, whose size they say, outlive the
-        // call.
+        // SAFETY: 0 means the calling thread. The kernel reads `size` bytes of the attributes, which
+        // is their size, and they live until the call returns.
         let outcome =
             unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
-        match outcome {
-            0 => Ok(()),
-            _ => Err(io::Error::last_os_error()),
+        if outcome == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
         }
     }
 }
@@ -60,7 +61,7 @@ impl Priority {
 mod tests {
     use super::*;
 
-    /// The niceness and the scheduling policy of the calling thread, as the kernel tells them.
+    /// The niceness and the scheduling policy of the calling thread, as the kernel reports them.
     fn niceness_and_policy() -> [String; 2] {
         let stat = std::fs::read_to_string("/proc/thread-self/stat").unwrap();
         let (_, fields) = stat.rsplit_once(')').unwrap();
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thread_gives_way_and_comes_back_a_little() {
+    fn a_thread_lowers_its_priority_and_only_in_part_raises_it() {
         let before = niceness_and_policy();
         let thread = std::thread::spawn(|| {
             for (priority, expected) in [

@@ -212,7 +212,7 @@ impl<H> WorkerTasks<H> {
             }
             !is_overdue
         });
-        self.limiter.count_cut(aborted_count);
+        self.limiter.count_aborted(aborted_count);
     }
 
     /// Aborts connections in certain phases. Returns true if any connections are left.
