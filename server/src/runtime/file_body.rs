@@ -11,7 +11,7 @@ use std::ops::Range;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
-use subcat_engine::blob::Blob;
+use subcat_engine::Blob;
 
 /// An open and mapped file. The mapping gives its bytes addresses; they are sent from the file.
 pub trait StoredBytes: Send + Sync {
