@@ -106,7 +106,7 @@ impl Database {
     /// is asked for or old, merge a tier.
     pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
         self.aggregate_when_due(now)?;
-        if !self.catalog.has_delta.load(Ordering::Acquire) {
+        if !self.catalog.has_delta() {
             self.delta_since.store(NEVER, Ordering::Relaxed);
         } else if DELTA_SECONDS_MAX <= waited_seconds(&self.delta_since, now) {
             self.catalog.request_reindex();
@@ -177,7 +177,7 @@ impl Database {
         self.counters.sync()?;
         let aggregated = self.aggregate_counters(false);
         self.state.store().close()?;
-        self.catalog.store.close()?;
+        self.catalog.store().close()?;
         match aggregated {
             // The counts are durable in their files: the next start aggregates them.
             Err(Error::Space { .. }) => Ok(()),

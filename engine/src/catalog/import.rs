@@ -3,15 +3,14 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
-use super::catalog_store::{Catalog, LiveSegment, ManifestChange};
+use super::catalog_store::Catalog;
+use super::chunk::Chunk;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
-use super::tables::Change;
 use super::validate::Validator;
-use crate::codec::{decode_record, encode_record};
+use crate::codec::encode_record;
 use crate::data_dir::DataDir;
 use crate::error::Result;
-use crate::index::SegmentBuilder;
 use crate::limits::{
     COMMIT_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS, IMPORT_SORT_BYTES_MAX,
 };
@@ -157,15 +156,6 @@ struct Loader<'l> {
     chunk: Option<Chunk>,
 }
 
-/// Committed records of which a segment is to be built.
-struct Chunk {
-    /// Its place among those who watch for records that others change meanwhile.
-    token: u64,
-    recoveries_count: u64,
-    commits: Vec<u64>,
-    changes: Vec<Change>,
-}
-
 impl Loader<'_> {
     fn push(&mut self, id: RecordId, stored: Vec<u8>) -> Result<()> {
         self.group.push(CatalogEvent::PutRecord(id, stored));
@@ -178,19 +168,15 @@ impl Loader<'_> {
     fn commit_group(&mut self) -> Result<()> {
         let group = std::mem::take(&mut self.group);
         if !group.is_empty() {
-            let chunk = self.catalog.commit_group(self.chunk.take(), group)?;
-            self.summary.count(&chunk.1);
-            self.chunk = Some(chunk.0);
+            let (chunk, outcomes) = self.catalog.commit_group(self.chunk.take(), group)?;
+            self.summary.count(&outcomes);
+            self.chunk = Some(chunk);
             (self.progress)(self.summary.records());
         }
-        let chunk_count = self.chunk.as_ref().map_or(0, |chunk| chunk.changes.len());
-        match IMPORT_SEGMENT_RECORDS <= chunk_count {
-            true => {
-                self.send();
-                Ok(())
-            }
-            false => Ok(()),
+        if IMPORT_SEGMENT_RECORDS <= self.chunk.as_ref().map_or(0, Chunk::len) {
+            self.send();
         }
+        Ok(())
     }
 
     fn end(&mut self) -> Result<()> {
@@ -228,131 +214,6 @@ fn build_all(catalog: &Catalog, chunks: &Receiver<Chunk>) -> Result<()> {
         }
     }
     outcome
-}
-
-impl Catalog {
-    /// Commits a group without showing it, and adds what changed to a chunk.
-    fn commit_group(
-        &self,
-        chunk: Option<Chunk>,
-        group: Vec<CatalogEvent>,
-    ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
-        let mut writer = self.writer.lock();
-        if let Err(error) = self.ensure_recovered(&mut writer) {
-            drop(writer);
-            if let Some(chunk) = chunk {
-                self.abandon(&chunk);
-            }
-            return Err(error);
-        }
-        let mut chunk = chunk.unwrap_or_else(|| {
-            writer.last_token += 1;
-            let token = writer.last_token;
-            writer.building.insert(token, Vec::new());
-            Chunk {
-                token,
-                recoveries_count: writer.recoveries_count,
-                commits: Vec::new(),
-                changes: Vec::new(),
-            }
-        });
-        let applied = match self.apply(&mut writer, group) {
-            Ok(applied) => applied,
-            Err(error) => {
-                drop(writer);
-                self.abandon(&chunk);
-                return Err(error);
-            }
-        };
-        if let Some(overtaken) = writer.building.get_mut(&chunk.token)
-            && !overtaken.is_empty()
-        {
-            // What this commit has put is the newest, whatever others did before.
-            let changes = &applied.changes;
-            overtaken.retain(|id| {
-                let found = changes.binary_search_by_key(id, |change| change.id);
-                found.is_err()
-            });
-        }
-        if !applied.changes.is_empty() {
-            chunk.commits.push(applied.number);
-            chunk.changes.extend(applied.changes);
-        }
-        Ok((chunk, applied.outcomes))
-    }
-
-    /// Builds a segment of a chunk, or puts a small one into the delta, and shows it.
-    fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
-        if chunk.changes.len() <= DELTA_RECORDS_MAX {
-            return self.show_chunk(chunk, None);
-        }
-        let mut builder = SegmentBuilder::new();
-        for change in &chunk.changes {
-            if let Some(stored) = &change.stored {
-                builder.add(&decode_record(change.id, stored)?)?;
-            }
-        }
-        if builder.is_empty() {
-            return self.show_chunk(chunk, None);
-        }
-        let number = {
-            let mut writer = self.writer.lock();
-            writer.last_segment += 1;
-            writer.last_segment
-        };
-        let segment = self.finish_segment(number, builder)?;
-        self.show_chunk(chunk, Some(LiveSegment::new(number, segment)))
-    }
-
-    fn show_chunk(&self, chunk: &Chunk, made: Option<LiveSegment>) -> Result<()> {
-        let mut writer = self.writer.lock();
-        self.ensure_recovered(&mut writer)?;
-        // Recovery has shown commits of this chunk: they are taken back and shown again.
-        let was_recovered = chunk.recoveries_count != writer.recoveries_count;
-        let mut overtaken = writer.building.remove(&chunk.token).unwrap_or_default();
-        overtaken.sort_unstable();
-        let is_newest = |change: &&Change| overtaken.binary_search(&change.id).is_err();
-        let Some(mut made) = made else {
-            let newest = chunk.changes.iter().filter(is_newest).cloned();
-            let mut newest: Vec<Change> = newest.collect();
-            for change in &mut newest {
-                change.was_there |= was_recovered;
-            }
-            writer.delta.commits.extend(&chunk.commits);
-            let Some(last) = chunk.commits.last() else {
-                return Ok(());
-            };
-            return self.show_changes(&mut writer, *last, &newest);
-        };
-        for change in &chunk.changes {
-            if overtaken.binary_search(&change.id).is_ok() {
-                made.mark_deleted(change.id)?;
-            } else if change.was_there || was_recovered {
-                writer.mark_deleted(change.id)?;
-                writer.delta.records.remove(&change.id);
-            }
-        }
-        writer.delta.build()?;
-        self.store_manifest(
-            &mut writer,
-            &ManifestChange {
-                made: std::slice::from_ref(&made),
-                commits: &chunk.commits,
-                dropped: &[],
-            },
-        )?;
-        made.is_dirty = false;
-        writer.segments.push(made);
-        self.publish(&mut writer);
-        Ok(())
-    }
-
-    /// A chunk is not built: its commits are shown when everything is read again.
-    fn abandon(&self, chunk: &Chunk) {
-        let mut writer = self.writer.lock();
-        writer.building.remove(&chunk.token);
-        writer.needs_recovery = true;
-    }
 }
 
 impl ImportSummary {

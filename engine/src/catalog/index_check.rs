@@ -26,8 +26,8 @@ impl Catalog {
         let entries = {
             let mut writer = self.writer.lock();
             self.ensure_recovered(&mut writer)?;
-            let repaired = std::mem::take(&mut writer.repaired);
-            findings.extend(repaired.into_iter().map(IndexFinding::RepairedBefore));
+            let repaired = writer.take_repaired().into_iter();
+            findings.extend(repaired.map(IndexFinding::RepairedBefore));
             self.store.read(ManifestEntry::read_all)?
         };
         let mut damaged = self.damaged_segments(&entries);
@@ -42,12 +42,11 @@ impl Catalog {
         }
         let errors = damaged.into_iter().map(|(_, error)| error);
         findings.extend(errors.map(IndexFinding::Damaged));
-        let is_busy = !writer.building.is_empty() || writer.merging.is_some();
-        if is_busy {
+        if writer.is_writing_files() {
             // A file that the manifest does not name may be one that is being written.
             return Ok(findings);
         }
-        let numbers: Vec<u64> = writer.segments.iter().map(|live| live.number).collect();
+        let numbers = writer.segment_numbers();
         let unnamed = self.files.others(&numbers)?.into_iter();
         findings.extend(unnamed.map(|name| IndexFinding::Unnamed(format!("index/{name}"))));
         if is_repairing {

@@ -4,39 +4,17 @@ use std::io::{self, Write};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::catalog_store::{Catalog, LiveSegment, ManifestChange};
+use super::catalog_store::Catalog;
+use super::live_segment::LiveSegment;
+use super::manifest_change::ManifestChange;
+use super::writer::Writer;
+use parking_lot::MutexGuard;
+
 use crate::error::{Error, Result};
 use crate::index::{Segment, Tombstones, merge};
 use crate::limits::{DELTA_RECORDS_MAX, MERGE_INPUTS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
 
 impl Catalog {
-    /// Asks for a reindex job, if there is anything for it to do and nobody has asked. Cost: two
-    /// loads; a store by every search would take the line from the other cores.
-    pub(crate) fn request_reindex(&self) {
-        let has_delta = self.has_delta.load(Ordering::Acquire);
-        if has_delta && !self.is_reindex_wanted.load(Ordering::Acquire) {
-            self.is_reindex_wanted.store(true, Ordering::Release);
-        }
-    }
-
-    /// Does the reindex job that was asked for: what lives only in the delta becomes a segment
-    /// file. False when none was asked for.
-    pub(crate) fn run_reindex(&self) -> Result<bool> {
-        if !self.is_reindex_wanted.swap(false, Ordering::AcqRel) {
-            return Ok(false);
-        }
-        let mut writer = self.writer.lock();
-        let flushed = self
-            .ensure_recovered(&mut writer)
-            .and_then(|()| self.flush(&mut writer));
-        if flushed.is_err() {
-            self.is_reindex_wanted.store(true, Ordering::Release);
-        }
-        flushed?;
-        self.reindex_jobs_done.fetch_add(1, Ordering::Relaxed);
-        Ok(true)
-    }
-
     /// Merges the segments of one tier. False when no tier is full.
     ///
     /// Shape: reads mapped inputs, writes one file; memory as the merge of the index needs it.
@@ -47,39 +25,49 @@ impl Catalog {
         let (inputs, number) = {
             let mut writer = self.writer.lock();
             self.ensure_recovered(&mut writer)?;
-            let inputs = choose(&writer.segments);
-            let is_idle = inputs.is_empty() || writer.merging.is_some();
+            let inputs = choose(writer.segments());
+            let is_idle = inputs.is_empty() || writer.is_merging();
             if is_idle || self.is_merging_stopped() || !self.has_space_for(&inputs)? {
                 return Ok(false);
             }
-            writer.merging = Some(Vec::new());
-            writer.last_segment += 1;
-            (inputs, writer.last_segment)
+            writer.begin_merge();
+            (inputs, writer.next_segment_number())
         };
         let merged = self.merge_files(number, &inputs);
         let mut writer = self.writer.lock();
-        // As long as `merging` is set, nobody removes the file that is not in the manifest yet.
-        let sure = self.ensure_recovered(&mut writer);
-        let deleted = writer.merging.take().unwrap_or_default();
+        // Before the merge ends: a recovery would remove the new file, which the manifest does not
+        // name yet.
+        let recovered = self.ensure_recovered(&mut writer);
+        let deleted = writer.end_merge();
         if merged.is_err() && self.is_merging_stopped() {
             return Ok(false);
         }
-        sure?;
-        let mut live = LiveSegment::new(number, merged?);
+        recovered?;
+        let mut made = LiveSegment::new(number, merged?);
+        // The inputs were read with the tombstones of the beginning.
         for id in deleted {
-            live.mark_deleted(id)?;
+            made.mark_deleted(id)?;
         }
-        let dropped: Vec<u64> = inputs.iter().map(|input| input.number).collect();
-        let is_there = |number: &u64| writer.segments.iter().any(|live| live.number == *number);
-        if !dropped.iter().all(is_there) {
-            // The segments were built anew meanwhile.
+        self.replace_segments(writer, made, &inputs)
+    }
+
+    /// Puts the result of a merge in the place of its inputs, and removes their files.
+    fn replace_segments(
+        &self,
+        mut writer: MutexGuard<'_, Writer>,
+        made: LiveSegment,
+        inputs: &[LiveSegment],
+    ) -> Result<bool> {
+        let number = made.number();
+        let dropped: Vec<u64> = inputs.iter().map(LiveSegment::number).collect();
+        let numbers = writer.segment_numbers();
+        if !dropped.iter().all(|number| numbers.contains(number)) {
+            // All segments were rebuilt meanwhile: the result holds nothing that they lack.
             self.files.remove(number)?;
             return Ok(true);
         }
-        let made = match live.segment.is_empty() {
-            true => Vec::new(),
-            false => vec![live],
-        };
+        let is_empty = made.segment().is_empty();
+        let made = if is_empty { Vec::new() } else { vec![made] };
         self.store_manifest(
             &mut writer,
             &ManifestChange {
@@ -88,16 +76,11 @@ impl Catalog {
                 dropped: &dropped,
             },
         )?;
-        writer
-            .segments
-            .retain(|live| !dropped.contains(&live.number));
-        let is_empty = made.is_empty();
-        for mut live in made {
-            live.is_dirty = false;
-            writer.segments.push(live);
-        }
+        writer.drop_segments(&dropped);
+        writer.add_segments(made);
         self.publish(&mut writer);
         drop(writer);
+        // After the manifest: killed here, the next start removes what it does not name.
         if is_empty {
             self.files.remove(number)?;
         }
@@ -111,7 +94,7 @@ impl Catalog {
     fn merge_files(&self, number: u64, inputs: &[LiveSegment]) -> Result<Arc<Segment>> {
         let parts: Vec<(Arc<Segment>, Arc<Tombstones>)> = inputs
             .iter()
-            .map(|live| (Arc::clone(&live.segment), Arc::clone(&live.tombstones)))
+            .map(|live| (Arc::clone(live.segment()), Arc::clone(live.tombstones())))
             .collect();
         let is_stopped = &self.is_merging_stopped;
         self.files.write(number, &mut |out| {
@@ -129,7 +112,7 @@ impl Catalog {
     }
 
     fn has_space_for(&self, inputs: &[LiveSegment]) -> Result<bool> {
-        let sizes = inputs.iter().map(|live| live.segment.size_bytes().0);
+        let sizes = inputs.iter().map(|live| live.segment().size_bytes().0);
         match self.files.check_space(sizes.sum()) {
             Err(Error::Space { .. }) => Ok(false),
             checked => checked.map(|()| true),
@@ -188,7 +171,7 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
         start += tier_count;
     }
     let is_half_gone =
-        |live: &&LiveSegment| live.live_count() * 2 <= live.tombstones.len() + live.live_count();
+        |live: &&LiveSegment| live.live_count() * 2 <= live.tombstones().len() + live.live_count();
     segments
         .iter()
         .find(is_half_gone)

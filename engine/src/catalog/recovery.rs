@@ -1,15 +1,18 @@
 //! Opening the catalog: manifest → segments → journal tail → delta → first snapshot.
 //!
-//! Whatever is wrong with derived files is repaired by building them anew from the records.
+//! Segments are derived: whatever is wrong with one of them, all are rebuilt from the records.
 
-use std::sync::Arc;
+use std::ops::ControlFlow;
 
-use super::catalog_store::{Catalog, Delta, LiveSegment, ManifestChange, Writer};
+use super::catalog_store::Catalog;
+use super::live_segment::LiveSegment;
+use super::manifest_change::{ManifestChange, manifest_entry};
 use super::records::row_key_after;
 use super::segment_files::file_name;
 use super::tables::{
     INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
 };
+use super::writer::Writer;
 use crate::codec::{FRAGMENT_VERSION, decode_record};
 use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
@@ -37,22 +40,21 @@ impl Catalog {
         self.recover(&mut writer)
     }
 
-    /// Reads everything again. What is being built or merged meanwhile stays marked.
-    pub(crate) fn recover(&self, writer: &mut Writer) -> Result<()> {
-        writer.recoveries_count += 1;
-        writer.segments.clear();
-        writer.delta = Delta::default();
+    /// Reads manifest and journal again and publishes what they say. Chunks and a merge stay open.
+    pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
+        writer.begin_recovery();
         let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
         let is_ours = stored.is_some_and(|version| version == index_version().as_bytes());
-        let segments = match is_ours {
-            true => self.open_segments(writer)?,
-            false => None,
+        let segments = if is_ours {
+            self.open_segments(writer)?
+        } else {
+            None
         };
         match segments {
             Some(segments) => {
-                let numbers: Vec<u64> = segments.iter().map(|live| live.number).collect();
+                let numbers: Vec<u64> = segments.iter().map(LiveSegment::number).collect();
                 self.reconcile_files(writer, &numbers)?;
-                writer.segments = segments;
+                writer.add_segments(segments);
                 self.replay(writer)?;
             }
             None => self.rebuild(writer)?,
@@ -61,14 +63,17 @@ impl Catalog {
         Ok(())
     }
 
-    /// Builds the index anew when a segment file was cut, removed or became unreadable under its
-    /// readers. False when all are whole. Cost: a system call per segment.
+    /// Rebuilds the index if a segment file was truncated, removed or became unreadable under its
+    /// readers. Returns false if all are whole. Cost: a system call per segment.
     pub(crate) fn repair_index(&self) -> Result<bool> {
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
         let mut damaged = Vec::new();
-        for live in &writer.segments {
-            match self.files.ensure_not_truncated(live.number, &live.segment) {
+        for live in writer.segments() {
+            match self
+                .files
+                .ensure_not_truncated(live.number(), live.segment())
+            {
                 Err(error @ Error::Corrupt { .. }) => damaged.push(error),
                 other => other?,
             }
@@ -77,23 +82,23 @@ impl Catalog {
             return Ok(false);
         }
         self.rebuild(&mut writer)?;
-        writer.repaired.extend(damaged);
+        for error in damaged {
+            writer.note_repaired(error);
+        }
         self.publish(&mut writer);
         Ok(true)
     }
 
-    /// Removes files that nobody names, unless someone is about to name one.
+    /// Removes the files that the manifest does not name, unless one is being written.
     fn reconcile_files(&self, writer: &mut Writer, numbers: &[u64]) -> Result<()> {
-        let is_busy = !writer.building.is_empty() || writer.merging.is_some();
-        if !is_busy {
+        if !writer.is_writing_files() {
             let last = self.files.remove_others(numbers)?;
-            writer.last_segment = writer.last_segment.max(last);
+            writer.skip_segment_numbers(last);
         }
         Ok(())
     }
 
-    /// The segments of the manifest; `None` when one is missing, damaged, or of another version.
-    /// Damage is remembered for the next scrub: building anew leaves no trace of it.
+    /// The segments of the manifest; `None` if one is missing, damaged, or of another version.
     fn open_segments(&self, writer: &mut Writer) -> Result<Option<Vec<LiveSegment>>> {
         let entries = self.store.read(ManifestEntry::read_all)?;
         let mut segments = Vec::with_capacity(entries.len());
@@ -102,13 +107,11 @@ impl Catalog {
                 Ok(Some(live)) => segments.push(live),
                 Ok(None) => {
                     let file = format!("index/{}", file_name(entry.number));
-                    writer
-                        .repaired
-                        .push(Error::corrupt(file, 0, "the file that was written"));
+                    writer.note_repaired(Error::corrupt(file, 0, "the file that was written"));
                     return Ok(None);
                 }
                 Err(error @ Error::Corrupt { .. }) => {
-                    writer.repaired.push(error);
+                    writer.note_repaired(error);
                     return Ok(None);
                 }
                 Err(error) => return Err(error),
@@ -117,6 +120,8 @@ impl Catalog {
         Ok(Some(segments))
     }
 
+    /// Opens a segment with its stored tombstones; `None` if the file is not the one that the
+    /// manifest names.
     fn open_segment(&self, entry: &ManifestEntry) -> Result<Option<LiveSegment>> {
         let Some(segment) = self.files.open(entry.number)? else {
             return Ok(None);
@@ -129,36 +134,42 @@ impl Catalog {
         let stored = self.store.read(|rows| rows.get(TOMBSTONES, &row_key))?;
         let mut live = LiveSegment::new(entry.number, segment);
         if let Some(stored) = stored {
-            let name = live.segment.name();
-            live.tombstones = Arc::new(Tombstones::from_bytes(&stored, name, entry.docs_count)?);
+            let name = live.segment().name();
+            let tombstones = Tombstones::from_bytes(&stored, name, entry.docs_count)?;
+            live = live.with_stored_tombstones(tombstones);
         }
         Ok(Some(live))
     }
 
-    /// Takes in what was committed since the newest segment files.
+    /// Shows the commits since the newest segment files: their records go to the delta, or, if
+    /// they are too many for it, to segment files.
+    ///
+    /// The journal tells which records changed, not how: of each, the document in the segments is
+    /// marked deleted, and the record as it is stored now is shown. So it does not matter how often
+    /// a record changed, nor whether an earlier recovery has replayed the same commits.
     fn replay(&self, writer: &mut Writer) -> Result<()> {
         let (commits, ids) = self.store.read(read_journal)?;
         for id in &ids {
             writer.mark_deleted(*id)?;
         }
-        writer.delta.commits = commits;
+        writer.delta_mut().cover(&commits);
         // Without space for a segment file the delta is as large as it must be.
         let is_full = matches!(self.files.check_space(0), Err(Error::Space { .. }));
         if ids.len() <= DELTA_RECORDS_MAX || is_full {
             for record in self.read_active(&ids)? {
-                writer.delta.records.insert(record.id, record);
+                writer.delta_mut().insert(record);
             }
-            return writer.delta.build();
+            return writer.delta_mut().build();
         }
         let mut made = Vec::new();
         for ids in ids.chunks(IMPORT_SEGMENT_RECORDS) {
             let records = self.read_active(ids)?;
             if !records.is_empty() {
-                writer.last_segment += 1;
-                made.push(self.write_segment(writer.last_segment, records.iter())?);
+                let number = writer.next_segment_number();
+                made.push(self.write_segment(number, records.iter())?);
             }
         }
-        let commits = std::mem::take(&mut writer.delta.commits);
+        let commits = writer.delta_mut().take_commits();
         self.store_manifest(
             writer,
             &ManifestChange {
@@ -167,7 +178,7 @@ impl Catalog {
                 dropped: &[],
             },
         )?;
-        writer.segments.extend(made);
+        writer.add_segments(made);
         Ok(())
     }
 
@@ -185,13 +196,14 @@ impl Catalog {
         })
     }
 
-    /// Builds every segment anew from the records, and replaces the manifest in one transaction.
-    pub(crate) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
-        // Imports that are building segments of committed records learn that these are shown.
-        writer.recoveries_count += 1;
-        writer.needs_recovery = true;
-        writer.segments.clear();
-        writer.delta = Delta::default();
+    /// Rebuilds every segment from the records, and replaces the manifest in one transaction.
+    ///
+    /// Killed before that transaction, the old manifest names files that are gone: the next start
+    /// begins again. Cost: decodes all records; memory as for one segment.
+    pub(super) fn rebuild(&self, writer: &mut Writer) -> Result<()> {
+        writer.begin_recovery();
+        // Until the manifest is stored, an error leaves segments here that nothing names.
+        writer.require_recovery();
         self.reconcile_files(writer, &[])?;
         let mut made: Vec<LiveSegment> = Vec::new();
         let mut builder = SegmentBuilder::new();
@@ -211,38 +223,32 @@ impl Catalog {
             made.push(self.end_segment(writer, builder)?);
         }
         self.store.write(|rows| replace_manifest(rows, &made))?;
-        writer.segments = made;
-        writer.needs_recovery = false;
+        writer.add_segments(made);
+        writer.end_recovery();
         Ok(())
     }
 
     fn end_segment(&self, writer: &mut Writer, builder: SegmentBuilder) -> Result<LiveSegment> {
-        writer.last_segment += 1;
-        let number = writer.last_segment;
+        let number = writer.next_segment_number();
         let segment = self.finish_segment(number, builder)?;
         Ok(LiveSegment::new(number, segment))
     }
 }
 
-/// A manifest of just these segments, which cover every commit.
+/// Replaces the manifest by one of just these segments, which cover every commit.
 fn replace_manifest(rows: &mut Transaction<'_>, made: &[LiveSegment]) -> Result<()> {
     for table in [SEGMENTS, TOMBSTONES, JOURNAL] {
         let mut row_keys = Vec::new();
         rows.range(table, Span::ALL, &mut |row_key, _| {
             row_keys.push(row_key.to_vec());
-            Ok(std::ops::ControlFlow::Continue(()))
+            Ok(ControlFlow::Continue(()))
         })?;
         for row_key in row_keys {
             rows.remove(table, &row_key)?;
         }
     }
     for live in made {
-        let entry = ManifestEntry {
-            number: live.number,
-            docs_count: live.segment.len(),
-            segment_bytes: live.segment.size_bytes().0,
-        };
-        entry.put(rows)?;
+        manifest_entry(live).put(rows)?;
     }
     rows.put(META, INDEX_VERSION, index_version().as_bytes())
 }

@@ -74,7 +74,8 @@ fn check_room(database: &Database, parent: &Path) -> Result<()> {
         .values()
         .map(|file| file.size_bytes)
         .sum();
-    let store_bytes = database.catalog.store.size_bytes()? + database.state.store().size_bytes()?;
+    let store_bytes =
+        database.catalog.store().size_bytes()? + database.state.store().size_bytes()?;
     let needed_bytes = blob_bytes + store_bytes + FREE_BYTES_MIN;
     let free_bytes = database.data_dir().disk().free_bytes(parent)?;
     if free_bytes < needed_bytes {
@@ -96,7 +97,7 @@ fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
     let contents = copy_state(database, &state)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;
     copy_rows(
-        &database.catalog.store,
+        &database.catalog.store(),
         &catalog,
         CATALOG_TABLES,
         &|table, row_key, _| {

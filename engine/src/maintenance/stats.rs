@@ -1,7 +1,5 @@
 //! Sizes and counts.
 
-use std::sync::atomic::Ordering;
-
 use serde::{Deserialize, Serialize};
 
 use crate::database::Database;
@@ -33,18 +31,19 @@ pub(crate) fn stats(database: &Database) -> Result<EngineStats> {
     let Database { catalog, state, .. } = database;
     let (accounts, api_keys, cached_files) = state.counts();
     let (records, active_records) = catalog.counts()?;
+    let (reindex_jobs_done, merges_done) = catalog.jobs_done();
     let contents = state.contents();
     let mut stats = EngineStats {
         records,
         active_records,
-        catalog_store_bytes: catalog.store.size_bytes()?,
+        catalog_store_bytes: catalog.store().size_bytes()?,
         state_store_bytes: state.store().size_bytes()?,
         cached_files,
         blob_bytes: contents.values().map(|file| file.size_bytes).sum(),
         accounts,
         api_keys,
-        reindex_jobs_done: catalog.reindex_jobs_done.load(Ordering::Relaxed),
-        merges_done: catalog.merges_done.load(Ordering::Relaxed),
+        reindex_jobs_done,
+        merges_done,
         ..EngineStats::default()
     };
     for (segment, tombstones) in catalog.snapshot().parts() {

@@ -61,7 +61,7 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
     let mut findings = Vec::new();
     verify_store(state.store(), "state.redb", STATE_TABLES, &mut findings);
     verify_store(
-        &catalog.store,
+        catalog.store(),
         "catalog.redb",
         CATALOG_TABLES,
         &mut findings,

@@ -1,0 +1,154 @@
+//! Chunks of an import: groups that are committed, and shown together. The `writer` module draws
+//! their life.
+
+use super::catalog_store::Catalog;
+use super::event::{CatalogEvent, CatalogOutcome};
+use super::live_segment::LiveSegment;
+use super::manifest_change::ManifestChange;
+use super::tables::Change;
+use super::writer::{ChunkToken, EndedChunk, Writer};
+use crate::codec::decode_record;
+use crate::error::Result;
+use crate::index::SegmentBuilder;
+use crate::limits::DELTA_RECORDS_MAX;
+
+/// Committed records that are not searchable yet.
+pub(super) struct Chunk {
+    token: ChunkToken,
+    /// Numbers of its commits; the journal has them until the chunk is shown.
+    commits: Vec<u64>,
+    /// Records that its commits changed.
+    changes: Vec<Change>,
+}
+
+impl Chunk {
+    /// Number of records that it changes.
+    pub(super) fn len(&self) -> usize {
+        self.changes.len()
+    }
+}
+
+impl Catalog {
+    /// Commits a group without showing it, and adds it to a chunk, or to a new one.
+    ///
+    /// Errors: the chunk is abandoned.
+    pub(super) fn commit_group(
+        &self,
+        chunk: Option<Chunk>,
+        group: Vec<CatalogEvent>,
+    ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
+        let mut writer = self.writer.lock();
+        if let Err(error) = self.ensure_recovered(&mut writer) {
+            if let Some(chunk) = chunk {
+                writer.abandon_chunk(chunk.token);
+            }
+            return Err(error);
+        }
+        let mut chunk = chunk.unwrap_or_else(|| Chunk {
+            token: writer.begin_chunk(),
+            commits: Vec::new(),
+            changes: Vec::new(),
+        });
+        let applied = match self.apply(&mut writer, group) {
+            Ok(applied) => applied,
+            Err(error) => {
+                writer.abandon_chunk(chunk.token);
+                return Err(error);
+            }
+        };
+        writer.note_newest(chunk.token, &applied.changes);
+        if !applied.changes.is_empty() {
+            chunk.commits.push(applied.number);
+            chunk.changes.extend(applied.changes);
+        }
+        Ok((chunk, applied.outcomes))
+    }
+
+    /// Builds a segment of a chunk, or puts a small one into the delta, and shows it.
+    ///
+    /// The segment is built and written without the lock: others commit meanwhile, and searches
+    /// of their records do not wait for a large import.
+    pub(super) fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
+        if chunk.len() <= DELTA_RECORDS_MAX {
+            return self.show_in_delta(chunk);
+        }
+        let mut builder = SegmentBuilder::new();
+        for change in &chunk.changes {
+            if let Some(stored) = &change.stored {
+                builder.add(&decode_record(change.id, stored)?)?;
+            }
+        }
+        if builder.is_empty() {
+            return self.show_in_delta(chunk);
+        }
+        // The chunk is open: nobody removes a file that the manifest does not name yet.
+        let number = self.writer.lock().next_segment_number();
+        let segment = self.finish_segment(number, builder)?;
+        self.show_as_segment(chunk, LiveSegment::new(number, segment))
+    }
+
+    /// Shows a chunk that is small: its newest records go to the delta.
+    fn show_in_delta(&self, chunk: &Chunk) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.ensure_recovered(&mut writer)?;
+        let ended = writer.end_chunk(chunk.token);
+        let mut newest = Vec::with_capacity(chunk.len());
+        for change in &chunk.changes {
+            if !ended.is_overtaken(change.id) {
+                let mut change = change.clone();
+                // A recovery has shown a version of it: that one goes, as any older one.
+                change.was_there |= ended.was_recovered;
+                newest.push(change);
+            }
+        }
+        // Overtaken records are shown by the commit that overtook them.
+        self.show_changes(&mut writer, &chunk.commits, &newest)
+    }
+
+    /// Shows a chunk as a segment file.
+    fn show_as_segment(&self, chunk: &Chunk, mut made: LiveSegment) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.ensure_recovered(&mut writer)?;
+        let ended = writer.end_chunk(chunk.token);
+        mark_old_versions(&mut writer, &mut made, chunk, &ended)?;
+        writer.delta_mut().build()?;
+        self.store_manifest(
+            &mut writer,
+            &ManifestChange {
+                made: std::slice::from_ref(&made),
+                commits: &chunk.commits,
+                dropped: &[],
+            },
+        )?;
+        writer.add_segments([made]);
+        self.publish(&mut writer);
+        Ok(())
+    }
+
+    /// Gives a chunk up; a recovery shows its commits.
+    pub(super) fn abandon(&self, chunk: &Chunk) {
+        self.writer.lock().abandon_chunk(chunk.token);
+    }
+}
+
+/// Of each record of the chunk, deletes every version but the newest: the chunk's own if another
+/// commit has overtaken it, else all that are shown by now.
+///
+/// Cost: one look-up in each segment for each record that was there before; none for new records,
+/// which a first import consists of.
+fn mark_old_versions(
+    writer: &mut Writer,
+    made: &mut LiveSegment,
+    chunk: &Chunk,
+    ended: &EndedChunk,
+) -> Result<()> {
+    for change in &chunk.changes {
+        if ended.is_overtaken(change.id) {
+            made.mark_deleted(change.id)?;
+        } else if change.was_there || ended.was_recovered {
+            writer.mark_deleted(change.id)?;
+            writer.delta_mut().remove(change.id);
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! A segment file with its tombstones as they are now.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+use crate::index::{Segment, Tombstones};
+use crate::model::RecordId;
+
+/// A segment file in use. Clones share the segment and, until one of them changes, the tombstones:
+/// published snapshots keep theirs.
+#[derive(Clone)]
+pub(super) struct LiveSegment {
+    number: u64,
+    segment: Arc<Segment>,
+    tombstones: Arc<Tombstones>,
+    /// True if the stored tombstones lack some of these. The journal has the records concerned, so
+    /// that nothing is lost: tombstones are written with the next change of the manifest.
+    is_dirty: bool,
+}
+
+impl LiveSegment {
+    /// A new segment: every document is live.
+    pub(super) fn new(number: u64, segment: Arc<Segment>) -> Self {
+        Self {
+            number,
+            segment,
+            tombstones: Arc::new(Tombstones::new()),
+            is_dirty: false,
+        }
+    }
+
+    /// The same segment with tombstones that were stored.
+    pub(super) fn with_stored_tombstones(mut self, tombstones: Tombstones) -> Self {
+        self.tombstones = Arc::new(tombstones);
+        self
+    }
+
+    /// Number of the segment file.
+    pub(super) fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// The segment, mapped.
+    pub(super) fn segment(&self) -> &Arc<Segment> {
+        &self.segment
+    }
+
+    /// Documents that are not live any more.
+    pub(super) fn tombstones(&self) -> &Arc<Tombstones> {
+        &self.tombstones
+    }
+
+    /// Returns true if the stored tombstones are not these.
+    pub(super) fn is_dirty(&self) -> bool {
+        self.is_dirty
+    }
+
+    /// Remembers that the tombstones are stored.
+    pub(super) fn mark_stored(&mut self) {
+        self.is_dirty = false;
+    }
+
+    /// Gives the document of a record a tombstone, if it is here and live.
+    pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
+        if let Some(doc) = self.segment.find(id)?
+            && !self.tombstones.contains(doc)
+        {
+            Arc::make_mut(&mut self.tombstones).insert(doc);
+            self.is_dirty = true;
+        }
+        Ok(())
+    }
+
+    /// Number of live documents.
+    pub(super) fn live_count(&self) -> u64 {
+        u64::from(self.segment.len()) - self.tombstones.len()
+    }
+}

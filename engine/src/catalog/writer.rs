@@ -1,0 +1,294 @@
+//! The state that only the thread changing the catalog touches, under one lock.
+//!
+//! # Life of a chunk
+//!
+//! An import commits its records in groups. Some groups together are a *chunk*: durable records
+//! that are not searchable yet, of which another thread builds a segment file without the lock.
+//!
+//! ```text
+//!           begin_chunk            segment file written
+//!   (none) ------------> OPEN ---------------------------> BUILT
+//!                         |  ^ |                            |
+//!        others commit:   |  | | a group cannot be          | end_chunk, manifest stored,
+//!        note_overtaken   |  +-+ committed, or the file     | snapshot published
+//!        (stays open)     |      cannot be written          v
+//!                         |                               SHOWN
+//!                         v  abandon_chunk                  ^
+//!                     ABANDONED ----------------------------+
+//!                                next use of the lock: ensure_recovered reads the journal
+//! ```
+//!
+//! | state | journal | here | readers see |
+//! |---|---|---|---|
+//! | open, built | has its commits | `open_chunks`, with overtaken records | the records as before |
+//! | shown | rows removed with the manifest | nothing | the new records |
+//! | abandoned | has its commits | `needs_recovery` | the records as before |
+//!
+//! While a chunk is open, two things may happen to it. Another commit changes some of its records:
+//! these are *overtaken*, and the chunk's version of them gets a tombstone when it is shown. Or a
+//! recovery reads the journal, which shows the chunk's commits before the chunk does: every version
+//! shown meanwhile gets a tombstone then, as if the record had been there before.
+//!
+//! # After a failed commit
+//!
+//! A commit whose sync failed may be durable all the same. So nothing here is trusted after it:
+//! `needs_recovery` is set, and whoever locks the writer next calls `ensure_recovered`, which reads
+//! manifest and journal again. A commit that failed for lack of space was not tried: it leaves
+//! everything as it was.
+
+use std::sync::Arc;
+
+use hashbrown::HashMap;
+
+use super::delta::Delta;
+use super::live_segment::LiveSegment;
+use super::tables::Change;
+use crate::error::{Error, Result};
+use crate::index::Tombstones;
+use crate::model::RecordId;
+use crate::search::Snapshot;
+
+/// What only the thread that changes the catalog touches.
+#[derive(Default)]
+pub(super) struct Writer {
+    /// Segment files of the manifest, in the order in which they were made.
+    segments: Vec<LiveSegment>,
+    delta: Delta,
+    /// Open chunks, by number: the records of each that others have changed since.
+    open_chunks: HashMap<u64, Vec<RecordId>, foldhash::fast::RandomState>,
+    /// While a merge runs: records that got a tombstone since it began. Its result needs them, too.
+    deleted_since_merge: Option<Vec<RecordId>>,
+    last_chunk: u64,
+    last_segment: u64,
+    last_snapshot: u64,
+    /// Damage of derived files that was found and repaired; the next verification reports it.
+    repaired: Vec<Error>,
+    /// True if a commit failed and may be durable all the same.
+    needs_recovery: bool,
+    /// Number of recoveries. A chunk that began before the last one is shown differently.
+    recoveries_count: u64,
+}
+
+/// Token of an open chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct ChunkToken {
+    number: u64,
+    recoveries_count: u64,
+}
+
+/// Fate of a chunk's records while it was open.
+pub(super) struct EndedChunk {
+    /// Ascending.
+    overtaken: Vec<RecordId>,
+    /// True if a recovery has shown commits of the chunk.
+    pub(super) was_recovered: bool,
+}
+
+impl EndedChunk {
+    /// Returns true if another commit has changed this record since the chunk did.
+    pub(super) fn is_overtaken(&self, id: RecordId) -> bool {
+        self.overtaken.binary_search(&id).is_ok()
+    }
+}
+
+/// Chunks of imports.
+impl Writer {
+    /// Opens a chunk.
+    pub(super) fn begin_chunk(&mut self) -> ChunkToken {
+        self.last_chunk += 1;
+        self.open_chunks.insert(self.last_chunk, Vec::new());
+        ChunkToken {
+            number: self.last_chunk,
+            recoveries_count: self.recoveries_count,
+        }
+    }
+
+    /// Notes records that a commit has replaced: open chunks may hold older versions of them.
+    pub(super) fn note_overtaken(&mut self, changes: &[Change]) {
+        for change in changes.iter().filter(|change| change.was_there) {
+            for overtaken in self.open_chunks.values_mut() {
+                overtaken.push(change.id);
+            }
+        }
+    }
+
+    /// Takes back what was noted of a commit of the chunk itself: its version is the newest,
+    /// whatever others did before. `changes` are in ascending order of ids, as imports commit them.
+    pub(super) fn note_newest(&mut self, chunk: ChunkToken, changes: &[Change]) {
+        debug_assert!(changes.is_sorted_by_key(|change| change.id));
+        if let Some(overtaken) = self.open_chunks.get_mut(&chunk.number)
+            && !overtaken.is_empty()
+        {
+            overtaken.retain(|id| {
+                let found = changes.binary_search_by_key(id, |change| change.id);
+                found.is_err()
+            });
+        }
+    }
+
+    /// Ends a chunk that is about to be shown.
+    pub(super) fn end_chunk(&mut self, chunk: ChunkToken) -> EndedChunk {
+        let overtaken = self.open_chunks.remove(&chunk.number);
+        let mut overtaken = overtaken.unwrap_or_default();
+        overtaken.sort_unstable();
+        EndedChunk {
+            overtaken,
+            was_recovered: chunk.recoveries_count != self.recoveries_count,
+        }
+    }
+
+    /// Gives a chunk up: its commits are durable, and a recovery shows them.
+    pub(super) fn abandon_chunk(&mut self, chunk: ChunkToken) {
+        self.open_chunks.remove(&chunk.number);
+        self.needs_recovery = true;
+    }
+}
+
+/// Merges.
+impl Writer {
+    /// Begins a merge: from now on tombstones are noted for its result.
+    pub(super) fn begin_merge(&mut self) {
+        assert!(!self.is_merging(), "one merge at a time");
+        self.deleted_since_merge = Some(Vec::new());
+    }
+
+    /// Ends a merge; the records that got a tombstone since it began.
+    pub(super) fn end_merge(&mut self) -> Vec<RecordId> {
+        self.deleted_since_merge.take().unwrap_or_default()
+    }
+
+    /// Returns true while a merge runs.
+    pub(super) fn is_merging(&self) -> bool {
+        self.deleted_since_merge.is_some()
+    }
+
+    /// Returns true while a segment file may exist that the manifest does not name yet.
+    pub(super) fn is_writing_files(&self) -> bool {
+        self.is_merging() || !self.open_chunks.is_empty()
+    }
+}
+
+/// Recovery.
+impl Writer {
+    /// Distrusts everything here: a commit failed and may be durable all the same.
+    pub(super) fn require_recovery(&mut self) {
+        self.needs_recovery = true;
+    }
+
+    /// Returns true if the store must be read again first.
+    pub(super) fn needs_recovery(&self) -> bool {
+        self.needs_recovery
+    }
+
+    /// Drops what the store will be read for. Chunks and a merge stay open.
+    pub(super) fn begin_recovery(&mut self) {
+        // Open chunks learn by this number that their commits are shown from the journal.
+        self.recoveries_count += 1;
+        self.segments.clear();
+        self.delta = Delta::default();
+    }
+
+    /// Trusts what was read.
+    pub(super) fn end_recovery(&mut self) {
+        self.needs_recovery = false;
+    }
+
+    /// Remembers damage of a derived file that is repaired, or about to be: a rebuilt file shows no
+    /// trace of it.
+    pub(super) fn note_repaired(&mut self, error: Error) {
+        self.repaired.push(error);
+    }
+
+    /// Hands over the repaired damage, for a report.
+    pub(super) fn take_repaired(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.repaired)
+    }
+}
+
+/// Segments, tombstones, delta.
+impl Writer {
+    /// The segment files.
+    pub(super) fn segments(&self) -> &[LiveSegment] {
+        &self.segments
+    }
+
+    /// Their numbers.
+    pub(super) fn segment_numbers(&self) -> Vec<u64> {
+        self.segments.iter().map(LiveSegment::number).collect()
+    }
+
+    /// Adds segments that the manifest names.
+    pub(super) fn add_segments(&mut self, made: impl IntoIterator<Item = LiveSegment>) {
+        for mut live in made {
+            live.mark_stored();
+            self.segments.push(live);
+        }
+    }
+
+    /// Drops segments that the manifest does not name any more.
+    pub(super) fn drop_segments(&mut self, numbers: &[u64]) {
+        self.segments
+            .retain(|live| !numbers.contains(&live.number()));
+    }
+
+    /// A number for a segment file, larger than all before.
+    pub(super) fn next_segment_number(&mut self) -> u64 {
+        self.last_segment += 1;
+        self.last_segment
+    }
+
+    /// Never hands out numbers up to this one.
+    pub(super) fn skip_segment_numbers(&mut self, last: u64) {
+        self.last_segment = self.last_segment.max(last);
+    }
+
+    /// Remembers that the tombstones of all segments are stored.
+    pub(super) fn mark_tombstones_stored(&mut self) {
+        for live in &mut self.segments {
+            live.mark_stored();
+        }
+    }
+
+    /// The delta.
+    pub(super) fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    /// The delta, to change it. Readers see changes with the next snapshot.
+    pub(super) fn delta_mut(&mut self) -> &mut Delta {
+        &mut self.delta
+    }
+
+    /// Empties the delta: a segment file holds its records.
+    pub(super) fn clear_delta(&mut self) {
+        self.delta = Delta::default();
+    }
+
+    /// Gives a record's document in the segment files a tombstone, wherever it is. The delta is
+    /// the caller's.
+    pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
+        for live in &mut self.segments {
+            live.mark_deleted(id)?;
+        }
+        if let Some(deleted) = &mut self.deleted_since_merge {
+            deleted.push(id);
+        }
+        Ok(())
+    }
+
+    /// The next snapshot: segment files with their tombstones, then the delta.
+    ///
+    /// INVARIANT: a record is live in one of its segments at most. Each change of a record marks
+    /// the older document deleted before the newer one is shown.
+    pub(super) fn next_snapshot(&mut self) -> Snapshot {
+        let mut parts = Vec::with_capacity(self.segments.len() + 1);
+        for live in &self.segments {
+            parts.push((Arc::clone(live.segment()), Arc::clone(live.tombstones())));
+        }
+        if let Some(segment) = self.delta.segment() {
+            parts.push((Arc::clone(segment), Arc::new(Tombstones::new())));
+        }
+        self.last_snapshot += 1;
+        Snapshot::new(self.last_snapshot, parts)
+    }
+}
