@@ -89,7 +89,7 @@ fn query(record: &Record, criterion: Criterion, is_filtered: bool) -> Option<Que
     query.has_criterion().then_some(query)
 }
 
-/// Number of records have each word.
+/// Number of records that have each word.
 struct Words {
     counts: HashMap<String, u32>,
     common: Vec<String>,

@@ -93,7 +93,7 @@ impl<'a> Input<'a> {
         (from..self.segment.len()).find(|&doc| !self.tombstones.contains(doc))
     }
 
-    /// That document as a head of the merge: the first in answer order is the greatest.
+    /// The head of the merge of that document: the first in answer order is the greatest.
     fn head(&self, input_idx: usize, from: u32) -> Result<Option<MergeHead<'a>>> {
         let Some(doc) = self.next_doc(from) else {
             return Ok(None);
