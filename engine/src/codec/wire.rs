@@ -131,6 +131,7 @@ impl<'a> Decoder<'a> {
         for shift in (0..64).step_by(7) {
             let byte = self.u8()?;
             let bits = u64::from(byte & 0x7f);
+            // Bits that would be shifted out: the integer has more than 64.
             if bits << shift >> shift != bits {
                 break;
             }

@@ -103,6 +103,8 @@ impl SegmentBuilder {
     }
 
     fn take_title(&mut self, title: &str) -> u32 {
+        // Titles repeat by the hundred: one that was seen before, letter for letter, is not folded
+        // again.
         let (written, is_new) = self.written_titles.intern(title);
         if !is_new {
             return self.folded_of_written[written as usize];
@@ -224,6 +226,8 @@ impl SegmentBuilder {
         let entry = |&idx: &u32| &self.entries[idx as usize];
         let mut language_terms: Vec<LanguageTerm> = self.languages.keys().copied().collect();
         language_terms.sort_unstable();
+        // Languages were numbered as they came; a segment numbers them in order, so that merging
+        // is a merge of sorted lists.
         let mut language_ranks = vec![0; language_terms.len()];
         for (rank, term) in language_terms.iter().enumerate() {
             language_ranks[self.languages[term] as usize] = rank as u32;

@@ -211,6 +211,8 @@ impl RowTest {
 /// Packs rows of column values.
 pub(crate) fn pack_columns(rows: impl Iterator<Item = ColumnRow> + Clone) -> Vec<u8> {
     let bits = |number: u16| u16::BITS - number.leading_zeros();
+    // As many bits as the largest number of this segment needs: one season of 1,000 widens the
+    // column of its own segment only.
     let season_bits = rows.clone().map(|f| bits(f.season)).max().unwrap_or(0);
     let episode_bits = rows.clone().map(|f| bits(f.episode)).max().unwrap_or(0);
     let episode_shift = SEASON_SHIFT + season_bits;

@@ -67,6 +67,7 @@ impl Dictionary {
             };
             path = path.along(node.transition(idx));
         }
+        // SEARCH.md 4.6 wants the same first character: the search starts below it.
         rows.step(&letters, first);
         // Depth first, one row of the distance matrix for each node: a branch is left as soon as no
         // term below it can be close, so most of the dictionary is never visited.
@@ -76,6 +77,7 @@ impl Dictionary {
             if node.is_final() && path.letter.is_empty() && rows.is_close(letters.len()) {
                 out.push((path.rank + node.final_output().value()) as u32);
             }
+            // An fst has bytes, a distance has letters: the row changes when a letter is complete.
             for transition in node.transitions() {
                 let mut letter = path.letter;
                 let Some(letter) = letter.push(transition.inp) else {

@@ -76,6 +76,7 @@ impl<'a> StoredDoc<'a> {
         if digits_count == 0 {
             return None;
         }
+        // Five bytes hold any number of twelve digits.
         let mut number = [0; 8];
         number[..5].copy_from_slice(&self.head[5..10]);
         let number = u64::from_le_bytes(number);

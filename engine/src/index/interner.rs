@@ -27,6 +27,7 @@ impl Interner {
         let number = self.ends.len() as u32;
         self.text.push_str(text);
         self.ends.push(self.text.len());
+        // The table holds numbers only; texts are compared where they lie in `text`.
         self.table.insert_unique(hash, number, |&number| {
             self.hasher
                 .hash_one(text_at(&self.text, &self.ends, number))

@@ -59,6 +59,7 @@ impl<'a> PrefixCounter<'a> {
         let rank = self.next_rank;
         self.next_rank += 1;
         let terms = &self.title_terms;
+        // Terms come sorted, so the title terms after this one begin where the last search ended.
         while self.cursor < terms.len() && terms[self.cursor] < term {
             self.cursor += 1;
         }
@@ -91,6 +92,7 @@ impl<'a> PrefixCounter<'a> {
         }
         let mut added_count = 0;
         for other in others {
+            // A title may have two such words ("lost" and "losers" for "los"): it counts once.
             for &title in self.term_titles.get(other as u32) {
                 let seen_in = &mut self.title_rounds[title as usize];
                 if std::mem::replace(seen_in, self.round) == self.round {

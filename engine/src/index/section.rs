@@ -237,6 +237,7 @@ impl Sections {
         if header[..8] != MAGIC {
             return Err(corrupt(0, "the magic number of a segment"));
         }
+        // The checksum before the fields: a damaged version would ask for another program.
         if read_u64(header, 24) != Some(xxh3_64(&header[..24])) {
             return Err(corrupt(24, "the checksum of the header"));
         }
@@ -338,6 +339,7 @@ impl Sections {
                 continue;
             }
             self.check_block(section, block_idx)?;
+            // Release pairs with the acquire above: who sees the bit sees a block that was checked.
             word.fetch_or(bit, Ordering::Release);
         }
         Ok(())

@@ -125,6 +125,7 @@ impl Segment {
         let mut probes_count = 0;
         while from < to {
             probes_count += 1;
+            // One is added to the width, so that the share stays below 1 when both bounds are equal.
             let at = if probes_count <= INTERPOLATIONS_MAX {
                 let share = high_half(wanted - lowest) / (high_half(highest - lowest) + 1.0);
                 from + ((share * (to - from) as f64) as usize).min(to - from - 1)
@@ -249,6 +250,7 @@ pub(crate) fn read_whole<'s, T>(
     segments: impl Iterator<Item = &'s Segment>,
     read: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
+    // Unwinding is safe here: what the closure borrowed is read only, and its result is dropped.
     let outcome = catch_unwind(AssertUnwindSafe(read));
     for segment in segments {
         segment.ensure_not_truncated()?;

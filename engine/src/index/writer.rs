@@ -165,6 +165,8 @@ pub(crate) fn write_catalogs(
     let mut numbers = Vec::new();
     let mut postings = PostingsWriter::new();
     let mut docs = Vec::new();
+    // Sorted by number, then own before parent, then document: each chunk is one catalog id, and
+    // both of its parts ascend.
     for entries in entries.chunk_by(|a, b| a.number == b.number) {
         numbers.push(entries[0].number);
         let own_count = entries.partition_point(|entry| !entry.is_parent);

@@ -22,6 +22,7 @@ impl RecordId {
     /// assert!(RecordId::parse("{0b0e7c4a-9b1f-4c63-8d4e-0123456789ab}").is_none());
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
+        // The uuid crate also reads braces and URNs: API.md does not, and its lengths differ.
         let is_plain = text.len() == 32;
         let is_hyphenated = text.len() == 36;
         if !(is_plain || is_hyphenated) {

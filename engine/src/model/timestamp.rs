@@ -50,6 +50,7 @@ impl Timestamp {
     /// With a fraction of at most nine digits.
     fn read(text: &str) -> Option<Self> {
         let pieces = Pieces::parse(text).ok()?;
+        // A time zone name would need its rules, which change: only offsets are exact.
         if pieces.time_zone_annotation().is_some() {
             return None;
         }

@@ -67,6 +67,7 @@ impl DocSet {
     /// Documents of either set.
     pub(super) fn union(self, other: Self) -> Self {
         match (self, other) {
+            // Mostly one side is empty: then the other is passed on as it is.
             (only, other) | (other, only) if other.len() == 0 => only,
             (Self::List(mut docs), Self::List(more)) => {
                 docs.extend(more);
@@ -94,6 +95,7 @@ impl DocSet {
         match sets {
             [] => 0,
             [set] => set.len(),
+            // Only lists: a sort of few numbers, no bits of the whole segment.
             _ if sets.iter().all(|set| matches!(set, Self::List(_))) => {
                 let mut docs = Vec::new();
                 for set in sets {

@@ -85,6 +85,7 @@ impl Snapshot {
     /// Explains a search; `clock` gives nanoseconds.
     pub fn explanation(&self, query: &Query, clock: &dyn Fn() -> u64) -> Result<Explanation> {
         let parsed = ParsedQuery::new(query);
+        // The real search first: its time is the one to report, and it decides about typos.
         let began = clock();
         let (hits, is_typo_search) = self.search_twice(query)?;
         let nanoseconds = clock() - began;
@@ -197,6 +198,8 @@ fn steps(
         let what = "title: distinct titles that contain the text".to_owned();
         steps.push(timed(what, plan.matches().len() as u64, clock() - began));
     }
+    // Segments are explained one by one, but typos were decided over all of them: so a segment may
+    // show no match here although the search had some.
     let began = clock();
     let found = part.unite(parsed, words)?;
     let what = "other branches, and all united".to_owned();

@@ -127,6 +127,7 @@ impl Snapshot {
                 .map(|&ranked| hit(*part_idx, ranked))
                 .collect());
         }
+        // One document is read for each head: the page is merged without reading the others.
         let mut heads = Vec::with_capacity(found.len());
         for (part_idx, found) in found {
             heads.extend(self.head(*part_idx, &found.best)?);
@@ -235,6 +236,7 @@ impl Snapshot {
 
     /// Finished JSON of the answer up to and with `"downloads":`, of a location of this snapshot.
     pub fn fragment(&self, location: &RecordLocation) -> &[u8] {
+        // The block was checked when the location was made: no check on the way of an answer.
         let start = location.fragment_start;
         let range = start..start + location.fragment_bytes as usize;
         self.parts[location.part_idx as usize].0.fragment(range)
@@ -297,6 +299,7 @@ struct SegmentHead<'a> {
 impl SegmentHead<'_> {
     fn compare(&self, other: &Self) -> Ordering {
         let rank = |head: &Self| (head.ranked.relevance(), head.ranked.fit());
+        // Times are compared as text: `YYYY-MM-DDTHH:MM:SSZ` sorts like the time it stands for.
         rank(self)
             .cmp(&rank(other))
             .then_with(|| other.stored.time().cmp(&self.stored.time()))

@@ -40,6 +40,7 @@ pub(super) fn search_words(
     let ranker = Ranker::new(context, plan, filter);
     let is_plain = filter.is_trivial() && !page.needs_docs && plan.typos == Typos::Refused;
     if let ([clause], true) = (&plan.clauses[..], is_plain) {
+        // One clause, nothing else to satisfy: its posting list is the result.
         return search_one_word(&ranker, clause, page.size);
     }
     let docs = intersect(context, filter, &plan.clauses);
