@@ -37,7 +37,10 @@ impl<'a> Suffixes<'a> {
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let head = bytes.get(..HEAD_BYTES)?;
         let offset_bits = u32::from(head[0]);
-        (offset_bits <= 32).then_some(Self {
+        if offset_bits > 32 {
+            return None;
+        }
+        Some(Self {
             positions: Packed::read(&bytes[HEAD_BYTES..])?,
             offset_bits,
         })

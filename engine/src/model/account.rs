@@ -16,7 +16,11 @@ impl Email {
         let is_printable = !text.chars().any(|c| c.is_whitespace() || c.is_control());
         let is_whole = !local.is_empty() && !domain.is_empty() && !domain.contains('@');
         let is_short = text.len() <= 254;
-        (is_printable && is_whole && is_short).then(|| Self(text.to_lowercase().into()))
+        if is_printable && is_whole && is_short {
+            Some(Self(text.to_lowercase().into()))
+        } else {
+            None
+        }
     }
 
     /// The address in lower case.

@@ -22,7 +22,11 @@ impl ReleaseId {
             .bytes()
             .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(&byte));
         let is_name = text != "." && text != "..";
-        (is_length_ok && is_plain && is_name).then(|| Self(text.into()))
+        if is_length_ok && is_plain && is_name {
+            Some(Self(text.into()))
+        } else {
+            None
+        }
     }
 
     /// The identifier as text.
@@ -45,9 +49,10 @@ impl FileName {
     /// Takes a name that is not empty and not too long.
     pub fn parse(text: &str) -> Option<Self> {
         let chars_count = text.chars().count();
-        (1..=FILE_NAME_CHARS_MAX)
-            .contains(&chars_count)
-            .then(|| Self(text.into()))
+        if !(1..=FILE_NAME_CHARS_MAX).contains(&chars_count) {
+            return None;
+        }
+        Some(Self(text.into()))
     }
 
     /// The name as text.

@@ -20,7 +20,11 @@ impl Language {
         let is_rest_ok = subtags.all(|subtag| {
             (2..=8).contains(&subtag.len()) && subtag.bytes().all(|b| b.is_ascii_alphanumeric())
         });
-        (is_primary_ok && is_rest_ok).then(|| Self(text.into()))
+        if is_primary_ok && is_rest_ok {
+            Some(Self(text.into()))
+        } else {
+            None
+        }
     }
 
     /// Spanish without a region: the tag of a record that names none.

@@ -149,7 +149,7 @@ impl Day {
         let is_plain = text.len() == 10;
         let seconds = date.duration_since(EPOCH).as_secs();
         let day = u32::try_from(seconds.div_euclid(DAY_SECONDS)).ok()?;
-        is_plain.then_some(Self(day))
+        if is_plain { Some(Self(day)) } else { None }
     }
 }
 

@@ -96,7 +96,10 @@ impl Piece {
     fn parse_cross(bytes: &[u8]) -> Option<Self> {
         let (season, rest) = number(bytes, 1, 2)?;
         let (episode, rest) = number(rest.strip_prefix(b"x")?, 2, 3)?;
-        rest.is_empty().then_some(Self::Episode(EpisodeWord {
+        if !rest.is_empty() {
+            return None;
+        }
+        Some(Self::Episode(EpisodeWord {
             season,
             episode: Some(episode),
         }))
