@@ -2,8 +2,6 @@
 //!
 //! Segments are derived: whatever is wrong with one of them, all are rebuilt from the records.
 
-use std::ops::ControlFlow;
-
 use super::catalog_store::Catalog;
 use super::live_segment::LiveSegment;
 use super::manifest_change::{ManifestChange, manifest_entry};
@@ -18,7 +16,7 @@ use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
 use crate::limits::{BUILD_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS};
 use crate::model::{Record, RecordId};
-use crate::store::{Span, Transaction};
+use crate::store::Transaction;
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
 /// Version of what segments are built from besides text: raise it when a rule of the index changes.
@@ -41,44 +39,51 @@ impl Catalog {
     }
 
     /// Reads manifest and journal again and publishes what they say. Chunks and a merge stay open.
+    ///
+    /// Manifest, segment files, tombstones and journal are derived from the records: damage of any
+    /// of them is noted, and the index rebuilt. So a start fails only for damaged records.
     pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
         writer.begin_recovery();
-        let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
-        let is_ours = stored.is_some_and(|version| version == index_version().as_bytes());
-        let segments = if is_ours {
-            self.open_segments(writer)?
-        } else {
-            None
-        };
-        match segments {
-            Some(segments) => {
-                let numbers: Vec<u64> = segments.iter().map(LiveSegment::number).collect();
-                self.reconcile_files(writer, &numbers)?;
-                writer.add_segments(segments);
-                self.replay(writer)?;
+        let is_read = match self.read_index(writer) {
+            Err(error @ Error::Corrupt { .. }) => {
+                writer.note_repaired(error);
+                false
             }
-            None => self.rebuild(writer)?,
+            other => other?,
+        };
+        if !is_read {
+            self.rebuild(writer)?;
         }
         self.publish(writer);
         Ok(())
     }
 
-    /// Rebuilds the index if a segment file was truncated, removed or became unreadable under its
-    /// readers. Returns false if all are whole. Cost: a system call per segment.
+    /// Opens the segments of the manifest and replays the journal. Returns false if a segment file
+    /// is missing, or was built by other rules.
+    fn read_index(&self, writer: &mut Writer) -> Result<bool> {
+        let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
+        let is_ours = stored.is_some_and(|version| version == index_version().as_bytes());
+        if !is_ours {
+            return Ok(false);
+        }
+        let Some(segments) = self.open_segments(writer)? else {
+            return Ok(false);
+        };
+        let numbers: Vec<u64> = segments.iter().map(LiveSegment::number).collect();
+        self.reconcile_files(writer, &numbers)?;
+        writer.add_segments(segments);
+        self.replay(writer)?;
+        Ok(true)
+    }
+
+    /// Rebuilds the index if a segment file was truncated or removed under its readers, or one of
+    /// them has met damage. Returns false if all are whole. Cost: a system call per segment.
     pub(crate) fn repair_index(&self) -> Result<bool> {
         let mut writer = self.writer.lock();
-        self.ensure_recovered(&mut writer)?;
-        let mut damaged = Vec::new();
-        for live in writer.segments() {
-            match self
-                .files
-                .ensure_not_truncated(live.number(), live.segment())
-            {
-                Err(error @ Error::Corrupt { .. }) => damaged.push(error),
-                other => other?,
-            }
-        }
+        // Before anything else: a recovery would meet the same damage on its way.
+        let damaged = self.damaged_files(&writer)?;
         if damaged.is_empty() {
+            self.ensure_recovered(&mut writer)?;
             return Ok(false);
         }
         self.rebuild(&mut writer)?;
@@ -87,6 +92,24 @@ impl Catalog {
         }
         self.publish(&mut writer);
         Ok(true)
+    }
+
+    /// The segment files that are not what they were when they were opened.
+    fn damaged_files(&self, writer: &Writer) -> Result<Vec<Error>> {
+        let mut damaged = Vec::new();
+        for live in writer.segments() {
+            let segment = live.segment();
+            if segment.is_damaged() {
+                let expected = "blocks that match their checksums";
+                damaged.push(Error::corrupt(segment.name(), 0, expected));
+                continue;
+            }
+            match self.files.ensure_not_truncated(live.number(), segment) {
+                Err(error @ Error::Corrupt { .. }) => damaged.push(error),
+                other => other?,
+            }
+        }
+        Ok(damaged)
     }
 
     /// Removes the files that the manifest does not name, unless one is being written.
@@ -98,7 +121,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// The segments of the manifest; `None` if one is missing, damaged, or of another version.
+    /// The segments of the manifest; `None` if one is missing or not the one that was written.
     fn open_segments(&self, writer: &mut Writer) -> Result<Option<Vec<LiveSegment>>> {
         let entries = self.store.read(ManifestEntry::read_all)?;
         let mut segments = Vec::with_capacity(entries.len());
@@ -108,10 +131,6 @@ impl Catalog {
                 Ok(None) => {
                     let file = format!("index/{}", file_name(entry.number));
                     writer.note_repaired(Error::corrupt(file, 0, "the file that was written"));
-                    return Ok(None);
-                }
-                Err(error @ Error::Corrupt { .. }) => {
-                    writer.note_repaired(error);
                     return Ok(None);
                 }
                 Err(error) => return Err(error),
@@ -238,12 +257,8 @@ impl Catalog {
 /// Replaces the manifest by one of just these segments, which cover every commit.
 fn replace_manifest(rows: &mut Transaction<'_>, made: &[LiveSegment]) -> Result<()> {
     for table in [SEGMENTS, TOMBSTONES, JOURNAL] {
-        let mut row_keys = Vec::new();
-        rows.range(table, Span::ALL, &mut |row_key, _| {
-            row_keys.push(row_key.to_vec());
-            Ok(ControlFlow::Continue(()))
-        })?;
-        for row_key in row_keys {
+        // A damaged row goes like any other: the records are what counts.
+        for row_key in rows.row_keys(table)? {
             rows.remove(table, &row_key)?;
         }
     }

@@ -81,10 +81,7 @@ struct Input<'a> {
 
 impl<'a> Input<'a> {
     fn title_text(&self, title: u32) -> Result<&'a str> {
-        let damaged = |_| {
-            let expected = "titles in UTF-8";
-            crate::Error::corrupt(self.segment.name(), 0, expected)
-        };
+        let damaged = |_| self.segment.corrupt(Section::TitleText, "titles in UTF-8");
         str::from_utf8(self.view.title(title)).map_err(damaged)
     }
 

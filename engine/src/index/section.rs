@@ -222,6 +222,8 @@ pub(crate) struct Sections {
     bytes: Bytes,
     name: Box<str>,
     truncation_flag: TruncationFlag,
+    /// True once damage was met: the segment is to be rebuilt, whoever met it.
+    is_damaged: AtomicBool,
     docs_count: u32,
     sections: Vec<SectionState>,
 }
@@ -253,6 +255,7 @@ impl Sections {
             bytes,
             name: name.into(),
             truncation_flag,
+            is_damaged: AtomicBool::new(false),
             docs_count,
             sections,
         })
@@ -365,10 +368,16 @@ impl Sections {
         Ok(())
     }
 
-    /// An error at a byte of a section.
+    /// An error at a byte of a section. Remembers that the segment is damaged.
     pub(crate) fn corrupt(&self, section: Section, at: usize, expected: &'static str) -> Error {
+        self.is_damaged.store(true, Ordering::Release);
         let offset = self.sections[section as usize].offset + at;
         Error::corrupt(&*self.name, offset as u64, expected)
+    }
+
+    /// Returns true once any reader has met damage. Cost: an atomic load.
+    pub(crate) fn is_damaged(&self) -> bool {
+        self.is_damaged.load(Ordering::Acquire)
     }
 }
 

@@ -71,6 +71,16 @@ impl Segment {
         Ok(())
     }
 
+    /// Returns true once any reader has met damage in it. Cost: an atomic load.
+    pub fn is_damaged(&self) -> bool {
+        self.sections.is_damaged()
+    }
+
+    /// An error in a section. Remembers that the segment is damaged.
+    pub(super) fn corrupt(&self, section: Section, expected: &'static str) -> Error {
+        self.sections.corrupt(section, 0, expected)
+    }
+
     /// The name that it was opened with.
     pub fn name(&self) -> &str {
         self.sections.name()

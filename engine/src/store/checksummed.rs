@@ -170,6 +170,16 @@ impl Transaction<'_> {
         })
     }
 
+    /// The row keys of a table, those of damaged rows too.
+    pub(crate) fn row_keys(&self, table: Table) -> Result<Vec<Vec<u8>>> {
+        let mut row_keys = Vec::new();
+        self.rows.range(table, Span::ALL, &mut |row_key, _| {
+            row_keys.push(row_key.to_vec());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(row_keys)
+    }
+
     /// Sets a row.
     pub(crate) fn put(&mut self, table: Table, row_key: &[u8], value: &[u8]) -> Result<()> {
         self.checksummed.clear();
