@@ -135,7 +135,7 @@ impl Segment {
         let mut probes_count = 0;
         while from < to {
             probes_count += 1;
-            // One is added to the width, so that the share stays below 1 when both bounds are equal.
+            // One is added to the width, so that the share stays below 1 for equal bounds.
             let at = if probes_count <= INTERPOLATIONS_MAX {
                 let share = high_half(wanted - lowest) / (high_half(highest - lowest) + 1.0);
                 from + ((share * (to - from) as f64) as usize).min(to - from - 1)

@@ -209,7 +209,7 @@ impl OracleEntry<'_> {
             && (season.is_none() || record.season == *season)
             && (episode.is_none() || record.episode == *episode)
             // 3.4
-            && language.as_ref().is_none_or(|requested| is_same_language(requested, &record.language))
+            && language.as_ref().is_none_or(|tag| is_same_language(tag, &record.language))
     }
 }
 

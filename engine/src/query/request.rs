@@ -173,8 +173,8 @@ impl Query {
     /// Appends the canonical form to `out`: equal bytes for requests that mean the same. The search
     /// cache puts `search:v3:` before it.
     ///
-    /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or stated
-    /// length, least significant byte first.
+    /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or
+    /// stated length, least significant byte first.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
         out.push(b'k');
         out.extend(self.page_size.to_le_bytes());

@@ -68,7 +68,9 @@ impl Snapshot {
     }
 
     /// Fails if a segment file was truncated since it was opened: nothing that was read of its
-    /// documents counts. To be called when an answer is assembled. Cost: an atomic load per segment.
+    /// documents counts. To be called when an answer is assembled.
+    ///
+    /// Cost: an atomic load per segment.
     pub fn ensure_not_truncated(&self) -> Result<()> {
         self.segments().try_for_each(Segment::ensure_not_truncated)
     }

@@ -40,8 +40,8 @@ pub fn file_name(data: &[u8]) {
     }
 }
 
-/// Archives are recognised by their first bytes whatever the name says; what is refused without a name
-/// is refused with every name.
+/// Archives are recognised by their first bytes whatever the name says; content that is refused
+/// without a name is refused with every name.
 pub fn file_kind(data: &[u8]) {
     let nameless = kind_of(data, None);
     for named in FileKind::ALL {

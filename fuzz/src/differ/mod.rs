@@ -1,7 +1,8 @@
 //! Engine and oracle answer the same requests.
 //!
-//! [`segments`] does it on segments in memory; [`large`] on enough records for every shortcut; [`history`] on a whole engine that is imported into, changed, maintained and
-//! opened again.
+//! [`segments`] does it on segments in memory; [`large`] on enough records for every
+//! shortcut; [`history`] on a whole engine that is imported into, changed, maintained and opened
+//! again.
 
 mod compare;
 mod history;
