@@ -28,7 +28,7 @@ pub(crate) enum Typos {
     Allowed,
 }
 
-/// Clauses of a `query`, and the sets by which the relevance of a match is told.
+/// Clauses of a `query`, and the sets that determine the relevance of a match.
 pub(crate) struct WordPlan<'a> {
     /// A clause for each distinct plain word and each marker.
     pub(crate) clauses: Vec<Clause<'a>>,
@@ -92,7 +92,7 @@ impl<'a> WordPlan<'a> {
         }
         clauses.extend(episode_clause(view, text)?);
         clauses.extend(year_clause(context, text)?);
-        // With typos every match has relevance 8: no title is told from another.
+        // With typos every match has relevance 8: titles do not matter.
         let full_titles = match typos {
             Typos::Refused => FullTitles::new(context, &terms, text)?,
             Typos::Allowed => FullTitles::default(),

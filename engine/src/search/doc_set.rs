@@ -1,6 +1,6 @@
 //! Matching documents of one segment, and the intersection of clauses.
 //!
-//! Two strategies, told apart by the size of the smallest clause:
+//! Two strategies, chosen by the size of the smallest clause:
 //!
 //! - *List*, when it has at most 1/64 of the documents. `query=breaking bad` over 350,000
 //!   documents: "breaking" has 400, below 5,468. Its 400 numbers are listed, and the list

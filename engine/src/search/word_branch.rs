@@ -7,7 +7,7 @@
 //! - *Collect by title*: read the documents of the titles that give the relevance. `query=lost`:
 //!   the one title "lost" has 120 documents, all of relevance 2. They fill the page; the 9,000
 //!   other matches are never ranked.
-//! - *Scan matches*: walk along the matches in answer order and rank each. `query=de s01`: titles
+//! - *Scan matches*: rank the matches one by one in answer order. `query=de s01`: titles
 //!   with "de" have 620,000 documents, but among the first 200 matches 100 have such a title.
 //!   Collecting would read all 620,000, because the newest may be anywhere among them.
 //!

@@ -137,7 +137,7 @@ impl Catalog<'_> {
         }
     }
 
-    /// Some steps of maintenance, after a reindex job was asked for or not.
+    /// Some steps of maintenance, after a reindex job was requested or not.
     fn maintain(&self, choices: &mut Choices<'_>) {
         if choices.one_in(2) {
             self.engine().catalog().request_reindex();
