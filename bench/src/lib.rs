@@ -14,5 +14,6 @@ pub mod queries;
 pub mod compare;
 pub mod figures;
 pub mod search;
+pub mod arguments;
 #[cfg(feature = "peers")]
 pub mod peers;

@@ -1,36 +1,22 @@
 //! Search beside tantivy and SQLite: `scripts/compare-search`.
 
-use std::fs;
-use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use subcat_bench::error::{BenchError, Result};
+use subcat_bench::arguments::{QueryArguments, exit_code, write_page};
+use subcat_bench::error::Result;
 use subcat_bench::machine::Machine;
-use subcat_bench::peers::{Contest, ContestOptions};
+use subcat_bench::peers::Contest;
 
 /// Builds the indexes of all engines from one file of records and runs the same queries over all of
 /// them. Writes `search-RECORDS.md` and `.json` to `bench/runs/DATE-MACHINE/`.
 #[derive(Parser)]
 struct Arguments {
-    /// Import records as JSON lines.
-    #[arg(long)]
-    catalog: PathBuf,
+    #[command(flatten)]
+    queries: QueryArguments,
     /// Origin of the records, for the page.
     #[arg(long, default_value = "A given catalog")]
     source: String,
-    /// Most records to read.
-    #[arg(long, default_value_t = usize::MAX)]
-    records: usize,
-    /// Queries of each set.
-    #[arg(long, default_value_t = 200)]
-    queries: usize,
-    /// Measurements of each query; the median counts.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// Only sets whose name contains this.
-    #[arg(long, default_value = "")]
-    set: String,
     /// Name of the machine in the folder of the run.
     #[arg(long)]
     machine: Option<String>,
@@ -40,24 +26,12 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("compare-search: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("compare-search", run(&Arguments::parse()))
 }
 
-fn run(arguments: Arguments) -> Result<()> {
+fn run(arguments: &Arguments) -> Result<()> {
     let machine = Machine::here(arguments.machine.as_deref())?;
-    let contest = Contest::run(&ContestOptions {
-        catalog: arguments.catalog,
-        records: arguments.records,
-        queries: arguments.queries,
-        rounds: arguments.rounds,
-        set: arguments.set,
-    })?;
+    let contest = Contest::run(&arguments.queries)?;
     let page = contest.to_page(&machine, &arguments.source);
     print!("{page}");
     if arguments.dry_run {
@@ -65,11 +39,7 @@ fn run(arguments: Arguments) -> Result<()> {
     }
     let folder = machine.folder()?;
     let name = format!("search-{}", contest.records.0);
-    let write = |ending: &str, text: String| {
-        let path = folder.join(format!("{name}.{ending}"));
-        fs::write(&path, text).map_err(BenchError::on(format!("write {}", path.display())))
-    };
-    write("md", page)?;
+    write_page(&folder.join(format!("{name}.md")), &page)?;
     let json = contest.to_json(&machine, &arguments.source);
-    write("json", format!("{json:#}\n"))
+    write_page(&folder.join(format!("{name}.json")), &format!("{json:#}\n"))
 }

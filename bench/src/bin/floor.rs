@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use subcat_bench::arguments::exit_code;
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::floor::{Canned, serve, serve_by_tokio_uring};
 
@@ -39,13 +40,7 @@ enum Io {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("floor: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("floor", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {

@@ -11,14 +11,13 @@ use std::time::{Duration, Instant};
 
 use clap::Parser;
 use hdrhistogram::Histogram;
+use subcat_bench::arguments::{SEED, exit_code};
 use subcat_bench::catalog::write_file;
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::machine::Machine;
 use subcat_bench::subcat::Program;
 use subcat_server::runtime::Priority;
 
-/// Seed of the generated catalog.
-const SEED: u64 = 42;
 /// Searches a second during sign-ins: few enough that they never wait for each other.
 const SEARCHES_PER_SECOND: u32 = 200;
 const PASSWORD: &str = "correct horse";
@@ -52,16 +51,8 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(report) => {
-            println!("{report}");
-            ExitCode::SUCCESS
-        }
-        Err(error) => {
-            eprintln!("pages: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    let report = run(&Arguments::parse());
+    exit_code("pages", report.map(|report| println!("{report}")))
 }
 
 fn run(arguments: &Arguments) -> Result<String> {

@@ -1,12 +1,12 @@
 //! Measures building and searching:
 //! `search --catalog FILE [--records N] [--rounds N] [--set NAME]`.
 
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use clap::Parser;
+use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{
     BATCH, QuerySet, RecordFile, Times, query_sets, thread_nanoseconds, worst_requests,
@@ -19,39 +19,20 @@ use subcat_engine::{
 /// Builds one segment of a catalog file and runs the sets of queries over it, on one thread.
 #[derive(Parser)]
 struct Arguments {
-    /// Import records as JSON lines.
-    #[arg(long)]
-    catalog: PathBuf,
-    /// Most records to read.
-    #[arg(long, default_value_t = usize::MAX)]
-    records: usize,
-    /// Queries of each set.
-    #[arg(long, default_value_t = 200)]
-    queries: usize,
-    /// Measurements of each query; the median counts.
-    #[arg(long, default_value_t = 5)]
-    rounds: usize,
-    /// Only sets whose name contains this.
-    #[arg(long, default_value = "")]
-    set: String,
+    #[command(flatten)]
+    queries: QueryArguments,
     /// Prints the slowest query of each set.
     #[arg(long)]
     slowest: bool,
 }
 
 fn main() -> ExitCode {
-    match run(&Arguments::parse()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(error) => {
-            eprintln!("search: {error}");
-            ExitCode::FAILURE
-        }
-    }
+    exit_code("search", run(&Arguments::parse()))
 }
 
 fn run(arguments: &Arguments) -> Result<()> {
-    let records = RecordFile::open(&arguments.catalog, arguments.records)?;
-    let mut sets = query_sets(&records, arguments.queries)?;
+    let records = RecordFile::open(&arguments.queries.catalog, arguments.queries.records)?;
+    let mut sets = query_sets(&records, arguments.queries.queries)?;
     sets.push(worst_requests(&records)?);
     let segment = build(&records)?;
     let parts = vec![(Arc::new(segment), Arc::new(Tombstones::new()))];
@@ -60,7 +41,10 @@ fn run(arguments: &Arguments) -> Result<()> {
         "{:<28} {:>9} {:>9} {:>9} {:>9} {:>9}",
         "set", "hits", "mean us", "p50 us", "p99 us", "max us"
     );
-    for set in sets.iter().filter(|set| set.name.contains(&arguments.set)) {
+    for set in sets
+        .iter()
+        .filter(|set| set.name.contains(&arguments.queries.set))
+    {
         measure(&snapshot, set, arguments)?;
     }
     Ok(())
@@ -115,8 +99,8 @@ fn measure(snapshot: &Snapshot, set: &QuerySet, arguments: &Arguments) -> Result
     let mut times = Times::default();
     let (mut hits_count, mut slowest) = (0, (0, 0));
     for (query_idx, query) in set.queries.iter().enumerate() {
-        let mut rounds = Vec::with_capacity(arguments.rounds);
-        for round in 0..=arguments.rounds {
+        let mut rounds = Vec::with_capacity(arguments.queries.rounds);
+        for round in 0..=arguments.queries.rounds {
             let began = thread_nanoseconds();
             let hits = snapshot.search(query).map_err(BenchError::on("search"))?;
             let nanoseconds = thread_nanoseconds() - began;

@@ -1,7 +1,6 @@
 //! One run: all indexes from one file, all queries over all of them, interleaved.
 
-use std::path::PathBuf;
-
+use crate::arguments::QueryArguments;
 use crate::error::{BenchError, Result};
 use crate::search::{
     BATCH, QuerySet, RecordFile, Records, Times, process_nanoseconds, query_sets,
@@ -12,20 +11,6 @@ use super::ours::{OurBuilder, Ours};
 use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
 use super::sqlite_index::{Database, SqliteBuilder, SqliteIndex};
 use super::tantivy_index::{Documented, Expert, TantivyBuilder, TantivyIndex};
-
-/// Settings of a comparison.
-pub struct ContestOptions {
-    /// Import records as JSON lines.
-    pub catalog: PathBuf,
-    /// Most records to read.
-    pub records: usize,
-    /// Queries of each set.
-    pub queries: usize,
-    /// Measurements of each query; the median counts.
-    pub rounds: usize,
-    /// Only sets whose name contains this.
-    pub set: String,
-}
 
 /// Cost of building an index.
 #[derive(Debug, Clone, Copy)]
@@ -69,7 +54,7 @@ pub struct Contest {
 
 impl Contest {
     /// Builds everything and runs all queries.
-    pub fn run(options: &ContestOptions) -> Result<Self> {
+    pub fn run(options: &QueryArguments) -> Result<Self> {
         let records = RecordFile::open(&options.catalog, options.records)?;
         eprintln!("{} records; choosing queries", records.count());
         let sets = query_sets(&records, options.queries)?;

@@ -8,4 +8,4 @@ mod ours;
 mod contest;
 mod page;
 
-pub use contest::{Contest, ContestOptions};
+pub use contest::Contest;
