@@ -16,13 +16,13 @@ use crate::service::{Phase, Service};
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-type PageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
+type AdminPageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
 /// Handler of requests on the admin address of a running service: `/metrics`, `/livez` (the
 /// process answers), `/readyz` (it also serves).
 pub fn admin_pages(
     service: Arc<Service>,
-) -> impl Fn(Request<Incoming>) -> PageFuture + Clone + Send + Sync + 'static {
+) -> impl Fn(Request<Incoming>) -> AdminPageFuture + Clone + Send + Sync + 'static {
     move |request| Box::pin(answer(Arc::clone(&service), request))
 }
 

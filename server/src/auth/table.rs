@@ -10,14 +10,14 @@ use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, Timestamp};
 use super::key_text::{api_key_digest, is_api_key_text};
 use crate::limiter::Window;
 
-type Table = HashMap<[u8; 32], Arc<KnownKey>, foldhash::fast::RandomState>;
+type KeysByDigest = HashMap<[u8; 32], Arc<KnownKey>, foldhash::fast::RandomState>;
 
 /// Every key by its digest, swapped as a whole when one changes.
 ///
 /// A connection that remembers a key and the [`KeyTable::generation`] that it was found in need not
 /// look it up again while the generation stays the same.
 pub struct KeyTable {
-    table: ArcSwap<Table>,
+    table: ArcSwap<KeysByDigest>,
     generation: AtomicU64,
 }
 
@@ -32,7 +32,7 @@ pub struct KnownKey {
 impl KeyTable {
     /// A table of these keys. The caller leaves out keys of disabled accounts.
     pub fn new(api_keys: Vec<ApiKey>) -> Self {
-        let table = build(api_keys, &Table::default());
+        let table = build(api_keys, &KeysByDigest::default());
         Self {
             table: ArcSwap::from_pointee(table),
             generation: AtomicU64::new(1),
@@ -71,10 +71,10 @@ impl KeyTable {
     }
 }
 
-fn build(api_keys: Vec<ApiKey>, old: &Table) -> Table {
+fn build(api_keys: Vec<ApiKey>, old: &KeysByDigest) -> KeysByDigest {
     let by_id = |known: &Arc<KnownKey>| (known.api_key.id, Arc::clone(&known.window));
     let windows: HashMap<ApiKeyId, Arc<Window>> = old.values().map(by_id).collect();
-    let mut table = Table::default();
+    let mut table = KeysByDigest::default();
     for api_key in api_keys {
         if api_key.revoked_at.is_some() {
             continue;

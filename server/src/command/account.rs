@@ -27,7 +27,7 @@ enum AccountAction {
         /// Its e-mail address
         #[arg(value_parser = email)]
         email: String,
-        /// What it may do
+        /// Its role
         #[arg(long, value_enum, default_value_t = RoleName::User)]
         role: RoleName,
         /// Read the password from the first line of stdin

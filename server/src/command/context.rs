@@ -46,7 +46,7 @@ impl Context {
         Self { common, program }
     }
 
-    /// True if the answer shall be in JSON.
+    /// Returns true if the answer is to be in JSON.
     pub(super) fn is_json(&self) -> bool {
         self.common.json
     }

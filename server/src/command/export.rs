@@ -53,7 +53,11 @@ struct LineCount {
 impl LineCount {
     fn start(is_shown: bool) -> Self {
         let written_bytes = Arc::default();
-        let progress = is_shown.then(|| Progress::start(None, Arc::clone(&written_bytes)));
+        let progress = if is_shown {
+            Some(Progress::start(None, Arc::clone(&written_bytes)))
+        } else {
+            None
+        };
         Self {
             progress,
             written_bytes,

@@ -41,7 +41,7 @@ pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Comma
     let _interrupt = Interrupt::raise(Arc::clone(&is_stopping))?;
     let read_bytes: Arc<AtomicU64> = Arc::default();
     let progress = Progress::start(None, Arc::clone(&read_bytes));
-    let mut batches = Batches::new(lines, is_stopping);
+    let mut batches = LineBatches::new(lines, is_stopping);
     let mut sum = ImportResult::default();
     while let Some(batch) = batches.next() {
         let mut report = |news| {
@@ -161,7 +161,7 @@ fn read_lines(input: Box<dyn Read>, lines: &SyncSender<Line>) {
 }
 
 /// Lines that are loaded together.
-struct Batch {
+struct LineBatch {
     text: Vec<u8>,
     lines_count: u64,
     /// Number of lines in the batches before.
@@ -169,7 +169,7 @@ struct Batch {
 }
 
 /// Groups lines into batches.
-struct Batches {
+struct LineBatches {
     lines: Receiver<Line>,
     is_stopping: Arc<AtomicBool>,
     lines_count: u64,
@@ -178,7 +178,7 @@ struct Batches {
     failed: Option<io::Error>,
 }
 
-impl Batches {
+impl LineBatches {
     fn new(lines: Receiver<Line>, is_stopping: Arc<AtomicBool>) -> Self {
         Self {
             lines,
@@ -193,8 +193,8 @@ impl Batches {
     ///
     /// A batch ends when it is full, when no line has come for [`QUIET`], or with the input. The
     /// channel is polled, because lines, the clock and the request to stop are waited for together.
-    fn next(&mut self) -> Option<Batch> {
-        let mut batch = Batch {
+    fn next(&mut self) -> Option<LineBatch> {
+        let mut batch = LineBatch {
             text: Vec::new(),
             lines_count: 0,
             lines_before: self.lines_count,
@@ -277,9 +277,9 @@ fn load(
 mod tests {
     use super::*;
 
-    fn batches() -> (SyncSender<Line>, Batches) {
+    fn batches() -> (SyncSender<Line>, LineBatches) {
         let (sender, lines) = sync_channel(20_000);
-        (sender, Batches::new(lines, Arc::default()))
+        (sender, LineBatches::new(lines, Arc::default()))
     }
 
     #[test]

@@ -106,8 +106,8 @@ impl Interrupt {
         })
     }
 
-    /// Catches the signals for work that ends by itself once `flag` is set. A second signal ends the
-    /// process at once.
+    /// Catches the signals for work that ends by itself once `flag` is set. A second signal ends
+    /// the process at once.
     pub(super) fn raise(flag: Arc<AtomicBool>) -> io::Result<Self> {
         let control = Control::start()?;
         let mut signals = StopSignals::catch(&control.handle())?;

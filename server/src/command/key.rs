@@ -27,10 +27,10 @@ enum KeyAction {
         /// The account that owns it
         #[arg(long, value_name = "EMAIL")]
         account: Option<String>,
-        /// When it expires: in 30d, 12h or 90s, at the end of 2027-01-31, or never
+        /// Expiry: in 30d, 12h or 90s, at the end of 2027-01-31, or never
         #[arg(long, value_name = "WHEN", default_value = "never", value_parser = expiry)]
         expires: Expiry,
-        /// What it may be used for, separated by commas: search, read, download [default: all]
+        /// Permissions, separated by commas: search, read, download [default: all]
         #[arg(long, value_name = "SCOPES", value_parser = scopes)]
         scope: Option<String>,
         /// Its own rate limit, such as 1000/60 [default: the server's]

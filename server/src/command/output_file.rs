@@ -84,7 +84,7 @@ impl OutputFile {
 }
 
 impl Drop for OutputFile {
-    /// What was not finished leaves nothing behind.
+    /// Removes the file, unless it was finished.
     fn drop(&mut self) {
         if let Some(replacement) = &self.replacement {
             replacement.discard();

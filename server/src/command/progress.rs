@@ -27,12 +27,11 @@ pub(super) struct Progress {
 impl Progress {
     /// Starts with `total_bytes` of the files, if known, and the counter of those that are read.
     pub(super) fn start(total_bytes: Option<u64>, read_bytes: Arc<AtomicU64>) -> Self {
-        let bar = io::stderr().is_terminal().then(|| match total_bytes {
-            Some(total) => ProgressBar::new(total).with_style(style(
-                "{bar:30} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {msg}",
-            )),
-            None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes} {msg}")),
-        });
+        let bar = if io::stderr().is_terminal() {
+            Some(byte_bar(total_bytes))
+        } else {
+            None
+        };
         Self {
             bar,
             read_bytes,
@@ -144,8 +143,18 @@ impl Drop for Waiting {
     }
 }
 
+/// A bar of bytes, or a spinner if their number is not known.
+fn byte_bar(total_bytes: Option<u64>) -> ProgressBar {
+    match total_bytes {
+        Some(total) => ProgressBar::new(total).with_style(style(
+            "{bar:30} {binary_bytes}/{binary_total_bytes} {binary_bytes_per_sec} {msg}",
+        )),
+        None => ProgressBar::no_length().with_style(style("{spinner} {binary_bytes} {msg}")),
+    }
+}
+
 fn style(template: &str) -> ProgressStyle {
-    ProgressStyle::with_template(template).expect("the template is one of ours")
+    ProgressStyle::with_template(template).expect("the templates of this file are valid")
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ enum RecordAction {
         /// Its id
         #[arg(value_parser = record_id)]
         id: RecordId,
-        /// true if it shall be found and downloaded
+        /// true to make it visible, false to hide it
         #[arg(long, value_name = "true|false", action = clap::ArgAction::Set)]
         active: bool,
     },

@@ -69,7 +69,11 @@ fn shown(findings: &[Finding]) -> String {
         if let Some(offset) = finding.offset {
             out.push_str(&format!(" at byte {offset}"));
         }
-        let outcome = if finding.is_repaired { " (mended)" } else { "" };
+        let outcome = if finding.is_repaired {
+            " (repaired)"
+        } else {
+            ""
+        };
         out.push_str(&format!(": {}{outcome}\n", finding.problem));
     }
     if findings.iter().all(|finding| finding.is_repaired) {

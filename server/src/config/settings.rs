@@ -203,7 +203,12 @@ pub(super) static SETTINGS: &[Setting] = &[
     Setting {
         name: "data",
         allowed: "the path of a directory",
-        set: |c, v| put(&mut c.data, (!v.is_empty()).then(|| PathBuf::from(v))),
+        set: |c, v| {
+            put(
+                &mut c.data,
+                Some(v).filter(|v| !v.is_empty()).map(PathBuf::from),
+            )
+        },
         show: |c| json!(c.data.display().to_string()),
     },
     Setting {

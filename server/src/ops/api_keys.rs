@@ -39,7 +39,7 @@ impl Operations<'_> {
     /// is valid when this returns.
     ///
     /// Errors: it would be allowed to do nothing, its expiry has passed, its owner has too many
-    /// keys or is gone.
+    /// keys or no longer exists.
     pub fn create_api_key(&self, draft: KeyDraft) -> Result<(ApiKey, String), OperationError> {
         if draft.scopes == Scopes::NONE {
             return Err(OperationRejection::NoScopes.into());

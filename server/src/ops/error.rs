@@ -75,7 +75,7 @@ pub enum OperationRejection {
     #[error("the account {0} is disabled: no key was made")]
     OwnerDisabled(String),
     /// The owner of a new key was lost while the key was made.
-    #[error("the account is gone: no key was made")]
+    #[error("the account no longer exists: no key was made")]
     OwnerLost,
     /// No key has this number.
     #[error("no key {} (subcat key list shows all)", .0.0)]
@@ -99,7 +99,7 @@ pub enum OperationRejection {
     #[error("no record {0} in the catalog: nothing was changed")]
     UnknownRecords(RecordIds),
     /// Records that were deleted by something else meanwhile.
-    #[error("{0} went while this was under way: all others are deleted")]
+    #[error("{0} was deleted meanwhile: all others are deleted, too")]
     LostRecords(RecordIds),
     /// A server has the files open that would be repaired.
     #[error("a server is running on this data directory: stop it to repair")]

@@ -72,7 +72,7 @@ fn bytes_per_record(stats: &EngineStats) -> f64 {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VerifyCatalog {
-    /// True if what can be repaired shall be.
+    /// True to repair what can be repaired.
     pub is_repairing: bool,
 }
 

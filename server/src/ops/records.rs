@@ -20,7 +20,7 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
 pub struct SetRecordActive {
     /// The record's id.
     pub id: String,
-    /// True if it shall be found and downloaded.
+    /// True to make it visible: found and downloaded.
     pub is_active: bool,
 }
 

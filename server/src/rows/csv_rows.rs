@@ -8,7 +8,7 @@ use csv::{ByteRecord, ReaderBuilder, Terminator};
 use subcat_engine::{DraftValue, RecordDraft};
 
 use super::fields::{field_idx, field_name, field_names, field_of};
-use super::row::{EachRow, Row, RowRejection};
+use super::row::{Row, RowReceiver, RowRejection};
 use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
 
 /// Read after the end of the file: a line end, and a row that no line of text is.
@@ -23,7 +23,7 @@ const END_MARK: &[u8] = b"\n\0";
 /// or none of a record's, a row without end.
 pub(super) fn read_csv<E: From<io::Error>>(
     input: &mut dyn BufRead,
-    each: &mut EachRow<'_, E>,
+    each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     let row_bytes = Cell::new(0);
     let input_bytes = Cell::new(0);

@@ -13,4 +13,4 @@ mod row;
 pub use export::write_record;
 pub use json_rows::read_line;
 pub use reading::{Format, next_line, read_rows, unpacked};
-pub use row::{EachRow, Row, RowRejection};
+pub use row::{Row, RowReceiver, RowRejection};

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::csv_rows::read_csv;
 use super::json_rows::read_line;
-use super::row::{EachRow, RowRejection};
+use super::row::{RowReceiver, RowRejection};
 use crate::limits::{LINE_BYTES_MAX, READ_BUFFER_BYTES};
 
 /// Format of a file of records.
@@ -59,7 +59,7 @@ pub fn unpacked<'a>(mut input: Box<dyn Read + 'a>) -> io::Result<Box<dyn BufRead
 pub fn read_rows<E: From<io::Error>>(
     input: &mut dyn BufRead,
     format: Format,
-    each: &mut EachRow<'_, E>,
+    each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     match format {
         Format::Jsonl => read_lines(input, each),
@@ -69,7 +69,7 @@ pub fn read_rows<E: From<io::Error>>(
 
 fn read_lines<E: From<io::Error>>(
     input: &mut dyn BufRead,
-    each: &mut EachRow<'_, E>,
+    each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     let mut buffer = Vec::new();
     let mut line_number = 0;

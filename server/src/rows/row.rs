@@ -50,4 +50,4 @@ impl fmt::Display for RowRejection {
 impl std::error::Error for RowRejection {}
 
 /// Receiver of every row, or of its rejection.
-pub type EachRow<'a, E> = dyn FnMut(Result<Row<'_>, RowRejection>) -> Result<(), E> + 'a;
+pub type RowReceiver<'a, E> = dyn FnMut(Result<Row<'_>, RowRejection>) -> Result<(), E> + 'a;

@@ -72,7 +72,7 @@ impl Maintenance {
             tracing::error!("the last usage is not stored: the disk takes too long");
         }
         if !self.maintenance.stop(MAINTENANCE_STOP_LIMIT) {
-            tracing::info!("maintenance is left unfinished; the next start goes on with it");
+            tracing::info!("maintenance is unfinished; the next start continues it");
         }
     }
 }

@@ -144,7 +144,8 @@ impl Service {
     }
 
     /// The second that decides what has expired: `now`, or the latest observed one if the clock was
-    /// set back since, so that nothing that has expired becomes valid again. Cost: one relaxed load.
+    /// set back since, so that nothing that has expired becomes valid again. Cost: one relaxed
+    /// load.
     pub fn effective_now(&self, now: Timestamp) -> Timestamp {
         let latest = self.latest_second.load(Ordering::Relaxed);
         match Timestamp::from_seconds(latest) {

@@ -65,13 +65,17 @@ fn short(query_string: &str) -> String {
     });
     let pieces = known.take(SEARCH_PARAMETERS.len()).map(|(name, value)| {
         let value = value.trim();
-        let cut: String = value
+        let shortened: String = value
             .chars()
             .take(SLOW_SEARCH_VALUE_CHARS_MAX)
             .map(|c| if c.is_control() { ' ' } else { c })
             .collect();
-        let rest = if cut.len() < value.len() { "…" } else { "" };
-        format!("{name}={cut}{rest}")
+        let rest = if shortened.len() < value.len() {
+            "…"
+        } else {
+            ""
+        };
+        format!("{name}={shortened}{rest}")
     });
     pieces.collect::<Vec<_>>().join(" ")
 }

@@ -36,8 +36,9 @@ impl UsageSums {
 #[derive(Default)]
 pub struct UsageQueue {
     sums: Mutex<UsageSums>,
-    /// The batch that was handed out and is not known to be stored. It is handed out again unchanged
-    /// until it is, because the engine recognises one that was stored after all by its number.
+    /// The batch that was handed out and is not known to be stored. It is handed out again
+    /// unchanged until it is, because the engine recognises one that was stored after all by its
+    /// number.
     batch: Mutex<Option<UsageBatch>>,
 }
 

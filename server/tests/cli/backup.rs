@@ -7,9 +7,10 @@ use crate::harness::{Place, line};
 #[test]
 fn a_backup_is_made_with_a_server_and_without_and_restored_without() {
     for is_serving in [false, true] {
-        let mut place = match is_serving {
-            true => Place::serving(),
-            false => Place::stopped(),
+        let mut place = if is_serving {
+            Place::serving()
+        } else {
+            Place::stopped()
         };
         place.import(&[line(1, "Heat", ""), line(2, "Ronin", "")]);
         place.create_key(&[]);

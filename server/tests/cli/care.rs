@@ -54,7 +54,7 @@ fn verify_says_what_is_wrong_and_fails_with_one_line() {
     assert!(sentence.contains("1 thing is wrong"), "{sentence}");
     assert!(sentence.contains("verify --repair"), "{sentence}");
     let text = place.run(&["verify", "--repair"]).ok();
-    assert!(text.contains("(mended)"), "{text}");
+    assert!(text.contains("(repaired)"), "{text}");
 }
 
 #[test]

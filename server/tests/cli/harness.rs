@@ -15,7 +15,7 @@ pub struct Place {
     dir: TempDir,
 }
 
-/// How a run of the program ended.
+/// Result of a run of the program.
 #[derive(Debug)]
 pub struct Done {
     pub status: i32,
@@ -24,21 +24,21 @@ pub struct Done {
 }
 
 impl Done {
-    /// Asserts success and gives what it wrote.
+    /// Asserts success and returns the output.
     #[track_caller]
     pub fn ok(self) -> String {
         assert_eq!(self.status, 0, "{self:?}");
         self.stdout
     }
 
-    /// Asserts success and reads what it wrote as JSON.
+    /// Asserts success and parses the output as JSON.
     #[track_caller]
     pub fn json(self) -> Value {
         let stdout = self.ok();
         serde_json::from_str(&stdout).unwrap_or_else(|error| panic!("{error}: {stdout}"))
     }
 
-    /// Asserts that it failed with `status` and one line on stderr, which it gives.
+    /// Asserts that it failed with `status` and one line on stderr, which is returned.
     #[track_caller]
     pub fn fails(self, status: i32) -> String {
         assert_eq!(self.status, status, "{self:?}");
@@ -90,7 +90,7 @@ impl Place {
         self.server = Some(Server::start(command));
     }
 
-    /// Stops the server as an operator does and gives its exit status.
+    /// Stops the server as an operator does and returns its exit status.
     pub fn stop_server(&mut self) -> i32 {
         self.server.take().unwrap().stop()
     }
@@ -152,7 +152,7 @@ impl Place {
         done
     }
 
-    /// Imports lines and gives the summary.
+    /// Imports lines and returns the summary.
     #[track_caller]
     pub fn import(&self, lines: &[String]) -> Value {
         self.run_with(&["import", "-", "--json"], lines.join("\n"))
@@ -168,7 +168,7 @@ impl Place {
             .collect()
     }
 
-    /// Makes an API key and gives its text.
+    /// Makes an API key and returns its text.
     #[track_caller]
     pub fn create_key(&self, more: &[&str]) -> String {
         let mut arguments = vec!["key", "create", "--json", "--name", "test"];
@@ -190,7 +190,7 @@ fn done(output: Output) -> Done {
 pub struct Server {
     child: Child,
     stdout: BufReader<ChildStdout>,
-    /// What it announced.
+    /// Its announcement.
     pub announcement: Vec<String>,
     /// Its public address.
     pub address: String,
@@ -199,7 +199,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Starts it and waits until it says where it listens.
+    /// Starts it and waits for its announcement.
     pub fn start(command: Command) -> Self {
         let mut server = Self::spawn(command);
         server.address = server.expect_line("listening on http://");
@@ -348,7 +348,7 @@ pub fn field_names(json: &str) -> Vec<String> {
     names
 }
 
-/// Whether a file is there.
+/// Returns true if a file exists.
 pub fn exists(path: &Path) -> bool {
     path.symlink_metadata().is_ok()
 }

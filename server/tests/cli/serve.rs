@@ -71,7 +71,7 @@ fn a_stop_is_graceful_and_leaves_no_socket() {
     assert!(!exists(&place.path("data/admin.sock")));
 }
 
-/// API.md 11.4: whoever reads an export slowly keeps nobody waiting.
+/// API.md 11.4: a slow reader of an export does not delay the stop.
 #[test]
 fn an_export_that_nobody_reads_does_not_hold_up_a_stop() {
     let mut place = Place::serving();

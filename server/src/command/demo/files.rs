@@ -1,4 +1,4 @@
-//! The file of a release: looked up in `releases.jsonl`, composed, encoded, packed.
+//! The file of a release: looked up in `releases.jsonl`, composed, encoded, compressed.
 
 use std::collections::HashMap;
 use std::io::{Cursor, Write};

@@ -1,10 +1,10 @@
-//! Cues → the text of a subtitle file, and text → bytes.
+//! Formats of subtitle files: cues to text, and text to bytes.
 
 use serde::Deserialize;
 
 use super::script::Cue;
 
-/// How the characters of a file become bytes.
+/// Encoding of the characters of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Encoding {
@@ -15,7 +15,7 @@ pub(super) enum Encoding {
     /// UTF-8 with a byte order mark, lines end with CRLF.
     #[serde(rename = "utf-8-bom")]
     Utf8Bom,
-    /// Windows code page 1252, lines end with CRLF: what older players expect.
+    /// Windows code page 1252, lines end with CRLF, as older players expect.
     #[serde(rename = "windows-1252")]
     Windows1252,
 }
@@ -60,7 +60,7 @@ pub(super) fn srt(cues: &[Cue]) -> String {
     out
 }
 
-/// MicroDVD: frames at 25 per second; the first line says so.
+/// MicroDVD: frames at 25 per second, which the first line states.
 pub(super) fn microdvd(cues: &[Cue]) -> String {
     let mut out = "{1}{1}25.000\n".to_owned();
     for cue in cues {

@@ -15,14 +15,14 @@ use crate::runtime::{AdminListener, AdminServer, ControlHandle, Incoming};
 
 type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
-/// Serves until it is dropped.
+/// An HTTP server that serves until it is dropped.
 pub struct LocalUpstream {
     address: SocketAddr,
     _server: AdminServer,
 }
 
 impl LocalUpstream {
-    /// Listens on a free port. Errors: there is none.
+    /// Listens on a free port. Errors: none is free.
     pub fn start(control: &ControlHandle) -> io::Result<Self> {
         let any_port = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
         let listener = AdminListener::tcp(any_port, control)?;
@@ -38,7 +38,7 @@ impl LocalUpstream {
         })
     }
 
-    /// The setting `upstream.url` that leads here.
+    /// The value of the setting `upstream.url` for this server.
     pub fn url_template(&self) -> String {
         format!("http://{}/files/{{source_release_id}}", self.address)
     }

@@ -1,9 +1,9 @@
-//! What `subcat demo` brings along: a catalog, and a file for every release in it.
+//! Data of `subcat demo`: a catalog, and a file for every release in it.
 //!
 //! `catalog.jsonl` holds import records (API.md, import record): titles, years and catalog ids are
 //! facts; descriptions, uploaders, dates and counts are invented. `scenes.jsonl` holds dialogue
 //! written for this project, from no film; `releases.jsonl` says which file each release has. So
-//! every file is a real subtitle file whose words belong to nobody else.
+//! every file is a real subtitle file without borrowed text.
 
 mod files;
 mod formats;

@@ -29,7 +29,7 @@ use crate::runtime::Control;
 use crate::service::{Actor, Service};
 use crate::web::Password;
 
-/// Where the demo keeps its data when nobody says another place.
+/// Data directory of the demo unless another one is given.
 const DATA_DEFAULT: &str = "./subcat-demo";
 /// The account that it makes.
 const EMAIL: &str = "demo@example.org";
@@ -45,7 +45,7 @@ pub(in crate::command) struct DemoArguments {
     listen: String,
 }
 
-/// What the demo tells once and keeps for its next run.
+/// Account and key of the demo, kept for its next run.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct DemoLogin {
     email: String,
@@ -60,7 +60,10 @@ impl Subcommand for DemoArguments {
         let control = Control::start()?;
         let upstream = LocalUpstream::start(&control.handle())
             .map_err(|error| SubjectError::new("the local upstream", error))?;
-        let data = context.data().is_none().then(|| DATA_DEFAULT.to_owned());
+        let data = match context.data() {
+            Some(_) => None,
+            None => Some(DATA_DEFAULT.to_owned()),
+        };
         let flags = [
             ("data", data),
             ("listen", Some(self.listen)),
@@ -74,11 +77,11 @@ impl Subcommand for DemoArguments {
         let mut running = Running::start(config)?;
         load_catalog(running.service())?;
         let login = prepare(running.service(), &data)?;
-        let sheet = Sheet::new(running.base_url(), &data, login)?;
+        let summary = DemoSummary::new(running.base_url(), &data, login)?;
         print(&if context.is_json() {
-            sheet.json()
+            summary.json()
         } else {
-            running.announcement() + &sheet.text()
+            running.announcement() + &summary.text()
         })?;
         running.wait();
         running.stop()?;
@@ -89,11 +92,11 @@ impl Subcommand for DemoArguments {
 }
 
 /// The shipped catalog as a file.
-struct ShippedFile {
+struct ShippedCatalog {
     is_read: bool,
 }
 
-impl ImportFiles for ShippedFile {
+impl ImportFiles for ShippedCatalog {
     fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
         if std::mem::replace(&mut self.is_read, true) {
             return Ok(None);
@@ -108,7 +111,7 @@ impl ImportFiles for ShippedFile {
 }
 
 fn load_catalog(service: &Service) -> Result<(), ImportError> {
-    let mut file = ShippedFile { is_read: false };
+    let mut file = ShippedCatalog { is_read: false };
     let options = ImportOptions {
         is_strict: true,
         is_dry_run: false,
@@ -160,14 +163,14 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, CommandErro
     Ok(login)
 }
 
-/// Sign-in and key stand beside the data directory, which holds files of the engine only.
+/// The file of account and key: beside the data directory, which holds files of the engine only.
 fn login_path(data: &Path) -> io::Result<PathBuf> {
     let mut path = data.canonicalize()?.into_os_string();
     path.push(".json");
     Ok(path.into())
 }
 
-/// What the file says, when its key is still of use.
+/// The login in the file, if its account and key are still usable.
 fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let text = std::fs::read_to_string(path).ok()?;
     let login: DemoLogin = serde_json::from_str(&text).ok()?;
@@ -179,7 +182,7 @@ fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let is_usable = account.disabled_at.is_none()
         && api_key.account == Some(account.id)
         && api_key.state(now()) == ApiKeyState::Active;
-    is_usable.then_some(login)
+    if is_usable { Some(login) } else { None }
 }
 
 fn keep(path: &Path, login: &DemoLogin) -> io::Result<()> {
@@ -191,15 +194,15 @@ fn keep(path: &Path, login: &DemoLogin) -> io::Result<()> {
     file.sync_all()
 }
 
-/// What the demo prints.
-struct Sheet {
+/// Output of the demo.
+struct DemoSummary {
     base: String,
     data: PathBuf,
     login: DemoLogin,
     curl_lines: [String; 3],
 }
 
-impl Sheet {
+impl DemoSummary {
     fn new(base: String, data: &Path, login: DemoLogin) -> Result<Self, serde_json::Error> {
         let first = CATALOG.lines().next().unwrap_or_default();
         let record: Value = serde_json::from_str(first)?;
@@ -245,7 +248,7 @@ impl Sheet {
             password,
             key,
         } = &self.login;
-        let sheet = json!({
+        let summary = json!({
             "url": self.base,
             "key": key,
             "email": email,
@@ -253,6 +256,6 @@ impl Sheet {
             "data": self.data.display().to_string(),
             "curl": self.curl_lines,
         });
-        format!("{sheet}\n")
+        format!("{summary}\n")
     }
 }

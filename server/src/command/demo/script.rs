@@ -1,4 +1,4 @@
-//! Scenes → a script: timed lines, the same for the same seed.
+//! Scripts made of scenes: timed lines, the same for the same seed.
 
 use std::sync::LazyLock;
 
@@ -49,7 +49,7 @@ const PLACES: [&str; 8] = [
 const CREDIT: &str = "Subtítulo de demostración: texto original,|no es el diálogo de la película";
 
 /// Composes `scene_count` scenes (or as many as there are) of a language, in an order and with
-/// names that depend on the seed only. The first cue says what this text is.
+/// names that depend on the seed only. The first cue describes the text.
 pub(super) fn compose(seed: &str, language: &str, scene_count: usize) -> Vec<Cue> {
     let mut dice = Dice::new(seed);
     let mut scenes = Vec::new();
@@ -91,7 +91,8 @@ pub(super) fn compose(seed: &str, language: &str, scene_count: usize) -> Vec<Cue
     cues
 }
 
-/// SplitMix64 over a seed: the same sequence everywhere, which no library promises.
+/// SplitMix64 over a seed. Written here because no library promises the same sequence forever, and
+/// the files of the demo must not change.
 struct Dice(u64);
 
 impl Dice {
