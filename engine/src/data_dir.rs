@@ -11,7 +11,7 @@ use crate::store::SpaceGuard;
 
 /// Version of the format of the data directory as a whole.
 const FORMAT: u32 = 1;
-/// What the file `format` begins with.
+/// First characters of the file `format`.
 const FORMAT_MAGIC: &str = "subcat data directory, format ";
 /// Every name that may stand in a data directory.
 const NAMES: [&str; 9] = [
@@ -42,7 +42,7 @@ pub(crate) struct DataDir {
     disk: Arc<dyn Disk>,
     root: PathBuf,
     is_new: bool,
-    /// Whether it goes when this goes.
+    /// True if the directory is removed on drop.
     is_temporary: bool,
     _lock: DirLock,
 }
@@ -77,7 +77,7 @@ impl DataDir {
         Ok(data_dir)
     }
 
-    /// Says that everything is there.
+    /// Marks the directory as complete.
     pub(crate) fn finish(&self) -> Result<()> {
         if !self.is_new {
             return Ok(());
@@ -92,7 +92,7 @@ impl DataDir {
         })
     }
 
-    /// Whether the stores may be missing.
+    /// Returns true if the stores may be missing.
     pub(crate) fn is_new(&self) -> bool {
         self.is_new
     }
@@ -117,7 +117,7 @@ impl DataDir {
         &self.root
     }
 
-    /// Errs when fewer bytes than these are free here.
+    /// A guard that fails if fewer bytes than these are free here.
     pub(crate) fn space_guard(&self, needed_bytes: u64) -> SpaceGuard {
         SpaceGuard {
             disk: Arc::clone(&self.disk),
@@ -145,14 +145,14 @@ impl DataDir {
 impl Drop for DataDir {
     fn drop(&mut self) {
         if self.is_temporary {
-            // Nobody is left to be told.
+            // There is no one left to report an error to.
             let _ = self.disk.remove_dir(&self.root);
         }
     }
 }
 
-/// An empty place beside a directory, for what will take its name; what a killed process left
-/// there is removed. Errors: [`Error::Locked`] when somebody is at work in it.
+/// Makes sure that `place` is free, for a directory that will be renamed; what a killed process
+/// left there is removed. Errors: [`Error::Locked`] if another process works in it.
 pub(crate) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
     if disk.list(place)?.is_some() {
         refuse_foreign(disk, place)?;
@@ -178,12 +178,12 @@ pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
     }
 }
 
-/// Whether a name may stand in a data directory.
+/// Returns true if a name may stand in a data directory.
 pub(crate) fn is_known(name: &str) -> bool {
     NAMES.contains(&name)
 }
 
-/// Whether there is a format file, and a good one.
+/// Returns true if there is a valid format file.
 pub(crate) fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
     let Some(bytes) = read_file(disk, &root.join("format"))? else {
         return Ok(false);

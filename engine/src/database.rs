@@ -20,10 +20,10 @@ use crate::model::Timestamp;
 use crate::state::{Outcome, STATE_TABLES, State, StateEvent};
 use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
 
-/// Nothing is waiting for its time.
+/// Value of a time that nothing waits since.
 const NEVER: i64 = i64::MAX;
 
-/// Everything that is open.
+/// Open stores, index, files and counters of one data directory.
 pub(crate) struct Database {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) state: State,
@@ -35,26 +35,27 @@ pub(crate) struct Database {
     /// The second in which they were last aggregated for a reader of usage.
     reader_second: AtomicI64,
     imports_count: AtomicU64,
-    /// When the delta that is there now was first seen, in seconds.
+    /// Time when the present delta was first seen, in seconds.
     delta_since: AtomicI64,
-    /// The same of counts that were there at the last look and are not aggregated.
+    /// Time when counts that are not aggregated were first seen, in seconds.
     counts_since: AtomicI64,
     space: SpaceGuard,
-    /// The last to go: it holds the lock.
+    /// Dropped last: it holds the lock of the directory.
     data_dir: Arc<DataDir>,
 }
 
 impl Database {
-    /// Opens a data directory, or, when nothing is to be kept, one that goes at the end.
+    /// Opens a data directory, or, unless `is_kept`, a temporary one that is removed at the end.
     pub(crate) fn open(
         data: &Path,
         disk: Arc<dyn Disk>,
         is_kept: bool,
         lanes_max: usize,
     ) -> Result<Self> {
-        let data_dir = Arc::new(match is_kept {
-            true => DataDir::open(disk, data)?,
-            false => DataDir::open_temporary(disk)?,
+        let data_dir = Arc::new(if is_kept {
+            DataDir::open(disk, data)?
+        } else {
+            DataDir::open_temporary(disk)?
         });
         let disk = data_dir.disk();
         let catalog_store = open_store(&data_dir, is_kept, &CATALOG_FILE)?;
@@ -117,7 +118,7 @@ impl Database {
     }
 
     /// Aggregates what was counted when it is old or much. Not every time: an aggregation is a
-    /// durable transaction, and the time that takes is missing to who answers.
+    /// durable transaction, which takes time from the threads that answer requests.
     fn aggregate_when_due(&self, now: Timestamp) -> Result<()> {
         let Some(waiting_bytes) = self.counters.waiting_bytes() else {
             self.counts_since.store(NEVER, Ordering::Relaxed);
@@ -130,7 +131,7 @@ impl Database {
         Ok(())
     }
 
-    /// Aggregates what was counted for who reads usage next: once in a second, and nobody waits for
+    /// Aggregates downloads before usage is read: once in a second, and without waiting for
     /// another aggregation. What cannot be aggregated now is shown later; maintenance tries again.
     pub(crate) fn aggregate_for_reader(&self, now: Timestamp) {
         let second = now.seconds();
@@ -148,14 +149,15 @@ impl Database {
         self.aggregate_locked(is_first)
     }
 
-    /// The same. `aggregate` is held.
+    /// The same, with the lock `aggregate` held.
     fn aggregate_locked(&self, is_first: bool) -> Result<()> {
         let Some(aggregate) = self.counters.read_aggregate(is_first)? else {
             return Ok(());
         };
         let event = StateEvent::AggregateDownloads(aggregate.clone());
         let outcomes = match self.state.apply(vec![event]) {
-            // The entries are in memory and in their files: maintenance goes on trying, and tells.
+            // The entries are in memory and in their files: maintenance tries again, and reports
+            // it.
             Err(_) if is_first => return Ok(()),
             applied => applied?,
         };
@@ -190,7 +192,7 @@ impl Database {
     }
 }
 
-/// Seconds since `since`, which is no later than now.
+/// Seconds since `since`, which becomes `now` if it is later.
 fn waited_seconds(since: &AtomicI64, now: Timestamp) -> i64 {
     let now = now.seconds();
     now - since.fetch_min(now, Ordering::Relaxed).min(now)
@@ -219,9 +221,8 @@ pub(crate) const STATE_FILE: StoreFile = StoreFile {
 };
 
 pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
-    let engine: Box<dyn StoreEngine> = match is_kept {
-        false => Box::new(MemoryEngine::default()),
-        true => Box::new(RedbEngine::open(RedbPlace {
+    let engine: Box<dyn StoreEngine> = if is_kept {
+        Box::new(RedbEngine::open(RedbPlace {
             disk: Arc::clone(data_dir.disk()),
             path: data_dir.path(file.name),
             temporary: data_dir.temporary(file.name),
@@ -229,7 +230,9 @@ pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) ->
             tables: file.tables,
             cache_bytes: file.cache_bytes,
             may_create: data_dir.is_new(),
-        })?),
+        })?)
+    } else {
+        Box::new(MemoryEngine::default())
     };
     let guard = data_dir.space_guard(file.free_bytes_min);
     Ok(Store::new(engine, file.name, guard))

@@ -1,4 +1,4 @@
-//! What can go wrong, in situations that a caller can tell apart.
+//! Errors of the engine: situations that a caller can tell apart.
 
 use std::path::{Path, PathBuf};
 
@@ -24,7 +24,7 @@ pub enum Error {
     /// A call to the file system failed.
     #[error("could not {action} {}", path.display())]
     Io {
-        /// What was tried, as a verb: `open`, `sync`, `rename`.
+        /// The action that failed, as a verb: `open`, `sync`, `rename`.
         action: &'static str,
         /// The file or directory.
         path: PathBuf,
@@ -36,7 +36,7 @@ pub enum Error {
     Corrupt {
         /// The file, or the table of a store, as a path below the data directory.
         file: String,
-        /// Where in that file (or value) the invariant is broken, in bytes.
+        /// Offset of the broken invariant in that file (or value), in bytes.
         offset: u64,
         /// The invariant, stated positively.
         expected: &'static str,
@@ -53,7 +53,7 @@ pub enum Error {
         found: u32,
         /// Version that this program reads and writes.
         supported: u32,
-        /// What to do.
+        /// Advice to the operator.
         advice: &'static str,
     },
     /// Another process holds the data directory.
@@ -64,7 +64,7 @@ pub enum Error {
     Locked {
         /// The data directory.
         path: PathBuf,
-        /// The process that holds it; 0 when it could not be told.
+        /// The process that holds it; 0 if unknown.
         pid: u32,
     },
     /// The directory holds something that no data directory holds.
@@ -78,8 +78,8 @@ pub enum Error {
         /// A name in it that is not ours.
         entry: String,
     },
-    /// Something is to be made where something is.
-    #[error("{} is there already: name a directory that is not", path.display())]
+    /// The directory to be created exists.
+    #[error("{} exists already: name a directory that does not exist", path.display())]
     Exists {
         /// The directory.
         path: PathBuf,
@@ -93,7 +93,7 @@ pub enum Error {
         /// The directory.
         path: PathBuf,
     },
-    /// What was to be restored is damaged.
+    /// The backup to be restored is damaged.
     #[error(
         "{} is damaged in {count} places, first {file}: {problem}; nothing was replaced",
         path.display()
@@ -101,11 +101,11 @@ pub enum Error {
     Damaged {
         /// The directory.
         path: PathBuf,
-        /// How many things are wrong.
+        /// Number of faults.
         count: usize,
         /// The first file, as a path below the directory.
         file: String,
-        /// What is wrong with it.
+        /// The first fault.
         problem: String,
     },
     /// The transactional store failed.
@@ -113,7 +113,7 @@ pub enum Error {
     Store {
         /// Which of the two files.
         file: &'static str,
-        /// What was tried, as a verb.
+        /// The action that failed, as a verb.
         action: &'static str,
         /// The store's reason.
         source: Box<dyn std::error::Error + Send + Sync>,

@@ -1,4 +1,4 @@
-//! How much is too much: every bound of the engine, with its unit.
+//! Bounds of the engine, each with its unit.
 
 /// Characters of a record's title, at most (API.md, import record).
 pub const TITLE_CHARS_MAX: usize = 500;
@@ -56,7 +56,7 @@ pub const IMPORT_SORT_BYTES_MAX: usize = 512 << 20;
 pub const IMPORT_SEGMENT_RECORDS: usize = 20_000;
 /// Bytes of memory of one segment that is built anew from the records.
 pub const BUILD_BYTES_MAX: usize = 256 << 20;
-/// Seconds after which the delta becomes a segment file, even if nobody asks for it.
+/// Seconds after which the delta becomes a segment file, even if no search requests it.
 pub const DELTA_SECONDS_MAX: i64 = 60;
 /// Segments of one size that are merged into one.
 pub const MERGE_SEGMENTS_COUNT: usize = 4;

@@ -43,7 +43,7 @@ struct OpenEntry {
     last_used: AtomicU64,
 }
 
-/// What is wrong in the content store.
+/// A fault of the content store.
 pub(crate) enum Finding {
     /// A content that files refer to is missing or damaged.
     Damaged(Error),
@@ -67,7 +67,7 @@ impl BlobStore {
         }
     }
 
-    /// Keeps at most so many blobs open from the next opening on (at least one in each shard).
+    /// Keeps at most `blobs_max` blobs open from the next opening on (at least one in each shard).
     pub(crate) fn keep_open(&self, blobs_max: usize) {
         let shard_max = blobs_max.min(OPEN_BLOBS_MAX) / SHARDS_COUNT;
         self.shard_max.store(shard_max.max(1), Ordering::Relaxed);
@@ -244,7 +244,7 @@ impl BlobStore {
         self.sync_name(path)
     }
 
-    /// Makes the name of a file and of its folder durable, whoever made them.
+    /// Makes the name of a file and of its folder durable, even if another thread made them.
     fn sync_name(&self, path: &Path) -> Result<()> {
         self.disk.sync_dir(folder_of(path))?;
         self.disk.sync_dir(&self.dir)

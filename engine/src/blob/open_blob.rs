@@ -36,13 +36,13 @@ impl Blob {
         &self.file
     }
 
-    /// Whoever sends or reads it tells that the file has become shorter: it is opened and checked
+    /// Marks the file as truncated, as a sender or reader found: it is opened and checked
     /// anew when it is wanted next.
     pub fn mark_truncated(&self) {
         self.is_truncated.store(true, Ordering::Release);
     }
 
-    /// Whether somebody found that the file has become shorter. Cost: an atomic load.
+    /// Returns true if a reader found the file truncated. Cost: an atomic load.
     #[inline]
     pub fn is_truncated(&self) -> bool {
         self.is_truncated.load(Ordering::Acquire)

@@ -86,7 +86,7 @@ impl Catalog {
         if !applied.changes.is_empty() {
             let shown = self.show_changes(&mut writer, &[applied.number], &applied.changes);
             if shown.is_err() {
-                // Durable, but half shown: the journal tells the rest.
+                // Durable, but half shown: a recovery shows the rest from the journal.
                 writer.require_recovery();
             }
             shown?;

@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::index::{Segment, SegmentBuilder};
 use crate::model::{Record, RecordId};
 
-/// What was committed since the newest segment file.
+/// Active records committed since the newest segment file, and their commits.
 #[derive(Default)]
 pub(super) struct Delta {
     /// The active records.

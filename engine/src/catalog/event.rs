@@ -13,7 +13,7 @@ pub(crate) enum CatalogEvent {
     DeleteRecord(RecordId),
 }
 
-/// What became of a change of the catalog.
+/// Result of a change of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CatalogOutcome {
     /// The record is new.

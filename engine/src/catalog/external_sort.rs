@@ -17,7 +17,7 @@ const PIECE_BYTES: usize = 1 << 20;
 /// Bytes read from a run at a time.
 const READ_BYTES: usize = 1 << 20;
 
-/// Takes records in any order and gives them back by id, the last of each.
+/// Sorter of records by id; of records with one id, the last is kept.
 pub(crate) struct ExternalSorter {
     data_dir: Arc<DataDir>,
     /// Makes names of runs differ between imports.
@@ -72,7 +72,7 @@ impl ExternalSorter {
         Ok(())
     }
 
-    /// How many records were taken in, repetitions counted, as long as nothing was spilled.
+    /// Number of records pushed, repetitions counted; `None` once records were spilled.
     pub(crate) fn in_memory_count(&self) -> Option<usize> {
         self.runs.is_empty().then_some(self.batch.entries.len())
     }
@@ -86,7 +86,7 @@ impl ExternalSorter {
             .check()?;
         self.batch.sort();
         let run = self.write_run(&path).inspect_err(|_| {
-            // The fault is told; the next start empties the folder at the latest.
+            // The error is reported; the next start empties the folder at the latest.
             let _ = self.data_dir.disk().remove(&path);
         })?;
         self.runs.push(run);

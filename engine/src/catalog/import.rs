@@ -16,7 +16,7 @@ use crate::limits::{
 };
 use crate::model::{FieldError, RecordDraft, RecordId};
 
-/// What an import did.
+/// Result of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImportSummary {
     /// Records that were new.
@@ -46,7 +46,7 @@ impl Importer {
         }
     }
 
-    /// Validates one draft and takes it in. It is loaded at the latest by [`Importer::finish`]; of
+    /// Validates one draft and adds it. It is imported at the latest by [`Importer::finish`]; of
     /// two drafts with one id the later counts.
     ///
     /// Errors: the outer one is the disk failing; the inner one is the draft's fault, and the
@@ -66,7 +66,7 @@ impl Importer {
         Ok(Ok(()))
     }
 
-    /// What [`Importer::finish`] would do now; loads nothing.
+    /// The summary that [`Importer::finish`] would return now; imports nothing.
     ///
     /// Cost: one look-up in the store per record.
     pub fn preview(self) -> Result<ImportSummary> {
@@ -119,10 +119,10 @@ impl Importer {
             drop(loader);
             let built = builder.join().expect("building a segment does not panic");
             if built.is_err() || loaded.is_err() {
-                // What was committed is there to stay: show it, if the disk lets us.
+                // Committed groups are durable: show them, if the disk allows it.
                 let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
             }
-            // A builder that failed made the loader fail: its reason is the one to tell.
+            // A builder that failed made the loader fail: its error is the cause.
             built?;
             loaded.map(|()| summary)
         })
@@ -187,7 +187,7 @@ impl Loader<'_> {
 
     fn send(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            // The builder is gone only when it failed, and it tells why.
+            // The builder is gone only if it failed; its error is reported.
             let _ = self.sender.send(chunk);
         }
     }

@@ -120,7 +120,7 @@ impl Catalog {
     }
 }
 
-/// Refuses to write once it is told to stop.
+/// Writer that fails once the merge is to stop.
 struct Stoppable<'s> {
     out: &'s mut dyn Write,
     is_stopped: &'s AtomicBool,
@@ -128,10 +128,10 @@ struct Stoppable<'s> {
 
 impl Write for Stoppable<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.is_stopped.load(Ordering::Acquire) {
-            true => Err(io::Error::other("the merge was stopped")),
-            false => self.out.write(bytes),
+        if self.is_stopped.load(Ordering::Acquire) {
+            return Err(io::Error::other("the merge was stopped"));
         }
+        self.out.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -180,7 +180,8 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
         .collect()
 }
 
-/// Each tier holds segments up to so many times larger than the one before.
+/// Tier of a segment: each holds segments up to `MERGE_SEGMENTS_COUNT` times larger than the one
+/// before.
 fn tier_of(docs_count: u64) -> u32 {
     let delta = DELTA_RECORDS_MAX as u64;
     let ratio = MERGE_SEGMENTS_COUNT as u64;

@@ -26,7 +26,7 @@ const INDEX_RULES: u32 = 2 + FRAGMENT_VERSION;
 /// Records read at a time.
 const BATCH_RECORDS: usize = 10_000;
 
-/// What segments must have been built with to be used.
+/// Version that segments must have been built with to be used.
 fn index_version() -> String {
     format!("rules {INDEX_RULES}, Unicode {UNICODE_VERSION}, folding {FOLDING_FINGERPRINT:x}")
 }
@@ -163,7 +163,7 @@ impl Catalog {
     /// Shows the commits since the newest segment files: their records go to the delta, or, if
     /// they are too many for it, to segment files.
     ///
-    /// The journal tells which records changed, not how: of each, the document in the segments is
+    /// The journal has which records changed, not how: of each, the document in the segments is
     /// marked deleted, and the record as it is stored now is shown. So it does not matter how often
     /// a record changed, nor whether an earlier recovery has replayed the same commits.
     fn replay(&self, writer: &mut Writer) -> Result<()> {
@@ -201,7 +201,7 @@ impl Catalog {
         Ok(())
     }
 
-    /// The active ones of some records.
+    /// The active records among some ids.
     fn read_active(&self, ids: &[RecordId]) -> Result<Vec<Record>> {
         self.store.read(|rows| {
             let mut records = Vec::with_capacity(ids.len());

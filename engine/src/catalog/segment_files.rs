@@ -20,7 +20,7 @@ impl SegmentFiles {
         Self { data_dir }
     }
 
-    /// Errors: too little space for files of so many bytes and the transaction that names them.
+    /// Errors: too little space for files of `needed_bytes` and the transaction that names them.
     pub(crate) fn check_space(&self, needed_bytes: u64) -> Result<()> {
         let guard = self.data_dir.space_guard(FREE_BYTES_MIN + needed_bytes);
         guard.check()
@@ -54,7 +54,7 @@ impl SegmentFiles {
         Ok(Some(Arc::new(segment)))
     }
 
-    /// Errors when a segment file is not what it was when it was opened: missing, cut, or with
+    /// Errors: a segment file is not what it was when it was opened: missing, truncated, or with
     /// bytes that cannot be read. Cost: one system call.
     pub(crate) fn ensure_not_truncated(&self, number: u64, segment: &Segment) -> Result<()> {
         segment.ensure_not_truncated()?;
@@ -62,14 +62,14 @@ impl SegmentFiles {
             .data_dir
             .disk()
             .size_bytes(&self.path(&file_name(number)))?;
-        match found == Some(segment.size_bytes().0) {
-            true => Ok(()),
-            false => Err(Error::corrupt(
-                segment.name(),
-                found.unwrap_or(0),
-                "the file with the length that was written",
-            )),
+        if found == Some(segment.size_bytes().0) {
+            return Ok(());
         }
+        Err(Error::corrupt(
+            segment.name(),
+            found.unwrap_or(0),
+            "the file with the length that was written",
+        ))
     }
 
     /// Removes a file. Readers that have it mapped keep it.

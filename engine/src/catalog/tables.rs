@@ -26,9 +26,9 @@ pub(crate) const CATALOG_TABLES: &[Table] = &[META, RECORDS, JOURNAL, SEGMENTS, 
 
 /// Number of the last commit.
 pub(crate) const APPLIED: &[u8] = b"applied";
-/// How many records are active.
+/// Number of active records.
 pub(crate) const ACTIVE: &[u8] = b"active records";
-/// What the segments were built with.
+/// Version of what the segments were built with.
 pub(crate) const INDEX_VERSION: &[u8] = b"index version";
 
 /// A segment file in the manifest.
@@ -70,13 +70,13 @@ impl ManifestEntry {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Change {
     pub(crate) id: RecordId,
-    /// Whether there was a record before.
+    /// True if there was a record before.
     pub(crate) was_there: bool,
     /// The record's bytes now; `None` when it is gone.
     pub(crate) stored: Option<Vec<u8>>,
 }
 
-/// What a frame has done.
+/// Result of a frame.
 #[derive(Debug, Default)]
 pub(crate) struct AppliedChanges {
     /// Number of the commit, under which the journal has it.
@@ -144,13 +144,14 @@ fn before(
     | CatalogEvent::SetActive(id, _)
     | CatalogEvent::DeleteRecord(id)) = event;
     let is_beyond = last_id.is_none_or(|last_id| last_id < *id);
-    match is_beyond && matches!(event, CatalogEvent::PutRecord(..)) {
-        true => Ok((*id, None)),
-        false => Ok((*id, rows.get(RECORDS, id.as_bytes())?)),
+    if is_beyond && matches!(event, CatalogEvent::PutRecord(..)) {
+        return Ok((*id, None));
     }
+    Ok((*id, rows.get(RECORDS, id.as_bytes())?))
 }
 
-/// What the record becomes: `None` when the event needs one and there is none.
+/// The record after the event, itself `None` if deleted; `None` if the event needs a record and
+/// there is none.
 fn after(
     event: &CatalogEvent,
     id: RecordId,

@@ -60,7 +60,7 @@ impl Validator {
         Ok(title)
     }
 
-    /// The language, with the region that the description tells (SEARCH.md 6).
+    /// The language, with the region that the description names (SEARCH.md 6).
     fn language(
         &mut self,
         value: &DraftValue<'_>,
@@ -154,7 +154,7 @@ fn file_name(value: &DraftValue<'_>) -> Validated<Option<FileName>> {
     Ok(name.as_deref().and_then(FileName::parse))
 }
 
-/// Text of at most so many characters.
+/// Text of at most `chars_max` characters.
 fn text(
     field: &'static str,
     value: &DraftValue<'_>,

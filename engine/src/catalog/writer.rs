@@ -20,7 +20,7 @@
 //!
 //! | state | journal | here | readers see |
 //! |---|---|---|---|
-//! | open, built | has its commits | `open_chunks`, with overtaken records | the records as before |
+//! | open, built | has its commits | `open_chunks`, overtaken records | the records as before |
 //! | shown | rows removed with the manifest | nothing | the new records |
 //! | abandoned | has its commits | `needs_recovery` | the records as before |
 //!
@@ -32,7 +32,7 @@
 //! # After a failed commit
 //!
 //! A commit whose sync failed may be durable all the same. So nothing here is trusted after it:
-//! `needs_recovery` is set, and whoever locks the writer next calls `ensure_recovered`, which reads
+//! `needs_recovery` is set, and the next to lock the writer calls `ensure_recovered`, which reads
 //! manifest and journal again. A commit that failed for lack of space was not tried: it leaves
 //! everything as it was.
 
@@ -48,7 +48,7 @@ use crate::index::Tombstones;
 use crate::model::RecordId;
 use crate::search::Snapshot;
 
-/// What only the thread that changes the catalog touches.
+/// State that only the thread changing the catalog touches, under the lock of `Catalog::writer`.
 #[derive(Default)]
 pub(super) struct Writer {
     /// Segment files of the manifest, in the order in which they were made.

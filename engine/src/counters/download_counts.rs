@@ -13,7 +13,7 @@ use crate::model::RecordId;
 const SHARDS_COUNT: usize = 16;
 /// Slots of a part when it is new.
 const SLOTS_MIN: usize = 16;
-/// How often a part doubles, at most: by then it has more slots than there are records.
+/// Doublings of a part, at most: by then it has more slots than there are records.
 const DOUBLINGS_MAX: usize = 32;
 
 /// Record → count. Readers take no lock, never wait and write nothing: what they write goes from
@@ -24,16 +24,17 @@ pub(crate) struct DownloadTable {
     shards: Box<[Shard]>,
 }
 
-/// A part. Slots that were outgrown stay, as somebody may be reading them: all of them together
+/// A part. Slots that were outgrown stay, as a reader may be in them: all of them together
 /// are fewer than those in use.
 ///
-/// Alone on its cache lines: counting in one part does not slow down who reads another.
+/// Alone on its cache lines: counting in one part does not slow down readers of another.
 #[repr(align(128))]
 struct Shard {
     by_doublings: [OnceLock<Slots>; DOUBLINGS_MAX + 1],
     /// Which slots are in use.
     doublings_count: AtomicUsize,
-    /// How many slots are taken. Held while a record is put in and while slots are outgrown.
+    /// Number of slots that are taken. Locked while a record is put in and while slots are
+    /// outgrown.
     taken_count: Mutex<usize>,
 }
 

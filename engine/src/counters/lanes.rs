@@ -28,7 +28,7 @@ pub(crate) struct Counters {
     lanes_max: usize,
     lanes_count: AtomicUsize,
     files: Mutex<Files>,
-    /// Whether a name in the directory is not durable yet.
+    /// True if a name in the directory is not durable yet.
     is_dir_dirty: AtomicBool,
     /// Entries that were passed over: file below the data directory, and offset.
     passed_over: Mutex<BTreeSet<(String, u64)>>,
@@ -163,7 +163,7 @@ impl Counters {
         (0 < waiting_bytes || !files.removed.is_empty()).then_some(waiting_bytes)
     }
 
-    /// What was counted since the last aggregation; `None` when nothing was. Files of earlier
+    /// Downloads counted since the last aggregation; `None` if there are none. Files of earlier
     /// processes are not in the table yet: their entries are added to it when `is_first`.
     pub(crate) fn read_aggregate(&self, is_first: bool) -> Result<Option<DownloadAggregate>> {
         let mut sum = DownloadSums::default();

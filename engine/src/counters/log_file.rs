@@ -8,12 +8,12 @@
 //! | 32 each | entries: record id 16, key number 8 (0: none), day 3, downloads less one 1, low half
 //! | | of the xxh3 of those 28; zeros where none was written yet |
 //!
-//! Where the file system sets space aside, entries are written to a mapping of the file: 0.05 µs
+//! If the file system can reserve space, entries are written to a mapping of the file: 0.05 µs
 //! each, where a write by system call takes 0.75 (ext4, Linux 6.18), of the 8 or so of a download.
 //!
 //! The next download of what an entry counts raises the entry, until a reader has frozen it. What
 //! is synced each second are bytes that a disk must take, and that takes time from the cores of
-//! who answers: many downloads of one file are a few entries.
+//! answering: many downloads of one file are a few entries.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ const VERSION: u32 = 2;
 const VERSION_BEFORE: u32 = 1;
 /// Downloads that one entry counts at most.
 const ENTRY_DOWNLOADS_MAX: u64 = 256;
-/// Where the first entry begins.
+/// Offset of the first entry.
 pub(super) const HEADER_BYTES: u64 = 16;
 /// Bytes of one entry.
 pub(super) const ENTRY_BYTES: u64 = 32;
@@ -44,7 +44,7 @@ const CELL_OFFSET: usize = ENTRY_BYTES as usize - CELL_BYTES;
 /// Bytes read at a time.
 const CHUNK_BYTES: u64 = ENTRY_BYTES * 4096;
 
-/// What downloads are counted of.
+/// Record, key and day that downloads are counted for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Counted {
     pub(super) record: RecordId,
@@ -105,17 +105,17 @@ pub(super) struct CounterFile {
     written_bytes: AtomicU64,
     /// Up to where entries do not change any more. Held while one is written.
     frozen_bytes: Mutex<u64>,
-    /// Whether something was written since it was last synced; stored after it is written.
+    /// True if something was written since the last sync; stored after the write.
     is_dirty: AtomicBool,
     syncing: Mutex<()>,
     /// Its lane appends to another file now.
     is_retired: AtomicBool,
 }
 
-/// The one who writes to a file. When it goes, nothing is written there any more.
+/// The only writer of a log file. Once it is dropped, nothing is written there any more.
 pub(super) struct CounterWriter {
     pub(super) file: Arc<CounterFile>,
-    /// What entries are written to, as long as it takes them.
+    /// Mapping that entries are written to; `None` once a write to it failed.
     mapping: Option<WritableMapping>,
     /// The entries that the next download of the same may raise.
     open: HashMap<Counted, OpenEntry, foldhash::fast::RandomState>,
@@ -166,13 +166,13 @@ impl CounterWriter {
         self.open.clear();
     }
 
-    /// Whether one more entry is too much.
+    /// Returns true if there is no space for one more entry.
     pub(super) fn is_full(&self) -> bool {
         COUNTER_FILE_BYTES_MAX < self.file.written_bytes() + ENTRY_BYTES
     }
 
     /// Counts one download in a file that is not full: raises the entry of the same, or appends
-    /// one. Cost: a lock that nobody holds for long, a look-up and a copy of at most 32 bytes, or
+    /// one. Cost: a lock that is never held for long, a look-up and a copy of at most 32 bytes, or
     /// one write. A write that fails has counted nothing. Memory: up to 4 MB for what a file can
     /// hold, of which as much is used as different things are counted between two aggregations.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
@@ -282,7 +282,7 @@ impl CounterFile {
                     downloads: raised.downloads - 1,
                     ..raised
                 };
-                // Who cannot write this either has said so already.
+                // If this write fails, too, the first error is the one to report.
                 let _ = self.write_at(&before.to_bytes(), offset);
                 return Err(error);
             }
@@ -298,7 +298,7 @@ impl CounterFile {
 
     /// Makes what is written durable.
     pub(super) fn sync(&self) -> Result<()> {
-        // Who comes meanwhile waits until it is.
+        // Callers that come meanwhile wait: they must not return before it is durable.
         let _only_one = self.syncing.lock();
         if self.is_dirty.swap(false, Ordering::AcqRel) {
             self.file.sync().map_err(|error| {
@@ -318,8 +318,8 @@ impl CounterFile {
 
     /// Freezes what is there and reads the whole entries from `offset` to the end, with how many
     /// downloads each counts; returns where it stopped. Zeros are passed over: none was written
-    /// there. Entries that do not match their checksum are told to `torn` by their offset and
-    /// passed over.
+    /// there. The offsets of entries that do not match their checksum are passed to `torn`; they
+    /// are passed over.
     pub(super) fn read_from(
         &self,
         offset: u64,
@@ -354,7 +354,7 @@ impl CounterFile {
         self.written_bytes.load(Ordering::Acquire)
     }
 
-    /// Whether nothing is written any more.
+    /// Returns true if nothing is written any more.
     pub(super) fn is_retired(&self) -> bool {
         self.is_retired.load(Ordering::Acquire)
     }

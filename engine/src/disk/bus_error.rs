@@ -1,8 +1,8 @@
-//! What a process does when mapped bytes are gone: the file was cut, or its disk cannot read it.
+//! Handling of mapped bytes that are gone: the file was truncated, or its disk cannot read it.
 //!
 //! The kernel answers the first touch of such a page with SIGBUS, which ends a process. The
 //! handler of this module puts a page of zeros there instead and marks the mapping, so that
-//! whoever reads it goes on, asks for the mark at the end and throws away what he read.
+//! the reader goes on, asks for the mark at the end and discards what it read.
 #![expect(unsafe_code, reason = "the signal handler of a mapping fault")]
 
 use std::mem::MaybeUninit;
@@ -28,7 +28,7 @@ pub(super) struct MappingGuard {
 static FIRST: AtomicPtr<MappingGuard> = AtomicPtr::new(ptr::null_mut());
 /// Those that guard nothing.
 static UNUSED: Mutex<Vec<&'static MappingGuard>> = Mutex::new(Vec::new());
-/// What was to happen before this module came: the runtime of Rust tells stack overflows by it.
+/// Handler that was installed before: Rust's runtime reports stack overflows by it.
 static PREVIOUS: OnceLock<libc::sigaction> = OnceLock::new();
 static PAGE_BYTES: AtomicUsize = AtomicUsize::new(0);
 
@@ -51,7 +51,7 @@ impl MappingGuard {
         UNUSED.lock().push(self);
     }
 
-    /// Whether bytes were gone when somebody read them.
+    /// Returns true if bytes were gone when they were read.
     #[inline]
     pub(super) fn is_truncated(&self) -> bool {
         self.is_truncated.load(Ordering::Acquire)
@@ -121,7 +121,7 @@ extern "C" fn on_bus_error(
     // SAFETY: what the list points to was leaked, so it is valid for ever.
     while let Some(guard) = unsafe { place.as_ref() } {
         if guard.holds(address) {
-            // Marked first: who reads the zeros must find the mark.
+            // Marked first: a reader of the zeros must find the mark.
             guard.is_truncated.store(true, Ordering::SeqCst);
             if put_zeros(address) {
                 return;
@@ -145,7 +145,7 @@ extern "C" fn on_bus_error(
 fn put_zeros(address: usize) -> bool {
     let page_bytes = PAGE_BYTES.load(Ordering::Acquire);
     let page = address & !(page_bytes - 1);
-    // SAFETY: the page lies in a watched mapping, which is alive because somebody is just reading
+    // SAFETY: the page lies in a watched mapping, which is alive because this thread is reading
     // or writing it, and is unmapped as a whole by its owner, whatever lies there then. Readers
     // check every length and offset that they read, so zeros lead them nowhere else; writers may
     // write to what they get.

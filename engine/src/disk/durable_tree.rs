@@ -106,7 +106,7 @@ impl Choices {
     }
 }
 
-/// How much of what was not synced a power cut leaves behind.
+/// Share of the unsynced changes that a power cut leaves behind.
 #[derive(Clone, Copy)]
 struct Severity {
     kept_percent: u64,
@@ -348,7 +348,7 @@ impl DurableTree {
     }
 }
 
-/// What a power cut leaves, while it is written out.
+/// State after a power cut, while it is written out.
 struct Survivors<'s> {
     nodes: &'s [Node],
     /// Directories whose `durable` names are those that survive.

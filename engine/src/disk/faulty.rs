@@ -1,4 +1,4 @@
-//! A disk that fails where it is told to.
+//! A disk that fails at chosen operations.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 pub struct Fault {
     /// The first operation that fails.
     pub first: u64,
-    /// How many fail in a row.
+    /// Number of operations that fail in a row.
     pub count: u64,
     /// The system's error number: `EIO` is 5, `EMFILE` 24, `ENOSPC` 28.
     pub errno: i32,
@@ -85,7 +85,7 @@ impl Faulty {
         }
     }
 
-    /// How many changing operations there were.
+    /// Number of changing operations so far.
     pub fn ops_count(&self) -> u64 {
         self.plan.ops_count.load(Ordering::SeqCst)
     }

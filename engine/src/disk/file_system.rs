@@ -1,4 +1,4 @@
-//! What a disk can do.
+//! The operations of a disk.
 
 use std::fs::File;
 use std::io;
@@ -22,13 +22,13 @@ pub trait Disk: Send + Sync {
     /// Lets only the owner enter a directory.
     fn make_private(&self, path: &Path) -> Result<()>;
 
-    /// Makes a new directory for things that nobody keeps.
+    /// Makes a new directory for temporary files.
     fn create_temp_dir(&self) -> Result<std::path::PathBuf>;
 
     /// Removes a directory with everything in it.
     fn remove_dir(&self, path: &Path) -> Result<()>;
 
-    /// What a directory holds, ordered by name; `None` when there is no such directory.
+    /// Entries of a directory, ordered by name; `None` when there is no such directory.
     fn list(&self, path: &Path) -> Result<Option<Vec<DirEntry>>>;
 
     /// Size of a file in bytes; `None` when there is no such file.
@@ -85,9 +85,9 @@ pub trait DiskFile: Send + Sync {
     /// Maps its content as it is now.
     fn map(&self) -> io::Result<Mapping>;
 
-    /// Makes it at least so long, with zeros for which the file system sets space aside, and maps
-    /// that much of it for writing. `None` where no space can be set aside: a write to a mapping
-    /// cannot fail, so there must be room for it beforehand.
+    /// Extends it to at least `size_bytes` with zeros for which the file system reserves space, and
+    /// maps that much of it for writing. `None` where no space can be set aside: a write to a
+    /// mapping cannot fail, so there must be room for it beforehand.
     fn reserve(&self, size_bytes: u64) -> io::Result<Option<WritableMapping>>;
 
     /// Gives up the open file itself.
@@ -97,9 +97,9 @@ pub trait DiskFile: Send + Sync {
 /// One name in a directory.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DirEntry {
-    /// The name, without its directory; what is no UTF-8 in it is replaced.
+    /// The name, without its directory; bytes that are not UTF-8 are replaced.
     pub name: String,
-    /// Whether it is a directory.
+    /// True for a directory.
     pub is_dir: bool,
     /// Size of a file, in bytes.
     pub size_bytes: u64,

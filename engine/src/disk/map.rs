@@ -14,7 +14,7 @@ use super::bus_error::MappingGuard;
 /// final name, and never again after that; the data directory is closed to other users.
 ///
 /// A file that is cut all the same ends nothing: what is gone reads as zeros, and the mapping's
-/// [`TruncationFlag`] tells so.
+/// [`TruncationFlag`] is set.
 #[derive(Debug)]
 pub struct Mapping {
     /// None for an empty file, which cannot be mapped.
@@ -49,7 +49,7 @@ impl Mapping {
         Ok(Self { mapped })
     }
 
-    /// What tells whether bytes were gone.
+    /// Flag that is set once bytes were gone.
     pub fn truncation_flag(&self) -> TruncationFlag {
         let guard = self.mapped.as_ref().map(|mapped| mapped.guard);
         TruncationFlag { guard }
@@ -57,8 +57,8 @@ impl Mapping {
 }
 
 impl TruncationFlag {
-    /// Whether bytes were gone: then nothing counts that was read since the mapping was made.
-    /// Cost: an atomic load.
+    /// Returns true if bytes were gone: then nothing counts that was read since the mapping was
+    /// made. Cost: an atomic load.
     #[inline]
     pub fn is_truncated(&self) -> bool {
         self.guard.is_some_and(MappingGuard::is_truncated)
@@ -81,7 +81,7 @@ impl Drop for Mapped {
 /// cache at once: it outlives a killed process, and becomes durable when the file is synced.
 ///
 /// A file that is cut all the same, or a disk that is full in spite of what it promised, ends
-/// nothing: the write is told to have failed.
+/// nothing: the write returns false.
 #[derive(Debug)]
 pub struct WritableMapping {
     guard: &'static MappingGuard,
@@ -89,7 +89,7 @@ pub struct WritableMapping {
 }
 
 impl WritableMapping {
-    /// Maps the first `size_bytes` of a file that is at least so long. Cost: one system call.
+    /// Maps the first `size_bytes` of a file that is at least as long. Cost: one system call.
     pub(super) fn of(file: &File, size_bytes: usize) -> io::Result<Self> {
         let map = MmapOptions::new().len(size_bytes).map_raw(file)?;
         let start = map.as_ptr() as usize;
@@ -104,7 +104,7 @@ impl WritableMapping {
         let has_room = offset <= self.map.len() && bytes.len() <= self.map.len() - offset;
         assert!(has_room, "writes stay inside their mapping");
         // SAFETY: the bytes fit, as asserted; the mapping is writable and lives as long as `self`;
-        // nobody has a reference into it, as this is the only access to it, by `&mut self`. Others
+        // no reference into it exists, as this is the only access to it, by `&mut self`. Others
         // read the file by system calls. Where the file has no room the guard puts memory.
         unsafe {
             let place = self.map.as_mut_ptr().add(offset);

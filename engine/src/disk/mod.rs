@@ -1,7 +1,7 @@
 //! The one trait by which the engine opens, reads, maps, appends, syncs, renames, removes, lists
 //! and locks files, and asks for free space.
 //!
-//! [`Real`] is the operating system's; [`Faulty`] fails where a test tells it to, [`PowerCut`]
+//! [`Real`] is the operating system's; [`Faulty`] fails at chosen operations, [`PowerCut`]
 //! loses what was not synced.
 
 mod bus_error;

@@ -1,4 +1,4 @@
-//! A disk whose power is cut where a test tells it to.
+//! A disk whose power is cut at a chosen operation.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -21,7 +21,7 @@ pub struct Real;
 /// Tells temporary directories of one process apart.
 static TEMP_DIRS_COUNT: AtomicU64 = AtomicU64::new(0);
 
-/// Whether something failed because the process, or the system, has no descriptor left.
+/// Returns true if a call failed because the process, or the system, has no descriptor left.
 pub(crate) fn is_out_of_descriptors(error: &Error) -> bool {
     let Error::Io { source, .. } = error else {
         return false;

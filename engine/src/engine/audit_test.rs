@@ -1,4 +1,4 @@
-//! The audit log and what it tells: both, or neither, wherever the writing stops.
+//! The audit log and the changes in it: both, or neither, wherever writing stops.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -68,7 +68,7 @@ fn life() -> Vec<Vec<StateEvent>> {
     ]
 }
 
-/// What the rows say that was done, in the order of [`life`].
+/// Changes that the rows show, in the order of [`life`].
 fn done(engine: &Engine) -> Vec<&'static str> {
     let account = engine.accounts().get(AccountId(1));
     let account = account.as_ref();
@@ -76,7 +76,7 @@ fn done(engine: &Engine) -> Vec<&'static str> {
     let is_changed = account.is_some_and(|account| account.password_hash == "y");
     let has_session = engine.accounts().session(&[7; 32]).is_some();
     let is_revoked = api_keys.iter().any(|key| key.revoked_at.is_some());
-    // A closed session leaves no row: what came after it tells.
+    // A closed session leaves no row: the next change shows it.
     let is_closed = is_revoked || (is_changed && !has_session);
     [
         ("account created", account.is_some()),
@@ -102,7 +102,7 @@ fn done(engine: &Engine) -> Vec<&'static str> {
     .collect()
 }
 
-/// What the audit log says that was done, oldest first.
+/// Changes that the audit log shows, oldest first.
 fn told(engine: &Engine) -> Vec<String> {
     let mut lines = engine.accounts().audit_log(None, 100).unwrap();
     lines.reverse();

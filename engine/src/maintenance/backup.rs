@@ -22,7 +22,7 @@ use crate::store::{Span, Store, Table};
 /// Bytes of rows that are copied in one transaction.
 const BATCH_BYTES: usize = 8 << 20;
 
-/// What a backup holds.
+/// Contents of a backup.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct BackupSummary {
     /// Records, active or not.
@@ -49,14 +49,14 @@ pub(crate) fn backup(database: &Database, destination: &Path) -> Result<BackupSu
     }
     let parent = parent_of(destination);
     disk.create_dir(&parent)?;
-    check_room(database, &parent)?;
+    check_space_for_copy(database, &parent)?;
     let partial = beside(destination, ".partial");
     fresh_place(disk.as_ref(), &partial)?;
     let copied = copy_to(database, &partial);
     let summary = match copied {
         Ok(summary) => summary,
         Err(error) => {
-            // The fault is reported; the next backup removes what is left.
+            // The error is reported; the next backup removes what is left.
             let _ = disk.remove_dir(&partial);
             return Err(error);
         }
@@ -67,7 +67,7 @@ pub(crate) fn backup(database: &Database, destination: &Path) -> Result<BackupSu
 }
 
 /// Errors: there is too little space for a copy of what there is.
-fn check_room(database: &Database, parent: &Path) -> Result<()> {
+fn check_space_for_copy(database: &Database, parent: &Path) -> Result<()> {
     let blob_bytes: u64 = database
         .state
         .contents()

@@ -1,4 +1,4 @@
-//! A backup in place of a data directory.
+//! Putting a backup in the place of a data directory.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,18 +13,18 @@ use crate::error::{Error, Result};
 
 /// Bytes copied at a time.
 const CHUNK_BYTES: usize = 1 << 20;
-/// What is copied; the rest is derived, or belongs to a process.
+/// Files that are copied; the others are derived, or belong to a process.
 const FILES: [&str; 2] = ["catalog.redb", "state.redb"];
 const FOLDERS: [&str; 2] = ["blobs", "counters"];
 
-/// What a restore has done.
+/// Result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Restored {
     /// Records, active or not.
     pub records: u64,
     /// Contents of cached files.
     pub files: u64,
-    /// Where the data directory is now that was replaced, if there was one.
+    /// Path of the replaced data directory now; `None` if there was none.
     pub replaced: Option<PathBuf>,
 }
 
@@ -44,19 +44,18 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
     let parent = parent_of(data);
     disk.create_dir(&parent)?;
     let has_old = disk.list(data)?.is_some();
-    let lock = match has_old {
-        true => {
-            refuse_foreign(disk.as_ref(), data)?;
-            Some(disk.lock(&data.join("lock"))?)
-        }
-        false => None,
-    };
+    // Held until the exchange is done: no server starts on a directory that is being replaced.
+    let mut lock = None;
+    if has_old {
+        refuse_foreign(disk.as_ref(), data)?;
+        lock = Some(disk.lock(&data.join("lock"))?);
+    }
     let staging = beside(data, ".restoring");
     fresh_place(disk.as_ref(), &staging)?;
     let mut restored = match build(disk, source, &staging) {
         Ok(restored) => restored,
         Err(error) => {
-            // The fault is reported; the next restore removes what is left.
+            // The error is reported; the next restore removes what is left.
             let _ = disk.remove_dir(&staging);
             return Err(error);
         }
@@ -109,9 +108,10 @@ fn copy_folder(copy: &DataDir, from: &Path, to: &Path) -> Result<()> {
     copy.disk().create_dir(to)?;
     for entry in copy.disk().list(from)?.unwrap_or_default() {
         let (from, to) = (from.join(&entry.name), to.join(&entry.name));
-        match entry.is_dir {
-            true => copy_folder(copy, &from, &to)?,
-            false => copy_file(copy, &from, &to)?,
+        if entry.is_dir {
+            copy_folder(copy, &from, &to)?;
+        } else {
+            copy_file(copy, &from, &to)?;
         }
     }
     copy.disk().sync_dir(to)

@@ -1,4 +1,4 @@
-//! The scrub: every file against its checksums, and against the others.
+//! Verification: every file against its checksums, and against the others.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,14 +10,14 @@ use crate::error::{Error, Result, error_chain};
 use crate::state::STATE_TABLES;
 use crate::store::{Store, Table};
 
-/// What a scrub found wrong in one place.
+/// A fault that verification found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
     /// File (or table) below the data directory.
     pub file: String,
-    /// Byte, where it can be told.
+    /// Offset in bytes, if known.
     pub offset: Option<u64>,
-    /// What is wrong.
+    /// One clause: the fault.
     pub problem: String,
     /// True if it was repaired.
     pub is_repaired: bool,

@@ -26,7 +26,7 @@ use crate::model::{
 };
 use crate::store::{Span, Table, Transaction};
 
-/// What the tables in memory must learn once a frame is durable.
+/// A change that the tables in memory must follow once a frame is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Effect {
     /// An account is new or has changed.
@@ -43,7 +43,7 @@ pub(super) enum Effect {
     ContentForgotten(ContentHash),
 }
 
-/// What a frame has done.
+/// Result of a frame.
 #[derive(Debug, Default)]
 pub(super) struct Applied {
     /// Its number.
@@ -80,7 +80,7 @@ struct Step<'s, 't> {
 impl Step<'_, '_> {
     fn apply(&mut self, event: &StateEvent) -> Result<Outcome> {
         match event {
-            StateEvent::Change(change, by) => self.change_and_tell(change, by),
+            StateEvent::Change(change, by) => self.change_and_audit(change, by),
             StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
             StateEvent::CloseSession(digest) => self.close_session(*digest),
             StateEvent::DropExpiredSessions(now) => {
@@ -96,12 +96,12 @@ impl Step<'_, '_> {
         }
     }
 
-    /// Changes accounts or keys, and tells the audit log when anything has changed.
-    fn change_and_tell(&mut self, change: &Change, by: &By) -> Result<Outcome> {
+    /// Changes accounts or keys, and adds an entry to the audit log if anything has changed.
+    fn change_and_audit(&mut self, change: &Change, by: &By) -> Result<Outcome> {
         let effects_count = self.effects.len();
         let outcome = self.change(change, by)?;
         if effects_count < self.effects.len() {
-            self.audit(&line_of(change, by, &outcome))?;
+            self.audit(&audit_entry_of(change, by, &outcome))?;
         }
         Ok(outcome)
     }
@@ -241,7 +241,7 @@ impl Step<'_, '_> {
         Ok(outcome)
     }
 
-    /// Why somebody who gave the password of this hash may do nothing, if so.
+    /// The refusal of someone who gave the password of this hash; `None` if the hash is current.
     fn refuse_password(&self, id: AccountId, hash: &str) -> Result<Option<Outcome>> {
         let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
             return Ok(Some(Outcome::Unknown));
@@ -410,8 +410,8 @@ impl Step<'_, '_> {
     }
 }
 
-/// The line of the audit log that tells a change.
-fn line_of(change: &Change, by: &By, outcome: &Outcome) -> AuditEntry {
+/// The entry of the audit log for a change.
+fn audit_entry_of(change: &Change, by: &By, outcome: &Outcome) -> AuditEntry {
     let (account, api_key, detail) = match outcome {
         Outcome::Account(account) => (Some(account.id), None, ""),
         Outcome::ApiKey(api_key) => (api_key.account, Some(api_key.id), &*api_key.name),

@@ -35,18 +35,18 @@ pub struct UsageDelta {
     pub api_key: Option<ApiKeyId>,
     /// The day.
     pub day: Day,
-    /// What to add. `downloads` is left 0: downloads come from the counter lanes.
+    /// Usage to add. `downloads` is left 0: downloads come from the counter lanes.
     pub usage: Usage,
     /// When the key was last used.
     pub last_used_at: Option<Timestamp>,
 }
 
-/// Usage to be added once, however often it is handed over.
+/// Usage that is added once, even if it is handed over again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct UsageBatch {
     /// Its number: one more than that of the last batch that was added.
     pub number: u64,
-    /// What to add.
+    /// Usage to add.
     pub deltas: Vec<UsageDelta>,
 }
 
@@ -55,9 +55,9 @@ pub struct UsageBatch {
 pub struct AggregatedPart {
     /// The file's name.
     pub name: String,
-    /// Where the part begins: up to there it was aggregated before.
+    /// First byte of the part: up to there the file was aggregated before.
     pub from: u64,
-    /// Where it ends.
+    /// End of the part.
     pub to: u64,
 }
 
@@ -68,13 +68,13 @@ pub struct DownloadAggregate {
     pub records: Vec<(RecordId, u64)>,
     /// Downloads per key and day, to be added; without a key, for the day only.
     pub usage: Vec<(Option<ApiKeyId>, Day, u64)>,
-    /// What of each file has been read with this aggregation.
+    /// Part of each file that this aggregation has read.
     pub parts: Vec<AggregatedPart>,
     /// Files that are gone: their offsets are forgotten.
     pub forgotten: Vec<String>,
 }
 
-/// Who changes accounts or keys, and when.
+/// Author and time of a change of accounts or keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct By {
     /// An e-mail address, or `command line`.
@@ -83,17 +83,17 @@ pub struct By {
     pub at: Timestamp,
 }
 
-/// A change of accounts and keys that the audit log tells.
+/// A change of accounts and keys that the audit log records.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Change {
     /// Make an account. Refused when the address is taken.
     CreateAccount(NewAccount),
     /// Replace the password hash and end every session of the account.
     SetPassword(AccountId, String),
-    /// Replace the password hash and end every session, as whoever knows the old password asks.
+    /// Replace the password hash and end every session, as asked by someone with the old password.
     /// Refused when another hash than `old` is stored by now, or the account is disabled.
     ReplacePassword {
-        /// Whose.
+        /// The account.
         account: AccountId,
         /// The hash that the old password was checked against.
         old: String,
@@ -134,7 +134,7 @@ impl Change {
         }
     }
 
-    /// What the audit log calls it.
+    /// Name of the change in the audit log.
     pub const fn action(&self) -> &'static str {
         match self {
             Self::CreateAccount(_) => "account created",
@@ -157,7 +157,7 @@ pub enum StateEvent {
     /// Change accounts or keys, and add the line of it to the audit log: both, or neither. What is
     /// refused or changes nothing adds no line.
     Change(Change, By),
-    /// Remember a session of whoever knows the password of this hash. Refused when another one is
+    /// Remember a session of someone with the password of this hash. Refused when another hash is
     /// stored by now, or the account is disabled.
     OpenSession(Session, String),
     /// End the session with this digest.
@@ -177,7 +177,7 @@ pub enum StateEvent {
     AggregateDownloads(DownloadAggregate),
 }
 
-/// What became of an event.
+/// Result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Outcome {
     /// Done.

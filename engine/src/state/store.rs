@@ -28,7 +28,7 @@ use crate::store::{Order, Rows, Span, Store, Table};
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// Contents of cached files.
 pub(crate) type Contents = SeededMap<ContentHash, CachedFile>;
-/// What visits rows: row key and value.
+/// Visitor of rows: row key and value.
 type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
 
 /// `state.redb` and the tables in memory that follow it.
@@ -40,7 +40,7 @@ pub(crate) struct State {
     writer: Mutex<Writer>,
 }
 
-/// What pages and keys are looked up in.
+/// Accounts, keys and sessions in memory, replaced row by row once a frame is durable.
 #[derive(Default)]
 struct View {
     accounts: BTreeMap<AccountId, Account>,
@@ -62,7 +62,7 @@ struct Ticket {
 /// A frame that was not seen to become durable.
 struct Failed {
     error: Error,
-    /// Whether it may have become durable all the same.
+    /// True if it may have become durable all the same.
     is_open: bool,
 }
 
@@ -119,7 +119,7 @@ impl State {
         moment.ok_or_else(|| bad_row("meta"))
     }
 
-    /// How far each counter file was aggregated.
+    /// Offset up to which each log file was aggregated, by name.
     pub(crate) fn offsets(&self) -> Result<Vec<(String, u64)>> {
         let mut offsets = Vec::new();
         self.each(OFFSETS, &mut |row_key, value| {
@@ -203,7 +203,7 @@ impl State {
             Ok(())
         });
         if let Err(error) = committed {
-            // A commit that fails may be durable all the same: the number in the file tells, if
+            // A commit that fails may be durable all the same: the number in the file shows it, if
             // it can be read.
             let Some(applied) = &applied else {
                 return Err(error.into());

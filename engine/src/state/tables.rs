@@ -11,7 +11,7 @@ pub(super) const ACCOUNTS: Table = Table("accounts");
 pub(super) const EMAILS: Table = Table("emails");
 /// Key number → key.
 pub(super) const API_KEYS: Table = Table("api_keys");
-/// Key number → what it was used for in all, and when last.
+/// Key number → total usage, and time of the last use.
 pub(super) const API_KEY_TOTALS: Table = Table("api_key_totals");
 /// Key number, day → usage.
 pub(super) const API_KEY_USAGE: Table = Table("api_key_usage");
@@ -44,7 +44,7 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     OFFSETS,
 ];
 
-/// How many frames have been applied.
+/// Number of frames that were applied.
 pub(super) const APPLIED: &[u8] = b"applied";
 /// Number of the last account that was made.
 pub(super) const LAST_ACCOUNT: &[u8] = b"last account";

@@ -104,7 +104,7 @@ impl Store {
     }
 }
 
-/// What looks at rows that may be damaged.
+/// Visitor of rows that may be damaged.
 type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) + 'i;
 
 /// The rows of one moment, their values checked as they are read.
@@ -141,7 +141,7 @@ impl Rows<'_> {
             })
     }
 
-    /// How many rows a table has.
+    /// Number of rows of a table.
     pub(crate) fn rows_count(&self, table: Table) -> Result<u64> {
         self.rows.rows_count(table)
     }

@@ -19,7 +19,7 @@ use super::seam::{Order, ReadRows, Span, StoreEngine, Table, Visitor, WriteRows}
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
 
-/// Where a redb file is and what it holds.
+/// Path and tables of a redb file.
 pub(crate) struct RedbPlace {
     pub(crate) disk: Arc<dyn Disk>,
     /// The file.
@@ -32,7 +32,7 @@ pub(crate) struct RedbPlace {
     pub(crate) tables: &'static [Table],
     /// Bytes of memory for pages.
     pub(crate) cache_bytes: usize,
-    /// Whether the file is made when it is not there. Otherwise that is damage.
+    /// True if a missing file is created; otherwise it is damage.
     pub(crate) may_create: bool,
 }
 
@@ -180,9 +180,11 @@ impl StoreEngine for RedbEngine {
         };
         let checked = guarded(&self.place, "check", || database.check_integrity());
         let checked = self.observe(checked)?;
-        match self.observe(checked.map_err(failed(&self.place, "check")))? {
-            true => Ok(()),
-            false => Err(damaged(&self.place)),
+        let is_sound = self.observe(checked.map_err(failed(&self.place, "check")))?;
+        if is_sound {
+            Ok(())
+        } else {
+            Err(damaged(&self.place))
         }
     }
 

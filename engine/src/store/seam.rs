@@ -34,7 +34,7 @@ impl Span<'static> {
     };
 }
 
-/// What visits rows: row key and value; `Break` ends the visit.
+/// Visitor of rows: row key and value; `Break` ends the visit.
 pub(crate) type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
 
 /// The rows of one moment.
@@ -45,7 +45,7 @@ pub(crate) trait ReadRows {
     /// Visits the rows of a span in order.
     fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()>;
 
-    /// How many rows a table has.
+    /// Number of rows of a table.
     fn rows_count(&self, table: Table) -> Result<u64>;
 }
 
@@ -73,7 +73,7 @@ pub(crate) trait StoreEngine: Send + Sync {
     fn size_bytes(&self) -> Result<u64>;
 
     /// Checks everything below the rows, such as the checksums of pages. Waits for readers and
-    /// the writer, who wait for it.
+    /// the writer, which waits for it.
     fn check(&self) -> Result<()>;
 
     /// Makes the next opening quick. Nothing is read or written after it.

@@ -1,4 +1,4 @@
-//! What every storage engine must do: the same tests for all.
+//! Tests that every storage engine must pass.
 
 use std::ops::ControlFlow;
 use std::path::Path;

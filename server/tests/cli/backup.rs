@@ -19,7 +19,7 @@ fn a_backup_is_made_with_a_server_and_without_and_restored_without() {
         assert_eq!(made["records"], 2, "{made}");
         assert_eq!(made["left_out"], json!([]));
         let again = place.run(&["backup", &copy]).fails(1);
-        assert!(again.contains("is there already"), "{again}");
+        assert!(again.contains("exists already"), "{again}");
         let sound = place.run(&["verify", "--data", &copy]).ok();
         assert_eq!(sound, "everything is as it should be\n");
         place.import(&[line(3, "Thief", "")]);
