@@ -7,7 +7,7 @@ use subcat_engine::{Email, Role};
 
 use super::access::{Missing, execute_once};
 use super::context::Context;
-use super::error::CommandError;
+use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{or_dash, table};
 use crate::ops::{AccountListed, CreateAccount, DisableAccount, ListAccounts, SetAccountPassword};
@@ -61,9 +61,9 @@ enum RoleName {
     Admin,
 }
 
-fn email(text: &str) -> Result<String, String> {
-    let parsed = Email::parse(text).map(|email| email.as_str().to_owned());
-    parsed.ok_or_else(|| "write an e-mail address, such as ana@example.org".into())
+fn email(text: &str) -> Result<String, ArgumentError> {
+    let email = Email::parse(text).map(|email| email.as_str().to_owned());
+    ArgumentError::unless(email, "write an e-mail address, such as ana@example.org")
 }
 
 impl Subcommand for AccountArguments {

@@ -6,9 +6,9 @@ use clap::{Args, Command};
 use serde::de::DeserializeOwned;
 use subcat_engine::Timestamp;
 
-use super::error::CommandError;
+use super::error::{ArgumentError, CommandError};
 use super::output::{Reply, print};
-use crate::config::{ConfigErrors, Effective, Sources};
+use crate::config::{ConfigError, Effective, Sources};
 use crate::runtime::{Clock, SystemClock};
 
 /// Arguments of every subcommand.
@@ -28,10 +28,9 @@ pub(super) struct Common {
     pub json: bool,
 }
 
-fn setting(text: &str) -> Result<(String, String), String> {
-    let (name, value) = text
-        .split_once('=')
-        .ok_or("write NAME=VALUE, such as workers=2")?;
+fn setting(text: &str) -> Result<(String, String), ArgumentError> {
+    let pair = text.split_once('=');
+    let (name, value) = ArgumentError::unless(pair, "write NAME=VALUE, such as workers=2")?;
     Ok((name.trim().to_owned(), value.trim().to_owned()))
 }
 
@@ -76,7 +75,7 @@ impl Context {
     }
 
     /// The settings in effect, or everything that is wrong with them.
-    pub(super) fn load(&self, flags: &[(&str, Option<String>)]) -> Result<Effective, ConfigErrors> {
+    pub(super) fn load(&self, flags: &[(&str, Option<String>)]) -> Result<Effective, ConfigError> {
         let mut given = Vec::new();
         for (name, value) in &self.common.set {
             given.push((name.clone(), value.clone(), format!("--set {name}")));

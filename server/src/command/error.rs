@@ -50,6 +50,21 @@ impl<E: Error + Send + Sync + 'static> From<E> for CommandError {
     }
 }
 
+/// A value of an argument that is not valid.
+#[derive(Debug, thiserror::Error)]
+#[error("{advice}")]
+pub(super) struct ArgumentError {
+    /// The form of a valid value.
+    pub advice: &'static str,
+}
+
+impl ArgumentError {
+    /// The value, or this advice if there is none.
+    pub(super) fn unless<T>(value: Option<T>, advice: &'static str) -> Result<T, Self> {
+        value.ok_or(Self { advice })
+    }
+}
+
 /// Writes a line to stderr.
 pub(super) fn say(line: &str) {
     // Without a stderr nobody reads it.

@@ -5,7 +5,7 @@ use subcat_engine::{Expiry, ExpiryPassed, RateLimit, Scopes};
 
 use super::access::{Missing, execute_once};
 use super::context::{Context, now};
-use super::error::CommandError;
+use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{facts, or_dash, or_never, table, usage_table};
 use crate::ops::{CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, ShowKey};
@@ -51,19 +51,20 @@ enum KeyAction {
     },
 }
 
-fn expiry(text: &str) -> Result<Expiry, String> {
+fn expiry(text: &str) -> Result<Expiry, ArgumentError> {
     let advice = "write 30d, 12h, 90s, a date such as 2027-01-31, or never";
-    Expiry::parse(text).ok_or_else(|| advice.into())
+    ArgumentError::unless(Expiry::parse(text), advice)
 }
 
-fn scopes(text: &str) -> Result<String, String> {
-    let known = Scopes::parse(text).map(|_| text.to_owned());
-    known.ok_or_else(|| "write any of search,read,download".into())
+fn scopes(text: &str) -> Result<String, ArgumentError> {
+    let scopes = Scopes::parse(text).map(|_| text.to_owned());
+    ArgumentError::unless(scopes, "write any of search,read,download")
 }
 
-fn limit(text: &str) -> Result<String, String> {
-    let known = RateLimit::parse(text).map(|_| text.to_owned());
-    known.ok_or_else(|| "write REQUESTS/SECONDS, such as 60/60, both at least 1".into())
+fn limit(text: &str) -> Result<String, ArgumentError> {
+    let limit = RateLimit::parse(text).map(|_| text.to_owned());
+    let advice = "write REQUESTS/SECONDS, such as 60/60, both at least 1";
+    ArgumentError::unless(limit, advice)
 }
 
 impl Subcommand for KeyArguments {

@@ -6,7 +6,7 @@ use subcat_engine::RecordId;
 
 use super::access::{Missing, execute_once};
 use super::context::Context;
-use super::error::CommandError;
+use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::facts;
 use crate::ops::{DeleteRecords, SetRecordActive, ShowRecord};
@@ -43,8 +43,8 @@ enum RecordAction {
     },
 }
 
-fn record_id(text: &str) -> Result<RecordId, String> {
-    RecordId::parse(text).ok_or_else(|| "a record's id is a UUID".into())
+fn record_id(text: &str) -> Result<RecordId, ArgumentError> {
+    ArgumentError::unless(RecordId::parse(text), "a record's id is a UUID")
 }
 
 impl Subcommand for RecordArguments {

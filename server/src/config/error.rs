@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use super::origin::Origin;
 
-/// One thing that is wrong with a configuration.
+/// One thing that is wrong with a setting, or with the file of them.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
-pub enum ConfigError {
+pub enum SettingError {
     /// The file cannot be read.
     #[error("could not read the configuration file {}", path.display())]
     Unreadable {
@@ -60,7 +60,7 @@ pub enum ConfigError {
     TimeoutTooShort,
 }
 
-impl ConfigError {
+impl SettingError {
     /// Returns true if the command line is at fault (exit status 2).
     fn is_usage(&self) -> bool {
         match self {
@@ -72,18 +72,18 @@ impl ConfigError {
     }
 }
 
-/// Everything that is wrong with a configuration, one sentence a line.
+/// A configuration that is not valid: everything that is wrong with it, one sentence a line.
 #[derive(Debug)]
-pub struct ConfigErrors(pub Vec<ConfigError>);
+pub struct ConfigError(pub Vec<SettingError>);
 
-impl ConfigErrors {
+impl ConfigError {
     /// Returns true if only the command line is at fault (exit status 2).
     pub fn is_usage(&self) -> bool {
-        self.0.iter().all(ConfigError::is_usage)
+        self.0.iter().all(SettingError::is_usage)
     }
 }
 
-impl fmt::Display for ConfigErrors {
+impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (idx, error) in self.0.iter().enumerate() {
             let line_end = if idx == 0 { "" } else { "\n" };
@@ -93,4 +93,4 @@ impl fmt::Display for ConfigErrors {
     }
 }
 
-impl std::error::Error for ConfigErrors {}
+impl std::error::Error for ConfigError {}

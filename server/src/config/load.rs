@@ -9,7 +9,7 @@ use serde_json::Value;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use super::error::{ConfigError, ConfigErrors};
+use super::error::{ConfigError, SettingError};
 use super::origin::Origin;
 use super::settings::{Config, SETTINGS, Setting};
 
@@ -59,7 +59,7 @@ impl Sources {
     /// Lays the layers over the defaults.
     ///
     /// Errors: everything that is wrong in any layer, not only the first.
-    pub fn load(&self) -> Result<Effective, ConfigErrors> {
+    pub fn load(&self) -> Result<Effective, ConfigError> {
         let mut errors = Vec::new();
         let mut layers = Vec::new();
         self.read_file(&mut layers, &mut errors);
@@ -74,7 +74,7 @@ impl Sources {
                 origins[layered.setting_idx] = layered.origin;
                 continue;
             }
-            errors.push(ConfigError::Value {
+            errors.push(SettingError::Value {
                 name: setting.name,
                 value: layered.value,
                 origin: layered.origin,
@@ -83,7 +83,7 @@ impl Sources {
         }
         errors.extend(contradiction(&config));
         if !errors.is_empty() {
-            return Err(ConfigErrors(errors));
+            return Err(ConfigError(errors));
         }
         let entry = |(setting, origin): (&Setting, &Origin)| ConfigEntry {
             name: setting.name,
@@ -94,7 +94,7 @@ impl Sources {
         Ok(Effective { config, entries })
     }
 
-    fn read_file(&self, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
+    fn read_file(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
         let path = match &self.file {
             Some(path) => path.as_path(),
             None => Path::new(FILE_DEFAULT),
@@ -102,14 +102,14 @@ impl Sources {
         match std::fs::read_to_string(path) {
             Ok(text) => read_toml(path, &text, layers, errors),
             Err(error) if self.file.is_none() && error.kind() == std::io::ErrorKind::NotFound => {}
-            Err(error) => errors.push(ConfigError::Unreadable {
+            Err(error) => errors.push(SettingError::Unreadable {
                 path: path.to_owned(),
                 source: error,
             }),
         }
     }
 
-    fn read_variables(&self, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
+    fn read_variables(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
         for (name, value) in &self.variables {
             let name = name.to_string_lossy();
             if !name.starts_with(VARIABLE_PREFIX) {
@@ -124,7 +124,7 @@ impl Sources {
                     value,
                     origin,
                 }),
-                None => errors.push(ConfigError::Unknown {
+                None => errors.push(SettingError::Unknown {
                     nearest: nearest(&name, SETTINGS.iter().map(Setting::variable)),
                     given: name.into_owned(),
                     origin: Origin::Variable("variable".into()),
@@ -133,7 +133,7 @@ impl Sources {
         }
     }
 
-    fn read_flags(&self, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
+    fn read_flags(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
         for (name, value, flag) in &self.flags {
             let origin = Origin::CommandLine(flag.clone());
             match position(name) {
@@ -152,9 +152,9 @@ fn position(name: &str) -> Option<usize> {
     SETTINGS.iter().position(|setting| setting.name == name)
 }
 
-fn unknown(name: &str, origin: Origin) -> ConfigError {
+fn unknown(name: &str, origin: Origin) -> SettingError {
     let names = SETTINGS.iter().map(|setting| setting.name.to_owned());
-    ConfigError::Unknown {
+    SettingError::Unknown {
         given: name.to_owned(),
         nearest: nearest(name, names),
         origin,
@@ -169,17 +169,17 @@ fn nearest(given: &str, names: impl Iterator<Item = String>) -> String {
 }
 
 /// The first contradiction between two settings, each of which is allowed.
-fn contradiction(config: &Config) -> Option<ConfigError> {
+fn contradiction(config: &Config) -> Option<SettingError> {
     if config.listen == config.admin && config.listen.port() != 0 {
-        return Some(ConfigError::SameAddress);
+        return Some(SettingError::SameAddress);
     }
     if config.upstream.timeout_seconds < config.upstream.connect_seconds {
-        return Some(ConfigError::TimeoutTooShort);
+        return Some(SettingError::TimeoutTooShort);
     }
     None
 }
 
-fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, errors: &mut Vec<ConfigError>) {
+fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
     match DeTable::parse(text) {
         Ok(table) => {
             let mut reader = FileReader {
@@ -190,7 +190,7 @@ fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, errors: &mut Ve
             };
             reader.read_table("", table.get_ref());
         }
-        Err(error) => errors.push(ConfigError::Syntax {
+        Err(error) => errors.push(SettingError::Syntax {
             path: path.to_owned(),
             line: line_of(text, &error.span().unwrap_or_default()),
             reason: error.message().trim().replace('\n', " "),
@@ -207,7 +207,7 @@ struct FileReader<'a> {
     path: &'a Path,
     text: &'a str,
     layers: &'a mut Vec<Layered>,
-    errors: &'a mut Vec<ConfigError>,
+    errors: &'a mut Vec<SettingError>,
 }
 
 impl FileReader<'_> {
@@ -271,7 +271,7 @@ mod tests {
         file: &str,
         variables: &[(&str, &str)],
         flags: &[(&str, &str)],
-    ) -> Result<Effective, ConfigErrors> {
+    ) -> Result<Effective, ConfigError> {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("s.toml");
         std::fs::write(&path, file).unwrap();

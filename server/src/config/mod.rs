@@ -10,7 +10,7 @@ mod origin;
 mod parse;
 mod settings;
 
-pub use error::{ConfigError, ConfigErrors};
+pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, Sources};
 pub use origin::Origin;
 pub use settings::{

@@ -236,7 +236,7 @@ impl Operation for ShowKey {
             account: account.map(|account| account.email.as_str().to_owned()),
             limit: operations.limit_of(api_key.limit),
             revoked_at: api_key.revoked_at.map(|at| at.to_string()),
-            days: days.into_iter().map(DayShown::new).collect(),
+            days: DayShown::list(&days),
         })
     }
 }
@@ -348,7 +348,13 @@ pub struct DayShown {
 }
 
 impl DayShown {
-    pub(super) fn new((day, usage): (Day, Usage)) -> Self {
+    /// The usage of each of these days.
+    pub(super) fn list(days: &[(Day, Usage)]) -> Vec<Self> {
+        let shown = days.iter().map(|(day, usage)| Self::new(*day, usage));
+        shown.collect()
+    }
+
+    fn new(day: Day, usage: &Usage) -> Self {
         Self {
             day: day.to_string(),
             requests: usage.requests,

@@ -53,7 +53,7 @@ impl Operation for ReadStats {
             index_bytes_per_record: bytes_per_record(&stats),
             engine: stats,
             is_running: operations.is_running,
-            days: days.into_iter().map(DayShown::new).collect(),
+            days: DayShown::list(&days),
         })
     }
 }

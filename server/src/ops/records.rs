@@ -78,7 +78,7 @@ impl Operation for ShowRecord {
     }
 }
 
-/// `record delete ID…`: all in one transaction, or, when one of them is not there, none. An id that
+/// `record delete ID…`: all in one transaction, or none when one of them is unknown. An id that
 /// is named twice counts once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -17,7 +17,7 @@ use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
 /// for the end of such a row and says nothing; with the mark in its last cell it is recognised.
 const END_MARK: &[u8] = b"\n\0";
 
-/// Reads every row. An empty cell is no value; everything else is text.
+/// Reads every row. An empty cell means that the field is absent; everything else is text.
 ///
 /// Errors: those of `each`, and input that cannot be read at all: a header that names a field twice
 /// or none of a record's, a row without end.

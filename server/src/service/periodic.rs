@@ -21,9 +21,33 @@ pub(super) enum TaskError {
     Panicked,
 }
 
+/// A request to stop that a thread waits for.
+#[derive(Default)]
+struct StopFlag {
+    is_set: Mutex<bool>,
+    changed: Condvar,
+}
+
+impl StopFlag {
+    fn set(&self) {
+        *self.is_set.lock() = true;
+        self.changed.notify_all();
+    }
+
+    /// Waits for the signal, for at most `period`. Returns true if it is set.
+    fn wait(&self, period: Duration) -> bool {
+        let mut is_set = self.is_set.lock();
+        // A spurious wake-up only makes a run come early.
+        if !*is_set {
+            self.changed.wait_for(&mut is_set, period);
+        }
+        *is_set
+    }
+}
+
 /// A periodic task and its thread.
 pub(super) struct PeriodicTask {
-    is_stopping: Arc<(Mutex<bool>, Condvar)>,
+    stop: Arc<StopFlag>,
     /// Receives nothing: it closes when the thread has ended.
     ended: Mutex<Receiver<()>>,
 }
@@ -38,15 +62,15 @@ impl PeriodicTask {
         mut run: impl FnMut(bool) -> Result<(), TaskError> + Send + 'static,
         report: impl Fn(Result<(), TaskError>) + Send + 'static,
     ) -> io::Result<Self> {
-        let is_stopping = Arc::new((Mutex::new(false), Condvar::new()));
-        let signal = Arc::clone(&is_stopping);
+        let stop = Arc::<StopFlag>::default();
+        let signal = Arc::clone(&stop);
         let (sender, ended) = channel();
         let run_all = move || {
             let _until_the_end = sender;
             // Without the lower priority only fairness is lost.
             let _ = Priority::Behind.enter();
             loop {
-                let is_last = wait(&signal, period);
+                let is_last = signal.wait(period);
                 // What the task shares with others is whole between any two of its steps, so a
                 // panic in one run leaves nothing for the next to trip over.
                 let outcome = catch_unwind(AssertUnwindSafe(|| run(is_last)));
@@ -60,16 +84,14 @@ impl PeriodicTask {
             .name(name.to_owned())
             .spawn(run_all)?;
         Ok(Self {
-            is_stopping,
+            stop,
             ended: Mutex::new(ended),
         })
     }
 
     /// Asks for the last run. Never waits.
     pub(super) fn finish(&self) {
-        let (flag, wake) = &*self.is_stopping;
-        *flag.lock() = true;
-        wake.notify_all();
+        self.stop.set();
     }
 
     /// Asks for the last run and waits for its end, for at most `limit`. Returns false if the
@@ -79,16 +101,6 @@ impl PeriodicTask {
         let ended = self.ended.into_inner().recv_timeout(limit);
         ended != Err(RecvTimeoutError::Timeout)
     }
-}
-
-/// Waits for the next run. Returns true if it is the last.
-fn wait((flag, wake): &(Mutex<bool>, Condvar), period: Duration) -> bool {
-    let mut is_stopping = flag.lock();
-    // A spurious wake-up only makes a run come early.
-    if !*is_stopping {
-        wake.wait_for(&mut is_stopping, period);
-    }
-    *is_stopping
 }
 
 #[cfg(test)]
