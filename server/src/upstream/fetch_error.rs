@@ -1,4 +1,4 @@
-//! Reasons why a file could not be fetched, as far as clients are told apart by them.
+//! Reasons why a file could not be fetched, as far as the responses to clients differ.
 
 /// Reason why a file could not be fetched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -130,7 +130,7 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
             ("Server busy", "Servidor ocupado"),
             (
                 "Too many people are signing in right now. Try again in a moment.",
-                "Demasiadas personas están iniciando sesión ahora mismo. Vuelve a intentarlo en un momento.",
+                "Demasiadas personas están iniciando sesión. Vuelve a intentarlo en un momento.",
             ),
         ],
         PageError::NoFile | PageError::Upstream(_) => [
@@ -143,8 +143,8 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
         _ => [
             ("Internal error", "Error interno"),
             (
-                "The server failed. The error has been logged; try again later.",
-                "El servidor ha fallado. El error ha quedado registrado; vuelve a intentarlo más tarde.",
+                "The server failed and has logged the error. Try again later.",
+                "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
             ),
         ],
     }

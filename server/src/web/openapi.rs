@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn every_reference_resolves_and_every_description_is_translated() {
-        fn walk(document: &Value, value: &Value) {
+        fn check_tree(document: &Value, value: &Value) {
             if value["$ref"].is_string() {
                 assert!(resolve(document, value)["$ref"].is_null(), "{value}");
             }
@@ -171,10 +171,10 @@ mod tests {
                 _ => Vec::new(),
             };
             for child in children {
-                walk(document, child);
+                check_tree(document, child);
             }
         }
-        walk(&document().value, &document().value);
+        check_tree(&document().value, &document().value);
         assert!(document().text.len() < 40_000);
     }
 }

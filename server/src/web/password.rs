@@ -82,9 +82,9 @@ impl fmt::Debug for Password {
 ///
 /// Cost: that of [`Password::hash`].
 pub(crate) fn verify_in(workspace: &mut Workspace, text: &str, stored: Option<&str>) -> bool {
-    static NOBODY: LazyLock<String> =
-        LazyLock::new(|| hash_text("nobody's password", &mut Workspace::default()));
-    let phc = stored.unwrap_or(&NOBODY);
+    static UNKNOWN_ACCOUNT: LazyLock<String> =
+        LazyLock::new(|| hash_text("no account's password", &mut Workspace::default()));
+    let phc = stored.unwrap_or(&UNKNOWN_ACCOUNT);
     let is_typed = text.len() <= PASSWORD_BYTES_MAX;
     let text = if is_typed { text } else { "" };
     is_hash_of(workspace, text, phc).unwrap_or(false) && is_typed && stored.is_some()
@@ -191,7 +191,7 @@ mod tests {
         let mut verify = |text: &str, stored| verify_in(&mut workspace, text, stored);
         assert!(verify("correct horse", Some(&stored)));
         assert!(!verify("correct hors", Some(&stored)));
-        assert!(!verify("nobody's password", None));
+        assert!(!verify("no account's password", None));
         assert!(!verify("correct horse", Some("not a hash")));
         assert!(verify("correct horse", Some(&stored)));
         assert_eq!(format!("{password:?}"), "Password(…)");

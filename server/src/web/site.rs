@@ -15,7 +15,7 @@ use crate::service::Service;
 
 /// Age up to which statistics are reused. They cost a pass over tables, and the front page, which
 /// anyone may load, shows one of them.
-const STATS_AGE_US_MAX: u64 = 1_000_000;
+const STATS_REUSED_US: u64 = 1_000_000;
 
 /// The web interface of a service: one per process, shared by all requests.
 pub struct Site {
@@ -78,7 +78,7 @@ impl Site {
         let now_us = self.service.clock.now().monotonic_us;
         let mut known = self.stats.lock();
         if let Some((read_us, stats)) = &*known
-            && now_us < read_us + STATS_AGE_US_MAX
+            && now_us < read_us + STATS_REUSED_US
         {
             return Ok(stats.clone());
         }

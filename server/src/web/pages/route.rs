@@ -31,11 +31,11 @@ enum PageHandler {
     /// The same, with the variable segment of the path.
     BlockingWith(fn(&WebRequest, &str) -> PageResult),
     /// Waits for other threads: password hashing, upstream.
-    Waiting(fn(Arc<WebRequest>, String) -> PageFuture),
+    Waiting(fn(Arc<WebRequest>, String) -> PageResultFuture),
 }
 use PageHandler::{Blocking, BlockingWith, Inline, Waiting};
 
-type PageFuture = Pin<Box<dyn Future<Output = PageResult> + Send>>;
+type PageResultFuture = Pin<Box<dyn Future<Output = PageResult> + Send>>;
 
 /// A path and its handlers.
 struct PageRoute {

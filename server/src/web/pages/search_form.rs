@@ -49,8 +49,8 @@ const fn field(
     }
 }
 
-/// Longest text of a search; a test compares it with the engine's bound.
-const TEXT_CHARS_MAX: u32 = 512;
+/// `maxlength` of a text; a test compares it with the bound of the engine.
+const TEXT_MAXLENGTH: u32 = 512;
 
 /// Every parameter of a search, in the order of the form.
 const FIELDS: [SearchField; 11] = [
@@ -60,7 +60,7 @@ const FIELDS: [SearchField; 11] = [
         "Title",
         "Título",
         SearchInput::BroadText {
-            chars_max: TEXT_CHARS_MAX,
+            chars_max: TEXT_MAXLENGTH,
         },
     ),
     field(
@@ -90,7 +90,7 @@ const FIELDS: [SearchField; 11] = [
         "Catalog ID",
         "ID de catálogo",
         SearchInput::Text {
-            chars_max: TEXT_CHARS_MAX,
+            chars_max: TEXT_MAXLENGTH,
             placeholder: "tt…",
         },
     ),
@@ -310,7 +310,7 @@ mod tests {
         expected.sort_unstable();
         assert_eq!(names, expected);
         let chars_max = subcat_engine::SEARCH_TEXT_CHARS_MAX;
-        assert_eq!(TEXT_CHARS_MAX as usize, chars_max);
+        assert_eq!(TEXT_MAXLENGTH as usize, chars_max);
     }
 
     #[test]

@@ -89,7 +89,7 @@ fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'sta
             lang.t("down", "caída"),
             lang.t(
                 "The last three requests got no answer. Cached files are still served.",
-                "Tres peticiones seguidas sin respuesta. Se siguen sirviendo los archivos en caché.",
+                "Tres peticiones seguidas sin respuesta. Los archivos en caché siguen disponibles.",
             ),
         ),
     }
