@@ -1,4 +1,4 @@
-//! What administrators see of the service, judged over a socket.
+//! The administration pages, tested over a socket.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,7 +11,7 @@ use subcat_tests::raw::Client;
 const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
 
-/// A clock that runs on by this many microseconds with every reading.
+/// A clock that advances by this many microseconds with every reading.
 struct Ticking {
     reading_us: AtomicU64,
     step_us: u64,
@@ -28,7 +28,7 @@ impl Clock for Ticking {
     }
 }
 
-/// A portal of a clock with this step, and its administrator.
+/// A portal with such a clock, and its administrator.
 fn portal(step_us: u64) -> (Portal, Visitor) {
     let clock = Ticking {
         reading_us: AtomicU64::new(1),
@@ -40,7 +40,7 @@ fn portal(step_us: u64) -> (Portal, Visitor) {
     (portal, ana)
 }
 
-/// The text of a page without its marks.
+/// The text of a page without its tags.
 fn plain(page: &str) -> String {
     let mut text = String::new();
     for piece in page.split('<') {

@@ -1,5 +1,6 @@
-//! The pages in a real browser: the life of an account and a key by keyboard alone, in both
-//! languages, wide and narrow, light and dark; pictures go to tests/screenshots.
+//! The pages in a real browser: everything that a user does with an account and a key by keyboard
+//! alone, in both languages, on wide and narrow windows, light and dark. Screenshots go to
+//! tests/screenshots.
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -25,7 +26,7 @@ fn api_status(portal: &Portal, key: &str) -> u16 {
         .status
 }
 
-/// Looks of every kind that a page must stand: `es` or `en`, phone or desk, light or dark.
+/// Appearances in which every page is checked: `es` or `en`, phone or desktop, light or dark.
 const LOOKS: [(&str, Looks); 4] = [
     (
         "es-wide-light",
@@ -61,7 +62,7 @@ const LOOKS: [(&str, Looks); 4] = [
     ),
 ];
 
-/// Fills in a field that has the focus next.
+/// Moves the focus to a field and fills it in.
 fn fill(browser: &mut Browser, selector: &str, text: &str) {
     browser.tab_to(selector);
     browser.keys(text);
@@ -72,7 +73,7 @@ fn the_life_of_an_account_and_a_key_by_keyboard_alone() {
     let axe = axe();
     let driver = Driver::start();
     for (look, looks) in LOOKS {
-        // What one address may try in a quarter of an hour is counted: each life has its own.
+        // Attempts are limited by address: each run has a portal of its own.
         let portal = Portal::open(|_| ());
         let mut browser = driver.open(looks);
         let check = |browser: &mut Browser| is_sound(browser, &axe, look);
@@ -96,10 +97,10 @@ fn pages_are_painted_and_do_their_work_without_the_script() {
     life(&portal, &mut browser, "without@example.com", None);
 }
 
-/// What judges a page that is shown only on the way; none where the script is blocked.
+/// Checks a page that is shown in between; `None` if scripts are blocked.
 type Check<'a> = Option<&'a dyn Fn(&mut Browser)>;
 
-/// Everything that a person does with an account, by keyboard.
+/// Everything that a user does with an account, by keyboard.
 fn life(portal: &Portal, browser: &mut Browser, email: &str, check: Check<'_>) {
     browser.goto(&portal.url("/"));
     assert!(browser.is_painted(), "the front page");
@@ -118,7 +119,7 @@ fn life(portal: &Portal, browser: &mut Browser, email: &str, check: Check<'_>) {
     ways_out(portal, browser, email);
 }
 
-/// A key is made, used and revoked.
+/// Creates, uses and revokes a key.
 fn life_of_a_key(portal: &Portal, browser: &mut Browser, check: Check<'_>) {
     browser.tab_to("main a[href='/keys/new']");
     browser.press_and_follow(ENTER);
@@ -171,7 +172,7 @@ fn life_of_a_key(portal: &Portal, browser: &mut Browser, check: Check<'_>) {
     assert_eq!(api_status(portal, &key), 401);
 }
 
-/// A new password, the end of every session, and of one.
+/// Changes the password, closes every session, and then a single one.
 fn ways_out(portal: &Portal, browser: &mut Browser, email: &str) {
     browser.tab_to("a[href='/profile']");
     browser.press_and_follow(ENTER);
@@ -230,7 +231,7 @@ fn a_search_leads_to_a_record_and_its_file() {
 }
 
 #[test]
-fn language_and_colours_are_switched_without_losing_the_place() {
+fn language_and_theme_are_switched_without_leaving_the_page() {
     let portal = Portal::open(|_| ());
     let driver = Driver::start();
     let mut browser = driver.open(LOOKS[0].1);
@@ -248,7 +249,7 @@ fn language_and_colours_are_switched_without_losing_the_place() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-/// A portal in which something has happened, and the session of an administrator.
+/// A portal with accounts, keys and usage, and the session of an administrator.
 fn lived_in() -> (Portal, String) {
     let portal = Portal::open(|_| ());
     portal.make_account(EMAIL, PASSWORD, Role::Admin);
@@ -299,7 +300,7 @@ fn lived_in() -> (Portal, String) {
     (portal, session)
 }
 
-/// The source of axe-core, which scripts/setup fetches by npm; panics when it is not there.
+/// The source of axe-core, which scripts/setup installs with npm; panics if it is missing.
 fn axe() -> String {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/axe-core/package/axe.min.js");
     std::fs::read_to_string(&file).unwrap_or_else(|error| {
@@ -363,14 +364,14 @@ fn every_page_is_sound_in_every_look() {
             is_sound(&mut browser, &axe, look);
             browser.screenshot(&picture(&format!("{look}-{name}")));
         }
-        // A browser tells the status of a refusal as an error of its own.
+        // The browser logs a 4xx status as an error.
         let complaints = browser.complaints();
         assert_eq!(complaints.len(), refused.len(), "{complaints:?}");
     }
 }
 
-/// Nothing hangs over the edge, the language is that of the browser, and axe-core finds no fault
-/// that is serious or critical.
+/// Checks that nothing overflows the window, that the language is that of the browser, and that
+/// axe-core finds no serious or critical violation.
 fn is_sound(browser: &mut Browser, axe: &str, look: &str) {
     let path = browser.path();
     assert_eq!(

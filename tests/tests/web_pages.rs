@@ -1,4 +1,4 @@
-//! The rules of the web interface (API.md, 12), judged over a socket.
+//! The rules of the web interface (API.md, 12), tested over a socket.
 
 use std::sync::Arc;
 
@@ -29,7 +29,7 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     rest.split_once(end).map_or(rest, |(found, _)| found)
 }
 
-/// Makes a key and returns its text.
+/// Creates a key and returns its text.
 fn make_key(visitor: &mut Visitor, fields: &[(&str, &str)]) -> String {
     let answer = visitor.post("/keys", fields);
     assert_eq!(answer.status, 200, "{}", answer.text());
@@ -48,7 +48,7 @@ fn location(answer: &RawAnswer) -> &str {
 }
 
 #[test]
-fn every_page_says_what_a_browser_may_do_with_it() {
+fn every_page_has_the_security_headers() {
     let portal = portal();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     for path in [
@@ -84,7 +84,7 @@ fn every_page_says_what_a_browser_may_do_with_it() {
     }
 }
 
-/// Accounts, lines of the audit log, slow searches and days of use: as many as a page shows.
+/// Creates as many accounts, audit entries, slow searches and days of usage as a page shows.
 fn many_changes(portal: &Portal) {
     let service = portal.service();
     let now = service.now();
@@ -214,7 +214,7 @@ fn a_wrong_password_and_an_unknown_address_look_alike() {
     assert_eq!(answers[0], answers[1]);
     assert_eq!(answers[0], answers[2]);
 
-    // Signing up says no more: the address that is taken gets the answer of the one that is not.
+    // Signing up reveals no more: a taken address gets the answer of a free one.
     let sign_up = |email: &str| {
         let fields = [("email", email), ("password", "another horse")];
         let answer = portal.visitor().post("/signup", &fields);
@@ -226,7 +226,7 @@ fn a_wrong_password_and_an_unknown_address_look_alike() {
 }
 
 #[test]
-fn tries_at_an_account_are_limited() {
+fn attempts_at_an_account_are_limited() {
     let portal = portal();
     let mut guesser = portal.visitor();
     for _ in 0..10 {
@@ -237,7 +237,7 @@ fn tries_at_an_account_are_limited() {
     assert_eq!(answer.status, 429);
     let seconds: u64 = answer.field("retry-after").unwrap().parse().unwrap();
     assert!((1..=600).contains(&seconds), "{seconds}");
-    // Told once, whatever else is tried.
+    // Recorded once, however many attempts follow.
     guesser.post("/signin", &[("email", EMAIL), ("password", PASSWORD)]);
     let engine = &portal.service().engine;
     let locks = || {
@@ -253,7 +253,7 @@ fn tries_at_an_account_are_limited() {
 }
 
 #[test]
-fn the_first_account_takes_the_link_and_the_link_works_once() {
+fn the_first_account_needs_the_link_and_the_link_works_once() {
     let portal = Portal::open(|config| {
         config.registration = subcat_server::config::Registration::Closed;
     });
@@ -280,7 +280,7 @@ fn the_first_account_takes_the_link_and_the_link_works_once() {
 }
 
 #[test]
-fn pages_for_people_with_an_account_lead_to_the_sign_in_and_back() {
+fn pages_that_need_an_account_lead_to_the_sign_in_and_back() {
     let portal = portal();
     let mut visitor = portal.visitor();
     for path in [
@@ -309,7 +309,7 @@ fn pages_for_people_with_an_account_lead_to_the_sign_in_and_back() {
 }
 
 #[test]
-fn a_key_is_shown_once_works_and_stops_at_its_revocation() {
+fn a_key_is_shown_once_and_works_until_it_is_revoked() {
     let portal = portal();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     let key = make_key(&mut ana, &[("name", "<b>Salón</b>"), ("expires", "30")]);
@@ -333,7 +333,7 @@ fn a_key_is_shown_once_works_and_stops_at_its_revocation() {
 }
 
 #[test]
-fn the_request_that_is_shown_with_a_key_is_one_that_it_may_make() {
+fn the_example_request_of_a_new_key_is_allowed_by_its_scopes() {
     let portal = portal();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     for scope in ["search", "read", "download"] {
@@ -358,7 +358,7 @@ fn the_request_that_is_shown_with_a_key_is_one_that_it_may_make() {
 }
 
 #[test]
-fn a_key_takes_scopes_and_an_end_and_refuses_the_past() {
+fn a_key_has_scopes_and_an_expiry_that_is_not_in_the_past() {
     let portal = portal();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     let key = make_key(&mut ana, &[("name", "read"), ("scope", "read")]);
@@ -394,7 +394,7 @@ fn a_key_takes_scopes_and_an_end_and_refuses_the_past() {
 }
 
 #[test]
-fn nobody_sees_or_ends_the_keys_of_others() {
+fn users_cannot_see_or_revoke_the_keys_of_others() {
     let portal = portal();
     portal.make_account("luis@example.com", PASSWORD, Role::User);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
@@ -563,7 +563,7 @@ fn a_download_from_a_page_counts_for_the_record_and_no_key() {
     assert_eq!(portal.service().engine.usage().downloads(record_id), 2);
 }
 
-/// API.md 12.4: who may ask without a key may not ask without end.
+/// API.md 12.4: pages need no key, so they have a limit of their own.
 #[test]
 fn pages_of_the_catalog_are_limited_by_account() {
     let portal = portal();
@@ -584,9 +584,9 @@ fn pages_of_the_catalog_are_limited_by_account() {
     assert_eq!(other.get("/catalog?query=matrix").status, 200);
 }
 
-/// API.md 12.4: as for the API, a counter that cannot be written keeps no one from a file.
+/// API.md 12.4: as in the API, the file is served even if the download cannot be counted.
 #[test]
-fn a_page_gives_a_file_that_cannot_be_counted() {
+fn a_file_is_served_if_its_download_cannot_be_counted() {
     let disk = Arc::new(Faulty::new(Fault::NONE));
     let portal = Portal::with_disk(disk.clone(), Arc::new(SystemClock::new()), |_| ());
     portal.make_account(EMAIL, PASSWORD, Role::Admin);
@@ -635,7 +635,7 @@ fn a_lost_file_is_fetched_again_for_a_page() {
 }
 
 #[test]
-fn pages_speak_the_language_that_is_asked_for_or_chosen() {
+fn pages_are_in_the_requested_or_chosen_language() {
     let portal = portal();
     let mut visitor = portal.visitor();
     assert!(visitor.get("/").text().contains("<html lang=\"en\""));
@@ -660,7 +660,7 @@ fn pages_speak_the_language_that_is_asked_for_or_chosen() {
 }
 
 #[test]
-fn other_methods_and_paths_are_refused() {
+fn other_methods_and_paths_are_rejected() {
     let portal = portal();
     let mut visitor = portal.visitor();
     for (method, path, status) in [

@@ -1,4 +1,4 @@
-//! Sessions of the web interface (API.md, 12.1), judged over a socket.
+//! Sessions of the web interface (API.md, 12.1), tested over a socket.
 
 use subcat_engine::{Role, Session, StateEvent};
 use subcat_tests::portal::{Portal, Visitor};
@@ -106,9 +106,9 @@ fn a_new_password_ends_every_other_session() {
     assert_eq!(here.get("/keys").status, 303);
 }
 
-/// Sessions that are replaced make the room that their successors need.
+/// A session that replaces another one does not count against the limit.
 #[test]
-fn who_signs_in_anew_ends_no_session_but_their_own() {
+fn signing_in_again_closes_no_other_session() {
     let portal = portal();
     let engine = &portal.service().engine;
     let account = engine.accounts().all().remove(0);
@@ -136,9 +136,9 @@ fn who_signs_in_anew_ends_no_session_but_their_own() {
     assert_eq!(engine.accounts().sessions_of(account.id).len(), 50);
 }
 
-/// API.md 12.1: whoever signs in again and again ends sessions of their own.
+/// API.md 12.1: above the limit, the oldest sessions of the account are closed.
 #[test]
-fn of_many_sessions_the_oldest_end() {
+fn of_too_many_sessions_the_oldest_are_closed() {
     let portal = portal();
     let engine = &portal.service().engine;
     let account = engine.accounts().all().remove(0);

@@ -1,5 +1,4 @@
-//! The documentation of the API tells the truth: every example runs, every answer looks as it is
-//! described.
+//! The API documentation is true: every example runs, and every response is as described.
 
 use std::process::Command;
 
@@ -43,7 +42,7 @@ fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     }
 }
 
-/// What is wrong with a value by its schema; as much of JSON Schema as the document uses.
+/// The first violation of a schema by a value, for the part of JSON Schema that the document uses.
 fn fault(document: &Value, schema: &Value, value: &Value) -> Option<String> {
     let schema = resolve(document, schema);
     if let Some(choices) = schema["oneOf"].as_array() {
@@ -95,8 +94,8 @@ fn fault(document: &Value, schema: &Value, value: &Value) -> Option<String> {
         })
 }
 
-/// Holds an answer against its description: status, headers, body, and the text of the example
-/// when it is an error.
+/// Compares a response with its description: status, headers, body, and for an error the text of
+/// the example.
 fn check(document: &Value, path: &str, answer: &RawAnswer) {
     let status = answer.status.to_string();
     let described = &document["paths"][path]["get"]["responses"][&status];
@@ -129,7 +128,7 @@ fn check(document: &Value, path: &str, answer: &RawAnswer) {
 }
 
 #[test]
-fn every_example_runs_as_it_is_printed() {
+fn every_example_runs_as_printed() {
     let (portal, key, id) = portal();
     let document = document(&portal);
     let mut count = 0;
@@ -140,7 +139,7 @@ fn every_example_runs_as_it_is_printed() {
         for example in examples {
             let command = example["command"].as_str().expect("a command");
             let folder = tempfile::tempdir().expect("a temporary directory");
-            // Only what the shell needs to say whether it went well is added.
+            // Added: only the options that make the shell report the outcome.
             let script = command.replacen("curl ", "curl --silent --show-error --fail ", 1);
             let output = Command::new("sh")
                 .args(["-ec", &script])
@@ -174,7 +173,7 @@ fn every_example_runs_as_it_is_printed() {
 }
 
 #[test]
-fn every_answer_is_as_it_is_described() {
+fn every_response_is_as_described() {
     let (portal, key, id) = portal();
     let document = document(&portal);
     let mut client = Client::connect(portal.address());
@@ -209,7 +208,7 @@ fn every_answer_is_as_it_is_described() {
 }
 
 #[test]
-fn a_key_without_a_scope_and_a_full_window_answer_as_described() {
+fn a_missing_scope_and_an_exhausted_window_answer_as_described() {
     let (portal, _, id) = portal();
     let document = document(&portal);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
@@ -236,7 +235,7 @@ fn a_key_without_a_scope_and_a_full_window_answer_as_described() {
 }
 
 #[test]
-fn the_document_may_be_kept_and_the_manual_needs_no_account() {
+fn the_document_may_be_cached_and_the_docs_page_needs_no_account() {
     let (portal, ..) = portal();
     let mut visitor = portal.visitor();
     let first = visitor.get("/openapi.json");
