@@ -78,7 +78,9 @@ pub(crate) fn see_other(location: &str) -> Response<PageBody> {
         "text/html; charset=utf-8",
         Bytes::new(),
     );
-    let location = HeaderValue::try_from(location).unwrap_or(HeaderValue::from_static("/"));
+    let location = HeaderValue::try_from(location);
+    // A path with control characters is not a header value; the front page is always safe.
+    let location = location.unwrap_or(HeaderValue::from_static("/"));
     response.headers_mut().insert(LOCATION, location);
     response
 }

@@ -98,6 +98,7 @@ impl UsageView {
     pub(crate) fn new(lang: Lang, usage: &[(Day, Usage)], today: Day, days_count: u32) -> Self {
         let first = first_day(today, days_count);
         let mut days = vec![Usage::default(); days_count as usize];
+        // Days without usage have no row, so each row is added at the place of its day.
         for (day, usage) in usage {
             let slot = day.0.checked_sub(first.0).map(|idx| idx as usize);
             if let Some(sum) = slot.and_then(|idx| days.get_mut(idx)) {
@@ -186,6 +187,7 @@ struct Bar {
 
 fn bars(values: &[u64]) -> impl Iterator<Item = Bar> + '_ {
     let highest = values.iter().copied().max().unwrap_or(0);
+    // Tenths of a unit keep 90 bars evenly spaced without floating point.
     let slot_tenths = WIDTH * 10 / values.len().max(1);
     let width_tenths = (slot_tenths * 3 / 4).max(10);
     let used = values.iter().enumerate().filter(|(_, value)| **value != 0);
@@ -242,6 +244,7 @@ fn put(svg: &mut String, piece: std::fmt::Arguments<'_>) {
 
 /// Height of a bar. At least 2, so that a small value beside a large one is visible.
 fn height(value: u64, highest: u64) -> usize {
+    // In 128 bits, because a count near `u64::MAX` times the height would overflow.
     let full = u128::try_from(BASE - TOP).unwrap_or(0);
     let scaled = u128::from(value) * full / u128::from(highest.max(1));
     usize::try_from(scaled).unwrap_or(0).max(2)

@@ -61,6 +61,7 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
         link,
         link_text,
     };
+    // If even this template fails, an empty body with the right status remains.
     let html = template.render().unwrap_or_default();
     let mut response = bytes(status, "text/html; charset=utf-8", html);
     let headers = response.headers_mut();
@@ -152,6 +153,7 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
 
 /// The sign-in page that leads back to the requested page.
 fn sign_in_path(request: &WebRequest) -> String {
+    // The form would be lost: a sign-in can only lead back to a GET.
     if request.method == Method::POST {
         return "/signin".to_owned();
     }

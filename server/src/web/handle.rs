@@ -43,6 +43,7 @@ pub async fn handle(
 fn admit(request: &WebRequest) -> Result<(), PageError> {
     match request.method {
         Method::GET | Method::HEAD => Ok(()),
+        // Checked before anything is read from the form, on every page.
         Method::POST if !origin::is_ours(&request.headers, &request.origins()) => {
             Err(PageError::ForeignForm)
         }

@@ -43,6 +43,7 @@ impl Lang {
         for range in accept_language.split(',') {
             let (tag, params) = range.split_once(';').unwrap_or((range, ""));
             let primary = tag.trim().split('-').next().unwrap_or("");
+            // A quality that cannot be parsed counts as 0, that is, as unwanted.
             let quality = match params.trim().strip_prefix("q=") {
                 Some(number) => number.trim().parse().unwrap_or(0.0),
                 None => 1.0,
@@ -87,6 +88,7 @@ impl Lang {
         if bytes < 1024 {
             return format!("{bytes} B");
         }
+        // Tenths as whole numbers, in 128 bits: exact up to the largest size.
         let (mut tenths, mut unit_idx) = (u128::from(bytes) * 10 / 1024, 0);
         while 10_240 <= tenths && unit_idx + 1 < UNITS.len() {
             tenths /= 1024;

@@ -57,6 +57,7 @@ impl Params {
     pub(crate) fn without(&self, names: &[&str]) -> String {
         let mut text = String::new();
         for (name, value) in &self.0 {
+            // An empty value is an empty field of a form: the address gets shorter without it.
             if names.contains(&name.as_str()) || value.is_empty() {
                 continue;
             }
@@ -77,6 +78,7 @@ pub(crate) fn encode(text: &str) -> Cow<'_, str> {
 }
 
 fn decode(text: &str) -> String {
+    // Before decoding: an encoded plus sign (%2B) stays one.
     let spaced = text.replace('+', " ");
     percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }

@@ -52,6 +52,7 @@ pub(crate) fn viewer(
     effective_now: Timestamp,
 ) -> Option<Viewer> {
     let value = cookie(headers, session_cookie_name(is_secure))?;
+    // Only the digest is stored, so that a stolen state file opens no session.
     let session_digest = auth::api_key_digest(value);
     let engine = &service.engine;
     let session = engine.accounts().session(&session_digest)?;
@@ -88,6 +89,8 @@ pub(crate) type SignInOutcome = Result<bool, Arc<subcat_engine::Error>>;
 /// [`SESSIONS_MAX`] of each account.
 pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignInOutcome> {
     let opened = sign_ins.iter().map(|sign_in| sign_in.opened.clone());
+    // A replaced session is closed in the same transaction, before the limit is applied, so that
+    // it does not push out another one.
     let mut closed: BTreeSet<[u8; 32]> = sign_ins.iter().filter_map(|it| it.replaced).collect();
     let mut counts: BTreeMap<AccountId, usize> = BTreeMap::new();
     for sign_in in sign_ins {

@@ -53,6 +53,7 @@ impl Site {
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
             sign_ins: Arc::new(GroupCommit::new(SIGN_INS_PAUSE, store)),
+            // One lane for all pages: they are few beside the downloads of the API.
             counter_lane: Mutex::new(counter_lane),
             stats: Mutex::new(None),
         })
@@ -75,6 +76,7 @@ impl Site {
 
     /// Statistics of the engine, at most a second old.
     pub(crate) fn stats(&self) -> subcat_engine::Result<EngineStats> {
+        // The lock is held while reading, so that a burst of requests reads only once.
         let now_us = self.service.clock.now().monotonic_us;
         let mut known = self.stats.lock();
         if let Some((read_us, stats)) = &*known

@@ -72,6 +72,7 @@ impl Throttle {
     ) -> Result<(), AttemptsRejection> {
         let mut windows = self.0.lock();
         if THROTTLE_ENTRIES_MAX < windows.len() + subjects.len() {
+            // Ended windows are dropped only here: an attempt usually costs no pass over the table.
             windows.retain(|subject, window| now < window.started_at + subject.limit().1);
         }
         if THROTTLE_ENTRIES_MAX < windows.len() + subjects.len() {
@@ -80,6 +81,7 @@ impl Throttle {
                 newly_exhausted: None,
             });
         }
+        // First check all subjects, then count them all.
         for subject in subjects {
             let (attempts_max, length) = subject.limit();
             if let Some(window) = windows.get_mut(subject) {

@@ -54,6 +54,7 @@ impl WebRequest {
     ) -> Self {
         let (head, body) = request.into_parts();
         let public_url = site.service.config.public_url.as_deref();
+        // A proxy may end TLS without saying so; the configured URL knows better.
         let is_secure = is_https || public_url.is_some_and(|url| url.starts_with("https://"));
         let now = site.service.now();
         let effective_now = site.service.effective_now(now);
@@ -64,6 +65,7 @@ impl WebRequest {
         };
         let accepted = head.headers.get(ACCEPT_LANGUAGE);
         let accepted = accepted.and_then(|value| value.to_str().ok());
+        // A choice in a cookie wins over the preference of the browser.
         let chosen_lang = session::cookie(&head.headers, "lang").and_then(Lang::parse);
         let chosen_theme = session::cookie(&head.headers, "theme").and_then(Theme::parse);
         Self {

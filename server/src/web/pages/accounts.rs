@@ -64,6 +64,7 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
         account.email.as_str().contains(&wanted)
             || account.display_name.to_lowercase().contains(&wanted)
     };
+    // One pass over all keys instead of a look-up for each account.
     let mut keys_counts: HashMap<AccountId, usize> = HashMap::new();
     for owner in engine
         .accounts()

@@ -50,6 +50,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let lang = request.lang;
     let service = &request.site.service;
     let stats = request.site.stats()?;
+    // Anything but an offered period falls back to 30 days: a chart never gets too large.
     let days_count = chart::period(request.query.get("days"));
     let today = request.now.day();
     let first = chart::first_day(today, days_count);

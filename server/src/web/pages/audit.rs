@@ -59,6 +59,7 @@ fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
         let name = lang.t("key", "clave");
         format!("{name} {} {}", id.0, entry.detail)
     });
+    // For a key the detail is its name, which stands beside its number already.
     let detail = Some(entry.detail.clone()).filter(|_| key.is_none());
     let subject = [key, email, detail].into_iter().flatten();
     let subject: Vec<String> = subject.filter(|part| !part.is_empty()).collect();

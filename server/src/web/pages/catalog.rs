@@ -88,11 +88,13 @@ fn search(
     let engine = &request.site.service.engine;
     let snapshot = engine.catalog().snapshot();
     let hits = snapshot.search(query)?;
+    // As in the API, a search by free text requests a reindex job.
     if query.uses_free_text() {
         engine.catalog().request_reindex();
     }
     let pages_count = hits.len().div_ceil(HITS_PER_PAGE).max(1);
     let page_number = request.query.get("page").parse().unwrap_or(1);
+    // A page beyond the last one, from an old link, shows the last one.
     let page_number = usize::clamp(page_number, 1, pages_count);
     let start = (page_number - 1) * HITS_PER_PAGE;
     let end = hits.len().min(start + HITS_PER_PAGE);

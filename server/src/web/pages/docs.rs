@@ -86,6 +86,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         members(&api["paths"]).map(|(path, item)| texts.endpoint(path, &item["get"], &base_url));
     let headers = members(&api["components"]["headers"]);
     let rate_headers = headers
+        // The document describes further headers, which are explained at their endpoints.
         .filter(|(name, _)| name.starts_with("X-RateLimit") || *name == "Retry-After")
         .map(|(name, header)| HeaderView {
             name: name.to_owned(),
@@ -223,6 +224,7 @@ fn text(value: &Value) -> String {
 fn marked(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + 32);
     for (idx, part) in text.split('`').enumerate() {
+        // Between the first and the second backtick, the third and the fourth, and so on.
         let is_code = idx % 2 == 1;
         html.push_str(if is_code { "<code>" } else { "" });
         for c in part.chars() {

@@ -40,6 +40,7 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
     };
     request
         .blocking(move |request| {
+            // Counted only now: the file is open, so the download will be answered.
             if request.method != Method::HEAD {
                 count(request, source.id);
             }

@@ -85,6 +85,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
 /// `GET /keys/{number}/revoke`: asks for confirmation.
 pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
+    // An old confirmation page must not offer to revoke twice.
     if key.state(request.now) == ApiKeyState::Revoked {
         return Ok(answer::see_other(&format!("/keys/{}", key.id.0)));
     }

@@ -269,6 +269,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     };
     let lang = request.lang;
     let mut page = request.frame("/keys");
+    // Switching the language would load the page again, without the key.
     page.is_switchable = false;
     let never = lang.t("never", "nunca").to_owned();
     let template = KeyCreatedPage {

@@ -94,6 +94,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         Ok(password) => password,
         Err(rejection) => return profile_page(request, Some(rejection)),
     };
+    // A session left open must not allow guessing the password.
     let subjects = [AttemptSubject::PasswordChange(account.id.0)];
     request.site.throttle.take(&subjects, request.elapsed())?;
     let hashing = &request.site.hashing;

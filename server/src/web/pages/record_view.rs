@@ -38,7 +38,8 @@ pub(super) struct RecordFields {
 impl RecordView {
     /// Reads a document of the current snapshot.
     pub(super) fn new(doc: &Doc<'_>, engine: &Engine, lang: Lang) -> Result<Self, PageError> {
-        // A fragment ends where the count of downloads follows in an answer.
+        // A fragment is the JSON of the record up to the count of downloads: complete it with any
+        // count, as the true one is not in the index.
         let mut json = doc.fragment().to_vec();
         json.extend_from_slice(b"0}");
         let record =

@@ -150,6 +150,7 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         .as_ref()
         .map(|account| account.password_hash.clone());
     let password = request.form.raw("password");
+    // Verified even without an account or for a disabled one: the time must not tell.
     let is_right = request.site.hashing.verify(password, stored).await?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
@@ -290,6 +291,7 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
     let account = draft.hashed(request, Role::Admin).await?;
     let account = request.blocking(move |request| {
         let _turn = request.site.setup.lock.lock();
+        // Again, now under the lock: hashing took a while, and another request may have been first.
         if !request.site.is_first_start() {
             return Err(PageError::NotFound);
         }
