@@ -82,9 +82,9 @@ pub(super) struct SubjectError {
 }
 
 impl SubjectError {
-    pub(super) fn new(subject: impl ToString, source: io::Error) -> Self {
+    pub(super) fn new(subject: impl Into<String>, source: io::Error) -> Self {
         Self {
-            subject: subject.to_string(),
+            subject: subject.into(),
             source,
         }
     }

@@ -113,7 +113,7 @@ fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), CommandError> {
         return Ok(("stdin".to_owned(), Box::new(io::stdin())));
     }
     let name = path.display().to_string();
-    let failed = |error| SubjectError::new(&name, error);
+    let failed = |error| SubjectError::new(name.clone(), error);
     let file = File::open(path).map_err(failed)?;
     let metadata = file.metadata().map_err(failed)?;
     if metadata.is_dir() {

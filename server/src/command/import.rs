@@ -226,7 +226,7 @@ impl NamedFiles {
                 continue;
             }
             let metadata = std::fs::metadata(file)
-                .map_err(|error| SubjectError::new(file.display(), error))?;
+                .map_err(|error| SubjectError::new(file.display().to_string(), error))?;
             if metadata.is_dir() {
                 return Err(DirectoryError(file.clone()).into());
             }

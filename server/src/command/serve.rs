@@ -93,7 +93,7 @@ impl Running {
             // The engine needs no directory then, but the admin socket does.
             let mut builder = std::fs::DirBuilder::new();
             let made = builder.recursive(true).mode(0o700).create(&config.data);
-            made.map_err(|error| SubjectError::new(config.data.display(), error))?;
+            made.map_err(|error| SubjectError::new(config.data.display().to_string(), error))?;
         }
         Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
@@ -119,7 +119,7 @@ impl Running {
         let admin_address = pages.local_addr().unwrap_or(config.admin);
         let socket_path = config.data.join("admin.sock");
         let socket = AdminListener::unix(&socket_path, &handle)
-            .map_err(|error| SubjectError::new(socket_path.display(), error))?;
+            .map_err(|error| SubjectError::new(socket_path.display().to_string(), error))?;
         let listen = config.listen;
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
         let server = serve(&service)

@@ -40,7 +40,7 @@ impl Operations<'_> {
     ///
     /// Errors: it would be allowed to do nothing, its expiry has passed, its owner has too many
     /// keys or no longer exists.
-    pub fn create_api_key(&self, draft: KeyDraft) -> Result<(ApiKey, String), OperationError> {
+    pub fn create_api_key(&self, draft: &KeyDraft) -> Result<(ApiKey, String), OperationError> {
         if draft.scopes == Scopes::NONE {
             return Err(OperationRejection::NoScopes.into());
         }
@@ -175,7 +175,7 @@ impl Operation for CreateKey {
             }
             None => Expiry::Never,
         };
-        let (api_key, text) = operations.create_api_key(KeyDraft {
+        let (api_key, text) = operations.create_api_key(&KeyDraft {
             name,
             account: account.map(|account| account.id),
             scopes,

@@ -47,23 +47,23 @@ mod tests {
 
     #[track_caller]
     fn check<O: Operation + PartialEq + std::fmt::Debug>(
-        operation: O,
+        operation: &O,
         name: &str,
         arguments: &str,
     ) {
         assert_eq!(O::NAME, name);
-        assert_eq!(serde_json::to_string(&operation).unwrap(), arguments);
-        assert_eq!(serde_json::from_str::<O>(arguments).unwrap(), operation);
+        assert_eq!(serde_json::to_string(operation).unwrap(), arguments);
+        assert_eq!(serde_json::from_str::<O>(arguments).unwrap(), *operation);
     }
 
     #[test]
     fn an_operation_is_a_name_and_arguments() {
-        check(RevokeKey { id: 7 }, "key/revoke", r#"{"id":7}"#);
+        check(&RevokeKey { id: 7 }, "key/revoke", r#"{"id":7}"#);
         let set = SetRecordActive {
             id: "x".into(),
             is_active: true,
         };
-        check(set, "record/set", r#"{"id":"x","is_active":true}"#);
+        check(&set, "record/set", r#"{"id":"x","is_active":true}"#);
         let create = CreateKey {
             name: "n".into(),
             account: None,
@@ -73,7 +73,7 @@ mod tests {
         };
         let arguments =
             r#"{"name":"n","account":null,"expires_at":null,"scopes":null,"limit":"1/2"}"#;
-        check(create, "key/create", arguments);
+        check(&create, "key/create", arguments);
     }
 
     #[test]

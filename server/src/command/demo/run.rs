@@ -122,7 +122,8 @@ fn load_catalog(service: &Service) -> Result<(), ImportError> {
 
 /// The account and the key of the last run, or new ones.
 fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, CommandError> {
-    let path = login_path(data).map_err(|error| SubjectError::new(data.display(), error))?;
+    let path =
+        login_path(data).map_err(|error| SubjectError::new(data.display().to_string(), error))?;
     if let Some(known) = known_login(service, &path) {
         return Ok(known);
     }
@@ -159,7 +160,7 @@ fn prepare(service: &Arc<Service>, data: &Path) -> Result<DemoLogin, CommandErro
         password,
         key: created.key,
     };
-    keep(&path, &login).map_err(|error| SubjectError::new(path.display(), error))?;
+    keep(&path, &login).map_err(|error| SubjectError::new(path.display().to_string(), error))?;
     Ok(login)
 }
 

@@ -257,7 +257,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
     // Before the key is created: nothing may fail between creating and showing it.
     let sample = Sample::of(&service.engine, draft.scopes)?;
     let operations = Operations::of_service(service, Actor::Account(&owner.email));
-    let (api_key, text) = match operations.create_api_key(draft) {
+    let (api_key, text) = match operations.create_api_key(&draft) {
         Ok(created) => created,
         Err(OperationError::Rejected(rejection)) => {
             return match FormRejection::of_operation(&rejection) {
