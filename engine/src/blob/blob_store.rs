@@ -28,7 +28,7 @@ pub(crate) struct BlobStore {
     disk: Arc<dyn Disk>,
     dir: PathBuf,
     tmp: PathBuf,
-    open: Box<[Shard]>,
+    open: Box<[BlobShard]>,
     /// Blobs of one shard that are kept open.
     shard_max: AtomicUsize,
     clock: AtomicU64,
@@ -36,15 +36,16 @@ pub(crate) struct BlobStore {
     puts_count: AtomicU64,
 }
 
-type Shard = RwLock<HashMap<(ContentHash, Variant), OpenEntry, foldhash::fast::RandomState>>;
+type BlobShard =
+    RwLock<HashMap<(ContentHash, Variant), OpenBlobEntry, foldhash::fast::RandomState>>;
 
-struct OpenEntry {
+struct OpenBlobEntry {
     blob: Arc<Blob>,
     last_used: AtomicU64,
 }
 
 /// A fault of the content store.
-pub(crate) enum Finding {
+pub(crate) enum BlobFinding {
     /// A content that files refer to is missing or damaged.
     Damaged(Error),
     /// A variant is damaged; removing it repairs that.
@@ -60,7 +61,7 @@ impl BlobStore {
             disk,
             dir,
             tmp,
-            open: (0..SHARDS_COUNT).map(|_| Shard::default()).collect(),
+            open: (0..SHARDS_COUNT).map(|_| BlobShard::default()).collect(),
             shard_max: AtomicUsize::new(OPEN_BLOBS_MAX / SHARDS_COUNT),
             clock: AtomicU64::new(0),
             puts_count: AtomicU64::new(0),
@@ -186,23 +187,23 @@ impl BlobStore {
         &self,
         referenced: &HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>,
         is_repairing: bool,
-    ) -> Result<Vec<Finding>> {
+    ) -> Result<Vec<BlobFinding>> {
         let mut findings = Vec::new();
         for (hash, file) in referenced {
             let path = self.path(hash, Variant::Identity);
             let checked = self.check_file(&path, file.size_bytes, file.checksum);
             let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
             if let Err(error) = checked {
-                findings.push(Finding::Damaged(error));
+                findings.push(BlobFinding::Damaged(error));
             }
         }
         self.each_file(&mut |path, name| {
             let stem = name.split('.').next().unwrap_or_default();
             let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
             let finding = if !is_referenced {
-                Some(Finding::Unreferenced(self.name_of(path)))
+                Some(BlobFinding::Unreferenced(self.name_of(path)))
             } else if stem != name && self.open_variant(path).is_err() {
-                Some(Finding::DamagedVariant(self.name_of(path)))
+                Some(BlobFinding::DamagedVariant(self.name_of(path)))
             } else {
                 None
             };
@@ -310,16 +311,18 @@ impl BlobStore {
         let now = self.clock.fetch_add(1, Ordering::Relaxed) + 1;
         let mut shard = self.shard(hash).write();
         while self.shard_max.load(Ordering::Relaxed) <= shard.len() {
-            let age = |(_, entry): &(_, &OpenEntry)| entry.last_used.load(Ordering::Relaxed);
+            let age = |(_, entry): &(_, &OpenBlobEntry)| entry.last_used.load(Ordering::Relaxed);
             let Some(oldest) = shard.iter().min_by_key(age).map(|(place, _)| *place) else {
                 break;
             };
             shard.remove(&oldest);
         }
-        let entry = shard.entry((*hash, variant)).or_insert_with(|| OpenEntry {
-            blob,
-            last_used: AtomicU64::new(now),
-        });
+        let entry = shard
+            .entry((*hash, variant))
+            .or_insert_with(|| OpenBlobEntry {
+                blob,
+                last_used: AtomicU64::new(now),
+            });
         Arc::clone(&entry.blob)
     }
 
@@ -327,7 +330,7 @@ impl BlobStore {
         self.shard(hash).write().remove(&(*hash, variant));
     }
 
-    fn shard(&self, hash: &ContentHash) -> &Shard {
+    fn shard(&self, hash: &ContentHash) -> &BlobShard {
         &self.open[usize::from(hash.0[0]) % SHARDS_COUNT]
     }
 

@@ -6,5 +6,5 @@
 mod blob_store;
 mod open_blob;
 
-pub(crate) use blob_store::{BlobStore, Finding as BlobFinding};
+pub(crate) use blob_store::{BlobFinding, BlobStore};
 pub use open_blob::Blob;

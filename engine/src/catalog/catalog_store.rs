@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::manifest_change::ManifestChange;
 use super::segment_files::SegmentFiles;
-use super::tables::{AppliedChanges, Change, apply_catalog};
+use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use super::writer::Writer;
 use crate::codec::decode_record;
 use crate::error::{Error, Result};
@@ -130,7 +130,7 @@ impl Catalog {
         &self,
         writer: &mut Writer,
         commits: &[u64],
-        changes: &[Change],
+        changes: &[RecordChange],
     ) -> Result<()> {
         writer.delta_mut().cover(commits);
         if changes.is_empty() {

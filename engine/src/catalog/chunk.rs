@@ -5,7 +5,7 @@ use super::catalog_store::Catalog;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::live_segment::LiveSegment;
 use super::manifest_change::ManifestChange;
-use super::tables::Change;
+use super::tables::RecordChange;
 use super::writer::{ChunkToken, EndedChunk, Writer};
 use crate::codec::decode_record;
 use crate::error::Result;
@@ -18,7 +18,7 @@ pub(super) struct Chunk {
     /// Numbers of its commits; the journal has them until the chunk is shown.
     commits: Vec<u64>,
     /// Records that its commits changed.
-    changes: Vec<Change>,
+    changes: Vec<RecordChange>,
 }
 
 impl Chunk {

@@ -23,19 +23,19 @@ pub(crate) struct ExternalSorter {
     /// Makes names of runs differ between imports.
     name: String,
     memory_max: usize,
-    batch: Batch,
+    batch: RecordBatch,
     runs: Vec<Run>,
 }
 
 /// Records in memory: their bytes one after another, and where each is.
 #[derive(Default)]
-struct Batch {
+struct RecordBatch {
     pieces: Vec<Vec<u8>>,
-    entries: Vec<Entry>,
+    entries: Vec<BatchEntry>,
 }
 
 #[derive(Clone, Copy)]
-struct Entry {
+struct BatchEntry {
     id: RecordId,
     piece_idx: u32,
     offset: u32,
@@ -58,7 +58,7 @@ impl ExternalSorter {
             data_dir,
             name,
             memory_max,
-            batch: Batch::default(),
+            batch: RecordBatch::default(),
             runs: Vec::new(),
         }
     }
@@ -90,7 +90,7 @@ impl ExternalSorter {
             let _ = self.data_dir.disk().remove(&path);
         })?;
         self.runs.push(run);
-        self.batch = Batch::default();
+        self.batch = RecordBatch::default();
         Ok(())
     }
 
@@ -166,7 +166,7 @@ fn merge_runs(
     Ok(())
 }
 
-impl Batch {
+impl RecordBatch {
     fn push(&mut self, id: RecordId, stored: &[u8]) {
         let has_room = self
             .pieces
@@ -178,7 +178,7 @@ impl Batch {
         }
         let piece_idx = self.pieces.len() - 1;
         let piece = &mut self.pieces[piece_idx];
-        self.entries.push(Entry {
+        self.entries.push(BatchEntry {
             id,
             piece_idx: piece_idx as u32,
             offset: piece.len() as u32,
@@ -195,13 +195,13 @@ impl Batch {
         self.entries.reverse();
     }
 
-    fn stored(&self, entry: &Entry) -> &[u8] {
+    fn stored(&self, entry: &BatchEntry) -> &[u8] {
         let start = entry.offset as usize;
         &self.pieces[entry.piece_idx as usize][start..start + entry.bytes as usize]
     }
 
     fn memory_bytes(&self) -> usize {
-        self.pieces.len() * PIECE_BYTES + self.entries.capacity() * size_of::<Entry>()
+        self.pieces.len() * PIECE_BYTES + self.entries.capacity() * size_of::<BatchEntry>()
     }
 }
 

@@ -68,7 +68,7 @@ impl ManifestEntry {
 
 /// A record that a frame has changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Change {
+pub(crate) struct RecordChange {
     pub(crate) id: RecordId,
     /// True if there was a record before.
     pub(crate) was_there: bool,
@@ -84,7 +84,7 @@ pub(crate) struct AppliedChanges {
     /// One per event.
     pub(crate) outcomes: Vec<CatalogOutcome>,
     /// The records that are not what they were, in the order of the events.
-    pub(crate) changes: Vec<Change>,
+    pub(crate) changes: Vec<RecordChange>,
 }
 
 /// Applies a frame of events in order. Deterministic.
@@ -121,7 +121,7 @@ pub(crate) fn apply_catalog(
             None => CatalogOutcome::Inserted,
             Some(_) => CatalogOutcome::Changed,
         });
-        applied.changes.push(Change {
+        applied.changes.push(RecordChange {
             id,
             was_there: old.is_some(),
             stored: new,

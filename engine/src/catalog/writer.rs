@@ -42,7 +42,7 @@ use hashbrown::HashMap;
 
 use super::delta::Delta;
 use super::live_segment::LiveSegment;
-use super::tables::Change;
+use super::tables::RecordChange;
 use crate::error::{Error, Result};
 use crate::index::Tombstones;
 use crate::model::RecordId;
@@ -104,7 +104,7 @@ impl Writer {
     }
 
     /// Notes records that a commit has replaced: open chunks may hold older versions of them.
-    pub(super) fn note_overtaken(&mut self, changes: &[Change]) {
+    pub(super) fn note_overtaken(&mut self, changes: &[RecordChange]) {
         for change in changes.iter().filter(|change| change.was_there) {
             for overtaken in self.open_chunks.values_mut() {
                 overtaken.push(change.id);
@@ -114,7 +114,7 @@ impl Writer {
 
     /// Takes back what was noted of a commit of the chunk itself: its version is the newest,
     /// whatever others did before. `changes` are in ascending order of ids, as imports commit them.
-    pub(super) fn note_newest(&mut self, chunk: ChunkToken, changes: &[Change]) {
+    pub(super) fn note_newest(&mut self, chunk: ChunkToken, changes: &[RecordChange]) {
         debug_assert!(changes.is_sorted_by_key(|change| change.id));
         if let Some(overtaken) = self.open_chunks.get_mut(&chunk.number)
             && !overtaken.is_empty()

@@ -21,7 +21,7 @@ const DOUBLINGS_MAX: usize = 32;
 /// any while its part grows, takes the lock of the part.
 pub(crate) struct DownloadTable {
     hasher: RandomState,
-    shards: Box<[Shard]>,
+    shards: Box<[CountShard]>,
 }
 
 /// A part. Slots that were outgrown stay, as a reader may be in them: all of them together
@@ -29,8 +29,8 @@ pub(crate) struct DownloadTable {
 ///
 /// Alone on its cache lines: counting in one part does not slow down readers of another.
 #[repr(align(128))]
-struct Shard {
-    by_doublings: [OnceLock<Slots>; DOUBLINGS_MAX + 1],
+struct CountShard {
+    by_doublings: [OnceLock<CountSlots>; DOUBLINGS_MAX + 1],
     /// Which slots are in use.
     doublings_count: AtomicUsize,
     /// Number of slots that are taken. Locked while a record is put in and while slots are
@@ -42,12 +42,12 @@ struct Shard {
 const MOVED: u64 = 1 << 63;
 
 /// Open addressing with linear probing. The length is a power of two and at most half is taken.
-type Slots = Box<[Slot]>;
+type CountSlots = Box<[CountSlot]>;
 
 /// INVARIANT: once `count` is not 0 the id never changes; `count` is stored after the id. Once it
 /// has `MOVED` it never changes either.
 #[derive(Default)]
-struct Slot {
+struct CountSlot {
     id_high: AtomicU64,
     id_low: AtomicU64,
     count: AtomicU64,
@@ -58,7 +58,7 @@ impl DownloadTable {
     pub(crate) fn new() -> Self {
         Self {
             hasher: RandomState::default(),
-            shards: (0..SHARDS_COUNT).map(|_| Shard::new()).collect(),
+            shards: (0..SHARDS_COUNT).map(|_| CountShard::new()).collect(),
         }
     }
 
@@ -102,7 +102,7 @@ impl DownloadTable {
     }
 
     /// Twice as many slots with the same counts, which do not change in `slots` any more.
-    fn grown(&self, slots: &[Slot]) -> Slots {
+    fn grown(&self, slots: &[CountSlot]) -> CountSlots {
         let grown = empty_slots(slots.len() * 2);
         for slot in slots {
             if slot.count.load(Ordering::Relaxed) != 0 {
@@ -116,7 +116,7 @@ impl DownloadTable {
     }
 }
 
-impl Shard {
+impl CountShard {
     fn new() -> Self {
         let shard = Self {
             by_doublings: [const { OnceLock::new() }; DOUBLINGS_MAX + 1],
@@ -128,13 +128,13 @@ impl Shard {
     }
 
     /// The slots in use. Cost: two loads.
-    fn slots(&self) -> &[Slot] {
+    fn slots(&self) -> &[CountSlot] {
         let slots = &self.by_doublings[self.doublings_count.load(Ordering::Acquire)];
         slots.get().expect("slots are there before they are in use")
     }
 
     /// Uses slots that are twice as many from now on. The lock is held.
-    fn replace(&self, grown: Slots) {
+    fn replace(&self, grown: CountSlots) {
         let doublings_count = self.doublings_count.load(Ordering::Relaxed) + 1;
         self.by_doublings[doublings_count].get_or_init(|| grown);
         self.doublings_count
@@ -142,7 +142,7 @@ impl Shard {
     }
 }
 
-impl Slot {
+impl CountSlot {
     fn halves(&self) -> (u64, u64) {
         (
             self.id_high.load(Ordering::Relaxed),
@@ -151,8 +151,8 @@ impl Slot {
     }
 }
 
-fn empty_slots(slots_count: usize) -> Slots {
-    (0..slots_count).map(|_| Slot::default()).collect()
+fn empty_slots(slots_count: usize) -> CountSlots {
+    (0..slots_count).map(|_| CountSlot::default()).collect()
 }
 
 fn halves(id: RecordId) -> (u64, u64) {
@@ -166,7 +166,7 @@ fn shard_idx(hash: u64) -> usize {
 }
 
 /// The slot of an id, with its count: the one that holds it, or the empty one where it belongs.
-fn find(slots: &[Slot], hash: u64, id: (u64, u64)) -> (usize, u64) {
+fn find(slots: &[CountSlot], hash: u64, id: (u64, u64)) -> (usize, u64) {
     let mask = slots.len() - 1;
     let mut slot_idx = hash as usize & mask;
     loop {
@@ -181,7 +181,7 @@ fn find(slots: &[Slot], hash: u64, id: (u64, u64)) -> (usize, u64) {
 }
 
 /// Adds to the count of a known record; `false` when it is not known, or no longer counted here.
-fn raise(slots: &[Slot], hash: u64, id: (u64, u64), count: u64) -> bool {
+fn raise(slots: &[CountSlot], hash: u64, id: (u64, u64), count: u64) -> bool {
     let (slot_idx, known) = find(slots, hash, id);
     if known == 0 {
         return false;
@@ -192,7 +192,7 @@ fn raise(slots: &[Slot], hash: u64, id: (u64, u64), count: u64) -> bool {
         .is_ok()
 }
 
-fn put(slot: &Slot, id: (u64, u64), count: u64) {
+fn put(slot: &CountSlot, id: (u64, u64), count: u64) {
     slot.id_high.store(id.0, Ordering::Relaxed);
     slot.id_low.store(id.1, Ordering::Relaxed);
     slot.count.store(count, Ordering::Release);

@@ -54,12 +54,12 @@ pub(super) struct Counted {
 
 /// Downloads counted together: 1 to [`ENTRY_DOWNLOADS_MAX`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Entry {
+struct CountEntry {
     counted: Counted,
     downloads: u64,
 }
 
-impl Entry {
+impl CountEntry {
     fn to_bytes(self) -> [u8; ENTRY_BYTES as usize] {
         let mut bytes = [0; ENTRY_BYTES as usize];
         bytes[..16].copy_from_slice(self.counted.record.as_bytes());
@@ -118,12 +118,12 @@ pub(super) struct CounterWriter {
     /// Mapping that entries are written to; `None` once a write to it failed.
     mapping: Option<WritableMapping>,
     /// The entries that the next download of the same may raise.
-    open: HashMap<Counted, OpenEntry, foldhash::fast::RandomState>,
+    open: HashMap<Counted, OpenCountEntry, foldhash::fast::RandomState>,
     /// Up to where entries were frozen when `open` was empty.
     frozen_bytes: u64,
 }
 
-struct OpenEntry {
+struct OpenCountEntry {
     offset: u64,
     downloads: u64,
 }
@@ -185,7 +185,7 @@ impl CounterWriter {
         match open.filter(|open| open.downloads < ENTRY_DOWNLOADS_MAX) {
             Some(open) => {
                 let (offset, downloads) = (open.offset, open.downloads + 1);
-                let raised = Entry { counted, downloads };
+                let raised = CountEntry { counted, downloads };
                 if let Err(error) = self.file.raise(raised, offset, &mut self.mapping) {
                     self.open.remove(&counted);
                     return Err(error);
@@ -193,12 +193,12 @@ impl CounterWriter {
                 open.downloads = downloads;
             }
             None => {
-                let entry = Entry {
+                let entry = CountEntry {
                     counted,
                     downloads: 1,
                 };
                 let offset = self.file.append(entry, &mut self.mapping)?;
-                let open = OpenEntry {
+                let open = OpenCountEntry {
                     offset,
                     downloads: 1,
                 };
@@ -249,7 +249,7 @@ impl CounterFile {
 
     /// Appends an entry; its offset. A write that fails has counted nothing: the next one goes to
     /// the same place.
-    fn append(&self, entry: Entry, mapping: &mut Option<WritableMapping>) -> Result<u64> {
+    fn append(&self, entry: CountEntry, mapping: &mut Option<WritableMapping>) -> Result<u64> {
         let offset = self.written_bytes();
         let bytes = entry.to_bytes();
         let mapped = mapping.as_mut();
@@ -266,7 +266,7 @@ impl CounterFile {
     /// Raises the entry at `offset`. One that could not be written is put back as it was.
     fn raise(
         &self,
-        raised: Entry,
+        raised: CountEntry,
         offset: u64,
         mapping: &mut Option<WritableMapping>,
     ) -> Result<()> {
@@ -278,7 +278,7 @@ impl CounterFile {
             *mapping = None;
             // All of it: what the mapping held may be gone.
             if let Err(error) = self.write_at(&bytes, offset) {
-                let before = Entry {
+                let before = CountEntry {
                     downloads: raised.downloads - 1,
                     ..raised
                 };
@@ -338,7 +338,7 @@ impl CounterFile {
                 .map_err(Error::io("read", &self.path))?;
             let (entries, _) = chunk.as_chunks::<{ ENTRY_BYTES as usize }>();
             for (entry_idx, bytes) in entries.iter().enumerate() {
-                match Entry::from_bytes(bytes) {
+                match CountEntry::from_bytes(bytes) {
                     Some(entry) => each(entry.counted, entry.downloads),
                     None if *bytes == [0; ENTRY_BYTES as usize] => {}
                     None => torn(offset + entry_idx as u64 * ENTRY_BYTES),

@@ -27,10 +27,10 @@ struct Shared {
     root: PathBuf,
     cut_at: u64,
     ignored: Option<IgnoredSyncs>,
-    state: Mutex<State>,
+    state: Mutex<PowerState>,
 }
 
-struct State {
+struct PowerState {
     tree: DurableTree,
     ops_count: u64,
     ignored_count: u64,
@@ -40,7 +40,7 @@ impl PowerCut {
     /// A disk below `root`, a directory whose present content is durable. `cut_at` is the
     /// operation with which the power fails, `u64::MAX` for never.
     pub fn new(root: &Path, cut_at: u64, ignored: Option<IgnoredSyncs>) -> io::Result<Self> {
-        let state = State {
+        let state = PowerState {
             tree: DurableTree::read(root)?,
             ops_count: 0,
             ignored_count: 0,

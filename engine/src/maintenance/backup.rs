@@ -186,7 +186,7 @@ type Choice<'c> = dyn Fn(Table, &[u8], &[u8]) -> Result<bool> + 'c;
 fn copy_rows(from: &Store, to: &Store, tables: &[Table], choose: &Choice<'_>) -> Result<()> {
     from.read(|rows| {
         for table in tables {
-            let mut batch = Batch::new(to, *table);
+            let mut batch = RowBatch::new(to, *table);
             rows.range(*table, Span::ALL, &mut |row_key, value| {
                 if choose(*table, row_key, value)? {
                     batch.add(row_key, value)?;
@@ -200,14 +200,14 @@ fn copy_rows(from: &Store, to: &Store, tables: &[Table], choose: &Choice<'_>) ->
 }
 
 /// Rows for one table, on their way.
-struct Batch<'s> {
+struct RowBatch<'s> {
     to: &'s Store,
     table: Table,
     rows: Vec<(Vec<u8>, Vec<u8>)>,
     bytes: usize,
 }
 
-impl<'s> Batch<'s> {
+impl<'s> RowBatch<'s> {
     fn new(to: &'s Store, table: Table) -> Self {
         Self {
             to,

@@ -45,7 +45,7 @@ pub(super) enum Effect {
 
 /// Result of a frame.
 #[derive(Debug, Default)]
-pub(super) struct Applied {
+pub(super) struct AppliedFrame {
     /// Its number.
     pub(super) number: u64,
     /// One per event.
@@ -55,13 +55,16 @@ pub(super) struct Applied {
 }
 
 /// Applies a frame of events in order.
-pub(super) fn apply_state(rows: &mut Transaction<'_>, frame: &[StateEvent]) -> Result<Applied> {
-    let mut applied = Applied {
+pub(super) fn apply_state(
+    rows: &mut Transaction<'_>,
+    frame: &[StateEvent],
+) -> Result<AppliedFrame> {
+    let mut applied = AppliedFrame {
         number: number(rows, META, APPLIED)? + 1,
-        ..Applied::default()
+        ..AppliedFrame::default()
     };
     for event in frame {
-        let outcome = Step {
+        let outcome = EventStep {
             rows,
             effects: &mut applied.effects,
         }
@@ -72,12 +75,12 @@ pub(super) fn apply_state(rows: &mut Transaction<'_>, frame: &[StateEvent]) -> R
     Ok(applied)
 }
 
-struct Step<'s, 't> {
+struct EventStep<'s, 't> {
     rows: &'s mut Transaction<'t>,
     effects: &'s mut Vec<Effect>,
 }
 
-impl Step<'_, '_> {
+impl EventStep<'_, '_> {
     fn apply(&mut self, event: &StateEvent) -> Result<Outcome> {
         match event {
             StateEvent::Change(change, by) => self.change_and_audit(change, by),

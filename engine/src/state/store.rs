@@ -7,7 +7,7 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 
-use super::apply::{Applied, Effect, apply_state};
+use super::apply::{AppliedFrame, Effect, apply_state};
 use super::event::{Outcome, StateEvent};
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
@@ -37,7 +37,7 @@ pub(crate) struct State {
     view: RwLock<View>,
     files: RwLock<SeededMap<ReleaseId, CachedFile>>,
     queue: Mutex<Vec<Arc<Ticket>>>,
-    writer: Mutex<Writer>,
+    writer: Mutex<FrameWriter>,
 }
 
 /// Accounts, keys and sessions in memory, replaced row by row once a frame is durable.
@@ -75,7 +75,7 @@ impl From<Error> for Failed {
     }
 }
 
-struct Writer {
+struct FrameWriter {
     /// Frames that are applied and known here.
     applied: u64,
 }
@@ -88,7 +88,7 @@ impl State {
             view: RwLock::default(),
             files: RwLock::default(),
             queue: Mutex::default(),
-            writer: Mutex::new(Writer { applied: 0 }),
+            writer: Mutex::new(FrameWriter { applied: 0 }),
         };
         state.load(&mut state.writer.lock())?;
         Ok(state)
@@ -150,7 +150,7 @@ impl State {
         answer.expect("every ticket of the queue is answered")
     }
 
-    fn answer_all(&self, writer: &mut Writer, tickets: &[Arc<Ticket>]) {
+    fn answer_all(&self, writer: &mut FrameWriter, tickets: &[Arc<Ticket>]) {
         let frame: Vec<StateEvent> = tickets
             .iter()
             .flat_map(|ticket| ticket.events.iter().cloned())
@@ -192,7 +192,11 @@ impl State {
     }
 
     /// Applies a frame, makes it durable, then shows it to readers.
-    fn commit(&self, writer: &mut Writer, frame: &[StateEvent]) -> Result<Vec<Outcome>, Failed> {
+    fn commit(
+        &self,
+        writer: &mut FrameWriter,
+        frame: &[StateEvent],
+    ) -> Result<Vec<Outcome>, Failed> {
         if self.applied()? != writer.applied {
             // An earlier commit failed and is durable all the same.
             self.load(writer)?;
@@ -214,7 +218,7 @@ impl State {
                 return Err(Failed { error, is_open });
             }
         }
-        let applied: Applied = applied.expect("a frame that is durable was applied");
+        let applied: AppliedFrame = applied.expect("a frame that is durable was applied");
         writer.applied = applied.number;
         self.show(applied.effects);
         Ok(applied.outcomes)
@@ -247,7 +251,7 @@ impl State {
     }
 
     /// Reads everything that is kept in memory.
-    fn load(&self, writer: &mut Writer) -> Result<()> {
+    fn load(&self, writer: &mut FrameWriter) -> Result<()> {
         let mut view = View::default();
         self.each(ACCOUNTS, &mut |_, value| {
             view.put_account(decode_account(value)?);
