@@ -101,6 +101,12 @@ pub const AGGREGATE_SECONDS_MAX: i64 = 10;
 /// Bytes of counted entries that are aggregated as soon as they are seen, so that one transaction
 /// adds up about as many.
 pub const AGGREGATE_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
+/// Downloads that one entry of a log file counts at most: one byte has them, less one.
+pub const ENTRY_DOWNLOADS_MAX: u64 = 256;
+/// Slots of a part of the table of download counts when it is new.
+pub const DOWNLOAD_SLOTS_MIN: usize = 16;
+/// Doublings of a part of that table, at most: by then it has more slots than there are records.
+pub const DOWNLOAD_SLOTS_DOUBLINGS_MAX: usize = 32;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 
@@ -109,3 +115,5 @@ const _: () = assert!(YEAR_MIN < SEARCH_YEAR_MIN);
 const _: () = assert!(SEARCH_YEAR_MIN < YEAR_MAX);
 const _: () = assert!(PAGE_SIZE_DEFAULT < PAGE_SIZE_MAX);
 const _: () = assert!(DELTA_RECORDS_MAX < COMMIT_RECORDS_MAX);
+const _: () = assert!(ENTRY_DOWNLOADS_MAX == 1 << 8);
+const _: () = assert!(DOWNLOAD_SLOTS_MIN.is_power_of_two());

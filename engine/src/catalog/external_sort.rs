@@ -158,6 +158,7 @@ fn merge_runs(
         if let Some((id, stored)) = runs[run_idx].next()? {
             heads.push(Reverse((id, Reverse(run_idx), stored)));
         }
+        // Of equal ids the heap yields the latest run first: the others are older versions.
         if last != Some(id) {
             each(id, stored)?;
             last = Some(id);
@@ -189,6 +190,8 @@ impl RecordBatch {
 
     /// By id; of equal ids only the last stays.
     fn sort(&mut self) {
+        // A stable sort keeps equal ids in the order of arrival; dedup keeps the first of them, so
+        // it runs over the reverse.
         self.entries.sort_by_key(|entry| entry.id);
         self.entries.reverse();
         self.entries.dedup_by_key(|entry| entry.id);

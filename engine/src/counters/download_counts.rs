@@ -7,14 +7,11 @@ use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
+use crate::limits::{DOWNLOAD_SLOTS_DOUBLINGS_MAX, DOWNLOAD_SLOTS_MIN};
 use crate::model::RecordId;
 
 /// Parts that grow by themselves.
 const SHARDS_COUNT: usize = 16;
-/// Slots of a part when it is new.
-const SLOTS_MIN: usize = 16;
-/// Doublings of a part, at most: by then it has more slots than there are records.
-const DOUBLINGS_MAX: usize = 32;
 
 /// Record → count. Readers take no lock, never wait and write nothing: what they write goes from
 /// core to core. Counting a record that is known writes its slot and nothing else; a new one, and
@@ -30,7 +27,7 @@ pub(crate) struct DownloadTable {
 /// Alone on its cache lines: counting in one part does not slow down readers of another.
 #[repr(align(128))]
 struct CountShard {
-    by_doublings: [OnceLock<CountSlots>; DOUBLINGS_MAX + 1],
+    by_doublings: [OnceLock<CountSlots>; DOWNLOAD_SLOTS_DOUBLINGS_MAX + 1],
     /// Which slots are in use.
     doublings_count: AtomicUsize,
     /// Number of slots that are taken. Locked while a record is put in and while slots are
@@ -78,6 +75,7 @@ impl DownloadTable {
         if raise(shard.slots(), hash, halves(id), count) {
             return;
         }
+        // New here, or the part grows just now: under its lock both are settled.
         let mut taken_count = shard.taken_count.lock();
         let slots = shard.slots();
         let (slot_idx, known) = find(slots, hash, halves(id));
@@ -106,6 +104,8 @@ impl DownloadTable {
         let grown = empty_slots(slots.len() * 2);
         for slot in slots {
             if slot.count.load(Ordering::Relaxed) != 0 {
+                // In one step: an addition either comes before and is copied, or finds the mark and
+                // waits for the lock.
                 let count = slot.count.fetch_or(MOVED, Ordering::Relaxed);
                 let id = slot.halves();
                 let (slot_idx, _) = find(&grown, self.hasher.hash_one(id), id);
@@ -119,11 +119,11 @@ impl DownloadTable {
 impl CountShard {
     fn new() -> Self {
         let shard = Self {
-            by_doublings: [const { OnceLock::new() }; DOUBLINGS_MAX + 1],
+            by_doublings: [const { OnceLock::new() }; DOWNLOAD_SLOTS_DOUBLINGS_MAX + 1],
             doublings_count: AtomicUsize::new(0),
             taken_count: Mutex::new(0),
         };
-        shard.by_doublings[0].get_or_init(|| empty_slots(SLOTS_MIN));
+        shard.by_doublings[0].get_or_init(|| empty_slots(DOWNLOAD_SLOTS_MIN));
         shard
     }
 
@@ -193,6 +193,7 @@ fn raise(slots: &[CountSlot], hash: u64, id: (u64, u64), count: u64) -> bool {
 }
 
 fn put(slot: &CountSlot, id: (u64, u64), count: u64) {
+    // The count last, with release: a reader with acquire finds the id complete.
     slot.id_high.store(id.0, Ordering::Relaxed);
     slot.id_low.store(id.1, Ordering::Relaxed);
     slot.count.store(count, Ordering::Release);

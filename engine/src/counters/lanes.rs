@@ -57,6 +57,7 @@ impl CounterLane {
     /// Counts one download that is being answered. Cost: a look-up and a few bytes into mapped
     /// memory, or one write where files cannot be mapped for writing; no sync.
     pub fn count(&mut self, record: RecordId, api_key: Option<ApiKeyId>, day: Day) -> Result<()> {
+        // A lane leaves a full file, so that aggregated ones can be removed.
         if self.writer.is_full() {
             let mut next = self.counters.begin_file()?;
             next.follow(&mut self.writer);
@@ -67,6 +68,7 @@ impl CounterLane {
             api_key,
             day,
         };
+        // The file first: an answer never shows a count that a restart would not.
         self.writer.count(counted)?;
         self.counters.table.add(record, 1);
         Ok(())
@@ -87,6 +89,8 @@ impl Counters {
             removed: Vec::new(),
             last_number: 0,
         };
+        // A number is not used again while its offset is stored: the new file would be taken for
+        // one that is aggregated up to there.
         for (name, _) in offsets {
             files.last_number = files.last_number.max(number_of(name));
         }
@@ -101,11 +105,13 @@ impl Counters {
                         aggregated_bytes: aggregated.map_or(0, |(_, offset)| *offset),
                     });
                 }
+                // Killed before its header was written: it counts nothing.
                 None => {
                     disk.remove(&path)?;
                 }
             }
         }
+        // Removed before the last stop, but not forgotten yet: the next aggregation does it.
         for (name, _) in offsets {
             let is_there = files.live.iter().any(|log| log.file.name == *name);
             if !is_there {
@@ -141,6 +147,7 @@ impl Counters {
     pub(crate) fn sync(&self) -> Result<()> {
         if self.is_dir_dirty.swap(false, Ordering::AcqRel) {
             let synced = self.disk.sync_dir(&self.dir);
+            // A file whose name is not durable is lost with its entries: try again next time.
             if synced.is_err() {
                 self.is_dir_dirty.store(true, Ordering::Release);
             }
@@ -195,6 +202,7 @@ impl Counters {
             }
         }
         let is_empty = aggregate.parts.is_empty() && aggregate.forgotten.is_empty();
+        // In order, so that equal downloads make equal events, and rows are written in key order.
         aggregate.records = sum.records.into_iter().collect();
         aggregate.records.sort_unstable();
         aggregate.usage = sum
@@ -222,7 +230,7 @@ impl Counters {
             }
         }
         let is_done = |live: &LiveLog| {
-            // Asked first: what is retired gets no entry after its length is read.
+            // Before the length is read: a retired file gets no entry after that.
             let is_retired = live.file.is_retired();
             let rest_bytes = live
                 .file

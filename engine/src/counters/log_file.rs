@@ -25,15 +25,13 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use crate::disk::{Disk, DiskFile, WritableMapping};
 use crate::error::{Error, Result};
-use crate::limits::COUNTER_FILE_BYTES_MAX;
+use crate::limits::{COUNTER_FILE_BYTES_MAX, ENTRY_DOWNLOADS_MAX};
 use crate::model::{ApiKeyId, Day, RecordId};
 
 const MAGIC: &[u8; 8] = b"subcatCT";
 const VERSION: u32 = 2;
 /// Its entries count one download each, as those of this version do when they are new.
 const VERSION_BEFORE: u32 = 1;
-/// Downloads that one entry counts at most.
-const ENTRY_DOWNLOADS_MAX: u64 = 256;
 /// Offset of the first entry.
 pub(super) const HEADER_BYTES: u64 = 16;
 /// Bytes of one entry.
@@ -176,6 +174,8 @@ impl CounterWriter {
     /// one write. A write that fails has counted nothing. Memory: up to 4 MB for what a file can
     /// hold, of which as much is used as different things are counted between two aggregations.
     pub(super) fn count(&mut self, counted: Counted) -> Result<()> {
+        // Held until the entry is written: a reader that freezes entries meanwhile would read an
+        // entry that is raised after it was counted.
         let frozen_bytes = self.file.frozen_bytes.lock();
         if self.frozen_bytes != *frozen_bytes {
             self.open.clear();

@@ -137,6 +137,8 @@ impl State {
             events,
             answer: Mutex::new(None),
         });
+        // Group commit: the first caller with the lock commits the events of all that are queued;
+        // the others find their answer when they get the lock.
         self.queue.lock().push(Arc::clone(&ticket));
         let mut writer = self.writer.lock();
         let answered = ticket.answer.lock().take();
