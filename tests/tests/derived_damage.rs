@@ -1,6 +1,6 @@
 //! A damaged segment heals: it is noticed where it is met, the index is rebuilt from the records,
 //! and right answers are back. The start never fails for it.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::borrow::Cow;
 use std::fs;

@@ -170,7 +170,7 @@ impl UpstreamClient {
     async fn read(&self, mut response: Response) -> AttemptOutcome {
         let url_path = response.url().path().to_owned();
         if let Some(media_type) = response.headers().get(CONTENT_TYPE)
-            && is_no_file(media_type)
+            && is_document(media_type)
         {
             tracing::warn!(url_path, ?media_type, "upstream's answer is not a file");
             return AttemptOutcome::Failed(FetchError::Unusable);
@@ -247,7 +247,7 @@ fn is_same_origin(first: &Url, next: &Url) -> bool {
 }
 
 /// True for the media types of error pages and of APIs: `text/html`, JSON, XML.
-fn is_no_file(media_type: &HeaderValue) -> bool {
+fn is_document(media_type: &HeaderValue) -> bool {
     let text = String::from_utf8_lossy(media_type.as_bytes()).to_ascii_lowercase();
     let essence = text.split(';').next().unwrap_or_default().trim();
     let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
@@ -406,7 +406,7 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_documents_are_no_files() {
+    fn pages_and_documents_are_not_files() {
         for media_type in [
             "text/html; charset=utf-8",
             "application/json",

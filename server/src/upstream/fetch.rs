@@ -352,7 +352,7 @@ mod tests {
     }
 
     #[test]
-    fn waiting_for_a_permit_is_no_failure_of_upstream() {
+    fn waiting_for_a_permit_does_not_count_against_upstream() {
         let (base, seen) = upstream([answer("200 OK", "", SRT)]);
         let fixture = fixture_with(Some(&base), |settings| {
             settings.concurrency = 1;

@@ -1,4 +1,4 @@
-//! What was acknowledged, and a comparison of it with an opened engine.
+//! The state that was acknowledged, and a comparison of it with an opened engine.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -258,11 +258,10 @@ impl Model {
     fn check_backup(&self, root: &Path, number: u64, in_doubt: &Self) -> Result<(), String> {
         let path = backup_dir(root, number);
         if !path.exists() {
-            let is_acknowledged = self.backups.contains_key(&number);
-            return match is_acknowledged {
-                true => Err(format!("backup {number} is gone")),
-                false => Ok(()),
-            };
+            if self.backups.contains_key(&number) {
+                return Err(format!("backup {number} is gone"));
+            }
+            return Ok(());
         }
         let options = Options {
             disk: Arc::new(Real),

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 use crate::history::{Random, Step};
 use crate::model::{Model, Subject};
 
-/// Where a cut may fall.
+/// Steps that a cut may fall into.
 pub const STEPS: &[&str] = &[
     "open",
     "import",
@@ -31,7 +31,7 @@ const CUTS_BELOW: [u64; 3] = [60, 300, 900];
 /// The same for a recovery.
 const SECOND_CUT_BELOW: u64 = 60;
 
-/// What decides all of a round.
+/// Input of a round, which decides all of it.
 pub struct Round {
     /// Decides steps, cuts and what survives.
     pub seed: u64,
@@ -39,7 +39,7 @@ pub struct Round {
     pub ignored: Option<IgnoredSyncs>,
 }
 
-/// What a round did.
+/// Report of a round.
 pub struct Outcome {
     /// The step during which the power was cut.
     pub cut_in: &'static str,
