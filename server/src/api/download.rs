@@ -2,15 +2,17 @@
 //!
 //! A download passes these caches and tables, in this order; a repeated one ends at the second:
 //!
-//! | cache | maps | owner | invalidated by |
-//! |---|---|---|---|
-//! | `PreparedFileCache` | record -> file and finished headers | worker | a new snapshot: cleared whole |
-//! | `OpenFiles` | content and variant -> bytes or open blob | worker | age; a blob found truncated is opened anew |
-//! | table of cached files (`Files::cached_file`) | release -> content | engine, in memory | `forget_content`, when a blob is lost |
-//! | `SingleFlight` of `Upstream` | release -> fetch in flight | process | the end of the fetch |
-//! | `RecentFailures` of `Upstream` | release -> failed fetch | process | `upstream.failure_ttl_seconds` |
-//! | `SingleFlight` of `FileVariants` | content and variant -> opening in flight | process | the end of the work |
-//! | open blobs (`BlobStore`) | content and variant -> mapped file | engine | age; a truncated one is opened anew |
+//! 1. `PreparedFileCache` (worker): record to file and finished headers. Cleared by a new snapshot.
+//! 2. `OpenFiles` (worker): content and variant to bytes or an open blob. The oldest half goes when
+//!    it is full; a blob that was found truncated is opened anew.
+//! 3. Table of cached files (engine, memory): release to content. `forget_content` removes an entry
+//!    whose blob is lost or damaged.
+//! 4. `SingleFlight` of `Upstream` (process): release to fetch in flight, until the fetch ends.
+//! 5. `RecentFailures` of `Upstream` (process): release to failed fetch, for
+//!    `upstream.failure_ttl_seconds`.
+//! 6. `SingleFlight` of `FileVariants` (process): content and variant to opening in flight.
+//! 7. Open blobs of the `BlobStore` (engine): content and variant to mapped file. The least recently
+//!    used go; a truncated one is opened anew.
 //!
 //! A prepared file may outlive the entry of its release in the table: if its blob is lost, opening
 //! fails, the entry is forgotten, and the second attempt fetches the file again.

@@ -46,7 +46,7 @@ fn write(
         return Ok(None);
     };
     if known.is_none() {
-        state.locations.put(location);
+        state.locations.put(snapshot.id(), location);
     }
     let ours = worker.service.engine.usage().downloads(id);
     let item = RecordItem {

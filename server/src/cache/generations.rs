@@ -1,4 +1,4 @@
-//! A bounded map that forgets what has not been asked for lately.
+//! A bounded map that evicts in two generations.
 
 use std::borrow::Borrow;
 use std::collections::HashMap;
@@ -6,10 +6,11 @@ use std::hash::Hash;
 
 type Map<K, V> = HashMap<K, (V, usize), foldhash::quality::RandomState>;
 
-/// Two maps: new entries go to the young one; when that is full it becomes the old one, and what
-/// was old is dropped. An old entry that is asked for becomes young again.
+/// Two maps: new entries go to the young one. When it is full, it becomes the old one, and the old
+/// one is dropped. An old entry that is asked for becomes young again. So entries in use stay, as
+/// with LRU, and a hit writes nothing.
 ///
-/// INVARIANT: each map weighs at most half of what the whole may.
+/// INVARIANT: each map has at most half of the permitted weight.
 pub(super) struct Generations<K, V> {
     young: Map<K, V>,
     old: Map<K, V>,
@@ -30,7 +31,7 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         }
     }
 
-    /// The value of a key. Cost: one look-up, two for an old entry.
+    /// The value of a key. Cost: one look-up, or two for an old entry.
     pub(super) fn get<Q>(&mut self, wanted: &Q) -> Option<V>
     where
         K: Borrow<Q>,
@@ -46,8 +47,8 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         Some(value)
     }
 
-    /// Calls `change` with the value of a key; it says what the value weighs then, and what comes
-    /// of it. Cost: as [`Generations::get`].
+    /// Calls `change` with the value of a key; it returns the new weight and its result. Cost: as
+    /// [`Generations::get`].
     pub(super) fn change<Q, R>(
         &mut self,
         wanted: &Q,
@@ -75,7 +76,7 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         Some(outcome)
     }
 
-    /// Keeps a value of this weight, unless it is heavier than half of all.
+    /// Keeps a value of this weight, unless it exceeds half of the permitted weight.
     pub(super) fn put(&mut self, place: K, value: V, weight: usize) {
         if self.half_weight_max < weight {
             return;
@@ -94,7 +95,7 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         self.young_weight += weight;
     }
 
-    /// Forgets everything.
+    /// Removes all entries.
     pub(super) fn clear(&mut self) {
         self.young.clear();
         self.old.clear();
@@ -102,7 +103,7 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         self.old_weight = 0;
     }
 
-    /// What it weighs now.
+    /// Current weight.
     pub(super) fn weight(&self) -> usize {
         self.young_weight + self.old_weight
     }
@@ -118,7 +119,11 @@ mod tests {
         for number in 0..1000_u32 {
             map.put(number, number, 1);
             assert!(map.weight() <= 20);
-            assert_eq!(map.get(&0), Some(0), "asked for at every step, at {number}");
+            assert_eq!(
+                map.get(&0),
+                Some(0),
+                "requested in every round, round {number}"
+            );
         }
         assert_eq!(map.get(&1), None);
         map.clear();
@@ -141,7 +146,7 @@ mod tests {
         }
         assert_eq!((map.get(&998), map.get(&0)), (Some(7), None));
         assert_eq!(map.change(&998, |_| (11, ())), Some(()));
-        assert_eq!(map.get(&998), None, "too heavy to be kept");
+        assert_eq!(map.get(&998), None, "too heavy");
         assert_eq!(map.change(&0, |_| (1, ())), None);
     }
 

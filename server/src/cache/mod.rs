@@ -1,10 +1,12 @@
-//! What has a worker found before? Hits of searches, records, and open files; all bounded.
+//! Caches of one worker: hits and answers of searches, records, prepared and open files. All are
+//! bounded.
 
 mod generations;
 mod open_files;
+mod prepared_files;
 mod record_locations;
 mod search;
-mod prepared_files;
+mod snapshot_cache;
 
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{PreparedFile, PreparedFileCache};

@@ -1,4 +1,4 @@
-//! Open files by content.
+//! Open files of a worker.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use super::generations::Generations;
 use crate::limits::{OPEN_FILES_MAX, OPEN_FILES_MIN};
 use crate::runtime::{Content, StoredBytes};
 
-/// A file that is ready to be sent.
+/// A file, ready to be sent.
 #[derive(Clone)]
 pub enum OpenFile {
-    /// A small one, read.
+    /// A small file, in memory.
     Read(Bytes),
-    /// A large one, open and mapped.
+    /// A large file, open and mapped.
     Mapped(Arc<Blob>),
-    /// A variant that would not be smaller, so that there is none.
+    /// A compressed variant that would not be smaller than the file and was not stored.
     Useless,
 }
 
 impl OpenFile {
-    /// Its size in bytes.
+    /// Size in bytes.
     pub fn size_bytes(&self) -> u64 {
         match self {
             Self::Read(bytes) => bytes.len() as u64,
@@ -30,8 +30,7 @@ impl OpenFile {
         }
     }
 
-    /// The bytes from `start` to before `end`, which are within its size, as the content
-    /// of an answer.
+    /// The bytes from `start` to `end` (exclusive) as content of a response. Both are within the size.
     pub fn content(&self, start: u64, end: u64) -> Content {
         let bound = |bytes: u64| usize::try_from(bytes).expect("a mapped size fits an address");
         let range = bound(start)..bound(end);
@@ -43,15 +42,15 @@ impl OpenFile {
     }
 }
 
-/// A worker's open files: a download that is repeated opens nothing.
+/// A worker's open files by content and variant: a repeated download opens nothing.
 pub struct OpenFiles {
     files: Generations<(ContentHash, Variant), OpenFile>,
-    /// What a file that takes a descriptor weighs; others weigh 1.
+    /// Weight of a file that takes a descriptor; others weigh 1. So one bound limits both.
     mapped_weight: usize,
 }
 
 impl OpenFiles {
-    /// None open; at most `mapped_max` of those that take a descriptor.
+    /// No open files; later at most `mapped_max` that take a descriptor.
     pub fn new(mapped_max: usize) -> Self {
         let mapped_max = mapped_max.clamp(OPEN_FILES_MIN, OPEN_FILES_MAX);
         Self {
@@ -60,7 +59,7 @@ impl OpenFiles {
         }
     }
 
-    /// A file that is open and, as far as anyone has seen, as long as it was.
+    /// An open file; `None` if it was found truncated, so that it is opened anew.
     pub fn get(&mut self, content: ContentHash, variant: Variant) -> Option<OpenFile> {
         let open = self.files.get(&(content, variant))?;
         match &open {

@@ -1,14 +1,14 @@
-//! What answers say of the files of records.
+//! Files of records, with the headers of their responses.
 
 use std::sync::Arc;
 
 use subcat_engine::{CachedFile, RecordId, Variant};
 
-use super::generations::Generations;
+use super::snapshot_cache::SnapshotCache;
 use crate::limits::PREPARED_FILES_MAX;
 use crate::respond::FileFields;
 
-/// The file of a record, and what answers say of it.
+/// The file of a record, with its headers in each encoding.
 pub struct PreparedFile {
     /// The file.
     pub file: CachedFile,
@@ -24,7 +24,7 @@ impl PreparedFile {
         }
     }
 
-    /// What answers say of it in one encoding.
+    /// Headers of the file in one encoding.
     pub fn fields(&self, variant: Variant) -> &FileFields {
         let [identity, gzip, brotli] = &self.fields;
         match variant {
@@ -35,39 +35,27 @@ impl PreparedFile {
     }
 }
 
-/// A worker's titles by record: a repeated download reads no record and builds no field.
+/// A worker's prepared files by record: a repeated download reads no record and builds no header.
 ///
-/// INVARIANT: everything on it was read in the snapshot `snapshot_id`. The file of a release does
-/// not change: what is stored is neither replaced nor evicted.
-pub struct PreparedFileCache {
-    snapshot_id: u64,
-    files: Generations<RecordId, Arc<PreparedFile>>,
-}
+/// An entry stays right while its snapshot is current, for the file of a release does not change:
+/// what is stored is neither replaced nor evicted. If it is lost, opening it fails.
+pub struct PreparedFileCache(SnapshotCache<RecordId, Arc<PreparedFile>>);
 
 impl PreparedFileCache {
-    /// An empty one.
+    /// An empty cache.
     pub fn new() -> Self {
-        Self {
-            snapshot_id: 0,
-            files: Generations::new(PREPARED_FILES_MAX),
-        }
+        Self(SnapshotCache::new(PREPARED_FILES_MAX))
     }
 
-    /// The title of a record, when it was put there in this snapshot.
+    /// The prepared file of a record, if it was put there in this snapshot.
     pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<Arc<PreparedFile>> {
-        if self.snapshot_id != snapshot_id {
-            self.files.clear();
-            self.snapshot_id = snapshot_id;
-        }
-        self.files.get(&id)
+        self.0.get(snapshot_id, &id)
     }
 
-    /// Puts a title there, unless it was read in another snapshot than the last that was asked
-    /// for.
+    /// Caches a prepared file. Does nothing if it was read from a snapshot other than the current
+    /// one.
     pub fn put(&mut self, snapshot_id: u64, id: RecordId, prepared: &Arc<PreparedFile>) {
-        if self.snapshot_id == snapshot_id {
-            self.files.put(id, Arc::clone(prepared), 1);
-        }
+        self.0.put(snapshot_id, id, Arc::clone(prepared), 1);
     }
 }
 

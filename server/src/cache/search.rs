@@ -1,35 +1,36 @@
-//! Ranked hits by canonical request.
+//! Hits and answers of searches.
 
 use std::sync::Arc;
 
 use bytes::Bytes;
 use subcat_engine::LocatedHits;
 
-use super::generations::Generations;
+use super::snapshot_cache::SnapshotCache;
 
-/// What every canonical request is kept under.
+/// Prefix of the key of every canonical request.
 const PREFIX: &[u8] = b"search:v3:";
-/// Bytes that an entry takes beside its key, its hits and its answer.
+/// Bytes of an entry of `by_request` besides its key and its hits.
 const REQUEST_BYTES: usize = 96;
+/// Bytes of an entry of `by_query_string` besides its key, its hits and its answer.
 const QUERY_STRING_BYTES: usize = 144;
 
-/// A search that was answered before.
+/// A search that has been answered.
 pub struct CachedSearch {
-    /// Where its hits lie.
+    /// Locations of its hits.
     pub hits: Arc<LocatedHits>,
-    /// Whether the request spoke of `imdb_id`.
+    /// True if the request named `imdb_id`.
     pub echoes_imdb_id: bool,
-    /// Whether the request used `query`.
+    /// True if the request used `query`.
     pub uses_free_text: bool,
-    /// Its last answer, once it was asked again.
+    /// The last answer, if the query string has been repeated.
     pub finished: Option<Finished>,
 }
 
-/// A finished answer, which is right as long as these are the download counts of its hits.
+/// A finished answer. It is right as long as these are the download counts of its hits.
 pub struct Finished {
     /// The body.
     pub body: Bytes,
-    /// The counts, in the order of the hits.
+    /// Download counts, in the order of the hits.
     pub downloads: Box<[u64]>,
 }
 
@@ -41,50 +42,39 @@ impl CachedSearch {
     }
 }
 
-/// Ranked hits under `search:v3:` and the canonical request; besides, how query strings were read
-/// and answered, so that a repeated one is not even parsed.
+/// Hits by canonical request, and answers by query string.
 ///
-/// INVARIANT: everything in it was computed from the snapshot `snapshot_id`.
+/// Two keys for one search: equal requests that are written differently share their hits, and a
+/// query string that is repeated byte for byte is not even parsed.
 pub struct SearchCache {
-    snapshot_id: u64,
-    by_request: Generations<Box<[u8]>, Arc<LocatedHits>>,
-    by_query_string: Generations<Box<str>, CachedSearch>,
+    by_request: SnapshotCache<Box<[u8]>, Arc<LocatedHits>>,
+    by_query_string: SnapshotCache<Box<str>, CachedSearch>,
+    /// Key of the request that was asked for last; reused, so that a hit allocates nothing.
     row_key: Vec<u8>,
 }
 
 impl SearchCache {
-    /// An empty cache of at most so many bytes.
+    /// An empty cache of at most `bytes_max` bytes.
     pub fn new(bytes_max: usize) -> Self {
         Self {
-            snapshot_id: 0,
-            by_request: Generations::new(bytes_max / 2),
-            by_query_string: Generations::new(bytes_max / 2),
+            by_request: SnapshotCache::new(bytes_max / 2),
+            by_query_string: SnapshotCache::new(bytes_max / 2),
             row_key: Vec::new(),
         }
     }
 
-    /// Drops everything when this is not the snapshot that it came from.
-    fn follow(&mut self, snapshot_id: u64) {
-        if self.snapshot_id != snapshot_id {
-            self.by_request.clear();
-            self.by_query_string.clear();
-            self.snapshot_id = snapshot_id;
-        }
-    }
-
-    /// Calls `answer` with how the same query string was read and answered. Cost: one hash of the
-    /// string.
+    /// Calls `answer` with the search of the same query string. Cost: one hash of the string.
     pub fn answer_again<R>(
         &mut self,
         snapshot_id: u64,
         query_string: &str,
         answer: impl FnOnce(&mut CachedSearch) -> R,
     ) -> Option<R> {
-        self.follow(snapshot_id);
-        self.by_query_string.change(query_string, |search| {
-            let outcome = answer(search);
-            (query_string.len() + search.memory_bytes(), outcome)
-        })
+        self.by_query_string
+            .change(snapshot_id, query_string, |search| {
+                let outcome = answer(search);
+                (query_string.len() + search.memory_bytes(), outcome)
+            })
     }
 
     /// The hits of an equal request; `write_canonical` appends its canonical form.
@@ -93,36 +83,30 @@ impl SearchCache {
         snapshot_id: u64,
         write_canonical: impl FnOnce(&mut Vec<u8>),
     ) -> Option<Arc<LocatedHits>> {
-        self.follow(snapshot_id);
         self.row_key.clear();
         self.row_key.extend_from_slice(PREFIX);
         write_canonical(&mut self.row_key);
-        self.by_request.get(self.row_key.as_slice())
+        self.by_request.get(snapshot_id, self.row_key.as_slice())
     }
 
-    /// Keeps the hits of the request that [`SearchCache::get`] was asked for last, unless they
-    /// come from another snapshot.
+    /// Caches the hits of the request that [`SearchCache::get`] was called with last.
     pub fn put(&mut self, hits: &Arc<LocatedHits>) {
-        if hits.snapshot_id() != self.snapshot_id {
-            return;
-        }
         let weight = self.row_key.len() + hits.memory_bytes() + REQUEST_BYTES;
         let row_key = self.row_key.as_slice().into();
-        self.by_request.put(row_key, Arc::clone(hits), weight);
+        self.by_request
+            .put(hits.snapshot_id(), row_key, Arc::clone(hits), weight);
     }
 
-    /// Remembers how a query string was read. Its hits count with it: it may be the last to hold
-    /// them.
+    /// Caches the search of a query string. Its weight includes the hits: this entry may be the last
+    /// to hold them.
     pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
-        if search.hits.snapshot_id() != self.snapshot_id {
-            return;
-        }
         let weight = query_string.len() + search.memory_bytes();
+        let snapshot_id = search.hits.snapshot_id();
         self.by_query_string
-            .put(query_string.into(), search, weight);
+            .put(snapshot_id, query_string.into(), search, weight);
     }
 
-    /// Bytes that it takes.
+    /// Bytes of all entries.
     pub fn memory_bytes(&self) -> usize {
         self.by_request.weight() + self.by_query_string.weight()
     }

@@ -46,8 +46,8 @@ impl AdminListener {
         Ok(Self::Tcp(TcpListener::from_std(listener)?))
     }
 
-    /// Listens on a Unix socket that only its owner may use. Replaces the file of an earlier process:
-    /// the caller holds the lock of the directory, so no other process listens there.
+    /// Listens on a Unix socket that only its owner may use. Replaces the file of an earlier
+    /// process: the caller holds the lock of the directory, so no other process listens there.
     pub fn unix(path: &Path, control: &ControlHandle) -> io::Result<Self> {
         let _context = control.enter();
         match std::fs::remove_file(path) {

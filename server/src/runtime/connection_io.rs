@@ -153,8 +153,8 @@ impl ConnectionIo {
         })
     }
 
-    /// Sends the slice before a file, or a part of the file. Returns `None` if there is no file among
-    /// the slices.
+    /// Sends the slice before a file, or a part of the file. Returns `None` if there is no file
+    /// among the slices.
     ///
     /// A file of several calls is corked: every `sendfile` call ends in a segment of its own
     /// otherwise. The cork goes with the last part.

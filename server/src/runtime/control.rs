@@ -9,8 +9,8 @@ use crate::limits::BLOCKING_THREADS_MAX;
 /// Handle to the control runtime; clones are cheap.
 pub type ControlHandle = tokio::runtime::Handle;
 
-/// Runtime with threads of its own and a bounded pool for blocking calls. Workers hand over whatever
-/// would block them or take longer than a request.
+/// Runtime with threads of its own and a bounded pool for blocking calls. Workers hand over
+/// whatever would block them or take longer than a request.
 pub struct Control {
     runtime: tokio::runtime::Runtime,
 }

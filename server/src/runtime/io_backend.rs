@@ -16,9 +16,9 @@ pub(super) enum IoBackend {
 }
 
 impl IoBackend {
-    /// The backend for a setting. `auto` is a ring if the kernel allows one. With it and with epoll,
-    /// a cached search took 5.95 and 6.29 µs of processor time (64 connections), 5.23 and 5.90
-    /// (256), a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly
+    /// The backend for a setting. `auto` is a ring if the kernel allows one. With it and with
+    /// epoll, a cached search took 5.95 and 6.29 µs of processor time (64 connections), 5.23 and
+    /// 5.90 (256), a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly
     /// sleep, 33.5 and 30.3 (one worker, interleaved, Linux 6.18).
     pub(super) fn of(setting: Io) -> Self {
         Self::allowed(setting, Ring::probe)

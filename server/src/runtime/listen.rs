@@ -119,8 +119,8 @@ fn start_thread<H: Handler>(
 /// no worker waits for another in `accept`.
 fn bind(address: SocketAddr, listeners_count: usize) -> io::Result<Vec<std::net::TcpListener>> {
     if address.port() != 0 {
-        // With SO_REUSEPORT a second server of the same user could share the port silently. A socket
-        // without that option finds out.
+        // With SO_REUSEPORT a second server of the same user could share the port silently. A
+        // socket without that option finds out.
         let probe = socket(address)?;
         probe.bind(&SockAddr::from(address))?;
     }

@@ -11,8 +11,8 @@ const SHORT_SLICE_NS: u64 = 100_000;
 /// Priority of a thread when several compete for one core.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Priority {
-    /// Workers: little work at a time, but at once. A short slice lets a waking thread preempt one in
-    /// the middle of a longer slice (Linux 6.12 and newer; no effect on older kernels).
+    /// Workers: little work at a time, but at once. A short slice lets a waking thread preempt one
+    /// in the middle of a longer slice (Linux 6.12 and newer; no effect on older kernels).
     Prompt,
     /// Control runtime: a third of a worker's share of the core.
     Behind,
@@ -45,8 +45,8 @@ impl Priority {
             sched_deadline: 0,
             sched_period: 0,
         };
-        // SAFETY: 0 means the calling thread. The kernel reads `size` bytes of the attributes, which
-        // is their size, and they live until the call returns.
+        // SAFETY: 0 means the calling thread. The kernel reads `size` bytes of the attributes,
+        // which is their size, and they live until the call returns.
         let outcome =
             unsafe { libc::syscall(libc::SYS_sched_setattr, 0, &raw const attributes, 0) };
         if outcome == 0 {

@@ -30,8 +30,8 @@ use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
 
 /// Pause of accepting when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
-/// Time that connections of a stopping worker have to use their keep-alive. Each gets an answer with
-/// `Connection: close`, so that none is closed while its next request is on the way.
+/// Time that connections of a stopping worker have to use their keep-alive. Each gets an answer
+/// with `Connection: close`, so that none is closed while its next request is on the way.
 const KEEPALIVE_DRAIN: Duration = Duration::from_millis(1000);
 /// Poll interval of a stopping worker for the end of its connections.
 const STOP_POLL: Duration = Duration::from_millis(10);
@@ -249,7 +249,8 @@ async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
 /// hyper's service for one connection.
 struct ConnectionService<H: Handler> {
     handler: Arc<H>,
-    /// The handler's memory of the connection. Borrowed only during `handle`, never across an await.
+    /// The handler's memory of the connection. Borrowed only during `handle`, never across an
+    /// await.
     memory: RefCell<H::Connection>,
     state: Arc<ConnectionState>,
 }

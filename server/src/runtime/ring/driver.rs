@@ -157,8 +157,8 @@ impl Ring {
         slot_idx
     }
 
-    /// Closes a connection: queued bytes are sent as far as the socket has room, the rest of what is
-    /// in flight is cancelled, and then the slot is removed.
+    /// Closes a connection: queued bytes are sent as far as the socket has room, the rest of what
+    /// is in flight is cancelled, and then the slot is removed.
     pub(super) fn close(&mut self, slot_idx: usize) {
         // The last answer may still be queued: without this it would be sent after the shutdown.
         if self.slots[slot_idx].outgoing.is_some() {
@@ -236,9 +236,8 @@ impl Ring {
 
     /// Queues an entry; wakes the driving task if it is parked.
     ///
-    /// # Safety
-    /// Memory that the entry refers to must stay valid and unmoved until the entry's last completion
-    /// has been taken (the ring's invariant).
+    /// # Safety Memory that the entry refers to must stay valid and unmoved until the entry's last
+    /// completion has been taken (the ring's invariant).
     unsafe fn push(&mut self, entry: squeue::Entry, operation: RingOperation, slot_idx: usize) {
         let entry = entry.user_data(operation.user_data(slot_idx));
         // SAFETY: the caller's promise is that of `SubmissionQueue::push`.
@@ -250,15 +249,15 @@ impl Ring {
         }
     }
 
-    /// Arms the completion eventfd before parking. Returns true if the ring is idle; then the driving
-    /// task may park.
+    /// Arms the completion eventfd before parking. Returns true if the ring is idle; then the
+    /// driving task may park.
     ///
     /// The order matters: arm, then look for work. A completion that arrives after the look signals
     /// the eventfd; one that arrives before it is seen by the look.
     fn arm_before_parking(&mut self, driving: &Waker) -> bool {
         self.uring.completion().enable_eventfd();
-        // The kernel publishes work before it reads the flag of the eventfd; we write the flag before
-        // we look for work. With a full barrier between both, one of the two sees the other.
+        // The kernel publishes work before it reads the flag of the eventfd; we write the flag
+        // before we look for work. With a full barrier between both, one of the two sees the other.
         fence(Ordering::SeqCst);
         let is_idle = !self.has_work() && self.uring.completion().is_empty();
         if is_idle {
@@ -358,8 +357,8 @@ impl Ring {
         }
         match -result {
             0 => slot.end = Some(0),
-            // Neither ends the connection: buffers are free again after the turn, and a receive that
-            // was paused starts again when its bytes have been read.
+            // Neither ends the connection: buffers are free again after the turn, and a receive
+            // that was paused starts again when its bytes have been read.
             libc::ENOBUFS | libc::ECANCELED => {}
             errno if errno > 0 => slot.end = Some(errno),
             _ => {}

@@ -52,8 +52,8 @@ impl ProvidedBuffers {
         };
         let address = buffers.entries.addr() as u64;
         let submitter = uring.submitter();
-        // SAFETY: the mapping starts at a page, has room for that many entries, and stays as long as
-        // the ring receives (the invariant).
+        // SAFETY: the mapping starts at a page, has room for that many entries, and stays as long
+        // as the ring receives (the invariant).
         unsafe { submitter.register_buf_ring_with_flags(address, BUFFERS_COUNT, BUFFER_GROUP, 0) }?;
         (0..BUFFERS_COUNT).for_each(|buffer_idx| buffers.give(buffer_idx));
         Ok(buffers)
@@ -63,8 +63,8 @@ impl ProvidedBuffers {
     pub(super) fn give(&mut self, buffer_idx: u16) {
         let entry_idx = usize::from(self.tail % BUFFERS_COUNT);
         // SAFETY: `entry_idx` is within the mapping, for whose entries zeros are valid. The kernel
-        // reads an entry only once the tail has passed it. There are as many entries as buffers, and
-        // this buffer is ours, so the kernel has given this entry back, too.
+        // reads an entry only once the tail has passed it. There are as many entries as buffers,
+        // and this buffer is ours, so the kernel has given this entry back, too.
         let entry = unsafe { &mut *self.entries.add(entry_idx) };
         entry.set_addr(self.start(buffer_idx) as u64);
         entry.set_len(u32::from(BUFFER_BYTES));

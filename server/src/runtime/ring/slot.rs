@@ -54,8 +54,8 @@ impl RingOperation {
 ///   Receiving -> Ended: end of the stream, or an error (`end`)
 /// ```
 ///
-/// A send: none -> `outgoing` (queued or in flight) -> none, or `send_error`. A closed slot is removed
-/// as soon as no operation of it is in flight.
+/// A send: none -> `outgoing` (queued or in flight) -> none, or `send_error`. A closed slot is
+/// removed as soon as no operation of it is in flight.
 pub(super) struct RingSlot {
     pub(super) socket: Arc<OwnedFd>,
     pub(super) state: Arc<ConnectionState>,

@@ -55,8 +55,8 @@ impl RingSocket {
         })
     }
 
-    /// Queues the bytes that `fill` writes into an empty buffer to be sent in full. No other send may
-    /// be in flight (see [`RingSocket::poll_sent`]).
+    /// Queues the bytes that `fill` writes into an empty buffer to be sent in full. No other send
+    /// may be in flight (see [`RingSocket::poll_sent`]).
     pub(in crate::runtime) fn send(&self, fill: impl FnOnce(&mut Vec<u8>)) {
         with_ring(|ring| {
             let mut bytes = ring.pool().take();
