@@ -73,6 +73,9 @@ pub const KNOWN_HOST_BYTES_MAX: usize = 255;
 
 // ===== files =====
 
+/// Characters of a text for each of its control characters, at least; compressed bytes have nine.
+pub const TEXT_CHARS_PER_CONTROL_MIN: usize = 50;
+
 /// Bytes of a text from upstream that has no subtitle's shape, at least; a shorter one is an error
 /// message (API.md 14.4).
 pub const SHAPELESS_BYTES_MIN: usize = 200;

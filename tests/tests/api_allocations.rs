@@ -1,4 +1,4 @@
-//! What a repeated answer costs in memory: counted, not guessed.
+//! Cost of a repeated answer in allocations, counted.
 #![expect(unsafe_code, reason = "counts allocations in a global allocator")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 

@@ -80,7 +80,7 @@ fn check_failed(answer: &RawAnswer, status: u16, detail: &str) {
     assert_eq!(answer.field("content-type"), Some("application/json"));
 }
 
-/// What cannot be stored is fetched once at most, and not at all while the disk is full.
+/// A file that cannot be stored is fetched once at most, and not at all while the disk is full.
 #[test]
 fn a_file_that_cannot_be_stored_is_not_fetched_twice() {
     let upstream = Upstream::start();
@@ -186,7 +186,7 @@ fn rule_7_2_a_file_that_is_cut_ends_its_connection_and_is_fetched_again() {
     assert_eq!(scene.upstream.asked_count(), 2);
 }
 
-/// What is open stays what it was: the name of a file is not its bytes.
+/// An open file keeps its content: the name of a file is not its bytes.
 #[test]
 fn rule_7_2_a_file_that_is_replaced_or_deleted_is_sent_as_it_was() {
     let content = subtitles(2000);
@@ -248,7 +248,7 @@ fn rule_7_2_what_upstream_does_not_give_is_502() {
 }
 
 #[test]
-fn rule_7_2_what_is_no_subtitle_file_is_400() {
+fn rule_7_2_a_file_that_is_not_a_subtitle_is_400() {
     for content in [
         &b""[..],
         b"<!DOCTYPE html><html></html>",
@@ -450,7 +450,7 @@ impl Stored {
         Self(watch)
     }
 
-    /// How many began to be written.
+    /// Number of files that began to be written.
     fn count(&self) -> usize {
         let mut buffer = [const { MaybeUninit::uninit() }; 4096];
         let mut events = inotify::Reader::new(&self.0, &mut buffer);

@@ -58,7 +58,7 @@ fn rule_9_1_only_a_valid_bearer_is_let_in() {
 }
 
 #[test]
-fn rule_9_1_each_request_of_a_connection_is_judged_by_itself() {
+fn rule_9_1_each_request_of_a_connection_is_checked_by_itself() {
     let server = TestServer::start();
     let (one, other) = (server.api_key(), server.api_key());
     let mut client = server.connect();

@@ -105,7 +105,7 @@ fn send_until_full(stream: &mut TcpStream, request: &[u8]) -> usize {
     }
 }
 
-/// Who asks and never reads is held back by the kernel, and answered in full when he reads.
+/// A client that never reads is held back by the kernel, and answered in full once it reads.
 #[test]
 fn who_only_sends_is_held_back_until_he_reads() {
     with_each_io(|workers| {
@@ -140,7 +140,7 @@ fn who_goes_in_the_middle_leaves_nothing() {
         let address = workers.address();
         assert_eq!(Client::connect(address).get("/small", None).text(), "small");
         let before = descriptors_count();
-        let beginnings = [
+        let first_parts = [
             "",
             "GET /small HT",
             "POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nabc",
@@ -151,7 +151,7 @@ fn who_goes_in_the_middle_leaves_nothing() {
         for round in 0..60 {
             let mut clients: Vec<Client> = (0..10).map(|_| Client::connect(address)).collect();
             for (client_idx, client) in clients.iter_mut().enumerate() {
-                client.send(beginnings[(round + client_idx) % beginnings.len()]);
+                client.send(first_parts[(round + client_idx) % first_parts.len()]);
             }
         }
         let began = Instant::now();

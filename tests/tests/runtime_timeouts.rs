@@ -109,7 +109,7 @@ impl Scene {
 struct TooSlow {
     what: &'static str,
     sent: &'static str,
-    /// How often that is sent.
+    /// Number of times that it is sent.
     times: usize,
     /// Sent besides, every second.
     trickle: &'static str,
@@ -169,7 +169,7 @@ const TOO_SLOW: [TooSlow; 7] = [
     },
 ];
 
-/// How much later than its time a client is cut at most.
+/// Delay after its deadline within which a client is disconnected, at most.
 const LATE_SECONDS: u64 = 3;
 
 impl TooSlow {
@@ -205,7 +205,7 @@ struct Slow {
     what: &'static str,
     /// The pieces of one request.
     pieces: &'static [&'static str],
-    /// How long it waits before each.
+    /// Pause before each.
     pause_seconds: u64,
     requests_count: usize,
 }

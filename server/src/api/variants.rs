@@ -89,7 +89,7 @@ fn make_ready(
     {
         Ok(blob) => status_and_body(open(blob).map(Some)),
         Err(error) => {
-            // It is derived: that it cannot be kept is no reason not to send it.
+            // It is derived: even if it cannot be stored, it can be sent.
             tracing::warn!(%error, content = %file.content, "a variant cannot be stored");
             Ok(Some(OpenFile::Read(compressed.into())))
         }

@@ -30,7 +30,8 @@ impl OpenFile {
         }
     }
 
-    /// The bytes from `start` to `end` (exclusive) as content of a response. Both are within the size.
+    /// The bytes from `start` to `end` (exclusive) as content of a response. Both are within the
+    /// size.
     pub fn content(&self, start: u64, end: u64) -> Content {
         let bound = |bytes: u64| usize::try_from(bytes).expect("a mapped size fits an address");
         let range = bound(start)..bound(end);

@@ -97,8 +97,8 @@ impl SearchCache {
             .put(hits.snapshot_id(), row_key, Arc::clone(hits), weight);
     }
 
-    /// Caches the search of a query string. Its weight includes the hits: this entry may be the last
-    /// to hold them.
+    /// Caches the search of a query string. Its weight includes the hits: this entry may be the
+    /// last to hold them.
     pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
         let weight = query_string.len() + search.memory_bytes();
         let snapshot_id = search.hits.snapshot_id();

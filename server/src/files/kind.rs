@@ -1,12 +1,14 @@
-//! What is in these bytes? Archives and text are recognised; everything else is refused.
+//! Kinds of content: archives and text are recognised, everything else is rejected.
 //!
 //! Source: API.md, kinds of files.
 
 use subcat_engine::FileKind;
 
+use crate::limits::TEXT_CHARS_PER_CONTROL_MIN;
+
 use crate::limits::SHAPELESS_BYTES_MIN;
 
-/// What the content is, or `None` for HTML and other binaries. `name_kind` is what its name calls
+/// The kind of a content; `None` for HTML and other binaries. `name_kind` is what its name calls
 /// it: text of no recognisable kind is taken at its name's word.
 ///
 /// Cost: one pass over text, a few bytes of anything else.
@@ -48,11 +50,8 @@ fn is_rar(content: &[u8]) -> bool {
     content.starts_with(b"Rar!\x1A\x07\x00") || content.starts_with(b"Rar!\x1A\x07\x01\x00")
 }
 
-/// So much of a text is looked at to tell its kind, in bytes.
+/// Bytes at the start of a text that decide its kind.
 const BEGINNING_BYTES: usize = 4096;
-/// Of so many characters at most one is a control character in text; compressed bytes have one
-/// in nine.
-const CHARS_PER_CONTROL_MIN: usize = 50;
 
 /// The first characters when the content is text in UTF-8, UTF-16 or an 8-bit code page (whose
 /// upper half is read as Latin-1).
@@ -69,7 +68,7 @@ enum ByteOrder {
     Big,
 }
 
-/// Whether it is UTF-16: by its mark, or because every other of the first bytes is zero.
+/// Byte order of UTF-16: by its mark, or because every other of the first bytes is zero.
 fn utf16_order(content: &[u8]) -> Option<ByteOrder> {
     if content.starts_with(&[0xFF, 0xFE]) {
         return Some(ByteOrder::Little);
@@ -110,14 +109,14 @@ fn beginning_of_utf16(content: &[u8], order: ByteOrder) -> Option<String> {
             beginning.push(c);
         }
     }
-    (controls_count * CHARS_PER_CONTROL_MIN <= chars_count).then_some(beginning)
+    (controls_count * TEXT_CHARS_PER_CONTROL_MIN <= chars_count).then_some(beginning)
 }
 
 fn beginning_of_8bit(content: &[u8]) -> Option<String> {
     let end = content.iter().rposition(|byte| *byte != 0)? + 1;
     let content = &content[..end];
     let controls = content.iter().filter(|byte| is_binary(u32::from(**byte)));
-    let is_text = !content.contains(&0) && controls.count() * CHARS_PER_CONTROL_MIN <= end;
+    let is_text = !content.contains(&0) && controls.count() * TEXT_CHARS_PER_CONTROL_MIN <= end;
     let beginning = content[..end.min(BEGINNING_BYTES)].iter();
     is_text.then(|| beginning.map(|byte| char::from(*byte)).collect())
 }
@@ -407,7 +406,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn any_bytes_are_judged(content: Vec<u8>) {
+        fn any_bytes_have_a_kind_or_none(content: Vec<u8>) {
             let kind = kind_of(&content, None);
             prop_assert!(!content.is_empty() || kind.is_none());
         }

@@ -23,8 +23,8 @@ pub struct Server {
 /// Starts workers and maintenance. When it returns, the service is ready and listens on
 /// `config.listen` (port 0 becomes a free one, see [`Server::local_addr`]).
 ///
-/// Errors: the address cannot be had, no threads, no counter lanes (one per worker and one for
-/// the pages are taken from the engine).
+/// Errors: the address is in use or not a local one, no threads, no counter lanes (one per worker
+/// and one for the pages are taken from the engine).
 pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
     let engine = Arc::clone(&service.engine);
@@ -88,12 +88,12 @@ fn room_for(config: &Config) -> Connections {
 }
 
 impl Server {
-    /// Where it listens.
+    /// Address on which it listens.
     pub fn local_addr(&self) -> SocketAddr {
         self.workers.address()
     }
 
-    /// How sockets are driven: never [`Io::Auto`].
+    /// I/O backend of the workers, never [`Io::Auto`].
     pub fn io(&self) -> Io {
         self.workers.io()
     }

@@ -1,4 +1,4 @@
-//! The way to the web interface: on the control runtime, and back.
+//! Bridge to the web pages, which run on the control runtime.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::runtime::{Body, Content, StoredBytes};
 use crate::service::Service;
 use crate::web::{PageBody, Site, handle};
 
-/// Who asks for a page, and how they came.
+/// Client of a page, and how it is connected.
 pub(super) struct PageClient {
     address: IpAddr,
     is_https: bool,
@@ -39,7 +39,7 @@ impl PageClient {
     }
 }
 
-/// The page; none when making it panicked.
+/// The page; `None` if it panicked.
 pub(super) async fn answer(
     service: &Service,
     site: Arc<Site>,
@@ -77,7 +77,7 @@ fn without_body(mut response: Response<Body>) -> Response<Body> {
     response.map(|_| Body::from(Content::Empty))
 }
 
-/// What is shown when making a page panicked.
+/// Response to a request whose page panicked.
 pub(super) fn internal_error() -> Response<Body> {
     const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
     let body = Bytes::from_static(b"Internal Server Error\n");

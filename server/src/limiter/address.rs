@@ -1,4 +1,4 @@
-//! Windows of client addresses, in bounded memory.
+//! Windows of client networks, in bounded memory.
 
 use std::hash::BuildHasher;
 
@@ -22,14 +22,14 @@ struct WindowSlot {
     word: u64,
 }
 
-type Shard = Mutex<[WindowSlot; SHARD_WINDOWS]>;
+type WindowShard = Mutex<[WindowSlot; SHARD_WINDOWS]>;
 
 /// The windows of clients without a valid key.
 ///
 /// When a shard is full of open windows the oldest makes room: a client with very many addresses
 /// can win a fresh window, and cannot win memory.
 pub struct AddressLimiter {
-    shards: Box<[Shard]>,
+    shards: Box<[WindowShard]>,
     hasher: RandomState,
 }
 
@@ -61,14 +61,14 @@ impl AddressLimiter {
         quota
     }
 
-    /// What the window of an address is, without taking anything.
+    /// State of the window of a network; takes nothing from it.
     pub fn peek(&self, network: ClientNetwork, limit: RateLimit, now: Moment) -> Quota {
         let shard = self.shard(network).lock();
         let word = find(&*shard, network).map_or(0, |slot_idx| shard[slot_idx].word);
         look(word, limit, now)
     }
 
-    fn shard(&self, network: ClientNetwork) -> &Shard {
+    fn shard(&self, network: ClientNetwork) -> &WindowShard {
         let hash = self.hasher.hash_one(network);
         let shard_idx = usize::try_from(hash % SHARDS_COUNT as u64).expect("below the count");
         &self.shards[shard_idx]

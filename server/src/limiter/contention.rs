@@ -54,7 +54,7 @@ fn take_at_once(window: &Arc<Window>, taken_ms: &[u64]) -> Vec<Quota> {
     others.chain([own]).collect()
 }
 
-/// What those who were admitted are told to have left, the least first.
+/// Remaining requests as the admitted ones were told, in ascending order.
 fn remaining(quotas: &[Quota]) -> Vec<u32> {
     let admitted = quotas.iter().filter(|quota| quota.retry_after.is_none());
     let mut remaining: Vec<u32> = admitted.map(|quota| quota.remaining).collect();
@@ -101,9 +101,9 @@ fn a_look_shows_what_was_taken() {
             .map(|_| {
                 let window = Arc::clone(&window);
                 thread::spawn(move || {
-                    let told = window.take(limit(), at(0));
+                    let taken = window.take(limit(), at(0));
                     let seen = window.peek(limit(), at(0));
-                    assert!(seen.remaining <= told.remaining);
+                    assert!(seen.remaining <= taken.remaining);
                 })
             })
             .collect();

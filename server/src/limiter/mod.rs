@@ -1,4 +1,4 @@
-//! How often may someone ask? Fixed windows: exact, without a lock where it matters.
+//! Rate limits: fixed windows, exact, and without a lock for clients with a key.
 //!
 //! A key's window is one atomic word that hangs at the key's entry; windows of addresses live in
 //! a table of fixed size.

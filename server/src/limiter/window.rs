@@ -14,7 +14,7 @@ use crate::runtime::Moment;
 pub struct Window(AtomicU64);
 
 impl Window {
-    /// Takes one request out of the window, or refuses it. Cost: one compare-and-swap; exact
+    /// Takes one request from the window, or rejects it. Cost: one compare-and-swap; exact
     /// under contention.
     pub fn take(&self, limit: RateLimit, now: Moment) -> Quota {
         let mut word = self.0.load(Ordering::Relaxed);
@@ -33,7 +33,7 @@ impl Window {
         }
     }
 
-    /// What the window is, without taking anything.
+    /// State of the window; takes nothing from it.
     pub fn peek(&self, limit: RateLimit, now: Moment) -> Quota {
         look(self.0.load(Ordering::Relaxed), limit, now)
     }

@@ -17,7 +17,7 @@ const TICK_MS: i64 = 10;
 const _: () = assert!(WINDOW_REQUESTS_MAX == (1 << COUNT_BITS) - 1);
 const _: () = assert!(TICKS_PER_SECOND == 100);
 
-/// What a window says to one request (API.md, rate limit).
+/// State of a window as one response reports it (API.md, rate limit).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Quota {
     /// Requests allowed per window.
@@ -28,11 +28,11 @@ pub struct Quota {
     pub reset: u64,
     /// Its length in seconds.
     pub window_seconds: u32,
-    /// When the request is refused: seconds until the window ends, at least 1.
+    /// If the request is rejected: seconds until the window ends, at least 1.
     pub retry_after: Option<u32>,
 }
 
-/// The word after one request, none when it is refused, and what the request is told.
+/// The word after one request (`None` if it is rejected), and the state that its response reports.
 pub(super) fn step(word: u64, limit: RateLimit, now: Moment) -> (Option<u64>, Quota) {
     let (opened_tick, count) = match open_window(word, limit, now) {
         Some(open) => open,
@@ -51,7 +51,7 @@ pub(super) fn step(word: u64, limit: RateLimit, now: Moment) -> (Option<u64>, Qu
     (Some(next), quota)
 }
 
-/// What the window is at `now`.
+/// State of the window at `now`.
 pub(super) fn look(word: u64, limit: RateLimit, now: Moment) -> Quota {
     let (opened_tick, count) = open_window(word, limit, now).unwrap_or((tick(now), 0));
     quota(limit, opened_tick, count, now)
@@ -62,7 +62,7 @@ pub(super) fn opened_tick(word: u64) -> u64 {
     word >> COUNT_BITS
 }
 
-/// Whether the window is open at `now`.
+/// Returns true if the window is open at `now`.
 pub(super) fn is_open(word: u64, limit: RateLimit, now: Moment) -> bool {
     open_window(word, limit, now).is_some()
 }
@@ -71,7 +71,7 @@ fn open_window(word: u64, limit: RateLimit, now: Moment) -> Option<(u64, u32)> {
     let count =
         u32::try_from(word & u64::from(WINDOW_REQUESTS_MAX)).expect("the mask leaves 28 bits");
     let opened_tick = opened_tick(word);
-    // Another core's reading of the clock may be a little ahead of ours: that is no age at all.
+    // Another core's reading of the clock may be a little ahead of ours: that counts as age 0.
     let age_ticks = tick(now).saturating_sub(opened_tick);
     let is_open = count != 0 && age_ticks < window_ticks(limit);
     is_open.then_some((opened_tick, count))

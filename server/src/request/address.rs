@@ -1,4 +1,4 @@
-//! Whose request is it, behind proxies?
+//! Address of the client, behind proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -6,7 +6,7 @@ use http::HeaderMap;
 use ipnet::IpNet;
 
 /// The client's address: the peer's, or, behind a trusted proxy, the last one in
-/// `X-Forwarded-For` that is no trusted proxy (API.md, rate limit). What stands left of an
+/// `X-Forwarded-For` that is not a trusted proxy (API.md, rate limit). What stands left of an
 /// address that cannot be read is not believed.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_the_last_address_that_is_no_proxy() {
+    fn takes_the_last_address_that_is_not_a_proxy() {
         check("10.0.0.1", &["1.1.1.1, 2.2.2.2, 10.9.9.9"], "2.2.2.2");
         check("10.0.0.1", &["1.1.1.1", "2.2.2.2,10.9.9.9"], "2.2.2.2");
         check("10.0.0.1", &["10.1.1.1, 10.2.2.2"], "10.1.1.1");

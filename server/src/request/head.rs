@@ -1,4 +1,4 @@
-//! HTTP's own rules: which heads are refused before anyone looks at what they ask.
+//! HTTP's own rules: heads that are rejected before anything else is checked.
 
 use std::net::Ipv6Addr;
 
@@ -15,8 +15,7 @@ use crate::limits::{
 /// Bytes that a field takes beside its name and value.
 const FIELD_FRAME_BYTES: usize = 4;
 
-/// Why a request is refused by HTTP's own rules (API.md, requests). All of them close the
-/// connection.
+/// Rejection of a request by HTTP's own rules (API.md, requests). All of them close the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadRejection {
     /// 400: the method, the target or `Host` is not what it must be.
@@ -31,8 +30,8 @@ pub enum HeadRejection {
     FieldsTooLarge,
 }
 
-/// Fields of a request that most requests do without, seen in the pass of [`check_head`]: what is
-/// not there need not be looked for.
+/// Optional header fields of a request, noted in the one pass of [`check_head`]: absent fields are
+/// not looked up later.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HeaderHints {
     /// `Accept-Encoding`.
@@ -41,8 +40,8 @@ pub struct HeaderHints {
     pub has_condition: bool,
 }
 
-/// The last `Host` of a connection that was in order: clients repeat it, and a comparison costs
-/// less than a check.
+/// The last valid `Host` of a connection: clients repeat it, and a comparison costs less than a
+/// check.
 #[derive(Debug, Default)]
 pub struct KnownHost(Box<[u8]>);
 
@@ -154,7 +153,7 @@ fn host<'a>(
     Ok(Some(value))
 }
 
-/// Whether this is `uri-host [ ":" port ]` (RFC 9110, 7.2), not empty, without commas.
+/// Returns true for `uri-host [ ":" port ]` (RFC 9110, 7.2), not empty, without commas.
 fn is_host(text: &str) -> bool {
     let (name, port) = split_port(text);
     let is_port_ok = port.is_empty()
@@ -178,7 +177,7 @@ fn split_port(text: &str) -> (&str, &str) {
     }
 }
 
-/// Whether each byte may stand in a `reg-name` as it is (RFC 3986, 3.2.2).
+/// Returns true if each byte may stand in a `reg-name` as it is (RFC 3986, 3.2.2).
 const IN_NAMES: [bool; 256] = {
     let mut allowed = [false; 256];
     let mut byte = 0;

@@ -1,6 +1,6 @@
-//! What does a request say? Heads, paths, parameters and header fields as typed values.
+//! Requests as typed values: heads, paths, parameters and header fields.
 //!
-//! Pure: bytes in, values or faults out. Knows no answer.
+//! Pure: bytes in, values or rejections out. Does not know responses.
 
 mod address;
 mod bearer;

@@ -12,9 +12,9 @@ pub enum ApiPath {
     Health,
     /// `/api/subtitles/search`.
     Search,
-    /// `/api/subtitles/{subtitle_id}`; none when that is no UUID.
+    /// `/api/subtitles/{subtitle_id}`; none when that is not a UUID.
     Record(Option<RecordId>),
-    /// `/api/subtitles/{subtitle_id}/download`; none when that is no UUID.
+    /// `/api/subtitles/{subtitle_id}/download`; none when that is not a UUID.
     Download(Option<RecordId>),
     /// Any other.
     Unknown,

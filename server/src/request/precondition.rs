@@ -3,7 +3,7 @@
 use http::HeaderMap;
 use http::header::{IF_NONE_MATCH, IF_RANGE, RANGE};
 
-/// What a `Range` field asks of a file.
+/// Range of a file that a `Range` field requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteRange {
     /// All of it: no field, several ranges, or nothing that can be read.
@@ -15,13 +15,13 @@ pub enum ByteRange {
 }
 
 impl ByteRange {
-    /// Whether it holds the first byte.
+    /// Returns true if it contains the first byte.
     pub const fn begins_at_0(self) -> bool {
         matches!(self, Self::Whole | Self::Part(0, _))
     }
 }
 
-/// The range that is asked of a file of so many bytes (API.md, ranges). One range only; several
+/// The range of a file of `size_bytes` that is requested (API.md, ranges). One range only; several
 /// are answered with the whole file.
 pub fn byte_range(headers: &HeaderMap, size_bytes: u64) -> ByteRange {
     let mut values = headers.get_all(RANGE).iter();
@@ -73,7 +73,7 @@ fn number(text: &str) -> Option<u64> {
     is_number.then(|| text.parse().unwrap_or(u64::MAX))
 }
 
-/// Whether `If-None-Match` names this entity tag (weakly compared), or any.
+/// Returns true if `If-None-Match` names this entity tag (weakly compared), or any.
 pub fn is_none_match(headers: &HeaderMap, etag: &[u8]) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
@@ -83,8 +83,8 @@ pub fn is_none_match(headers: &HeaderMap, etag: &[u8]) -> bool {
         .any(|tag| tag == b"*" || tag.strip_prefix(b"W/").unwrap_or(tag) == etag)
 }
 
-/// Whether a range may be served: there is no `If-Range`, or it names this entity tag strongly.
-/// A date never fits: files have none here.
+/// Returns true if a range may be served: there is no `If-Range`, or it names this entity tag
+/// strongly. A date never fits: files have none here.
 pub fn is_range_current(headers: &HeaderMap, etag: &[u8]) -> bool {
     let mut values = headers.get_all(IF_RANGE).iter();
     values.all(|value| value.as_bytes().trim_ascii() == etag)

@@ -4,8 +4,8 @@ use std::borrow::Cow;
 
 use percent_encoding::percent_decode;
 
-/// The parameters of a query string, in order, decoded: `+` and `%20` are spaces, what is no
-/// UTF-8 becomes U+FFFD, invalid escapes stay as they stand (API.md, query string).
+/// The parameters of a query string, in order, decoded: `+` and `%20` are spaces, invalid
+/// UTF-8 becomes U+FFFD, invalid escapes stay as they are (API.md, query string).
 pub fn parameters(query: &str) -> impl Iterator<Item = (Cow<'_, str>, Cow<'_, str>)> {
     let pairs = query.split('&').filter(|pair| !pair.is_empty());
     pairs.map(|pair| {
@@ -49,7 +49,7 @@ mod tests {
     }
 
     #[test]
-    fn keeps_what_is_no_escape_and_replaces_what_is_no_utf8() {
+    fn keeps_invalid_escapes_and_replaces_invalid_utf8() {
         check("a=100%", &[("a", "100%")]);
         check("a=%zz%4", &[("a", "%zz%4")]);
         check("a=%ff%41", &[("a", "\u{FFFD}A")]);

@@ -9,12 +9,12 @@ use subcat_engine::{
 
 use super::query_string::parameters;
 
-/// A valid search.
+/// A valid search request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SearchRequest {
-    /// What is asked.
+    /// The query for the engine.
     pub query: Query,
-    /// Whether the request spoke of `imdb_id`, so that the items do too.
+    /// True if the request named `imdb_id`, so that the items do, too.
     pub echoes_imdb_id: bool,
 }
 
@@ -23,9 +23,9 @@ pub struct SearchRequest {
 pub struct ParameterRejection {
     /// The parameter's name, as the request had it.
     pub parameter: &'static str,
-    /// What is wrong, for people.
+    /// Message for people.
     pub message: &'static str,
-    /// What is wrong, for programs.
+    /// Kind of the error, for programs.
     pub kind: &'static str,
 }
 
@@ -40,38 +40,38 @@ pub enum SearchRejection {
     SeasonWithoutEpisodes,
 }
 
-const INT_PARSING: ParameterProblem = ParameterProblem(
+const INT_PARSING: ValueRejection = ValueRejection(
     "Input should be a valid integer, unable to parse string as an integer",
     "int_parsing",
 );
-const LITERAL: ParameterProblem =
-    ParameterProblem("Input should be 'movie' or 'episode'", "literal_error");
-const UUID: ParameterProblem = ParameterProblem("Input should be a valid UUID", "uuid_parsing");
-const LANGUAGE: ParameterProblem =
-    ParameterProblem("Input should be a language tag", "string_pattern_mismatch");
-const TOO_LONG: ParameterProblem = ParameterProblem(
+const LITERAL: ValueRejection =
+    ValueRejection("Input should be 'movie' or 'episode'", "literal_error");
+const UUID: ValueRejection = ValueRejection("Input should be a valid UUID", "uuid_parsing");
+const LANGUAGE: ValueRejection =
+    ValueRejection("Input should be a language tag", "string_pattern_mismatch");
+const TOO_LONG: ValueRejection = ValueRejection(
     "Input should have at most 512 characters",
     "string_too_long",
 );
-const TOO_MANY_WORDS: ParameterProblem =
-    ParameterProblem("Input should have at most 32 words", "too_many_words");
-const BELOW_1: ParameterProblem = ParameterProblem(
+const TOO_MANY_WORDS: ValueRejection =
+    ValueRejection("Input should have at most 32 words", "too_many_words");
+const BELOW_1: ValueRejection = ValueRejection(
     "Input should be greater than or equal to 1",
     "greater_than_equal",
 );
-const BELOW_1900: ParameterProblem = ParameterProblem(
+const BELOW_1900: ValueRejection = ValueRejection(
     "Input should be greater than or equal to 1900",
     "greater_than_equal",
 );
-const ABOVE_200: ParameterProblem = ParameterProblem(
+const ABOVE_200: ValueRejection = ValueRejection(
     "Input should be less than or equal to 200",
     "less_than_equal",
 );
-const ABOVE_2100: ParameterProblem = ParameterProblem(
+const ABOVE_2100: ValueRejection = ValueRejection(
     "Input should be less than or equal to 2100",
     "less_than_equal",
 );
-const ABOVE_65535: ParameterProblem = ParameterProblem(
+const ABOVE_65535: ValueRejection = ValueRejection(
     "Input should be less than or equal to 65535",
     "less_than_equal",
 );
@@ -84,14 +84,14 @@ const _: () = assert!(YEAR_MAX == 2100);
 
 /// Message and type of a fault.
 #[derive(Debug, Clone, Copy)]
-struct ParameterProblem(&'static str, &'static str);
+struct ValueRejection(&'static str, &'static str);
 
 /// The bounds of an integer parameter and what is said beyond them.
 struct IntegerBounds {
     min: u16,
     max: u16,
-    below: ParameterProblem,
-    above: ParameterProblem,
+    below: ValueRejection,
+    above: ValueRejection,
 }
 
 const YEARS: IntegerBounds = IntegerBounds {
@@ -176,12 +176,8 @@ struct ParameterRejections {
 
 impl ParameterRejections {
     /// The value, or its fault noted.
-    fn keep<T>(
-        &mut self,
-        parameter: &'static str,
-        value: Result<T, ParameterProblem>,
-    ) -> Option<T> {
-        let rejection = |ParameterProblem(message, kind)| ParameterRejection {
+    fn keep<T>(&mut self, parameter: &'static str, value: Result<T, ValueRejection>) -> Option<T> {
+        let rejection = |ValueRejection(message, kind)| ParameterRejection {
             parameter,
             message,
             kind,
@@ -253,7 +249,7 @@ fn supplied<'a>(value: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
         .filter(|value| !value.is_empty())
 }
 
-fn short(value: Option<&str>) -> Result<Option<&str>, ParameterProblem> {
+fn short(value: Option<&str>) -> Result<Option<&str>, ValueRejection> {
     let is_long = |value: &str| {
         // Characters are bytes at most: most values are told by their length alone.
         SEARCH_TEXT_CHARS_MAX < value.len() && SEARCH_TEXT_CHARS_MAX < value.chars().count()
@@ -264,30 +260,30 @@ fn short(value: Option<&str>) -> Result<Option<&str>, ParameterProblem> {
     Ok(value)
 }
 
-fn free_text(value: Option<&str>) -> Result<Option<SearchText>, ParameterProblem> {
+fn free_text(value: Option<&str>) -> Result<Option<SearchText>, ValueRejection> {
     match short(value)? {
         Some(value) => SearchText::query(value).map_err(|_| TOO_MANY_WORDS),
         None => Ok(None),
     }
 }
 
-fn record_id(value: Option<&str>) -> Result<Option<RecordId>, ParameterProblem> {
+fn record_id(value: Option<&str>) -> Result<Option<RecordId>, ValueRejection> {
     let parse = |value| RecordId::parse(value).ok_or(UUID);
     value.map(parse).transpose()
 }
 
-fn video(value: Option<&str>) -> Result<Option<VideoType>, ParameterProblem> {
+fn video(value: Option<&str>) -> Result<Option<VideoType>, ValueRejection> {
     let parse = |value| VideoType::parse(value).ok_or(LITERAL);
     value.map(parse).transpose()
 }
 
-fn tag(value: Option<&str>) -> Result<Option<Language>, ParameterProblem> {
+fn tag(value: Option<&str>) -> Result<Option<Language>, ValueRejection> {
     let parse = |value| Language::parse(value).ok_or(LANGUAGE);
     value.map(parse).transpose()
 }
 
 /// Decimal digits with an optional `+`, within bounds; however many digits there are.
-fn integer(value: Option<&str>, bounds: &IntegerBounds) -> Result<Option<u16>, ParameterProblem> {
+fn integer(value: Option<&str>, bounds: &IntegerBounds) -> Result<Option<u16>, ValueRejection> {
     let Some(value) = value else {
         return Ok(None);
     };

@@ -33,7 +33,7 @@ pub enum ApiError {
     ContentTooLarge,
     /// A target that is too long.
     UriTooLong,
-    /// A range that the file of so many bytes does not have.
+    /// A range outside the file, whose size in bytes this is.
     RangeNotSatisfiable(u64),
     /// `season` or `episode` without `video_type=episode`.
     SeasonWithoutEpisodes,
@@ -117,7 +117,7 @@ impl ApiError {
         }
     }
 
-    /// Whether the connection cannot be used any further.
+    /// Returns true if the connection cannot be used any further.
     const fn closes(self) -> bool {
         matches!(
             self,

@@ -1,4 +1,4 @@
-//! The fields that every answer under `/api` carries.
+//! Common headers of every response under `/api`.
 
 use http::header::{CONNECTION, CONTENT_LENGTH};
 use http::{HeaderMap, HeaderValue, Response, StatusCode};
@@ -7,22 +7,22 @@ use super::raw_headers::RawHeaderBlock;
 use crate::limiter::Quota;
 use crate::runtime::{Body, Content};
 
-/// What is the same in every answer.
+/// Headers that are the same in every response.
 const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
     access-control-allow-origin: *\r\n\
     access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
     X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length\r\n";
-/// Search and record answers, and errors.
+/// Search and record responses, and errors: right only at this moment.
 pub(super) const CACHE_MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\n";
-/// Files: may be kept, must be asked for again.
+/// Files: may be stored, must be revalidated.
 pub(super) const CACHE_REVALIDATE: &[u8] = b"cache-control: private, no-cache\r\n";
 const JSON: &[u8] = b"content-type: application/json\r\n";
 
-/// What an answer says beside its body: a window, and whether the body is left out.
+/// Values of the common headers, and whether the body is left out.
 pub struct CommonHeaders {
     /// The window of the key, or of the client's address (API.md, rate limit).
     pub quota: Quota,
-    /// Whether the request was `HEAD`.
+    /// True if the method was `HEAD`.
     pub is_head: bool,
     /// The fields of the request, taken over for their memory.
     pub recycled: HeaderMap,

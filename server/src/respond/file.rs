@@ -1,5 +1,7 @@
 //! Files as answers: entity tags, parts, encodings.
 
+use std::ops::Range;
+
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use subcat_engine::{ContentHash, Variant};
@@ -8,7 +10,7 @@ use super::fields::{CACHE_REVALIDATE, CommonHeaders, ResponseBuilder};
 use crate::files::content_disposition;
 use crate::runtime::{Body, Content};
 
-/// What answers say of a file in one encoding: finished once, sent many times.
+/// Headers of a file in one encoding: built once, sent many times.
 #[derive(Debug, Clone)]
 pub struct FileFields {
     variant: Variant,
@@ -78,17 +80,17 @@ pub fn whole_file(common: CommonHeaders, file: &FileFields, content: Content) ->
     answer.close(content)
 }
 
-/// 206: the bytes from `start` to before `end`, of `size_bytes`.
+/// 206: a range of the file, whose size is `size_bytes`.
 pub fn part_of_file(
     common: CommonHeaders,
     file: &FileFields,
-    (start, end): (u64, u64),
+    range: Range<u64>,
     size_bytes: u64,
     content: Content,
 ) -> Response<Body> {
     let mut answer = open(common, StatusCode::PARTIAL_CONTENT, file);
-    let last = end.saturating_sub(1);
-    let range = format!("bytes {start}-{last}/{size_bytes}");
+    let last = range.end.saturating_sub(1);
+    let range = format!("bytes {}-{last}/{size_bytes}", range.start);
     answer.raw_headers.add_text("content-range: ", &range);
     answer.close(content)
 }

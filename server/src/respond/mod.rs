@@ -1,6 +1,6 @@
-//! How does an answer become bytes? The only module that writes status codes and headers.
+//! Responses of the API. The only module that knows status codes and headers.
 //!
-//! Pure: typed values in, responses out. [`Failure`] is the one table of errors.
+//! Pure: typed values in, responses out. [`ApiError`] is the one table of errors.
 
 mod api_error;
 mod fields;

@@ -8,7 +8,7 @@ use bytes::{Bytes, BytesMut};
 const BUFFER_BYTES: usize = 16 << 10;
 
 thread_local! {
-    /// Where heads are written: its memory is used again when their answers have left.
+    /// Buffer for header blocks; its memory is reused once their responses have been sent.
     static BUFFER: Cell<BytesMut> = Cell::default();
 }
 

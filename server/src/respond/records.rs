@@ -8,7 +8,7 @@ pub const LIST_FRAME_BYTES: usize = 48;
 /// Bytes of an item in a list beside its fragment, at most: the count, `imdb_id`, what ends it.
 pub const ITEM_FRAME_BYTES: usize = 64;
 
-/// How items are written.
+/// Style of written items.
 #[derive(Debug, Clone, Copy)]
 pub struct RecordStyle {
     /// Each item ends with `imdb_id` (API.md, search).

@@ -191,7 +191,7 @@ impl ConnectionState {
 
     /// Records that the client took bytes: it now waits for nothing, or has begun the next request.
     pub(super) fn wrote(&self) {
-        // A `100 Continue` is no answer: the client still sends its body.
+        // A `100 Continue` is not the response: the client still sends its body.
         if self.phase() == ConnectionPhase::Receiving {
             return;
         }

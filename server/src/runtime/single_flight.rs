@@ -10,12 +10,12 @@ use tokio::sync::watch;
 
 use super::control::ControlHandle;
 
-type Outcome<T> = watch::Receiver<Option<T>>;
-type Table<K, T> = Mutex<HashMap<K, Outcome<T>, foldhash::quality::RandomState>>;
+type FlightResult<T> = watch::Receiver<Option<T>>;
+type FlightTable<K, T> = Mutex<HashMap<K, FlightResult<T>, foldhash::quality::RandomState>>;
 
 /// Tasks in flight, by key.
 pub(crate) struct SingleFlight<K, T> {
-    in_flight: Arc<Table<K, T>>,
+    in_flight: Arc<FlightTable<K, T>>,
 }
 
 /// A caller's part in a flight.
@@ -23,9 +23,9 @@ pub(crate) enum Joined<T> {
     /// No flight: the result was known already.
     Known(T),
     /// Receiver of a task that another caller started.
-    Follower(Outcome<T>),
+    Follower(FlightResult<T>),
     /// Receiver of the task that this call started.
-    Leader(Outcome<T>),
+    Leader(FlightResult<T>),
 }
 
 impl<K, T> SingleFlight<K, T>
@@ -84,7 +84,7 @@ where
 }
 
 /// Waits for the result; `None` if the task panicked.
-pub(crate) async fn result_of<T: Clone>(mut outcome: Outcome<T>) -> Option<T> {
+pub(crate) async fn result_of<T: Clone>(mut outcome: FlightResult<T>) -> Option<T> {
     let result = outcome.wait_for(Option::is_some).await.ok()?;
     result.clone()
 }
@@ -92,7 +92,7 @@ pub(crate) async fn result_of<T: Clone>(mut outcome: Outcome<T>) -> Option<T> {
 /// In-flight guard: removes the task from the table, also when the task panics.
 struct InFlightGuard<K: Eq + Hash, T> {
     flight_key: K,
-    in_flight: Arc<Table<K, T>>,
+    in_flight: Arc<FlightTable<K, T>>,
 }
 
 impl<K: Eq + Hash, T> Drop for InFlightGuard<K, T> {
