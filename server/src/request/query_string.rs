@@ -18,6 +18,7 @@ fn decode(text: &str) -> Cow<'_, str> {
     if !text.contains(['+', '%']) {
         return Cow::Borrowed(text);
     }
+    // Before decoding: an encoded plus sign (%2B) stays one.
     let spaced = text.replace('+', " ");
     let decoded: Vec<u8> = percent_decode(spaced.as_bytes()).collect();
     Cow::Owned(String::from_utf8_lossy(&decoded).into_owned())

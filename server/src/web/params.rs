@@ -2,9 +2,8 @@
 
 use std::borrow::Cow;
 
-use percent_encoding::percent_decode_str;
-
 use crate::limits::FORM_PAIRS_MAX;
+use crate::request::parameters;
 
 /// `application/x-www-form-urlencoded` pairs. The last value of a repeated name counts.
 #[derive(Debug, Clone, Default)]
@@ -14,15 +13,9 @@ impl Params {
     /// Parses at most [`FORM_PAIRS_MAX`] pairs; the rest is ignored. Invalid UTF-8 becomes U+FFFD,
     /// as in the API.
     pub(crate) fn parse(text: &str) -> Self {
-        let mut pairs = Vec::new();
-        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
-            if pairs.len() == FORM_PAIRS_MAX {
-                break;
-            }
-            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            pairs.push((decode(name), decode(value)));
-        }
-        Self(pairs)
+        let pairs = parameters(text).take(FORM_PAIRS_MAX);
+        let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned()));
+        Self(pairs.collect())
     }
 
     /// The value as it was sent; empty if there is none. For passwords, where spaces count.
@@ -75,12 +68,6 @@ impl Params {
 /// Percent-encodes a value for a query string.
 pub(crate) fn encode(text: &str) -> Cow<'_, str> {
     percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).into()
-}
-
-fn decode(text: &str) -> String {
-    // Before decoding: an encoded plus sign (%2B) stays one.
-    let spaced = text.replace('+', " ");
-    percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
 }
 
 #[cfg(test)]
