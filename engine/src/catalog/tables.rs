@@ -8,7 +8,7 @@ use crate::codec::{
 };
 use crate::error::{Error, Result};
 use crate::model::RecordId;
-use crate::store::{Order, Rows, Span, Table, Transaction};
+use crate::store::{Rows, ScanOrder, Span, Table, Transaction};
 
 /// Single numbers and texts, by name.
 pub(crate) const META: Table = Table("meta");
@@ -211,7 +211,7 @@ pub(crate) fn meta_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
 fn last_record(rows: &Transaction<'_>) -> Result<Option<RecordId>> {
     let mut last = None;
     let span = Span {
-        order: Order::Descending,
+        order: ScanOrder::Descending,
         ..Span::ALL
     };
     rows.range(RECORDS, span, &mut |row_key, _| {

@@ -50,6 +50,13 @@ struct CountSlot {
     count: AtomicU64,
 }
 
+/// A record id as two numbers, which atomics can hold.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct IdHalves {
+    high: u64,
+    low: u64,
+}
+
 impl DownloadTable {
     /// A table without counts.
     pub(crate) fn new() -> Self {
@@ -143,11 +150,11 @@ impl CountShard {
 }
 
 impl CountSlot {
-    fn halves(&self) -> (u64, u64) {
-        (
-            self.id_high.load(Ordering::Relaxed),
-            self.id_low.load(Ordering::Relaxed),
-        )
+    fn halves(&self) -> IdHalves {
+        IdHalves {
+            high: self.id_high.load(Ordering::Relaxed),
+            low: self.id_low.load(Ordering::Relaxed),
+        }
     }
 }
 
@@ -155,9 +162,12 @@ fn empty_slots(slots_count: usize) -> CountSlots {
     (0..slots_count).map(|_| CountSlot::default()).collect()
 }
 
-fn halves(id: RecordId) -> (u64, u64) {
+fn halves(id: RecordId) -> IdHalves {
     let number = u128::from_be_bytes(*id.as_bytes());
-    ((number >> 64) as u64, number as u64)
+    IdHalves {
+        high: (number >> 64) as u64,
+        low: number as u64,
+    }
 }
 
 /// The part of a hash: from its highest bits, since slots use the lowest.
@@ -166,7 +176,7 @@ fn shard_idx(hash: u64) -> usize {
 }
 
 /// The slot of an id, with its count: the one that holds it, or the empty one where it belongs.
-fn find(slots: &[CountSlot], hash: u64, id: (u64, u64)) -> (usize, u64) {
+fn find(slots: &[CountSlot], hash: u64, id: IdHalves) -> (usize, u64) {
     let mask = slots.len() - 1;
     let mut slot_idx = hash as usize & mask;
     loop {
@@ -181,7 +191,7 @@ fn find(slots: &[CountSlot], hash: u64, id: (u64, u64)) -> (usize, u64) {
 }
 
 /// Adds to the count of a known record; `false` when it is not known, or no longer counted here.
-fn raise(slots: &[CountSlot], hash: u64, id: (u64, u64), count: u64) -> bool {
+fn raise(slots: &[CountSlot], hash: u64, id: IdHalves, count: u64) -> bool {
     let (slot_idx, known) = find(slots, hash, id);
     if known == 0 {
         return false;
@@ -192,10 +202,10 @@ fn raise(slots: &[CountSlot], hash: u64, id: (u64, u64), count: u64) -> bool {
         .is_ok()
 }
 
-fn put(slot: &CountSlot, id: (u64, u64), count: u64) {
+fn put(slot: &CountSlot, id: IdHalves, count: u64) {
     // The count last, with release: a reader with acquire finds the id complete.
-    slot.id_high.store(id.0, Ordering::Relaxed);
-    slot.id_low.store(id.1, Ordering::Relaxed);
+    slot.id_high.store(id.high, Ordering::Relaxed);
+    slot.id_low.store(id.low, Ordering::Relaxed);
     slot.count.store(count, Ordering::Release);
 }
 

@@ -26,9 +26,9 @@ pub(crate) fn is_out_of_descriptors(error: &Error) -> bool {
     let Error::Io { source, .. } = error else {
         return false;
     };
-    let told = rustix::io::Errno::from_io_error(source);
+    let found = rustix::io::Errno::from_io_error(source);
     matches!(
-        told,
+        found,
         Some(rustix::io::Errno::MFILE | rustix::io::Errno::NFILE)
     )
 }
@@ -136,9 +136,9 @@ impl Disk for Real {
     }
 
     fn free_bytes(&self, path: &Path) -> Result<u64> {
-        let told = rustix::fs::statvfs(path).map_err(io::Error::from);
-        let told = told.map_err(Error::io("ask for the free space of", path))?;
-        Ok(told.f_bavail.saturating_mul(told.f_frsize))
+        let found = rustix::fs::statvfs(path).map_err(io::Error::from);
+        let found = found.map_err(Error::io("ask for the free space of", path))?;
+        Ok(found.f_bavail.saturating_mul(found.f_frsize))
     }
 
     fn lock(&self, path: &Path) -> Result<DirLock> {

@@ -103,7 +103,7 @@ fn done(engine: &Engine) -> Vec<&'static str> {
 }
 
 /// Changes that the audit log shows, oldest first.
-fn told(engine: &Engine) -> Vec<String> {
+fn entries(engine: &Engine) -> Vec<String> {
     let mut lines = engine.accounts().audit_log(None, 100).unwrap();
     lines.reverse();
     lines.into_iter().map(|(_, line)| line.action).collect()
@@ -129,8 +129,8 @@ fn a_change_and_its_line_are_stored_together_wherever_writing_stops() {
             .count();
         drop(engine);
         let engine = open(dir.path(), Arc::new(Real)).unwrap();
-        assert_eq!(told(&engine), done(&engine), "operation {op_idx}");
-        let length = told(&engine).len();
+        assert_eq!(entries(&engine), done(&engine), "operation {op_idx}");
+        let length = entries(&engine).len();
         assert!(acknowledged <= length, "operation {op_idx}");
         lengths.push(length);
         if acknowledged == life().len() {

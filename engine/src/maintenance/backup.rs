@@ -97,7 +97,7 @@ fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
     let contents = copy_state(database, &state)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;
     copy_rows(
-        &database.catalog.store(),
+        database.catalog.store(),
         &catalog,
         CATALOG_TABLES,
         &|table, row_key, _| {

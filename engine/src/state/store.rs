@@ -23,7 +23,7 @@ use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
     RecordId, ReleaseId, Session, Timestamp, Usage,
 };
-use crate::store::{Order, Rows, Span, Store, Table};
+use crate::store::{Rows, ScanOrder, Span, Store, Table};
 
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// Contents of cached files.
@@ -374,7 +374,7 @@ impl State {
         let span = Span {
             from,
             to: Some(to),
-            order: Order::Ascending,
+            order: ScanOrder::Ascending,
         };
         self.store.read(|rows| {
             rows.range(table, span, &mut |row_key, value| {
@@ -396,7 +396,7 @@ impl State {
         let span = Span {
             from: &[],
             to: to.as_ref().map(<[u8; 8]>::as_slice),
-            order: Order::Descending,
+            order: ScanOrder::Descending,
         };
         let visit = |rows: &Rows<'_>| {
             rows.range(AUDIT, span, &mut |row_key, value| {

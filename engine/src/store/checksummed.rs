@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
-use super::seam::{ReadRows, Span, StoreEngine, Table, Visitor, WriteRows};
+use super::seam::{ReadRows, RowVisitor, Span, StoreEngine, Table, WriteRows};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 
@@ -104,7 +104,7 @@ impl Store {
     }
 }
 
-/// Visitor of rows that may be damaged.
+/// RowVisitor of rows that may be damaged.
 type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) + 'i;
 
 /// The rows of one moment, their values checked as they are read.
@@ -120,7 +120,12 @@ impl Rows<'_> {
     }
 
     /// Visits the rows of a span in order. Errors as with [`Rows::get`].
-    pub(crate) fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+    pub(crate) fn range(
+        &self,
+        table: Table,
+        span: Span<'_>,
+        each: &mut RowVisitor<'_>,
+    ) -> Result<()> {
         self.rows.range(table, span, &mut |row_key, checksummed| {
             each(
                 row_key,
@@ -161,7 +166,12 @@ impl Transaction<'_> {
     }
 
     /// Visits the rows of a span, as changed so far.
-    pub(crate) fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+    pub(crate) fn range(
+        &self,
+        table: Table,
+        span: Span<'_>,
+        each: &mut RowVisitor<'_>,
+    ) -> Result<()> {
         self.rows.range(table, span, &mut |row_key, checksummed| {
             each(
                 row_key,

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
 
-use super::seam::{Order, ReadRows, Span, StoreEngine, Table, Visitor, WriteRows};
+use super::seam::{ReadRows, RowVisitor, ScanOrder, Span, StoreEngine, Table, WriteRows};
 use crate::error::Result;
 
 type Bounds<'s> = (Bound<&'s [u8]>, Bound<&'s [u8]>);
@@ -75,7 +75,7 @@ impl ReadRows for MemoryRows {
         Ok(rows.and_then(|rows| rows.get(row_key).cloned()))
     }
 
-    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+    fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()> {
         let Some(rows) = self.tables.get(&table) else {
             return Ok(());
         };
@@ -84,8 +84,8 @@ impl ReadRows for MemoryRows {
         };
         let mut range = rows.range::<[u8], _>(bounds);
         while let Some((row_key, value)) = match span.order {
-            Order::Ascending => range.next(),
-            Order::Descending => range.next_back(),
+            ScanOrder::Ascending => range.next(),
+            ScanOrder::Descending => range.next_back(),
         } {
             if each(row_key, value)?.is_break() {
                 break;
@@ -113,7 +113,7 @@ impl ReadRows for MemoryTransaction {
         }
     }
 
-    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+    fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()> {
         let mut merged = RowMap::new();
         self.base.range(table, span, &mut |row_key, value| {
             merged.insert(row_key.to_vec(), value.to_vec());

@@ -14,4 +14,4 @@ mod suite;
 pub(crate) use checksummed::{Rows, SpaceGuard, Store, Transaction};
 pub(crate) use memory::MemoryEngine;
 pub(crate) use redb_engine::{RedbEngine, RedbPlace};
-pub(crate) use seam::{Order, Span, StoreEngine, Table};
+pub(crate) use seam::{ScanOrder, Span, StoreEngine, Table};

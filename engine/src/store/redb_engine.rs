@@ -15,7 +15,7 @@ use redb::{
     WriteTransaction,
 };
 
-use super::seam::{Order, ReadRows, Span, StoreEngine, Table, Visitor, WriteRows};
+use super::seam::{ReadRows, RowVisitor, ScanOrder, Span, StoreEngine, Table, WriteRows};
 use crate::disk::{Disk, DiskFile};
 use crate::error::{Error, Result};
 
@@ -294,7 +294,7 @@ fn damaged(place: &RedbPlace) -> Error {
 }
 
 /// Visits what a redb table gives for a span.
-fn visit<T>(place: &RedbPlace, table: &T, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()>
+fn visit<T>(place: &RedbPlace, table: &T, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()>
 where
     T: ReadableTable<&'static [u8], &'static [u8]>,
 {
@@ -308,8 +308,8 @@ where
     let mut range = range.map_err(failed(place, "read"))?;
     loop {
         let row = guarded(place, "read", || match span.order {
-            Order::Ascending => range.next(),
-            Order::Descending => range.next_back(),
+            ScanOrder::Ascending => range.next(),
+            ScanOrder::Descending => range.next_back(),
         })?;
         let Some(row) = row else { return Ok(()) };
         let (row_key, value) = row.map_err(failed(place, "read"))?;
@@ -349,7 +349,7 @@ impl ReadRows for RedbRows<'_> {
         lookup(self.place, &self.table(table)?, row_key)
     }
 
-    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+    fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()> {
         visit(self.place, &self.table(table)?, span, each)
     }
 
@@ -396,7 +396,7 @@ impl ReadRows for RedbTransaction<'_> {
         self.with(table, |table| lookup(self.place, table, row_key))
     }
 
-    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()> {
+    fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()> {
         self.with(table, |table| visit(self.place, table, span, each))
     }
 

@@ -13,12 +13,12 @@ pub(crate) struct Table(pub(crate) &'static str);
 pub(crate) struct Span<'a> {
     pub(crate) from: &'a [u8],
     pub(crate) to: Option<&'a [u8]>,
-    pub(crate) order: Order,
+    pub(crate) order: ScanOrder,
 }
 
 /// In which order rows are visited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Order {
+pub(crate) enum ScanOrder {
     /// Smallest row key first.
     Ascending,
     /// Largest row key first.
@@ -30,12 +30,12 @@ impl Span<'static> {
     pub(crate) const ALL: Self = Self {
         from: &[],
         to: None,
-        order: Order::Ascending,
+        order: ScanOrder::Ascending,
     };
 }
 
-/// Visitor of rows: row key and value; `Break` ends the visit.
-pub(crate) type Visitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
+/// RowVisitor of rows: row key and value; `Break` ends the visit.
+pub(crate) type RowVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
 
 /// The rows of one moment.
 pub(crate) trait ReadRows {
@@ -43,7 +43,7 @@ pub(crate) trait ReadRows {
     fn get(&self, table: Table, row_key: &[u8]) -> Result<Option<Vec<u8>>>;
 
     /// Visits the rows of a span in order.
-    fn range(&self, table: Table, span: Span<'_>, each: &mut Visitor<'_>) -> Result<()>;
+    fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()>;
 
     /// Number of rows of a table.
     fn rows_count(&self, table: Table) -> Result<u64>;

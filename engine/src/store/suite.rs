@@ -5,7 +5,9 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::checksummed::SpaceGuard;
-use super::{MemoryEngine, Order, RedbEngine, RedbPlace, Rows, Span, Store, StoreEngine, Table};
+use super::{
+    MemoryEngine, RedbEngine, RedbPlace, Rows, ScanOrder, Span, Store, StoreEngine, Table,
+};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::{Error, Result};
 
@@ -118,20 +120,20 @@ fn spans_are_half_open_and_run_both_ways() {
             Ok(())
         });
         put.unwrap();
-        let check = |from: &[u8], to: Option<&[u8]>, order: Order, expected: &[u8]| {
+        let check = |from: &[u8], to: Option<&[u8]>, order: ScanOrder, expected: &[u8]| {
             let span = Span { from, to, order };
             let found = store.read(|rows| Ok(rows_of(rows, A, span))).unwrap();
             let row_keys: Vec<u8> = found.iter().map(|(row_key, _)| row_key[0]).collect();
             assert_eq!(row_keys, expected);
         };
-        check(&[3], Some(&[6]), Order::Ascending, &[3, 4, 5]);
-        check(&[3], Some(&[6]), Order::Descending, &[5, 4, 3]);
-        check(&[8], None, Order::Ascending, &[8, 9]);
-        check(&[6], Some(&[3]), Order::Ascending, &[]);
+        check(&[3], Some(&[6]), ScanOrder::Ascending, &[3, 4, 5]);
+        check(&[3], Some(&[6]), ScanOrder::Descending, &[5, 4, 3]);
+        check(&[8], None, ScanOrder::Ascending, &[8, 9]);
+        check(&[6], Some(&[3]), ScanOrder::Ascending, &[]);
         check(
             &[],
             None,
-            Order::Descending,
+            ScanOrder::Descending,
             &[9, 8, 7, 6, 5, 4, 3, 2, 1, 0],
         );
     });
