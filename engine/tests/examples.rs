@@ -7,9 +7,10 @@ mod import;
 #[path = "../examples/open_and_search.rs"]
 mod open_and_search;
 
+type Program = fn() -> Result<(), Box<dyn std::error::Error>>;
+
 /// Entry points of the programs, which run on a directory of the caller: tests run their bodies.
-const _: [fn() -> Result<(), Box<dyn std::error::Error>>; 3] =
-    [explain::main, import::main, open_and_search::main];
+const _: [Program; 3] = [explain::main, import::main, open_and_search::main];
 
 #[test]
 fn open_and_search_finds_the_title() {
