@@ -63,8 +63,8 @@ fn calls_of_line(line: &str) -> Option<(String, u64)> {
     (*name != "total").then(|| ((*name).to_owned(), calls))
 }
 
-/// System calls of a request, at most, by the names that a C library may give it. The ring is asked for
-/// what came and to send, and where its eventfd is always armed it wakes its worker for both.
+/// System calls of a request, at most, by the names that a C library may give it. The ring is asked
+/// for what came and to send, and where its eventfd is always armed it wakes its worker for both.
 fn expected(io: Io) -> &'static [(u64, &'static [&'static str])] {
     const WAIT: &[&str] = &["epoll_wait", "epoll_pwait", "epoll_pwait2"];
     match io {

@@ -281,7 +281,7 @@ fn rule_11_5_a_file_that_became_shorter_ends_the_connection() {
 
 /// API.md 11.3
 #[test]
-fn rule_11_3_too_many_connections_are_turned_away() {
+fn rule_11_3_too_many_connections_are_rejected() {
     with_each_io(|io| {
         let (workers, counts) = start(io, 2, FILE_BYTES);
         let mut first = Client::connect(workers.address());

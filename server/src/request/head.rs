@@ -335,7 +335,7 @@ mod tests {
     }
 
     #[test]
-    fn wishes_are_seen() {
+    fn hints_are_seen() {
         let check = |name, has_coding, has_condition| {
             let head = head("GET", "/", &[("host", "a"), (name, "x")]);
             let seen = check_head(&head, &mut KnownHost::default());

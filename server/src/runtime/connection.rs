@@ -112,9 +112,9 @@ impl Tail {
 
 /// State of a connection, shared by its socket, its hyper service and the sweep of its worker.
 ///
-/// All of them run on one thread, so nothing here is ever contended. The atomics and locks are there
-/// because `tokio::spawn` requires tasks that are `Send`. Relaxed loads and stores of a word are plain
-/// moves on x86-64; the locks are taken for raw headers, for files, and by the sweep.
+/// All of them run on one thread, so nothing here is ever contended. The atomics and locks are
+/// there because `tokio::spawn` requires tasks that are `Send`. Relaxed loads and stores of a word
+/// are plain moves on x86-64; the locks are taken for raw headers, for files, and by the sweep.
 pub(super) struct ConnectionState {
     /// The phase in the upper half; in the lower one the second of the heartbeat at which it began.
     phase_since: AtomicU64,

@@ -55,9 +55,9 @@ impl IoBackend {
                 .block_on(worker),
             Self::IoUring => match Ring::new() {
                 Ok(ring) => ring.run(worker),
-                // The probe succeeded, but memory for locked pages may end at the n-th worker.
+                // The probe succeeded, but locked memory may run out at a later worker.
                 Err(error) => {
-                    tracing::warn!(%error, "io_uring is not available for this worker; using epoll");
+                    tracing::warn!(%error, "a worker gets no ring; using epoll");
                     Self::Epoll.run(worker)
                 }
             },

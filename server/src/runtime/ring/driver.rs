@@ -53,7 +53,7 @@ pub(super) fn with_ring<T>(act: impl FnOnce(&mut Ring) -> T) -> T {
 ///             |  ^
 ///             |  | a task queued an entry, or the eventfd reported a completion
 ///             v  |
-///          Parked: `parked_driver` is set, the completion eventfd is armed, the thread waits in epoll
+///          Parked: `parked_driver` is set, the eventfd is armed, the thread waits in epoll
 ///             |
 ///   drop -> Draining: sockets are shut down; completions are taken until no slot is in flight
 ///             |
