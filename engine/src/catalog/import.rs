@@ -60,6 +60,7 @@ impl Importer {
             Ok(record) => record,
             Err(fault) => return Ok(Err(fault)),
         };
+        // The buffer is reused: an import of a million records allocates it once.
         let stored = encode_record(&record, std::mem::take(&mut self.memory));
         self.sorter.push(record.id, &stored)?;
         self.memory = stored;
@@ -97,11 +98,13 @@ impl Importer {
         let is_small = sorter
             .in_memory_count()
             .is_some_and(|count| count <= DELTA_RECORDS_MAX);
+        // A segment file for a handful of records costs more syncs than the delta does.
         if is_small {
             return load_few(&catalog, sorter, progress);
         }
         std::thread::scope(|scope| {
             let catalog = &*catalog;
+            // No queue: a loader that is ahead waits, so that two chunks are in memory at most.
             let (sender, receiver) = sync_channel(0);
             let builder = scope.spawn(move || build_all(catalog, &receiver));
             let mut loader = Loader {
@@ -116,6 +119,7 @@ impl Importer {
                 .drain(&mut |id, stored| loader.push(id, stored))
                 .and_then(|()| loader.end());
             let summary = loader.summary;
+            // Closes the channel, which ends the builder; an unsent chunk is abandoned.
             drop(loader);
             let built = builder.join().expect("building a segment does not panic");
             if built.is_err() || loaded.is_err() {

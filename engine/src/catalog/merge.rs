@@ -143,6 +143,7 @@ impl Write for Stoppable<'_> {
 /// is gone; none when all is well.
 fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
     let mut by_size: Vec<&LiveSegment> = segments.iter().collect();
+    // By live documents: those with a tombstone do not survive a merge.
     by_size.sort_by_key(|live| live.live_count());
     let mut start = 0;
     while start < by_size.len() {
@@ -164,6 +165,7 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
                 .take_while(fits)
                 .map(|live| (*live).clone())
                 .collect();
+            // One segment alone that fits would be rewritten as it is.
             if 1 < chosen.len() {
                 return chosen;
             }

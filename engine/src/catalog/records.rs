@@ -74,6 +74,7 @@ impl Catalog {
         let mut damaged = Vec::new();
         let inspected = self.store.read(|rows| {
             rows.inspect(RECORDS, &mut |row_key, value| {
+                // A value that fails its checksum is reported by the check of the store.
                 let Ok(value) = value else { return };
                 let decoded = record_id_of(row_key).and_then(|id| decode_record(id, value));
                 damaged.extend(decoded.err());

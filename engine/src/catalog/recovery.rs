@@ -146,6 +146,7 @@ impl Catalog {
             return Ok(None);
         };
         let is_same_size = segment.size_bytes().0 == entry.segment_bytes;
+        // A file of another segment with the same number: of an older copy of `index/`, say.
         if segment.len() != entry.docs_count || !is_same_size {
             return Ok(None);
         }
@@ -234,6 +235,7 @@ impl Catalog {
             for record in &batch {
                 builder.add(record)?;
             }
+            // Segments are as large as memory allows: fewer segments make faster searches.
             if BUILD_BYTES_MAX <= builder.memory_bytes() {
                 made.push(self.end_segment(writer, std::mem::take(&mut builder))?);
             }

@@ -38,6 +38,7 @@ impl SegmentFiles {
         publish_file(disk, &temporary, &self.path(&name), &mut |out| {
             write(out).map(|_| ())
         })?;
+        // Read back from the file, not from memory: what the manifest will name has been checked.
         let opened = self.open(number)?;
         opened.ok_or_else(|| Error::corrupt(format!("index/{name}"), 0, "the file"))
     }

@@ -96,19 +96,25 @@ pub(crate) fn apply_catalog(
         number: meta_number(rows, APPLIED)? + 1,
         ..AppliedChanges::default()
     };
+    // Read once per frame, not per event: records come in order of ids, and most of a first import
+    // are new.
     let mut last_id = last_record(rows)?;
     let mut active_count = meta_number(rows, ACTIVE)?;
     for event in frame {
         let (id, old) = before(rows, &event, last_id)?;
+        // Also for an event that turns out to change nothing: a bound that is too high only costs a
+        // look-up, one that is too low would overlook a record.
         last_id = last_id.max(Some(id));
         let Some(new) = after(&event, id, old.as_deref())? else {
             applied.outcomes.push(CatalogOutcome::Unknown);
             continue;
         };
+        // Byte for byte: an import repeated every night writes nothing, and no segment is rebuilt.
         if new == old {
             applied.outcomes.push(CatalogOutcome::Unchanged);
             continue;
         }
+        // Kept by differences: counting active records would decode all of them.
         active_count -= u64::from(old.as_deref().is_some_and(is_active));
         active_count += u64::from(new.as_deref().is_some_and(is_active));
         match &new {
@@ -170,6 +176,7 @@ fn after(
 }
 
 fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result<()> {
+    // An empty row would keep the delta from being empty.
     if applied.changes.is_empty() {
         return Ok(());
     }
@@ -195,6 +202,7 @@ pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<RecordId>)>
         ids.extend(whole.iter().map(|id| RecordId::from_bytes(*id)));
         Ok(ControlFlow::Continue(()))
     })?;
+    // A record that several commits changed is replayed once, as it is stored now.
     ids.sort_unstable();
     ids.dedup();
     Ok((numbers, ids))

@@ -103,6 +103,7 @@ impl EventStep<'_, '_> {
     fn change_and_audit(&mut self, change: &Change, by: &By) -> Result<Outcome> {
         let effects_count = self.effects.len();
         let outcome = self.change(change, by)?;
+        // An effect is the proof of a change: see the invariant of `change`.
         if effects_count < self.effects.len() {
             self.audit(&audit_entry_of(change, by, &outcome))?;
         }
@@ -125,6 +126,8 @@ impl EventStep<'_, '_> {
                 account.display_name.clone_from(name);
             }),
             Change::SetRole(id, role) => self.change_account(*id, |account| account.role = *role),
+            // Sessions end in the same transaction: a disabled account is signed out, or still
+            // enabled.
             Change::SetDisabled(id, true) => {
                 let outcome = self.change_account(*id, |account| {
                     account.disabled_at.get_or_insert(by.at);
@@ -190,6 +193,7 @@ impl EventStep<'_, '_> {
         let account = decode_account(&stored)?;
         let mut changed = account.clone();
         change(&mut changed);
+        // Without an effect there is no audit entry: setting what is set already is not a change.
         if changed != account {
             self.put_account(&changed)?;
         }
@@ -230,6 +234,7 @@ impl EventStep<'_, '_> {
             return Ok(Outcome::Unknown);
         };
         let mut api_key = decode_api_key(&stored)?;
+        // The time of the first revocation stands.
         if api_key.revoked_at.is_some() {
             return Ok(Outcome::ApiKey(api_key));
         }
@@ -297,6 +302,7 @@ impl EventStep<'_, '_> {
     }
 
     fn add_usage(&mut self, batch: &UsageBatch) -> Result<Outcome> {
+        // Added before, by a commit whose caller saw it fail.
         if batch.number <= number(self.rows, META, LAST_USAGE)? {
             return Ok(Outcome::Stale);
         }
@@ -386,6 +392,8 @@ impl EventStep<'_, '_> {
 
     fn aggregate_downloads(&mut self, aggregate: &DownloadAggregate) -> Result<Outcome> {
         for part in &aggregate.parts {
+            // All parts are checked before anything is added: an aggregation counts whole or not at
+            // all.
             if number(self.rows, OFFSETS, part.name.as_bytes())? != part.from {
                 return Ok(Outcome::Stale);
             }

@@ -199,6 +199,8 @@ impl State {
         writer: &mut FrameWriter,
         frame: &[StateEvent],
     ) -> Result<Vec<Outcome>, Failed> {
+        // The number in the file is compared before every frame, which costs one look-up: a view
+        // that lags would show a revoked key as valid.
         if self.applied()? != writer.applied {
             // An earlier commit failed and is durable all the same.
             self.load(writer)?;
@@ -221,6 +223,7 @@ impl State {
             }
         }
         let applied: AppliedFrame = applied.expect("a frame that is durable was applied");
+        // Only now: readers never see what a power cut could take back.
         writer.applied = applied.number;
         self.show(applied.effects);
         Ok(applied.outcomes)
