@@ -17,6 +17,13 @@ use subcat_server::web::Password;
 use crate::raw::{Client, RawAnswer};
 use crate::server::TestServer;
 
+/// The scopes of the form of a new key, all ticked.
+pub const ALL_SCOPES: [(&str, &str); 3] = [
+    ("scope", "search"),
+    ("scope", "read"),
+    ("scope", "download"),
+];
+
 /// A running service with the demo's catalog and the demo's upstream. It stops with the value.
 pub struct Portal {
     server: TestServer,

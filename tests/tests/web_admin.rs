@@ -52,7 +52,7 @@ fn plain(page: &str) -> String {
 }
 
 fn make_key(ana: &mut Visitor, name: &str) -> String {
-    let page = ana.post("/keys", &[("name", name)]);
+    let page = ana.post("/keys", &[("name", name), ("scope", "search")]);
     let (_, rest) = page.text().split_once("readonly value=\"").expect("a key");
     rest.split('"').next().expect("it ends").to_owned()
 }

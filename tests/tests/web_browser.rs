@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use subcat_engine::{ApiKeyId, Day, RecordId, Role, StateEvent, Usage, UsageBatch, UsageDelta};
-use subcat_tests::portal::Portal;
+use subcat_tests::portal::{ALL_SCOPES, Portal};
 use subcat_tests::raw::Client;
 use subcat_tests::webdriver::{Browser, Driver, ENTER, Looks, SPACE};
 
@@ -262,6 +262,7 @@ fn lived_in() -> (Portal, String) {
         ("Prueba antigua", "90"),
     ] {
         let fields = [("name", name), ("expires", "days"), ("expires_days", days)];
+        let fields = [&fields, ALL_SCOPES.as_slice()].concat();
         assert_eq!(ana.post("/keys", &fields).status, 200);
     }
     ana.post("/keys/4/revoke", &[]);

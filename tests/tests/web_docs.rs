@@ -4,7 +4,7 @@ use std::process::Command;
 
 use serde_json::Value;
 use subcat_engine::Role;
-use subcat_tests::portal::Portal;
+use subcat_tests::portal::{ALL_SCOPES, Portal};
 use subcat_tests::raw::{Client, RawAnswer};
 
 const EMAIL: &str = "ana@example.com";
@@ -15,7 +15,8 @@ fn portal() -> (Portal, String, String) {
     let portal = Portal::open(|_| ());
     portal.make_account(EMAIL, PASSWORD, Role::User);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
-    let page = ana.post("/keys", &[("name", "manual")]);
+    let fields = [&[("name", "manual")], ALL_SCOPES.as_slice()].concat();
+    let page = ana.post("/keys", &fields);
     let key = page
         .text()
         .split("class=\"secret\" readonly value=\"")

@@ -8,7 +8,7 @@ use subcat_engine::{
     internals::{Fault, Faulty},
 };
 use subcat_server::runtime::SystemClock;
-use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
 use subcat_tests::server::{film, text};
 
@@ -29,9 +29,13 @@ fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
     rest.split_once(end).map_or(rest, |(found, _)| found)
 }
 
-/// Creates a key and returns its text.
+/// Creates a key, with all scopes unless the fields name some, and returns its text.
 fn make_key(visitor: &mut Visitor, fields: &[(&str, &str)]) -> String {
-    let answer = visitor.post("/keys", fields);
+    let mut fields = fields.to_vec();
+    if !fields.iter().any(|(name, _)| *name == "scope") {
+        fields.extend(ALL_SCOPES);
+    }
+    let answer = visitor.post("/keys", &fields);
     assert_eq!(answer.status, 200, "{}", answer.text());
     between(answer.text(), "class=\"secret\" readonly value=\"", "\"").to_owned()
 }
@@ -363,7 +367,7 @@ fn a_key_has_scopes_and_an_expiry_that_is_not_in_the_past() {
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     let key = make_key(&mut ana, &[("name", "read"), ("scope", "read")]);
     assert_eq!(api_status(&portal, &key), 403);
-    let wrong: [&[(&str, &str)]; 6] = [
+    let wrong: [&[(&str, &str)]; 5] = [
         &[("name", "")],
         &[
             ("name", "x"),
@@ -372,11 +376,11 @@ fn a_key_has_scopes_and_an_expiry_that_is_not_in_the_past() {
         ],
         &[("name", "x"), ("expires", "days"), ("expires_days", "-3")],
         &[("name", "x"), ("expires", "date"), ("expires_on", "soon")],
-        &[("name", "x"), ("scope", "none")],
         &[("name", "x"), ("expires", "days"), ("expires_days", "x")],
     ];
     for fields in wrong {
-        let answer = ana.post("/keys", fields);
+        let fields = [fields, &ALL_SCOPES].concat();
+        let answer = ana.post("/keys", &fields);
         assert_eq!(answer.status, 422, "{fields:?}");
         assert!(answer.text().contains("role=\"alert\""), "{fields:?}");
     }
@@ -391,6 +395,38 @@ fn a_key_has_scopes_and_an_expiry_that_is_not_in_the_past() {
         keys.iter().filter(|key| key.expires_at.is_none()).count(),
         3
     );
+}
+
+#[test]
+fn a_key_form_with_no_scope_ticked_is_rejected() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let form = ana.get("/keys/new");
+    let marker = "<input type=\"hidden\" name=\"scope\" value=\"\">";
+    assert!(form.text().contains(marker), "{}", form.text());
+    let sent: [&[(&str, &str)]; 3] = [
+        // The form as a browser sends it when no box is ticked.
+        &[
+            ("name", "x"),
+            ("expires", "never"),
+            ("expires_on", ""),
+            ("expires_days", ""),
+            ("scope", ""),
+        ],
+        &[("name", "x")],
+        &[("name", "x"), ("scope", "none")],
+    ];
+    for fields in sent {
+        let answer = ana.post("/keys", fields);
+        assert_eq!(answer.status, 422, "{fields:?}");
+        let page = answer.text();
+        assert!(page.contains("Choose at least one scope."), "{page}");
+        assert!(!page.contains("value=\"search\" checked"), "{page}");
+    }
+    assert!(portal.service().engine.accounts().api_keys().is_empty());
+    let read = [("name", "x"), ("scope", ""), ("scope", "read")];
+    let key = make_key(&mut ana, &read);
+    assert_eq!(api_status(&portal, &key), 403, "the key has no search");
 }
 
 #[test]
@@ -486,7 +522,7 @@ fn keys_of_any_state_are_bounded() {
     engine.apply((0..4_999).map(make).collect()).unwrap();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     make_key(&mut ana, &[("name", "the last one")]);
-    let refused = ana.post("/keys", &[("name", "one more")]);
+    let refused = ana.post("/keys", &[("name", "one more"), ("scope", "read")]);
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("5000"), "{}", refused.text());
     assert_eq!(engine.accounts().api_keys_of(owner).len(), 5_000);

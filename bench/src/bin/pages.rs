@@ -150,7 +150,7 @@ fn key_lists(server: SocketAddr, arguments: &Arguments) -> Result<Histogram<u64>
     browser.post("/signup", &account)?;
     browser.post("/signin", &account)?;
     for number in 0..arguments.keys {
-        let status = browser.post("/keys", &format!("name=key+{number}"))?;
+        let status = browser.post("/keys", &format!("name=key+{number}&scope=search"))?;
         expect(status == 200, "a key was not made")?;
     }
     let mut times = histogram();

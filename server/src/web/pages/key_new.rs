@@ -57,12 +57,9 @@ impl KeyForm {
             expires: form.get("expires").to_owned(),
             expires_on: form.get("expires_on").to_owned(),
             expires_days: form.get("expires_days").to_owned(),
-            // A form without scopes asks for all of them, like the command line.
-            scopes: if form.has("scope") {
-                scopes
-            } else {
-                Scopes::ALL
-            },
+            // None at all stays none: a browser does not send boxes that are not ticked, and a key
+            // that may do everything is not what an empty form asks for.
+            scopes,
         }
     }
 
@@ -105,6 +102,9 @@ impl KeyForm {
     /// The key that the form describes.
     fn draft(&self, owner: AccountId) -> Result<KeyDraft, FormRejection> {
         let name = KeyName::parse(&self.name).ok_or(FormRejection::InvalidKeyName)?;
+        if self.scopes == Scopes::NONE {
+            return Err(FormRejection::NoScopes);
+        }
         Ok(KeyDraft {
             name,
             account: Some(owner),
