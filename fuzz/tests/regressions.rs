@@ -1,6 +1,6 @@
 //! Every body over its regression corpus and over seeded bytes.
 //!
-//! A finding of a fuzzer becomes a file in `regressions/<body>/` before it is mended.
+//! A finding of a fuzzer becomes a file in `regressions/<body>/` before it is fixed.
 
 use std::fs;
 use std::path::Path;

@@ -49,7 +49,7 @@ impl Portal {
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config),
     ) -> Self {
-        let control = Control::start().expect("threads are to be had");
+        let control = Control::start().expect("threads start");
         let upstream = LocalUpstream::start(&control.handle()).expect("a free port");
         let server = TestServer::with_disk(disk, clock, |config| {
             config.store = StoreKind::Memory;

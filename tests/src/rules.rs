@@ -43,7 +43,7 @@ pub trait With: Sized {
     fn parent(self, id: &str) -> Self;
     /// With this language.
     fn language(self, tag: &str) -> Self;
-    /// Posted so many seconds later than others.
+    /// Posted this number of seconds later than others.
     fn later(self, seconds: i64) -> Self;
     /// Not active.
     fn inactive(self) -> Self;
@@ -136,7 +136,7 @@ pub fn request(parameters: &str) -> Query {
     query
 }
 
-/// What oracle and engine answer; panics when they differ.
+/// Answer of oracle and engine; panics if they differ.
 pub fn answer(records: &[Record], parameters: &str) -> OracleAnswer {
     agreed_answer(records, &request(parameters))
 }

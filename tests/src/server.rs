@@ -71,9 +71,9 @@ impl TestServer {
             counter_lanes: config.workers + 1,
         };
         let engine = Engine::open(&config.data, options).expect("an empty directory opens");
-        let control = Control::start().expect("threads are to be had");
+        let control = Control::start().expect("threads start");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);
-        let server = serve(&service).expect("a free port is to be had");
+        let server = serve(&service).expect("a port is free");
         let wanted = service.config.io;
         assert!(wanted == Io::Auto || server.io() == wanted, "no {wanted:?}");
         Self {

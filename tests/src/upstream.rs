@@ -26,7 +26,7 @@ struct Shared {
 impl Upstream {
     /// Starts a source without files.
     pub fn start() -> Self {
-        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port is to be had");
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a port is free");
         let address = listener.local_addr().expect("it is bound");
         let shared = Arc::new(Shared::default());
         let serving = Arc::clone(&shared);

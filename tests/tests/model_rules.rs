@@ -585,7 +585,7 @@ fn search_rule_5_3_markers_that_do_not_fit_exactly() {
 }
 
 #[test]
-fn search_rule_5_3_a_marker_inside_a_word_is_no_title_word() {
+fn search_rule_5_3_a_marker_inside_a_word_is_not_a_title_word() {
     let catalog = [film(1, "Lost S010"), film(2, "Heat 20045")];
     ranks(&catalog, "title=lost s01", &[(1, 5, 1)]);
     ranks(&catalog, "title=lost s010", &[(1, 2, 0)]);
