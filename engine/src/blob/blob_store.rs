@@ -444,7 +444,7 @@ mod tests {
     }
 
     #[test]
-    fn damage_is_found_at_the_first_opening_and_mended_by_putting_again() {
+    fn damage_is_found_at_the_first_opening_and_repaired_by_putting_again() {
         let dir = tempfile::tempdir().unwrap();
         let blobs = store(dir.path(), Arc::new(Real));
         let file = put(&blobs, b"content");

@@ -45,6 +45,14 @@ struct BuilderEntry {
     parent: Option<u64>,
 }
 
+/// Orders in which a segment stores what was added.
+struct SegmentOrders<'a> {
+    /// Entries in answer order.
+    entries: &'a [u32],
+    /// Distinct titles in the order of their section.
+    titles: &'a [u32],
+}
+
 /// Collects records and writes them as one segment.
 ///
 /// Memory: about 500 bytes a record, most of it its document.
@@ -174,7 +182,11 @@ impl SegmentBuilder {
         write_columns(&mut writer, &columns)?;
         let titles = title_order.iter().map(|&title| self.titles.get(title));
         let title_docs = write_titles(&mut writer, titles, &columns.titles)?;
-        self.write_terms(&mut writer, (&order, &title_order), &title_docs)?;
+        let orders = SegmentOrders {
+            entries: &order,
+            titles: &title_order,
+        };
+        self.write_terms(&mut writer, &orders, &title_docs)?;
         drop(title_docs);
         write_catalogs(&mut writer, self.catalogs(&order))?;
         write_values(&mut writer, &columns)?;
@@ -269,19 +281,19 @@ impl SegmentBuilder {
     fn write_terms(
         &self,
         writer: &mut SectionWriter<'_>,
-        (order, title_order): (&[u32], &[u32]),
+        orders: &SegmentOrders<'_>,
         title_docs: &Groups,
     ) -> Result<()> {
         let (term_order, title_terms_count) = self.term_order();
         let ranks = ranks(&term_order);
         let title_words = |title: u32| self.title_words[title as usize].iter();
-        let term_titles = inverted(title_order, &ranks, |&title| title_words(title));
+        let term_titles = inverted(orders.titles, &ranks, |&title| title_words(title));
         let mut postings = PostingsWriter::new();
         for rank in 0..title_terms_count as u32 {
             postings.push(writer, term_titles.get(rank))?;
         }
         postings.finish(writer, Section::TermTitles, Section::TermTitleOffsets)?;
-        let term_docs = inverted(order, &ranks, |&idx| {
+        let term_docs = inverted(orders.entries, &ranks, |&idx| {
             title_words(self.entries[idx as usize].title).chain(self.entry_words(idx))
         });
         let term = |&term: &u32| self.terms.get(term).as_bytes();

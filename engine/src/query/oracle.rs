@@ -94,18 +94,20 @@ impl<'a> Oracle<'a> {
         });
         let first = ranked.iter().take(usize::from(query.page_size()));
         OracleAnswer {
-            hits: first.map(OracleHit::of).collect(),
+            hits: first
+                .map(|(relevance, fit, record)| OracleHit::of(*relevance, *fit, record))
+                .collect(),
             total: ranked.len() as u64,
         }
     }
 }
 
 impl OracleHit {
-    fn of((relevance, fit, record): &(u8, u8, &Record)) -> Self {
+    fn of(relevance: u8, fit: u8, record: &Record) -> Self {
         Self {
             id: record.id,
-            relevance: *relevance,
-            fit: *fit,
+            relevance,
+            fit,
         }
     }
 }

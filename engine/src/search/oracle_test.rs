@@ -89,9 +89,10 @@ fn record() -> impl Strategy<Value = Record> {
         id[0] = ids.2[0];
         id[15] = ids.2[1];
         Record {
-            video_type: match values.0 {
-                true => VideoType::Episode,
-                false => VideoType::Movie,
+            video_type: if values.0 {
+                VideoType::Episode
+            } else {
+                VideoType::Movie
             },
             season: values.1,
             episode: values.2,

@@ -61,8 +61,8 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let first = chart::first_day(today, days_count);
     engine.usage().aggregate_downloads(request.now);
     let usage = engine.usage().api_key_usage(key.id, first, today)?;
-    let stranger = key.account.filter(|owner| *owner != viewer.account.id);
-    let owner = stranger.and_then(|owner| engine.accounts().get(owner));
+    let other_owner = key.account.filter(|owner| *owner != viewer.account.id);
+    let owner = other_owner.and_then(|owner| engine.accounts().get(owner));
     let limit = key
         .limit
         .unwrap_or(request.site.service.config.rate_limit.api_key);
