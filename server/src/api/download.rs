@@ -4,13 +4,15 @@
 //!
 //! 1. `PreparedFileCache` (worker): record to file and finished headers. Cleared by a new snapshot.
 //! 2. `OpenFiles` (worker): content and variant to bytes or an open blob. The oldest half goes when
-//! it is full; a blob that was found truncated is opened anew. 3. Table of cached files (engine,
-//! memory): release to content. `forget_content` removes an entry whose blob is lost or damaged. 4.
-//! `SingleFlight` of `Upstream` (process): release to fetch in flight, until the fetch ends. 5.
-//! `RecentFailures` of `Upstream` (process): release to failed fetch, for
-//! `upstream.failure_ttl_seconds`. 6. `SingleFlight` of `FileVariants` (process): content and
-//! variant to opening in flight. 7. Open blobs of the `BlobStore` (engine): content and variant to
-//! mapped file. The least recently used go; a truncated one is opened anew.
+//!    it is full; a blob that was found truncated is opened anew.
+//! 3. Table of cached files (engine, memory): release to content. `forget_content` removes an entry
+//!    whose blob is lost or damaged.
+//! 4. `SingleFlight` of `Upstream` (process): release to fetch in flight, until the fetch ends.
+//! 5. `RecentFailures` of `Upstream` (process): release to failed fetch, for
+//!    `upstream.failure_ttl_seconds`.
+//! 6. `SingleFlight` of `FileVariants` (process): content and variant to opening in flight.
+//! 7. Open blobs of the `BlobStore` (engine): content and variant to mapped file. The least recently
+//!    used go; a truncated one is opened anew.
 //!
 //! A prepared file may outlive the entry of its release in the table: if its blob is lost, opening
 //! fails, the entry is forgotten, and the second attempt fetches the file again.
