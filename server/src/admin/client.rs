@@ -8,7 +8,7 @@ use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
 
-use super::import_frames::FrameWriter;
+use super::import_frames::ImportFrameWriter;
 use super::socket::{ImportLine, SOCKET_NAME};
 use super::stream::{ReceivedBody, SentBody};
 use crate::limits::SOCKET_PIECE_BYTES_MAX;
@@ -110,7 +110,7 @@ impl Client {
     pub fn import(
         &self,
         options: ImportOptions,
-        write: impl FnOnce(&mut FrameWriter<PieceWriter>) -> io::Result<()> + Send,
+        write: impl FnOnce(&mut ImportFrameWriter<PieceWriter>) -> io::Result<()> + Send,
         report: &mut dyn FnMut(ImportReport),
     ) -> Result<ImportResult, ClientError> {
         let (sender, body) = SentBody::pieces();
@@ -125,7 +125,7 @@ impl Client {
                     sender: sender.clone(),
                     piece: Vec::with_capacity(SOCKET_PIECE_BYTES_MAX),
                 };
-                let mut writer = FrameWriter::new(piece_writer);
+                let mut writer = ImportFrameWriter::new(piece_writer);
                 let written = write(&mut writer).and_then(|()| writer.flush());
                 if written.is_err() {
                     // Without an error the server would take what it has for the whole file.

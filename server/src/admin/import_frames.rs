@@ -21,11 +21,11 @@ struct FileHeader {
 }
 
 /// Writes files as frames.
-pub struct FrameWriter<W: Write> {
+pub struct ImportFrameWriter<W: Write> {
     output: W,
 }
 
-impl<W: Write> FrameWriter<W> {
+impl<W: Write> ImportFrameWriter<W> {
     /// Frames go to `output`.
     pub fn new(output: W) -> Self {
         Self { output }
@@ -152,7 +152,7 @@ mod tests {
 
     fn two_files() -> Vec<u8> {
         let mut body = Vec::new();
-        let mut writer = FrameWriter::new(&mut body);
+        let mut writer = ImportFrameWriter::new(&mut body);
         let long = vec![b'x'; FRAME_BYTES_MAX + 1];
         writer
             .write_file("a", Format::Jsonl, &mut long.as_slice())

@@ -9,7 +9,7 @@ mod socket;
 mod stream;
 
 pub use client::{Client, ClientError, PieceWriter};
-pub use import_frames::FrameWriter;
+pub use import_frames::ImportFrameWriter;
 pub use pages::admin_pages;
 pub use socket::admin_socket;
 pub use stream::SentBody;

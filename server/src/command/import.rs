@@ -17,7 +17,7 @@ use super::interrupt::{ImportStage, Interrupt, end};
 use super::output::Reply;
 use super::progress::{Progress, Waiting};
 use super::subcommand::Subcommand;
-use crate::admin::{FrameWriter, PieceWriter};
+use crate::admin::{ImportFrameWriter, PieceWriter};
 use crate::config::Config;
 use crate::ops::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
 use crate::rows::{Format, unpacked};
@@ -111,7 +111,8 @@ impl Subcommand for ImportArguments {
                 import(&opened.engine, &mut files, options, &mut report).map_err(CommandError::from)
             }
             Access::Running(client) => {
-                let write = move |writer: &mut FrameWriter<PieceWriter>| send(&mut files, writer);
+                let write =
+                    move |writer: &mut ImportFrameWriter<PieceWriter>| send(&mut files, writer);
                 let sent = client.import(options, write, &mut report);
                 sent.map_err(CommandError::from)
             }
@@ -172,7 +173,7 @@ enum ImportUsageError {
 struct DirectoryError(PathBuf);
 
 /// Sends every file to the server.
-fn send(files: &mut NamedFiles, writer: &mut FrameWriter<PieceWriter>) -> io::Result<()> {
+fn send(files: &mut NamedFiles, writer: &mut ImportFrameWriter<PieceWriter>) -> io::Result<()> {
     while let Some(mut file) = files.next_file()? {
         let written = writer.write_file(&file.name, file.format, &mut file.content);
         written.map_err(|error| named(&file.name, &error))?;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use http::header::InvalidHeaderValue;
 use subcat_engine::{ContentHash, RecordId};
 
-use super::hashing::HashingQueueFull;
+use super::hashing::HashingQueueError;
 use super::throttle::AttemptsRejection;
 use crate::ops::{OperationError, OperationRejection};
 use crate::upstream::FetchError;
@@ -38,7 +38,7 @@ pub(crate) enum PageError {
     TooManyAttempts(#[from] AttemptsRejection),
     /// Too many passwords wait to be hashed.
     #[error(transparent)]
-    HashingQueueFull(#[from] HashingQueueFull),
+    HashingQueueError(#[from] HashingQueueError),
     /// The record has no file.
     #[error("the record has no file")]
     NoFile,

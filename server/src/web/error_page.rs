@@ -82,7 +82,7 @@ fn status(error: &PageError) -> StatusCode {
         PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         PageError::NotSignedIn => StatusCode::SEE_OTHER,
         PageError::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
-        PageError::HashingQueueFull(_) => StatusCode::SERVICE_UNAVAILABLE,
+        PageError::HashingQueueError(_) => StatusCode::SERVICE_UNAVAILABLE,
         PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
         PageError::Upstream(FetchError::Unavailable | FetchError::Busy) => StatusCode::BAD_GATEWAY,
         _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -127,7 +127,7 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
                 "Espera unos minutos y vuelve a intentarlo.",
             ),
         ],
-        PageError::HashingQueueFull(_) => [
+        PageError::HashingQueueError(_) => [
             ("Server busy", "Servidor ocupado"),
             (
                 "Too many people are signing in right now. Try again in a moment.",

@@ -30,7 +30,7 @@ pub(crate) struct HashingPool {
 /// The queue of passwords is full: this one would wait for more than about a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many passwords wait to be hashed")]
-pub(crate) struct HashingQueueFull;
+pub(crate) struct HashingQueueError;
 
 impl HashingPool {
     /// Starts half as many threads as there are cores, at least one.
@@ -47,7 +47,7 @@ impl HashingPool {
     }
 
     /// [`Password::hash`], on the pool.
-    pub(crate) async fn hash(&self, password: Password) -> Result<String, HashingQueueFull> {
+    pub(crate) async fn hash(&self, password: Password) -> Result<String, HashingQueueError> {
         self.run(move |workspace| password.hash_in(workspace)).await
     }
 
@@ -56,7 +56,7 @@ impl HashingPool {
         &self,
         text: &str,
         stored: Option<String>,
-    ) -> Result<bool, HashingQueueFull> {
+    ) -> Result<bool, HashingQueueError> {
         let text = text.to_owned();
         self.run(move |workspace| password::verify_in(workspace, &text, stored.as_deref()))
             .await
@@ -65,14 +65,14 @@ impl HashingPool {
     async fn run<T: Send + 'static>(
         &self,
         work: impl FnOnce(&mut Workspace) -> T + Send + 'static,
-    ) -> Result<T, HashingQueueFull> {
+    ) -> Result<T, HashingQueueError> {
         let (reply, answer) = oneshot::channel();
         let job: Job = Box::new(move |workspace| {
             // The receiver was dropped (client disconnected); ignore.
             drop(reply.send(work(workspace)));
         });
-        self.jobs.try_send(job).map_err(|_| HashingQueueFull)?;
-        answer.await.map_err(|_| HashingQueueFull)
+        self.jobs.try_send(job).map_err(|_| HashingQueueError)?;
+        answer.await.map_err(|_| HashingQueueError)
     }
 }
 
@@ -190,7 +190,7 @@ mod tests {
         assert!(0 < refused_count);
         assert_eq!(
             control.block_on(pool.verify("x", None)),
-            Err(HashingQueueFull)
+            Err(HashingQueueError)
         );
         drop(closed);
     }

@@ -35,19 +35,9 @@ static CHECKER: LazyLock<mpsc::Sender<(Rule, mpsc::Sender<Vec<Violation>>)>> =
 /// Fails with a report of what breaks the rule.
 #[track_caller]
 fn hold(rule: Rule) {
-    hold_but(rule, &[]);
-}
-
-/// The same, apart from members in which a new rule does not hold yet (PENDING). `TIDY_ALL=1`
-/// reports those too.
-#[track_caller]
-fn hold_but(rule: Rule, pending: &[&str]) {
     let (sender, receiver) = mpsc::channel();
     CHECKER.send((rule, sender)).expect("the checker runs");
-    let mut violations = receiver.recv().expect("the rule does not panic");
-    let is_all = std::env::var_os("TIDY_ALL").is_some();
-    violations
-        .retain(|violation| is_all || !pending.iter().any(|path| violation.path.starts_with(path)));
+    let violations = receiver.recv().expect("the rule does not panic");
     let mut report = String::new();
     for Violation {
         path,
@@ -86,23 +76,17 @@ fn files_do_not_import_each_other() {
 
 #[test]
 fn type_names_have_one_owner() {
-    hold_but(
-        types::type_names_have_one_owner,
-        &["server/src/runtime", "server/src/admin"],
-    );
+    hold(types::type_names_have_one_owner);
 }
 
 #[test]
 fn server_errors_end_in_error_or_rejection() {
-    hold_but(
-        types::server_errors_are_named,
-        &["server/src/request", "server/src/web"],
-    );
+    hold(types::server_errors_are_named);
 }
 
 #[test]
 fn parameters_are_no_anonymous_tuples() {
-    hold_but(types::parameters_are_no_tuples, &["server/src/respond"]);
+    hold(types::parameters_are_no_tuples);
 }
 
 #[test]
@@ -117,7 +101,7 @@ fn thresholds_do_not_differ_in_tests() {
 
 #[test]
 fn bounds_stand_in_limits() {
-    hold_but(control::bounds_stand_in_limits, &["server/src/files"]);
+    hold(control::bounds_stand_in_limits);
 }
 
 #[test]
@@ -137,27 +121,17 @@ fn accounts_and_keys_are_changed_in_one_place() {
 
 #[test]
 fn doc_comments_begin_with_their_subject() {
-    hold_but(
-        prose::doc_comments_name_their_subject,
-        &[
-            "server/src/request",
-            "server/src/cache",
-            "server/src/respond",
-            "server/src/limiter",
-            "server/src/http",
-            "server/src/files",
-        ],
-    );
+    hold(prose::doc_comments_name_their_subject);
 }
 
 #[test]
 fn old_words_are_gone() {
-    hold_but(words::old_words_are_gone, &["server/"]);
+    hold(words::old_words_are_gone);
 }
 
 #[test]
 fn old_names_are_gone() {
-    hold_but(words::old_names_are_gone, &["server/src/limiter"]);
+    hold(words::old_names_are_gone);
 }
 
 #[test]
