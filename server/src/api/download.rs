@@ -11,8 +11,8 @@
 //! 5. `RecentFailures` of `Upstream` (process): release to failed fetch, for
 //!    `upstream.failure_ttl_seconds`.
 //! 6. `SingleFlight` of `FileVariants` (process): content and variant to opening in flight.
-//! 7. Open blobs of the `BlobStore` (engine): content and variant to mapped file. The least recently
-//!    used go; a truncated one is opened anew.
+//! 7. Open blobs of the `BlobStore` (engine): content and variant to mapped file. The least
+//!    recently used go; a truncated one is opened anew.
 //!
 //! A prepared file may outlive the entry of its release in the table: if its blob is lost, opening
 //! fails, the entry is forgotten, and the second attempt fetches the file again.

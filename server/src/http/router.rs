@@ -13,7 +13,7 @@ use http::{HeaderMap, Method, Request, Response};
 use super::web_bridge;
 use crate::api::{ApiRequest, ApiWorker, ConnectionMemory};
 use crate::limits::BODY_BYTES_MAX;
-use crate::request::{ApiPath, HeaderHints, api_path, check_head};
+use crate::request::{ApiPath, api_path, check_head};
 use crate::respond::ApiError;
 use crate::runtime::{
     Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
@@ -96,8 +96,8 @@ impl Router {
         let reject = self.body_rejection(connection, request.head.headers.clone());
         let api = Arc::clone(&self.api);
         let mut connection = connection.detached();
-        let hints: HeaderHints = request.hints;
-        let mut head = take_head(request.head);
+        let ApiRequest { head, hints, .. } = request;
+        let mut head = take_head(head);
         HandlerOutcome::Later(Box::pin(async move {
             if let Err(rejection) = body.collect(BODY_BYTES_MAX).await {
                 return reject(rejection);

@@ -111,12 +111,14 @@ mod tests {
 
     const CONTENT: &[u8] = &[b'c'; 20_000];
 
-    /// A connection's I/O that takes one slice per call and records what hyper offers: the first
-    /// slice, and the number of slices.
+    /// A write of hyper: its first slice, the address of that, and the number of slices.
+    type Offer = (Vec<u8>, usize, usize);
+
+    /// I/O of a connection that takes one slice per call and records what hyper offers.
     #[derive(Default)]
     struct Recorder {
         requests: &'static [u8],
-        offers: Arc<Mutex<Vec<(Vec<u8>, usize, usize)>>>,
+        offers: Arc<Mutex<Vec<Offer>>>,
     }
 
     impl Read for Recorder {
@@ -165,7 +167,7 @@ mod tests {
     }
 
     /// hyper's writes for pipelined requests whose answers have this content.
-    fn offers(content: &'static [u8]) -> Vec<(Vec<u8>, usize, usize)> {
+    fn offers(content: &'static [u8]) -> Vec<Offer> {
         let recorder = Recorder {
             requests: b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\nGET /2 HTTP/1.1\r\nHost: a\r\n\r\n\
                 HEAD /3 HTTP/1.1\r\nHost: a\r\n\r\n",
