@@ -1,15 +1,15 @@
 //! Optimal string alignment distance, letter by letter.
 //!
 //! Insertion, deletion, substitution and the swap of two neighbours count one each, and no part is
-//! edited twice (SEARCH.md 4.6). Of the matrix of a term against a word only the two last rows are
+//! edited twice (SEARCH.md 4.6). Of the matrix of a term against a word, only the last two rows are
 //! kept, and of a row only the cells around the diagonal: farther off, the lengths alone differ by
-//! more than is allowed.
+//! more than the greatest distance allowed.
 
 use crate::limits::TYPO_DISTANCE_MAX;
 
-/// Cells of a row.
+/// Cells of a row: the diagonal, and as many on each side as the greatest distance.
 const BAND: usize = 2 * TYPO_DISTANCE_MAX + 1;
-/// A distance that is too great, whatever follows.
+/// Stands for every distance that is too great: it never comes down again.
 const FAR: u8 = TYPO_DISTANCE_MAX as u8 + 1;
 
 /// The rows of the matrix after some letters of a term. Cell `k` of the row of `n` letters stands
@@ -17,9 +17,12 @@ const FAR: u8 = TYPO_DISTANCE_MAX as u8 + 1;
 #[derive(Clone, Copy)]
 pub(super) struct AlignmentRows {
     distance_max: u8,
+    /// Letters of the term so far.
     letters_count: u32,
     last: [u8; BAND],
+    /// The row before `last`: a swap continues from it.
     before: [u8; BAND],
+    /// Last letter of the term so far, which a swap compares.
     last_letter: char,
 }
 

@@ -18,6 +18,7 @@ pub(crate) struct Bits {
     words: Vec<u64>,
 }
 
+/// Words of a posting chunk: 65,536 bits.
 const CHUNK_WORDS: usize = 1024;
 
 impl Bits {
@@ -63,14 +64,14 @@ impl Bits {
         &mut self.words[from.min(to)..to]
     }
 
-    /// Adds a chunk of bits.
+    /// Adds the numbers of a chunk of bits at `base`.
     pub(crate) fn or_chunk(&mut self, base: u32, bytes: &[u8]) {
         for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
             *word |= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
         }
     }
 
-    /// Adds an array of lower halves.
+    /// Adds the numbers at `base` whose lower halves are in an array.
     pub(crate) fn or_array(&mut self, base: u32, bytes: &[u8]) {
         let words = self.chunk_mut(base);
         for low in bytes.chunks_exact(2) {
@@ -79,16 +80,16 @@ impl Bits {
         }
     }
 
-    /// Keeps of the chunk at `base` the numbers of a chunk of bits.
+    /// Removes the numbers of the chunk at `base` that a chunk of bits does not have.
     pub(crate) fn and_chunk(&mut self, base: u32, bytes: &[u8]) {
         for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
             *word &= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
         }
     }
 
-    /// Keeps of the chunk at `base` the numbers of an array of lower halves.
+    /// Removes the numbers of the chunk at `base` that an array of lower halves does not have.
     pub(crate) fn and_array(&mut self, base: u32, bytes: &[u8]) {
-        // 8 KiB on the stack, cleared, cost less than a search in the array for each bit.
+        // Clearing 8 KiB on the stack costs less than a search in the array for each bit.
         let mut kept = [0u64; CHUNK_WORDS];
         for low in bytes.chunks_exact(2) {
             let low = u16::from_le_bytes([low[0], low[1]]);
@@ -113,7 +114,7 @@ impl Bits {
         }
     }
 
-    /// Number of numbers.
+    /// Numbers in the set.
     pub(crate) fn count(&self) -> u64 {
         self.words
             .iter()

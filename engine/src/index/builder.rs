@@ -34,22 +34,29 @@ pub struct SegmentSummary {
 
 /// A record that was added.
 struct BuilderEntry {
+    /// Seconds of `posted_at`: with the id, its place in the answer order.
     seconds: i64,
     id: [u8; 16],
+    /// Start of its document in `documents`; it ends where that of the next entry starts.
     document_at: usize,
+    /// Start of its description's words in `words`; they end where those of the next entry start.
     words_at: usize,
+    /// Number of its folded title in `titles`.
     title: u32,
+    /// Number of its language in `languages`.
     language: u32,
     row: ColumnRow,
+    /// Number of its catalog id.
     catalog: Option<u64>,
+    /// Number of the catalog id of its series.
     parent: Option<u64>,
 }
 
-/// Orders in which a segment stores what was added.
+/// Orders by which entries and titles get their numbers in a segment.
 struct SegmentOrders<'a> {
-    /// Entries in answer order.
+    /// Entries in answer order: the position of an entry is its document.
     entries: &'a [u32],
-    /// Distinct titles in the order of their section.
+    /// Titles in the order of their texts: the position of a title is its rank.
     titles: &'a [u32],
 }
 
@@ -63,15 +70,19 @@ pub struct SegmentBuilder {
     /// Words of descriptions, each once a record, as numbers of `terms`.
     words: Vec<u32>,
     terms: Interner,
-    /// For each term, 1 more than the entry that had it last.
+    /// For each term, 1 more than the last entry whose description has it; 0 for none.
     last_seen: Vec<u32>,
-    /// Folded title of each title as it was written.
+    /// Titles as they were written: a repeated one is not folded again.
     written_titles: Interner,
+    /// Number in `titles` of the folding of each written title.
     folded_of_written: Vec<u32>,
+    /// Folded titles.
     titles: Interner,
     /// Words of each folded title, each once, as numbers of `terms`.
     title_words: Vec<Box<[u32]>>,
+    /// Languages, numbered in the order of their first use.
     languages: HashMap<LanguageTerm, u32>,
+    /// Buffer for the folding of one text.
     folded: String,
 }
 
@@ -81,7 +92,7 @@ impl SegmentBuilder {
         Self::default()
     }
 
-    /// Takes a record in; an inactive one is passed over. Ids must not repeat.
+    /// Adds a record; skips an inactive one. Ids must not repeat.
     ///
     /// Cost: folding and a hash look-up per word. Titles are folded once each.
     pub fn add(&mut self, record: &Record) -> Result<()> {
@@ -111,8 +122,8 @@ impl SegmentBuilder {
     }
 
     fn take_title(&mut self, title: &str) -> u32 {
-        // Titles repeat by the hundred: one that was seen before, letter for letter, is not folded
-        // again.
+        // A title is repeated by hundreds of records: one that was seen before, letter for letter,
+        // is not folded again.
         let (written, is_new) = self.written_titles.intern(title);
         if !is_new {
             return self.folded_of_written[written as usize];
@@ -160,7 +171,7 @@ impl SegmentBuilder {
         self.len() == 0
     }
 
-    /// Bytes of memory in use, roughly: to decide when to finish.
+    /// Bytes of memory in use, roughly: callers decide by it when to finish.
     pub fn memory_bytes(&self) -> usize {
         let texts = [&self.terms, &self.written_titles, &self.titles];
         self.documents.len()
@@ -218,6 +229,7 @@ impl SegmentBuilder {
     }
 
     fn write_documents(&mut self, writer: &mut SectionWriter<'_>, order: &[u32]) -> Result<()> {
+        // Taken, so that their memory is free before postings are built.
         let documents = std::mem::take(&mut self.documents);
         let mut offsets = PackedBuilder::new(documents.len() as u64, order.len() + 1);
         offsets.push(0);
@@ -324,7 +336,7 @@ impl SegmentBuilder {
         Ok(())
     }
 
-    /// Terms of titles, sorted, then the others, sorted; and how many the first are.
+    /// Title terms, sorted, then all other terms, sorted; and the number of title terms.
     fn term_order(&self) -> (Vec<u32>, usize) {
         let mut is_title_term = vec![false; self.terms.len()];
         for &term in self.title_words.iter().flatten() {
@@ -340,7 +352,7 @@ impl SegmentBuilder {
     }
 }
 
-/// Index of each number in an order.
+/// Position of each number in an order: its inverse.
 fn ranks(order: &[u32]) -> Vec<u32> {
     let mut ranks = vec![0; order.len()];
     for (rank, &number) in order.iter().enumerate() {
@@ -349,7 +361,7 @@ fn ranks(order: &[u32]) -> Vec<u32> {
     ranks
 }
 
-/// Turns "words of each item" into "indexes of the items with each word": a counting sort in two
+/// Turns "words of each item" into "positions of the items with each word": a counting sort in two
 /// passes, linear in the words. A word that an item has twice is kept once.
 fn inverted<'w, I: Iterator<Item = &'w u32>>(
     items: &[u32],
@@ -364,7 +376,7 @@ fn inverted<'w, I: Iterator<Item = &'w u32>>(
     for end in &mut ends {
         total += std::mem::replace(end, total);
     }
-    // Repeated words were counted too: groups may end before the next one starts.
+    // Repeated words were counted too, so a group may end before the next one starts.
     let wide_starts = ends.clone();
     let mut numbers = vec![0; total as usize];
     for (place, item) in items.iter().enumerate() {
@@ -381,7 +393,7 @@ fn inverted<'w, I: Iterator<Item = &'w u32>>(
     close_gaps(&wide_starts, &ends, numbers)
 }
 
-/// Closes the gaps between groups.
+/// Closes the gaps that repeated words left between groups.
 fn close_gaps(wide_starts: &[u32], ends: &[u32], mut numbers: Vec<u32>) -> Groups {
     let mut starts = Vec::with_capacity(ends.len());
     let mut kept = 0;

@@ -25,13 +25,13 @@ const _: () = assert!(YEAR_MAX - YEAR_BASE < 1 << YEAR_BITS);
 /// Column values of one record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ColumnRow {
-    /// 1 for an episode.
+    /// True for an episode, false for a film.
     pub(crate) is_episode: bool,
-    /// 0 when unknown.
+    /// The year; 0 when it is unknown.
     pub(crate) year: u16,
-    /// 0 when there is none.
+    /// The season; 0 when there is none.
     pub(crate) season: u16,
-    /// 0 when there is none.
+    /// The episode; 0 when there is none.
     pub(crate) episode: u16,
 }
 
@@ -54,14 +54,15 @@ pub(crate) enum ColumnValue {
     Year(Option<Year>),
     /// The type.
     VideoType(VideoType),
-    /// Season and episode, 0 for none; not both.
+    /// Season and episode, 0 for none; never both 0.
     SeasonEpisode(u16, u16),
     /// The number of a language.
     Language(u32),
 }
 
 impl ColumnValue {
-    /// The number by which the value is found; the season comes before the episode.
+    /// The number by which the value is found. The season is above the episode in it, so that all
+    /// episodes of a season are one range of codes.
     pub(crate) fn code(self) -> u64 {
         match self {
             Self::Year(year) => 1 << 40 | u64::from(year.map_or(0, Year::get)),
@@ -75,7 +76,7 @@ impl ColumnValue {
     }
 }
 
-/// SegmentView of the packed columns of a segment.
+/// View of the packed columns of a segment.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Columns<'a> {
     rows: Packed<'a>,
@@ -133,8 +134,9 @@ impl<'a> Columns<'a> {
         })
     }
 
-    /// Narrows a test to rows whose `column` is `value` or empty. At most one column of a test is
-    /// of this kind: a row is compared with two values, and each further one would double them.
+    /// Narrows a test to rows whose `column` is `value` or empty. At most one column of a test may
+    /// be of this kind: a row is compared with two values, and each further column would double
+    /// their number.
     pub(crate) fn with_equal_or_none(
         &self,
         test: RowTest,
@@ -183,7 +185,8 @@ pub(crate) enum Column {
     Episode,
 }
 
-/// Two values of which a masked row must be one. They differ in the one column that may be empty.
+/// A mask, and two values one of which a masked row must equal. They differ only in the one column
+/// that may be empty.
 ///
 /// Example: "season 3, year 1999 or none" has the mask of both columns, the value with 3 and 1999,
 /// and the value with 3 and no year; a row matches with one load, one mask, two comparisons.

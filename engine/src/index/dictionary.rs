@@ -67,7 +67,7 @@ impl Dictionary {
             };
             path = path.along(node.transition(idx));
         }
-        // SEARCH.md 4.6 wants the same first character: the search starts below it.
+        // SEARCH.md 4.6 requires the same first character: the search starts below it.
         rows.step(&letters, first);
         // Depth first, one row of the distance matrix for each node: a branch is left as soon as no
         // term below it can be close, so most of the dictionary is never visited.
@@ -99,7 +99,7 @@ impl Dictionary {
     }
 }
 
-/// A node of the fst, and what was read on the way to it.
+/// A node of the fst, and the state of the walk that led to it.
 #[derive(Clone, Copy)]
 struct Path {
     addr: usize,
@@ -128,6 +128,8 @@ impl Path {
     }
 }
 
+/// Sum of the outputs from a node to the last term below it: how far that term's rank is above the
+/// smallest rank below the node.
 fn last_output<'a>(fst: &'a Fst<Bytes>, mut node: Node<'a>) -> u64 {
     let mut output = 0;
     while !node.is_empty() {

@@ -3,11 +3,11 @@
 //! ```text
 //! offset  bytes  field
 //! 0       4      upstream's count of downloads
-//! 4       1      digits of the catalog id, 0 for none
-//! 5       5      its number
+//! 4       1      number of digits of the catalog id, 0 for none
+//! 5       5      number of the catalog id
 //! 10      1      bytes of the release id, 0 for none
 //! 11      2      bytes of the file name, 0 for none
-//! 13      8      number of the parent catalog id and 1; 0 for none
+//! 13      8      number of the parent catalog id plus 1, 0 for none
 //! 21      …      release id, file name, answer fragment
 //! ```
 
@@ -48,8 +48,8 @@ pub(crate) fn write_document(record: &Record, out: &mut Vec<u8>) {
 }
 
 impl<'a> StoredDoc<'a> {
-    /// View of a document, or `None` when the bytes are not one. Texts are checked when they are
-    /// read: an answer needs none of them.
+    /// View of a document, or `None` when the bytes are not one. Release id and file name are
+    /// checked when they are read: a search answer needs neither.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
         let (head, rest) = bytes.split_first_chunk()?;
         let release_bytes = usize::from(head[10]);
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_cut_short() {
+    fn refuses_a_truncated_document() {
         let mut bytes = Vec::new();
         write_document(&record(), &mut bytes);
         for len in 0..HEAD_BYTES + 8 {

@@ -5,17 +5,21 @@ use std::hash::BuildHasher;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 
-/// Distinct texts. Cost: a hash and a comparison to look one up; its bytes and 12 more to keep it.
+/// Distinct texts. Cost: a hash and a comparison to look one up; its bytes and about 13 more to
+/// keep it.
 #[derive(Default)]
 pub(crate) struct Interner {
     hasher: RandomState,
+    /// Numbers, found by the hash of their text.
     table: HashTable<u32>,
+    /// All texts, one after another.
     text: String,
+    /// End of each text; it starts where the one before ends.
     ends: Vec<usize>,
 }
 
 impl Interner {
-    /// The number of a text, and whether it is new.
+    /// The number of a text, and true if the text is new.
     pub(crate) fn intern(&mut self, text: &str) -> (u32, bool) {
         let hash = self.hasher.hash_one(text);
         let found = self.table.find(hash, |&number| {

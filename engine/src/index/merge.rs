@@ -24,7 +24,7 @@ use super::writer::{
 };
 use super::{Segment, SegmentSummary, Tombstones};
 
-/// New number of something that is not kept.
+/// New number of a document or title that is not kept.
 const DROPPED: u32 = u32::MAX;
 
 /// Writes one segment with the live documents of `inputs`. No id may be live in two inputs.
@@ -75,7 +75,9 @@ struct Input<'a> {
     segment: &'a Segment,
     tombstones: &'a Tombstones,
     view: SegmentView<'a>,
+    /// New number of each document, or [`DROPPED`].
     docs: Vec<u32>,
+    /// New number of each title, or [`DROPPED`].
     titles: Vec<u32>,
 }
 
@@ -90,7 +92,8 @@ impl<'a> Input<'a> {
         (from..self.segment.len()).find(|&doc| !self.tombstones.contains(doc))
     }
 
-    /// The head of the merge of that document: the first in answer order is the greatest.
+    /// Merge head of the first live document from `from` on. Of several heads, the first in answer
+    /// order is the greatest.
     fn head(&self, input_idx: usize, from: u32) -> Result<Option<MergeHead<'a>>> {
         let Some(doc) = self.next_doc(from) else {
             return Ok(None);
@@ -157,7 +160,8 @@ impl<'a> Merger<'a> {
         u32::try_from(count).expect("documents are below 2^32")
     }
 
-    /// Writes the documents newest first, then by id; numbers them; returns their catalog ids.
+    /// Writes the documents newest first, then by id, and numbers them. Returns the entries of
+    /// their catalog ids.
     fn write_documents(&mut self, writer: &mut SectionWriter<'_>) -> Result<Vec<CatalogEntry>> {
         let bytes_max: u64 = self
             .inputs
@@ -167,7 +171,7 @@ impl<'a> Merger<'a> {
         let mut offsets = PackedBuilder::new(bytes_max, self.docs_count() as usize + 1);
         offsets.push(0);
         let (mut catalogs, mut ids) = (Vec::new(), Vec::new());
-        // Documents of each input are in answer order: the greatest head is the next document.
+        // Documents of each input are in answer order, so the greatest head is the next document.
         let mut heads = BinaryHeap::new();
         for (input_idx, input) in self.inputs.iter().enumerate() {
             heads.extend(input.head(input_idx, 0)?);
@@ -199,8 +203,10 @@ impl<'a> Merger<'a> {
         Ok(catalogs)
     }
 
-    /// Numbers the titles that still have documents; returns where each is found.
+    /// Numbers the titles that still have documents. Returns an input with each, and its number
+    /// there.
     fn merge_titles(&mut self) -> Vec<(usize, u32)> {
+        // 0 marks a title as kept until it gets its number below.
         for input in &mut self.inputs {
             input.titles = vec![DROPPED; input.view.titles_count() as usize];
             for doc in (0..input.segment.len()).filter(|&doc| input.docs[doc as usize] != DROPPED) {
@@ -249,7 +255,8 @@ impl<'a> Merger<'a> {
         columns.languages = vec![0; docs_count];
         columns.titles = vec![0; docs_count];
         let mut terms = Vec::new();
-        // Language numbers differ from input to input: they are mapped by the sorted terms.
+        // Language numbers differ from input to input: the new one is the place in the union of all
+        // languages.
         for input in &self.inputs {
             terms.extend(input.view.language_terms()?);
         }
@@ -277,6 +284,8 @@ impl<'a> Merger<'a> {
 
     fn write_terms(&self, writer: &mut SectionWriter<'_>, title_docs: &Groups) -> Result<()> {
         let mut kept: Vec<(Box<[u8]>, TermRanks)> = Vec::new();
+        // A title term may keep documents only by their descriptions, after the last title with it
+        // was dropped. It stays a title term, with an empty set of titles: no answer differs.
         self.for_each_term(|term, is_title, ranks| {
             if is_title && self.is_term_kept(&ranks)? {
                 kept.push((term.into(), ranks));
@@ -315,8 +324,8 @@ impl<'a> Merger<'a> {
         writer.section(Section::OtherTerms, &other_terms.finish())
     }
 
-    /// Calls `each` with every term of the inputs, in order, whether it is a title's word in any of
-    /// them, and its ranks.
+    /// Calls `each` with every term of the inputs, in order: its bytes, true if it is a title term
+    /// in any of them, and its ranks.
     fn for_each_term(
         &self,
         mut each: impl FnMut(&[u8], bool, TermRanks) -> Result<()>,
@@ -329,7 +338,7 @@ impl<'a> Merger<'a> {
         }
         let mut union = streams.union();
         while let Some((term, found)) = union.next() {
-            // Two streams of each input: its titles' words, then its other words.
+            // Each input has two streams: its title terms, which have even indexes, and the others.
             let is_title = found.iter().any(|found| found.index % 2 == 0);
             let ranks = found.iter().map(|found| {
                 let (input_idx, rank) = (found.index / 2, found.value as u32);

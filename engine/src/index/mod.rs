@@ -5,16 +5,16 @@
 //! "the newest 100 of this set" is "the first 100 numbers of this set".
 
 mod alignment;
-mod prefix_counts;
 mod bits;
 mod builder;
+mod columns;
 mod dictionary;
 mod document;
-mod columns;
 mod interner;
 mod merge;
 mod packed;
 mod postings;
+mod prefix_counts;
 mod section;
 mod segment;
 mod suffix;

@@ -2,10 +2,11 @@
 //!
 //! ```text
 //! offset  bytes  field
-//! 0       8      how many numbers, little-endian
+//! 0       8      count of numbers, little-endian
 //! 8       1      bits of each, 0 to 56
 //! 9       7      zero
-//! 16      …      the numbers, lowest bit first, then 8 zero bytes so that a read of 8 never leaves
+//! 16      …      the numbers, lowest bit first, then 8 zero bytes, so that reading 8 bytes at any
+//!                number stays inside
 //! ```
 
 use crate::limits::PACKED_BITS_MAX;
@@ -43,7 +44,7 @@ impl<'a> Packed<'a> {
         })
     }
 
-    /// Number of numbers.
+    /// Count of numbers.
     pub(crate) fn len(&self) -> usize {
         self.len
     }
@@ -76,6 +77,7 @@ impl<'a> Packed<'a> {
 /// Packs numbers that are not above `max`.
 pub(crate) struct PackedBuilder {
     bytes: Vec<u8>,
+    /// Bits that are not in `bytes` yet: they do not fill a word of 64.
     pending: u128,
     pending_bits: u32,
     width: u32,
@@ -83,7 +85,7 @@ pub(crate) struct PackedBuilder {
 }
 
 impl PackedBuilder {
-    /// For about `capacity` numbers up to `max`, which is below 2^56.
+    /// A builder for about `capacity` numbers up to `max`, which is below 2^56.
     pub(crate) fn new(max: u64, capacity: usize) -> Self {
         let width = u64::BITS - max.leading_zeros();
         assert!(width <= PACKED_BITS_MAX, "packed numbers are below 2^56");

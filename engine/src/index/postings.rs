@@ -8,13 +8,13 @@
 //! head     varint   count * 2 + form
 //! form 0   list     a varint for each: its distance from the one before (the first: from -1),
 //!                   less 1
-//! form 1   chunks   2  how many chunks
+//! form 1   chunks   2  count of chunks
 //!                   8  for each: 2 upper half of its numbers, 2 count - 1, 4 offset after the
 //!                      table
 //!                   …  each chunk: up to 2,048 numbers as their lower halves of 2 bytes, else
 //!                      8,192 bytes with a bit for each
 //! ```
-//! The second is the layout of roaring bitmaps.
+//! Chunks follow the layout of roaring bitmaps.
 
 use std::ops::ControlFlow;
 
@@ -183,7 +183,7 @@ impl<'a> Postings<'a> {
         })
     }
 
-    /// Number of numbers.
+    /// Numbers in the set.
     pub(crate) fn count(&self) -> u32 {
         self.count
     }
@@ -218,7 +218,8 @@ impl<'a> Postings<'a> {
             PostingsForm::List(mut bytes) => {
                 let mut next = 0;
                 for _ in 0..self.count {
-                    // Checksums were checked: only a damaged head counts more numbers than follow.
+                    // Checksums were checked before, so this ends early only in a set that was
+                    // written wrong: `is_sound` finds it.
                     let Some(distance) = read_varint(&mut bytes) else {
                         break;
                     };
@@ -282,7 +283,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// Clears every bit that is not of one of the numbers.
+    /// Clears the bits of all numbers that are not in the set.
     pub(crate) fn keep_bits(&self, bits: &mut Bits) {
         let PostingsForm::Chunks { table, data } = self.form else {
             let mut kept = Vec::new();
@@ -292,7 +293,7 @@ impl<'a> Postings<'a> {
             kept.iter().for_each(|&number| bits.insert(number));
             return;
         };
-        // Chunks that the set does not have are gaps between those that it has.
+        // No number of the set lies between its chunks: those ranges are cleared.
         let mut next_base = 0;
         for chunk in Self::chunks(table, data) {
             bits.clear_range(next_base, chunk.base);
@@ -305,9 +306,9 @@ impl<'a> Postings<'a> {
         bits.clear_range(next_base, u32::MAX);
     }
 
-    /// Keeps those of the ascending numbers of `list` that are in the set.
+    /// Keeps the numbers of the ascending `list` that are in the set.
     ///
-    /// Cost: a bit test per number in dense chunks, a search that gallops in sparse ones.
+    /// Cost: a bit test per number in dense chunks, a galloping search in sparse ones.
     pub(crate) fn retain(&self, list: &mut Vec<u32>) {
         let PostingsForm::Chunks { table, data } = self.form else {
             return self.retain_by_list(list);
@@ -383,7 +384,7 @@ impl<'a> Postings<'a> {
         }
     }
 
-    /// True if the numbers ascend, are below `limit`, and are as many as the head says.
+    /// True if the numbers ascend, are below `limit`, and their count is that of the head.
     pub(crate) fn is_sound(&self, limit: u32) -> bool {
         if let PostingsForm::Chunks { table, data } = self.form {
             let mut end = 0;
@@ -433,7 +434,8 @@ impl PostingsChunk<'_> {
         }
     }
 
-    /// Moves the numbers of `list[range]` that the chunk has to `list[kept..]`; returns its end.
+    /// Moves the numbers of `list[range]` that are in the chunk to `list[kept..]`. Returns the end
+    /// of what is kept.
     fn retain(&self, list: &mut [u32], range: std::ops::Range<usize>, mut kept: usize) -> usize {
         match self.body {
             ChunkBody::Bits(bytes) => {
@@ -600,7 +602,8 @@ impl Seeker<'_> {
 
     /// True if the number is in the set; it must not be below any number before it.
     ///
-    /// Cost: a bit test in dense chunks, a search that gallops from the last place in sparse ones.
+    /// Cost: a bit test in dense chunks; in sparse ones a galloping search from where the last one
+    /// ended.
     #[inline]
     pub(crate) fn contains(&mut self, number: u32) -> bool {
         match self {

@@ -1,4 +1,4 @@
-//! Numbers of documents that the prefix rule adds to a word. They are counted when a segment is
+//! Number of documents that the prefix rule adds to each word. It is counted when a segment is
 //! written, so that a search for one word knows its total without reading a document.
 
 use crate::error::Result;
@@ -11,25 +11,27 @@ use super::writer::Groups;
 /// Counts for each term the documents that have a title word which begins with the term, but not
 /// the term itself.
 ///
-/// Cost: for each term with such title words, its documents and theirs.
+/// Cost: for each term with such title words, linear in its documents and in theirs.
 pub(crate) struct PrefixCounter<'a> {
     title_terms: Vec<&'a [u8]>,
     term_titles: &'a Groups,
     title_docs: &'a Groups,
-    /// First title term that is not before the term that was counted last.
+    /// Index of the first title term that does not sort before the last counted term.
     cursor: usize,
-    /// Round in which each title, and each document, was seen last: a new round forgets all of them
-    /// without clearing.
+    /// Round in which each title was last counted. A new round forgets all without clearing.
     title_rounds: Vec<u32>,
+    /// Last round whose term each document has.
     doc_rounds: Vec<u32>,
     round: u32,
+    /// Ranks of the terms whose count is not zero.
     ranks: Vec<u64>,
+    /// Count of each of `ranks`.
     counts: Vec<u64>,
     next_rank: u64,
 }
 
 impl<'a> PrefixCounter<'a> {
-    /// For sorted title terms, their titles, and the documents of these.
+    /// A counter for sorted title terms, the titles of each term, and the documents of each title.
     pub(crate) fn new(
         title_terms: Vec<&'a [u8]>,
         term_titles: &'a Groups,
@@ -49,12 +51,13 @@ impl<'a> PrefixCounter<'a> {
         }
     }
 
-    /// Starts again with the terms that only descriptions have.
+    /// Returns to the first title term: the terms that only descriptions have are counted next, in
+    /// their own order.
     pub(crate) fn restart(&mut self) {
         self.cursor = 0;
     }
 
-    /// Counts for the next term, in order, which has these documents.
+    /// Counts for the next term in order; `docs` are the documents with the term itself.
     pub(crate) fn count(&mut self, term: &[u8], docs: &[u32]) {
         let rank = self.next_rank;
         self.next_rank += 1;
@@ -92,7 +95,8 @@ impl<'a> PrefixCounter<'a> {
         }
         let mut added_count = 0;
         for other in others {
-            // A title may have two such words ("lost" and "losers" for "los"): it counts once.
+            // A title may have two such words ("lost" and "losers" for "los"): it counts once. No
+            // document counts twice, because each has one title.
             for &title in self.term_titles.get(other as u32) {
                 let seen_in = &mut self.title_rounds[title as usize];
                 if std::mem::replace(seen_in, self.round) == self.round {

@@ -70,7 +70,7 @@ pub(crate) enum Section {
     TermDocumentOffsets,
     /// Packed: terms that are the prefix of other title terms, where that adds documents.
     PrefixTerms,
-    /// Packed: number of documents that these add to each.
+    /// Packed: number of documents that those title terms add to each term of `PrefixTerms`.
     PrefixCounts,
     /// fst: words of titles, each with its rank.
     TitleTerms,
@@ -78,15 +78,15 @@ pub(crate) enum Section {
     OtherTerms,
     /// Documents of each catalog id: its own, then those of its episodes that are not its own.
     CatalogDocuments,
-    /// Packed: start of both sets of each, and the end.
+    /// Packed: start of both sets of each catalog id, and the end.
     CatalogOffsets,
     /// Packed: numbers of catalog ids, sorted.
     CatalogNumbers,
     /// Documents of each column value.
     ValueDocuments,
-    /// Packed: start of the documents of each, and the end.
+    /// Packed: start of the documents of each column value, and the end.
     ValueOffsets,
-    /// Packed: columns that have postings, sorted.
+    /// Packed: codes of the column values that have postings, sorted.
     ValueCodes,
 }
 
@@ -96,10 +96,14 @@ pub(crate) const SECTIONS_COUNT: usize = Section::ValueCodes as usize + 1;
 /// Writes the sections of a segment in order, then its footer.
 pub(crate) struct SectionWriter<'a> {
     out: &'a mut dyn Write,
+    /// Offset at which the current section starts.
     written: u64,
+    /// Entries of the sections that ended.
     footer: Vec<u8>,
+    /// Block that is not full yet: a checksum needs the whole of it.
     block: Vec<u8>,
     section_bytes: u64,
+    /// Checksums of the full blocks of the current section.
     checksums: Vec<u64>,
     sections_count: usize,
     document_bytes: u64,
@@ -212,8 +216,11 @@ fn write_failed(source: std::io::Error) -> Error {
 struct SectionState {
     offset: usize,
     len: usize,
+    /// Checksum of each block.
     checksums: Box<[u64]>,
+    /// A bit for each block, set once the block was found sound.
     checked: Box<[AtomicU64]>,
+    /// True once all blocks were: then one load replaces a look at their bits.
     is_checked: AtomicBool,
 }
 
@@ -222,15 +229,14 @@ pub(crate) struct Sections {
     bytes: Bytes,
     name: Box<str>,
     truncation_flag: TruncationFlag,
-    /// True once damage was met: the segment is to be rebuilt, whoever met it.
+    /// True once any reader has met damage: the segment must then be rebuilt.
     is_damaged: AtomicBool,
     docs_count: u32,
     sections: Vec<SectionState>,
 }
 
 impl Sections {
-    /// Checks header, footer and trailer. `truncation_flag` is that of the mapping of
-    /// the bytes.
+    /// Checks header, footer and trailer. `truncation_flag` is that of the mapping of the bytes.
     pub(crate) fn open(bytes: Bytes, truncation_flag: TruncationFlag, name: &str) -> Result<Self> {
         let corrupt = |offset, expected| Error::corrupt(name, offset, expected);
         let header = bytes
@@ -239,7 +245,8 @@ impl Sections {
         if header[..8] != MAGIC {
             return Err(corrupt(0, "the magic number of a segment"));
         }
-        // The checksum before the fields: a damaged version would ask for another program.
+        // The checksum comes before the fields: otherwise a damaged version would be reported as a
+        // segment of another program.
         if read_u64(header, 24) != Some(xxh3_64(&header[..24])) {
             return Err(corrupt(24, "the checksum of the header"));
         }
@@ -297,7 +304,7 @@ impl Sections {
         let state = &self.sections[section as usize];
         let bytes = &self.bytes[state.offset..state.offset + state.len];
         // Checked at first use, not when the file is opened: a start would read every file. Two
-        // threads may check the same block; both find the same.
+        // threads may check the same block; both get the same result.
         if !state.is_checked.load(Ordering::Acquire) {
             self.check(section, 0, state.len)?;
             state.is_checked.store(true, Ordering::Release);
@@ -342,7 +349,7 @@ impl Sections {
                 continue;
             }
             self.check_block(section, block_idx)?;
-            // Release pairs with the acquire above: who sees the bit sees a block that was checked.
+            // Release pairs with the acquire above: a thread that sees the bit may read the block.
             word.fetch_or(bit, Ordering::Release);
         }
         Ok(())
@@ -453,7 +460,11 @@ fn read_section(footer: &[u8], at: &mut usize, offset: usize) -> Option<SectionS
         .get(*at + 16..)?
         .get(..blocks_count.checked_mul(8)?)?;
     *at += 16 + checksums.len();
-    (stored_offset == offset).then(|| SectionState {
+    // Sections have no gaps: any other offset is damage.
+    if stored_offset != offset {
+        return None;
+    }
+    Some(SectionState {
         offset,
         len,
         checksums: checksums

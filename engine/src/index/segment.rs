@@ -20,7 +20,7 @@ use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
 
-/// Expectation that a file breaks which is truncated while open, or cannot be read any more.
+/// Expectation broken by a file that is truncated, or becomes unreadable, while it is open.
 const NOT_TRUNCATED: &str = "a file that is whole as long as it is open";
 
 /// An open segment: bytes of a mapped file, or of the heap.
@@ -62,8 +62,8 @@ impl Segment {
         })
     }
 
-    /// Fails if bytes of the file were missing when they were read: nothing that was read since it
-    /// was opened counts. Cost: an atomic load.
+    /// Fails if bytes of the file were missing when they were read: then nothing that was read from
+    /// it can be trusted. Cost: an atomic load.
     pub fn ensure_not_truncated(&self) -> Result<()> {
         if self.sections.is_truncated() {
             return Err(Error::corrupt(self.name(), 0, NOT_TRUNCATED));
@@ -71,7 +71,7 @@ impl Segment {
         Ok(())
     }
 
-    /// Returns true once any reader has met damage in it. Cost: an atomic load.
+    /// Returns true once any reader has met damage in the segment. Cost: an atomic load.
     pub fn is_damaged(&self) -> bool {
         self.sections.is_damaged()
     }
@@ -129,8 +129,8 @@ impl Segment {
         if !(lowest..=highest).contains(&wanted) {
             return Ok(None);
         }
-        // Random UUIDs are spread evenly: the share of an id between the bounds is about its share
-        // of the positions. Ids that are not (made in sequence, or crafted) fall back to halving.
+        // Random UUIDs are spread evenly: their value between the bounds predicts their position.
+        // For ids that are not (made in sequence, or crafted) the search falls back to halving.
         let (mut from, mut to) = (0, order.len());
         let mut probes_count = 0;
         while from < to {
@@ -247,7 +247,7 @@ impl Segment {
     }
 }
 
-/// Upper 64 bits: a division of 128 bits would take four times as long, for a guess.
+/// Upper 64 bits: enough for a guess, where a division of 128 bits would take four times as long.
 fn high_half(number: u128) -> f64 {
     (number >> 64) as u64 as f64
 }
@@ -547,7 +547,7 @@ impl Occurrences<'_> {
     }
 }
 
-/// Finds what [`partition`] finds, faster for an index near the start of the range.
+/// Same result as [`partition`], found faster when it is near the start of the range.
 #[inline]
 fn gallop(from: usize, to: usize, is_before: impl Fn(usize) -> bool) -> usize {
     let (mut low, mut step) = (from, 1);
@@ -558,7 +558,7 @@ fn gallop(from: usize, to: usize, is_before: impl Fn(usize) -> bool) -> usize {
     partition(low, to.min(low + step), is_before)
 }
 
-/// First index of a range for which `is_before`, which is true up to some index, is false.
+/// First index of a range for which `is_before` is false. It must be true for all indexes below.
 #[inline]
 fn partition(mut from: usize, mut to: usize, is_before: impl Fn(usize) -> bool) -> usize {
     while from < to {

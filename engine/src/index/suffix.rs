@@ -88,7 +88,7 @@ pub(crate) fn encode_suffixes(text: &[u8], starts: &[u64]) -> Vec<u8> {
     bytes
 }
 
-/// Bytes that are compared at a time.
+/// Bytes of text that are compared at once, as one number.
 const STRIDE: usize = 8;
 
 /// Positions in a text of titles between line feeds at which a character other than a space or a
@@ -118,7 +118,8 @@ fn sort_suffixes(text: &[u8]) -> Vec<u32> {
     suffixes.into_iter().map(|(_, at)| at).collect()
 }
 
-/// Remembers the runs of equal strides that differ after them.
+/// Appends to `groups` the runs of equal strides that must be sorted by their next bytes: start,
+/// end and depth of each. A run whose titles end within the stride is equal to the end.
 fn push_groups(
     suffixes: &[(u64, u32)],
     base: usize,

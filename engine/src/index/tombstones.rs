@@ -11,7 +11,7 @@ pub struct Tombstones {
 }
 
 impl Tombstones {
-    /// No document is deleted.
+    /// Tombstones of a segment without deleted documents.
     pub fn new() -> Self {
         Self::default()
     }

@@ -1,8 +1,7 @@
 //! Writers of the sections of a segment, shared by building and merging.
 
 use crate::error::Result;
-use crate::model::VideoType;
-use crate::model::Year;
+use crate::model::{VideoType, Year};
 use crate::query::LanguageTerm;
 
 use super::columns::{ColumnRow, ColumnValue, pack_columns};
@@ -70,7 +69,8 @@ impl Groups {
     }
 }
 
-/// Writes the distinct folded titles, which come sorted, and the documents of each; returns these.
+/// Writes the distinct folded titles, which come sorted, and the documents of each. Returns the
+/// documents of each title.
 pub(crate) fn write_titles<'t>(
     writer: &mut SectionWriter<'_>,
     titles: impl Iterator<Item = &'t str>,
@@ -123,7 +123,7 @@ pub(crate) struct PostingsWriter {
 }
 
 impl PostingsWriter {
-    /// No set yet.
+    /// A writer before its first set.
     pub(crate) fn new() -> Self {
         Self {
             offsets: vec![0],
@@ -188,12 +188,12 @@ pub(crate) fn write_catalogs(
     writer.section(Section::CatalogNumbers, &pack(numbers.iter().copied()))
 }
 
-/// Writes the documents of each column value that a filter or a marker asks for.
+/// Writes the documents of each column value that a filter or a marker can name.
 pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffers) -> Result<()> {
     let mut codes = Vec::new();
     let mut postings = PostingsWriter::new();
     // Most records have no season: their set would be large, and nothing looks it up.
-    let no_pack = ColumnValue::SeasonEpisode(0, 0).code();
+    let no_season = ColumnValue::SeasonEpisode(0, 0).code();
     let kinds: [&dyn Fn(usize) -> ColumnValue; 4] = [
         &|doc| ColumnValue::Year(Year::new(columns.rows[doc].year)),
         &|doc| {
@@ -211,13 +211,13 @@ pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffe
         let mut distinct: Vec<u64> = (0..columns.rows.len()).map(code_of).collect();
         distinct.sort_unstable();
         distinct.dedup();
-        let place = |doc| distinct.binary_search(&code_of(doc)).unwrap_or(0) as u32;
-        let places: Vec<u32> = (0..columns.rows.len()).map(place).collect();
-        let docs = invert(&places, distinct.len());
-        for (place, &code) in distinct.iter().enumerate() {
-            if code != no_pack {
+        let rank_of = |doc| distinct.binary_search(&code_of(doc)).unwrap_or(0) as u32;
+        let ranks: Vec<u32> = (0..columns.rows.len()).map(rank_of).collect();
+        let docs = invert(&ranks, distinct.len());
+        for (rank, &code) in distinct.iter().enumerate() {
+            if code != no_season {
                 codes.push(code);
-                postings.push(writer, docs.get(place as u32))?;
+                postings.push(writer, docs.get(rank as u32))?;
             }
         }
     }
