@@ -2,9 +2,9 @@
 //!
 //! Example: `query=lost s01` has two clauses. "lost" is one posting list of 40 documents. The
 //! marker "s01" is a union: the posting lists of season 1 (one for each episode), or the documents
-//! with the word "s01". Intersecting starts from the 40 documents; whether the second clause is
-//! probed for each of them (40 column reads of 4 ns, and a look-up of 8 ns) or united as bits first
-//! (a word for each 64 documents of the segment) is decided by [`Clause::is_probing_cheaper`].
+//! with the word "s01". Intersecting starts from the 40 documents. [`Clause::is_probing_cheaper`]
+//! decides if the second clause is then probed for each of them (a column read of 4 ns and a
+//! look-up of 8 ns each) or united as bits first (a word for each 64 documents of the segment).
 
 use crate::index::{Bits, Postings, Probe, RowTest, Seeker, SegmentView};
 
@@ -33,10 +33,13 @@ pub(crate) enum Subject {
 #[derive(Debug, Clone)]
 pub(crate) struct Clause<'a> {
     subject: Subject,
+    /// Documents, the tested sets first.
     sets: Vec<Postings<'a>>,
     test: Option<RowTest>,
     tested_count: usize,
+    /// Titles whose documents satisfy the clause.
     titles: Option<TitleSet>,
+    /// More such titles, left as they are encoded.
     stored_titles: Postings<'a>,
     /// Estimated documents of `stored_titles`, which are not counted.
     stored_title_docs: u64,
@@ -44,7 +47,7 @@ pub(crate) struct Clause<'a> {
 }
 
 impl<'a> Clause<'a> {
-    /// Documents of any of these sets.
+    /// Clause of the documents of any of these sets.
     pub(crate) fn of_sets(subject: Subject, sets: Vec<Postings<'a>>) -> Self {
         let size_max = sets.iter().map(|set| u64::from(set.count())).sum();
         Self {
@@ -59,7 +62,8 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Declares that `test` says the same as all sets so far; it is cheaper to probe.
+    /// Declares that `test` accepts exactly the documents of all sets so far; it is cheaper to
+    /// probe than they are.
     #[must_use]
     pub(crate) fn tested_by(mut self, test: RowTest) -> Self {
         self.test = Some(test);
@@ -87,8 +91,8 @@ impl<'a> Clause<'a> {
         self
     }
 
-    /// Adds the documents that have one of these titles, which stay encoded: `docs_estimate` is
-    /// assumed for each, because counting them would cost more than a better plan saves.
+    /// Adds the documents that have one of these titles, which stay encoded. Each title is assumed
+    /// to have `docs_estimate` documents: counting them would cost more than a better plan saves.
     #[must_use]
     pub(crate) fn or_stored_titles(mut self, titles: Postings<'a>, docs_estimate: u64) -> Self {
         self.stored_title_docs = u64::from(titles.count()) * docs_estimate;
@@ -172,7 +176,7 @@ impl<'a> Clause<'a> {
 
     /// Keeps the ascending documents that satisfy it.
     ///
-    /// Cost: the lesser of probing each document and of uniting all that satisfy it.
+    /// Cost: the lesser of probing each document and uniting all documents that satisfy it.
     pub(crate) fn retain(&self, context: &PlanContext<'_>, docs: &mut Vec<u32>) {
         let view = &context.view;
         if let Some(set) = self.only_set() {
@@ -188,8 +192,8 @@ impl<'a> Clause<'a> {
         retain(docs, |doc| bits.contains(doc));
     }
 
-    /// True if probing `docs_count` documents is expected to cost less than uniting as bits all
-    /// that satisfy it. Only time depends on the answer.
+    /// True if probing `docs_count` documents is expected to cost less than uniting all documents
+    /// that satisfy the clause as bits. Only time depends on the result.
     pub(crate) fn is_probing_cheaper(&self, context: &PlanContext<'_>, docs_count: u64) -> bool {
         // One row test answers for all tested sets; each other set is sought by itself.
         let sought_sets = (self.sets.len() - self.tested_count) as u64;
@@ -214,8 +218,8 @@ impl<'a> Clause<'a> {
         let title_docs = self.title_docs_max();
         let mut probes_titles = title_docs > 0;
         if probes_titles && context.costs.prefers_title_list(title_docs, probed_count) {
-            // Few documents have the titles: as one more sorted list they spare the title column,
-            // which lies anywhere for each document.
+            // Few documents have the titles: one more sorted list replaces a read of the title
+            // column for each probed document, at addresses in no order.
             let mut docs = Vec::new();
             self.for_each_title_doc(&context.view, |doc| docs.push(doc));
             docs.sort_unstable();
@@ -238,15 +242,16 @@ struct ClauseSeeker<'a> {
     sets: Vec<Seeker<'a>>,
     titles: Option<&'a TitleSet>,
     stored_titles: Probe<'a>,
+    /// False if the clause names no titles, or their documents are one of `sets`.
     probes_titles: bool,
 }
 
 impl ClauseSeeker<'_> {
     /// Documents of a block that satisfy the clause, a bit each.
     ///
-    /// One part of the clause after the other goes over the whole block, without a branch that
-    /// depends on a document: so the processor has many reads of columns under way at once, where a
-    /// loop that stops at the first part that matches would wait for each.
+    /// Each part of the clause goes over the whole block before the next one does, without a branch
+    /// that depends on a document. So the processor has many reads of columns under way at once; a
+    /// loop over documents that stops at the first matching part would wait for each read.
     fn matching(&mut self, view: &SegmentView<'_>, docs: &[u32]) -> u64 {
         let mut matching = 0;
         if let Some(test) = self.test {

@@ -6,7 +6,7 @@
 
 use crate::index::SegmentView;
 
-/// Estimates and thresholds of the planner.
+/// Estimates and thresholds by which strategies are chosen.
 ///
 /// The nanoseconds are estimates; their ratios matter, not their size. They were accepted because
 /// searches of a catalog of 10,000,000 records became 1.3 to 9 times as fast with them.
@@ -25,15 +25,15 @@ pub(crate) struct CostModel {
     pub(crate) title_doc_ns: u64,
     /// Documents that a title is assumed to have where counting costs more than it saves.
     pub(crate) title_docs_estimate: u64,
-    /// A match list is used while the smallest clause has at most 1/this of the segment's
-    /// documents; above, all clauses are intersected as bits. At 1/64 the bits of a clause are as
+    /// A list of matches is used while the smallest clause has at most 1/this of the segment's
+    /// documents; above, all clauses are intersected as bits. At 1/64 the bits of a clause take as
     /// many words as the list has entries.
     pub(crate) list_share: u64,
-    /// A union of several sets is sorted while it has less than 1/this of the segment's documents;
+    /// A union of several sets is sorted while it has at most 1/this of the segment's documents;
     /// above, it is collected as bits, which costs a word for each 64 documents of the segment.
     pub(crate) sort_share: u64,
     /// Documents of a clause's titles are listed before probing when they are fewer than 1/this of
-    /// the probed documents: then a sort of few replaces a title lookup for each.
+    /// the probed documents: then a sort of a short list replaces a title look-up for each.
     pub(crate) title_list_share: u64,
     /// Before documents are collected by title, 1/this as many matches are scanned in answer order,
     /// in case they fill the page: "de s01" would otherwise collect 620,000 documents.

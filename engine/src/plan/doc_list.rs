@@ -1,7 +1,7 @@
 //! Filtering of document lists without a branch for each document.
 //!
-//! Columns are read at addresses that have no order the processor could guess. Where no branch
-//! depends on the value, it starts the next reads before the first one is there; a mispredicted
+//! Columns are read at addresses in no order that the processor could predict. Where no branch
+//! depends on a value, it starts the next reads before the first one has arrived; a mispredicted
 //! branch for every other document would cost more than the reads.
 
 /// Documents that are probed together: a bit each in a word.
@@ -27,7 +27,7 @@ pub(super) fn retain_blocks(docs: &mut Vec<u32>, mut matching: impl FnMut(&[u32]
     let mut kept = 0;
     for from in (0..docs.len()).step_by(BLOCK) {
         let to = docs.len().min(from + BLOCK);
-        // One bit a document: the loop below runs once for each that is kept, not for each.
+        // A bit for each document: the loop runs once for each kept one, not for each of the block.
         let mut rest = matching(&docs[from..to]);
         while rest != 0 {
             docs[kept] = docs[from + rest.trailing_zeros() as usize];

@@ -1,7 +1,7 @@
 //! Filters of a request (SEARCH.md 3) and live documents, over one segment.
 //!
 //! A filter has two forms, and a plan uses whichever costs less. As a *probe* it tests one
-//! document: [`Filter::accepts`], a load and two comparisons. As *clauses* it is sets of documents
+//! document: [`Filter::accepts`], mostly a load and two comparisons. As *clauses* it is sets of documents
 //! that are intersected with those of the branch. Example: `year=1999&video_type=movie` accepts
 //! 3 % of the documents. For a branch of 50 documents, 50 probes are made; for one of a million,
 //! the posting lists of the year and the type are intersected as bits.
@@ -21,7 +21,7 @@ pub(crate) struct Filter<'a> {
     tombstones: &'a Tombstones,
     /// Type, year, season and episode.
     test: RowTest,
-    /// For each language of the segment, true if it matches; none when all do.
+    /// True for each language of the segment that matches; `None` when all do.
     languages: Option<Vec<bool>>,
     /// The filters as sets, for a plan that starts from one of them or intersects them whole.
     clauses: Vec<Clause<'a>>,
@@ -48,7 +48,7 @@ impl<'a> Filter<'a> {
             if !matching.contains(&true) {
                 return Ok(None);
             }
-            // A filter that every language of the segment matches is none.
+            // A filter that every language of the segment matches filters nothing.
             if matching.contains(&false) {
                 languages = Some(matching);
             }
@@ -77,7 +77,7 @@ impl<'a> Filter<'a> {
         &self.clauses
     }
 
-    /// True if documents of all [`Filter::clauses`] must still be probed.
+    /// True if a document of all [`Filter::clauses`] may still be refused, so it must be probed.
     pub(crate) fn exceeds_clauses(&self) -> bool {
         self.has_bare_episode || !self.tombstones.is_empty()
     }
@@ -112,7 +112,7 @@ impl<'a> Filter<'a> {
     pub(crate) fn retain(&self, docs: &mut Vec<u32>) {
         let mut needs_probes = !self.is_trivial() && self.exceeds_clauses();
         for clause in &self.clauses {
-            // One probe answers for all filters at once: it replaces every clause that is dearer.
+            // One probe answers for all filters at once: it replaces every clause that costs more.
             if clause.is_probing_cheaper(&self.context, docs.len() as u64) {
                 needs_probes = true;
             } else {
@@ -124,7 +124,7 @@ impl<'a> Filter<'a> {
         }
     }
 
-    /// Keeps the ascending documents that are accepted, of documents of all clauses.
+    /// Keeps the accepted documents of an ascending list to which all clauses were applied.
     pub(crate) fn retain_beyond_clauses(&self, docs: &mut Vec<u32>) {
         if self.exceeds_clauses() {
             self.retain_probed(docs);

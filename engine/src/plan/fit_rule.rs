@@ -10,12 +10,13 @@ use super::marker_clauses::titles_with;
 
 /// Rule that gives a match fit 0 or 1.
 ///
-/// Example: `query=lost s01e02`. An episode 2 of season 1 has fit 0; the pack of season 1 matches,
-/// too, but has fit 1, unless its title has the word "s01e02".
+/// Example: `query=lost s01e02`. A record of season 1, episode 2 has fit 0. The pack of season 1
+/// matches, too, but has fit 1 unless its title has the word "s01e02".
 pub(crate) struct FitRule<'a> {
     view: SegmentView<'a>,
-    /// Each marker with the titles that have its word.
+    /// The episode marker, and the titles that have its word.
     episode: Option<(EpisodeMarker, Probe<'a>)>,
+    /// The year marker, and the titles that have its word.
     year: Option<(YearMarker, Probe<'a>)>,
 }
 
@@ -33,7 +34,7 @@ impl<'a> FitRule<'a> {
         })
     }
 
-    /// True if only an unknown year gives fit 1.
+    /// True if there is no marker: then only an unknown year gives fit 1.
     pub(crate) fn is_trivial(&self) -> bool {
         self.episode.is_none() && self.year.is_none()
     }
@@ -44,7 +45,7 @@ impl<'a> FitRule<'a> {
         if filter.matches_unknown_year(doc) {
             return 1;
         }
-        // Most texts have no marker: their documents need no column.
+        // Most texts have no marker: then no column is read.
         if self.is_trivial() {
             return 0;
         }

@@ -86,7 +86,7 @@ impl<'a> FullTitles<'a> {
         }
     }
 
-    /// Compares each of a few titles with the texts: cheaper than to look the texts up.
+    /// Compares each of a few titles with the texts: cheaper than looking the texts up.
     fn compared(context: &PlanContext<'a>, titles: Vec<u32>, text: &ParsedText<'_>) -> Self {
         let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
         if !titles.is_empty() {

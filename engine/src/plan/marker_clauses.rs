@@ -16,7 +16,7 @@ pub(super) fn episode_clause<'a>(
     let (Some(marker), Some(word)) = (text.markers().episode, text.episode_word()) else {
         return Ok(None);
     };
-    // A release name in the description has the word where the columns may be empty.
+    // A release name in the description may have the word although the columns are empty.
     let with_word = term_docs(view, view.term(word))?;
     Ok(Some(episode_fits(view, marker)?.or_set(with_word)))
 }

@@ -1,8 +1,8 @@
 //! A request over the statistics of one segment.
 //!
 //! A plan says which sets of documents are intersected ([`Clause`]), how large each can be, which
-//! filters apply ([`Filter`]), and how matches are ranked ([`WordPlan`],
-//! [`TitlePlan`]). It reads dictionaries and set sizes, never whole posting lists.
+//! filters apply ([`Filter`]), and how matches are ranked ([`WordPlan`], [`TitlePlan`]). It reads
+//! dictionaries, sizes of sets and titles of words, never a list of documents.
 //! Strategies are chosen by one value, the [`CostModel`].
 
 mod clause;

@@ -1,4 +1,4 @@
-//! Relevance that a title gives to its documents, and the titles of a segment that give one.
+//! Relevance that a title gives to its documents, and collection of the titles that give one.
 
 use super::cost::PlanContext;
 
@@ -15,15 +15,15 @@ pub(crate) struct TitleMatch(u8);
 
 impl TitleMatch {
     const WHOLE: u8 = 0x0f;
-    /// Number of different values, that of no match included.
+    /// One more than the greatest value: both halves are at most 4.
     pub(super) const COUNT: usize = 0x44 + 1;
 
-    /// A match by the whole text.
+    /// Match by the whole text, of relevance 2 to 5.
     pub(super) fn by_whole(relevance: u8) -> Self {
         Self(6 - relevance)
     }
 
-    /// A match by the text without its marker.
+    /// Match by the text without its marker, of relevance 2 to 5.
     pub(super) fn by_unmarked(relevance: u8) -> Self {
         Self((6 - relevance) << 4)
     }
@@ -48,7 +48,7 @@ impl TitleMatch {
         self.0 & !Self::WHOLE != 0
     }
 
-    /// The best of both.
+    /// The better of both in each half.
     #[inline]
     fn or(self, other: Self) -> Self {
         let whole = (self.0 & Self::WHOLE).max(other.0 & Self::WHOLE);
@@ -76,9 +76,10 @@ impl TitleMatch {
 
 /// Matches while they are collected: few as a list, many as a byte for every title.
 pub(super) struct TitleMatchBuilder {
+    /// Titles in any order, possibly several times.
     list: Vec<(u32, TitleMatch)>,
     list_max: usize,
-    /// Empty until the list is full.
+    /// Match of every title of the segment; empty until the list is full.
     table: Vec<TitleMatch>,
     segment_titles: usize,
 }
@@ -92,7 +93,7 @@ pub(super) struct TitleMatches {
 }
 
 impl TitleMatchBuilder {
-    /// No match yet.
+    /// A builder before its first match.
     pub(super) fn new(context: &PlanContext<'_>) -> Self {
         Self {
             list: Vec::new(),
@@ -147,7 +148,7 @@ impl TitleMatchBuilder {
 
     fn list_table(&mut self) {
         for (block_idx, block) in self.table.chunks(16).enumerate() {
-            // Most blocks have no match: the comparison of 16 bytes is one instruction.
+            // Most blocks have no match, and 16 bytes are compared by one instruction.
             if block.iter().all(|known| *known == TitleMatch::default()) {
                 continue;
             }

@@ -2,8 +2,8 @@
 //!
 //! Example: `title=lost`. The suffixes of all distinct titles are sorted, so the titles that
 //! contain "lost" are one range of suffixes: "lost" (relevance 2), "lost girl" (3), "get lost" (4),
-//! "lostprophets" (5). 60 titles match; they have 900 documents, which is
-//! known without reading one. With a trivial filter 900 is the total.
+//! "lostprophets" (5). 60 titles match; they have 900 documents, a number that is known without
+//! reading one of them. Without filters it is the total.
 
 use crate::error::Result;
 use crate::index::{RowTest, SegmentView, Side};
@@ -64,7 +64,7 @@ impl<'a> TitlePlan<'a> {
         &self.matches
     }
 
-    /// Match of a title; that of no relevance for a title that does not match.
+    /// Match of a title; the default, which gives no relevance, if the title does not match.
     #[inline]
     pub(crate) fn match_of(&self, title: u32) -> TitleMatch {
         if let Some(&title_match) = self.table.get(title as usize) {

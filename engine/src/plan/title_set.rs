@@ -7,6 +7,7 @@
 use std::cell::OnceCell;
 use std::ops::Range;
 
+use crate::error::Result;
 use crate::index::{Bits, Postings, SegmentView};
 
 use super::cost::PlanContext;
@@ -15,8 +16,8 @@ use super::cost::PlanContext;
 #[derive(Debug, Clone)]
 pub(crate) struct TitleSet {
     titles: Vec<u32>,
-    /// A bit for every title of the segment; made at the first look-up, because a plan that starts
-    /// from this set never looks one up.
+    /// A bit for every title of the segment. Made at the first look-up: a plan that starts from
+    /// this set never looks a title up.
     bits: OnceCell<Bits>,
     /// True if the set is so small that a linear search is faster than bits.
     is_small: bool,
@@ -31,9 +32,9 @@ impl TitleSet {
     /// Cost: linear in their sizes, and a bit for every title of the segment.
     pub(crate) fn union<'a>(
         context: &PlanContext<'a>,
-        sets: impl Iterator<Item = crate::Result<Postings<'a>>>,
-    ) -> crate::Result<Self> {
-        let sets = sets.collect::<crate::Result<Vec<_>>>()?;
+        sets: impl Iterator<Item = Result<Postings<'a>>>,
+    ) -> Result<Self> {
+        let sets = sets.collect::<Result<Vec<_>>>()?;
         let mut titles = Vec::new();
         if let [set] = sets[..] {
             set.decode(&mut titles);
@@ -46,7 +47,7 @@ impl TitleSet {
             titles.dedup();
             return Ok(Self::of_sorted(context, titles));
         }
-        // Bits are a sorted union without a sort; and the set will need them for look-ups.
+        // Bits give a sorted union without a sort, and they are kept for look-ups.
         let mut bits = Bits::new(context.view.titles_count());
         sets.iter().for_each(|set| set.set_bits(&mut bits));
         bits.decode(&mut titles);

@@ -4,7 +4,7 @@
 //! word but shorter than three characters, so the prefix rule does not apply: it is the posting
 //! list of "ba" itself. With `query=breaking bad`, "bad" is satisfied by its own posting list (900
 //! documents) or by a title word that begins with it: the dictionary has these as a range of ranks
-//! ("badge", "badlands"), whose titles are united to a set of 30 titles, 200 documents.
+//! ("badge", "badlands"), whose titles are united into a set of 30 titles with 200 documents.
 
 use crate::error::Result;
 use crate::index::{Postings, SegmentView, Term};
@@ -37,6 +37,7 @@ pub(crate) struct WordPlan<'a> {
     /// Documents with the last plain word as it is, when the prefix rule adds others.
     pub(crate) last_word: Option<Postings<'a>>,
     /// Number of documents that the prefix rule adds to the last plain word, where it is stored.
+    /// With typos more documents may match than that.
     pub(crate) prefix_count: Option<u64>,
     /// Rule of fit 1.
     pub(crate) fit: FitRule<'a>,
@@ -47,7 +48,8 @@ pub(crate) struct WordPlan<'a> {
 impl<'a> WordPlan<'a> {
     /// Plans the branch; `None` when nothing can match or, with typos, when there is no second try.
     ///
-    /// Every word is looked up before any set is read: one word that no document has ends the plan.
+    /// A word that no document satisfies ends the plan before the words after it, the markers and
+    /// the full titles are planned.
     pub(crate) fn new(
         context: &PlanContext<'a>,
         text: &ParsedText<'_>,
@@ -145,7 +147,7 @@ impl PlannedWord<'_> {
         if ranks.is_empty() {
             return Ok(clause);
         }
-        // Titles, not documents: a title word is usually shared by many documents of few titles.
+        // Titles, not documents: a title word usually has few titles, and these many documents.
         let sets = ranks.into_iter().map(|rank| view.term_titles(rank));
         Ok(clause.or_titles(TitleSet::union(context, sets)?))
     }

@@ -19,7 +19,7 @@ pub(super) struct BranchResult {
     pub(super) total: u64,
     /// The best of them, in order: a page, or all if they are fewer.
     pub(super) best: Vec<Ranked>,
-    /// All of them, if they were needed.
+    /// All matching documents; may be `None` if they were not needed.
     pub(super) docs: Option<DocSet>,
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Example: `catalog_id=tt0411008` is a series with 2 packs of its own and 500 episodes whose
 //! parent it is. Both posting lists are stored with their counts: without filters the total is 502
-//! and the page is the 2 packs (fit 0), then the newest episodes (fit 1). With `query=s02e03` the
-//! episodes 3 of season 2 rank with fit 0, and other episodes last (relevance 9).
+//! and the page is the 2 packs (fit 0), then the newest episodes (fit 1). With `query=lost s02e03`
+//! as well, episode 3 of season 2 has fit 0, and other episodes rank last (relevance 9).
 
 use std::ops::ControlFlow;
 
@@ -42,7 +42,8 @@ pub(super) fn search_catalog(
         let fit = fit.max(u8::from(filter.matches_unknown_year(doc)));
         top.offer(Ranked::new(relevance, fit, doc));
     }
-    // Its own documents match whatever episode is named: 5.2 is about documents of the series.
+    // Documents with the id itself match whatever episode is named: SEARCH.md 5.2 is about those
+    // that match by the id of their series only.
     let mut docs = Vec::new();
     own.decode(&mut docs);
     docs.retain(|&doc| filter.accepts(doc));
@@ -65,8 +66,8 @@ pub(super) fn search_catalog(
     })
 }
 
-/// Result without filters and marker: both counts are stored, the page is the first of its own
-/// documents and then of those of its episodes. Cost: a page.
+/// Result without filters and marker: both counts are stored, and the page is filled from the
+/// documents with the id itself, then from those of its episodes. Cost: a page.
 fn first_page(own: &Postings<'_>, parent: &Postings<'_>, page_size: usize) -> BranchResult {
     let total = u64::from(own.count()) + u64::from(parent.count());
     let mut best = Vec::with_capacity(page_size.min(total as usize));
@@ -104,7 +105,7 @@ fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: Option<EpisodeMarker>) 
     }
 }
 
-/// Runs the `public_id` branch.
+/// Runs the `public_id` branch. Cost: that of [`Segment::find`]. Source: SEARCH.md 4.7.
 pub(super) fn search_id(
     segment: &Segment,
     id: RecordId,

@@ -6,8 +6,8 @@
 //!   documents: "breaking" has 400, below 5,468. Its 400 numbers are listed, and the list
 //!   is reduced by "bad" (900 numbers, searched by galloping), then by the filters, to 120.
 //! - *Bits*, otherwise. `query=the of` has 90,000 and 60,000: each set becomes 350,000 bits, and
-//!   5,469 words are combined with "and". As soon as a clause of titles comes and few documents
-//!   are left, they are listed and probed instead.
+//!   5,469 words are combined with "and". When a clause of titles is next and few documents are
+//!   left, those are listed and probed instead.
 
 use std::ops::ControlFlow;
 
@@ -67,7 +67,7 @@ impl DocSet {
     /// Documents of either set.
     pub(super) fn union(self, other: Self) -> Self {
         match (self, other) {
-            // Mostly one side is empty: then the other is passed on as it is.
+            // Usually one side is empty: then the other is passed on as it is.
             (only, other) | (other, only) if other.len() == 0 => only,
             (Self::List(mut docs), Self::List(more)) => {
                 docs.extend(more);
@@ -119,7 +119,7 @@ impl DocSet {
 /// Documents that satisfy all clauses and are accepted by the filter.
 ///
 /// The order of work changes the cost only, never the result: an intersection is the same whatever
-/// comes first. The smallest set of the branch or of the filter comes first, since no list grows
+/// comes first. The smallest set of the branch or of the filter does, because no list grows
 /// afterwards. Cost: linear in the smallest set, or a bit of every document for each set.
 pub(super) fn intersect(
     context: &PlanContext<'_>,
@@ -144,7 +144,7 @@ pub(super) fn intersect(
         Some(clause) => clause.docs(context),
         None => ordered.remove(0).docs(context),
     };
-    // Plain posting lists are read in order, next to one another. Columns and titles lie anywhere
+    // Plain posting lists are read sequentially. Columns and titles are read at scattered addresses
     // and cost more for each document, so they come when the list is shortest.
     ordered.sort_by_key(|clause| clause.only_set().is_none());
     let sets_count = ordered.partition_point(|clause| clause.only_set().is_some());
@@ -161,8 +161,8 @@ pub(super) fn intersect(
 
 /// Intersects whole sets as bits, then those that name titles.
 ///
-/// Clauses of titles come last, because they are the dearest to unite; once few documents are
-/// left, probing these is cheaper, and the rest of the work is done on a list.
+/// Clauses of titles come last, because they cost the most to unite. Once few documents are left,
+/// probing these documents is cheaper, and the rest of the work is done on a list.
 fn intersect_bits(
     context: &PlanContext<'_>,
     filter: &Filter<'_>,

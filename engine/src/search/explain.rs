@@ -1,6 +1,6 @@
 //! Explanation of a search: how it is parsed, planned and ranked, as text for people.
 //!
-//! It plans and runs the search again step by step; nothing here is on the way of a request.
+//! It plans and runs the search again step by step; nothing here is on the path of a request.
 
 use std::fmt;
 
@@ -18,7 +18,8 @@ pub struct Explanation {
     pub criteria: Vec<String>,
     /// Work in each segment.
     pub segments: Vec<SegmentExplanation>,
-    /// True if the second try, with typos, was made.
+    /// True if no record matched the words as they are: then typos are tried, unless too many words
+    /// may have them.
     pub is_typo_search: bool,
     /// Number of records that match.
     pub total: u64,
@@ -57,7 +58,8 @@ pub struct SegmentExplanation {
 pub struct PlanStep {
     /// Action of the step.
     pub what: String,
-    /// Documents: an upper bound for a set that is planned, the number for a result.
+    /// Documents: an upper bound for a planned set, the exact number for a result. Titles, for the
+    /// steps that collect titles.
     pub docs_count: u64,
     /// Nanoseconds, of steps that were timed.
     pub nanoseconds: Option<u64>,
@@ -198,7 +200,7 @@ fn steps(
         let what = "title: distinct titles that contain the text".to_owned();
         steps.push(timed(what, plan.matches().len() as u64, clock() - began));
     }
-    // Segments are explained one by one, but typos were decided over all of them: so a segment may
+    // Segments are explained one by one, but typos were decided over all of them: a segment may
     // show no match here although the search had some.
     let began = clock();
     let found = part.unite(parsed, words)?;

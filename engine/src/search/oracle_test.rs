@@ -43,7 +43,8 @@ const WORDS: &[&str] = &[
     "ab",
     "abc",
 ];
-/// Strategies are chosen by the cost model only: TINY takes those for many documents.
+/// Cost models by which small segments are searched with every strategy. TINY comes twice, to be
+/// drawn more often.
 const COST_MODELS: &[CostModel] = &[
     CostModel::TINY,
     CostModel::TINY,
@@ -182,7 +183,7 @@ fn segment(records: &[Record], name: &str) -> Arc<Segment> {
 
 type Parts = Vec<(Arc<Segment>, Arc<Tombstones>)>;
 
-/// Records as segments, each with a few deleted documents; and the records that are left.
+/// Records as segments, each with a few deleted documents; and the records that are not deleted.
 fn parts(records: Vec<Record>, sizes: &[usize]) -> (Parts, Vec<Record>) {
     let mut distinct: Vec<Record> = Vec::new();
     for record in records {

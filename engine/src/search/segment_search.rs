@@ -31,9 +31,11 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) query: &'q Query,
     /// The `query` value, unless it is a catalog id.
     pub(super) free_text: Option<ParsedText<'q>>,
+    /// The `title` value.
     pub(super) title: Option<ParsedText<'q>>,
-    /// Number of each `catalog_id` branch: the parameter, and a `query` that is an id.
+    /// Catalog number of each `catalog_id` branch: of the parameter, and of a `query` that is an id.
     pub(super) catalog_numbers: Vec<u64>,
+    /// The `public_id` value.
     pub(super) public_id: Option<RecordId>,
     /// Episode that `query`, or else `title`, names.
     pub(super) marker: Option<EpisodeMarker>,
@@ -75,16 +77,19 @@ impl<'q> ParsedQuery<'q> {
     }
 }
 
-/// One segment, with what the filters of the request mean in it.
+/// One segment, prepared for a request.
 pub(super) struct SegmentSearch<'a> {
     segment: &'a Segment,
     pub(super) context: PlanContext<'a>,
+    /// Filters of the request over this segment, shared by all branches.
     pub(super) filter: Filter<'a>,
 }
 
 /// Matches in one segment.
 pub(super) struct SegmentHits {
+    /// Number of documents that match by any branch.
     pub(super) total: u64,
+    /// The best of them, in order: a page, or all if they are fewer.
     pub(super) best: Vec<Ranked>,
 }
 
@@ -125,7 +130,7 @@ impl<'a> SegmentSearch<'a> {
         Ok(Some(found))
     }
 
-    /// Runs the other branches and unites all; `words` is the result of the `query` branch.
+    /// Runs the other branches and unites the results of all; `words` is that of the `query` branch.
     pub(super) fn unite(
         &self,
         parsed: &ParsedQuery<'_>,

@@ -23,7 +23,8 @@ pub struct Snapshot {
 }
 
 impl Snapshot {
-    /// A snapshot of these segments, each without its tombstones. No id may be live in two of them.
+    /// A snapshot of these segments without their deleted documents. No id may be live in two of
+    /// them.
     pub fn new(id: u64, parts: Vec<(Arc<Segment>, Arc<Tombstones>)>) -> Self {
         Self {
             id,
@@ -32,19 +33,19 @@ impl Snapshot {
         }
     }
 
-    /// The same snapshot, searched by another cost model.
+    /// The same snapshot, searched with another cost model.
     #[cfg(test)]
     pub(super) fn with_costs(mut self, costs: CostModel) -> Self {
         self.costs = costs;
         self
     }
 
-    /// Cost model of searches.
+    /// Cost model by which searches choose strategies.
     pub(super) fn costs(&self) -> &CostModel {
         &self.costs
     }
 
-    /// The segments, in the order that they were given in.
+    /// The segments, in the order in which they were given.
     pub fn parts(&self) -> &[(Arc<Segment>, Arc<Tombstones>)] {
         &self.parts
     }
@@ -56,19 +57,20 @@ impl Snapshot {
 
     /// Runs a search.
     ///
-    /// Cost: that of its branches in every segment, then a merge of one page for each. Errors: a
-    /// damaged block, a file truncated meanwhile. Source: SEARCH.md 3 to 5.
+    /// Cost: that of its branches in every segment, then a merge of one page from each. Errors: a
+    /// damaged block, or a file that was truncated. Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> Result<Hits> {
         self.search_twice(query).map(|(hits, _)| hits)
     }
 
-    /// Runs a search; returns also true if its words were tried a second time, with typos.
+    /// Runs a search. Also returns true if no record matched the words as they are, so that typos
+    /// were allowed.
     pub(super) fn search_twice(&self, query: &Query) -> Result<(Hits, bool)> {
         read_whole(self.segments(), || self.search_parts(query))
     }
 
-    /// Fails if a segment file was truncated since it was opened: nothing that was read of its
-    /// documents counts. To be called when an answer is assembled.
+    /// Fails if a segment file was truncated while it was open: then nothing that was read from it
+    /// can be trusted. Call this after an answer is assembled, before it is sent.
     ///
     /// Cost: an atomic load per segment.
     pub fn ensure_not_truncated(&self) -> Result<()> {
@@ -117,9 +119,9 @@ impl Snapshot {
     /// Merges the best of each segment by relevance, fit, time and id (SEARCH.md 5).
     ///
     /// Each segment gives at most a page, in order, so a merge of their heads is the page of all.
-    /// Document numbers mean nothing across segments: time and id are read of the heads only, one
-    /// document for each hit and one for each segment. Few segments exist at a time, so the least
-    /// head is found by comparing all of them.
+    /// Document numbers mean nothing across segments, so heads are compared by time and id: one
+    /// document is read for each hit and one for each segment. Few segments exist at a time, so the
+    /// least head is found by comparing all of them.
     fn merge(&self, found: &[(usize, SegmentHits)], page_size: usize) -> Result<Box<[Hit]>> {
         // One segment: its order is that of the answer, and no document is read.
         if let [(part_idx, found)] = found {
@@ -129,7 +131,6 @@ impl Snapshot {
                 .map(|&ranked| hit(*part_idx, ranked))
                 .collect());
         }
-        // One document is read for each head: the page is merged without reading the others.
         let mut heads = Vec::with_capacity(found.len());
         for (part_idx, found) in found {
             heads.extend(self.head(*part_idx, &found.best)?);
@@ -143,7 +144,7 @@ impl Snapshot {
             hits.push(hit(head.part_idx, head.ranked));
             match self.head(head.part_idx, head.rest)? {
                 Some(next) => heads[head_idx] = next,
-                // The order of the heads does not matter: no two compare equal.
+                // `swap_remove` changes the order of the heads, which is harmless: no two are equal.
                 None => {
                     heads.swap_remove(head_idx);
                 }
@@ -195,7 +196,7 @@ impl Snapshot {
     }
 
     fn find(&self, id: RecordId) -> Result<Option<(usize, u32)>> {
-        // From the newest on: the delta comes last.
+        // From the newest segment back: the delta is the last part.
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate().rev() {
             let found = segment.find(id)?.filter(|&doc| !tombstones.contains(doc));
             if let Some(doc) = found {
@@ -238,7 +239,7 @@ impl Snapshot {
 
     /// Finished JSON of the answer up to and with `"downloads":`, of a location of this snapshot.
     pub fn fragment(&self, location: &RecordLocation) -> &[u8] {
-        // The block was checked when the location was made: no check on the way of an answer.
+        // The block was checked when the location was made: an answer checks nothing.
         let start = location.fragment_start;
         let range = start..start + location.fragment_bytes as usize;
         self.parts[location.part_idx as usize].0.fragment(range)
@@ -250,8 +251,8 @@ impl Snapshot {
         Ok(stored.catalog_id())
     }
 
-    /// The record behind one hit of this snapshot. Panics when the hits are of another snapshot,
-    /// or has fewer.
+    /// The record behind one hit of this snapshot. Panics when the hits are of another snapshot or
+    /// there is no such hit.
     pub fn hit_doc<'a>(&'a self, hits: &Hits, hit_idx: usize) -> Result<Doc<'a>> {
         assert_eq!(
             hits.snapshot_id, self.id,
@@ -295,6 +296,7 @@ struct SegmentHead<'a> {
     part_idx: usize,
     ranked: Ranked,
     stored: StoredDoc<'a>,
+    /// Documents of the segment after this one.
     rest: &'a [Ranked],
 }
 

@@ -1,11 +1,12 @@
 //! The `title` branch over one segment: its documents, counted, and the best of them.
 //!
-//! The plan knows how many documents each relevance has before one is read. Up to 512 matches are
-//! simply ranked; beyond, the page is filled relevance by relevance. Example: `title=man`, 40,000
-//! matches, page of 100. Relevance 2: the title "man" has 30 documents. *Collecting* them reads
-//! 30; *scanning* the matches in answer order would find one in 1,333. So they are collected.
-//! Relevance 5: 25,000 documents ("woman", "batman"). To collect is to read them all; a scan meets
-//! one in 1.6 matches and has the rest of the page after about 110. So the matches are scanned.
+//! The plan knows how many documents each relevance has before one is read. Where filters, a marker
+//! or another branch need the set of matches, up to 512 are simply ranked. Otherwise the page is
+//! filled relevance by relevance. Example: `title=man`, 40,000 matches, page of 100. Relevance 2:
+//! the title "man" has 30 documents. *Collecting* them reads 30; *scanning* the matches in answer
+//! order would find one in 1,333. So they are collected. Relevance 3: 25,000 documents ("man of
+//! steel"). Collecting would read them all; a scan meets one in 1.6 matches and has the missing 70
+//! after about 110. So the matches are scanned.
 
 use std::ops::ControlFlow;
 
@@ -41,7 +42,7 @@ pub(super) fn search_title(
     let is_plain = filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial();
     if is_plain && !page.needs_docs {
         // Every document of a matching title matches: the total is a sum of stored counts, and no
-        // set of documents is made.
+        // set of documents is built.
         branch.select_best(&mut top, None);
         return BranchResult {
             total: plan.docs_count(TitleMatch::is_whole),
@@ -91,7 +92,7 @@ impl<'a> TitleBranch<'_, 'a> {
         intersect(self.context, self.filter, clauses)
     }
 
-    /// Rank of a document; of relevance [`NO_MATCH`] if it does not match.
+    /// Rank of a document; its relevance is [`NO_MATCH`] if it does not match.
     #[inline]
     fn rank(&self, doc: u32) -> Ranked {
         let view = self.view();
@@ -102,10 +103,10 @@ impl<'a> TitleBranch<'_, 'a> {
         Ranked::new(relevance, self.plan.fit.fit(doc, self.filter), doc)
     }
 
-    /// Offers of many matches at least those that are among the best; of `docs`, or, where every
-    /// document of a matching title matches, of all documents.
+    /// Offers at least the best of the matches, which are `docs`, or, without it, all documents of
+    /// matching titles.
     ///
-    /// Relevance after relevance, until the page is full of documents that no later one can
+    /// It goes relevance by relevance until the page is full of documents that no later one can
     /// displace. Collecting a relevance reads all its `count` documents. Scanning meets one of them
     /// every `matches / count` documents, so it has the `missing` ones after about
     /// `matches * missing / count`. The two are equal where `count² = matches * missing`.
@@ -137,8 +138,8 @@ impl<'a> TitleBranch<'_, 'a> {
         }
     }
 
-    /// Offers the documents of the titles that may give the relevance, of each title up to a page
-    /// of fit 0.
+    /// Offers the documents of the titles that may give the relevance; of each title, up to a page
+    /// with fit 0.
     fn collect_by_title(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
         let (missing, relevance) = (selection.missing, selection.relevance);
         let matches = self.plan.matches().iter();
@@ -159,8 +160,8 @@ impl<'a> TitleBranch<'_, 'a> {
         }
     }
 
-    /// Offers matches of this relevance and later ones in answer order, until a page of this one
-    /// has fit 0, or to the end. Nothing is left to offer afterwards.
+    /// Offers matches of this relevance and later ones in answer order, until the page is full of
+    /// this relevance with fit 0, or to the end. Nothing is left to offer afterwards.
     fn scan_matches(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
         let visit = |doc: u32| {
             let ranked = self.rank(doc);

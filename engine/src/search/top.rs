@@ -30,7 +30,7 @@ impl Ranked {
 
 /// The best `size_max` of the documents that are offered, in any order.
 ///
-/// Cost: a comparison for a document that is not among them; twice the page is kept at most.
+/// Cost: a comparison for a document that is not among them. Memory: at most twice the page.
 #[derive(Debug, Clone)]
 pub(super) struct Top {
     size_max: usize,
@@ -40,7 +40,7 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// No document yet.
+    /// A page before its first document.
     pub(super) fn new(size_max: usize) -> Self {
         Self {
             size_max: size_max.max(1),
@@ -67,7 +67,7 @@ impl Top {
         self.kept.truncate(self.size_max);
     }
 
-    /// Number of kept documents: at least the page, if as many were offered.
+    /// Number of kept documents: at least a page, if a page was offered.
     pub(super) fn len(&self) -> usize {
         self.kept.len()
     }

@@ -1,8 +1,8 @@
 //! The `query` branch over one segment: its documents, counted, and the best of them.
 //!
 //! The total needs the whole intersection, but the page needs only its best 100 documents. Up to
-//! 512 matches are simply ranked. Beyond, the page is filled relevance by relevance, and each step
-//! takes the cheaper of two ways:
+//! 512 matches are simply ranked. Beyond that, the page is filled relevance by relevance, and each
+//! step takes the cheaper of two ways:
 //!
 //! - *Collect by title*: read the documents of the titles that give the relevance. `query=lost`:
 //!   the one title "lost" has 120 documents, all of relevance 2. They fill the page; the 9,000
@@ -11,7 +11,7 @@
 //!   with "de" have 620,000 documents, but among the first 200 matches 100 have such a title.
 //!   Collecting would read all 620,000, because the newest may be anywhere among them.
 //!
-//! A scan is only a bet: it is given up after 1/16 of what collecting would cost.
+//! A scan is a bet: it is given up after 1/16 of the documents that collecting would read.
 
 use std::ops::ControlFlow;
 
@@ -57,7 +57,8 @@ pub(super) fn search_words(
     }
 }
 
-/// Searches a single word without filters: its documents are never listed, their number is stored.
+/// Searches a single word without filters: its documents are never listed, and their number is
+/// stored.
 ///
 /// Example: `query=los` has 3,000 documents with the word; 2,100 more have a title word that begins
 /// with it ("lost"). Both numbers are stored: the total is 5,100. Only if the 3,000 did not fill
@@ -92,8 +93,8 @@ fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -
 trait Matches {
     fn count(&self) -> u64;
 
-    /// True if a document whose title has all plain words matches: markers and filters may still
-    /// refuse it.
+    /// True if a document whose title has all plain words is a match: markers and filters may
+    /// exclude it.
     fn contains_all_words(&self, doc: u32) -> bool;
 
     /// Calls `each` with the documents in answer order until it breaks.
@@ -133,26 +134,26 @@ impl Matches for Postings<'_> {
 struct Selection<'t> {
     top: &'t mut Top,
     page_size: usize,
-    /// Documents that were collected so far: all of them precede later relevances.
+    /// Documents that were collected so far. All of them precede later relevances.
     offered_count: usize,
 }
 
 /// Outcome of a scan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Scan {
-    /// The page is complete, or every match was offered.
+    /// The page is complete, or every match was visited: nothing is left to offer.
     Complete,
-    /// Too many matches were visited, or a scan was not worth a try. Nothing was offered.
+    /// Too many matches were visited. The page is as it was before the scan.
     GivenUp,
 }
 
 /// Relevances that a scan looks for.
 struct ScanGoal {
-    /// Matches of a better relevance are passed over: they were offered before.
+    /// Matches of a better relevance are skipped: they were offered before.
     first: u8,
     /// A page of matches up to this relevance, with fit 0, ends the scan.
     last: u8,
-    /// Documents that collecting by title would read instead; none if that is no alternative.
+    /// Documents that collecting by title would read instead; `None` if that is not possible.
     title_docs: Option<u64>,
 }
 
@@ -197,10 +198,10 @@ impl<'a> Ranker<'a> {
         }
     }
 
-    /// Offers of many matching documents at least those that are among the best.
+    /// Offers at least the best of many matching documents.
     ///
-    /// Relevance after relevance, until the page is complete. That is right because an answer is
-    /// ordered by relevance first: when a page of documents of relevance up to `r` with fit 0 was
+    /// It goes relevance by relevance until the page is complete. That is right because an answer
+    /// is ordered by relevance first: once a page of documents up to relevance `r`, fit 0 was
     /// offered, no document of a later relevance can displace one of them.
     fn select_best(&self, top: &mut Top, page_size: usize, docs: &dyn Matches) {
         let mut selection = Selection {
@@ -260,7 +261,7 @@ impl<'a> Ranker<'a> {
         self.scan_matches(selection, docs, &goal)
     }
 
-    /// Offers the matching documents of titles of one relevance, of each title up to a page of
+    /// Offers the matching documents of titles of one relevance; of each title, up to a page with
     /// fit 0. Breaks when the page is complete.
     fn collect_by_title(
         &self,
@@ -269,7 +270,8 @@ impl<'a> Ranker<'a> {
         relevance: u8,
         titles: impl Iterator<Item = u32>,
     ) -> ControlFlow<()> {
-        // All of earlier relevances, and fit 0 of this one, precede whatever is to come.
+        // Settled are the documents that precede all later ones: those of earlier relevances, and
+        // those of this one with fit 0.
         let mut settled_count = selection.offered_count;
         for title in titles {
             let mut missing = selection.page_size;
@@ -280,8 +282,9 @@ impl<'a> Ranker<'a> {
                 if fit == 0 {
                     settled_count += 1;
                     missing -= 1;
-                    // The documents of a title ascend, which is the order of answers: those after
-                    // a page of them are behind it. Those of the next title may be before it.
+                    // The documents of a title ascend, which is answer order: after a page of
+                    // them, the others of this title cannot be on the page. Those of the next
+                    // title can.
                     if missing == 0 {
                         break;
                     }
@@ -308,7 +311,7 @@ impl<'a> Ranker<'a> {
                 }
                 share
             }
-            // Fewer matches than documents of the titles: all of them may be visited.
+            // There are fewer matches than documents of the titles: all matches may be visited.
             _ => u64::MAX,
         };
         match self.try_scan(selection, docs, goal, visits_max) {
@@ -318,7 +321,7 @@ impl<'a> Ranker<'a> {
     }
 
     /// Offers matches from the first relevance of the goal on, in answer order, until a page of
-    /// them is settled or all were visited; after `visits_max` visits gives up.
+    /// them is settled or all were visited. Gives up after `visits_max` visits.
     fn try_scan(
         &self,
         selection: &mut Selection<'_>,
@@ -362,7 +365,7 @@ impl Selection<'_> {
         self.offered_count += 1;
     }
 
-    /// Breaks when `settled_count` documents that precede whatever is to come fill the page.
+    /// Breaks when the settled documents, which precede all later ones, fill the page.
     fn next_step(&self, settled_count: usize) -> ControlFlow<()> {
         if self.page_size <= settled_count {
             ControlFlow::Break(())
