@@ -1,4 +1,7 @@
 //! A record as the fragment of an answer: finished JSON up to the count of downloads.
+//!
+//! JSON is written once, when a segment is built, and copied into every answer. The count comes
+//! last, because it is the only value of an answer that changes without an import.
 
 use std::io::Write;
 
@@ -7,7 +10,8 @@ use crate::model::{Number, Record, RecordId, Timestamp, Year};
 /// Version of the fragment: raise it with every change of what [`write_fragment`] writes, and all
 /// segments, which hold fragments, are built again.
 pub(crate) const FRAGMENT_VERSION: u32 = 1;
-/// Start of every fragment; the id's 36 characters follow.
+/// Start of every fragment; the id's 36 characters follow. Fixed positions let [`fragment_id`] and
+/// [`fragment_time`] read both without parsing JSON.
 const HEAD: &[u8] = b"{\"id\":\"";
 /// End of every fragment, after the time's 20 characters.
 const TAIL: &[u8] = b"\",\"downloads\":";
@@ -72,7 +76,7 @@ pub fn fragment_id(fragment: &[u8]) -> Option<RecordId> {
     digits[16..20].copy_from_slice(&text[19..23]);
     digits[20..].copy_from_slice(&text[24..]);
     let mut bytes = [0; 16];
-    let mut is_canonical = [8, 13, 18, 23].map(|place| text[place]) == [b'-'; 4];
+    let mut is_canonical = [8, 13, 18, 23].map(|at| text[at]) == [b'-'; 4];
     let groups = digits.as_chunks::<8>().0.iter();
     for (digits, out) in groups.zip(bytes.as_chunks_mut::<4>().0) {
         let (value, is_group_canonical) = eight_digits(*digits);
@@ -91,11 +95,11 @@ pub fn fragment_id(fragment: &[u8]) -> Option<RecordId> {
 fn eight_digits(digits: [u8; 8]) -> ([u8; 4], bool) {
     const ONES: u64 = u64::from_le_bytes([1; 8]);
     let text = u64::from_le_bytes(digits);
-    // A letter has bit 6 set, and its low half is one more than its value above 9.
+    // A letter has bit 6 set, and its low half is 1 for `a`: 9 more make its value.
     let values = (text & (15 * ONES)) + ((text >> 6) & ONES) * 9;
     let letters = ((values + 6 * ONES) >> 4) & ONES;
-    // The digits are written again from their values: equal text is the only proof that is needed,
-    // so there is no branch for each digit.
+    // Writing the digits again from their values and comparing the text finds every other character
+    // without a branch for each digit.
     let written = values + u64::from(b'0') * ONES + letters * u64::from(b'a' - b'9' - 1);
     let is_canonical = written == text && values & (0xF0 * ONES) == 0;
     let [first, _, second, _, third, _, fourth, _] = (values << 4 | values >> 8).to_le_bytes();

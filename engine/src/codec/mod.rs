@@ -1,5 +1,9 @@
 //! Bytes ↔ values, versioned: stored values, and the fragments of answers.
 //!
+//! Every stored value begins with a version byte, and a decoder refuses any other version: an older
+//! program that reads newer data fails instead of misreading it. A change of a format raises its
+//! version.
+//!
 //! The checksum of a stored value is the store's: it covers the row's key and the value's bytes
 //! and is checked before anything here sees them.
 

@@ -1,6 +1,7 @@
 //! A stored record: a version byte, a byte of flags, then the fields in order.
 //!
-//! Two records are equal when their bytes are: an import skips unchanged records by that.
+//! Equal records have equal bytes, and others have not: an import skips unchanged records by
+//! comparing bytes. So the encoder has one form for each value.
 
 use super::wire::{Decoder, Encoder};
 use crate::error::Result;
@@ -19,7 +20,8 @@ const HAS_YEAR: u8 = 16;
 const HAS_LANGUAGE: u8 = 32;
 const KNOWN_FLAGS: u8 = 63;
 
-/// Bytes of a record without its id, which is their row key. `memory` is reused.
+/// Bytes of a record without its id, which is their row key. `memory` is reused: an import encodes
+/// millions of records.
 pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
     let mut out = Encoder::reuse(memory, VERSION);
     // Nearly all records are Spanish: their language takes no byte.
@@ -32,6 +34,7 @@ pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
             | flag(HAS_YEAR, record.year.is_some())
             | flag(HAS_LANGUAGE, !is_spanish),
     );
+    // Flags say which numbers follow, so that an absent one takes no byte.
     let numbers = [
         record.season.map(Number::get),
         record.episode.map(Number::get),
@@ -65,6 +68,7 @@ pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
 pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     let mut from = Decoder::new(bytes, VERSION, "catalog.redb, table records")?;
     let flags = from.u8()?;
+    // An unknown flag may announce a field that this program would read as another one.
     if flags & !KNOWN_FLAGS != 0 {
         return Err(from.error("flags of this version"));
     }
@@ -115,7 +119,8 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
     Ok(record)
 }
 
-/// True if the record with these bytes is active, without decoding it.
+/// True if the record with these bytes is active. The flags stand right after the version, so that
+/// records are counted without being decoded.
 pub(crate) fn is_active(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|flags| flags & IS_ACTIVE != 0)
 }
@@ -124,7 +129,7 @@ const fn flag(bit: u8, is_set: bool) -> u8 {
     if is_set { bit } else { 0 }
 }
 
-/// 0, or the number of digits and the number.
+/// 0, or the number of digits and the number: leading zeros are part of the id as it is shown.
 fn put_catalog_id(out: &mut Encoder, id: Option<CatalogId>) {
     out.put_u8(id.map_or(0, CatalogId::digits_count));
     if let Some(id) = id {
@@ -139,6 +144,7 @@ fn catalog_id(from: &mut Decoder<'_>) -> Result<Option<CatalogId>> {
     }
     let number = from.integer()?;
     let digits = format!("{number:0digits_count$}");
+    // A number of more digits than are stored would be another id.
     let is_as_long = digits.len() == digits_count;
     let id = CatalogId::from_digits(&digits).filter(|_| is_as_long);
     from.parsed(id, "a catalog id of 1 to 12 digits").map(Some)

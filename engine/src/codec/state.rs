@@ -13,7 +13,9 @@ const VERSION: u8 = 1;
 /// Usage of a key in all, and the time of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ApiKeyTotals {
+    /// Sum over all days.
     pub(crate) usage: Usage,
+    /// Time of the latest request; none before the first.
     pub(crate) last_used_at: Option<Timestamp>,
 }
 
@@ -23,6 +25,7 @@ pub(crate) fn encode_account(account: &Account) -> Vec<u8> {
     out.put_text(account.email.as_str());
     out.put_text(&account.display_name);
     out.put_u8(match account.role {
+        // Stored numbers never change their meaning: a new role takes the next one.
         Role::User => 0,
         Role::Admin => 1,
     });
@@ -208,7 +211,8 @@ pub(crate) fn decode_audit_entry(bytes: &[u8]) -> Result<AuditEntry> {
     Ok(entry)
 }
 
-/// A plain number: a counter of the `meta` tables, a count of downloads, a position.
+/// A plain number: a counter of the `meta` tables, a count of downloads, an offset in a counter
+/// file.
 pub(crate) fn encode_number(number: u64) -> Vec<u8> {
     let mut out = Encoder::new(VERSION);
     out.put_integer(number);
@@ -222,10 +226,10 @@ pub(crate) fn decode_number(bytes: &[u8]) -> Result<u64> {
     Ok(number)
 }
 
-/// The number that stands for a kind of file: its place in [`FileKind::ALL`].
+/// The number that stands for a kind of file: its index in [`FileKind::ALL`].
 fn kind_number(kind: FileKind) -> u8 {
-    let place = FileKind::ALL.iter().position(|known| *known == kind);
-    place.expect("every kind is in the list of all kinds") as u8
+    let idx = FileKind::ALL.iter().position(|known| *known == kind);
+    idx.expect("every kind is in the list of all kinds") as u8
 }
 
 fn put_time(out: &mut Encoder, time: Timestamp) {

@@ -2,28 +2,29 @@
 
 use crate::error::{Error, Result};
 
-/// Puts values one after another.
+/// Writer of values one after another, without names or types: reader and writer agree on them by
+/// the version.
 #[derive(Debug, Default)]
 pub(crate) struct Encoder {
     bytes: Vec<u8>,
 }
 
 impl Encoder {
-    /// Begins with the version of the value's format.
+    /// An encoder that begins with the version of the value's format.
     pub(crate) fn new(version: u8) -> Self {
         Self {
             bytes: vec![version],
         }
     }
 
-    /// Begins with the version, in the memory of an earlier value.
+    /// An encoder that begins with the version, in the memory of an earlier value.
     pub(crate) fn reuse(mut bytes: Vec<u8>, version: u8) -> Self {
         bytes.clear();
         bytes.push(version);
         Self { bytes }
     }
 
-    /// The bytes.
+    /// The finished bytes.
     pub(crate) fn finish(self) -> Vec<u8> {
         self.bytes
     }
@@ -32,7 +33,8 @@ impl Encoder {
         self.bytes.push(value);
     }
 
-    /// 7 bits a byte, least significant first, the high bit says that more follow.
+    /// Puts 7 bits a byte, least significant first; the high bit says that more follow. Small
+    /// numbers are short.
     pub(crate) fn put_integer(&mut self, mut value: u64) {
         while 0x80 <= value {
             self.bytes.push((value & 0x7f) as u8 | 0x80);
@@ -41,23 +43,23 @@ impl Encoder {
         self.bytes.push(value as u8);
     }
 
-    /// Zigzag: small numbers of either sign are short.
+    /// Puts a signed integer in zigzag form, in which small numbers of either sign are short.
     pub(crate) fn put_signed(&mut self, value: i64) {
         self.put_integer(((value << 1) ^ (value >> 63)) as u64);
     }
 
-    /// Exactly these bytes.
+    /// Puts bytes whose length the reader knows.
     pub(crate) fn put_raw(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// Length, then bytes.
+    /// Puts the length of a text, then its bytes.
     pub(crate) fn put_text(&mut self, text: &str) {
         self.put_integer(text.len() as u64);
         self.put_raw(text.as_bytes());
     }
 
-    /// 0, or 1 and the value.
+    /// Puts 0, or 1 and the value.
     pub(crate) fn put_option<T>(&mut self, value: Option<T>, put: impl FnOnce(&mut Self, T)) {
         match value {
             None => self.put_u8(0),
@@ -69,7 +71,7 @@ impl Encoder {
     }
 }
 
-/// Takes values one after another.
+/// Reader of values one after another.
 ///
 /// Errors of all methods: [`Error::Corrupt`] with the name given to `new` and the byte in
 /// the value.
@@ -77,11 +79,12 @@ impl Encoder {
 pub(crate) struct Decoder<'a> {
     bytes: &'a [u8],
     offset: usize,
+    /// File and table of the value, for errors.
     name: &'static str,
 }
 
 impl<'a> Decoder<'a> {
-    /// Begins at the first byte, which is the version of the value's format.
+    /// A decoder of bytes whose first one must be the version of the value's format.
     pub(crate) fn new(bytes: &'a [u8], version: u8, name: &'static str) -> Result<Self> {
         let mut decoder = Self {
             bytes,
@@ -94,12 +97,12 @@ impl<'a> Decoder<'a> {
         Ok(decoder)
     }
 
-    /// An error at the last value taken.
+    /// An error at the end of the last value that was taken.
     pub(crate) fn error(&self, expected: &'static str) -> Error {
         Error::corrupt(self.name, self.offset as u64, expected)
     }
 
-    /// Asserts that nothing is left over.
+    /// Fails if bytes are left over: then they are not what the encoder wrote.
     pub(crate) fn finish(self) -> Result<()> {
         if self.offset != self.bytes.len() {
             return Err(self.error("the end of the value"));

@@ -3,13 +3,13 @@
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
 
-/// An e-mail address: one `@` with something on both sides, no spaces, at most 254 bytes, kept in
-/// lower case so that it is found whatever its case.
+/// An e-mail address: one `@` with something on both sides, no spaces, at most 254 bytes. Kept in
+/// lower case, so that an account is found however the address is typed.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Email(Box<str>);
 
 impl Email {
-    /// Reads an address.
+    /// Reads an address. Nothing more is checked: only a message that arrives proves an address.
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
         let (local, domain) = text.split_once('@')?;
@@ -76,7 +76,8 @@ pub struct Account {
     pub disabled_at: Option<Timestamp>,
 }
 
-/// A signed-in browser. Only the digest of its cookie is stored.
+/// A signed-in browser. Only the digest of its cookie is stored: a copy of the data directory lets
+/// nobody sign in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Session {
     /// SHA-256 of the cookie's value.
@@ -89,12 +90,12 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
-/// One line of the audit log.
+/// One entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When.
+    /// When it happened.
     pub at: Timestamp,
-    /// Author of the action: an e-mail address, or `command line`.
+    /// Actor: an e-mail address, or `command line`. Text, so that the entry outlives the account.
     pub actor: String,
     /// The action: `key created`, `key revoked`, `account disabled`, …
     pub action: String,

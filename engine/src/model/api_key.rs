@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
 
-/// Uses of a key: a set of search, read and download.
+/// Permissions of a key: a set of search, read and download.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scopes(u8);
 
@@ -53,7 +53,7 @@ impl Scopes {
         self.0
     }
 
-    /// Reads names separated by commas; none or an unknown one is refused.
+    /// Reads names separated by commas; `None` if there is no name or an unknown one.
     pub fn parse(text: &str) -> Option<Self> {
         let mut scopes = Self::NONE;
         for name in text
@@ -77,7 +77,7 @@ impl Scopes {
     }
 }
 
-/// A number of requests in a window of some seconds.
+/// A number of requests per window of a number of seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RateLimit {
     /// Requests per window.
@@ -103,7 +103,7 @@ impl fmt::Display for RateLimit {
     }
 }
 
-/// An API key. Its value is known to its owner only.
+/// An API key. Its value is known to its owner only: the digest checks it and cannot be reversed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ApiKey {
     /// Its number.
@@ -116,7 +116,7 @@ pub struct ApiKey {
     pub digest: [u8; 32],
     /// Shortened value for lists: `sct_AbCd…wXyZ`.
     pub partial: String,
-    /// Uses that it allows.
+    /// Its permissions.
     pub scopes: Scopes,
     /// Its own limit; none means the server's default.
     pub limit: Option<RateLimit>,
@@ -135,7 +135,7 @@ pub enum ApiKeyState {
     Active,
     /// Its time has passed.
     Expired,
-    /// Its owner ended it, for good.
+    /// It was revoked, for good.
     Revoked,
 }
 
@@ -151,7 +151,8 @@ impl ApiKeyState {
 }
 
 impl ApiKey {
-    /// State of the key at `now`. It is expired from the second of its `expires_at` on.
+    /// State of the key at `now`. It is expired from the second of its `expires_at` on; a revoked
+    /// key stays revoked after that.
     pub fn state(&self, now: Timestamp) -> ApiKeyState {
         let is_past = self.expires_at.is_some_and(|end| end <= now);
         match self.revoked_at {
@@ -176,7 +177,7 @@ pub struct Usage {
 }
 
 impl Usage {
-    /// Adds what `other` counted.
+    /// Adds the counts of `other`.
     pub fn add(&mut self, other: &Self) {
         self.requests += other.requests;
         self.downloads += other.downloads;

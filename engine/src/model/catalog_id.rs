@@ -4,7 +4,8 @@ use std::fmt;
 
 use crate::limits::CATALOG_ID_DIGITS_MAX;
 
-/// `tt` followed by 1 to 12 digits. The digits are kept as they were written.
+/// `tt` followed by 1 to 12 digits. Leading zeros are kept, because answers show the id as it was
+/// imported.
 ///
 /// Two ids name the same title when their numbers are equal ([`CatalogId::number`]).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

@@ -1,4 +1,4 @@
-//! Expiry of an API key, as whoever makes the key asks for it.
+//! Expiry of an API key as it is requested, before it is a point in time.
 
 use super::timestamp::{DAY_SECONDS, Day, Timestamp};
 
@@ -49,7 +49,7 @@ impl Expiry {
         None
     }
 
-    /// The expiry after a number of days; after none it is never.
+    /// Expiry after a number of days; 0 stands for never.
     pub const fn after_days(days: u32) -> Self {
         match days {
             0 => Self::Never,

@@ -41,12 +41,13 @@ impl fmt::Display for ReleaseId {
     }
 }
 
-/// The original name of a file: 1 to 255 characters, cleaned only when it is put into a header.
+/// The original name of a file: 1 to 255 characters, as it came. It is cleaned only when it is put
+/// into a header, so that better cleaning needs no new import.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct FileName(Box<str>);
 
 impl FileName {
-    /// Takes a name that is not empty and not too long.
+    /// Accepts a name that is not empty and not too long.
     pub fn parse(text: &str) -> Option<Self> {
         let chars_count = text.chars().count();
         if !(1..=FILE_NAME_CHARS_MAX).contains(&chars_count) {
@@ -95,7 +96,7 @@ pub enum FileKind {
 }
 
 impl FileKind {
-    /// All kinds.
+    /// All kinds. Their indexes are stored with cached files: a new kind goes to the end.
     pub const ALL: [Self; 6] = [
         Self::Srt,
         Self::Sub,
@@ -136,7 +137,7 @@ impl FileKind {
     }
 }
 
-/// Stored form of a content: as it is, or compressed beside it.
+/// Stored form of a file's content: the original, or a compressed one beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Variant {
     /// The original bytes.
@@ -158,6 +159,6 @@ pub struct CachedFile {
     pub checksum: u64,
     /// Kind of the content.
     pub kind: FileKind,
-    /// The name that upstream gave (`Content-Disposition`, else the end of its URL), unclean.
+    /// The name that upstream gave (`Content-Disposition`, else the end of its URL), not cleaned.
     pub upstream_name: Option<FileName>,
 }

@@ -1,4 +1,5 @@
-//! Numbers of accounts and API keys, which refer to each other.
+//! Numbers of accounts and API keys, which refer to each other: with the numbers here,
+//! neither file imports the other.
 
 /// Number of an account; never used twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

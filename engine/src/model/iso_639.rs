@@ -1,6 +1,7 @@
-//! ISO 639 codes of three letters that have a code of two.
+//! ISO 639 codes of three letters that have an equivalent of two letters.
 
-/// ISO 639-2 (T and B) and 639-3 codes, each followed by its ISO 639-1 code, in ascending order.
+/// ISO 639-2 (T and B) and 639-3 codes, each followed by its ISO 639-1 code, in ascending order: a
+/// binary search finds the first three letters.
 ///
 /// Source: the code tables of ISO 639-2 (Library of Congress) and ISO 639-3 (SIL), 2026-07, as
 /// published in the package `python-iso639`. Withdrawn codes (`iw`, `in`, `ji`, `mo`, `sh`, `bh`,

@@ -11,7 +11,8 @@ use super::iso_639::two_letter_code;
 pub struct Language(Box<str>);
 
 impl Language {
-    /// Reads a well-formed tag.
+    /// Reads a tag if it is well formed. Codes need not exist: a language that is unknown here is
+    /// still equal to itself.
     pub fn parse(text: &str) -> Option<Self> {
         let mut subtags = text.split(['-', '_']);
         let primary = subtags.next()?;
@@ -84,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tells_well_formed_tags() {
+    fn accepts_well_formed_tags_only() {
         for tag in [
             "es",
             "ES",

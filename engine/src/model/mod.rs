@@ -1,4 +1,4 @@
-//! Pure values: what a record is made of, what an account and an API key are.
+//! Pure values: records and their parts, accounts, API keys.
 //!
 //! Parse, don't check: a `Year` in hand is a valid year. Nothing here reads a clock, a file or
 //! randomness.

@@ -71,8 +71,8 @@ pub struct Record {
 }
 
 impl Record {
-    /// An active Spanish film posted in 1970, of which nothing else is known. The other fields are
-    /// set by struct update, so that a new field does not edit every caller.
+    /// An active Spanish film posted in 1970, of which nothing else is known. Callers set the other
+    /// fields by struct update, so that a new field does not change every caller.
     ///
     /// ```
     /// use subcat_engine::{Record, RecordId, VideoType, Year};
@@ -109,12 +109,13 @@ impl Record {
 /// A value of an import file before it is validated.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub enum DraftValue<'a> {
-    /// Not there, or null.
+    /// Missing, or null.
     #[default]
     Absent,
     /// Text: never a number, whatever it looks like.
     Text(Cow<'a, str>),
-    /// A cell of a CSV file: text, a number or a truth value, whichever its field takes.
+    /// A cell of a CSV file: text, a number or a truth value, whichever its field expects. CSV has
+    /// no types.
     Cell(Cow<'a, str>),
     /// An integer.
     Integer(i64),
@@ -150,7 +151,7 @@ pub struct RecordDraft<'a> {
 pub struct DraftField {
     /// Name in import files and exports.
     pub name: &'static str,
-    /// Values that it takes, for help texts (API.md, import record).
+    /// Values that it accepts, for help texts (API.md 13).
     pub rule: &'static str,
     /// The value of the field in a draft.
     pub value: for<'d, 'a> fn(&'d mut RecordDraft<'a>) -> &'d mut DraftValue<'a>,

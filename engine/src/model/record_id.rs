@@ -22,7 +22,8 @@ impl RecordId {
     /// assert!(RecordId::parse("{0b0e7c4a-9b1f-4c63-8d4e-0123456789ab}").is_none());
     /// ```
     pub fn parse(text: &str) -> Option<Self> {
-        // The uuid crate also reads braces and URNs: API.md does not, and its lengths differ.
+        // The uuid crate also reads braces and URNs, which API.md does not allow: none of those has
+        // one of these lengths.
         let is_plain = text.len() == 32;
         let is_hyphenated = text.len() == 36;
         if !(is_plain || is_hyphenated) {
@@ -34,7 +35,8 @@ impl RecordId {
     }
 
     /// The id of a record that was imported without one: UUIDv5 of `subcat:` + release id in the
-    /// URL namespace.
+    /// URL namespace. It depends on nothing else, so the next import of the release updates the
+    /// same record.
     ///
     /// ```
     /// use subcat_engine::{RecordId, ReleaseId};

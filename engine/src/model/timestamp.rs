@@ -47,7 +47,7 @@ impl Timestamp {
         Self::read(text).or_else(|| Self::read(&with_short_fraction(text)?))
     }
 
-    /// With a fraction of at most nine digits.
+    /// Reads a time whose fraction has at most nine digits, which is what jiff reads.
     fn read(text: &str) -> Option<Self> {
         let pieces = Pieces::parse(text).ok()?;
         // A time zone name would need its rules, which change: only offsets are exact.
@@ -82,8 +82,8 @@ impl Timestamp {
         Day(u32::try_from(self.0.div_euclid(DAY_SECONDS)).unwrap_or(0))
     }
 
-    /// The same in UTC. jiff's own points in time end some hours before the year 9999 does, its
-    /// dates do not.
+    /// The same time as a date and time of day in UTC. jiff's points in time end some hours before
+    /// the year 9999 does; its dates do not.
     fn civil(self) -> DateTime {
         let days = Span::new().days(self.0.div_euclid(DAY_SECONDS));
         let seconds = Span::new().seconds(self.0.rem_euclid(DAY_SECONDS));
@@ -95,7 +95,7 @@ impl Timestamp {
     }
 }
 
-/// The text with a fraction of nine digits, which is as many as jiff reads; none when its fraction
+/// The text with its fraction cut to nine digits, as many as jiff reads; `None` when the fraction
 /// is not longer.
 fn with_short_fraction(text: &str) -> Option<String> {
     let (before, fraction) = text.split_at(text.find(['.', ','])? + 1);
@@ -138,7 +138,7 @@ impl Day {
         )
     }
 
-    /// Its last second: when a key that expires on this day does.
+    /// Its last second, at which a key that expires on this day does.
     pub fn end(self) -> Timestamp {
         self.start().plus_seconds(DAY_SECONDS - 1)
     }

@@ -1,10 +1,10 @@
 //! Filters of a request (SEARCH.md 3) and live documents, over one segment.
 //!
 //! A filter has two forms, and a plan uses whichever costs less. As a *probe* it tests one
-//! document: [`Filter::accepts`], mostly a load and two comparisons. As *clauses* it is sets of documents
-//! that are intersected with those of the branch. Example: `year=1999&video_type=movie` accepts
-//! 3 % of the documents. For a branch of 50 documents, 50 probes are made; for one of a million,
-//! the posting lists of the year and the type are intersected as bits.
+//! document: [`Filter::accepts`], mostly a load and two comparisons. As *clauses* it is sets of
+//! documents that are intersected with those of the branch. Example: `year=1999&video_type=movie`
+//! accepts 3 % of the documents. For a branch of 50 documents, 50 probes are made; for one of a
+//! million, the posting lists of the year and the type are intersected as bits.
 
 use crate::error::Result;
 use crate::index::{Column, ColumnValue, Columns, RowTest, Tombstones};

@@ -1,12 +1,12 @@
-//! Languages reduced to what decides if a record matches the `language` filter.
+//! Languages, reduced to the parts that decide a match of the `language` filter.
 
 use std::fmt;
 
 use crate::model::Language;
 
-/// A language tag reduced to what decides a match: the language and the region.
+/// The parts of a language tag that decide a match: the language and the region.
 ///
-/// Six bytes, so that an index can keep it as a column.
+/// Six bytes, so that a segment can keep a table of them and a number for each document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LanguageTerm {
     primary: [u8; 3],
@@ -46,11 +46,14 @@ impl LanguageTerm {
         if self.primary != requested.primary {
             return false;
         }
+        // A tag without a region matches every region, on either side: "es" finds "es-MX", and the
+        // other way round.
         let (ours, theirs) = (self.region, requested.region);
         ours == theirs || ours == NOWHERE || theirs == NOWHERE || self.spans_both(ours, theirs)
     }
 
-    /// Latin America's Spanish is that of every region but Spain.
+    /// True if one side is the Spanish of Latin America and the other is not that of Spain. Source:
+    /// SEARCH.md 3.4.
     fn spans_both(self, ours: [u8; 3], theirs: [u8; 3]) -> bool {
         let is_latin_america = ours == *b"419" || theirs == *b"419";
         let is_spain = ours == *b"ES\0" || theirs == *b"ES\0";
@@ -97,8 +100,8 @@ impl fmt::Display for LanguageTerm {
 /// At most three letters or digits, padded with zeros.
 fn padded(text: &str) -> [u8; 3] {
     let mut bytes = [0; 3];
-    for (place, byte) in bytes.iter_mut().zip(text.bytes()) {
-        *place = byte;
+    for (padded, byte) in bytes.iter_mut().zip(text.bytes()) {
+        *padded = byte;
     }
     bytes
 }

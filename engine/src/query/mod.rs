@@ -1,7 +1,7 @@
 //! Search requests, already valid.
 //!
 //! A [`Query`] is parsed once: its texts are folded, its ids are numbers. [`ParsedText`] separates
-//! the words of a text from its markers, [`LanguageTerm`] decides if two language tags agree.
+//! the plain words of a text from its markers, [`LanguageTerm`] decides if two language tags match.
 //! [`oracle`] is the reference that tests compare the engine with: the search rules, executed
 //! naively.
 

@@ -1,8 +1,8 @@
 //! The search rules, executed naively: slow and obviously right.
 //!
 //! One function for each rule of SEARCH.md, over a slice of records. No index, no plan, no
-//! shortcut, and no code of the engine beyond `text` and `model`: a shared mistake would not be
-//! found. Tests and fuzzers send the same requests to the oracle and the engine.
+//! shortcut, and no code of the engine beyond `text`, `model` and the request itself: a shared
+//! mistake would not be found. Tests and fuzzers send the same requests to oracle and engine.
 
 use std::cmp::Reverse;
 
@@ -26,7 +26,7 @@ pub struct OracleAnswer {
     pub total: u64,
 }
 
-/// A record that matches, and the smallest pair of all the ranks in which it does.
+/// A record that matches, and the smallest of its ranks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OracleHit {
     /// The record.
@@ -195,6 +195,7 @@ impl OracleEntry<'_> {
 impl OracleEntry<'_> {
     fn passes(&self, filters: &Filters) -> bool {
         let record = self.record;
+        // Every field is named: a new filter does not compile until it is applied here.
         let Filters {
             year,
             video_type,
@@ -348,7 +349,7 @@ impl<'q> OracleQuery<'q> {
         ranks.push((query_relevance(value, entry, typos), fit));
     }
 
-    /// SEARCH.md 4.6: the try that decides.
+    /// SEARCH.md 4.6: the first try if it finds something, otherwise the second if it is allowed.
     fn typos(&self, passing: &[&OracleEntry<'_>]) -> OracleTypos {
         let Some(value) = &self.free_text else {
             return OracleTypos::No;

@@ -9,7 +9,7 @@ use super::{LanguageTerm, ParsedText, SearchText};
 pub enum CatalogTerm {
     /// `tt` or nothing, then 1 to 12 digits: their number.
     Number(u64),
-    /// Anything else: a criterion that matches nothing.
+    /// Anything else: a criterion that matches nothing, not an error (SEARCH.md 4.2).
     Nothing,
 }
 
@@ -41,11 +41,11 @@ impl CatalogTerm {
 pub struct Filters {
     /// The record's year is equal or null.
     pub year: Option<Year>,
-    /// Equal.
+    /// The record's type is equal.
     pub video_type: Option<VideoType>,
-    /// Equal.
+    /// The record's season is equal.
     pub season: Option<Number>,
-    /// Equal.
+    /// The record's episode is equal; a season pack has none.
     pub episode: Option<Number>,
     /// First subtag equal after mapping; region equal when both have one.
     pub language: Option<Language>,
@@ -154,8 +154,8 @@ impl Query {
         self.query.is_some()
     }
 
-    /// The words and markers of the `query` criterion. Its year marker depends on the `year`
-    /// filter.
+    /// The words and markers of the `query` criterion. Its year marker depends on the `year` filter
+    /// (SEARCH.md 2.2), so a text can only be parsed with its request.
     ///
     /// Source: SEARCH.md 2.
     pub fn parsed_query(&self) -> Option<ParsedText<'_>> {
@@ -170,12 +170,14 @@ impl Query {
         self.title.as_ref().map(ParsedText::of_title)
     }
 
-    /// Appends the canonical form to `out`: equal bytes for requests that mean the same. The search
-    /// cache puts `search:v3:` before it.
+    /// Appends the canonical form to `out`: equal bytes for requests that are parsed alike, which
+    /// have the same answer. The search cache puts `search:v3:` before it.
     ///
     /// Shape: for each part that is given, in a fixed order, a letter and a value of fixed or
     /// stated length, least significant byte first.
     pub fn write_canonical(&self, out: &mut Vec<u8>) {
+        // A letter before each part, and a length before each text: no request can spell the bytes
+        // of another one, so that the cache never answers with a different search.
         out.push(b'k');
         out.extend(self.page_size.to_le_bytes());
         write_text(b'q', self.query.as_ref(), out);
@@ -185,6 +187,7 @@ impl Query {
                 out.push(b'c');
                 out.extend(number.to_le_bytes());
             }
+            // All values that match nothing share one cached answer.
             Some(CatalogTerm::Nothing) => out.push(b'n'),
             None => {}
         }

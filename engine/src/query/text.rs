@@ -37,6 +37,7 @@ impl SearchText {
         let Some(text) = Self::title(value) else {
             return Ok(None);
         };
+        // Counted after folding, which joins and drops words ("s1 e2 e3" is one).
         match text.words().count() {
             0..=QUERY_WORDS_MAX => Ok(Some(text)),
             _ => Err(TooManyWords),
@@ -62,11 +63,13 @@ impl SearchText {
         words(&self.folded)
     }
 
-    /// The number of a text that is one single word of `tt` and 5 to 10 digits. As a `query` it
-    /// is a catalog id.
+    /// The number of a text that is a single word, `tt` and 5 to 10 digits. As a `query` it is a
+    /// catalog id.
     ///
     /// Source: SEARCH.md 4.4.
     pub fn catalog_number(&self) -> Option<u64> {
+        // Text is folded, so full-width digits are ASCII here. A space is not a digit: more words
+        // than one are refused by the same test.
         let digits = self.folded.strip_prefix("tt")?;
         let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
         let is_number = is_number && (5..=10).contains(&digits.len());
@@ -117,7 +120,7 @@ impl<'a> ParsedText<'a> {
             .map(|(_, word)| *word)
     }
 
-    /// The last plain word: the one that may be the prefix of a title word.
+    /// The last plain word: the only one that may be the prefix of a title word (SEARCH.md 4.5).
     pub fn last_plain_word(&self) -> &'a str {
         let last = self.plain_words().next_back();
         last.expect("at least one word is not a marker")
@@ -135,8 +138,8 @@ impl<'a> ParsedText<'a> {
         self.markers.year.map(|marker| self.words[marker.word_idx])
     }
 
-    /// The words joined by spaces, first as they are, then with each of the markers left out,
-    /// then with both: one to four texts.
+    /// The words joined by spaces: first all of them, then without each of the markers, then
+    /// without both. One to four texts.
     ///
     /// Source: SEARCH.md 5.1, relevance 2 and 3.
     pub fn strings(&self) -> Vec<String> {

@@ -25,7 +25,8 @@ pub struct Hits {
     pub(super) hits: Box<[Hit]>,
 }
 
-/// Location of one active record in a snapshot, looked up once for all answers with the record. Valid only with the snapshot that it came from.
+/// Location of one active record in a snapshot, looked up once for all answers with the record.
+/// Valid only with the snapshot that it came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordLocation {
     /// Its id.

@@ -33,7 +33,7 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) free_text: Option<ParsedText<'q>>,
     /// The `title` value.
     pub(super) title: Option<ParsedText<'q>>,
-    /// Catalog number of each `catalog_id` branch: of the parameter, and of a `query` that is an id.
+    /// Catalog number of each `catalog_id` branch: the parameter, and a `query` that is an id.
     pub(super) catalog_numbers: Vec<u64>,
     /// The `public_id` value.
     pub(super) public_id: Option<RecordId>,
@@ -130,7 +130,7 @@ impl<'a> SegmentSearch<'a> {
         Ok(Some(found))
     }
 
-    /// Runs the other branches and unites the results of all; `words` is that of the `query` branch.
+    /// Runs the other branches and unites all results; `words` is that of the `query` branch.
     pub(super) fn unite(
         &self,
         parsed: &ParsedQuery<'_>,

@@ -144,7 +144,7 @@ impl Snapshot {
             hits.push(hit(head.part_idx, head.ranked));
             match self.head(head.part_idx, head.rest)? {
                 Some(next) => heads[head_idx] = next,
-                // `swap_remove` changes the order of the heads, which is harmless: no two are equal.
+                // This changes the order of the heads, which is harmless: no two are equal.
                 None => {
                     heads.swap_remove(head_idx);
                 }

@@ -14,10 +14,10 @@ use icu_normalizer::{DecomposingNormalizer, DecomposingNormalizerBorrowed};
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 use icu_properties::{CodePointMapData, CodePointMapDataBorrowed};
 
-/// Characters below this have their folding in a table of 98 KB: all scripts of Europe, the Near
+/// Characters below this have their folding in a table of 113 KB: all scripts of Europe, the Near
 /// East and India, punctuation, and kana.
 const TABLE_END: u32 = 0x3100;
-/// Of the others, these are letters that fold to themselves.
+/// Characters beyond the table that fold to themselves: no look-up is needed for them.
 const IDEOGRAPHS: RangeInclusive<char> = '\u{4E00}'..='\u{9FFF}';
 
 const NFKD: DecomposingNormalizerBorrowed<'static> = DecomposingNormalizer::new_nfkd();
@@ -52,14 +52,14 @@ fn short(character: char) -> Option<Short> {
 /// Calls `each` with the folding of `character`: letters and numbers, and a space for everything
 /// that separates words. Apostrophes, format characters and marks have no folding.
 ///
-/// Cost: a table look-up for most scripts, several look-ups in ICU's for the others.
+/// Cost: a table look-up for most scripts, several look-ups in the tables of ICU for the others.
 pub(super) fn fold_character(character: char, each: &mut impl FnMut(char)) {
     if IDEOGRAPHS.contains(&character) {
         each(character);
         return;
     }
-    // A letter of ICU costs several look-ups in tries: the table holds their result for nearly all
-    // text, and a folding of more than seven bytes is worked out again.
+    // ICU takes several look-ups in tries for a letter: the table holds their result for nearly all
+    // text. A folding of more than seven bytes is worked out each time.
     let Some(Some(short)) = TABLE.get(u32::from(character) as usize) else {
         work_out(character, each);
         return;

@@ -51,7 +51,7 @@ impl fmt::Display for EpisodeWord {
 pub(super) enum Piece {
     /// `s1`.
     Season(u16),
-    /// `s1e2` (with further `e` numbers glued to it or not) or `1x02`.
+    /// `s1e2`, with or without further `e` numbers attached, or `1x02`.
     Episode(EpisodeWord),
     /// `e2`: an episode after `s1`, dropped after an episode.
     Further(u16),

@@ -45,7 +45,7 @@ pub fn fold_into(text: &str, out: &mut String) {
     let mut at = 0;
     while let Some(&byte) = bytes.get(at) {
         if byte.is_ascii_alphanumeric() {
-            // Most text is runs of ASCII letters: they are copied whole, then lowered in place.
+            // Most text is runs of ASCII letters: they are copied whole, then put in lower case.
             let run_bytes = alphanumeric_run(&bytes[at..]);
             writer.push_ascii(&text[at..at + run_bytes]);
             at += run_bytes;
@@ -151,8 +151,8 @@ impl<'a> WordWriter<'a> {
         let Some(start) = self.word_start.take() else {
             return;
         };
-        // Step 5 works word by word from left to right, and only the last word matters to the next
-        // one: so it is done here, in one pass, and the text is never read again.
+        // Step 5 works word by word from left to right, and a word depends on the last one only. So
+        // it is done here, in one pass, and the text is never read again.
         self.last = match (Piece::parse(&self.out[start..]), self.last) {
             (Some(Piece::Season(season)), _) => {
                 self.rewrite(start, season, None);
