@@ -2,8 +2,8 @@
 
 /// A stream of decisions: a seeded generator that never ends, or the bytes of a fuzzer.
 ///
-/// Bytes that run out read as zeros, and zero is always the simplest choice. So cutting or zeroing
-/// bytes makes a case smaller, which is how fuzzers and property tests shrink what they find.
+/// After the last byte zeros are read, and zero is always the simplest choice. So cutting or
+/// zeroing bytes makes a case smaller, which is how fuzzers and property tests shrink it.
 #[derive(Debug, Clone)]
 pub struct Choices<'a>(Source<'a>);
 
@@ -71,7 +71,7 @@ impl<'a> Choices<'a> {
         from[self.below(from.len())].clone()
     }
 
-    /// Any character; mostly ones that folding does something to.
+    /// Any character; mostly ones that folding changes.
     pub fn character(&mut self) -> char {
         const TRICKY: &str = "a 'éÑßẞİıſ’´`½²ⅣﬁŉΣςǅ映한ह٢१\u{301}\u{308}\u{AD}\u{200D}\u{FEFF}\u{A0}\
                               \u{0}\n\"\\_-.:/😀\u{10FFFF}０Ａｅ㎨ﷺ";

@@ -11,7 +11,7 @@ use subcat_engine::{
 use crate::choices::Choices;
 use crate::vocabulary::{description_text, long_words, title_text};
 
-/// Catalog ids, of which several have one number.
+/// Catalog ids, some of which have the same number.
 pub(crate) const CATALOG_IDS: &[&str] = &[
     "tt12345",
     "tt0012345",
@@ -44,14 +44,14 @@ pub(crate) const LANGUAGES: &[&str] = &[
 
 const YEARS: &[u16] = &[2004, 2049, 1917, 2017, 1999, 1900, 2100, 1899, 1850];
 
-/// Number of different ids: few enough for records to be replaced.
+/// Number of different ids: so few that records are replaced.
 const IDS_COUNT: usize = 600;
 
 /// A valid record.
 pub fn record(choices: &mut Choices<'_>) -> Record {
     let video_type = choices.pick(&[VideoType::Movie, VideoType::Episode]);
     let is_episode = video_type == VideoType::Episode || choices.one_in(10);
-    // Choices are drawn in this order: another one would change what the regressions stand for.
+    // Choices are drawn in this order: in another one, the stored regressions would be other cases.
     let base = Record::new(record_id(choices), &title(choices));
     Record {
         video_type,
@@ -61,16 +61,13 @@ pub fn record(choices: &mut Choices<'_>) -> Record {
         catalog_id: optional(choices, true, catalog_id),
         parent_catalog_id: optional(choices, is_episode, catalog_id),
         description: description(choices),
-        uploader_name: choices.one_in(3).then(|| uploader(choices)),
+        uploader_name: one_in(choices, 3, uploader),
         posted_at: posted_at(choices),
         downloads: choices.byte().into(),
         is_active: !choices.one_in(10),
-        source_release_id: choices.one_in(2).then(|| release_id(choices)),
+        source_release_id: one_in(choices, 2, release_id),
         language: language(choices),
-        file_name: choices
-            .one_in(4)
-            .then(|| FileName::parse("a b.srt"))
-            .flatten(),
+        file_name: one_in(choices, 4, file_name),
         ..base
     }
 }
@@ -114,13 +111,30 @@ fn description(choices: &mut Choices<'_>) -> Option<String> {
     Some(text.chars().take(DESCRIPTION_CHARS_MAX).collect())
 }
 
-/// Something in three of four cases, when it may be there at all.
+/// A value in three of four cases, if one is allowed at all.
 fn optional<T>(
     choices: &mut Choices<'_>,
-    may_be_there: bool,
+    is_allowed: bool,
     make: impl FnOnce(&mut Choices<'_>) -> T,
 ) -> Option<T> {
-    (may_be_there && !choices.one_in(4)).then(|| make(choices))
+    if is_allowed && !choices.one_in(4) {
+        Some(make(choices))
+    } else {
+        None
+    }
+}
+
+/// A value once in `n` times.
+fn one_in<T>(
+    choices: &mut Choices<'_>,
+    n: usize,
+    make: impl FnOnce(&mut Choices<'_>) -> T,
+) -> Option<T> {
+    if choices.one_in(n) {
+        Some(make(choices))
+    } else {
+        None
+    }
 }
 
 /// A season or an episode.
@@ -141,18 +155,22 @@ pub(crate) fn language(choices: &mut Choices<'_>) -> Language {
     Language::parse(choices.pick(LANGUAGES)).expect("all of them are well formed")
 }
 
+fn file_name(_: &mut Choices<'_>) -> FileName {
+    FileName::parse("a b.srt").expect("the name is well formed")
+}
+
 fn release_id(choices: &mut Choices<'_>) -> ReleaseId {
     let text = choices.pick(&["r1", "r-2", "R_3.x"]);
     ReleaseId::parse(text).expect("all of them are well formed")
 }
 
-/// One of few moments, so that ties are many.
+/// One of few times, so that many records tie.
 fn posted_at(choices: &mut Choices<'_>) -> Timestamp {
     let seconds = choices.pick(&[1_700_000_000, 1_700_000_001, 1_600_000_000, 0, -5]);
     Timestamp::from_seconds(seconds).expect("all of them are in range")
 }
 
-/// The record as a line of an import file gives it.
+/// The draft that an import file's line with this record gives.
 pub fn draft(record: &Record) -> RecordDraft<'_> {
     let text = |text: String| DraftValue::Text(Cow::Owned(text));
     let borrowed = |text: Option<&'_ str>| match text {

@@ -1,8 +1,8 @@
-//! Program of a target that is not built for fuzzing: it replays files.
+//! Main function of a target that is built without libfuzzer: it replays files.
 
 use std::process::ExitCode;
 
-/// Hands every file that the command line names to the body: how a finding is looked at with an
+/// Passes every file that the command line names to the body, so that a crash can be debugged in an
 /// ordinary build.
 pub fn replay(name: &str, body: fn(&[u8])) -> ExitCode {
     let paths: Vec<_> = std::env::args_os().skip(1).collect();

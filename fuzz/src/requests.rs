@@ -146,7 +146,10 @@ fn text(choices: &mut Choices<'_>, records: &[Record]) -> String {
 
 fn some_record<'r>(choices: &mut Choices<'_>, records: &'r [Record]) -> Option<&'r Record> {
     let indexable = records.len().min(1 << 16);
-    (0 < indexable).then(|| &records[choices.below(indexable)])
+    if indexable == 0 {
+        return None;
+    }
+    Some(&records[choices.below(indexable)])
 }
 
 /// Some words of title and description, the last one possibly shortened.

@@ -1,8 +1,8 @@
-//! Few words, near to one another, so that matches, ties, typos and markers really happen.
+//! A small vocabulary of similar words, so that matches, ties, typos and markers really occur.
 
 use crate::choices::Choices;
 
-/// Words of titles, written the ways people write them.
+/// Words of titles, in the various spellings that people use.
 pub(crate) const TITLE_WORDS: &[&str] = &[
     "lost",
     "Last",
@@ -134,7 +134,7 @@ fn text(choices: &mut Choices<'_>, words_max: usize, lists: &[&[&str]]) -> Strin
     text
 }
 
-/// Words that typos are allowed in, about as many as a request may have (SEARCH.md 4.6).
+/// 7 to 10 words that may have typos; a request may have 8 (SEARCH.md 4.6).
 pub(crate) fn long_words(choices: &mut Choices<'_>) -> String {
     const LONG_WORDS: &[&str] = &[
         "Blade",
@@ -151,7 +151,7 @@ pub(crate) fn long_words(choices: &mut Choices<'_>) -> String {
     words.join(" ")
 }
 
-/// The text with one or two letters inserted, deleted, replaced or swapped.
+/// The text with one to three letters inserted, deleted, replaced or swapped.
 pub(crate) fn with_typos(choices: &mut Choices<'_>, text: &str) -> String {
     let mut letters: Vec<char> = text.chars().collect();
     for _ in 0..=choices.below(3) {

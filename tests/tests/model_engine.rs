@@ -1,7 +1,7 @@
 //! Engine and oracle agree: random catalogs, random histories, random requests.
 //!
-//! `MODEL_REQUESTS` sets how many requests are compared (default: 20,000), `MODEL_SEED` where the
-//! seeds begin. A disagreement names its seed; `scripts/model` runs a million.
+//! `MODEL_REQUESTS` is the number of requests to compare (default: 20,000), `MODEL_SEED` the first
+//! seed. A disagreement names its seed; `scripts/model` compares a million.
 
 use std::env;
 
@@ -22,7 +22,7 @@ fn setting(name: &str, default: usize) -> usize {
     }
 }
 
-/// Says which seed it was when a comparison panics.
+/// Prints its seed when a comparison panics.
 struct Seed(u64);
 
 impl Drop for Seed {
@@ -73,7 +73,7 @@ fn engines_on_disk_answer_like_the_oracle() {
     });
 }
 
-/// Beyond one chunk of documents, beyond dense and sparse postings.
+/// More documents than one posting chunk holds, so that postings have dense and sparse chunks.
 #[test]
 fn a_large_catalog_answers_like_the_oracle() {
     let requests_count = setting("MODEL_REQUESTS", 20_000).div_ceil(1000).min(400);

@@ -1,4 +1,4 @@
-//! The generated catalogs and requests really do what the search rules talk about.
+//! Generated catalogs and requests reach every rank of the search rules.
 
 use std::collections::BTreeMap;
 
@@ -41,15 +41,15 @@ fn every_relevance_and_fit_occurs_often() {
     let requests_count = CATALOGS_COUNT as usize * REQUESTS_COUNT;
     assert!(
         requests_count / 4 < found_count,
-        "{found_count} requests found something"
+        "only {found_count} requests found something"
     );
     assert!(
         requests_count / 10 < requests_count - found_count,
-        "{found_count} found something"
+        "{found_count} requests found something, too many"
     );
     assert!(
         requests_count / 50 < cut_count,
-        "{cut_count} answers were truncated"
+        "{cut_count} answers had more matches than a page"
     );
 }
 

@@ -1,4 +1,4 @@
-//! Every rule of SEARCH.md by hand-written catalogs: the oracle finds what a reader of the page
+//! Every rule of SEARCH.md on hand-written catalogs: the oracle finds what a reader of the page
 //! expects, and the engine finds the same.
 
 use subcat_engine::Record;

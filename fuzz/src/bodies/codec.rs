@@ -8,8 +8,8 @@ use subcat_engine::{
 use crate::choices::Choices;
 use crate::records::record;
 
-/// A record is stored and read as it is; other bytes are refused, or are a record that is stored
-/// and read as it is.
+/// A stored record is read back unchanged. Other bytes are refused, or are a record for which the
+/// same holds.
 pub fn record_codec(data: &[u8]) {
     let id = RecordId::from_bytes([7; 16]);
     if let Ok(read) = decode_record(id, data) {
@@ -23,7 +23,7 @@ pub fn record_codec(data: &[u8]) {
     assert_eq!(read, record);
     let place = choices.below(bytes.len().min(1 << 16));
     bytes[place] ^= choices.byte();
-    // Whatever it says, it must not panic.
+    // Damaged bytes may still be a record; decoding must only not panic.
     let _ = decode_record(record.id, &bytes);
     assert!(decode_record(record.id, &bytes[..place]).is_err());
 }

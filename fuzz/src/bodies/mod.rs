@@ -1,5 +1,5 @@
-//! The bodies, one promise or one pair of opinions each. A body never panics unless a promise is
-//! broken.
+//! Fuzz bodies. Each checks one property, or compares two implementations, and panics only when
+//! the property is broken or they differ.
 
 mod api_key;
 mod codec;

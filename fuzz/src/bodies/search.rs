@@ -49,8 +49,8 @@ static SAMPLE: LazyLock<Sample> = LazyLock::new(|| {
     }
 });
 
-/// A segment with damaged bytes is refused, or answers as if undamaged: what is not needed
-/// for an answer may be damaged, what is needed is checked.
+/// A segment with damaged bytes is refused, or answers as if undamaged: bytes are checked before
+/// they are used, and bytes that no answer needs may be damaged.
 pub fn damaged_segment(data: &[u8]) {
     let sample = &*SAMPLE;
     let mut bytes = sample.bytes.clone();
@@ -86,21 +86,21 @@ pub fn damaged_segment(data: &[u8]) {
     }
 }
 
-/// Changes, cuts or appends bytes, as the data says: each five bytes are a place and what happens
-/// there.
+/// Changes, cuts or appends bytes. Every five bytes of the data are a position, which also chooses
+/// the kind of damage, and a value.
 fn damage(bytes: &mut Vec<u8>, data: &[u8]) {
     for change in data.chunks(5).take(8) {
         let mut choices = Choices::from_bytes(change);
         let place = choices.below(1 << 16) | choices.below(1 << 16) << 16;
-        let what = choices.byte();
+        let value = choices.byte();
         if bytes.is_empty() {
             return;
         }
         let place = place % bytes.len();
         match place % 16 {
             14 => bytes.truncate(place),
-            15 => bytes.push(what),
-            _ => bytes[place] ^= what,
+            15 => bytes.push(value),
+            _ => bytes[place] ^= value,
         }
     }
 }

@@ -1,4 +1,4 @@
-//! One request put to a snapshot and to the oracle, and one record read from a snapshot.
+//! Comparison of one request between snapshots and oracle, and of one record with a snapshot.
 
 use serde_json::{Value, json};
 use subcat_engine::{

@@ -19,18 +19,18 @@ const CHANGES_MAX: usize = 16;
 /// Records of one import, at most.
 const BATCH_MAX: usize = 96;
 
-/// An engine, and what its catalog should be.
+/// An engine, and the records that its catalog should hold.
 struct Catalog<'d> {
     data: &'d Path,
     store: StoreKind,
-    /// None only while it is opened again.
+    /// `None` only while it is opened again.
     engine: Option<Engine>,
     truth: BTreeMap<RecordId, Record>,
 }
 
-/// Lives through a random history and, after each change, puts requests to engine and oracle.
+/// Changes an engine at random and, after each change, sends requests to the engine and the oracle.
 ///
-/// `data` is an empty folder. Returns how many requests were compared. Panics when an answer
+/// `data` is an empty folder. Returns the number of compared requests. Panics when an answer
 /// differs.
 pub fn history(
     choices: &mut Choices<'_>,
@@ -88,7 +88,9 @@ impl Catalog<'_> {
         let mut batch = BTreeMap::new();
         for _ in 0..=choices.below(BATCH_MAX) {
             let record = record(choices);
-            let verdict = importer.push(draft(&record)).expect("the disk is well");
+            let verdict = importer
+                .push(draft(&record))
+                .expect("the disk has no fault");
             verdict.expect("a generated record is valid");
             batch.insert(record.id, imported(record));
         }
@@ -137,7 +139,7 @@ impl Catalog<'_> {
         }
     }
 
-    /// Some steps of maintenance, after a reindex job was requested or not.
+    /// Some steps of maintenance, sometimes after a request to reindex.
     fn maintain(&self, choices: &mut Choices<'_>) {
         if choices.one_in(2) {
             self.engine().catalog().request_reindex();
@@ -147,7 +149,7 @@ impl Catalog<'_> {
         }
     }
 
-    /// Opens the data again, after closing it or after merely letting go of it.
+    /// Opens the data again, after the engine was closed or merely dropped.
     fn reopen(&mut self, is_closed: bool) {
         if self.store == StoreKind::Memory {
             return;

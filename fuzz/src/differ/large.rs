@@ -1,4 +1,4 @@
-//! A catalog so large that every container, block and shortcut of a segment is used.
+//! A catalog so large that every form of postings and every strategy of the planner is used.
 
 use std::sync::Arc;
 
@@ -13,9 +13,9 @@ use crate::choices::Choices;
 use crate::records::record;
 use crate::requests::{COMMON_TEXTS, common_request, request};
 
-/// Number of records that the others are copies of: their titles and descriptions repeat.
+/// Number of records that all others copy, so that titles and descriptions repeat.
 const MODELS_COUNT: usize = 400;
-/// Segments that the catalog is written in.
+/// Segments into which the catalog is written.
 const PARTS_COUNT: usize = 3;
 
 /// Sends requests to a catalog of many records, before and after its segments are merged.

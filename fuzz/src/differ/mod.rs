@@ -1,8 +1,8 @@
 //! Engine and oracle answer the same requests.
 //!
-//! [`segments`] does it on segments in memory; [`large`] on enough records for every
-//! shortcut; [`history`] on a whole engine that is imported into, changed, maintained and opened
-//! again.
+//! [`segments`] compares them on segments in memory, [`large`] on enough records for every strategy
+//! of the planner, and [`history`] on a whole engine through imports, changes, maintenance and
+//! restarts.
 
 mod compare;
 mod history;

@@ -22,16 +22,16 @@ const BATCH_MAX: usize = 64;
 /// A segment and its tombstones.
 pub(super) type Part = (Arc<Segment>, Arc<Tombstones>);
 
-/// A catalog as segments, and as what it should be.
+/// A catalog as segments, and the records that it should hold.
 #[derive(Default)]
 struct Catalog {
     truth: BTreeMap<RecordId, Record>,
     parts: Vec<Part>,
 }
 
-/// Changes a catalog at random and, after each change, puts requests to it and to the oracle.
+/// Changes a catalog at random and, after each change, sends requests to it and to the oracle.
 ///
-/// Returns how many requests were compared. Panics when an answer differs.
+/// Returns the number of compared requests. Panics when an answer differs.
 pub fn segments(choices: &mut Choices<'_>, requests_per_change: usize) -> usize {
     let mut catalog = Catalog::default();
     let mut requests_count = 0;
@@ -160,7 +160,7 @@ impl Catalog {
     }
 }
 
-/// Opens what a builder or a merge wrote.
+/// Opens a segment that a builder or a merge wrote.
 pub(super) fn open(bytes: Vec<u8>) -> Part {
     let segment = Segment::open(Bytes::from(bytes), "generated").expect("what was written opens");
     segment.verify_all().expect("what was written is whole");
