@@ -136,7 +136,7 @@ impl Bits {
         }
     }
 
-    /// Appends all numbers in order.
+    /// Appends all numbers to `out`, in order.
     pub(crate) fn decode(&self, out: &mut Vec<u32>) {
         for (idx, &word) in self.words.iter().enumerate() {
             let mut rest = word;

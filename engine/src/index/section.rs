@@ -58,7 +58,7 @@ pub(crate) enum Section {
     TitleStarts,
     /// Packed: documents by title, ascending in each.
     TitleDocuments,
-    /// Positions in titles, sorted by what follows.
+    /// Positions in titles, sorted by the text that follows.
     Suffixes,
     /// Titles of each title term.
     TermTitles,
@@ -72,9 +72,9 @@ pub(crate) enum Section {
     PrefixTerms,
     /// Packed: number of documents that those title terms add to each term of `PrefixTerms`.
     PrefixCounts,
-    /// fst: words of titles, each with its rank.
+    /// fst: words of titles, with their ranks.
     TitleTerms,
-    /// fst: words of descriptions only, each with its rank.
+    /// fst: words that only descriptions have, with their ranks.
     OtherTerms,
     /// Documents of each catalog id: its own, then those of its episodes that are not its own.
     CatalogDocuments,
@@ -110,7 +110,7 @@ pub(crate) struct SectionWriter<'a> {
 }
 
 impl<'a> SectionWriter<'a> {
-    /// Writes the header.
+    /// Writes the header; sections follow.
     pub(crate) fn new(out: &'a mut dyn Write, docs_count: u32) -> Result<Self> {
         let mut header = Vec::with_capacity(HEADER_BYTES);
         header.extend_from_slice(&MAGIC);
@@ -278,7 +278,7 @@ impl Sections {
         &self.name
     }
 
-    /// Documents, as the header says.
+    /// Number of documents, from the header.
     pub(crate) fn docs_count(&self) -> u32 {
         self.docs_count
     }

@@ -426,8 +426,8 @@ impl<'a> SegmentView<'a> {
 
     /// Positions in titles at which `text` occurs.
     ///
-    /// Suffixes are sorted by what follows, so the occurrences of a text are one range; and in that
-    /// range those at the end of a title come first, then those at the end of a word.
+    /// Suffixes are sorted by the text that follows, so the occurrences of a text are one range. In
+    /// that range those at the end of a title come first, then those at the end of a word.
     /// Cost: a binary search among all suffixes.
     pub(crate) fn occurrences(&self, text: &[u8]) -> Result<Occurrences<'a>> {
         let sections = &self.segment.sections;
@@ -528,7 +528,7 @@ impl Occurrences<'_> {
     #[inline]
     pub(crate) fn for_each(&self, mut each: impl FnMut(u32, Side, Side)) {
         let [first, second, third, end] = self.bounds;
-        // The range tells what follows; only what precedes must be read for each position.
+        // The range tells the neighbour after; only the one before is read for each position.
         let sides = [Side::Title, Side::Word, Side::Inside];
         for (range, after) in [first..second, second..third, third..end]
             .into_iter()

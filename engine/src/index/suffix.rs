@@ -1,4 +1,5 @@
-//! Suffix array of the titles: every position at which a character begins, sorted by what follows.
+//! Suffix array of the titles: every position at which a character begins, sorted by the text that
+//! follows.
 //!
 //! ```text
 //! offset  bytes  field

@@ -68,11 +68,11 @@ pub struct Account {
     pub display_name: String,
     /// Its permissions.
     pub role: Role,
-    /// PHC string of its password.
+    /// PHC string of its password: algorithm, parameters, salt and hash.
     pub password_hash: String,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
-    /// When it was disabled, if it is.
+    /// Time at which it was disabled, if it is.
     pub disabled_at: Option<Timestamp>,
 }
 
@@ -84,16 +84,16 @@ pub struct Session {
     pub digest: [u8; 32],
     /// Account that is signed in.
     pub account: AccountId,
-    /// When it was opened.
+    /// Time of the sign-in.
     pub created_at: Timestamp,
-    /// When it ends by itself.
+    /// Time at which it ends unless the user signs out before.
     pub expires_at: Timestamp,
 }
 
 /// One entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {
-    /// When it happened.
+    /// Time of the action.
     pub at: Timestamp,
     /// Actor: an e-mail address, or `command line`. Text, so that the entry outlives the account.
     pub actor: String,

@@ -120,11 +120,11 @@ pub struct ApiKey {
     pub scopes: Scopes,
     /// Its own limit; none means the server's default.
     pub limit: Option<RateLimit>,
-    /// When it was made.
+    /// Time of creation.
     pub created_at: Timestamp,
     /// First second at which it is expired; none means never.
     pub expires_at: Option<Timestamp>,
-    /// When it was revoked, if it was.
+    /// Time at which it was revoked, if it was.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -170,9 +170,9 @@ pub struct Usage {
     pub requests: u64,
     /// Downloads that count.
     pub downloads: u64,
-    /// Answers 400 to 499, those of status 429 apart.
+    /// Answers with status 400 to 499, except 429.
     pub client_errors: u64,
-    /// Answers 429.
+    /// Answers with status 429.
     pub limited: u64,
 }
 

@@ -56,7 +56,7 @@ pub struct Record {
     pub description: Option<String>,
     /// User name of the original uploader: at most 200 characters.
     pub uploader_name: Option<String>,
-    /// When it was posted.
+    /// Time at which it was posted; newer records come first in answers.
     pub posted_at: Timestamp,
     /// Upstream's count of downloads; this server's count is state, not a field.
     pub downloads: u32,

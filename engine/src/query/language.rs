@@ -13,7 +13,7 @@ pub struct LanguageTerm {
     region: [u8; 3],
 }
 
-/// No region.
+/// Bytes that stand for no region.
 const NOWHERE: [u8; 3] = [0; 3];
 
 impl LanguageTerm {

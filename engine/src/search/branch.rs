@@ -24,7 +24,7 @@ pub(super) struct BranchResult {
 }
 
 impl BranchResult {
-    /// No match.
+    /// Result of a branch without matches.
     pub(super) fn empty() -> Self {
         Self {
             total: 0,

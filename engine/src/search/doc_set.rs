@@ -24,7 +24,7 @@ pub(super) enum DocSet {
 }
 
 impl DocSet {
-    /// No document.
+    /// The set without documents.
     pub(super) const fn empty() -> Self {
         Self::List(Vec::new())
     }

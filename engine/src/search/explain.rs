@@ -27,7 +27,7 @@ pub struct Explanation {
     pub hits: Vec<HitExplanation>,
     /// Nanoseconds of the whole search.
     pub nanoseconds: u64,
-    /// Cost model by which the plan was chosen.
+    /// Values of the cost model by which strategies were chosen.
     pub cost_model: Vec<CostValue>,
 }
 
@@ -42,12 +42,12 @@ pub struct CostValue {
     pub unit: &'static str,
 }
 
-/// Work in one segment.
+/// Work of a search in one segment.
 #[derive(Debug, Clone)]
 pub struct SegmentExplanation {
     /// Its name.
     pub name: String,
-    /// Its documents, those with tombstones included.
+    /// Number of its documents, deleted ones included.
     pub docs_count: u32,
     /// The steps, in order.
     pub steps: Vec<PlanStep>,

@@ -61,7 +61,7 @@ impl Top {
     }
 
     fn shrink(&mut self) {
-        // A selection, not a sort, once for each page of better documents: linear in all.
+        // A selection, not a sort, once for each page of better documents: linear over all offers.
         let (_, last, _) = self.kept.select_nth_unstable(self.size_max - 1);
         self.bar = *last;
         self.kept.truncate(self.size_max);
