@@ -102,12 +102,15 @@ impl Catalog {
     ) -> Result<AppliedChanges> {
         match self.store.write(|rows| apply_catalog(rows, frame)) {
             Ok(applied) => {
+                // Under the same lock as the commit: a chunk that ended without this note would
+                // show its older version as the newest.
                 writer.note_overtaken(&applied.changes);
                 Ok(applied)
             }
             // Without space nothing was tried.
             Err(error @ Error::Space { .. }) => Err(error),
             Err(error) => {
+                // The outcome is open: the file may hold records that nothing here knows of.
                 writer.require_recovery();
                 Err(error)
             }
@@ -132,11 +135,14 @@ impl Catalog {
         commits: &[u64],
         changes: &[RecordChange],
     ) -> Result<()> {
+        // Even without changes: their journal rows must go with the next flush, or every start
+        // would replay them.
         writer.delta_mut().cover(commits);
         if changes.is_empty() {
             return Ok(());
         }
         for change in changes {
+            // A new record has no older document: the look-up in every segment would find nothing.
             if change.was_there {
                 writer.mark_deleted(change.id)?;
             }
@@ -144,6 +150,8 @@ impl Catalog {
                 Some(stored) => Some(decode_record(change.id, stored)?),
                 None => None,
             };
+            // An inactive record is stored but not searched: a version of it in the delta must go,
+            // too.
             match record.filter(|record| record.is_active) {
                 Some(record) => writer.delta_mut().insert(record),
                 None => writer.delta_mut().remove(change.id),
@@ -180,6 +188,8 @@ impl Catalog {
 
     /// Publishes a snapshot of what the writer has.
     pub(super) fn publish(&self, writer: &mut Writer) {
+        // Before the snapshot: a search that finds a record of the delta can request its reindex at
+        // once.
         let has_delta = !writer.delta().commits().is_empty();
         self.has_delta.store(has_delta, Ordering::Release);
         self.snapshot.store(Arc::new(writer.next_snapshot()));

@@ -40,6 +40,8 @@ impl Catalog {
         let mut writer = self.writer.lock();
         if let Err(error) = self.ensure_recovered(&mut writer) {
             if let Some(chunk) = chunk {
+                // Its earlier groups are durable: the recovery that succeeds shows them from the
+                // journal.
                 writer.abandon_chunk(chunk.token);
             }
             return Err(error);
@@ -56,7 +58,9 @@ impl Catalog {
                 return Err(error);
             }
         };
+        // `apply` noted the group's records as overtaken in every open chunk, this one included.
         writer.note_newest(chunk.token, &applied.changes);
+        // A group that changed nothing has no journal row that a segment could cover.
         if !applied.changes.is_empty() {
             chunk.commits.push(applied.number);
             chunk.changes.extend(applied.changes);
@@ -78,6 +82,7 @@ impl Catalog {
                 builder.add(&decode_record(change.id, stored)?)?;
             }
         }
+        // Nothing in it is active: all there is to show is that older versions are gone.
         if builder.is_empty() {
             return self.show_in_delta(chunk);
         }
@@ -110,7 +115,11 @@ impl Catalog {
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
         let ended = writer.end_chunk(chunk.token);
+        // Before the manifest: it stores these tombstones in the transaction that removes the
+        // journal rows, so that a crash leaves both or neither.
         mark_old_versions(&mut writer, &mut made, chunk, &ended)?;
+        // Records may have left the delta: readers must lose those versions with the snapshot that
+        // brings the chunk's, or they would find both.
         writer.delta_mut().build()?;
         self.store_manifest(
             &mut writer,

@@ -65,6 +65,7 @@ impl Delta {
     /// Rebuilds the heap segment. Cost: as many records as there are; hence
     /// [`DELTA_RECORDS_MAX`](crate::limits::DELTA_RECORDS_MAX).
     pub(super) fn build(&mut self) -> Result<()> {
+        // First: an error below must not leave a segment that `records` has outgrown.
         self.segment = None;
         if self.records.is_empty() {
             return Ok(());

@@ -81,6 +81,8 @@ impl ExternalSorter {
         let name = format!("{}-{}", self.name, self.runs.len());
         let path = self.data_dir.temporary(&name);
         let batch_bytes = self.batch.memory_bytes() as u64;
+        // Refused before the file is begun: a run that filled the disk would fail the commits of
+        // others.
         self.data_dir
             .space_guard(FREE_BYTES_MIN + batch_bytes)
             .check()?;
@@ -104,6 +106,7 @@ impl ExternalSorter {
                 .and_then(|()| writer.write_all(stored));
             put.map_err(Error::io("write", path))?;
         }
+        // Not synced: no run outlives the process that wrote it.
         let file = writer.finish()?;
         let size_bytes = file.size_bytes().map_err(Error::io("read", path))?;
         Ok(Run {
@@ -128,6 +131,7 @@ impl ExternalSorter {
             }
             return Ok(());
         }
+        // The rest becomes the last run: of equal ids the latest run wins.
         self.spill()?;
         merge_runs(&mut self.runs, each)
     }
@@ -150,6 +154,8 @@ fn merge_runs(
     let mut heads = BinaryHeap::new();
     for (run_idx, run) in runs.iter_mut().enumerate() {
         if let Some((id, stored)) = run.next()? {
+            // One head of each run: id and run decide the order, and stored bytes are never
+            // compared.
             heads.push(Reverse((id, Reverse(run_idx), stored)));
         }
     }
@@ -169,6 +175,7 @@ fn merge_runs(
 
 impl RecordBatch {
     fn push(&mut self, id: RecordId, stored: &[u8]) {
+        // Pieces of a fixed size: a single vector would double as it grows, and copy what it holds.
         let has_room = self
             .pieces
             .last()
@@ -204,6 +211,7 @@ impl RecordBatch {
     }
 
     fn memory_bytes(&self) -> usize {
+        // Capacities, not lengths: the bound is about memory that is taken.
         self.pieces.len() * PIECE_BYTES + self.entries.capacity() * size_of::<BatchEntry>()
     }
 }
@@ -223,6 +231,7 @@ impl Run {
 
     fn take(&mut self, bytes_count: usize) -> Result<&[u8]> {
         if self.buffer.len() - self.buffer_offset < bytes_count {
+            // A record may lie across two reads: what is left of the last one moves to the front.
             self.buffer.drain(..self.buffer_offset);
             self.buffer_offset = 0;
             let kept_bytes = self.buffer.len();

@@ -24,6 +24,8 @@ impl Catalog {
 
     /// Runs the reindex job that was requested: flushes the delta. Returns false if none was.
     pub(crate) fn run_reindex(&self) -> Result<bool> {
+        // Cleared before the flush: a request that comes meanwhile may be about a later commit, and
+        // must not be lost.
         if !self.is_reindex_wanted.swap(false, Ordering::AcqRel) {
             return Ok(false);
         }
@@ -55,6 +57,7 @@ impl Catalog {
             let number = writer.next_segment_number();
             made = Some(self.write_segment(number, writer.delta().records())?);
         }
+        // Copied, not taken: if the manifest cannot be stored, the delta still has to cover them.
         let commits = writer.delta().commits().to_vec();
         self.store_manifest(
             writer,
@@ -64,6 +67,8 @@ impl Catalog {
                 dropped: &[],
             },
         )?;
+        // Not before the manifest is stored: until then readers find these records only in the
+        // delta.
         writer.clear_delta();
         writer.add_segments(made);
         self.publish(writer);
@@ -90,6 +95,7 @@ impl Catalog {
         number: u64,
         builder: SegmentBuilder,
     ) -> Result<Arc<Segment>> {
+        // A segment that filled the disk would leave no space for the transaction that names it.
         self.files.check_space(0)?;
         let mut builder = Some(builder);
         self.files.write(number, &mut |out| {

@@ -126,7 +126,8 @@ impl Importer {
                 // Committed groups are durable: show them, if the disk allows it.
                 let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
             }
-            // A builder that failed made the loader fail: its error is the cause.
+            // The builder's error first: an error of the loader may be that of the recovery which
+            // the builder made necessary.
             built?;
             loaded.map(|()| summary)
         })
@@ -172,6 +173,7 @@ impl Loader<'_> {
     fn commit_group(&mut self) -> Result<()> {
         let group = std::mem::take(&mut self.group);
         if !group.is_empty() {
+            // Taken: after an error the chunk is abandoned already, and `drop` must not find it.
             let (chunk, outcomes) = self.catalog.commit_group(self.chunk.take(), group)?;
             self.summary.count(&outcomes);
             self.chunk = Some(chunk);
@@ -191,7 +193,8 @@ impl Loader<'_> {
 
     fn send(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            // The builder is gone only if it failed; its error is reported.
+            // The builder takes chunks until the channel closes, even after an error: it is gone
+            // only if it panicked, and `finish` passes the panic on.
             let _ = self.sender.send(chunk);
         }
     }

@@ -59,6 +59,8 @@ impl Catalog {
     fn damaged_segments(&self, entries: &[ManifestEntry]) -> Vec<(u64, Error)> {
         let mut damaged = Vec::new();
         for entry in entries {
+            // Opened anew, by name: the mapping in use would not tell that the file was removed or
+            // replaced.
             let checked = match self.files.open(entry.number) {
                 Ok(Some(segment)) => segment.verify_all(),
                 Ok(None) => {

@@ -62,9 +62,13 @@ impl LiveSegment {
 
     /// Gives the document of a record a tombstone, if it is here and live.
     pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
+        // A tombstone that is there already must not make the segment dirty: its bitmap would be
+        // copied and stored again for nothing.
         if let Some(doc) = self.segment.find(id)?
             && !self.tombstones.contains(doc)
         {
+            // Copies the bitmap if a snapshot shares it: documents never vanish from a search that
+            // runs.
             Arc::make_mut(&mut self.tombstones).insert(doc);
             self.is_dirty = true;
         }

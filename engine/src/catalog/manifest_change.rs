@@ -24,12 +24,16 @@ impl ManifestChange<'_> {
         for live in self.made {
             manifest_entry(live).put(rows)?;
         }
+        // New segments are not among `segments` yet. They have tombstones if records changed while
+        // they were built.
         let has_tombstones = |live: &&LiveSegment| live.is_dirty() || !live.tombstones().is_empty();
         let made = self.made.iter().filter(has_tombstones);
         for live in segments.iter().filter(|live| live.is_dirty()).chain(made) {
             let row_key = live.number().to_be_bytes();
             rows.put(TOMBSTONES, &row_key, &live.tombstones().to_bytes())?;
         }
+        // After the tombstones above: a dropped segment may be among the dirty ones, and a row of
+        // it that stayed would count against the next file with its number.
         for number in self.dropped {
             rows.remove(SEGMENTS, &number.to_be_bytes())?;
             rows.remove(TOMBSTONES, &number.to_be_bytes())?;

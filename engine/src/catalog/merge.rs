@@ -38,7 +38,11 @@ impl Catalog {
         // Before the merge ends: a recovery would remove the new file, which the manifest does not
         // name yet.
         let recovered = self.ensure_recovered(&mut writer);
+        // Before any return: a merge that never ended would keep others from beginning, and unnamed
+        // files from being removed.
         let deleted = writer.end_merge();
+        // A shutdown is not a failure: the error is the one that `Stoppable` made, and the inputs
+        // serve as before.
         if merged.is_err() && self.is_merging_stopped() {
             return Ok(false);
         }
@@ -66,6 +70,8 @@ impl Catalog {
             self.files.remove(number)?;
             return Ok(true);
         }
+        // An empty segment would cost every search a step, and it counts as half deleted: it would
+        // be merged again and again.
         let is_empty = made.segment().is_empty();
         let made = if is_empty { Vec::new() } else { vec![made] };
         self.store_manifest(
@@ -79,6 +85,7 @@ impl Catalog {
         writer.drop_segments(&dropped);
         writer.add_segments(made);
         self.publish(&mut writer);
+        // Commits must not wait for the file system to free large files.
         drop(writer);
         // After the manifest: killed here, the next start removes what it does not name.
         if is_empty {
@@ -113,6 +120,7 @@ impl Catalog {
 
     fn has_space_for(&self, inputs: &[LiveSegment]) -> Result<bool> {
         let sizes = inputs.iter().map(|live| live.segment().size_bytes().0);
+        // The result takes about as much as its inputs, which stay until it is published.
         match self.files.check_space(sizes.sum()) {
             Err(Error::Space { .. }) => Ok(false),
             checked => checked.map(|()| true),
@@ -128,6 +136,8 @@ struct Stoppable<'s> {
 
 impl Write for Stoppable<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        // A merge of large segments takes long, and the index knows nothing of shutdowns: the
+        // next write is where it learns of one.
         if self.is_stopped.load(Ordering::Acquire) {
             return Err(io::Error::other("the merge was stopped"));
         }
@@ -145,6 +155,8 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
     let mut by_size: Vec<&LiveSegment> = segments.iter().collect();
     // By live documents: those with a tombstone do not survive a merge.
     by_size.sort_by_key(|live| live.live_count());
+    // From the smallest tier upwards: its merge costs least and shortens the list of segments as
+    // much as any other.
     let mut start = 0;
     while start < by_size.len() {
         let tier = tier_of(by_size[start].live_count());
@@ -172,6 +184,7 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
         }
         start += tier_count;
     }
+    // After the tiers, whose merges drop deleted documents as well.
     let is_half_gone =
         |live: &&LiveSegment| live.live_count() * 2 <= live.tombstones().len() + live.live_count();
     segments

@@ -15,6 +15,8 @@ const EXPORT_BATCH_RECORDS: usize = 1_000;
 impl Catalog {
     /// Number of records, and of those that are active.
     pub(crate) fn counts(&self) -> Result<(u64, u64)> {
+        // Both at one moment: with a commit in between, more records could be active than there
+        // are.
         self.store.read(|rows| {
             let active = match rows.get(META, ACTIVE)? {
                 Some(stored) => decode_number(&stored)?,
@@ -90,6 +92,7 @@ impl Catalog {
 
 /// The lowest row key above that of a record.
 pub(super) fn row_key_after(id: RecordId) -> Vec<u8> {
+    // Row keys are compared as bytes: nothing lies between a key and the same key with a zero byte.
     let mut row_key = id.as_bytes().to_vec();
     row_key.push(0);
     row_key

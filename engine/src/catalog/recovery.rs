@@ -61,6 +61,7 @@ impl Catalog {
     /// Opens the segments of the manifest and replays the journal. Returns false if a segment file
     /// is missing, or was built by other rules.
     fn read_index(&self, writer: &mut Writer) -> Result<bool> {
+        // First: segments of other rules can be perfectly readable, and give wrong answers.
         let stored = self.store.read(|rows| rows.get(META, INDEX_VERSION))?;
         let is_ours = stored.is_some_and(|version| version == index_version().as_bytes());
         if !is_ours {
@@ -70,6 +71,8 @@ impl Catalog {
             return Ok(false);
         };
         let numbers: Vec<u64> = segments.iter().map(LiveSegment::number).collect();
+        // Before the replay, which may write segment files: their numbers must be beyond all that
+        // were ever seen here.
         self.reconcile_files(writer, &numbers)?;
         writer.add_segments(segments);
         self.replay(writer)?;
@@ -224,11 +227,15 @@ impl Catalog {
         writer.begin_recovery();
         // Until the manifest is stored, an error leaves segments here that nothing names.
         writer.require_recovery();
+        // Old files go first: there may be no space for two indexes, and the old one is worth
+        // nothing.
         self.reconcile_files(writer, &[])?;
         let mut made: Vec<LiveSegment> = Vec::new();
         let mut builder = SegmentBuilder::new();
         let mut from = Vec::new();
         loop {
+            // Short reads see one state all the same: the writer is locked, so nothing is committed
+            // between them.
             let batch = self.read_records(&from, BATCH_RECORDS)?;
             let Some(last) = batch.last() else { break };
             from = row_key_after(last.id);
@@ -258,6 +265,8 @@ impl Catalog {
 
 /// Replaces the manifest by one of just these segments, which cover every commit.
 fn replace_manifest(rows: &mut Transaction<'_>, made: &[LiveSegment]) -> Result<()> {
+    // The journal of open chunks goes, too: their records are in `made`, and `recoveries_count`
+    // tells the chunks so.
     for table in [SEGMENTS, TOMBSTONES, JOURNAL] {
         // A damaged row goes like any other: the records are what counts.
         for row_key in rows.row_keys(table)? {
@@ -267,5 +276,6 @@ fn replace_manifest(rows: &mut Transaction<'_>, made: &[LiveSegment]) -> Result<
     for live in made {
         manifest_entry(live).put(rows)?;
     }
+    // In the same transaction: the version without its segments would make old ones trusted.
     rows.put(META, INDEX_VERSION, index_version().as_bytes())
 }

@@ -59,6 +59,7 @@ impl SegmentFiles {
     /// bytes that cannot be read. Cost: one system call.
     pub(crate) fn ensure_not_truncated(&self, number: u64, segment: &Segment) -> Result<()> {
         segment.ensure_not_truncated()?;
+        // The flag knows of pages that were touched; the length tells of the others.
         let found = self
             .data_dir
             .disk()
@@ -76,6 +77,8 @@ impl SegmentFiles {
     /// Removes a file. Readers that have it mapped keep it.
     pub(crate) fn remove(&self, number: u64) -> Result<()> {
         let path = self.path(&file_name(number));
+        // Not synced: a file that a power cut brings back is not in the manifest, and the next
+        // start removes it again.
         self.data_dir.disk().remove(&path)?;
         Ok(())
     }
@@ -87,6 +90,8 @@ impl SegmentFiles {
         let disk = self.data_dir.disk();
         for entry in disk.list(&dir)?.unwrap_or_default() {
             let number = number_of(&entry.name);
+            // Numbers of files that go count, too: until a rebuild has replaced the manifest, it
+            // names some of them, and no new file may be taken for one.
             last = last.max(number.unwrap_or(0));
             let is_named = number.is_some_and(|number| numbers.contains(&number));
             if !is_named && !entry.is_dir {

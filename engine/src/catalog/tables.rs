@@ -46,6 +46,7 @@ impl ManifestEntry {
         let mut out = Encoder::new(MANIFEST_VERSION);
         out.put_integer(self.docs_count.into());
         out.put_integer(self.segment_bytes);
+        // Big-endian: rows are in the order of their numbers.
         rows.put(SEGMENTS, &self.number.to_be_bytes(), &out.finish())
     }
 
@@ -133,6 +134,8 @@ pub(crate) fn apply_catalog(
             stored: new,
         });
     }
+    // In the transaction of the records: a commit without its journal row would be missing from the
+    // index after a restart.
     write_journal(rows, &applied)?;
     rows.put(META, ACTIVE, &encode_number(active_count))?;
     rows.put(META, APPLIED, &encode_number(applied.number))?;

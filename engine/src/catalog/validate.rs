@@ -22,9 +22,11 @@ pub(crate) struct Validator {
 impl Validator {
     /// The record that a draft describes.
     ///
-    /// Errors: the first field that is wrong, in the order of the import record, and why. Source:
-    /// API.md, import record; SEARCH.md 6 for the region of its language.
+    /// Errors: the first field that is found wrong, and why. Source: API.md, import record;
+    /// SEARCH.md 6 for the region of its language.
     pub(crate) fn validate(&mut self, draft: &RecordDraft<'_>) -> Validated<Record> {
+        // Before the others: the id may be made from the one, and the language takes its region
+        // from the other.
         let source_release_id = release_id(&draft.source_release_id)?;
         let description = text("description", &draft.description, DESCRIPTION_CHARS_MAX)?;
         let record = Record {
@@ -54,6 +56,7 @@ impl Validator {
         let title = title.ok_or_else(|| missing("title"))?;
         self.folded.clear();
         fold_into(&title, &mut self.folded);
+        // A title of punctuation alone would be found by no search.
         if words(&self.folded).next().is_none() {
             return Err(fault("title", "it must have at least one word"));
         }
@@ -74,6 +77,7 @@ impl Validator {
         let Some(description) = description else {
             return Ok(language);
         };
+        // A region that the tag names is stated; one in the description is only deduced.
         if language.primary() != "es" || language.region().is_some() {
             return Ok(language);
         }

@@ -105,6 +105,7 @@ impl Writer {
 
     /// Notes records that a commit has replaced: open chunks may hold older versions of them.
     pub(super) fn note_overtaken(&mut self, changes: &[RecordChange]) {
+        // A record that was not there is in no open chunk: what a chunk holds is committed.
         for change in changes.iter().filter(|change| change.was_there) {
             for overtaken in self.open_chunks.values_mut() {
                 overtaken.push(change.id);
@@ -130,6 +131,7 @@ impl Writer {
     pub(super) fn end_chunk(&mut self, chunk: ChunkToken) -> EndedChunk {
         let overtaken = self.open_chunks.remove(&chunk.number);
         let mut overtaken = overtaken.unwrap_or_default();
+        // Sorted once: `is_overtaken` searches it for every record of the chunk.
         overtaken.sort_unstable();
         EndedChunk {
             overtaken,
@@ -184,6 +186,7 @@ impl Writer {
     pub(super) fn begin_recovery(&mut self) {
         // Open chunks learn by this number that their commits are shown from the journal.
         self.recoveries_count += 1;
+        // Searches go on in the published snapshot, which keeps what it needs.
         self.segments.clear();
         self.delta = Delta::default();
     }
@@ -270,6 +273,8 @@ impl Writer {
         for live in &mut self.segments {
             live.mark_deleted(id)?;
         }
+        // The merge reads its inputs with the tombstones of its beginning: its result would show
+        // the record again.
         if let Some(deleted) = &mut self.deleted_since_merge {
             deleted.push(id);
         }
@@ -285,6 +290,7 @@ impl Writer {
         for live in &self.segments {
             parts.push((Arc::clone(live.segment()), Arc::clone(live.tombstones())));
         }
+        // No tombstones: a record that changes in the delta is replaced there.
         if let Some(segment) = self.delta.segment() {
             parts.push((Arc::clone(segment), Arc::new(Tombstones::new())));
         }
