@@ -13,8 +13,9 @@ use super::socket::{ImportLine, SOCKET_NAME};
 use super::stream::{ReceivedBody, SentBody};
 use crate::limits::SOCKET_PIECE_BYTES_MAX;
 use crate::ops::{ImportOptions, ImportReport, ImportResult, Operation, to_json};
-use crate::runtime::sync::mpsc;
-use crate::runtime::{Control, Incoming, ask_socket};
+use crate::runtime::{Control, ask_socket};
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
 
 /// An operation that the running server did not execute, or whose answer did not arrive.
 #[derive(Debug, thiserror::Error)]

@@ -10,8 +10,8 @@ use subcat_engine::error_chain;
 
 use super::metrics::metrics_text;
 use super::stream::SentBody;
-use crate::runtime::Incoming;
 use crate::service::{Phase, Service};
+use hyper::body::Incoming;
 
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";

@@ -20,9 +20,9 @@ use crate::ops::{
     import,
 };
 use crate::rows::{unpacked, write_record};
-use crate::runtime::Incoming;
-use crate::runtime::sync::mpsc;
 use crate::service::{Actor, Service};
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
 
 /// The socket's name in the data directory.
 pub(super) const SOCKET_NAME: &str = "admin.sock";

@@ -9,8 +9,9 @@ use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use crate::limits::BODY_PIECES_MAX;
-use crate::runtime::sync::mpsc;
-use crate::runtime::{ControlHandle, Incoming};
+use crate::runtime::ControlHandle;
+use hyper::body::Incoming;
+use tokio::sync::mpsc;
 
 /// A body to be sent.
 pub enum SentBody {

@@ -4,7 +4,8 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
-use crate::runtime::{Body, Content, ReasonPhrase};
+use crate::runtime::{Body, Content};
+use hyper::ext::ReasonPhrase;
 
 /// Everything that can be refused or go wrong under `/api` (API.md, errors).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,8 @@
 //! Workers, connections, deadlines and bodies: requests come in and bytes go out here.
 //!
-//! The module owns tokio and hyper, and knows nothing of the API: the handler of requests is a
-//! parameter. Each worker is one thread with a runtime, a listener and connections of its own; slow
-//! work runs on the control runtime, which has its own threads. Channels and timers of tokio, which
-//! tasks on the control runtime need, are re-exported as they are.
+//! The module starts every runtime, task and HTTP connection, and knows nothing of the API: the
+//! handler of requests is a parameter. Each worker is one thread with a runtime, a listener and
+//! connections of its own; slow work runs on the control runtime, which has its own threads.
 
 mod admin_listener;
 mod body;
@@ -34,9 +33,6 @@ pub use control::{Control, ControlHandle};
 pub use descriptors::Descriptors;
 pub use file_body::StoredBytes;
 pub use handler::{Handler, HandlerOutcome, LaterResponse};
-pub use hyper::body::Incoming;
-pub use hyper::ext::ReasonPhrase;
 pub use listen::{ListenSettings, Workers};
 pub use priority::Priority;
 pub(crate) use single_flight::{Joined, SingleFlight, result_of};
-pub use tokio::{sync, time};

@@ -13,7 +13,7 @@ use super::fetch_error::FetchError;
 use super::health::AttemptError;
 use crate::config::UpstreamSettings;
 use crate::limits::UPSTREAM_REDIRECTS_MAX;
-use crate::runtime::time;
+use tokio::time;
 
 /// Pauses before the second, third and fourth attempt. Chosen here: a dead upstream is reported
 /// after about three seconds instead of holding clients until the timeout.

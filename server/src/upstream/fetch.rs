@@ -13,8 +13,9 @@ use super::fetch_error::FetchError;
 use super::health::{AttemptError, HealthReport};
 use crate::config::UpstreamSettings;
 use crate::files::{kind_of, named_kind, upstream_name};
-use crate::runtime::sync::Semaphore;
-use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of, time};
+use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of};
+use tokio::sync::Semaphore;
+use tokio::time;
 
 /// The upstream service: fetches files, one fetch at a time for each release, and remembers
 /// failures for a while. Fetches run on the control runtime; any runtime may wait for them.

@@ -6,8 +6,8 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use crate::runtime::ControlHandle;
-use crate::runtime::sync::oneshot::{self, Sender};
-use crate::runtime::time::{Instant, sleep_until};
+use tokio::sync::oneshot::{self, Sender};
+use tokio::time::{Instant, sleep_until};
 
 /// A queue of items that are stored together, each with an outcome of its own.
 ///

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use super::password::{self, Password, Workspace};
 use crate::limits::PASSWORD_QUEUE_MAX;
 use crate::runtime::Priority;
-use crate::runtime::sync::oneshot;
+use tokio::sync::oneshot;
 
 /// Time after which an idle thread frees its 19 MiB.
 const MEMORY_KEPT: Duration = Duration::from_secs(5);

@@ -48,6 +48,18 @@ const OWNERS: &[Owner] = &[
     owner("server", "csv", &["rows"]),
     owner("server", "flate2", &["api", "rows"]),
     owner("server", "hyper", &["runtime"]),
+    // The request body of the admin socket, which has no worker, and of the demo's upstream.
+    owner(
+        "server",
+        "hyper::body::Incoming",
+        &["runtime", "admin", "command"],
+    ),
+    // A response carries its reason phrase as hyper writes it.
+    owner(
+        "server",
+        "hyper::ext::ReasonPhrase",
+        &["runtime", "respond"],
+    ),
     owner("server", "hyper_util", &["runtime"]),
     owner("server", "indicatif", &["command"]),
     owner("server", "io_uring", &["runtime"]),
@@ -61,6 +73,13 @@ const OWNERS: &[Owner] = &[
     owner("server", "socket2", &["runtime"]),
     owner("server", "strsim", &["config"]),
     owner("server", "tokio", &["runtime"]),
+    // Channels, locks and timers, for tasks on the control runtime.
+    owner(
+        "server",
+        "tokio::sync",
+        &["runtime", "upstream", "web", "admin"],
+    ),
+    owner("server", "tokio::time", &["runtime", "upstream", "web"]),
     owner("server", "toml", &["config"]),
     owner("server", "zip", &["command"]),
     owner("server", "zstd", &["rows"]),
@@ -195,6 +214,41 @@ pub fn owners(tree: &SourceTree) -> Vec<Violation> {
         }
     }
     violations
+}
+
+/// An owned crate is not re-exported: others would name it without its owner's list saying so.
+pub fn no_foreign_re_exports(tree: &SourceTree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    for source in tree.sources.iter().filter(|source| !source.is_test) {
+        let member = source.member();
+        for item in &source.ast.items {
+            let syn::Item::Use(item) = item else { continue };
+            let is_public = !matches!(item.vis, syn::Visibility::Inherited);
+            let Some(root) = root_of(&item.tree).filter(|_| is_public) else {
+                continue;
+            };
+            let is_owned = |owner: &&Owner| {
+                let owned = owner.path.split("::").next().unwrap_or_default();
+                owner.member == member && owned != "std" && root == owned
+            };
+            if OWNERS.iter().any(|owner| is_owned(&owner)) {
+                let line = root.span().start().line;
+                let message = format!("`{root}` is re-exported: list who may name it instead");
+                violations.push(Violation::new(source, line, message));
+            }
+        }
+    }
+    violations
+}
+
+/// First segment of an import.
+fn root_of(tree: &syn::UseTree) -> Option<&syn::Ident> {
+    match tree {
+        syn::UseTree::Path(path) => Some(&path.ident),
+        syn::UseTree::Name(name) => Some(&name.ident),
+        syn::UseTree::Rename(rename) => Some(&rename.ident),
+        syn::UseTree::Glob(_) | syn::UseTree::Group(_) => None,
+    }
 }
 
 /// Modules never name what a boundary of ARCHITECTURE.md forbids.

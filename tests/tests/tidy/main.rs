@@ -65,6 +65,11 @@ fn foreign_crates_have_one_owner() {
 }
 
 #[test]
+fn owned_crates_are_not_re_exported() {
+    hold(imports::no_foreign_re_exports);
+}
+
+#[test]
 fn modules_keep_their_boundaries() {
     hold(imports::boundaries);
 }

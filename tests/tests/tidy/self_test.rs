@@ -112,6 +112,27 @@ fn tests_may_look_up() {
 }
 
 #[test]
+fn re_exports_of_owned_crates_are_noticed() {
+    let rule = imports::no_foreign_re_exports;
+    let runtime = "server/src/runtime/mod.rs";
+    check(
+        rule,
+        &[(runtime, "pub use tokio::{sync, time};")],
+        &[(runtime, 1)],
+    );
+    check(
+        rule,
+        &[(runtime, "pub(crate) use hyper::body::Incoming;")],
+        &[(runtime, 1)],
+    );
+    check(
+        rule,
+        &[(runtime, "use tokio::sync::mpsc;\npub use super::Body;")],
+        &[],
+    );
+}
+
+#[test]
 fn foreign_crates_stay_with_their_owner() {
     let rule = imports::owners;
     check(

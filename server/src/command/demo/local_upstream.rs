@@ -11,7 +11,8 @@ use http::{Request, Response, StatusCode};
 use super::files::file;
 use crate::admin::SentBody;
 use crate::files::content_disposition;
-use crate::runtime::{AdminListener, AdminServer, ControlHandle, Incoming};
+use crate::runtime::{AdminListener, AdminServer, ControlHandle};
+use hyper::body::Incoming;
 
 type Answering = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
