@@ -3,12 +3,12 @@
 use sha2::{Digest, Sha256};
 
 /// Prefix of every key, which secret scanners search for.
-const PREFIX: &str = "sct_";
+pub(crate) const API_KEY_PREFIX: &str = "sct_";
 /// Digits in the order of their value (API.md, keys).
 const DIGITS: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 const RANDOM_DIGITS: usize = 32;
 const CHECK_DIGITS: usize = 6;
-const BODY_BYTES: usize = PREFIX.len() + RANDOM_DIGITS;
+const BODY_BYTES: usize = API_KEY_PREFIX.len() + RANDOM_DIGITS;
 const TEXT_BYTES: usize = BODY_BYTES + CHECK_DIGITS;
 
 /// The text of a new API key from 32 random base62 digits: `sct_`, the digits, and six digits of
@@ -17,7 +17,7 @@ const TEXT_BYTES: usize = BODY_BYTES + CHECK_DIGITS;
 /// Panics if a byte of `random` is not a base62 digit: a programmer's mistake.
 pub fn api_key_text(random: &[u8; 32]) -> String {
     let mut text = String::with_capacity(TEXT_BYTES);
-    text.push_str(PREFIX);
+    text.push_str(API_KEY_PREFIX);
     for digit in random {
         assert!(DIGITS.contains(digit), "a key is made of base62 digits");
         text.push(char::from(*digit));
@@ -52,22 +52,23 @@ fn random_digit() -> u8 {
 
 /// Returns true if a text has the shape and the checksum of a key. Cost: one CRC, no look-up.
 pub fn is_api_key_text(text: &[u8]) -> bool {
-    if text.len() != TEXT_BYTES || !text.starts_with(PREFIX.as_bytes()) {
+    if text.len() != TEXT_BYTES || !text.starts_with(API_KEY_PREFIX.as_bytes()) {
         return false;
     }
     let (body, check) = text.split_at(BODY_BYTES);
-    let digits = &body[PREFIX.len()..];
+    let digits = &body[API_KEY_PREFIX.len()..];
     digits.iter().all(u8::is_ascii_alphanumeric) && check == check_digits(body)
 }
 
-/// SHA-256 of a key's text: the only form in which a key is kept.
+/// SHA-256 of a key's text: the only form in which a key is kept. Session secrets are kept in the
+/// same form.
 pub fn api_key_digest(text: &str) -> [u8; 32] {
     Sha256::digest(text.as_bytes()).into()
 }
 
 /// The form in which lists show a key: `sct_AbCd…wXyZ`.
 pub fn api_key_partial(text: &str) -> String {
-    let head = text.get(..PREFIX.len() + 4).unwrap_or_default();
+    let head = text.get(..API_KEY_PREFIX.len() + 4).unwrap_or_default();
     let tail_start = text.len().saturating_sub(4).max(head.len());
     let tail = text.get(tail_start..).unwrap_or_default();
     format!("{head}…{tail}")

@@ -64,7 +64,7 @@ impl KeyTable {
         table.get(&api_key_digest(text)).map(Arc::clone)
     }
 
-    /// The key with this text, if it is active.
+    /// The key with this text, if it is active at `now`.
     pub fn find(&self, text: &str, now: Timestamp) -> Option<Arc<KnownKey>> {
         let is_active = |known: &Arc<KnownKey>| known.api_key.state(now) == ApiKeyState::Active;
         self.lookup(text).filter(is_active)

@@ -5,10 +5,11 @@ use std::collections::VecDeque;
 use parking_lot::Mutex;
 use subcat_engine::{ApiKeyId, Timestamp};
 
+use crate::auth::API_KEY_PREFIX;
 use crate::limits::{SLOW_SEARCH_VALUE_CHARS_MAX, SLOW_SEARCHES_MAX};
 use crate::request::{SEARCH_PARAMETERS, parameters};
 
-/// Microseconds above which a search is slow: ten times the target of the slowest.
+/// Microseconds above which a search is slow: ten times the target for the slowest ones.
 pub const SLOW_SEARCH_US: u64 = 10_000;
 
 /// One slow search.
@@ -57,11 +58,12 @@ impl SlowSearches {
     }
 }
 
-/// The parameters of a search, shortened. Any other parameter is left out, because it may be
-/// anything, and so is a value that looks like a key and was put there by mistake.
+/// The parameters of a search, shortened. Other parameters are left out because they may hold
+/// anything, and so are values that look like an API key in the wrong place.
 fn short(query_string: &str) -> String {
     let known = parameters(query_string).filter(|(name, value)| {
-        SEARCH_PARAMETERS.contains(&&**name) && !value.trim().is_empty() && !value.contains("sct_")
+        let may_be_key = value.contains(API_KEY_PREFIX);
+        SEARCH_PARAMETERS.contains(&&**name) && !value.trim().is_empty() && !may_be_key
     });
     let pieces = known.take(SEARCH_PARAMETERS.len()).map(|(name, value)| {
         let value = value.trim();

@@ -9,11 +9,11 @@ use clap::Args;
 use percent_encoding::{NON_ALPHANUMERIC, utf8_percent_encode};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use subcat_engine::{ApiKeyState, Email, Role};
+use subcat_engine::{Email, Role};
 
 use super::local_upstream::LocalUpstream;
-use crate::auth::{api_key_digest, new_api_key_text};
-use crate::command::context::{Context, now};
+use crate::auth::new_api_key_text;
+use crate::command::context::Context;
 use crate::command::demo::CATALOG;
 use crate::command::error::{CommandError, SubjectError};
 use crate::command::logging;
@@ -36,8 +36,7 @@ const EMAIL: &str = "demo@example.org";
 
 /// Try it: a catalog of real titles, files, an account and an API key, in one command
 ///
-/// The data directory is ./subcat-demo unless --data names another. It is kept, and a second run
-/// uses it again.
+/// The data directory is ./subcat-demo unless --data names another. It is kept for the next run.
 #[derive(Debug, Args)]
 pub(in crate::command) struct DemoArguments {
     /// The public address
@@ -177,13 +176,13 @@ fn known_login(service: &Service, path: &Path) -> Option<DemoLogin> {
     let login: DemoLogin = serde_json::from_str(&text).ok()?;
     let email = Email::parse(&login.email)?;
     let account = service.engine.accounts().by_email(&email)?;
-    let digest = api_key_digest(&login.key);
-    let api_keys = service.engine.accounts().api_keys();
-    let api_key = api_keys.iter().find(|key| key.digest == digest)?;
-    let is_usable = account.disabled_at.is_none()
-        && api_key.account == Some(account.id)
-        && api_key.state(now()) == ApiKeyState::Active;
-    if is_usable { Some(login) } else { None }
+    // The table of keys leaves out those of disabled accounts.
+    let known = service.api_keys().find(&login.key, service.now())?;
+    if known.api_key.account == Some(account.id) {
+        Some(login)
+    } else {
+        None
+    }
 }
 
 fn keep(path: &Path, login: &DemoLogin) -> io::Result<()> {
