@@ -17,7 +17,7 @@ use crate::auth::KeyTable;
 pub enum Actor<'a> {
     /// The operator, at the command line.
     CommandLine,
-    /// Somebody signed in to the pages, or signing up.
+    /// An account of the web interface: signed in, or the one that a sign-up creates.
     Account(&'a Email),
 }
 
@@ -33,8 +33,8 @@ impl Actor<'_> {
 
 /// The accounts and keys of an open catalog, and the table of keys made from them.
 ///
-/// INVARIANT: when a change has returned, with whatever result, `key_table` holds exactly the keys
-/// that the engine knows and whose account is enabled.
+/// INVARIANT: when a change has returned, with whatever result, `key_table` agrees with the
+/// engine: it holds every key that is not revoked and whose account, if it has one, is enabled.
 pub struct Credentials {
     engine: Arc<Engine>,
     key_table: KeyTable,
@@ -70,8 +70,8 @@ impl Credentials {
         actor: Actor<'_>,
         at: Timestamp,
     ) -> subcat_engine::Result<Outcome> {
-        // Dropped on every way out. A commit that seems to fail, or a panic behind it, may have
-        // changed the keys all the same.
+        // Dropped on every way out: a commit that reports an error, or that a panic follows, may
+        // have changed the keys nevertheless.
         let _rebuild = RebuildOnDrop::after(&change, self);
         let event = change.into_event(actor.as_str(), at);
         let outcome = self.engine.apply(vec![event])?.pop();
@@ -131,7 +131,7 @@ impl Drop for RebuildOnDrop<'_> {
 /// Returns true if a change can alter the key table. The others are left out because a rebuild
 /// costs a copy of every key, and makes each connection look its own up again.
 ///
-/// No arm is a wildcard: whoever adds a change decides here.
+/// No arm is a wildcard, so that a new change does not compile until it is decided here.
 const fn changes_key_table(change: &Change) -> bool {
     match change {
         Change::CreateAccount(_)

@@ -1,6 +1,9 @@
-//! The maintenance threads. What must happen every second has one of its own, so that nothing
-//! large delays it: counters are synced, usage is stored, the clock is read. The other one
-//! aggregates counters, repairs the index, flushes and merges segments, and drops old sessions.
+//! The two maintenance threads.
+//!
+//! The heartbeat does what must happen every second: it syncs counters, stores usage and reads the
+//! clock. The other thread does the work that may take long, which must not delay the heartbeat:
+//! it aggregates counters, repairs the index, flushes and merges segments, and drops expired
+//! sessions.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,12 +16,12 @@ use super::{Phase, Service};
 
 /// Time between two runs of each thread.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Runs of maintenance between two in which expired sessions are dropped.
+/// Number of maintenance runs from one that drops expired sessions to the next.
 const SESSION_RUNS: u64 = 600;
-/// Time that the last run of the heartbeat gets: it stores what was counted until the stop.
+/// Time limit of the heartbeat's last run, which stores everything counted until the stop.
 const HEARTBEAT_STOP_LIMIT: Duration = Duration::from_secs(3);
-/// Time that maintenance gets for what cannot be interrupted. After it the work is abandoned, as in
-/// a killed process.
+/// Time limit of maintenance work that cannot be interrupted. After it the work is abandoned, as
+/// if the process were killed.
 const MAINTENANCE_STOP_LIMIT: Duration = Duration::from_millis(200);
 
 /// The maintenance threads of a serving process.
@@ -58,21 +61,21 @@ impl Maintenance {
         })
     }
 
-    /// Starts nothing large any more, and ends a merge that is under way. Never waits.
+    /// Starts no further work that may take long, and ends a merge that is under way. Never waits.
     pub fn wind_down(&self) {
         self.service.engine.catalog().stop_merging();
         self.maintenance.finish();
     }
 
-    /// Syncs and stores what was counted until now. Cost: a few syncs of files; aggregation and
-    /// flush are left to the closing of the engine.
+    /// Ends both threads, after a last heartbeat that syncs and stores everything counted so far.
+    /// Cost: a few file syncs; aggregation and flush happen when the engine is closed.
     pub fn stop(self) {
         self.wind_down();
         if !self.heartbeat.stop(HEARTBEAT_STOP_LIMIT) {
-            tracing::error!("the last usage is not stored: the disk takes too long");
+            tracing::error!("the last usage was not stored in time: the disk is too slow");
         }
         if !self.maintenance.stop(MAINTENANCE_STOP_LIMIT) {
-            tracing::info!("maintenance is unfinished; the next start continues it");
+            tracing::info!("maintenance was interrupted; the next start continues it");
         }
     }
 }
@@ -98,7 +101,7 @@ fn drop_expired_sessions(service: &Service) -> subcat_engine::Result<()> {
     Ok(())
 }
 
-/// A run of the work that may take long. Errors: the engine's; the next run tries again.
+/// One run of the work that may take long. Errors: the engine's; the next run tries again.
 fn maintain(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<()> {
     if is_dropping_sessions {
         drop_expired_sessions(service)?;
@@ -107,8 +110,8 @@ fn maintain(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Res
     Ok(())
 }
 
-/// Stores the usage of keys. A batch that could not be stored is tried again in the next run; if it
-/// was stored all the same, the engine refuses it by its number.
+/// Stores the usage of keys. A batch whose commit failed is submitted again in the next run; if it
+/// was stored after all, the engine recognises its number and skips it.
 fn store_usage(service: &Service) -> subcat_engine::Result<()> {
     let last_number = service.engine.usage().last_batch()?;
     if let Some(batch) = service.usage.batch(last_number) {
@@ -121,7 +124,7 @@ fn store_usage(service: &Service) -> subcat_engine::Result<()> {
 /// Logs when maintenance begins to fail and when it works again, not every second in between.
 struct Reporter {
     service: Arc<Service>,
-    /// True for each thread whose last run failed.
+    /// True for each thread whose last run failed: the heartbeat, then the other one.
     is_failing: Mutex<[bool; 2]>,
 }
 
@@ -148,7 +151,7 @@ impl Reporter {
             }
             Err(error) => {
                 let error = error_chain(&error);
-                tracing::error!(error, "maintenance failed; it is tried every second");
+                tracing::error!(error, "maintenance failed; retrying every second");
                 self.service.set_phase(Phase::Failing);
             }
         }

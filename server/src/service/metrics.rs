@@ -73,13 +73,13 @@ pub const LATENCY_BUCKETS_US: [u64; 16] = [
 
 /// A number that one worker adds to.
 ///
-/// INVARIANT: one thread calls [`Counter::add`]. So a load and a store are enough where a shared
-/// counter would need a locked instruction.
+/// INVARIANT: only one thread calls [`Counter::add`], so a load and a store are enough where a
+/// shared counter would need a locked instruction.
 #[derive(Default)]
 pub struct Counter(AtomicU64);
 
 impl Counter {
-    /// Adds. Cost: a load and a store. Only the worker that owns the counter may call it.
+    /// Adds `count`. Cost: a load and a store. Only the worker that owns the counter may call it.
     pub fn add(&self, count: u64) {
         let sum = self.0.load(Ordering::Relaxed).wrapping_add(count);
         self.0.store(sum, Ordering::Relaxed);
@@ -168,7 +168,7 @@ pub struct Metrics {
 }
 
 impl Metrics {
-    /// Zeroes for this number of workers.
+    /// Counters of this number of workers, all at zero.
     pub fn new(workers_count: usize) -> Self {
         let workers = (0..workers_count).map(|_| WorkerMetrics::default());
         Self {
@@ -177,7 +177,7 @@ impl Metrics {
         }
     }
 
-    /// The sum of a number over all workers.
+    /// The sum of `number` over all workers.
     pub fn sum(&self, number: impl Fn(&WorkerMetrics) -> u64) -> u64 {
         self.workers.iter().map(number).sum()
     }

@@ -10,14 +10,14 @@ use parking_lot::{Condvar, Mutex};
 
 use crate::runtime::Priority;
 
-/// A run of a periodic task that failed. The next run comes all the same.
+/// A failed run of a periodic task. Later runs still happen.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum TaskError {
     /// The engine failed.
     #[error(transparent)]
     Engine(#[from] subcat_engine::Error),
     /// The run panicked; the panic hook has logged where.
-    #[error("it panicked: the lines before this say where")]
+    #[error("the run panicked: earlier lines of the log say where")]
     Panicked,
 }
 
@@ -34,7 +34,7 @@ impl StopFlag {
         self.changed.notify_all();
     }
 
-    /// Waits for the signal, for at most `period`. Returns true if it is set.
+    /// Waits for the flag, for at most `period`. Returns true if it is set.
     fn wait(&self, period: Duration) -> bool {
         let mut is_set = self.is_set.lock();
         // A spurious wake-up only makes a run come early.
@@ -48,14 +48,14 @@ impl StopFlag {
 /// A periodic task and its thread.
 pub(super) struct PeriodicTask {
     stop: Arc<StopFlag>,
-    /// Receives nothing: it closes when the thread has ended.
+    /// Never receives a message; it disconnects when the thread has ended.
     ended: Mutex<Receiver<()>>,
 }
 
 impl PeriodicTask {
     /// Calls `run` every `period`, and once more when it is asked to stop: the argument is true in
-    /// that last run. `report` gets the result of each run. The thread yields to requests. Errors:
-    /// the thread cannot be started.
+    /// that last run. `report` gets the result of each run. The thread has a lower priority than
+    /// the workers. Errors: the thread cannot be started.
     pub(super) fn start(
         name: &str,
         period: Duration,
@@ -67,12 +67,12 @@ impl PeriodicTask {
         let (sender, ended) = channel();
         let run_all = move || {
             let _until_the_end = sender;
-            // Without the lower priority only fairness is lost.
+            // If the priority stays as it is, only fairness suffers.
             let _ = Priority::Behind.enter();
             loop {
                 let is_last = signal.wait(period);
-                // What the task shares with others is whole between any two of its steps, so a
-                // panic in one run leaves nothing for the next to trip over.
+                // A task keeps its shared state consistent at every step, so a panic in one run
+                // cannot break the next one.
                 let outcome = catch_unwind(AssertUnwindSafe(|| run(is_last)));
                 report(outcome.unwrap_or(Err(TaskError::Panicked)));
                 if is_last {

@@ -22,9 +22,9 @@ pub enum Phase {
     Starting = 0,
     /// Serving.
     Ready = 1,
-    /// Asked to stop: finishing what is under way.
+    /// Asked to stop: finishing the requests under way.
     Draining = 2,
-    /// Maintenance failed and is tried again; reads are served.
+    /// Maintenance fails and is retried every second; reads are served.
     Failing = 3,
 }
 
@@ -42,13 +42,13 @@ impl Phase {
 
 /// The running service.
 pub struct Service {
-    /// Its settings.
+    /// Settings in effect.
     pub config: Config,
     /// The catalog.
     pub engine: Arc<Engine>,
     /// Fetches files that are not cached.
     pub upstream: Upstream,
-    /// Windows of clients without a valid key.
+    /// Rate limit windows of clients without a valid key.
     pub addresses: AddressLimiter,
     /// Counters, per worker.
     pub metrics: Metrics,
@@ -56,12 +56,13 @@ pub struct Service {
     pub slow_searches: SlowSearches,
     /// Usage of keys that is not stored yet.
     pub usage: UsageQueue,
-    /// The clock.
+    /// The clock; tests replace it.
     pub clock: Arc<dyn Clock>,
-    /// The runtime of slow work.
+    /// The runtime of work that may wait or block: fetches, pages, administration.
     pub control: ControlHandle,
+    /// A [`Phase`] as its number.
     phase: AtomicU8,
-    /// The latest second ever observed, also before this process.
+    /// The latest second ever observed, by this process or an earlier one.
     latest_second: AtomicI64,
     credentials: Credentials,
 }
@@ -70,7 +71,7 @@ pub struct Service {
 const CLOCK_LAG_SECONDS: i64 = 60;
 
 impl Service {
-    /// A service over an open engine, with the keys that the engine knows; it listens nowhere
+    /// A service over an open engine, with the keys that the engine knows. It does not listen
     /// until [`crate::http::serve`]. The engine must have `config.workers + 1` counter lanes.
     pub fn new(
         config: Config,
@@ -88,7 +89,7 @@ impl Service {
             tracing::warn!(
                 %latest,
                 behind_seconds,
-                "the clock lags the latest observed time: what expired by then stays expired"
+                "the clock lags the latest observed time: expired keys and sessions stay expired"
             );
         }
         let service = Self {
@@ -108,16 +109,16 @@ impl Service {
         Arc::new(service)
     }
 
-    /// Changes accounts or API keys: the change is durable and in force for every request that
-    /// starts when this returns. Nothing else changes them.
+    /// Changes accounts or API keys, now, as [`Credentials::change`] does.
     ///
     /// Errors: the engine's; nothing is known to be changed then.
     pub fn change(&self, change: Change, actor: Actor<'_>) -> subcat_engine::Result<Outcome> {
         self.credentials.change(change, actor, self.now())
     }
 
-    /// Changes an account and opens or closes a session in the same transaction; returns the
-    /// outcome of the change.
+    /// Changes accounts or API keys, now, as [`Credentials::change_with_session`] does.
+    ///
+    /// Errors: the engine's; nothing is known to be changed then.
     pub fn change_with_session(
         &self,
         change: Change,
@@ -128,7 +129,7 @@ impl Service {
         credentials.change_with_session(change, session, actor, self.now())
     }
 
-    /// Accounts and keys, and what changes them.
+    /// The accounts and keys, which nothing else changes.
     pub fn credentials(&self) -> &Credentials {
         &self.credentials
     }
@@ -154,7 +155,8 @@ impl Service {
         }
     }
 
-    /// Notes a second that has been observed: each one, and any by which something had expired.
+    /// Notes an observed second. Called once a second, and with every second at which a key or a
+    /// session was found to have expired, so that a clock that is set back does not revive it.
     pub fn observe_time(&self, moment: Timestamp) {
         self.latest_second
             .fetch_max(moment.seconds(), Ordering::Relaxed);
