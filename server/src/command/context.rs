@@ -8,7 +8,7 @@ use subcat_engine::Timestamp;
 
 use super::error::{ArgumentError, CommandError};
 use super::output::{Reply, print};
-use crate::config::{ConfigError, Effective, Sources};
+use crate::config::{ConfigError, Effective, SettingFlag, Sources};
 use crate::runtime::{Clock, SystemClock};
 
 /// Arguments of every subcommand.
@@ -55,7 +55,7 @@ impl Context {
         self.common.data.as_deref()
     }
 
-    /// The definition of the whole program, for what describes it.
+    /// The definition of the whole program, for the manual and the completions.
     pub(super) fn program(&self) -> &Command {
         &self.program
     }
@@ -78,12 +78,20 @@ impl Context {
     pub(super) fn load(&self, flags: &[(&str, Option<String>)]) -> Result<Effective, ConfigError> {
         let mut given = Vec::new();
         for (name, value) in &self.common.set {
-            given.push((name.clone(), value.clone(), format!("--set {name}")));
+            given.push(SettingFlag {
+                name: name.clone(),
+                value: value.clone(),
+                flag: format!("--set {name}"),
+            });
         }
         let data = [("data", self.common.data.clone())];
         for (name, value) in data.iter().chain(flags) {
             if let Some(value) = value {
-                given.push(((*name).to_owned(), value.clone(), format!("--{name}")));
+                given.push(SettingFlag {
+                    name: (*name).to_owned(),
+                    value: value.clone(),
+                    flag: format!("--{name}"),
+                });
             }
         }
         let sources = Sources {

@@ -38,7 +38,7 @@ pub enum SettingError {
         nearest: String,
     },
     /// The value is not allowed.
-    #[error("{name} is {value:?} ({origin}): allowed is {allowed}")]
+    #[error("{name} is {value:?} ({origin}): expected {allowed}")]
     Value {
         /// The setting.
         name: &'static str,
@@ -52,10 +52,10 @@ pub enum SettingError {
     /// The public and the admin address are the same.
     #[error("listen and admin are the same address: give one of them another port")]
     SameAddress,
-    /// A fetch would have to end before its connection.
+    /// A whole fetch has less time than its connection.
     #[error(
-        "upstream.timeout_seconds is below upstream.connect_seconds: the whole fetch contains the \
-         connection, make it longer"
+        "upstream.timeout_seconds is below upstream.connect_seconds: it includes the time to \
+         connect, so make it longer"
     )]
     TimeoutTooShort,
 }

@@ -11,11 +11,10 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, SettingError};
 use super::origin::Origin;
-use super::settings::{Config, SETTINGS, Setting};
+use super::settings::{Config, SETTINGS, Setting, VARIABLE_PREFIX};
 
 /// The file that is read when none is named, if it exists.
 const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
-const VARIABLE_PREFIX: &str = "SUBCAT_";
 
 /// The sources of values, over the defaults.
 #[derive(Debug, Clone, Default)]
@@ -24,8 +23,19 @@ pub struct Sources {
     pub file: Option<PathBuf>,
     /// Environment variables; those of other programs are ignored.
     pub variables: Vec<(OsString, OsString)>,
-    /// Name of the setting, value, and the flag that gave it.
-    pub flags: Vec<(String, String, String)>,
+    /// Flags of the command line that set something.
+    pub flags: Vec<SettingFlag>,
+}
+
+/// A setting that the command line gives.
+#[derive(Debug, Clone)]
+pub struct SettingFlag {
+    /// The setting's path.
+    pub name: String,
+    /// Its value, as text.
+    pub value: String,
+    /// The flag as the user wrote it, for messages.
+    pub flag: String,
 }
 
 /// A setting in effect.
@@ -56,9 +66,9 @@ struct Layered {
 }
 
 impl Sources {
-    /// Lays the layers over the defaults.
+    /// Applies the layers over the defaults: file, variables, flags.
     ///
-    /// Errors: everything that is wrong in any layer, not only the first.
+    /// Errors: all errors of all layers, not only the first.
     pub fn load(&self) -> Result<Effective, ConfigError> {
         let mut errors = Vec::new();
         let mut layers = Vec::new();
@@ -127,6 +137,7 @@ impl Sources {
                 None => errors.push(SettingError::Unknown {
                     nearest: nearest(&name, SETTINGS.iter().map(Setting::variable)),
                     given: name.into_owned(),
+                    // Without its name, which the message begins with.
                     origin: Origin::Variable("variable".into()),
                 }),
             }
@@ -134,7 +145,7 @@ impl Sources {
     }
 
     fn read_flags(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
-        for (name, value, flag) in &self.flags {
+        for SettingFlag { name, value, flag } in &self.flags {
             let origin = Origin::CommandLine(flag.clone());
             match position(name) {
                 Some(setting_idx) => layers.push(Layered {
@@ -234,8 +245,8 @@ impl FileReader<'_> {
     }
 }
 
-/// The value as it would be written in a variable. A value of a kind that no setting has becomes a
-/// text that none allows.
+/// The value as it would be written in a variable. A table, which no setting is, becomes a text
+/// that none of them accepts.
 fn plain_text(value: &DeValue<'_>) -> String {
     match value {
         DeValue::String(text) => text.clone().into_owned(),
@@ -283,7 +294,11 @@ mod tests {
                 .collect(),
             flags: flags
                 .iter()
-                .map(|(n, v)| ((*n).into(), (*v).into(), format!("--{n}")))
+                .map(|(n, v)| SettingFlag {
+                    name: (*n).into(),
+                    value: (*v).into(),
+                    flag: format!("--{n}"),
+                })
                 .collect(),
         };
         sources.load()
@@ -356,12 +371,12 @@ mod tests {
     fn a_bad_value_names_setting_value_origin_and_what_is_allowed() {
         let errors = sources("", &[("SUBCAT_WORKERS", "many")], &[]);
         let expected = "workers is \"many\" (environment SUBCAT_WORKERS): \
-                        allowed is a whole number from 1 to 1024";
+                        expected a whole number from 1 to 1024";
         assert_eq!(errors, [expected]);
     }
 
     #[test]
-    fn every_fault_is_reported_at_once() {
+    fn every_error_is_reported_at_once() {
         let variables = [
             ("SUBCAT_IO", "kqueue"),
             ("SUBCAT_WORKER", "1"),

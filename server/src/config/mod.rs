@@ -11,7 +11,7 @@ mod parse;
 mod settings;
 
 pub use error::{ConfigError, SettingError};
-pub use load::{ConfigEntry, Effective, Sources};
+pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::Origin;
 pub use settings::{
     Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits, Registration,

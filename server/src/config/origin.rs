@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::PathBuf;
 
-/// The place that a value came from.
+/// The source of a value of a setting, for messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Origin {
-    /// No place: the value is the default.
+    /// The value is the default.
     Default,
     /// A line of the file, counted from 1.
     File(PathBuf, usize),

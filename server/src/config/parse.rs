@@ -7,19 +7,19 @@ use http::Uri;
 use ipnet::IpNet;
 use serde_json::{Value, json};
 
-/// Puts a value in its place, if there is one.
+/// Stores a value that was read, if it was valid.
 pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
     *place = value?;
     Some(())
 }
 
-/// The value with this name.
+/// The value whose name the text is.
 pub(super) fn choose<T: Copy>(text: &str, names: &[(&str, T)]) -> Option<T> {
     let (_, value) = names.iter().find(|(name, _)| *name == text)?;
     Some(*value)
 }
 
-/// The name of a value.
+/// The name of a value, as [`choose`] reads it.
 pub(super) fn named<T: Copy + PartialEq>(value: T, names: &[(&str, T)]) -> Value {
     let name = names.iter().find(|(_, known)| *known == value);
     json!(name.map(|(name, _)| *name))

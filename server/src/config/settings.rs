@@ -13,7 +13,7 @@ use subcat_engine::{BLOB_BYTES_MAX, RateLimit, StoreKind};
 
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
 
-/// The effective configuration. The names are those of the settings page.
+/// The effective configuration. Fields have the names of the settings.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct Config {
@@ -154,7 +154,7 @@ pub enum Registration {
     Closed,
 }
 
-/// Concessions to clients.
+/// Compatibility with existing clients.
 #[derive(Debug, Clone, Copy)]
 pub struct Compat {
     /// `imdb_id` is an alias of `catalog_id`.
@@ -186,16 +186,20 @@ pub(super) struct Setting {
 impl Setting {
     /// The environment variable that sets it.
     pub(super) fn variable(&self) -> String {
-        format!("SUBCAT_{}", self.name.replace('.', "_").to_uppercase())
+        let name = self.name.replace('.', "_").to_uppercase();
+        format!("{VARIABLE_PREFIX}{name}")
     }
 }
+
+/// Prefix of the environment variables that are settings.
+pub(super) const VARIABLE_PREFIX: &str = "SUBCAT_";
 
 const ADDRESS: &str = "an IP address with a port, such as 127.0.0.1:8080 or [::1]:8080";
 const COUNT: &str = "a whole number from 1 to 4294967295";
 const SECONDS: &str = "a whole number of seconds from 1 to 86400";
 const SECONDS_OR_ZERO: &str = "a whole number of seconds from 0 to 86400";
 const BYTES: &str = "a number of bytes from 1 to 1 GiB, such as 10485760 or 10 MiB";
-const BYTES_OR_ZERO: &str = "a number of bytes from 0 on, such as 67108864 or 64 MiB";
+const BYTES_OR_ZERO: &str = "a number of bytes, 0 or more, such as 67108864 or 64 MiB";
 const SWITCH: &str = "true or false";
 
 /// Every setting, in the order in which they are shown.
@@ -294,7 +298,7 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "upstream.url",
-        allowed: "an http:// or https:// address with {source_release_id} behind its host",
+        allowed: "an http:// or https:// address with {source_release_id} after its host",
         set: |c, v| put(&mut c.upstream.url, upstream_url(v)),
         show: |c| json!(c.upstream.url),
     },
@@ -463,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn upstream_urls_hold_the_placeholder_behind_the_host() {
+    fn upstream_urls_hold_the_placeholder_after_the_host() {
         for url in [
             "http://127.0.0.1:9/files/{source_release_id}",
             "https://u.example/get?id={source_release_id}&x=1",

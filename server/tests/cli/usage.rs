@@ -51,12 +51,12 @@ fn an_unknown_setting_is_answered_with_the_nearest() {
 fn a_bad_value_names_setting_origin_and_what_is_allowed() {
     let place = Place::stopped();
     let sentence = place.run(&["serve", "--listen", "localhost:1"]).fails(2);
-    let expected = "subcat: listen is \"localhost:1\" (command line --listen): allowed is";
+    let expected = "subcat: listen is \"localhost:1\" (command line --listen): expected";
     assert!(sentence.starts_with(expected), "{sentence}");
     let file = place.write("s.toml", "io = 'kqueue'\n");
     let sentence = place.run(&["serve", "--config", &file]).fails(1);
     assert!(
-        sentence.contains("allowed is auto, io_uring or epoll"),
+        sentence.contains("expected auto, io_uring or epoll"),
         "{sentence}"
     );
     let sentence = place.run(&["check", "--config", "missing.toml"]).fails(1);
