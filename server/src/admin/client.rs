@@ -33,12 +33,12 @@ pub enum ClientError {
     #[error(transparent)]
     Io(#[from] io::Error),
     /// The connection ended within the answer.
-    #[error("the server went away")]
+    #[error("the server closed the connection")]
     Disconnected(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The connection ended within an import.
-    #[error("the server went away during the import: start it and run the import again")]
+    #[error("the server stopped during the import: start it and run the import again")]
     ImportDisconnected,
-    /// A file of an import could not be read, so that the server discarded the import.
+    /// A file of an import could not be read, so the server discarded the import.
     #[error("{0}: nothing was loaded")]
     ImportNotSent(io::Error),
     /// The server did not execute the operation.
@@ -59,7 +59,7 @@ pub struct Client {
 impl Client {
     /// Finds the server that runs on `data`; `None` when there is none.
     ///
-    /// Errors: there is a socket, but it may not be used.
+    /// Errors: there is a socket, but it cannot be used.
     pub fn find(data: &Path) -> Result<Option<Self>, ClientError> {
         let socket = data.join(SOCKET_NAME);
         let control = Control::start()?;
@@ -107,7 +107,8 @@ impl Client {
         })
     }
 
-    /// Sends files, which `write` writes on a thread of its own, and passes reports on.
+    /// Imports the files that `write` writes, on a thread of its own, and calls `report` with the
+    /// progress that the server reports.
     pub fn import(
         &self,
         options: ImportOptions,
@@ -129,7 +130,7 @@ impl Client {
                 let mut writer = ImportFrameWriter::new(piece_writer);
                 let written = write(&mut writer).and_then(|()| writer.flush());
                 if written.is_err() {
-                    // Without an error the server would take what it has for the whole file.
+                    // Without an error the server would take the part that it has for the whole.
                     let cut = io::Error::from(io::ErrorKind::UnexpectedEof);
                     let _ = sender.blocking_send(Err(cut));
                 }
@@ -183,7 +184,7 @@ impl Client {
         for line in BufReader::new(body).lines() {
             let line: ImportLine = serde_json::from_str(&line?).map_err(io::Error::from)?;
             match line {
-                ImportLine::News(news) => report(news),
+                ImportLine::Report(progress) => report(progress),
                 ImportLine::Done(result) => return Ok(result),
                 ImportLine::Failed(reason) => return Err(ClientError::Rejected { reason }),
             }

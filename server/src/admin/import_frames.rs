@@ -26,12 +26,12 @@ pub struct ImportFrameWriter<W: Write> {
 }
 
 impl<W: Write> ImportFrameWriter<W> {
-    /// Frames go to `output`.
+    /// A writer of frames to `output`.
     pub fn new(output: W) -> Self {
         Self { output }
     }
 
-    /// Writes one file. Errors: of either side.
+    /// Writes one file. Errors: reading `input` fails, or writing the output.
     pub fn write_file(
         &mut self,
         name: &str,
@@ -79,19 +79,20 @@ impl<R: Read> FrameReader<R> {
     }
 
     /// The next file, or `None` at the end of the body.
-    pub(super) fn next_file(&mut self) -> io::Result<Option<(String, Format, FrameFile<'_, R>)>> {
+    pub(super) fn next_file(&mut self) -> io::Result<Option<FramedFile<'_, R>>> {
         let Some(header) = self.read_header()? else {
             return Ok(None);
         };
-        let file = BufReader::with_capacity(
-            FRAME_BYTES_MAX,
-            FileRead {
-                input: &mut self.input,
-                rest_bytes: 0,
-                is_over: false,
-            },
-        );
-        Ok(Some((header.name, header.format, file)))
+        let frames = FileRead {
+            input: &mut self.input,
+            rest_bytes: 0,
+            is_over: false,
+        };
+        Ok(Some(FramedFile {
+            name: header.name,
+            format: header.format,
+            content: BufReader::with_capacity(FRAME_BYTES_MAX, frames),
+        }))
     }
 
     fn read_header(&mut self) -> io::Result<Option<FileHeader>> {
@@ -106,13 +107,19 @@ impl<R: Read> FrameReader<R> {
     }
 }
 
-/// One file out of frames.
-pub(super) type FrameFile<'a, R> = BufReader<FileRead<'a, R>>;
+/// A file in a body. Its content must be read to the end before the next file.
+pub(super) struct FramedFile<'a, R: Read> {
+    pub(super) name: String,
+    pub(super) format: Format,
+    pub(super) content: BufReader<FileRead<'a, R>>,
+}
 
 /// The frames of one file as a stream of bytes.
 pub(super) struct FileRead<'a, R: Read> {
     input: &'a mut R,
+    /// Bytes of the current frame that are still to be read.
     rest_bytes: usize,
+    /// True after the empty frame that ends the file.
     is_over: bool,
 }
 
@@ -140,7 +147,7 @@ impl<R: Read> Read for FileRead<'_, R> {
 fn frame_bytes(length: [u8; 4]) -> io::Result<usize> {
     let bytes = usize::try_from(u32::from_be_bytes(length)).unwrap_or(usize::MAX);
     if FRAME_BYTES_MAX < bytes {
-        let reason = "a frame of an import is too long: another program made the body";
+        let reason = "a frame of an import is too long: subcat did not write this body";
         return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
     }
     Ok(bytes)
@@ -166,10 +173,10 @@ mod tests {
     fn read(body: &[u8]) -> io::Result<Vec<(String, Format, usize)>> {
         let mut reader = FrameReader::new(body);
         let mut files = Vec::new();
-        while let Some((name, format, mut file)) = reader.next_file()? {
+        while let Some(mut file) = reader.next_file()? {
             let mut content = Vec::new();
-            file.read_to_end(&mut content)?;
-            files.push((name, format, content.len()));
+            file.content.read_to_end(&mut content)?;
+            files.push((file.name, file.format, content.len()));
         }
         Ok(files)
     }

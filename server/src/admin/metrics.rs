@@ -1,4 +1,4 @@
-//! Everything that is counted, as OpenMetrics text.
+//! All metrics of the service, as OpenMetrics text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ pub(super) fn metrics_text(service: Arc<Service>) -> Result<String, MetricsError
 /// Metrics that could not be read.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum MetricsError {
-    /// The engine could not say its sizes.
+    /// The sizes of the engine could not be read.
     #[error(transparent)]
     Engine(#[from] subcat_engine::Error),
     /// A value could not be encoded.
@@ -189,13 +189,13 @@ fn connections(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result
     let refused = read(&counts.refused);
     writer.counter(
         "connections_refused",
-        "Connections rejected: there were too many.",
+        "Connections rejected because there were too many.",
         refused,
     )?;
     let cut = read(&counts.cut);
     writer.counter(
         "connections_cut",
-        "Connections closed: they took too long.",
+        "Connections closed because they took too long.",
         cut,
     )
 }
@@ -218,7 +218,7 @@ fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     )?;
     let help = "Fetches under way, waiting ones included.";
     writer.gauge("upstream_under_way", help, counts.in_flight())?;
-    let help = "0 if upstream gave no answer to the last three requests, or refused the last ten.";
+    let help = "0 if upstream did not answer the last three requests, or rejected the last ten.";
     let state = service.upstream.health().state;
     let is_down = matches!(state, UpstreamState::Down | UpstreamState::Rejecting);
     writer.gauge("upstream_up", help, u64::from(!is_down))
@@ -282,7 +282,7 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
 
 fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let is_ready = u64::from(service.phase() == Phase::Ready);
-    writer.gauge("ready", "1 when the service serves.", is_ready)?;
+    writer.gauge("ready", "1 if the service is ready.", is_ready)?;
     let Some(usage) = ProcessUsage::read() else {
         return Ok(());
     };

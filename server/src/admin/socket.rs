@@ -1,4 +1,4 @@
-//! The server's side of the admin socket: one POST per subcommand.
+//! The server's side of the admin socket: one POST per operation, import or export.
 
 use std::future::Future;
 use std::io;
@@ -19,20 +19,22 @@ use crate::ops::{
     ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, Operations, execute_named,
     import,
 };
+use crate::request::parameters;
 use crate::rows::{unpacked, write_record};
 use crate::service::{Actor, Service};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
 /// The socket's name in the data directory.
-pub(super) const SOCKET_NAME: &str = "admin.sock";
+pub const SOCKET_NAME: &str = "admin.sock";
 
 /// One line of the answer to an import.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(super) enum ImportLine {
-    /// A report.
-    News(ImportReport),
+    /// Progress of an import under way.
+    #[serde(rename = "news")]
+    Report(ImportReport),
     /// The last line of an import that succeeded.
     Done(ImportResult),
     /// The last line of an import that failed, with the reason.
@@ -52,7 +54,7 @@ async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<S
     if request.method() != Method::POST {
         return rejection(
             StatusCode::METHOD_NOT_ALLOWED,
-            "POST the name of a subcommand",
+            "only POST is allowed, to the name of an operation",
         );
     }
     match request.uri().path() {
@@ -91,7 +93,7 @@ async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Respons
         }
         Err(_) => rejection(
             StatusCode::INTERNAL_SERVER_ERROR,
-            "the server panicked on this: its log says where",
+            "the operation panicked: the log of the server says where",
         ),
     }
 }
@@ -119,13 +121,13 @@ struct SentFiles {
 
 impl ImportFiles for SentFiles {
     fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
-        let Some((name, format, file)) = self.frames.next_file()? else {
+        let Some(file) = self.frames.next_file()? else {
             return Ok(None);
         };
         Ok(Some(ImportFile {
-            name,
-            format,
-            content: unpacked(Box::new(file))?,
+            name: file.name,
+            format: file.format,
+            content: unpacked(Box::new(file.content))?,
         }))
     }
 }
@@ -133,7 +135,8 @@ impl ImportFiles for SentFiles {
 /// Starts an import and returns the stream of its reports.
 fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
     let query = request.uri().query().unwrap_or_default();
-    let is_given = |name: &str| query.split('&').any(|pair| pair == format!("{name}=true"));
+    let is_given =
+        |wanted: &str| parameters(query).any(|(name, value)| name == wanted && value == "true");
     let options = ImportOptions {
         is_strict: is_given("strict"),
         is_dry_run: is_given("dry_run"),
@@ -145,8 +148,8 @@ fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
         let mut files = SentFiles {
             frames: FrameReader::new(received),
         };
-        let mut news = |report| send_line(&sender, &ImportLine::News(report));
-        let last = match import(&engine, &mut files, options, &mut news) {
+        let mut report = |report| send_line(&sender, &ImportLine::Report(report));
+        let last = match import(&engine, &mut files, options, &mut report) {
             Ok(result) => ImportLine::Done(result),
             Err(error) => ImportLine::Failed(error_chain(&error)),
         };

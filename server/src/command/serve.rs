@@ -16,15 +16,15 @@ use super::error::{CommandError, SubjectError};
 use super::logging;
 use super::output::print;
 use super::subcommand::Subcommand;
-use crate::admin::{Client, admin_pages, admin_socket};
+use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::http::{Server, serve};
 use crate::runtime::{AdminListener, AdminServer, Control, Descriptors, StopSignals, SystemClock};
 use crate::service::Service;
 
-/// Time that requests under way get to finish when the server stops.
+/// Time limit of requests that are under way when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
-/// Time that operations under way get after that.
+/// Time limit of operations that are still under way after that.
 const ADMIN_GRACE: Duration = Duration::from_millis(300);
 /// Time after which the process ends, whatever is still under way in it (API.md 11.4).
 const STOP_LIMIT: Duration = Duration::from_millis(4_900);
@@ -48,7 +48,7 @@ impl Subcommand for ServeArguments {
         let config = context.effective(&flags)?.config;
         logging::start(&config.log);
         let mut running = Running::start(config)?;
-        // A server serves without a reader of its announcement.
+        // A server serves even if nobody can read its announcement.
         let _ = print(&running.announcement());
         let signal = running.wait();
         tracing::info!(signal, "stopping");
@@ -59,7 +59,7 @@ impl Subcommand for ServeArguments {
 /// Another server on the same data directory.
 #[derive(Debug, thiserror::Error)]
 #[error(
-    "process {pid} serves {} already: stop it, or name another data directory with --data",
+    "process {pid} already serves {}: stop it, or name another data directory with --data",
     path.display()
 )]
 struct AlreadyServedError {
@@ -107,17 +107,17 @@ impl Running {
                 file,
                 offset,
                 entries = entries.len(),
-                "downloads are not counted: a power cut damaged their entries, from this byte on"
+                "some downloads are lost: a power cut damaged their entries from this byte on"
             );
         }
         let control = Control::start()?;
         let handle = control.handle();
-        // Caught before the announcement: who reads it may send a signal at once.
+        // Caught before the announcement: its reader may send a signal at once.
         let stop_signals = StopSignals::catch(&handle)?;
         let pages = AdminListener::tcp(config.admin, &handle)
             .map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
-        let socket_path = config.data.join("admin.sock");
+        let socket_path = config.data.join(SOCKET_NAME);
         let socket = AdminListener::unix(&socket_path, &handle)
             .map_err(|error| SubjectError::new(socket_path.display().to_string(), error))?;
         let listen = config.listen;
@@ -175,7 +175,7 @@ impl Running {
         });
         self.server.stop(GRACE);
         AdminServer::stop(self.admin_servers, &self.control, ADMIN_GRACE);
-        let socket_path = self.service.config.data.join("admin.sock");
+        let socket_path = self.service.config.data.join(SOCKET_NAME);
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
         self.service.engine.close()?;
