@@ -55,7 +55,8 @@ fn ascii_name(name: &str) -> String {
     ascii
 }
 
-/// Allowed between the quotes; a slash could only come from taking a character apart.
+/// Returns true for what may stand between the quotes. A slash never does: a cleaned name has
+/// none, so it would come from the decomposition of a character.
 fn is_plain(c: char) -> bool {
     matches!(c, ' '..='~') && !matches!(c, '"' | '\\' | '/')
 }
@@ -64,8 +65,8 @@ fn is_accent(c: char) -> bool {
     matches!(c, '\u{300}'..='\u{36F}')
 }
 
-/// The parameters behind the first semicolon: names and values, without quotes. Only a quote and
-/// a backslash are unescaped: what escapes anything else means a path of Windows.
+/// The parameters after the first semicolon: names and values, without quotes. Only a quote and
+/// a backslash are unescaped: a backslash before anything else is part of a Windows path.
 pub(super) fn disposition_parameters(disposition: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     let mut rest = after(disposition, b';');
@@ -78,7 +79,7 @@ pub(super) fn disposition_parameters(disposition: &[u8]) -> Vec<(String, Vec<u8>
         };
         let name = text_of(rest[..equals_idx].trim_ascii());
         let value = rest[equals_idx + 1..].trim_ascii_start();
-        let (value, behind) = match value.strip_prefix(b"\"") {
+        let (value, tail) = match value.strip_prefix(b"\"") {
             Some(quoted) => unquote(quoted),
             None => {
                 let end = value
@@ -89,7 +90,7 @@ pub(super) fn disposition_parameters(disposition: &[u8]) -> Vec<(String, Vec<u8>
             }
         };
         found.push((name, value));
-        rest = after(behind, b';');
+        rest = after(tail, b';');
     }
     found
 }
@@ -121,7 +122,7 @@ fn unquote(quoted: &[u8]) -> (Vec<u8>, &[u8]) {
     (value, &[])
 }
 
-/// UTF-8 when it is that, else Latin-1.
+/// The bytes as UTF-8 if they are valid UTF-8, else as Latin-1.
 pub(super) fn text_of(bytes: &[u8]) -> String {
     match std::str::from_utf8(bytes) {
         Ok(text) => text.to_owned(),
@@ -129,8 +130,8 @@ pub(super) fn text_of(bytes: &[u8]) -> String {
     }
 }
 
-/// `charset'language'value` (RFC 8187); what it says of the charset matters less than what the
-/// bytes are.
+/// The value of `charset'language'value` (RFC 8187). The charset is ignored: the bytes decide, as
+/// in [`text_of`].
 pub(super) fn extended_value(value: &[u8]) -> Option<String> {
     let mut parts = value.splitn(3, |byte| *byte == b'\'');
     let (_charset, _language, encoded) = (parts.next()?, parts.next()?, parts.next()?);

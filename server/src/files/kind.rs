@@ -4,12 +4,10 @@
 
 use subcat_engine::FileKind;
 
-use crate::limits::TEXT_CHARS_PER_CONTROL_MIN;
+use crate::limits::{SHAPELESS_BYTES_MIN, TEXT_CHARS_PER_CONTROL_MIN};
 
-use crate::limits::SHAPELESS_BYTES_MIN;
-
-/// The kind of a content; `None` for HTML and other binaries. `name_kind` is what its name calls
-/// it: text of no recognisable kind is taken at its name's word.
+/// The kind of a content; `None` for HTML, other documents and binaries. `name_kind` is the kind
+/// that its name suggests, which decides for text of no recognisable kind.
 ///
 /// Cost: one pass over text, a few bytes of anything else.
 pub fn kind_of(content: &[u8], name_kind: Option<FileKind>) -> Option<FileKind> {
@@ -28,8 +26,8 @@ pub fn kind_of(content: &[u8], name_kind: Option<FileKind>) -> Option<FileKind> 
         if is_html(&beginning) || is_json(&beginning) || is_xml(&beginning) {
             return None;
         }
-        // A short text without times is what a site says instead of a file: that a quota is
-        // reached, that one should try later.
+        // A short text without times is the message of a site that sends no file: "quota exceeded",
+        // "try again later".
         if content.len() < SHAPELESS_BYTES_MIN && !has_times(&beginning) {
             return None;
         }
@@ -109,16 +107,22 @@ fn beginning_of_utf16(content: &[u8], order: ByteOrder) -> Option<String> {
             beginning.push(c);
         }
     }
-    (controls_count * TEXT_CHARS_PER_CONTROL_MIN <= chars_count).then_some(beginning)
+    if controls_count * TEXT_CHARS_PER_CONTROL_MIN <= chars_count {
+        Some(beginning)
+    } else {
+        None
+    }
 }
 
 fn beginning_of_8bit(content: &[u8]) -> Option<String> {
     let end = content.iter().rposition(|byte| *byte != 0)? + 1;
     let content = &content[..end];
     let controls = content.iter().filter(|byte| is_binary(u32::from(**byte)));
-    let is_text = !content.contains(&0) && controls.count() * TEXT_CHARS_PER_CONTROL_MIN <= end;
+    if content.contains(&0) || end < controls.count() * TEXT_CHARS_PER_CONTROL_MIN {
+        return None;
+    }
     let beginning = content[..end.min(BEGINNING_BYTES)].iter();
-    is_text.then(|| beginning.map(|byte| char::from(*byte)).collect())
+    Some(beginning.map(|byte| char::from(*byte)).collect())
 }
 
 /// C0 control characters that no text has: all but tab, line ends, form feed, end of file (26)
@@ -181,12 +185,19 @@ fn is_frame_line(text: &str, [open, close]: [char; 2]) -> bool {
 fn time_line_kind(line: &str) -> Option<FileKind> {
     let line = line.trim();
     if let Some((start, end)) = line.split_once("-->") {
-        let end = end.trim_start();
         let end = end.split_whitespace().next().unwrap_or_default();
-        return (is_time(start.trim_end()) && is_time(end)).then_some(FileKind::Srt);
+        return if is_time(start.trim_end()) && is_time(end) {
+            Some(FileKind::Srt)
+        } else {
+            None
+        };
     }
     let (start, end) = line.split_once(',')?;
-    (is_time(start) && is_time(end)).then_some(FileKind::Sub)
+    if is_time(start) && is_time(end) {
+        Some(FileKind::Sub)
+    } else {
+        None
+    }
 }
 
 /// Hours, minutes, seconds with an optional fraction.

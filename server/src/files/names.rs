@@ -7,8 +7,8 @@ use subcat_engine::{FileKind, FileName, RecordId};
 
 use super::disposition::{disposition_parameters, extended_value, text_of};
 
-/// The name under which a file is served: the first that is left after cleaning, of the record's,
-/// upstream's and `<id>.<kind>`, with an extension that fits the content.
+/// The name under which a file is served, with an extension that fits the content: the record's,
+/// else upstream's, else `<id>.<kind>`. A name that is empty after cleaning does not count.
 ///
 /// Cost: one or two passes over the name.
 ///
@@ -36,10 +36,14 @@ pub fn served_name(
 /// nothing is left but dots.
 pub fn clean_name(name: &str) -> Option<String> {
     let last = name.rsplit(['/', '\\']).next().unwrap_or_default();
-    let clean: String = last.chars().filter(|c| !is_unwelcome(*c)).collect();
+    let clean: String = last.chars().filter(|c| !is_removed(*c)).collect();
     let clean = clean.trim();
     let has_substance = clean.chars().any(|c| c != '.' && !c.is_whitespace());
-    has_substance.then(|| clean.to_owned())
+    if has_substance {
+        Some(clean.to_owned())
+    } else {
+        None
+    }
 }
 
 /// The kind that a name's extension names.
@@ -48,8 +52,9 @@ pub fn named_kind(name: &str) -> Option<FileKind> {
     FileKind::of_extension(extension)
 }
 
-/// Control characters, line separators, and what turns the direction of text around.
-fn is_unwelcome(c: char) -> bool {
+/// Returns true for control characters, line separators, and characters that change the direction
+/// of text.
+fn is_removed(c: char) -> bool {
     let is_bidi = matches!(
         c,
         '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'
@@ -76,8 +81,9 @@ fn with_fitting_extension(name: String, kind: FileKind) -> String {
     format!("{stem}.{extension}")
 }
 
-/// The first name with substance of: `filename*`, `filename`, the last part of the URL's path if
-/// it has one of the six extensions. Kept as it came; it is cleaned when it is served.
+/// The name that upstream gave: `filename*`, else `filename`, else the last part of the URL's path
+/// if it has one of the six extensions. A name that is empty after cleaning does not count. It is
+/// returned as it came, and cleaned when it is served.
 pub fn upstream_name(disposition: Option<&[u8]>, url_path: &str) -> Option<FileName> {
     let parameters = disposition.map(disposition_parameters).unwrap_or_default();
     let find = |wanted: &str| {
@@ -102,7 +108,8 @@ fn url_name(path: &str) -> Option<String> {
     let last = path.rsplit('/').next()?;
     let decoded: Vec<u8> = percent_decode(last.as_bytes()).collect();
     let name = text_of(&decoded);
-    named_kind(&name).is_some().then_some(name)
+    named_kind(&name)?;
+    Some(name)
 }
 
 #[cfg(test)]

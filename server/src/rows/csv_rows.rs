@@ -13,14 +13,14 @@ use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
 
 /// Read after the end of the file: a line end, and a row that no line of text is.
 ///
-/// A quote that is still open at the end of the file swallows both. The `csv` crate takes the end
-/// for the end of such a row and says nothing; with the mark in its last cell it is recognised.
+/// A quote that is still open at the end of the file swallows both. The `csv` crate accepts the
+/// end of the file as the end of such a row; the mark in its last cell gives it away.
 const END_MARK: &[u8] = b"\n\0";
 
 /// Reads every row. An empty cell means that the field is absent; everything else is text.
 ///
 /// Errors: those of `each`, and input that cannot be read at all: a header that names a field twice
-/// or none of a record's, a row without end.
+/// or names no field of a record, a row that does not end.
 pub(super) fn read_csv<E: From<io::Error>>(
     input: &mut dyn BufRead,
     each: &mut RowReceiver<'_, E>,
@@ -76,11 +76,16 @@ pub(super) fn read_csv<E: From<io::Error>>(
             field: None,
             reason,
         };
-        each(match (is_long, has_mark) {
-            (false, false) => row_of(line, &record, &columns),
-            (true, false) => Err(rejected(format!("longer than {LINE_BYTES_MAX} bytes"))),
-            (false, true) => Err(rejected(OPEN_QUOTE.to_owned())),
-            (true, true) => return Err(bad(format!("line {line}: {OPEN_QUOTE}")).into()),
+        if is_long && has_mark {
+            // Too much of the file is inside the quote to lose it as one bad row (API.md 13.4).
+            return Err(bad(format!("line {line}: {OPEN_QUOTE}")).into());
+        }
+        each(if is_long {
+            Err(rejected(format!("longer than {LINE_BYTES_MAX} bytes")))
+        } else if has_mark {
+            Err(rejected(OPEN_QUOTE.to_owned()))
+        } else {
+            row_of(line, &record, &columns)
         })?;
     }
 }
@@ -93,7 +98,7 @@ fn is_end(record: &ByteRecord) -> bool {
 /// Bytes that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
 /// Reason to reject a row that only the end of the file ends.
-const OPEN_QUOTE: &str = "opens a quote that nothing closes";
+const OPEN_QUOTE: &str = "opens a quote that is never closed";
 
 fn bad(reason: String) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, reason)
@@ -114,7 +119,7 @@ fn as_io(error: csv::Error) -> io::Error {
     }
 }
 
-/// The field of each column; none for a column that no field has the name of.
+/// The field of each column; none if its name is not that of a field.
 fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {
     let mut columns: Vec<Option<usize>> = Vec::new();
     for name in header {
@@ -132,7 +137,7 @@ fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {
     if columns.iter().all(Option::is_none) && !columns.is_empty() {
         let names = field_names();
         return Err(bad(format!(
-            "the header names no field of a record: they are {names}"
+            "the header names no field of a record: the fields are {names}"
         )));
     }
     Ok(columns)
@@ -196,7 +201,7 @@ impl Read for MarkedInput<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if ROW_SPAN_BYTES_MAX < self.row_bytes.get() {
             return Err(bad(format!(
-                "a row of more than {ROW_SPAN_BYTES_MAX} bytes: is a quote open?"
+                "a row of more than {ROW_SPAN_BYTES_MAX} bytes: is a quote left open?"
             )));
         }
         let count = self.input.read(buffer)?;
@@ -254,7 +259,7 @@ mod tests {
     fn a_header_that_makes_no_sense_is_refused() {
         let reason = |text: &str| read(text).unwrap_err().to_string();
         assert!(reason("title,year,title\n").contains("names title twice"));
-        assert!(reason("a,b\n1,2\n").contains("names no field of a record: they are id,"));
+        assert!(reason("a,b\n1,2\n").contains("names no field of a record: the fields are id,"));
         assert!(read("").unwrap().is_empty());
     }
 
@@ -281,23 +286,23 @@ mod tests {
         let rows = read("title,year\nb,1\n\"c,2\nd,3\n").unwrap();
         let expected = [
             "2 Cell(\"b\") Cell(\"1\") 0",
-            "line 3: opens a quote that nothing closes",
+            "line 3: opens a quote that is never closed",
         ];
         assert_eq!(rows, expected);
         let reason = |text: String| read(text).unwrap_err().to_string();
         let rest = "a\n".repeat(LINE_BYTES_MAX);
         assert_eq!(
             reason(format!("title\nb\n\"{rest}")),
-            "line 3: opens a quote that nothing closes"
+            "line 3: opens a quote that is never closed"
         );
         assert_eq!(
             reason("title,\"year\nb,1\n".into()),
-            "the header opens a quote that nothing closes"
+            "the header opens a quote that is never closed"
         );
         let rest = rest.repeat(9);
         assert_eq!(
             reason(format!("title\nb\n\"{rest}")),
-            "line 3: a row of more than 16777216 bytes: is a quote open?"
+            "line 3: a row of more than 16777216 bytes: is a quote left open?"
         );
     }
 
@@ -327,7 +332,7 @@ mod tests {
         for text in ["title\n\"x\ny\"", "title\n\"x\ny\"\n"] {
             assert_eq!(read(text).unwrap(), [row("x\ny")], "{text:?}");
         }
-        let open = ["line 2: opens a quote that nothing closes"];
+        let open = ["line 2: opens a quote that is never closed"];
         for text in [
             "title\n\"",
             "title\n\"x\n",

@@ -53,7 +53,7 @@ pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowRejection>
             ignored_fields,
         }),
         Ok(LineValue::Other(what)) => {
-            let reason = format!("{what} instead of an object: one JSON object a line is read");
+            let reason = format!("{what} instead of an object: write one JSON object per line");
             Err(rejection(None, reason))
         }
         Err(error) => Err(rejection(None, not_json(&error))),
@@ -292,7 +292,7 @@ mod tests {
             ("true", "true or false"),
             ("null", "null"),
         ] {
-            let rest = "instead of an object: one JSON object a line is read";
+            let rest = "instead of an object: write one JSON object per line";
             check_fault(line, &format!("line 3: {what} {rest}"));
         }
     }
