@@ -16,7 +16,7 @@ use crate::service::{Actor, Credentials};
 /// Treatment of a data directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Missing {
-    /// It is made: the subcommand has something to put into it.
+    /// It is created: the subcommand has something to put into it.
     Create,
     /// The subcommand fails: there is nothing to do.
     Refuse,
@@ -30,12 +30,12 @@ enum AccessError {
     #[error("with store = memory nothing is kept: start the server first")]
     MemoryOnly,
     #[error(
-        "there is no catalog in {}: name another with --data, or make it with subcat import",
+        "there is no catalog in {}: name another with --data, or create one with subcat import",
         .0.display()
     )]
     NoCatalog(PathBuf),
     #[error(
-        "{} is in use by process {pid}, which answers no administration: \
+        "{} is in use by process {pid}, which does not answer on its admin socket: \
          wait for it, stop it, or name another data directory",
         path.display()
     )]
@@ -89,13 +89,14 @@ impl Access {
         let json = match self {
             Self::Running(client) => client.execute(&operation)?,
             Self::Opened(opened) => {
+                let now = now();
                 let operations = Operations {
                     engine: &opened.engine,
                     credentials: &opened.credentials,
                     config: &opened.config,
                     actor: Actor::CommandLine,
-                    now: now(),
-                    effective_now: now().max(opened.engine.usage().latest_moment()?),
+                    now,
+                    effective_now: now.max(opened.engine.usage().latest_moment()?),
                     is_running: false,
                 };
                 to_json(&operation.execute(&operations)?)
@@ -104,7 +105,7 @@ impl Access {
         Ok(Reply::from_json(json))
     }
 
-    /// Closes what was opened, so that the next one opens it fast.
+    /// Closes the catalog if it is open here, so that the next process opens it fast.
     pub(super) fn close(self) -> Result<(), CommandError> {
         match self {
             Self::Running(_) => Ok(()),

@@ -22,9 +22,9 @@ pub(super) struct AccountArguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum AccountAction {
-    /// Make an account; its password is asked for
+    /// Create an account; its password is read from the terminal
     Create {
-        /// Its e-mail address
+        /// Its email address
         #[arg(value_parser = email)]
         email: String,
         /// Its role
@@ -38,16 +38,16 @@ enum AccountAction {
     List,
     /// Change the password of an account and end its sessions
     Password {
-        /// Its e-mail address
+        /// Its email address
         #[arg(value_parser = email)]
         email: String,
         /// Read the password from the first line of stdin
         #[arg(long)]
         password_stdin: bool,
     },
-    /// Disable an account: its sessions end and its keys are refused
+    /// Disable an account: its sessions end and its keys are rejected
     Disable {
-        /// Its e-mail address
+        /// Its email address
         #[arg(value_parser = email)]
         email: String,
     },
@@ -63,7 +63,7 @@ enum RoleName {
 
 fn email(text: &str) -> Result<String, ArgumentError> {
     let email = Email::parse(text).map(|email| email.as_str().to_owned());
-    ArgumentError::unless(email, "write an e-mail address, such as ana@example.org")
+    ArgumentError::unless(email, "write an email address, such as ana@example.org")
 }
 
 impl Subcommand for AccountArguments {
@@ -105,13 +105,13 @@ impl Subcommand for AccountArguments {
                 };
                 let reply = execute_once(config, Missing::Refuse, set)?;
                 context.show(&reply, |_| {
-                    format!("the password of {email} is changed, its sessions are ended\n")
+                    format!("the password of {email} is changed and its sessions are closed\n")
                 })
             }
             AccountAction::Disable { email } => {
                 let reply = execute_once(config, Missing::Refuse, DisableAccount { email })?;
                 context.show(&reply, |account| {
-                    format!("{} is disabled, its keys are refused\n", account.email)
+                    format!("{} is disabled and its keys are rejected\n", account.email)
                 })
             }
         }

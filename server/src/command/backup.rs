@@ -15,10 +15,10 @@ use crate::ops::{BackUpCatalog, BackupMade};
 ///
 /// The copy is a data directory of its own (without the index, which is rebuilt when it is
 /// opened), durable and checked. It gets its name when it is complete: an interrupted copy leaves
-/// nothing.
+/// nothing under that name.
 #[derive(Debug, Args)]
 pub(super) struct BackupArguments {
-    /// A directory to be made; the server writes it, when one runs
+    /// The directory to create; a running server writes it itself
     #[arg(value_name = "DEST")]
     destination: PathBuf,
 }
@@ -40,7 +40,7 @@ impl Subcommand for BackupArguments {
         let reply = execute_once(config, Missing::Refuse, BackUpCatalog { destination })?;
         if let Ok(made) = reply.read() {
             for file in made.summary.left_out {
-                let advice = "left out, it is fetched again when it is asked for";
+                let advice = "left out, and fetched again when it is requested";
                 say(&format!("{}: {}: {advice}", file.file, file.problem));
             }
         }

@@ -1,4 +1,4 @@
-//! `subcat check`: the configuration in effect, or what is wrong with it.
+//! `subcat check`: the configuration in effect, or everything that is wrong with it.
 
 use clap::Args;
 use serde_json::Value;

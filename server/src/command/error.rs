@@ -27,7 +27,7 @@ impl CommandError {
         Self::Usage(Box::new(error))
     }
 
-    /// Writes what is wrong to stderr and returns the exit status.
+    /// Writes the error to stderr and returns the exit status.
     pub(super) fn report(self) -> ExitCode {
         match self {
             Self::Failed(error) => {

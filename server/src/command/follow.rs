@@ -32,7 +32,7 @@ const GROWTH_POLL_INTERVAL: Duration = Duration::from_millis(100);
 type Line = io::Result<Vec<u8>>;
 
 /// Loads the lines of one file, `-` for stdin, until it ends or the process is asked to stop; the
-/// lines that have come by then are loaded. A regular file is read on as it grows.
+/// lines that have come by then are loaded. A regular file is followed as it grows.
 pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, CommandError> {
     let (name, input) = open(path)?;
     let (sender, lines) = sync_channel(LINES_AHEAD_MAX);
@@ -44,8 +44,8 @@ pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Comma
     let mut batches = LineBatches::new(lines, is_stopping);
     let mut sum = ImportResult::default();
     while let Some(batch) = batches.next() {
-        let mut report = |news| {
-            if let ImportReport::Refused(mut refused) = news {
+        let mut report = |report| {
+            if let ImportReport::Refused(mut refused) = report {
                 refused.line += batch.lines_before;
                 progress.show(ImportReport::Refused(refused));
             }
@@ -75,13 +75,13 @@ pub(super) fn follow(access: &Access, path: &Path) -> Result<ImportResult, Comma
 enum FollowError {
     #[error("{} is a directory: name a file", .0.display())]
     Directory(PathBuf),
-    #[error("{name}: {cause}; {before} records came before and are loaded")]
+    #[error("{name}: {cause}; the {before} records before that are loaded")]
     Read {
         name: String,
         cause: io::Error,
         before: u64,
     },
-    #[error("{cause}; {before} records came before and are loaded")]
+    #[error("{cause}; the {before} records before that are loaded")]
     Load { cause: BatchError, before: u64 },
 }
 

@@ -33,15 +33,15 @@ fn fields_help() -> String {
     help
 }
 
-/// Load records from files: new ones, and those whose id is there already
+/// Load records from files; a record whose id is in the catalog is replaced
 ///
 /// Bad lines are reported with line number, field and reason, and the others are loaded. When it
-/// returns, everything is searchable; an interrupted import says how far it came and can be run
+/// returns, everything is searchable; an interrupted import says how far it got and can be run
 /// again.
 ///
 /// With --follow, lines are loaded as they come, in batches that end after 10,000 lines or a second
-/// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): what has
-/// come by then is loaded. A regular file is read on as it grows.
+/// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): lines that
+/// have come by then are loaded. A regular file is followed as it grows.
 #[derive(Debug, Args)]
 #[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {
@@ -97,14 +97,14 @@ impl Subcommand for ImportArguments {
         let is_remote = matches!(access, Access::Running(_));
         let stage = Arc::new(ImportStage::new(self.dry_run, is_remote, &files.is_read));
         let interrupt = Interrupt::watch(Arc::clone(&stage), progress.bar())?;
-        let mut report = |news: ImportReport| {
-            if let ImportReport::Loaded(records) = news
+        let mut report = |report: ImportReport| {
+            if let ImportReport::Loaded(records) = report
                 && let Some(sentence) = stage.loaded(records)
             {
                 progress.finish();
                 end(&sentence);
             }
-            progress.show(news);
+            progress.show(report);
         };
         let result = match &access {
             Access::Opened(opened) => {
@@ -129,8 +129,8 @@ impl Subcommand for ImportArguments {
     }
 }
 
-/// Merges what the import has made of the index, so that the first searches are as fast as the
-/// later ones. (A server does it while it serves.)
+/// Merges the segments that the import has written, so that the first searches are as fast as the
+/// later ones. (A server merges while it serves.)
 fn merge(engine: &Engine) -> subcat_engine::Result<()> {
     let _waiting = Waiting::start("merging");
     while engine.maintain(now())? {}
@@ -159,7 +159,7 @@ impl ImportArguments {
 /// Arguments of an import that are not valid together.
 #[derive(Debug, thiserror::Error)]
 enum ImportUsageError {
-    #[error("stdin can be read once: name - once")]
+    #[error("stdin can be read only once: give - only once")]
     StdinTwice,
     #[error("--follow takes one FILE")]
     FollowMany,
@@ -213,7 +213,7 @@ struct NamedFiles {
     total_bytes: Option<u64>,
     /// Bytes read so far.
     read_bytes: Arc<AtomicU64>,
-    /// True when all are read.
+    /// True when all files have been read.
     is_read: Arc<AtomicBool>,
 }
 

@@ -19,7 +19,7 @@ pub(super) struct KeyArguments {
 
 #[derive(Debug, clap::Subcommand)]
 enum KeyAction {
-    /// Make a key and print it: it cannot be shown again
+    /// Create a key and print it: it cannot be shown again
     Create {
         /// A descriptive name
         #[arg(long)]
@@ -44,7 +44,7 @@ enum KeyAction {
         /// Its number in the list
         id: u64,
     },
-    /// Revoke a key for good: no request with it is served any more
+    /// Revoke a key for good: requests with it are rejected from then on
     Revoke {
         /// Its number in the list
         id: u64,
@@ -80,8 +80,8 @@ impl Subcommand for KeyArguments {
                 scope,
                 limit,
             } => {
-                // Resolved here: an operation carries a time, not a span from whenever it arrives.
-                // One that has passed is the operation's to reject.
+                // Resolved here, because an operation carries a point in time: a span would count
+                // from its arrival. The operation itself rejects a time that has passed.
                 let expires_at = match expires.resolve(now()) {
                     Ok(at) => at,
                     Err(ExpiryPassed(at)) => Some(at),
@@ -107,7 +107,7 @@ impl Subcommand for KeyArguments {
             KeyAction::Revoke { id } => {
                 let reply = execute_once(config, Missing::Refuse, RevokeKey { id })?;
                 context.show(&reply, |_| {
-                    format!("key {id} is revoked: no request with it is served any more\n")
+                    format!("key {id} is revoked: requests with it are rejected from now on\n")
                 })
             }
         }

@@ -53,7 +53,8 @@ impl OutputFile {
         let mut options = OpenOptions::new();
         options.write(true).create(true).truncate(true);
         if previous.is_some() {
-            // Nobody may read more of the new content than of the old: its mode comes at the end.
+            // It gets the mode of the old file at the end, and is readable by its owner alone until
+            // then: the new content must not be readable by more users than the old.
             options.mode(0o600);
         }
         let file = options.open(&partial)?;

@@ -16,7 +16,7 @@ use super::subcommand::Subcommand;
 /// Put a backup in place of the data directory; the server must be stopped
 ///
 /// The backup is copied beside the data directory, opened and checked whole before it takes its
-/// place in one step. What was there is kept under another name.
+/// place in one step. The old data directory is kept under another name.
 #[derive(Debug, Args)]
 pub(super) struct RestoreArguments {
     /// A backup, or a copy of a data directory whose server was stopped
@@ -66,7 +66,7 @@ fn shown(done: &RestoreDone) -> String {
     );
     if let Some(replaced) = &done.replaced {
         text.push_str(&format!(
-            "what was there is in {replaced}: remove it when you no longer need it\n"
+            "the old data directory is now {replaced}: remove it when you no longer need it\n"
         ));
     }
     text

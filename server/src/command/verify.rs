@@ -20,7 +20,7 @@ pub(super) struct VerifyArguments {
 
 /// Damage that is still there.
 #[derive(Debug, thiserror::Error)]
-#[error("{}", wrong(*count, *was_repairing))]
+#[error("{}", damage(*count, *was_repairing))]
 struct DamageError {
     count: usize,
     was_repairing: bool,
@@ -52,14 +52,14 @@ impl Subcommand for VerifyArguments {
     }
 }
 
-fn wrong(count: usize, was_repairing: bool) -> String {
-    let things = if count == 1 { "thing is" } else { "things are" };
+fn damage(count: usize, was_repairing: bool) -> String {
+    let problems = if count == 1 { "problem" } else { "problems" };
     let advice = if was_repairing {
-        "bring those files back from a copy, or import into a new data directory"
+        "restore those files from a backup, or import into a new data directory"
     } else {
-        "stop the server, if one runs, and repair what can be repaired with subcat verify --repair"
+        "stop the server, if one runs, and run subcat verify --repair"
     };
-    format!("{count} {things} wrong: {advice}")
+    format!("{count} {problems} found: {advice}")
 }
 
 fn shown(findings: &[Finding]) -> String {

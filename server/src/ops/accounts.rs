@@ -23,14 +23,14 @@ impl Operations<'_> {
         }
     }
 
-    /// Changes what an account may do; nothing if there is no such account.
+    /// Changes the role of an account. Does nothing if there is no such account.
     pub fn set_role(&self, id: AccountId, role: Role) -> Result<(), OperationError> {
         self.change(Change::SetRole(id, role))?;
         Ok(())
     }
 
-    /// Disables an account, which ends its sessions and its keys' use, or enables it; nothing if
-    /// there is no such account.
+    /// Enables an account, or disables it: then its sessions end and its keys are rejected. Does
+    /// nothing if there is no such account.
     pub fn set_disabled(&self, id: AccountId, is_disabled: bool) -> Result<(), OperationError> {
         self.change(Change::SetDisabled(id, is_disabled))?;
         Ok(())
@@ -62,13 +62,13 @@ impl Operations<'_> {
 pub struct AccountListed {
     /// Its number.
     pub id: u64,
-    /// Its address.
+    /// Its email address.
     pub email: String,
     /// `user` or `admin`.
     pub role: String,
     /// Time of its creation.
     pub created_at: String,
-    /// Time since when it is disabled, or null.
+    /// Time at which it was disabled, or null.
     pub disabled_at: Option<String>,
     /// Number of its keys, of any state.
     pub keys: u64,
@@ -77,11 +77,11 @@ pub struct AccountListed {
 /// `account create EMAIL`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CreateAccount {
-    /// Its address.
+    /// Its email address.
     pub email: String,
     /// `user` or `admin`.
     pub role: String,
-    /// PHC string of its password: the password itself does not travel.
+    /// PHC string of its password: the password itself is not sent.
     pub password_hash: String,
 }
 

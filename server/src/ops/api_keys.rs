@@ -19,7 +19,7 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<RevokeKey>(),
 ];
 
-/// An API key to be made, whoever asks for it.
+/// An API key to create, as a page or a subcommand describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct KeyDraft {
     /// Its descriptive name.
@@ -35,11 +35,11 @@ pub struct KeyDraft {
 }
 
 impl Operations<'_> {
-    /// Makes an API key with a new random text, which is returned beside it and not stored. The key
-    /// is valid when this returns.
+    /// Creates an API key with a new random text, which is returned beside it and not stored. The
+    /// key is valid when this returns.
     ///
-    /// Errors: it would be allowed to do nothing, its expiry has passed, its owner has too many
-    /// keys or no longer exists.
+    /// Errors: it has no scopes, its expiry has passed, its owner has too many keys or no longer
+    /// exists.
     pub fn create_api_key(&self, draft: &KeyDraft) -> Result<(ApiKey, String), OperationError> {
         if draft.scopes == Scopes::NONE {
             return Err(OperationRejection::NoScopes.into());
@@ -72,7 +72,7 @@ impl Operations<'_> {
         Ok(api_key)
     }
 
-    /// The bounds hold for users. The operator, who has the machine, may exceed them.
+    /// The bounds apply to users. The operator, who controls the machine, may exceed them.
     fn ensure_room_for_key(&self, owner: AccountId) -> Result<(), OperationRejection> {
         if self.actor == Actor::CommandLine {
             return Ok(());
@@ -126,7 +126,7 @@ impl Operations<'_> {
         })
     }
 
-    /// The days of which `key show` and `stats` show the usage: from, to.
+    /// First and last day of the usage that `key show` and `stats` report.
     pub(super) fn usage_days(&self) -> (Day, Day) {
         let today = self.now.day();
         (Day(today.0.saturating_sub(USAGE_DAYS - 1)), today)
@@ -304,7 +304,7 @@ pub struct KeyListed {
     pub scopes: Vec<String>,
     /// Time of its creation.
     pub created_at: String,
-    /// Time of the last answer to a request with it, or null.
+    /// Time of the last request with it that was answered, or null.
     pub last_used_at: Option<String>,
     /// First second at which it is expired, or null.
     pub expires_at: Option<String>,

@@ -48,7 +48,7 @@ pub enum OperationRejection {
     #[error("a key's name has 1 to 100 characters and no control characters")]
     InvalidKeyName,
     /// Not a list of scopes.
-    #[error("{0:?} is not a list of scopes: they are search, read, download")]
+    #[error("{0:?} is not a list of scopes: the scopes are search, read and download")]
     InvalidScopes(String),
     /// Not a rate limit.
     #[error("{0:?} is not a limit: write REQUESTS/SECONDS, such as 60/60")]
@@ -57,7 +57,7 @@ pub enum OperationRejection {
     #[error("{0} is not a valid time")]
     InvalidTime(String),
     /// A new key would never be valid.
-    #[error("{0} is in the past: no key was made")]
+    #[error("{0} is in the past: no key was created")]
     ExpiryPassed(Timestamp),
     /// A new key would be allowed to do nothing.
     #[error("a key needs at least one scope")]
@@ -69,25 +69,25 @@ pub enum OperationRejection {
     #[error("an account has at most {KEYS_MAX} keys, revoked ones included")]
     TooManyKeys,
     /// The owner of a new key does not exist.
-    #[error("no account {0}: make it with subcat account create")]
+    #[error("no account {0}: create it with subcat account create")]
     UnknownOwner(String),
     /// The owner of a new key is disabled.
-    #[error("the account {0} is disabled: no key was made")]
+    #[error("the account {0} is disabled: no key was created")]
     OwnerDisabled(String),
-    /// The owner of a new key was lost while the key was made.
-    #[error("the account no longer exists: no key was made")]
+    /// The owner of a new key disappeared before the key was created.
+    #[error("the account no longer exists: no key was created")]
     OwnerLost,
     /// No key has this number.
     #[error("no key {} (subcat key list shows all)", .0.0)]
     UnknownKey(ApiKeyId),
     /// Not an address.
-    #[error("{0:?} is not an e-mail address")]
+    #[error("{0:?} is not an email address")]
     InvalidEmail(String),
     /// Not a role.
-    #[error("{0:?} is not a role: user, admin")]
+    #[error("{0:?} is not a role: the roles are user and admin")]
     InvalidRole(String),
     /// Another account has this address.
-    #[error("there is an account {} already", .0.as_str())]
+    #[error("an account {} already exists", .0.as_str())]
     EmailTaken(Email),
     /// No account has this address.
     #[error("no account {0} (subcat account list shows all)")]
@@ -98,10 +98,10 @@ pub enum OperationRejection {
     /// No such records.
     #[error("no record {0} in the catalog: nothing was changed")]
     UnknownRecords(RecordIds),
-    /// Records that were deleted by something else meanwhile.
-    #[error("{0} was deleted meanwhile: all others are deleted, too")]
+    /// Records that something else deleted first.
+    #[error("already deleted by something else: {0}; all others are deleted")]
     LostRecords(RecordIds),
-    /// A server has the files open that would be repaired.
+    /// The files to repair are open in a running server.
     #[error("a server is running on this data directory: stop it to repair")]
     RepairWhileRunning,
     /// Not the parameters of a search.
@@ -115,7 +115,7 @@ impl From<ExpiryPassed> for OperationRejection {
     }
 }
 
-/// Ids of records, written one after the other.
+/// Ids of records, displayed with commas between them.
 #[derive(Debug)]
 pub struct RecordIds(pub Vec<RecordId>);
 

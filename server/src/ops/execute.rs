@@ -4,7 +4,7 @@ use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
 use super::{accounts, api_keys, maintenance, records};
 
-/// Every operation. One that is listed by its file is reachable by every subcommand.
+/// Every operation, in the lists of their files.
 static OPERATIONS: [&[OperationEntry]; 4] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,

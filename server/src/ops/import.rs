@@ -83,7 +83,7 @@ pub struct ImportResult {
     pub ignored_fields: u64,
 }
 
-/// Rows between two reports of how many were read.
+/// Number of rows from one progress report to the next.
 const ROWS_PER_REPORT: u64 = 10_000;
 
 /// An import that did not load everything that it should.
@@ -147,7 +147,7 @@ impl From<Error> for ReadEnd {
 }
 
 /// Imports every file; bad lines are reported and the others loaded, all searchable when it
-/// returns. Of two lines with one id, in whatever files, the later counts.
+/// returns. Of several lines with the same id, in any of the files, the last one counts.
 ///
 /// Errors: a file cannot be read or lines are refused and `is_strict` (nothing is loaded), or the
 /// disk fails (whole groups may be loaded, and the error says how many).
@@ -205,7 +205,7 @@ pub fn import(
     Ok(result)
 }
 
-/// Loads what was read.
+/// Loads the rows that were read.
 fn load(
     importer: Importer,
     report: &mut dyn FnMut(ImportReport),

@@ -78,7 +78,7 @@ pub struct VerifyCatalog {
 
 impl Operation for VerifyCatalog {
     const NAME: &'static str = "verify";
-    /// Everything that is wrong.
+    /// All problems found, repaired or not.
     type Answer = Vec<Finding>;
 
     fn execute(self, operations: &Operations<'_>) -> Result<Vec<Finding>, OperationError> {
@@ -93,16 +93,16 @@ impl Operation for VerifyCatalog {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackUpCatalog {
-    /// Directory to be made, an absolute path.
+    /// Absolute path of the directory to create.
     pub destination: String,
 }
 
 /// Answer of [`BackUpCatalog`].
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct BackupMade {
-    /// The directory that was made.
+    /// The directory that was created.
     pub destination: String,
-    /// Its content.
+    /// Counts of its content.
     #[serde(flatten)]
     pub summary: BackupSummary,
 }
@@ -130,7 +130,7 @@ pub struct ExplainSearch {
 
 impl Operation for ExplainSearch {
     const NAME: &'static str = "explain";
-    /// Several lines.
+    /// The steps of the search, in several lines of text.
     type Answer = String;
 
     fn execute(self, operations: &Operations<'_>) -> Result<String, OperationError> {

@@ -2,8 +2,8 @@
 //! subcommands.
 //!
 //! An [`Operation`] is a type that holds its arguments; a subcommand sends it to the running server
-//! or executes it on the catalog that it has opened. What pages do as well is a method of
-//! [`Operations`].
+//! or executes it on the catalog that it has opened. A change that pages make as well is a method
+//! of [`Operations`].
 
 mod accounts;
 mod api_keys;

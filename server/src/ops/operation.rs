@@ -27,7 +27,7 @@ pub trait Operation: Serialize + DeserializeOwned {
 pub struct Operations<'a> {
     /// The catalog.
     pub engine: &'a Engine,
-    /// Its accounts and API keys, and what changes them.
+    /// Its accounts and API keys, which nothing else changes.
     pub credentials: &'a Credentials,
     /// Settings in effect.
     pub config: &'a Config,
@@ -56,13 +56,13 @@ impl<'a> Operations<'a> {
         }
     }
 
-    /// Changes accounts or keys, with the line of it in the audit log.
+    /// Changes accounts or keys, and records that in the audit log.
     pub(super) fn change(&self, change: Change) -> subcat_engine::Result<Outcome> {
         self.credentials.change(change, self.actor, self.now)
     }
 }
 
-/// An operation in the list of its file: what the admin socket needs to execute it by name.
+/// An operation in the list of its file, for executing it by name.
 pub(super) struct OperationEntry {
     pub(super) name: &'static str,
     /// Executes the operation with these arguments, in JSON, and returns its answer, in JSON.

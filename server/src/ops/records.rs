@@ -24,7 +24,7 @@ pub struct SetRecordActive {
     pub is_active: bool,
 }
 
-/// Answer of [`SetRecordActive`]: the same as was asked for.
+/// Answer of [`SetRecordActive`]: its arguments, which are now in effect.
 #[derive(Debug, Serialize, Deserialize)]
 pub struct RecordSet {
     /// The record's id.
@@ -59,7 +59,7 @@ pub struct ShowRecord {
 
 impl Operation for ShowRecord {
     const NAME: &'static str = "record/show";
-    /// The record as export writes it, and our own count of downloads, which answers of the API
+    /// The record as export writes it, and the downloads of this service, which answers of the API
     /// add to upstream's.
     type Answer = Map<String, Value>;
 
@@ -114,7 +114,7 @@ impl Operation for DeleteRecords {
         if !missing.is_empty() {
             return Err(OperationRejection::UnknownRecords(RecordIds(missing)).into());
         }
-        // Something else may have deleted one of them since: the transaction passes over it.
+        // Something else may have deleted one of them since: the transaction skips it.
         let lost = operations.engine.catalog().delete_records(&ids)?;
         if !lost.is_empty() {
             return Err(OperationRejection::LostRecords(RecordIds(lost)).into());
