@@ -27,7 +27,7 @@ pub(crate) struct Chart {
     pub(crate) title: &'static str,
     pub(crate) total: String,
     /// An `svg` element. Safe to insert unescaped: it contains numbers, days and the texts of
-    /// this file, never what a user typed.
+    /// this file, never user input.
     pub(crate) svg: String,
 }
 

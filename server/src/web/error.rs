@@ -18,11 +18,11 @@ pub(crate) enum PageError {
     /// No such page, or one that this account may not know of: the two look alike.
     #[error("no such page")]
     NotFound,
-    /// Known path, other method; the value of the header `Allow`.
-    #[error("method not allowed: {0} are")]
+    /// The path has no handler for this method; the value of the header `Allow`.
+    #[error("method not allowed: use {0}")]
     MethodNotAllowed(&'static str),
     /// The form was not sent from a page of this site.
-    #[error("a form from another site")]
+    #[error("the form was sent from another site")]
     ForeignForm,
     /// The posted body is not a form, or not one that this page has.
     #[error("the posted body is not a form of this page")]
@@ -64,12 +64,12 @@ pub(crate) enum PageError {
     #[error("the header could not be written")]
     InvalidHeader(#[from] InvalidHeaderValue),
     /// The task that made the page panicked, or was cancelled.
-    #[error("the task of the page ended early")]
+    #[error("the task that made the page ended early")]
     Task(#[source] Box<dyn std::error::Error + Send + Sync>),
     /// The commit that held this sign-in panicked.
     #[error("the sign-in was not stored")]
     SignInLost,
-    /// The operation was rejected, for a reason that the form of the page cannot cause.
+    /// The operation was rejected for a reason that the form of the page has no text for.
     #[error(transparent)]
     Rejected(OperationRejection),
     /// The operation could not be executed.

@@ -47,7 +47,8 @@ pub(crate) struct Frame {
     pub(crate) path: String,
     /// Query of the page without `lang` and `theme`.
     pub(crate) rest: String,
-    /// False on the page that shows a new key: it cannot be loaded a second time.
+    /// True if the page offers another language and colour scheme. False on the page that shows a
+    /// new key, which cannot be loaded a second time.
     pub(crate) is_switchable: bool,
 }
 

@@ -57,8 +57,8 @@ impl Lang {
         best.0
     }
 
-    /// The text in this language. Every sentence is written in both languages side by side, so
-    /// that a change of one is seen beside the other.
+    /// The text in this language. The two versions of a text stand side by side, so that nobody
+    /// changes one and forgets the other.
     pub(crate) const fn t(self, en: &'static str, es: &'static str) -> &'static str {
         match self {
             Self::En => en,

@@ -1,6 +1,6 @@
 //! The web interface: pages rendered on the server, in Spanish and English.
 //!
-//! [`handle`] is the entry point of requests outside `/api`; [`Site`] is the state that they share.
+//! [`handle`] answers a request outside `/api`; [`Site`] is the state that all of them share.
 
 mod answer;
 mod assets;

@@ -1,4 +1,4 @@
-//! Passwords: which are accepted, and how they are stored (argon2id).
+//! Passwords: the rules for new ones, and their hashes (argon2id).
 
 use std::fmt;
 use std::sync::LazyLock;

@@ -60,7 +60,10 @@ fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
         format!("{name} {} {}", id.0, entry.detail)
     });
     // For a key the detail is its name, which stands beside its number already.
-    let detail = Some(entry.detail.clone()).filter(|_| key.is_none());
+    let detail = match key {
+        Some(_) => None,
+        None => Some(entry.detail.clone()),
+    };
     let subject = [key, email, detail].into_iter().flatten();
     let subject: Vec<String> = subject.filter(|part| !part.is_empty()).collect();
     AuditRow {

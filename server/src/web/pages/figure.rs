@@ -1,13 +1,13 @@
-//! A figure with its name, as panels show it.
+//! Lines of the panels of figures.
 
-/// One line of a panel.
+/// A figure with its name.
 pub(super) struct NamedFigure {
     pub(super) name: &'static str,
     pub(super) value: String,
 }
 
 impl NamedFigure {
-    /// A figure as it is written in the language of the page.
+    /// A figure; name and value are in the language of the page.
     pub(super) fn new(name: &'static str, value: String) -> Self {
         Self { name, value }
     }

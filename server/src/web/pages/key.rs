@@ -21,8 +21,10 @@ struct KeyPage {
     scopes: String,
     limit: String,
     revoked: String,
-    /// Email address of the owner, if an administrator looks at the key of another account.
+    /// Email address of the owner, if an administrator looks at the key of another account; empty
+    /// otherwise.
     owner: String,
+    /// Number of that account; 0 if `owner` is empty.
     owner_number: u64,
     usage: UsageView,
 }
@@ -86,7 +88,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
 pub(crate) fn show_revoke(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
     // An old confirmation page must not offer to revoke twice.
-    if key.state(request.now) == ApiKeyState::Revoked {
+    if key.state(request.effective_now) == ApiKeyState::Revoked {
         return Ok(answer::see_other(&format!("/keys/{}", key.id.0)));
     }
     let template = RevokePage {

@@ -117,9 +117,9 @@ impl KeyForm {
     /// Expiry of the key (API.md, 12.7): a date means the end of that day, a number of days counts
     /// from now, empty or 0 means never.
     ///
-    /// A date or number of days beside another choice is rejected: whichever of the two was
-    /// followed, the key could live longer than the user meant. Without a choice, as scripts send
-    /// the form, a filled-in field counts, the date first.
+    /// A date or number of days beside another choice is rejected: following either of the two, the
+    /// key could live longer than the user meant. Without a choice, as scripts send the form, a
+    /// filled-in field counts, the date first.
     fn expiry(&self) -> Result<Expiry, FormRejection> {
         let choice = self.expires.as_str();
         let is_left_out = |field: &str, text: &str| {
@@ -169,7 +169,7 @@ fn after_days(text: &str) -> Result<Expiry, FormRejection> {
 struct NewKeyPage {
     page: Frame,
     error: &'static str,
-    draft: KeyForm,
+    form: KeyForm,
     today: Day,
 }
 
@@ -191,7 +191,7 @@ fn form_page(request: &WebRequest, form: KeyForm, rejection: Option<FormRejectio
     let template = NewKeyPage {
         page: request.frame("/keys"),
         error,
-        draft: form,
+        form,
         today: request.now.day(),
     };
     answer::page(status, &template)
@@ -291,14 +291,14 @@ mod tests {
     use super::*;
 
     fn check(expires: &str, expires_on: &str, expires_days: &str, expected: Option<Option<&str>>) {
-        let draft = KeyForm {
+        let form = KeyForm {
             expires: expires.to_owned(),
             expires_on: expires_on.to_owned(),
             expires_days: expires_days.to_owned(),
             ..KeyForm::blank()
         };
         let now = Timestamp::parse("2026-05-03T10:00:00Z").unwrap();
-        let expiry = draft.expiry().ok();
+        let expiry = form.expiry().ok();
         let found = expiry.and_then(|expiry| expiry.resolve(now).ok());
         let found = found.map(|time| time.map(|time| time.to_string()));
         let found = found.as_ref().map(Option::as_deref);

@@ -21,7 +21,7 @@ impl UpstreamView {
     pub(super) fn new(request: &WebRequest, stats: &EngineStats) -> Self {
         let lang = request.lang;
         let health = request.site.service.upstream.health();
-        let (state_class, state_name, explanation) = words(health.state, lang);
+        let (state_class, state_name, explanation) = described(health.state, lang);
         let mut figures = Vec::new();
         if health.state != UpstreamState::NotConfigured {
             figures.extend(health_figures(request, &health));
@@ -45,7 +45,7 @@ impl UpstreamView {
 }
 
 /// Class in the style sheet, name and explanation of a state.
-fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'static str) {
+fn described(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'static str) {
     match state {
         UpstreamState::NotConfigured => (
             "revoked",
@@ -95,7 +95,7 @@ fn words(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &'sta
     }
 }
 
-/// The time `ago` before now, and that duration.
+/// The point in time `ago` before now, with `ago` in brackets.
 fn moment_ago(request: &WebRequest, ago: Duration) -> String {
     let seconds = i64::try_from(ago.as_secs()).unwrap_or(0);
     let moment = request.lang.moment(request.now.plus_seconds(-seconds));
