@@ -70,7 +70,7 @@ impl UpstreamClient {
         let Some(url) = settings.url.clone() else {
             return Ok(None);
         };
-        // Fails if a provider is installed already, which serves as well.
+        // Fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
         headers.insert(ACCEPT_ENCODING, HeaderValue::from_static("identity"));
@@ -121,7 +121,7 @@ impl UpstreamClient {
             Err(error) => return self.send_failed(url, error),
         };
         let status = response.status();
-        // A 202 says that there is nothing yet, a 206 has a part: only 200 comes with the file.
+        // A 202 has no file yet and a 206 has a part of it: only a 200 comes with the whole file.
         if status == StatusCode::OK {
             let outcome = self.read(response).await;
             match outcome {

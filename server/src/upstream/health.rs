@@ -38,21 +38,21 @@ pub enum AttemptError {
     /// No connection could be made.
     #[error("no connection")]
     NoConnection,
-    /// The time for a fetch was over.
+    /// The fetch took longer than `upstream.timeout_seconds`.
     #[error("timeout")]
     Timeout,
     /// The connection broke before the answer was complete.
     #[error("connection closed early")]
     Interrupted,
-    /// It was redirected to another host, or too often.
+    /// The answer was a redirect to another host, or one too many.
     #[error("redirect not followed")]
     Redirected,
-    /// It was answered with this status.
+    /// The answer had this status.
     #[error("status {0}")]
     Status(u16),
 }
 
-/// Health of upstream at one time; durations count back from it.
+/// Health of upstream at one point in time, from which durations count back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HealthReport {
     /// Current state.

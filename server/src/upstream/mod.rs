@@ -1,4 +1,4 @@
-//! Fetches files that are not cached yet. The only module that dials out.
+//! Fetches files that are not cached yet. The only module that connects to other servers.
 //!
 //! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.
