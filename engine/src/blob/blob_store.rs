@@ -80,6 +80,7 @@ impl BlobStore {
         match work() {
             Err(error) if is_out_of_descriptors(&error) => {
                 for shard in &self.open {
+                    // Those that are being sent stay open: their senders hold them.
                     shard.write().clear();
                 }
                 work()
@@ -101,6 +102,8 @@ impl BlobStore {
                 Ok(_) => self.sync_name(&path),
                 Err(error) if is_out_of_descriptors(&error) => Err(error),
                 Err(_) => {
+                    // A damaged file may be open under this hash: the next request must get the new
+                    // one.
                     self.forget(&hash, Variant::Identity);
                     self.write(&path, &[content])
                 }
@@ -122,6 +125,7 @@ impl BlobStore {
         footer[8..].copy_from_slice(&xxh3_64(bytes).to_le_bytes());
         let path = self.path(hash, variant);
         self.with_descriptor(|| self.write(&path, &[bytes, &footer]))?;
+        // After the write: an opening before it may have put the old file back into the table.
         self.forget(hash, variant);
         let opened = self.with_descriptor(|| self.open_variant(&path))?;
         let blob = opened.ok_or_else(|| self.missing(&path))?;
@@ -138,6 +142,8 @@ impl BlobStore {
         opened
             .read_at(&mut content, 0)
             .map_err(Error::io("read", &path))?;
+        // xxh3 finds accidents only: a backup must not hold a content that is not what its name
+        // says.
         if <[u8; 32]>::from(Sha256::digest(&content)) != file.content.0 {
             let name = self.name_of(&path);
             return Err(Error::corrupt(name, 0, "content that matches its SHA-256"));
@@ -154,10 +160,13 @@ impl BlobStore {
         if let Some(entry) = self.shard(hash).read().get(&(*hash, variant))
             && !entry.blob.is_truncated()
         {
+            // Read, not advanced: the order of openings is exact enough, and a counter that every
+            // request writes would move its cache line from core to core.
             let now = self.clock.load(Ordering::Relaxed);
             entry.last_used.store(now, Ordering::Relaxed);
             return Ok(Some(Arc::clone(&entry.blob)));
         }
+        // A truncated blob must leave the table, or `remember` would give it again.
         self.forget(hash, variant);
         let opened = self.with_descriptor(|| self.open_file(file, variant))?;
         Ok(opened.map(|blob| self.remember(hash, variant, blob)))
@@ -173,6 +182,7 @@ impl BlobStore {
             }
             Variant::Gzip | Variant::Brotli => match self.open_variant(&path) {
                 Err(Error::Corrupt { .. }) => {
+                    // Derived from the content beside it: the next request makes it again.
                     self.disk.remove(&path)?;
                     Ok(None)
                 }
@@ -192,6 +202,8 @@ impl BlobStore {
         for (hash, file) in referenced {
             let path = self.path(hash, Variant::Identity);
             let checked = self.check_file(&path, file.size_bytes, file.checksum);
+            // The xxh3 comes from `state.redb`, the SHA-256 is the name: both must agree with the
+            // bytes.
             let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
             if let Err(error) = checked {
                 findings.push(BlobFinding::Damaged(error));
@@ -242,6 +254,7 @@ impl BlobStore {
             }
             Ok(())
         })?;
+        // Another thread may have made the folder a moment ago, and not have synced its name yet.
         self.sync_name(path)
     }
 
@@ -317,6 +330,8 @@ impl BlobStore {
             };
             shard.remove(&oldest);
         }
+        // Two requests may have opened the same file: the first one's is kept, so that all share
+        // one mapping.
         let entry = shard
             .entry((*hash, variant))
             .or_insert_with(|| OpenBlobEntry {
@@ -331,6 +346,7 @@ impl BlobStore {
     }
 
     fn shard(&self, hash: &ContentHash) -> &BlobShard {
+        // Bytes of a SHA-256 are spread evenly: any of them will do.
         &self.open[usize::from(hash.0[0]) % SHARDS_COUNT]
     }
 
@@ -361,6 +377,7 @@ fn folder_of(path: &Path) -> &Path {
 
 fn into_blob(opened: Box<dyn DiskFile>, size_bytes: usize, path: &Path) -> Result<Blob> {
     let mapping = opened.map().map_err(Error::io("map", path))?;
+    // The file was checked by reads; it may have been truncated before it was mapped.
     if mapping.as_ref().len() < size_bytes {
         let name = path.display().to_string();
         return Err(Error::corrupt(name, 0, "a file that is not cut"));

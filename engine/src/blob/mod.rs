@@ -1,4 +1,4 @@
-//! Here is a SHA-256: where is the file?
+//! Cached files, stored under the SHA-256 of their content.
 //!
 //! `blobs/ab/<sha256>` holds a content as it came; `<sha256>.gz` and `<sha256>.br` beside it are
 //! compressed variants, which may be deleted at any time. Identical contents share one file.

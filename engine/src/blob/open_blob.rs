@@ -25,8 +25,8 @@ impl Blob {
         }
     }
 
-    /// The mapped bytes. Touching them may fault when the file is cut under us: the serving path
-    /// sends from [`Blob::file`] instead.
+    /// The mapped bytes. If the file is truncated while it is mapped, the missing ones read as
+    /// zeros: the serving path sends from [`Blob::file`] instead.
     pub fn bytes(&self) -> &[u8] {
         &self.mapping.as_ref()[..self.size_bytes]
     }
