@@ -13,7 +13,7 @@ use crate::error::{Error, Result};
 /// Bytes of the checksum at the end of every stored value.
 const CHECKSUM_BYTES: usize = 8;
 
-/// One file of the truth.
+/// One file of the store, as the engine uses it.
 pub(crate) struct Store {
     engine: Box<dyn StoreEngine>,
     /// Its name, for errors.
@@ -72,6 +72,7 @@ impl Store {
         &self,
         work: impl FnOnce(&mut Transaction<'_>) -> Result<R>,
     ) -> Result<R> {
+        // Before the transaction: an error for lack of space is known to have changed nothing.
         self.guard.check()?;
         let mut work = Some(work);
         let mut result = None;
@@ -104,7 +105,7 @@ impl Store {
     }
 }
 
-/// RowVisitor of rows that may be damaged.
+/// Visitor of rows that may be damaged.
 type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) + 'i;
 
 /// The rows of one moment, their values checked as they are read.
@@ -192,6 +193,7 @@ impl Transaction<'_> {
 
     /// Sets a row.
     pub(crate) fn put(&mut self, table: Table, row_key: &[u8], value: &[u8]) -> Result<()> {
+        // One buffer for all rows of a transaction: a group of an import puts 10,000.
         self.checksummed.clear();
         self.checksummed.extend_from_slice(value);
         let checksum = checksum_of(table, row_key, value);
@@ -215,6 +217,7 @@ fn get<R: ReadRows + ?Sized>(
         return Ok(None);
     };
     let value_bytes = verified_value(file, table, row_key, &checksummed)?.len();
+    // Cut in place: the value is not copied a second time.
     checksummed.truncate(value_bytes);
     Ok(Some(checksummed))
 }

@@ -25,11 +25,13 @@ pub(crate) struct MemoryEngine {
 
 impl StoreEngine for MemoryEngine {
     fn read(&self, work: &mut dyn FnMut(&dyn ReadRows) -> Result<()>) -> Result<()> {
+        // Copies pointers, not rows: what is committed later gets tables of its own.
         let tables = self.committed.read().clone();
         work(&MemoryRows { tables })
     }
 
     fn write(&self, work: &mut dyn FnMut(&mut dyn WriteRows) -> Result<()>) -> Result<()> {
+        // Its own lock: readers are not kept waiting while `work` runs.
         let _writer = self.writer.lock();
         let tables = self.committed.read().clone();
         let mut transaction = MemoryTransaction {
@@ -38,6 +40,7 @@ impl StoreEngine for MemoryEngine {
         };
         work(&mut transaction)?;
         let MemoryTransaction { base, changes } = transaction;
+        // Before the changes: a table that the transaction still held would be copied whole.
         drop(base);
         let mut committed = self.committed.write();
         for (table, rows) in changes {
@@ -155,6 +158,7 @@ impl WriteRows for MemoryTransaction {
     fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
         let was_there = self.get(table, row_key)?.is_some();
         let rows = self.changes.entry(table).or_default();
+        // Kept as `None`, not removed: the row may be in the committed table.
         rows.insert(row_key.to_vec(), None);
         Ok(was_there)
     }

@@ -1,4 +1,5 @@
-//! Which file keeps the truth, and how? An ordered byte map with named tables and transactions.
+//! The store of everything that is not derived: an ordered byte map with named tables and
+//! transactions.
 //!
 //! [`StoreEngine`] is the seam: [`RedbEngine`] keeps its rows in one redb file, [`MemoryEngine`] in
 //! memory. [`Store`] stands before them and adds a checksum to every value, so that no engine

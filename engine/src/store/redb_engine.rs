@@ -77,6 +77,7 @@ impl RedbEngine {
     fn database(&self) -> Result<RwLockReadGuard<'_, Option<Database>>> {
         if self.is_suspect.load(Ordering::Acquire) {
             let mut database = self.database.write();
+            // Asked again under the lock: of callers that wait here together, the first opens it.
             if self.is_suspect.load(Ordering::Acquire) {
                 let suspect = database.take();
                 // What a failed database says while it closes is known already.
@@ -85,6 +86,8 @@ impl RedbEngine {
                 self.is_suspect.store(false, Ordering::Release);
             }
         }
+        // Recursive: a reader may begin another transaction while it reads, and must not queue
+        // behind `check` or `close`, which wait for the reader.
         Ok(self.database.read_recursive())
     }
 
@@ -128,6 +131,7 @@ impl RedbEngine {
         let mut transaction = begun.map_err(failed(place, "begin to write"))?;
         let durable = transaction.set_durability(Durability::Immediate);
         durable.map_err(failed(place, "begin to write"))?;
+        // Slows each commit slightly; without it, a start after a crash would scan the whole file.
         transaction.set_quick_repair(true);
         let mut rows = RedbTransaction {
             transaction: &transaction,
@@ -135,6 +139,8 @@ impl RedbEngine {
             place,
         };
         let worked = work(&mut rows);
+        // Before the commit: tables borrow the transaction, and write what they changed when they
+        // are dropped.
         guarded(place, "leave its tables", || drop(rows))?;
         match worked {
             Ok(()) => {
@@ -173,6 +179,7 @@ impl StoreEngine for RedbEngine {
     }
 
     fn check(&self) -> Result<()> {
+        // Opened again first if it failed. The guard goes at once: the next line would wait for it.
         drop(self.database()?);
         let mut database = self.database.write();
         let Some(database) = database.as_mut() else {
@@ -202,8 +209,11 @@ fn create(place: &RedbPlace) -> Result<()> {
     let file = place.disk.create(&place.temporary)?;
     let database = open_file(place, file)?;
     make_tables(place, &database, place.tables)?;
+    // Closed before it gets its name: a file in use is marked as such, and would be repaired at its
+    // first opening.
     let closed = guarded(place, "close", || database.close())?;
     closed.map_err(failed(place, "close"))?;
+    // redb took the file: it is opened once more, so that what closing wrote is synced, too.
     let made = place.disk.open_writable(&place.temporary)?;
     let file = made.ok_or_else(|| damaged(place))?;
     file.sync().map_err(Error::io("sync", &place.temporary))?;

@@ -34,7 +34,7 @@ impl Span<'static> {
     };
 }
 
-/// RowVisitor of rows: row key and value; `Break` ends the visit.
+/// Visitor of rows: gets row key and value; `Break` ends the visit.
 pub(crate) type RowVisitor<'v> = dyn FnMut(&[u8], &[u8]) -> Result<ControlFlow<()>> + 'v;
 
 /// The rows of one moment.
