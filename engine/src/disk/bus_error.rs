@@ -24,7 +24,7 @@ pub(super) struct MappingGuard {
     next: AtomicPtr<MappingGuard>,
 }
 
-/// all guards, newest first.
+/// All guards, newest first.
 static FIRST: AtomicPtr<MappingGuard> = AtomicPtr::new(ptr::null_mut());
 /// Those that guard nothing.
 static UNUSED: Mutex<Vec<&'static MappingGuard>> = Mutex::new(Vec::new());

@@ -93,6 +93,7 @@ fn write_and_rename(
     let mut writer = FileWriter::create(disk, temporary)?;
     write(&mut writer)?;
     let file = writer.finish()?;
+    // Before the rename: a name must never lead to bytes that a power cut can take back.
     file.sync().map_err(Error::io("sync", temporary))?;
     disk.rename(temporary, path)?;
     match path.parent() {

@@ -40,6 +40,7 @@ impl Disk for Real {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(DIR_MODE);
         builder.create(path).map_err(Error::io("create", path))?;
+        // The name of a new directory is durable only after a sync of its parent.
         for made in missing {
             match made.parent() {
                 Some(parent) if !parent.as_os_str().is_empty() => self.sync_dir(parent)?,
@@ -160,6 +161,7 @@ impl Disk for Real {
             Err(TryLockError::Error(error)) => return Err(Error::io("lock", path)(error)),
         }
         let pid = format!("{}\n", std::process::id());
+        // Only with the lock: a refused process must not overwrite the number of the holder.
         file.set_len(0).map_err(Error::io("write", path))?;
         file.write_all_at(pid.as_bytes(), 0)
             .map_err(Error::io("write", path))?;
