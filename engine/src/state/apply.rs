@@ -245,12 +245,15 @@ impl EventStep<'_, '_> {
     fn set_password(&mut self, id: AccountId, hash: &str) -> Result<Outcome> {
         let outcome =
             self.change_account(id, |account| hash.clone_into(&mut account.password_hash))?;
+        // Whoever knew the old password may have a session: it must not outlive the change.
         self.close_sessions(|session| session.account == id)?;
         Ok(outcome)
     }
 
     /// The refusal of someone who gave the password of this hash; `None` if the hash is current.
     fn refuse_password(&self, id: AccountId, hash: &str) -> Result<Option<Outcome>> {
+        // The password was verified before this transaction, because hashing takes long: it may
+        // have been replaced since, or the account disabled.
         let Some(stored) = self.rows.get(ACCOUNTS, &account_row(id))? else {
             return Ok(Some(Outcome::Unknown));
         };

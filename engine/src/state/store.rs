@@ -277,6 +277,7 @@ impl State {
             files.insert(release, decode_cached_file(value)?);
             Ok(())
         })?;
+        // No commit comes between these reads: the caller has the lock of the writer.
         writer.applied = self.applied()?;
         *self.view.write() = view;
         *self.files.write() = files;
