@@ -63,7 +63,7 @@ impl Handler for Echo {
             "/large" => Content::Bytes(vec![b'l'; LARGE_BYTES].into()),
             "/slow" => {
                 return HandlerOutcome::Later(Box::pin(async {
-                    subcat_server::runtime::time::sleep(Duration::from_millis(300)).await;
+                    tokio::time::sleep(Duration::from_millis(300)).await;
                     http::Response::new(Body::from(Content::Bytes("slow".into())))
                 }));
             }
