@@ -11,18 +11,18 @@ use super::worker::{ApiWorker, WorkerState};
 use crate::cache::{CachedSearch, Finished};
 use crate::request::{SearchRejection, SearchRequest, search_request};
 use crate::respond::{
-    ApiError, ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, invalid_parameters,
-    json, write_list,
+    ApiError, ITEM_FRAME_BYTES, InvalidParameter, LIST_FRAME_BYTES, RecordItem, RecordStyle,
+    invalid_parameters, json, write_list,
 };
 use crate::runtime::Body;
 
-/// Why there is no list.
+/// Reason why there is no list.
 enum SearchError {
-    Refused(SearchRejection),
+    Rejected(SearchRejection),
     Engine(subcat_engine::Error),
 }
 
-/// The records that match (API.md, search).
+/// Answers with the records that match (API.md, search).
 pub(super) fn answer(
     worker: &ApiWorker,
     context: RequestContext,
@@ -35,7 +35,7 @@ pub(super) fn answer(
             let (common, record) = context.common(recycled);
             worker.record_search(&record, query_string, json(common, body))
         }
-        Err(SearchError::Refused(refusal)) => refused(worker, context, recycled, refusal),
+        Err(SearchError::Rejected(rejection)) => rejected(worker, context, recycled, rejection),
         Err(SearchError::Engine(error)) => {
             tracing::error!(%error, "a search failed");
             worker.fail(context, recycled, ApiError::Internal)
@@ -43,26 +43,28 @@ pub(super) fn answer(
     }
 }
 
-fn refused(
+fn rejected(
     worker: &ApiWorker,
     context: RequestContext,
     recycled: HeaderMap,
-    refusal: SearchRejection,
+    rejection: SearchRejection,
 ) -> Response<Body> {
-    let faults = match refusal {
+    let rejections = match rejection {
         SearchRejection::NoCriterion => {
             return worker.fail(context, recycled, ApiError::NoCriterion);
         }
         SearchRejection::SeasonWithoutEpisodes => {
             return worker.fail(context, recycled, ApiError::SeasonWithoutEpisodes);
         }
-        SearchRejection::Parameters(faults) => faults,
+        SearchRejection::Parameters(rejections) => rejections,
     };
     let (common, record) = context.common(recycled);
-    let faults = faults
-        .iter()
-        .map(|fault| (fault.parameter, fault.message, fault.kind));
-    worker.record(&record, invalid_parameters(common, faults))
+    let invalid = rejections.iter().map(|rejection| InvalidParameter {
+        name: rejection.parameter,
+        message: rejection.message,
+        kind: rejection.kind,
+    });
+    worker.record(&record, invalid_parameters(common, invalid))
 }
 
 /// The finished answer.
@@ -79,7 +81,7 @@ fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, SearchError> {
     }
     let search = look_up(worker, &mut state, &snapshot, query_string)?;
     note_free_text(worker, &search);
-    // A request that panicked may have left something.
+    // A request that panicked may have left a part of its answer.
     state.buffer.clear();
     let downloads = downloads(worker, &search.hits);
     write(worker, &mut state.buffer, &snapshot, &search, downloads).map_err(SearchError::Engine)?;
@@ -93,8 +95,8 @@ fn note_free_text(worker: &ApiWorker, search: &CachedSearch) {
     }
 }
 
-/// The last answer when its counts are those of this moment; else a new one, which is kept in
-/// memory of its own: a part of the worker's buffer would keep all of it.
+/// The last answer, if its download counts are still current; else a new one. The new one is kept
+/// in memory of its own: a slice of the worker's buffer would keep the whole buffer alive.
 fn answer_again(
     worker: &ApiWorker,
     snapshot: &Snapshot,
@@ -127,7 +129,7 @@ fn answer_again(
     Ok(body)
 }
 
-/// The counts of this moment.
+/// Current download counts of the hits, in their order.
 fn downloads<'a>(
     worker: &'a ApiWorker,
     hits: &'a LocatedHits,
@@ -139,7 +141,7 @@ fn downloads<'a>(
     })
 }
 
-/// Reads the query string; takes the hits of an equal request, or searches.
+/// Parses the query string, and takes the hits of an equal request or searches.
 fn look_up(
     worker: &ApiWorker,
     state: &mut WorkerState,
@@ -147,7 +149,7 @@ fn look_up(
     query_string: &str,
 ) -> Result<CachedSearch, SearchError> {
     let has_imdb_id = worker.service.config.compat.imdb_id_alias;
-    let request = search_request(query_string, has_imdb_id).map_err(SearchError::Refused)?;
+    let request = search_request(query_string, has_imdb_id).map_err(SearchError::Rejected)?;
     Ok(CachedSearch {
         hits: locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?,
         echoes_imdb_id: request.echoes_imdb_id,
@@ -176,7 +178,7 @@ fn locate_hits(
     Ok(located)
 }
 
-/// Puts the answer with these counts into the buffer.
+/// Writes the answer with these download counts into the buffer.
 fn write(
     worker: &ApiWorker,
     buffer: &mut BytesMut,
@@ -193,11 +195,15 @@ fn write(
         .iter()
         .zip(downloads)
         .map(|(location, downloads)| {
-            let catalog_id = search.echoes_imdb_id.then(|| snapshot.catalog_id(location));
+            let catalog_id = if search.echoes_imdb_id {
+                snapshot.catalog_id(location)?
+            } else {
+                None
+            };
             Ok(RecordItem {
                 fragment: snapshot.fragment(location),
                 downloads,
-                catalog_id: catalog_id.transpose()?.flatten(),
+                catalog_id,
             })
         });
     write_list(buffer, items, search.hits.total(), style)?;

@@ -6,8 +6,8 @@ use http::HeaderMap;
 use ipnet::IpNet;
 
 /// The client's address: the peer's, or, behind a trusted proxy, the last one in
-/// `X-Forwarded-For` that is not a trusted proxy (API.md, rate limit). What stands left of an
-/// address that cannot be read is not believed.
+/// `X-Forwarded-For` that is not a trusted proxy (API.md, rate limit). Everything to the left of an
+/// item that is not an address is ignored.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();

@@ -29,8 +29,11 @@ pub fn bearer_token(value: &[u8]) -> Option<&str> {
     let (scheme, token) = value.split_at_checked(SCHEME.len())?;
     let is_bearer = scheme.eq_ignore_ascii_case(SCHEME);
     let is_token = !token.is_empty() && token.iter().all(u8::is_ascii_graphic);
-    let token = std::str::from_utf8(token).ok()?;
-    (is_bearer && is_token).then_some(token)
+    if is_bearer && is_token {
+        std::str::from_utf8(token).ok()
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

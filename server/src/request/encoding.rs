@@ -7,9 +7,8 @@ use subcat_engine::Variant;
 /// Quality in thousandths.
 type Quality = u16;
 
-/// The compressed variants that the client prefers to the plain bytes, best first (API.md,
-/// compression): brotli before gzip when both are equally welcome; none when plain bytes are
-/// more welcome, or when the field is not there.
+/// The compressed variants whose quality is at least that of the plain bytes, best first (API.md,
+/// compression): brotli before gzip if both have the same one; none if there is no such field.
 pub fn accepted_variants(headers: &HeaderMap) -> impl Iterator<Item = Variant> + use<> {
     let mut accepted = Accepted::default();
     for value in headers.get_all(ACCEPT_ENCODING) {
@@ -19,17 +18,18 @@ pub fn accepted_variants(headers: &HeaderMap) -> impl Iterator<Item = Variant> +
     }
     let brotli = (Variant::Brotli, accepted.of(accepted.brotli));
     let gzip = (Variant::Gzip, accepted.of(accepted.gzip));
-    // A coding that nobody named is as welcome as the plain bytes are when it says nothing.
+    // Without a quality of its own, identity is no better than any coding that the client accepts.
     let identity = accepted.identity.unwrap_or(0);
     let ordered = if brotli.1 < gzip.1 {
         [gzip, brotli]
     } else {
         [brotli, gzip]
     };
-    let is_welcome = move |(_, quality): &(Variant, Quality)| *quality != 0 && identity <= *quality;
+    let is_accepted =
+        move |(_, quality): &(Variant, Quality)| *quality != 0 && identity <= *quality;
     ordered
         .into_iter()
-        .filter(is_welcome)
+        .filter(is_accepted)
         .map(|(variant, _)| variant)
 }
 
@@ -46,7 +46,7 @@ impl Accepted {
         named.or(self.any).unwrap_or(0)
     }
 
-    /// Reads one item such as `gzip;q=0.5`; what cannot be read is passed over.
+    /// Reads one item such as `gzip;q=0.5`. An item that cannot be parsed is skipped.
     fn take(&mut self, item: &[u8]) {
         let mut parts = item.split(|byte| *byte == b';').map(<[u8]>::trim_ascii);
         let coding = parts.next().unwrap_or_default();
@@ -87,7 +87,11 @@ fn quality(text: &[u8]) -> Option<Quality> {
     for (digit, worth) in fraction.iter().zip([100, 10, 1]) {
         thousandths += Quality::from(digit - b'0') * worth;
     }
-    (thousandths <= 1000).then_some(thousandths)
+    if thousandths <= 1000 {
+        Some(thousandths)
+    } else {
+        None
+    }
 }
 
 #[cfg(test)]

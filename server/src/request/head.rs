@@ -18,7 +18,7 @@ const FIELD_FRAME_BYTES: usize = 4;
 /// Rejection of a request by HTTP's own rules (API.md, requests). All of them close the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HeadRejection {
-    /// 400: the method, the target or `Host` is not what it must be.
+    /// 400: the method, the target or `Host` is not valid.
     BadRequest,
     /// 411: the body has a transfer coding.
     LengthRequired,
@@ -57,8 +57,8 @@ impl KnownHost {
     }
 }
 
-/// Checks the head of a request. Cost: one pass over its fields, no allocation, no hashing; an
-/// allocation when `Host` is not the one before.
+/// Checks the head of a request. Cost: one pass over its fields, no hashing, and no allocation
+/// unless `Host` differs from that of the previous request.
 pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<HeaderHints, HeadRejection> {
     if URL_BYTES_MAX < target_bytes(&head.uri) {
         return Err(HeadRejection::UriTooLong);
@@ -76,7 +76,7 @@ pub fn check_head(head: &Parts, known: &mut KnownHost) -> Result<HeaderHints, He
     Ok(fields.hints)
 }
 
-/// The fields that HTTP's own rules speak of.
+/// The fields that HTTP's own rules concern.
 #[derive(Default)]
 struct Fields<'a> {
     host: Option<&'a HeaderValue>,
@@ -132,7 +132,7 @@ fn check_method(method: &Method) -> Result<(), HeadRejection> {
     Ok(())
 }
 
-/// The one valid `Host`; none only before HTTP/1.1.
+/// The one valid `Host`; `None` only if there is none, which HTTP/1.0 allows.
 fn host<'a>(
     fields: &Fields<'a>,
     version: Version,
@@ -177,7 +177,7 @@ fn split_port(text: &str) -> (&str, &str) {
     }
 }
 
-/// Returns true if each byte may stand in a `reg-name` as it is (RFC 3986, 3.2.2).
+/// True for each byte that may stand in a `reg-name` unescaped (RFC 3986, 3.2.2).
 const IN_NAMES: [bool; 256] = {
     let mut allowed = [false; 256];
     let mut byte = 0;

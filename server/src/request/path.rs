@@ -20,10 +20,10 @@ pub enum ApiPath {
     Unknown,
 }
 
-/// The path under `/api` that this is; none when it is not under `/api` (API.md, paths).
+/// Matches a path under `/api`; `None` for any other path (API.md, paths).
 ///
 /// Slashes are merged; each segment is decoded after the split, so `%2F` separates nothing. Dot
-/// segments mean nothing. Cost: no allocation when nothing is percent-encoded.
+/// segments have no special meaning. Cost: no allocation unless something is percent-encoded.
 ///
 /// ```
 /// use subcat_server::request::{ApiPath, api_path};
@@ -41,7 +41,7 @@ pub fn api_path(path: &str) -> Option<ApiPath> {
     route(&mut segments.map(|segment| percent_decode_str(segment).decode_utf8_lossy()))
 }
 
-/// The path of an endpoint as nearly everyone writes it: no slash too many, nothing encoded.
+/// Matches the path of an endpoint in its usual form: no superfluous slash, nothing encoded.
 fn plain_path(path: &str) -> Option<ApiPath> {
     const ID_BYTES: usize = 36;
     let name = path.strip_prefix("/api/subtitles/")?;
@@ -57,7 +57,7 @@ fn plain_path(path: &str) -> Option<ApiPath> {
     }
 }
 
-/// Matches segments, as many as any known path has and one more.
+/// Matches segments. Reads at most one more than the longest known path has.
 fn route<'a>(segments: &mut dyn Iterator<Item = Cow<'a, str>>) -> Option<ApiPath> {
     if segments.next()? != "api" {
         return None;

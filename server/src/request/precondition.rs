@@ -6,7 +6,7 @@ use http::header::{IF_NONE_MATCH, IF_RANGE, RANGE};
 /// Range of a file that a `Range` field requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ByteRange {
-    /// All of it: no field, several ranges, or nothing that can be read.
+    /// The whole file: no field, several ranges, or a field that cannot be parsed.
     Whole,
     /// From the first to before the second byte.
     Part(u64, u64),
@@ -37,7 +37,7 @@ pub fn byte_range(headers: &HeaderMap, size_bytes: u64) -> ByteRange {
     one_range(ranges.trim(), size_bytes).unwrap_or(ByteRange::Whole)
 }
 
-/// None for what is not one range.
+/// Parses one range; `None` if the text is anything else.
 fn one_range(text: &str, size_bytes: u64) -> Option<ByteRange> {
     let (first, last) = text.split_once('-')?;
     if first.is_empty() {
@@ -67,10 +67,14 @@ fn one_range(text: &str, size_bytes: u64) -> Option<ByteRange> {
     })
 }
 
-/// Digits; a number beyond the type's range is as good as its end.
+/// Parses digits. A number beyond the type's range counts as its largest value.
 fn number(text: &str) -> Option<u64> {
     let is_number = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_number.then(|| text.parse().unwrap_or(u64::MAX))
+    if is_number {
+        Some(text.parse().unwrap_or(u64::MAX))
+    } else {
+        None
+    }
 }
 
 /// Returns true if `If-None-Match` names this entity tag (weakly compared), or any.
@@ -84,7 +88,7 @@ pub fn is_none_match(headers: &HeaderMap, etag: &[u8]) -> bool {
 }
 
 /// Returns true if a range may be served: there is no `If-Range`, or it names this entity tag
-/// strongly. A date never fits: files have none here.
+/// (strongly compared). A date never matches: files have no date here.
 pub fn is_range_current(headers: &HeaderMap, etag: &[u8]) -> bool {
     let mut values = headers.get_all(IF_RANGE).iter();
     values.all(|value| value.as_bytes().trim_ascii() == etag)

@@ -18,7 +18,7 @@ pub struct SearchRequest {
     pub echoes_imdb_id: bool,
 }
 
-/// One fault of one parameter.
+/// A parameter whose value is not valid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ParameterRejection {
     /// The parameter's name, as the request had it.
@@ -29,10 +29,10 @@ pub struct ParameterRejection {
     pub kind: &'static str,
 }
 
-/// Why a search is refused, in the order in which it is checked (API.md, order of checks).
+/// Reason why a search is rejected, in the order of the checks (API.md, order of checks).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SearchRejection {
-    /// 422: every fault of a parameter, in the order of the interface's table.
+    /// 422: every parameter that is not valid, in the order of [`search_request`]'s checks.
     Parameters(Vec<ParameterRejection>),
     /// 400: no criterion.
     NoCriterion,
@@ -82,11 +82,11 @@ const _: () = assert!(PAGE_SIZE_MAX == 200);
 const _: () = assert!(SEARCH_YEAR_MIN == 1900);
 const _: () = assert!(YEAR_MAX == 2100);
 
-/// Message and type of a fault.
+/// Message and kind of a rejected value.
 #[derive(Debug, Clone, Copy)]
 struct ValueRejection(&'static str, &'static str);
 
-/// The bounds of an integer parameter and what is said beyond them.
+/// The bounds of an integer parameter, and the rejections of values beyond them.
 struct IntegerBounds {
     min: u16,
     max: u16,
@@ -128,7 +128,7 @@ pub const SEARCH_PARAMETERS: [&str; 11] = [
     "episode",
 ];
 
-/// The known parameters as they were written; of a repeated one the last.
+/// The known parameters, decoded; the last value of a repeated one.
 #[derive(Default)]
 struct RawParameters<'a> {
     query: Option<Cow<'a, str>>,
@@ -168,14 +168,14 @@ impl<'a> RawParameters<'a> {
     }
 }
 
-/// Faults so far.
+/// Rejected parameters so far.
 #[derive(Default)]
 struct ParameterRejections {
     rejections: Vec<ParameterRejection>,
 }
 
 impl ParameterRejections {
-    /// The value, or its fault noted.
+    /// The value; if it is rejected, notes that and returns `None`.
     fn keep<T>(&mut self, parameter: &'static str, value: Result<T, ValueRejection>) -> Option<T> {
         let rejection = |ValueRejection(message, kind)| ParameterRejection {
             parameter,
@@ -188,10 +188,11 @@ impl ParameterRejections {
     }
 }
 
-/// The search that a query string asks for.
+/// Parses the query string of a search.
 ///
-/// `has_imdb_id`: whether `imdb_id` is an alias of `catalog_id` (setting `compat.imdb_id_alias`).
-/// Errors: every fault of a parameter at once; else no criterion; else the season rule.
+/// `has_imdb_id` is true if `imdb_id` is an alias of `catalog_id` (setting
+/// `compat.imdb_id_alias`). Errors: all parameters that are not valid; else no criterion; else the
+/// season rule.
 pub fn search_request(
     query_string: &str,
     has_imdb_id: bool,
@@ -203,7 +204,7 @@ pub fn search_request(
     let catalog_id = rejected.keep("catalog_id", short(supplied(raw.catalog_id.as_ref())));
     let imdb_id = rejected.keep("imdb_id", short(supplied(raw.imdb_id.as_ref())));
     let public_id = rejected.keep("public_id", record_id(supplied(raw.public_id.as_ref())));
-    // An empty year is a fault, unlike any other empty value.
+    // An empty year is rejected, unlike any other empty value.
     let year = raw.year.as_ref().map(|value| value.trim());
     let year = rejected.keep("year", integer(year, &YEARS));
     let video_type = rejected.keep("video_type", video(supplied(raw.video_type.as_ref())));
@@ -251,7 +252,7 @@ fn supplied<'a>(value: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
 
 fn short(value: Option<&str>) -> Result<Option<&str>, ValueRejection> {
     let is_long = |value: &str| {
-        // Characters are bytes at most: most values are told by their length alone.
+        // There are at most as many characters as bytes: the length decides for most values.
         SEARCH_TEXT_CHARS_MAX < value.len() && SEARCH_TEXT_CHARS_MAX < value.chars().count()
     };
     if value.is_some_and(is_long) {
@@ -282,7 +283,7 @@ fn tag(value: Option<&str>) -> Result<Option<Language>, ValueRejection> {
     value.map(parse).transpose()
 }
 
-/// Decimal digits with an optional `+`, within bounds; however many digits there are.
+/// Parses decimal digits, any number of them, with an optional `+`, and checks the bounds.
 fn integer(value: Option<&str>, bounds: &IntegerBounds) -> Result<Option<u16>, ValueRejection> {
     let Some(value) = value else {
         return Ok(None);
@@ -291,7 +292,7 @@ fn integer(value: Option<&str>, bounds: &IntegerBounds) -> Result<Option<u16>, V
     if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(INT_PARSING);
     }
-    // Nothing but digits: what does not fit is too large.
+    // It has only digits, so a number that does not fit is too large.
     let Ok(number) = digits.parse::<u16>() else {
         return Err(bounds.above);
     };

@@ -135,7 +135,7 @@ impl ApiError {
 /// The methods of every path under `/api`.
 pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 
-/// The answer to what went wrong.
+/// The response to an error: its status, its detail, and the headers that belong to it.
 pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> {
     let (status, body) = error.status_and_body();
     let mut answer = common.open(status, CACHE_MAX_AGE_0);
@@ -157,29 +157,39 @@ pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> 
     }
     let mut response = answer.json(Content::Bytes(Bytes::from_static(body.as_bytes())));
     if error == ApiError::ContentTooLarge {
-        // The status line says what the body says; else it would have the name of RFC 7231.
+        // The reason phrase of RFC 9110, as in the body: hyper's own is that of RFC 7231.
         let reason = ReasonPhrase::from_static(b"Content Too Large");
         response.extensions_mut().insert(reason);
     }
     response
 }
 
-/// The answer to parameters with faults: name, message and type of each.
+/// A parameter that is not valid, as the body of a 422 names it.
+pub struct InvalidParameter<'a> {
+    /// Name of the parameter.
+    pub name: &'a str,
+    /// Message for people.
+    pub message: &'a str,
+    /// Kind of the error, for programs.
+    pub kind: &'a str,
+}
+
+/// The response to a request with invalid parameters: 422 with all of them.
 pub fn invalid_parameters<'a>(
     common: CommonHeaders,
-    faults: impl Iterator<Item = (&'a str, &'a str, &'a str)>,
+    invalid: impl Iterator<Item = InvalidParameter<'a>>,
 ) -> Response<Body> {
     let mut body = String::from(r#"{"detail":["#);
-    for (fault_idx, (parameter, message, kind)) in faults.enumerate() {
-        let separator = if fault_idx == 0 { "" } else { "," };
+    for (idx, parameter) in invalid.enumerate() {
+        let separator = if idx == 0 { "" } else { "," };
         body.push_str(separator);
-        // All three are our own words, without a character that JSON escapes.
+        // All three are texts of the program, without a character that JSON escapes.
         body.push_str(r#"{"loc":["query",""#);
-        body.push_str(parameter);
+        body.push_str(parameter.name);
         body.push_str(r#""],"msg":""#);
-        body.push_str(message);
+        body.push_str(parameter.message);
         body.push_str(r#"","type":""#);
-        body.push_str(kind);
+        body.push_str(parameter.kind);
         body.push_str(r#""}"#);
     }
     body.push_str("]}");

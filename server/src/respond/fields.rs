@@ -12,13 +12,13 @@ const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
     access-control-allow-origin: *\r\n\
     access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
     X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length\r\n";
-/// Search and record responses, and errors: right only at this moment.
+/// Search and record responses, and errors: current only when they are sent.
 pub(super) const CACHE_MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\n";
 /// Files: may be stored, must be revalidated.
 pub(super) const CACHE_REVALIDATE: &[u8] = b"cache-control: private, no-cache\r\n";
 const JSON: &[u8] = b"content-type: application/json\r\n";
 
-/// Values of the common headers, and whether the body is left out.
+/// Values of the common headers, and what else a response takes from its request.
 pub struct CommonHeaders {
     /// The window of the key, or of the client's address (API.md, rate limit).
     pub quota: Quota,
@@ -57,7 +57,7 @@ impl CommonHeaders {
 pub(super) struct ResponseBuilder {
     status: StatusCode,
     pub(super) raw_headers: RawHeaderBlock,
-    /// Those of the fields that hyper must know of.
+    /// Fields that hyper itself must see.
     fields: HeaderMap,
     is_head: bool,
 }

@@ -15,7 +15,7 @@ use crate::runtime::{Body, Content};
 pub struct FileFields {
     variant: Variant,
     etag: Bytes,
-    /// The lines of an answer with content, but for those of ranges.
+    /// Header lines of a response with content, except those about ranges.
     raw_headers: Bytes,
 }
 
@@ -95,7 +95,7 @@ pub fn part_of_file(
     answer.close(content)
 }
 
-/// 304: the client has it.
+/// 304: the client has the current file.
 pub fn unchanged_file(common: CommonHeaders, file: &FileFields) -> Response<Body> {
     let mut answer = common.open(StatusCode::NOT_MODIFIED, CACHE_REVALIDATE);
     answer.raw_headers.add(b"etag: ");

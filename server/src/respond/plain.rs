@@ -7,7 +7,7 @@ use super::api_error::METHODS;
 use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
 use crate::runtime::{Body, Content};
 
-/// The state of the service: 200 when it is `ok`, else 503.
+/// The response to a health check: 200 if the status is `ok`, else 503.
 pub fn health(
     common: CommonHeaders,
     status: &'static str,

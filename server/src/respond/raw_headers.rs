@@ -1,4 +1,4 @@
-//! The lines of a head, written one after the other into one buffer.
+//! Header lines of a response, written one after the other into one buffer.
 
 use std::cell::Cell;
 
@@ -12,16 +12,16 @@ thread_local! {
     static BUFFER: Cell<BytesMut> = Cell::default();
 }
 
-/// Lines of a head, each with its end.
+/// Header lines, each with its line end.
 ///
-/// INVARIANT: names and values are ours, or were checked when they came: printable ASCII, so that
-/// no value ends its line.
+/// INVARIANT: names and values are texts of the program or were checked on arrival: printable
+/// ASCII, so that no value ends its line.
 pub(super) struct RawHeaderBlock {
     text: BytesMut,
 }
 
 impl RawHeaderBlock {
-    /// None yet. Cost: an allocation once in some dozen heads.
+    /// An empty block. Cost: one allocation in about thirty calls.
     pub(super) fn new() -> Self {
         let mut text = BUFFER.take();
         if text.capacity() == 0 {
@@ -30,7 +30,7 @@ impl RawHeaderBlock {
         Self { text }
     }
 
-    /// Adds lines that are finished.
+    /// Adds finished lines.
     #[inline]
     pub(super) fn add(&mut self, raw_headers: &[u8]) {
         self.text.extend_from_slice(raw_headers);
@@ -44,14 +44,14 @@ impl RawHeaderBlock {
         self.add(b"\r\n");
     }
 
-    /// Adds a line with an integer; `name` ends with a colon and a space. Inlined, as a name of
-    /// known length is stored and not copied.
+    /// Adds a line with an integer; `name` ends with a colon and a space. Inlined, so that a name
+    /// of known length is stored by moves instead of a call that copies it.
     #[inline(always)]
     pub(super) fn add_number(&mut self, name: &str, number: u64) {
         self.add_text(name, itoa::Buffer::new().format(number));
     }
 
-    /// All of them.
+    /// The finished block.
     pub(super) fn finish(mut self) -> Bytes {
         let raw_headers = self.text.split().freeze();
         BUFFER.set(self.text);

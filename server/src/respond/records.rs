@@ -1,11 +1,11 @@
-//! Records as JSON: finished fragments, the counts of this moment, one buffer.
+//! Records as JSON: finished fragments and current download counts, written into one buffer.
 
 use bytes::{BufMut, BytesMut};
 use subcat_engine::CatalogId;
 
 /// Bytes of a list beside its items, at most: names, brackets, the total.
 pub const LIST_FRAME_BYTES: usize = 48;
-/// Bytes of an item in a list beside its fragment, at most: the count, `imdb_id`, what ends it.
+/// Bytes of an item in a list beside its fragment, at most: the count, `imdb_id`, its end.
 pub const ITEM_FRAME_BYTES: usize = 64;
 
 /// Style of written items.
@@ -17,13 +17,13 @@ pub struct RecordStyle {
     pub has_empty_strings: bool,
 }
 
-/// One record, as it is at this moment.
+/// One record with its current download count.
 pub struct RecordItem<'a> {
-    /// Finished JSON up to and with `"downloads":`.
+    /// Finished JSON up to and including `"downloads":`.
     pub fragment: &'a [u8],
-    /// Downloads in all.
+    /// Upstream's downloads and those of this service.
     pub downloads: u64,
-    /// Its catalog id.
+    /// Its catalog id; read only if the style has `imdb_id`.
     pub catalog_id: Option<CatalogId>,
 }
 
@@ -32,7 +32,7 @@ pub fn write_record(out: &mut BytesMut, item: &RecordItem<'_>, style: RecordStyl
     write_item(out, item, style, b"}");
 }
 
-/// Writes one record and what ends it.
+/// Writes one record and `end`, which closes it.
 fn write_item<const N: usize>(
     out: &mut BytesMut,
     item: &RecordItem<'_>,
@@ -89,8 +89,8 @@ fn write_catalog_id(out: &mut BytesMut, catalog_id: CatalogId) {
     out.put_u8(b'"');
 }
 
-/// The fields that `compat.null_strings` speaks of. A quote inside a string is escaped, so these
-/// bytes stand nowhere but where the field does.
+/// The fields that `compat.null_strings` concerns: null, and empty. A quote inside a string is
+/// escaped, so these bytes occur only where the field itself does.
 const NULL_STRINGS: [(&[u8], &[u8]); 2] = [
     (br#","description":null"#, br#","description":"""#),
     (br#","uploader_name":null"#, br#","uploader_name":"""#),
