@@ -24,14 +24,14 @@ pub(super) struct RequestContext {
 pub(super) struct RequestRecord {
     pub(super) route: Route,
     pub(super) api_key: Option<ApiKeyId>,
-    /// True if it consumed a request of a window.
+    /// True if it consumed a request of a rate limit window.
     pub(super) is_charged: bool,
     pub(super) started: Moment,
 }
 
 impl RequestContext {
-    /// Splits off what the response says. `recycled` are the fields of the request, whose memory
-    /// the response reuses.
+    /// Splits off the values of the common headers. `recycled` are the fields of the request, whose
+    /// memory the response reuses.
     pub(super) fn common(self, recycled: HeaderMap) -> (CommonHeaders, RequestRecord) {
         let common = CommonHeaders {
             quota: self.quota,

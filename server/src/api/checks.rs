@@ -1,7 +1,7 @@
 //! The order of checks, in one place (API.md, order of checks).
 //!
 //! First the key; without a valid one the window of the address, then 401. With a valid key its
-//! window, then the route, the method, the scope. Parameters and the work are the endpoints'.
+//! window, then the route, the method, the scope. Endpoints check the parameters themselves.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -223,7 +223,7 @@ impl ApiWorker {
     }
 }
 
-/// Checks behind a valid key: its window, the route, the method, the scope.
+/// The checks after a valid key: its window, the route, the method, the scope.
 fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Result<(), ApiError> {
     if quota.retry_after.is_some() {
         return Err(ApiError::RateLimited);

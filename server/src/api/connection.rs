@@ -73,8 +73,8 @@ impl ConnectionMemory {
         Self::new(self.peer)
     }
 
-    /// Authenticates a request. Cost: one comparison if it bears the same value as the request
-    /// before; reads nothing that another worker writes.
+    /// Authenticates a request. Cost: one comparison if it bears the same value as the previous
+    /// request; reads nothing that another worker writes, unless keys have changed.
     pub fn authenticate(
         &mut self,
         service: &Service,
@@ -103,7 +103,7 @@ impl ConnectionMemory {
         let Some(last) = &self.last_key else {
             return AuthResult::Invalid;
         };
-        // The state is asked each time: a remembered key expires between two requests.
+        // Checked for each request: a remembered key may expire between two of them.
         let effective_now = service.effective_now(now.timestamp());
         match last.known.api_key.state(effective_now) {
             ApiKeyState::Active => AuthResult::Valid(&last.known),

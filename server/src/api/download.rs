@@ -58,7 +58,7 @@ struct ReadyFile {
 }
 
 /// Answers with the file of a record (API.md, download): at once if it is open on this worker, else
-/// after it was opened, compressed, or fetched from the upstream source.
+/// after it has been opened, compressed, or fetched from upstream.
 pub(super) fn answer(
     worker: &Arc<ApiWorker>,
     context: RequestContext,
@@ -162,7 +162,7 @@ fn ready_now(
 /// A file could not be made ready.
 #[derive(Debug, thiserror::Error)]
 enum DownloadError {
-    /// The client is told.
+    /// The client gets this error.
     #[error("the download is answered with {0:?}")]
     Answered(ApiError),
     /// The stored file could not be opened. If it is lost or damaged, it has been forgotten.
@@ -181,9 +181,9 @@ impl From<DownloadError> for ApiError {
 
 /// Fetches the file if it was never fetched, and opens it in the variant that the client gets.
 ///
-/// One more attempt if a stored file cannot be opened. If it was lost or damaged, the first attempt
+/// Tries once more if a stored file cannot be opened. If it was lost or damaged, the first attempt
 /// (or another request that shared its opening) has forgotten it, and the second one fetches it
-/// again. A third could only repeat the second.
+/// again. A third attempt could only repeat the second.
 async fn make_ready(
     worker: &ApiWorker,
     source: &DownloadSource,
@@ -296,8 +296,8 @@ fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Res
     worker.record(&record, response)
 }
 
-/// Counts a download that is being answered. A counter that cannot be written is logged and does
-/// not keep the file from the client.
+/// Counts a download that is being answered. If the counter cannot be written, that is logged and
+/// the file is served all the same.
 fn count(worker: &ApiWorker, context: &RequestContext, id: RecordId) {
     let day = context.record.started.timestamp().day();
     let counted = worker

@@ -17,7 +17,7 @@ use crate::service::{Service, UsageSums, WorkerMetrics};
 pub struct ApiWorker {
     pub(super) service: Arc<Service>,
     pub(super) variants: Arc<FileVariants>,
-    /// State of the worker's own thread. The lock is never contended; it is there because answers
+    /// State of the worker's own thread. The lock is never contended: it exists because answers
     /// that wait for the control runtime hold the worker in a future that must be `Send`.
     pub(super) state: Mutex<WorkerState>,
     worker_idx: usize,

@@ -7,8 +7,8 @@ use std::hash::Hash;
 type Map<K, V> = HashMap<K, (V, usize), foldhash::quality::RandomState>;
 
 /// Two maps: new entries go to the young one. When it is full, it becomes the old one, and the old
-/// one is dropped. An old entry that is asked for becomes young again. So entries in use stay, as
-/// with LRU, and a hit writes nothing.
+/// one is dropped. An old entry that is used becomes young again. So entries in use stay, as with
+/// LRU, and a hit on a young entry writes nothing.
 ///
 /// INVARIANT: each map has at most half of the permitted weight.
 pub(super) struct Generations<K, V> {

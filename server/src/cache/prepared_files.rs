@@ -37,8 +37,8 @@ impl PreparedFile {
 
 /// A worker's prepared files by record: a repeated download reads no record and builds no header.
 ///
-/// An entry stays right while its snapshot is current, for the file of a release does not change:
-/// what is stored is neither replaced nor evicted. If it is lost, opening it fails.
+/// An entry is valid while its snapshot is current, because the file of a release does not change:
+/// a stored file is neither replaced nor evicted. If it is lost, opening it fails.
 pub struct PreparedFileCache(SnapshotCache<RecordId, Arc<PreparedFile>>);
 
 impl PreparedFileCache {

@@ -49,7 +49,7 @@ impl CachedSearch {
 pub struct SearchCache {
     by_request: SnapshotCache<Box<[u8]>, Arc<LocatedHits>>,
     by_query_string: SnapshotCache<Box<str>, CachedSearch>,
-    /// Key of the request that was asked for last; reused, so that a hit allocates nothing.
+    /// Key of the last call of [`SearchCache::get`]; reused, so that a hit allocates nothing.
     row_key: Vec<u8>,
 }
 

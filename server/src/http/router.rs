@@ -84,8 +84,8 @@ impl Router {
         self.after_body(connection, request, body, call)
     }
 
-    /// Handles a request after its body, which is ignored, has been read. A request whose body
-    /// breaks off consumes nothing and is not counted.
+    /// Handles a request after its body, which is ignored, has been read. A request whose body is
+    /// cut off is not handled and consumes nothing.
     fn after_body(
         &self,
         connection: &ConnectionMemory,

@@ -1,4 +1,4 @@
-//! The serving process: workers, maintenance, and how they end.
+//! The serving process: start and stop of workers and maintenance.
 
 use std::io;
 use std::net::SocketAddr;
@@ -47,7 +47,7 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let settings = ListenSettings {
         listen: config.listen,
         io: config.io,
-        connections: room_for(config),
+        connections: connection_caps(config),
         proxies: config.trusted_proxies.clone(),
         counts: Arc::clone(&service.metrics.connections),
     };
@@ -62,28 +62,28 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     })
 }
 
-/// The caps on connections, lowered to what there are descriptors for: with a warning when somebody
-/// asked for more.
-fn room_for(config: &Config) -> Connections {
-    let room = Descriptors::of_process().connections_max(config.workers);
+/// The caps on connections, lowered to the number of descriptors that are left for them. Lowering
+/// a cap that the operator has set is logged as a warning.
+fn connection_caps(config: &Config) -> Connections {
+    let allowed = Descriptors::of_process().connections_max(config.workers);
     let mut connections = config.connections;
-    if connections.max <= room {
+    if connections.max <= allowed {
         return connections;
     }
     if connections.max == Config::default().connections.max {
         tracing::info!(
-            room,
-            "connections.max is what the limit of open files has room for"
+            allowed,
+            "connections.max is lowered to fit the limit of open files"
         );
     } else {
         tracing::warn!(
-            room,
-            "connections.max = {} is more than the limit of open files has room for: raise it \
+            allowed,
+            "connections.max = {} is lowered to fit the limit of open files: raise that limit \
              (ulimit -n, LimitNOFILE=)",
             connections.max
         );
     }
-    connections.max = room;
+    connections.max = allowed;
     connections
 }
 
@@ -103,8 +103,8 @@ impl Server {
         &self.site
     }
 
-    /// Stops: no new connections, `/api/health` says draining, what is under way is finished
-    /// within `grace`, usage is stored, merges end. Blocks until it is done. The engine stays open.
+    /// Stops: no new connections, `/api/health` says draining, requests under way get `grace` to
+    /// finish, usage is stored, merges end. Blocks until it is done. The engine stays open.
     pub fn stop(self, grace: Duration) {
         self.service.set_phase(Phase::Draining);
         self.maintenance.wind_down();

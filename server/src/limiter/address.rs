@@ -26,8 +26,8 @@ type WindowShard = Mutex<[WindowSlot; SHARD_WINDOWS]>;
 
 /// The windows of clients without a valid key.
 ///
-/// When a shard is full of open windows the oldest makes room: a client with very many addresses
-/// can win a fresh window, and cannot win memory.
+/// When a shard is full of open windows, the oldest is replaced: a client with very many addresses
+/// can gain a fresh window, but not use more memory.
 pub struct AddressLimiter {
     shards: Box<[WindowShard]>,
     hasher: RandomState,
@@ -43,7 +43,7 @@ impl AddressLimiter {
         }
     }
 
-    /// Takes one request out of the window of an address, or refuses it.
+    /// Takes one request from the window of a network, or rejects it.
     pub fn take(&self, network: ClientNetwork, limit: RateLimit, now: Moment) -> Quota {
         let mut shard = self.shard(network).lock();
         let slot_idx = find(&*shard, network).unwrap_or_else(|| room(&*shard, limit, now));

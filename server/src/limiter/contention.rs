@@ -41,7 +41,7 @@ fn window(taken_ms: &[u64]) -> Arc<Window> {
 }
 
 /// Takes one request at each of these times, each on a thread of its own, the last of them on
-/// this one; what they are told.
+/// this one; returns the quota of each.
 fn take_at_once(window: &Arc<Window>, taken_ms: &[u64]) -> Vec<Quota> {
     let (own_ms, others_ms) = taken_ms.split_last().unwrap();
     let spawn = |now_ms: &u64| {
@@ -62,8 +62,8 @@ fn remaining(quotas: &[Quota]) -> Vec<u32> {
     remaining
 }
 
-/// Requests at these times come after others, in every order. What the admitted are told to have
-/// left is one of these, and each of these occurs.
+/// Takes requests at `taken_ms`, in every order, after those at `before_ms`. The remaining requests
+/// of the admitted ones are one of `expected`, and each of `expected` occurs.
 fn check(before_ms: &'static [u64], taken_ms: &'static [u64], expected: &[&[u32]]) {
     let outcomes = Arc::new(Mutex::new(BTreeSet::new()));
     let found = Arc::clone(&outcomes);
@@ -83,8 +83,8 @@ fn no_order_admits_more_or_fewer_than_the_limit() {
     check(&[0, 0], &[0, 20, 40], &[&[]]);
 }
 
-/// API.md 8.6: a full window ends while they race. Who is still within it is refused, or finds
-/// the next one open already.
+/// API.md 8.6: a full window ends while they race. A request that is still within it is rejected,
+/// or finds the next window already open.
 #[test]
 fn no_order_admits_more_or_fewer_across_the_end_of_a_window() {
     check(&[0, 0], &[60_000, 60_000, 60_010], &[&[0, 1]]);

@@ -1,6 +1,6 @@
 //! Rate limits: fixed windows, exact, and without a lock for clients with a key.
 //!
-//! A key's window is one atomic word that hangs at the key's entry; windows of addresses live in
+//! A key's window is one atomic word that belongs to the key's entry; windows of addresses live in
 //! a table of fixed size.
 
 mod address;

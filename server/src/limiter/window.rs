@@ -6,7 +6,7 @@ use super::atomic::{AtomicU64, Ordering};
 use super::word::{Quota, look, step};
 use crate::runtime::Moment;
 
-/// A window of one key. The window opens with the first request after the one before has ended.
+/// A window of one key. It opens with the first request after the previous window has ended.
 ///
 /// Alone on its cache line: keys that are used on different cores do not slow each other down.
 #[derive(Default)]

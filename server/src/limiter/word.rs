@@ -71,10 +71,14 @@ fn open_window(word: u64, limit: RateLimit, now: Moment) -> Option<(u64, u32)> {
     let count =
         u32::try_from(word & u64::from(WINDOW_REQUESTS_MAX)).expect("the mask leaves 28 bits");
     let opened_tick = opened_tick(word);
-    // Another core's reading of the clock may be a little ahead of ours: that counts as age 0.
+    // Another core may have read the clock a little later than this one: that counts as age 0.
     let age_ticks = tick(now).saturating_sub(opened_tick);
     let is_open = count != 0 && age_ticks < window_ticks(limit);
-    is_open.then_some((opened_tick, count))
+    if is_open {
+        Some((opened_tick, count))
+    } else {
+        None
+    }
 }
 
 fn quota(limit: RateLimit, opened_tick: u64, count: u32, now: Moment) -> Quota {
