@@ -57,7 +57,7 @@ impl IoBackend {
                 Ok(ring) => ring.run(worker),
                 // The probe succeeded, but locked memory may run out at a later worker.
                 Err(error) => {
-                    tracing::warn!(%error, "a worker gets no ring; using epoll");
+                    tracing::warn!(%error, "io_uring is not available to a worker; using epoll");
                     Self::Epoll.run(worker)
                 }
             },

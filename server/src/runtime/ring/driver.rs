@@ -236,11 +236,14 @@ impl Ring {
 
     /// Queues an entry; wakes the driving task if it is parked.
     ///
-    /// # Safety Memory that the entry refers to must stay valid and unmoved until the entry's last
+    /// # Safety
+    ///
+    /// Memory that the entry refers to must stay valid and unmoved until the entry's last
     /// completion has been taken (the ring's invariant).
     unsafe fn push(&mut self, entry: squeue::Entry, operation: RingOperation, slot_idx: usize) {
         let entry = entry.user_data(operation.user_data(slot_idx));
-        // SAFETY: the caller's promise is that of `SubmissionQueue::push`.
+        // SAFETY: the caller keeps the memory of the entry valid until its last completion, which is
+        // the condition of `SubmissionQueue::push`.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
             self.enter(0, EnterFlags::GETEVENTS);
         }
@@ -308,7 +311,8 @@ impl Ring {
         let queued = self.uring.submission().len();
         let queued = u32::try_from(queued).expect("a queue has 1024 entries");
         let submitter = self.uring.submitter();
-        // SAFETY: no argument is given that the kernel would read.
+        // SAFETY: the kernel reads no memory but that of the queued entries, which stays valid (the
+        // ring's invariant): no signal mask is passed.
         let outcome =
             unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags.bits(), None) };
         let had_failed = self.has_failed;
@@ -401,8 +405,8 @@ impl Ring {
 
 impl Drop for Ring {
     /// Waits until the kernel is done with all memory that it was given. Operations on sockets that
-    /// are shut down complete at once. If the kernel does not answer, the memory is leaked: to free
-    /// it would let the kernel write into memory of others.
+    /// are shut down complete at once. If the kernel does not answer, the memory is leaked: after a
+    /// free the kernel could still read or write it.
     fn drop(&mut self) {
         for (_, slot) in &mut self.slots {
             slot.is_closed = true;
