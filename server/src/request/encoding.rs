@@ -18,7 +18,7 @@ pub fn accepted_variants(headers: &HeaderMap) -> impl Iterator<Item = Variant> +
     }
     let brotli = (Variant::Brotli, accepted.of(accepted.brotli));
     let gzip = (Variant::Gzip, accepted.of(accepted.gzip));
-    // Without a quality of its own, identity is no better than any coding that the client accepts.
+    // Without a quality of its own, identity never wins against a coding that the client accepts.
     let identity = accepted.identity.unwrap_or(0);
     let ordered = if brotli.1 < gzip.1 {
         [gzip, brotli]

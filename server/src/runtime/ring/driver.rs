@@ -242,8 +242,8 @@ impl Ring {
     /// completion has been taken (the ring's invariant).
     unsafe fn push(&mut self, entry: squeue::Entry, operation: RingOperation, slot_idx: usize) {
         let entry = entry.user_data(operation.user_data(slot_idx));
-        // SAFETY: the caller keeps the memory of the entry valid until its last completion, which is
-        // the condition of `SubmissionQueue::push`.
+        // SAFETY: the caller keeps the memory of the entry valid until its last completion, as
+        // `SubmissionQueue::push` demands.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
             self.enter(0, EnterFlags::GETEVENTS);
         }
