@@ -90,6 +90,13 @@ pub struct Session {
     pub expires_at: Timestamp,
 }
 
+impl Session {
+    /// Returns true from the second of its expiry on, as with keys (API.md 9.2).
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.expires_at <= now
+    }
+}
+
 /// One entry of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditEntry {

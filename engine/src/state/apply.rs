@@ -88,7 +88,7 @@ impl EventStep<'_, '_> {
             StateEvent::CloseSession(digest) => self.close_session(*digest),
             StateEvent::DropExpiredSessions(now) => {
                 self.see(*now)?;
-                self.close_sessions(|session| session.expires_at <= *now)?;
+                self.close_sessions(|session| session.is_expired(*now))?;
                 Ok(Outcome::Done)
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),

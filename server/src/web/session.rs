@@ -57,7 +57,7 @@ pub(crate) fn viewer(
     let engine = &service.engine;
     let session = engine.accounts().session(&session_digest)?;
     let account = engine.accounts().get(session.account)?;
-    let is_expired = session.expires_at <= effective_now;
+    let is_expired = session.is_expired(effective_now);
     if is_expired {
         service.observe_time(effective_now);
     }
