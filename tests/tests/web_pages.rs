@@ -367,8 +367,10 @@ fn a_key_has_scopes_and_an_expiry_that_is_not_in_the_past() {
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     let key = make_key(&mut ana, &[("name", "read"), ("scope", "read")]);
     assert_eq!(api_status(&portal, &key), 403);
-    let wrong: [&[(&str, &str)]; 5] = [
+    let wrong: [&[(&str, &str)]; 7] = [
         &[("name", "")],
+        &[("name", "x"), ("expires", "date"), ("expires_on", "")],
+        &[("name", "x"), ("expires", "days"), ("expires_days", "")],
         &[
             ("name", "x"),
             ("expires", "date"),
@@ -384,10 +386,10 @@ fn a_key_has_scopes_and_an_expiry_that_is_not_in_the_past() {
         assert_eq!(answer.status, 422, "{fields:?}");
         assert!(answer.text().contains("role=\"alert\""), "{fields:?}");
     }
-    for days in ["", "0"] {
+    for (choice, days) in [("", ""), ("days", "0")] {
         make_key(
             &mut ana,
-            &[("name", "x"), ("expires", "days"), ("expires_days", days)],
+            &[("name", "x"), ("expires", choice), ("expires_days", days)],
         );
     }
     let keys = portal.service().engine.accounts().api_keys();

@@ -115,7 +115,10 @@ impl KeyForm {
     }
 
     /// Expiry of the key (API.md, 12.7): a date means the end of that day, a number of days counts
-    /// from now, empty or 0 means never.
+    /// from now, 0 means never.
+    ///
+    /// The field of a chosen option must be filled in: who chose a date and forgot to write it
+    /// did not mean a key that never expires.
     ///
     /// A date or number of days beside another choice is rejected: following either of the two, the
     /// key could live longer than the user meant. Without a choice, as scripts send the form, a
@@ -133,6 +136,7 @@ impl KeyForm {
             "date" => on_date(&self.expires_on),
             "days" => after_days(&self.expires_days),
             "" if !self.expires_on.is_empty() => on_date(&self.expires_on),
+            "" if self.expires_days.is_empty() => Ok(Expiry::Never),
             "" => after_days(&self.expires_days),
             days => after_days(days),
         }
@@ -140,7 +144,7 @@ impl KeyForm {
 }
 
 fn on_date(text: &str) -> Result<Expiry, FormRejection> {
-    if text.is_empty() || text == "0" {
+    if text == "0" {
         return Ok(Expiry::Never);
     }
     match Day::parse(text) {
@@ -150,9 +154,6 @@ fn on_date(text: &str) -> Result<Expiry, FormRejection> {
 }
 
 fn after_days(text: &str) -> Result<Expiry, FormRejection> {
-    if text.is_empty() {
-        return Ok(Expiry::after_days(0));
-    }
     let days: i64 = match text.parse() {
         Ok(days) => days,
         Err(_) => return Err(FormRejection::InvalidExpiryDays),
@@ -316,13 +317,13 @@ mod tests {
         check("30", "", "", Some(Some("2026-06-02T10:00:00Z")));
         check("date", "2027-01-31", "", Some(Some("2027-01-31T23:59:59Z")));
         check("date", "2026-05-03", "", Some(Some("2026-05-03T23:59:59Z")));
-        check("date", "", "", Some(None));
+        check("date", "", "", None);
         check("date", "0", "", Some(None));
         check("date", "2026-05-02", "", None);
         check("date", "1969-12-31", "", None);
         check("date", "31/01/2027", "", None);
         check("days", "", "7", Some(Some("2026-05-10T10:00:00Z")));
-        check("days", "", "", Some(None));
+        check("days", "", "", None);
         check("days", "", "0", Some(None));
         check("days", "", "-1", None);
         check("days", "", "1.5", None);
