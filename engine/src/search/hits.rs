@@ -39,7 +39,7 @@ pub struct RecordLocation {
     pub(super) fragment_start: usize,
     /// Bytes of the fragment.
     pub(super) fragment_bytes: u32,
-    /// Upstream's count of downloads; [`crate::Engine::downloads`] is added to it.
+    /// Upstream's count of downloads; [`crate::UsageHandle::downloads`] is added to it.
     pub upstream_downloads: u32,
 }
 
@@ -119,7 +119,7 @@ impl<'a> Doc<'a> {
         self.stored.fragment()
     }
 
-    /// Upstream's count of downloads; [`crate::Engine::downloads`] is added to it.
+    /// Upstream's count of downloads; [`crate::UsageHandle::downloads`] is added to it.
     pub fn upstream_downloads(&self) -> u32 {
         self.stored.downloads()
     }

@@ -92,7 +92,7 @@ impl<'a> TitleBranch<'_, 'a> {
         intersect(self.context, self.filter, clauses)
     }
 
-    /// Rank of a document; its relevance is [`NO_MATCH`] if it does not match.
+    /// Rank of a document, of relevance [`NO_MATCH`] if it does not match.
     #[inline]
     fn rank(&self, doc: u32) -> Ranked {
         let view = self.view();
