@@ -51,7 +51,7 @@ fn verify_says_what_is_wrong_and_fails_with_one_line() {
     let done = place.run(&["verify"]);
     assert!(done.stdout.contains("stray"), "{done:?}");
     let sentence = done.fails(1);
-    assert!(sentence.contains("1 thing is wrong"), "{sentence}");
+    assert!(sentence.contains("1 problem found"), "{sentence}");
     assert!(sentence.contains("verify --repair"), "{sentence}");
     let text = place.run(&["verify", "--repair"]).ok();
     assert!(text.contains("(repaired)"), "{text}");

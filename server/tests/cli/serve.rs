@@ -102,7 +102,7 @@ fn a_second_server_on_the_same_data_is_refused() {
     let output = command.args(["--admin", "127.0.0.1:0"]).output().unwrap();
     assert_eq!(output.status.code(), Some(1));
     let sentence = String::from_utf8(output.stderr).unwrap();
-    let holder = format!("process {} serves ", place.server().pid());
+    let holder = format!("process {} already serves ", place.server().pid());
     assert!(sentence.contains(&holder), "{sentence}");
     assert_eq!(place.server().get("/api/health", None).status, 200);
 }
