@@ -116,12 +116,13 @@ impl CostModel {
 
     /// True if an intersection that starts from `docs_max` documents should be a list.
     pub(crate) fn prefers_list(&self, docs_max: u64, segment_docs: u32) -> bool {
-        docs_max <= u64::from(segment_docs) / self.list_share
+        // A product instead of a quotient: a divisor that is not a constant costs a division.
+        docs_max.saturating_mul(self.list_share) <= u64::from(segment_docs)
     }
 
     /// True if a union of up to `docs_max` documents should be sorted, not collected as bits.
     pub(crate) fn prefers_sort(&self, docs_max: u64, segment_docs: u32) -> bool {
-        docs_max <= u64::from(segment_docs) / self.sort_share
+        docs_max.saturating_mul(self.sort_share) <= u64::from(segment_docs)
     }
 
     /// True if `title_docs` documents should be listed before `probed_docs` are probed.
