@@ -2,6 +2,10 @@
 
 // ===== config =====
 
+/// Edits up to which an unknown variable counts as a setting that was mistyped. Others are ignored:
+/// Kubernetes, for one, sets `SUBCAT_PORT` and more of its kind beside a service named `subcat`.
+pub const MISTYPED_LETTERS_MAX: usize = 2;
+
 // ===== runtime =====
 
 /// Threads of the control runtime for blocking work, at most: files opened for the first time,

@@ -70,7 +70,7 @@ impl Subcommand for AccountArguments {
     const NAME: &'static str = "account";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         match self.action {
             AccountAction::Create {
                 email,

@@ -32,7 +32,7 @@ impl Subcommand for BackupArguments {
     const NAME: &'static str = "backup";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         let path = std::path::absolute(&self.destination)?;
         let Some(destination) = path.to_str().map(str::to_owned) else {
             return Err(CommandError::usage(DestinationError(path)));

@@ -4,7 +4,7 @@ use clap::Args;
 use serde_json::Value;
 use subcat_engine::error_chain;
 
-use super::context::Context;
+use super::context::{Context, warn_of_variables};
 use super::error::{CommandError, say};
 use super::output::print;
 use super::subcommand::Subcommand;
@@ -29,6 +29,7 @@ impl Subcommand for CheckArguments {
                 return Err(CommandError::Reported(status));
             }
         };
+        warn_of_variables(&effective);
         if context.is_json() {
             let entries = serde_json::to_string(&effective.entries);
             let entries = entries.expect("texts and numbers always serialise");

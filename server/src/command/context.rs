@@ -4,11 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, Command};
 use serde::de::DeserializeOwned;
-use subcat_engine::Timestamp;
+use subcat_engine::{StoreKind, Timestamp};
 
-use super::error::{ArgumentError, CommandError};
+use super::error::{ArgumentError, CommandError, say};
 use super::output::{Reply, print};
-use crate::config::{ConfigError, Effective, SettingFlag, Sources};
+use crate::config::{Config, ConfigError, Effective, SettingFlag, Sources};
 use crate::runtime::{Clock, SystemClock};
 
 /// Arguments of every subcommand.
@@ -60,18 +60,35 @@ impl Context {
         &self.program
     }
 
-    /// The settings in effect; `flags` are those of the subcommand: setting, value.
+    /// The settings in effect; `flags` are those of the subcommand: setting, value. Variables that
+    /// are ignored are named on stderr.
     pub(super) fn effective(
         &self,
         flags: &[(&str, Option<String>)],
     ) -> Result<Effective, CommandError> {
-        self.load(flags).map_err(|errors| {
+        let effective = self.load(flags).map_err(|errors| {
             if errors.is_usage() {
                 CommandError::usage(errors)
             } else {
-                errors.into()
+                CommandError::from(errors)
             }
-        })
+        })?;
+        warn_of_variables(&effective);
+        Ok(effective)
+    }
+
+    /// The settings of a subcommand that does not make the default data directory: whoever runs it
+    /// in the wrong place, or without the service's settings, means another one.
+    ///
+    /// Errors: no data directory is named, and the default one does not exist.
+    pub(super) fn effective_of_existing(&self) -> Result<Config, CommandError> {
+        let effective = self.effective(&[])?;
+        let is_named = effective.is_given("data");
+        if is_named || effective.config.data.exists() || effective.config.store == StoreKind::Memory
+        {
+            return Ok(effective.config);
+        }
+        Err(NoDataNamedError(effective.config.data).into())
     }
 
     /// The settings in effect, or everything that is wrong with them.
@@ -112,6 +129,25 @@ impl Context {
             return print(&format!("{}\n", reply.json()));
         }
         print(&show(&reply.read()?))
+    }
+}
+
+/// A default data directory that does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "no data directory is named, and there is no {}: name it with --data DIR, SUBCAT_DATA=DIR or \
+     data = \"DIR\" in /etc/subcat/subcat.toml",
+    .0.display()
+)]
+struct NoDataNamedError(PathBuf);
+
+/// Names the variables that look like settings and are none.
+pub(super) fn warn_of_variables(effective: &Effective) {
+    if !effective.ignored_variables.is_empty() {
+        let names = effective.ignored_variables.join(", ");
+        say(&format!(
+            "warning: ignored {names}: there are no such settings (subcat check lists all)"
+        ));
     }
 }
 

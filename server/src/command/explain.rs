@@ -51,7 +51,7 @@ impl Subcommand for ExplainArguments {
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
         let query_string = self.query_string();
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         let reply = execute_once(config, Missing::Refuse, ExplainSearch { query_string })?;
         context.show(&reply, |text| format!("{}\n", text.trim_end()))
     }

@@ -29,7 +29,7 @@ impl Subcommand for ExportArguments {
     const NAME: &'static str = "export";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         let access = Access::open(config, Missing::Refuse)?;
         match self.file.filter(|path| path != Path::new("-")) {
             None => {

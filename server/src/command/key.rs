@@ -71,7 +71,7 @@ impl Subcommand for KeyArguments {
     const NAME: &'static str = "key";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         match self.action {
             KeyAction::Create {
                 name,

@@ -51,7 +51,7 @@ impl Subcommand for RecordArguments {
     const NAME: &'static str = "record";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         match self.action {
             RecordAction::Set { id, active } => {
                 let set = SetRecordActive {

@@ -37,7 +37,7 @@ impl Subcommand for RestoreArguments {
     const NAME: &'static str = "restore";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         let data = real_path(&config.data)?;
         let disk: Arc<dyn Disk> = Arc::new(Real);
         let restored = restore(&disk, &self.source, &data)?;

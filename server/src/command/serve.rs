@@ -35,7 +35,7 @@ pub(super) struct ServeArguments {
     /// The public address [default: 127.0.0.1:8080]
     #[arg(long, value_name = "IP:PORT")]
     listen: Option<String>,
-    /// The address of /metrics, /livez and /readyz [default: 127.0.0.1:9090]
+    /// The address of /metrics, /livez and /readyz [default: 127.0.0.1:9464]
     #[arg(long, value_name = "IP:PORT")]
     admin: Option<String>,
 }
@@ -170,8 +170,9 @@ impl Running {
     pub(super) fn stop(self) -> Result<(), CommandError> {
         let _stopped = end_after(STOP_LIMIT, || {
             tracing::warn!("closing takes too long: ending the process as if it were killed");
-            // What was acknowledged is durable, and the next start repairs the rest.
-            std::process::exit(0);
+            // What was acknowledged is durable, and the next start repairs the rest. A status that
+            // is not 0 tells the supervisor that the catalog was not closed.
+            std::process::exit(1);
         });
         self.server.stop(GRACE);
         AdminServer::stop(self.admin_servers, &self.control, ADMIN_GRACE);

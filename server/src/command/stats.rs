@@ -17,7 +17,7 @@ impl Subcommand for StatsArguments {
     const NAME: &'static str = "stats";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         let reply = execute_once(config, Missing::Refuse, ReadStats {})?;
         context.show(&reply, shown)
     }

@@ -30,7 +30,7 @@ impl Subcommand for VerifyArguments {
     const NAME: &'static str = "verify";
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
-        let config = context.effective(&[])?.config;
+        let config = context.effective_of_existing()?;
         let access = Access::open(config, Missing::Refuse)?;
         let waiting = Waiting::start("checking");
         let reply = access.execute(VerifyCatalog {

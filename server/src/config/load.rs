@@ -12,9 +12,13 @@ use toml::de::{DeTable, DeValue};
 use super::error::{ConfigError, SettingError};
 use super::origin::Origin;
 use super::settings::{Config, SETTINGS, Setting, VARIABLE_PREFIX};
+use crate::limits::MISTYPED_LETTERS_MAX;
 
 /// The file that is read when none is named, if it exists.
 const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
+
+/// Variables of clients, which the documentation page exports. They are never settings.
+const CLIENT_VARIABLES: [&str; 2] = ["SUBCAT_KEY", "SUBCAT_URL"];
 
 /// The sources of values, over the defaults.
 #[derive(Debug, Clone, Default)]
@@ -56,6 +60,17 @@ pub struct Effective {
     pub config: Config,
     /// Every setting in the order of the table.
     pub entries: Vec<ConfigEntry>,
+    /// Variables that look like settings and are none, in order. They are ignored.
+    pub ignored_variables: Vec<String>,
+}
+
+impl Effective {
+    /// Returns true if a setting has a value that was given, not its default.
+    pub fn is_given(&self, name: &str) -> bool {
+        let default = Origin::Default.to_string();
+        let entry = self.entries.iter().find(|entry| entry.name == name);
+        entry.is_some_and(|entry| entry.origin != default)
+    }
 }
 
 /// One value of one layer.
@@ -73,7 +88,7 @@ impl Sources {
         let mut errors = Vec::new();
         let mut layers = Vec::new();
         self.read_file(&mut layers, &mut errors);
-        self.read_variables(&mut layers, &mut errors);
+        let ignored_variables = self.read_variables(&mut layers, &mut errors);
         self.read_flags(&mut layers, &mut errors);
 
         let mut config = Config::default();
@@ -101,7 +116,11 @@ impl Sources {
             origin: origin.to_string(),
         };
         let entries = SETTINGS.iter().zip(&origins).map(entry).collect();
-        Ok(Effective { config, entries })
+        Ok(Effective {
+            config,
+            entries,
+            ignored_variables,
+        })
     }
 
     fn read_file(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
@@ -119,7 +138,13 @@ impl Sources {
         }
     }
 
-    fn read_variables(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
+    /// Returns the names that are no settings, and do not resemble one either.
+    fn read_variables(
+        &self,
+        layers: &mut Vec<Layered>,
+        errors: &mut Vec<SettingError>,
+    ) -> Vec<String> {
+        let mut ignored = Vec::new();
         for (name, value) in &self.variables {
             let name = name.to_string_lossy();
             if !name.starts_with(VARIABLE_PREFIX) {
@@ -127,21 +152,31 @@ impl Sources {
             }
             let value = value.to_string_lossy().into_owned();
             let origin = Origin::Variable(name.clone().into_owned());
-            let found = SETTINGS.iter().position(|s| s.variable() == name);
-            match found {
-                Some(setting_idx) => layers.push(Layered {
+            if let Some(setting_idx) = SETTINGS.iter().position(|s| s.variable() == name) {
+                layers.push(Layered {
                     setting_idx,
                     value,
                     origin,
-                }),
-                None => errors.push(SettingError::Unknown {
-                    nearest: nearest(&name, SETTINGS.iter().map(Setting::variable)),
-                    given: name.into_owned(),
-                    // Without its name, which the message begins with.
-                    origin: Origin::Variable("variable".into()),
-                }),
+                });
+                continue;
             }
+            if CLIENT_VARIABLES.contains(&&*name) {
+                continue;
+            }
+            let nearest = nearest(&name, SETTINGS.iter().map(Setting::variable));
+            if MISTYPED_LETTERS_MAX < strsim::damerau_levenshtein(&name, &nearest) {
+                ignored.push(name.into_owned());
+                continue;
+            }
+            errors.push(SettingError::Unknown {
+                nearest,
+                given: name.into_owned(),
+                // Without its name, which the message begins with.
+                origin: Origin::Variable("variable".into()),
+            });
         }
+        ignored.sort_unstable();
+        ignored
     }
 
     fn read_flags(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
@@ -365,6 +400,29 @@ mod tests {
         assert!(sources("[nothing]", &[], &[])[0].contains("unknown setting nothing"));
         assert!(sources("[listen]\na = 1", &[], &[])[0].starts_with("listen is \"{…}\""));
         assert!(sources("upstream = 3", &[], &[])[0].contains("unknown setting upstream "));
+    }
+
+    #[test]
+    fn variables_that_resemble_no_setting_are_ignored_and_named() {
+        let variables = [
+            ("SUBCAT_PORT", "tcp://10.0.0.1:8080"),
+            ("SUBCAT_SERVICE_HOST", "10.0.0.1"),
+            ("SUBCAT_KEY", "sct_"),
+            ("SUBCAT_URL", "http://127.0.0.1:8080"),
+            ("SUBCAT_PORT_8080_TCP", "x"),
+            ("SUBCATS", "x"),
+        ];
+        let effective = load("", &variables, &[]).unwrap();
+        let ignored = ["SUBCAT_PORT", "SUBCAT_PORT_8080_TCP", "SUBCAT_SERVICE_HOST"];
+        assert_eq!(effective.ignored_variables, ignored);
+        for mistyped in [
+            "SUBCAT_WORKER",
+            "SUBCAT_LSTEN",
+            "SUBCAT_DTAA",
+            "SUBCAT_LOGLVEL",
+        ] {
+            assert_eq!(sources("", &[(mistyped, "1")], &[]).len(), 1, "{mistyped}");
+        }
     }
 
     #[test]

@@ -43,7 +43,7 @@ impl Default for Config {
         Self {
             data: PathBuf::from("./subcat-data"),
             listen: local(8080),
-            admin: local(9090),
+            admin: local(9464),
             store: StoreKind::Redb,
             public_url: None,
             trusted_proxies: Vec::new(),

@@ -1,6 +1,8 @@
 //! Arguments, settings, and what needs no catalog.
 
-use crate::harness::{Place, exists};
+use std::process::Stdio;
+
+use crate::harness::{Place, exists, line};
 use serde_json::json;
 
 #[test]
@@ -45,6 +47,64 @@ fn an_unknown_setting_is_answered_with_the_nearest() {
         sentence.contains("did you mean rate_limit.requests?"),
         "{sentence}"
     );
+}
+
+/// A shell that the documentation page has prepared, in a pod beside a service named `subcat`.
+#[test]
+fn variables_that_are_no_settings_do_not_stop_a_command() {
+    let place = Place::stopped();
+    let mut command = place.command(&["check"]);
+    command
+        .env("SUBCAT_KEY", "sct_")
+        .env("SUBCAT_URL", "http://a");
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    assert!(output.stderr.is_empty(), "{output:?}");
+    let mut command = place.command(&["check"]);
+    command.env("SUBCAT_PORT", "tcp://10.0.0.1:80");
+    let output = command.output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(said.contains("warning: ignored SUBCAT_PORT"), "{said}");
+}
+
+#[test]
+fn only_some_commands_make_the_default_data_directory() {
+    let place = Place::stopped();
+    let run = |arguments: &[&str]| {
+        let mut command = place.command(arguments);
+        command.env_remove("SUBCAT_DATA").stdin(Stdio::null());
+        command.output().unwrap()
+    };
+    let backup = place.path("backup").display().to_string();
+    for arguments in [
+        &["key", "create", "--name", "a"][..],
+        &["key", "list"],
+        &["account", "list"],
+        &["account", "create", "a@example.org", "--password-stdin"],
+        &["export"],
+        &["verify"],
+        &["stats"],
+        &["explain", "--title", "heat"],
+        &["record", "show", "00000000-0000-4000-8000-000000000001"],
+        &["backup", &backup],
+        &["restore", &backup],
+    ] {
+        let output = run(arguments);
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}");
+        let sentence = String::from_utf8(output.stderr).unwrap();
+        assert!(
+            sentence.contains("name it with --data"),
+            "{arguments:?} {sentence}"
+        );
+        assert!(!exists(&place.path("subcat-data")), "{arguments:?}");
+    }
+    place.write("a.jsonl", line(1, "Heat", ""));
+    assert_eq!(run(&["import", "a.jsonl"]).status.code(), Some(0));
+    assert!(exists(&place.path("subcat-data")));
+    assert_eq!(run(&["key", "list"]).status.code(), Some(0));
+    let made = place.run(&["key", "create", "--name", "a", "--data", "named"]);
+    made.ok();
 }
 
 #[test]
