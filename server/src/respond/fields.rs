@@ -11,7 +11,8 @@ use crate::runtime::{Body, Content};
 const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
     access-control-allow-origin: *\r\n\
     access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
-    X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length\r\n";
+    X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length, \
+    Content-Range\r\n";
 /// Search and record responses, and errors: current only when they are sent.
 pub(super) const CACHE_MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\n";
 /// Files: may be stored, must be revalidated.
