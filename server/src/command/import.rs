@@ -125,8 +125,19 @@ impl Subcommand for ImportArguments {
         }
         drop(interrupt);
         access.close()?;
-        context.show(&Reply::of(&result), |result| summary(result, self.dry_run))
+        context.show(&Reply::of(&result), |result| summary(result, self.dry_run))?;
+        status_of(&result)
     }
+}
+
+/// Status 1 if lines were refused and none was loaded: the file is of another kind, and whoever
+/// runs the import every night should hear of it.
+fn status_of(result: &ImportResult) -> Result<(), CommandError> {
+    let loaded = result.inserted + result.updated + result.unchanged;
+    if loaded == 0 && result.refused != 0 {
+        return Err(CommandError::Reported(1));
+    }
+    Ok(())
 }
 
 /// Merges the segments that the import has written, so that the first searches are as fast as the
@@ -152,7 +163,9 @@ impl ImportArguments {
         let access = Access::open(config, Missing::Create)?;
         let followed = follow(&access, file);
         access.close()?;
-        context.show(&Reply::of(&followed?), |result| summary(result, false))
+        let result = followed?;
+        context.show(&Reply::of(&result), |result| summary(result, false))?;
+        status_of(&result)
     }
 }
 

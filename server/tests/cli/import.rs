@@ -233,6 +233,26 @@ fn a_file_is_followed_until_somebody_says_stop() {
 }
 
 #[test]
+fn nothing_loaded_and_something_refused_is_status_1() {
+    Place::in_both_modes(|place| {
+        let csv = place.write("a.csv", "video_type,title\nmovie,Heat\n");
+        let done = place.run(&["import", "--format", "jsonl", &csv]);
+        assert_eq!(done.status, 1, "{done:?}");
+        let said = "0 inserted, 0 updated, 0 unchanged, 2 refused\n";
+        assert_eq!(done.stdout, said, "{done:?}");
+        let dry_run = place.run(&["import", "--dry-run", "--format", "jsonl", &csv]);
+        assert_eq!(dry_run.status, 1, "{dry_run:?}");
+        let file = place.write("a.jsonl", line(1, "Heat", ""));
+        place.run(&["import", &file]).ok();
+        place.write("a.jsonl", [line(1, "Heat", ""), "x".into()].join("\n"));
+        let unchanged = place.run(&["import", &file]).ok();
+        assert_eq!(unchanged, "0 inserted, 0 updated, 1 unchanged, 1 refused\n");
+        let empty = place.write("empty.jsonl", "");
+        place.run(&["import", &empty]).ok();
+    });
+}
+
+#[test]
 fn strict_loads_all_or_nothing() {
     Place::in_both_modes(|place| {
         let file = place.write("a.jsonl", [line(1, "Heat", ""), line(2, "", "")].join("\n"));
