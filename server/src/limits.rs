@@ -126,8 +126,10 @@ pub const READ_BUFFER_BYTES: usize = 256 << 10;
 
 // ===== ops =====
 
-/// Active keys of one account, at most.
+/// Active keys of one account, at most, whatever `accounts.keys_max` says.
 pub const ACTIVE_KEYS_MAX: usize = 1_000;
+/// Active keys of an administrator for each one that another account may have.
+pub const ADMIN_KEYS_FACTOR: usize = 10;
 /// Keys of one account in any state, at most: revoked ones are kept.
 pub const KEYS_MAX: usize = 5_000;
 /// Days of usage that `key show` and `stats` go back.

@@ -55,7 +55,7 @@ impl Portal {
             config.store = StoreKind::Memory;
             config.workers = 1;
             config.rate_limit = RateLimits::default();
-            config.registration = Registration::Open;
+            config.accounts.registration = Registration::Open;
             config.upstream.url = Some(upstream.url_template());
             change(config);
         });

@@ -6,8 +6,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use subcat_engine::{
-    ApiKey, Change, Disk, DraftValue, Engine, NewApiKey, Options, Outcome, RateLimit, Real,
-    RecordDraft, Scopes, StoreKind, Timestamp,
+    AccountId, ApiKey, Change, Disk, DraftValue, Email, Engine, NewAccount, NewApiKey, Options,
+    Outcome, RateLimit, Real, RecordDraft, Role, Scopes, StoreKind, Timestamp,
 };
 use subcat_server::auth::{api_key_digest, api_key_partial, api_key_text};
 use subcat_server::config::{Config, Io};
@@ -129,6 +129,16 @@ impl TestServer {
         limit: Option<&str>,
         expires_at: Option<Timestamp>,
     ) -> (String, ApiKey) {
+        self.create_key(None, scopes, limit, expires_at)
+    }
+
+    fn create_key(
+        &self,
+        account: Option<AccountId>,
+        scopes: Scopes,
+        limit: Option<&str>,
+        expires_at: Option<Timestamp>,
+    ) -> (String, ApiKey) {
         let number = self
             .keys_count
             .fetch_add(1, std::sync::atomic::Ordering::Relaxed);
@@ -136,7 +146,7 @@ impl TestServer {
         let random: &[u8; 32] = digits.as_bytes().try_into().expect("32 digits");
         let text = api_key_text(random);
         let new = NewApiKey {
-            account: None,
+            account,
             name: format!("key {number}"),
             digest: api_key_digest(&text),
             partial: api_key_partial(&text),
@@ -149,6 +159,25 @@ impl TestServer {
             panic!("no key was made: {created:?}");
         };
         (text, api_key)
+    }
+
+    /// Creates an account; returns its number.
+    pub fn account(&self, email: &str) -> AccountId {
+        let new = NewAccount {
+            email: Email::parse(email).expect("an address"),
+            display_name: String::new(),
+            role: Role::User,
+            password_hash: "none".to_owned(),
+        };
+        match self.change(Change::CreateAccount(new)) {
+            Outcome::Account(account) => account.id,
+            other => panic!("no account was made: {other:?}"),
+        }
+    }
+
+    /// Creates a key of an account that may do everything; returns its text.
+    pub fn api_key_of(&self, account: AccountId, limit: Option<&str>) -> String {
+        self.create_key(Some(account), Scopes::ALL, limit, None).0
     }
 
     /// Revokes a key, as commands and pages do.

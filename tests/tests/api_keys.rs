@@ -3,10 +3,11 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
-use subcat_engine::Scopes;
+use subcat_engine::internals::{Fault, Faulty};
+use subcat_engine::{AuditEntry, Change, Scopes, StateEvent};
 use subcat_server::config::ExpiredStatus;
-use subcat_server::runtime::{Clock, Control, Moment};
-use subcat_server::service::Service;
+use subcat_server::runtime::{Clock, Control, Moment, SystemClock};
+use subcat_server::service::{Actor, Service};
 use subcat_tests::server::TestServer;
 
 const SEARCH: &str = "/api/subtitles/search?title=x";
@@ -220,4 +221,43 @@ fn rule_9_2_a_clock_that_is_set_back_revives_no_key() {
     let (engine, config) = (Arc::clone(&service.engine), service.config.clone());
     let next = Service::new(config, engine, control.handle(), clock.clone());
     assert_eq!(next.effective_now(next.now()), expires_at);
+}
+
+/// API.md 9.5: a revocation whose commit reports an error may be durable all the same. Whatever the
+/// catalog has in the end holds for requests, too.
+#[test]
+fn rule_9_5_a_revocation_that_fails_is_in_force_if_it_is_durable() {
+    let disk = Arc::new(Faulty::new(Fault::NONE));
+    let clock = Arc::new(SystemClock::new());
+    let server = TestServer::with_disk(disk.clone(), clock, |_| {});
+    let accounts = || server.service.engine.accounts();
+    let note = StateEvent::Audit(AuditEntry {
+        at: server.service.now(),
+        actor: "test".into(),
+        action: "none".into(),
+        account: None,
+        api_key: None,
+        detail: String::new(),
+    });
+    let mut failed_count = 0;
+    for op in 0..16 {
+        let (text, api_key) = server.api_key_with(Scopes::ALL, None, None);
+        disk.set_fault(Fault::at(disk.ops_count() + op));
+        let revoke = Change::RevokeApiKey(api_key.id);
+        let changed = server.service.change(revoke, Actor::CommandLine);
+        disk.set_fault(Fault::NONE);
+        // Any commit that follows shows what the file has.
+        while server.service.engine.apply(vec![note.clone()]).is_err() {
+            server.service.engine.maintain(server.service.now()).ok();
+        }
+        server.service.credentials().settle();
+        let is_revoked = accounts().api_key(api_key.id).unwrap().revoked_at.is_some();
+        let is_served = server.service.api_keys().lookup(&text).is_some();
+        assert_eq!(
+            is_served, !is_revoked,
+            "fault at operation {op}: {changed:?}"
+        );
+        failed_count += u32::from(changed.is_err());
+    }
+    assert!(0 < failed_count, "no fault made a revocation fail");
 }

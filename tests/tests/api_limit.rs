@@ -144,3 +144,46 @@ fn rule_8_6_no_window_admits_more_than_its_limit() {
     });
     assert_eq!(admitted, 100);
 }
+
+#[test]
+fn rule_8_7_keys_of_an_account_share_a_window() {
+    let server = TestServer::with(|config| config.rate_limit.account_factor = 2);
+    let account = server.account("ana@example.org");
+    let keys: Vec<String> = (0..3)
+        .map(|_| server.api_key_of(account, Some("2/60")))
+        .collect();
+    let other = server.api_key_of(server.account("eva@example.org"), Some("2/60"));
+    let (lone, _) = server.api_key_with(Scopes::ALL, Some("2/60"), None);
+    let mut client = server.connect();
+    let mut remaining = |api_key: &str| {
+        let answer = client.get("/api/x", Some(api_key));
+        assert_eq!(answer.status, 404);
+        assert_eq!(number(&answer, "x-ratelimit-limit"), 2);
+        number(&answer, "x-ratelimit-remaining")
+    };
+    assert_eq!((remaining(&keys[0]), remaining(&keys[0])), (1, 0));
+    assert_eq!((remaining(&keys[1]), remaining(&keys[1])), (1, 0));
+    assert_eq!((remaining(&other), remaining(&lone)), (1, 1));
+    let rejected = server.get("/api/x", Some(&keys[2]));
+    assert_eq!(rejected.status, 429);
+    assert_eq!(rejected.text(), r#"{"detail":"Rate limit exceeded"}"#);
+    assert_eq!(number(&rejected, "x-ratelimit-limit"), 4);
+    assert_eq!(number(&rejected, "x-ratelimit-remaining"), 0);
+    assert_eq!(number(&rejected, "x-ratelimit-window"), 60);
+    assert!((1..=60).contains(&number(&rejected, "retry-after")));
+    // The rejected request has taken nothing from its key.
+    let health = server.get("/api/health", Some(&keys[2]));
+    assert_eq!(number(&health, "x-ratelimit-remaining"), 2);
+    let full = server.get("/api/x", Some(&keys[0]));
+    assert_eq!((full.status, number(&full, "x-ratelimit-limit")), (429, 2));
+}
+
+#[test]
+fn rule_8_7_a_factor_of_0_sets_no_limit() {
+    let server = TestServer::with(|config| config.rate_limit.account_factor = 0);
+    let account = server.account("ana@example.org");
+    for _ in 0..4 {
+        let api_key = server.api_key_of(account, Some("1/60"));
+        assert_eq!(server.get("/api/x", Some(&api_key)).status, 404);
+    }
+}

@@ -8,6 +8,7 @@ use subcat_engine::{
     internals::{Fault, Faulty},
 };
 use subcat_server::runtime::SystemClock;
+use subcat_server::service::Actor;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
 use subcat_tests::server::{film, text};
@@ -259,7 +260,7 @@ fn attempts_at_an_account_are_limited() {
 #[test]
 fn the_first_account_needs_the_link_and_the_link_works_once() {
     let portal = Portal::open(|config| {
-        config.registration = subcat_server::config::Registration::Closed;
+        config.accounts.registration = subcat_server::config::Registration::Closed;
     });
     let path = portal.setup_path().expect("there is no account yet");
     let token = path.strip_prefix("/setup?token=").unwrap();
@@ -528,6 +529,37 @@ fn keys_of_any_state_are_bounded() {
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("5000"), "{}", refused.text());
     assert_eq!(engine.accounts().api_keys_of(owner).len(), 5_000);
+}
+
+/// API.md 12.7
+#[test]
+fn active_keys_are_bounded_and_administrators_have_more() {
+    let portal = Portal::open(|config| config.accounts.keys_max = 2);
+    portal.make_account("ana@example.org", PASSWORD, Role::User);
+    portal.make_account("eva@example.org", PASSWORD, Role::Admin);
+    for (email, keys_max) in [("ana@example.org", 2), ("eva@example.org", 20)] {
+        let mut visitor = portal.signed_in(email, PASSWORD);
+        let mut last = String::new();
+        for _ in 0..keys_max {
+            last = make_key(&mut visitor, &[("name", "x")]);
+        }
+        let refused = visitor.post("/keys", &[("name", "one more"), ("scope", "read")]);
+        assert_eq!(refused.status, 422, "{email}");
+        assert!(refused.text().contains("as many active API keys as it may"));
+        // A revoked key makes room.
+        let engine = &portal.service().engine;
+        let known = portal.service().api_keys().lookup(&last).unwrap();
+        assert_eq!(
+            engine
+                .accounts()
+                .api_keys_of(known.api_key.account.unwrap())
+                .len(),
+            keys_max
+        );
+        let revoke = Change::RevokeApiKey(known.api_key.id);
+        portal.service().change(revoke, Actor::CommandLine).unwrap();
+        make_key(&mut visitor, &[("name", "x")]);
+    }
 }
 
 #[test]

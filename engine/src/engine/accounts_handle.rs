@@ -15,6 +15,14 @@ pub struct AccountsHandle<'e> {
 }
 
 impl AccountsHandle<'_> {
+    /// Makes what the other methods return agree with the file, after
+    /// [`Engine::apply`](crate::Engine::apply) has failed: its commit may be durable all the same.
+    ///
+    /// Errors: the file cannot be read, and it is not known whether they agree.
+    pub fn catch_up(self) -> Result<()> {
+        self.database.state.catch_up()
+    }
+
     /// All accounts, by id.
     pub fn all(self) -> Vec<Account> {
         self.database.state.accounts()

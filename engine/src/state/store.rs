@@ -229,6 +229,15 @@ impl State {
         Ok(applied.outcomes)
     }
 
+    /// Reads the tables in memory again if a commit that failed is durable all the same.
+    pub(crate) fn catch_up(&self) -> Result<()> {
+        let mut writer = self.writer.lock();
+        if self.applied()? != writer.applied {
+            self.load(&mut writer)?;
+        }
+        Ok(())
+    }
+
     fn applied(&self) -> Result<u64> {
         let stored = self.store.read(|rows| rows.get(META, APPLIED))?;
         stored.map_or(Ok(0), |value| decode_number(&value))

@@ -142,6 +142,7 @@ fn workers(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
     for (window, rejection) in [
         ("api_key", LimitRejection::ApiKeyWindow),
         ("address", LimitRejection::AddressWindow),
+        ("account", LimitRejection::AccountWindow),
     ] {
         let count = metrics.sum(|w| w.limited[rejection as usize].get());
         ConstCounter::new(count).encode(family.encode_family(&[("window", window)])?)?;

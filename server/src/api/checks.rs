@@ -4,6 +4,7 @@
 //! window, then the route, the method, the scope. Endpoints check the parameters themselves.
 
 use std::net::IpAddr;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use super::worker::ApiWorker;
 use super::{download, health, record, search};
 use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
-use crate::limiter::Quota;
+use crate::limiter::{Quota, SharedLimit, TakenQuota};
 use crate::request::{ApiPath, HeadRejection, HeaderHints};
 use crate::respond::{ApiError, error_response, http1_bytes, preflight};
 use crate::runtime::{Body, ClientNetwork, HandlerOutcome, Moment};
@@ -84,7 +85,10 @@ impl ApiWorker {
             return HandlerOutcome::Now(self.answer_unmetered(context, request));
         }
         // The window comes before the route: an unknown path consumes a request, too.
-        let quota = known.window.take(limit, now);
+        let taken = self.take(known, limit, now);
+        let quota = match taken {
+            TakenQuota::OfKey(quota) | TakenQuota::OfAccount(quota) => quota,
+        };
         let permission = permit(known, &request.head.method, path, quota);
         record.api_key = Some(known.api_key.id);
         record.is_charged = quota.retry_after.is_none();
@@ -93,7 +97,10 @@ impl ApiWorker {
             Ok(()) => self.endpoint(context, request, path),
             Err(error) => {
                 if error == ApiError::RateLimited {
-                    self.metrics().limited(LimitRejection::ApiKeyWindow);
+                    self.metrics().limited(match taken {
+                        TakenQuota::OfKey(_) => LimitRejection::ApiKeyWindow,
+                        TakenQuota::OfAccount(_) => LimitRejection::AccountWindow,
+                    });
                 }
                 HandlerOutcome::Now(self.fail(context, request.take_headers(), error))
             }
@@ -159,6 +166,24 @@ impl ApiWorker {
     fn limit(&self, known: &KnownKey) -> RateLimit {
         let default = self.service.config.rate_limit.api_key;
         known.api_key.limit.unwrap_or(default)
+    }
+
+    /// Takes a request from the window of the key, and from that of its account (API.md 8.7).
+    fn take(&self, known: &KnownKey, limit: RateLimit, now: Moment) -> TakenQuota {
+        let factor = NonZeroU32::new(self.service.config.rate_limit.account_factor);
+        match (&known.account_window, factor) {
+            (Some(window), Some(factor)) => {
+                let account = SharedLimit {
+                    window,
+                    limit: RateLimit {
+                        requests: limit.requests.saturating_mul(factor),
+                        ..limit
+                    },
+                };
+                known.window.take_with(limit, account, now)
+            }
+            _ => TakenQuota::OfKey(known.window.take(limit, now)),
+        }
     }
 
     /// Answers a health check or a preflight: it needs no key and consumes nothing.

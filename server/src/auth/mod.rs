@@ -1,4 +1,4 @@
-//! Authentication: the text of API keys, and the table of all keys, which is replaced as a whole.
+//! Authentication: the text of API keys, and the table of all keys.
 
 mod key_text;
 mod table;

@@ -1,23 +1,35 @@
 //! The table of all keys by digest.
 
 use std::collections::HashMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
-use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, Timestamp};
+use parking_lot::Mutex;
+use subcat_engine::{AccountId, ApiKey, ApiKeyState, Timestamp};
 
 use super::key_text::{api_key_digest, is_api_key_text};
 use crate::limiter::Window;
 
 type KeysByDigest = HashMap<[u8; 32], Arc<KnownKey>, foldhash::fast::RandomState>;
 
-/// Every key by its digest, swapped as a whole when one changes.
+/// Windows of accounts, one for each length that their keys' windows have; `None` is the server's
+/// length. They stay until the process ends: an account that revokes its keys and makes new ones
+/// keeps what it has used.
+type AccountWindows = HashMap<(AccountId, Option<NonZeroU32>), Arc<Window>>;
+
+/// Parts of the table, each replaced by itself.
+const SHARDS: usize = 256;
+
+/// Every key by its digest. A change of one key copies the 256th part of the table that it is in.
 ///
 /// A connection that remembers a key and the [`KeyTable::generation`] that it was found in need not
 /// look it up again while the generation stays the same.
 pub struct KeyTable {
-    table: ArcSwap<KeysByDigest>,
+    /// By the first byte of the digest.
+    shards: Box<[ArcSwap<KeysByDigest>]>,
+    account_windows: Mutex<AccountWindows>,
     generation: AtomicU64,
 }
 
@@ -25,27 +37,68 @@ pub struct KeyTable {
 pub struct KnownKey {
     /// The key as stored.
     pub api_key: ApiKey,
-    /// Its rate limit window, which outlives the replacement of the table.
+    /// Its rate limit window, which outlives the replacement of the entry.
     pub window: Arc<Window>,
+    /// The window that it shares with the other keys of its account, if it has one.
+    pub account_window: Option<Arc<Window>>,
 }
 
 impl KeyTable {
     /// A table of these keys. The caller leaves out keys of disabled accounts.
     pub fn new(api_keys: Vec<ApiKey>) -> Self {
-        let table = build(api_keys, &KeysByDigest::default());
-        Self {
-            table: ArcSwap::from_pointee(table),
+        let table = Self {
+            shards: (0..SHARDS).map(|_| ArcSwap::default()).collect(),
+            account_windows: Mutex::default(),
             generation: AtomicU64::new(1),
+        };
+        table.replace(api_keys);
+        table
+    }
+
+    /// Replaces all keys. When it returns, no request that starts is checked against the old ones.
+    /// Callers of this and of [`KeyTable::put`] and [`KeyTable::remove`] must take turns, so that
+    /// the last one to call has the newest state.
+    pub fn replace(&self, api_keys: Vec<ApiKey>) {
+        let mut shards: Vec<KeysByDigest> = Vec::new();
+        shards.resize_with(SHARDS, KeysByDigest::default);
+        for api_key in api_keys {
+            if api_key.revoked_at.is_none() {
+                let known = self.known(api_key);
+                let shard_idx = shard_idx(&known.api_key.digest);
+                shards[shard_idx].insert(known.api_key.digest, Arc::new(known));
+            }
+        }
+        for (place, shard) in self.shards.iter().zip(shards) {
+            place.store(Arc::new(shard));
+        }
+        self.advance();
+    }
+
+    /// Inserts a key, or replaces what the table holds of it. When it returns, no request that
+    /// starts is checked against the old one. Cost: a copy of one part of the table.
+    pub fn put(&self, api_key: ApiKey) {
+        let known = self.known(api_key);
+        let place = &self.shards[shard_idx(&known.api_key.digest)];
+        let mut shard = KeysByDigest::clone(&place.load());
+        let is_known = shard
+            .insert(known.api_key.digest, Arc::new(known))
+            .is_some();
+        place.store(Arc::new(shard));
+        // No connection remembers a key that was not there.
+        if is_known {
+            self.advance();
         }
     }
 
-    /// Replaces the table. When it returns, no request that starts is checked against the old one.
-    /// Callers must take turns, so that the last one to call has the newest list.
-    pub fn replace(&self, api_keys: Vec<ApiKey>) {
-        let table = build(api_keys, &self.table.load());
-        self.table.store(Arc::new(table));
-        // After the swap: a key that is remembered under the new number came from the new table.
-        self.generation.fetch_add(1, Ordering::SeqCst);
+    /// Removes a key, if it is there. When it returns, no request that starts is served with it.
+    /// Cost: a copy of one part of the table.
+    pub fn remove(&self, digest: &[u8; 32]) {
+        let place = &self.shards[shard_idx(digest)];
+        let mut shard = KeysByDigest::clone(&place.load());
+        if shard.remove(digest).is_some() {
+            place.store(Arc::new(shard));
+            self.advance();
+        }
     }
 
     /// Number of the table. Read it before [`KeyTable::lookup`] to remember a key with it: in the
@@ -60,8 +113,9 @@ impl KeyTable {
         if !is_api_key_text(text.as_bytes()) {
             return None;
         }
-        let table = self.table.load();
-        table.get(&api_key_digest(text)).map(Arc::clone)
+        let digest = api_key_digest(text);
+        let shard = self.shards[shard_idx(&digest)].load();
+        shard.get(&digest).map(Arc::clone)
     }
 
     /// The key with this text, if it is active at `now`.
@@ -69,29 +123,36 @@ impl KeyTable {
         let is_active = |known: &Arc<KnownKey>| known.api_key.state(now) == ApiKeyState::Active;
         self.lookup(text).filter(is_active)
     }
+
+    /// The entry of a key, with the windows that it has had.
+    fn known(&self, api_key: ApiKey) -> KnownKey {
+        let shard = self.shards[shard_idx(&api_key.digest)].load();
+        let old = shard.get(&api_key.digest);
+        let account_window = api_key.account.map(|account| {
+            let seconds = api_key.limit.map(|limit| limit.window_seconds);
+            let mut windows = self.account_windows.lock();
+            Arc::clone(windows.entry((account, seconds)).or_default())
+        });
+        KnownKey {
+            window: old.map(|old| Arc::clone(&old.window)).unwrap_or_default(),
+            account_window,
+            api_key,
+        }
+    }
+
+    /// After the swap: a key that is remembered under the new number came from the new table.
+    fn advance(&self) {
+        self.generation.fetch_add(1, Ordering::SeqCst);
+    }
 }
 
-fn build(api_keys: Vec<ApiKey>, old: &KeysByDigest) -> KeysByDigest {
-    let by_id = |known: &Arc<KnownKey>| (known.api_key.id, Arc::clone(&known.window));
-    let windows: HashMap<ApiKeyId, Arc<Window>> = old.values().map(by_id).collect();
-    let mut table = KeysByDigest::default();
-    for api_key in api_keys {
-        if api_key.revoked_at.is_some() {
-            continue;
-        }
-        let window = windows.get(&api_key.id).map(Arc::clone);
-        let known = KnownKey {
-            window: window.unwrap_or_default(),
-            api_key,
-        };
-        table.insert(known.api_key.digest, Arc::new(known));
-    }
-    table
+fn shard_idx(digest: &[u8; 32]) -> usize {
+    usize::from(digest[0])
 }
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::{RateLimit, Scopes};
+    use subcat_engine::{ApiKeyId, RateLimit, Scopes};
 
     use super::*;
     use crate::auth::{api_key_partial, api_key_text};
@@ -153,5 +214,61 @@ mod tests {
         assert_ne!(table.generation(), generation);
         let known = table.lookup(&text).unwrap();
         assert_eq!(known.window.peek(limit, now).remaining, 0);
+    }
+
+    /// A change of one key must not cost a copy of all: anyone may make keys.
+    #[test]
+    fn a_change_of_one_key_leaves_the_rest_of_the_table_alone() {
+        let texts: Vec<String> = (0..1000)
+            .map(|number| {
+                let digits = format!("{number:032}");
+                api_key_text(digits.as_bytes().try_into().unwrap())
+            })
+            .collect();
+        let keys = texts.iter().zip(1..).map(|(text, id)| api_key(id, text));
+        let table = KeyTable::new(keys.collect());
+        let shards = || -> Vec<_> { table.shards.iter().map(ArcSwap::load_full).collect() };
+        let changed_since = |before: &[Arc<KeysByDigest>]| {
+            let now = shards();
+            let pairs = before.iter().zip(&now);
+            pairs.filter(|(old, new)| !Arc::ptr_eq(old, new)).count()
+        };
+        let new = api_key_text(b"00000000000000000000000000001000");
+        let before = (shards(), table.generation());
+        table.put(api_key(1001, &new));
+        assert_eq!(changed_since(&before.0), 1);
+        assert_eq!(table.generation(), before.1, "nobody remembers a new key");
+        assert!(table.lookup(&new).is_some());
+        table.remove(&api_key_digest(&new));
+        assert_eq!(changed_since(&before.0), 1);
+        assert_ne!(table.generation(), before.1);
+        assert!(table.lookup(&new).is_none());
+        assert!(texts.iter().all(|text| table.lookup(text).is_some()));
+    }
+
+    #[test]
+    fn keys_of_one_account_share_a_window_that_outlives_them() {
+        let owned = |id, limit: Option<&str>| {
+            let digits = format!("{id:032}");
+            let text = api_key_text(digits.as_bytes().try_into().unwrap());
+            let mut key = api_key(id, &text);
+            key.account = Some(AccountId(7));
+            key.limit = limit.map(|text| RateLimit::parse(text).unwrap());
+            (text, key)
+        };
+        let (first, first_key) = owned(1, None);
+        let (second, second_key) = owned(2, None);
+        let (other, other_key) = owned(3, Some("9/5"));
+        let digest = first_key.digest;
+        let table = KeyTable::new(vec![first_key, other_key]);
+        let window = |text: &str| table.lookup(text).unwrap().account_window.clone().unwrap();
+        let shared = window(&first);
+        table.remove(&digest);
+        table.put(second_key);
+        assert!(Arc::ptr_eq(&shared, &window(&second)));
+        assert!(!Arc::ptr_eq(&shared, &window(&other)), "another length");
+        let lone = api_key_text(b"00000000000000000000000000000009");
+        table.put(api_key(9, &lone));
+        assert!(table.lookup(&lone).unwrap().account_window.is_none());
     }
 }

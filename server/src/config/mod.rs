@@ -14,6 +14,6 @@ pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::Origin;
 pub use settings::{
-    Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits, Registration,
-    UpstreamSettings,
+    Accounts, Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
+    Registration, UpstreamSettings,
 };

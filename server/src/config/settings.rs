@@ -12,6 +12,7 @@ use serde_json::{Value, json};
 use subcat_engine::{BLOB_BYTES_MAX, RateLimit, StoreKind};
 
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
+use crate::limits::ACTIVE_KEYS_MAX;
 
 /// The effective configuration. Fields have the names of the settings.
 #[derive(Debug, Clone)]
@@ -31,7 +32,7 @@ pub struct Config {
     pub cache_search_bytes: usize,
     pub upstream: UpstreamSettings,
     pub auth_expired_status: ExpiredStatus,
-    pub registration: Registration,
+    pub accounts: Accounts,
     pub compat: Compat,
     pub log: LogSettings,
 }
@@ -57,7 +58,10 @@ impl Default for Config {
             cache_search_bytes: 64 << 20,
             upstream: UpstreamSettings::default(),
             auth_expired_status: ExpiredStatus::Unauthorized,
-            registration: Registration::Closed,
+            accounts: Accounts {
+                registration: Registration::Closed,
+                keys_max: 25,
+            },
             compat: Compat {
                 imdb_id_alias: true,
                 empty_null_strings: false,
@@ -94,6 +98,8 @@ pub struct RateLimits {
     pub api_key: RateLimit,
     /// Per client address, in a window of the same length.
     pub anonymous_requests: NonZeroU32,
+    /// Requests of all keys of an account together, as a multiple of a key's limit; 0 sets none.
+    pub account_factor: u32,
 }
 
 impl Default for RateLimits {
@@ -108,6 +114,7 @@ impl Default for RateLimits {
                 window_seconds: SECONDS,
             },
             anonymous_requests: ANONYMOUS,
+            account_factor: 5,
         }
     }
 }
@@ -152,6 +159,15 @@ pub enum ExpiredStatus {
 pub enum Registration {
     Open,
     Closed,
+}
+
+/// Accounts of the web interface.
+#[derive(Debug, Clone, Copy)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub struct Accounts {
+    pub registration: Registration,
+    /// Active keys of one account, at most; administrators have ten times as many.
+    pub keys_max: usize,
 }
 
 /// Compatibility with existing clients.
@@ -291,6 +307,12 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| json!(c.rate_limit.anonymous_requests),
     },
     Setting {
+        name: "rate_limit.account_factor",
+        allowed: "a whole number from 0 to 1000",
+        set: |c, v| put(&mut c.rate_limit.account_factor, number(v, 0, 1_000)),
+        show: |c| json!(c.rate_limit.account_factor),
+    },
+    Setting {
         name: "cache.search_bytes",
         allowed: BYTES_OR_ZERO,
         set: |c, v| put(&mut c.cache_search_bytes, bytes(v)),
@@ -347,8 +369,14 @@ pub(super) static SETTINGS: &[Setting] = &[
     Setting {
         name: "accounts.registration",
         allowed: "open or closed",
-        set: |c, v| put(&mut c.registration, choose(v, &REGISTRATIONS)),
-        show: |c| named(c.registration, &REGISTRATIONS),
+        set: |c, v| put(&mut c.accounts.registration, choose(v, &REGISTRATIONS)),
+        show: |c| named(c.accounts.registration, &REGISTRATIONS),
+    },
+    Setting {
+        name: "accounts.keys_max",
+        allowed: "a whole number from 1 to 1000",
+        set: |c, v| put(&mut c.accounts.keys_max, number(v, 1, ACTIVE_KEYS_MAX)),
+        show: |c| json!(c.accounts.keys_max),
     },
     Setting {
         name: "compat.imdb_id_alias",

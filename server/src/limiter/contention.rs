@@ -11,7 +11,7 @@ use subcat_engine::RateLimit;
 
 use super::word;
 use crate::runtime::Moment;
-use window::Window;
+use window::{SharedLimit, TakenQuota, Window};
 use word::Quota;
 
 #[path = "window.rs"]
@@ -115,5 +115,36 @@ fn a_look_shows_what_was_taken() {
             taker.join().unwrap();
         }
         assert_eq!(window.peek(limit(), at(0)).remaining, 0);
+    });
+}
+
+/// API.md 8.7: two keys' requests and one request of the account. One is admitted, and the other
+/// is given back to its key.
+#[test]
+fn no_order_admits_more_than_the_account_allows() {
+    loom::model(|| {
+        let (key, account) = (window(&[]), window(&[0]));
+        let take = |key: &Window, account: &Window| {
+            let shared = SharedLimit {
+                window: account,
+                limit: limit(),
+            };
+            match key.take_with(limit(), shared, at(0)) {
+                TakenQuota::OfKey(quota) => quota.retry_after.is_none(),
+                TakenQuota::OfAccount(quota) => {
+                    assert!(quota.retry_after.is_some());
+                    false
+                }
+            }
+        };
+        let other = {
+            let (key, account) = (Arc::clone(&key), Arc::clone(&account));
+            thread::spawn(move || take(&key, &account))
+        };
+        let own = take(&key, &account);
+        let other = other.join().unwrap();
+        assert!(own != other, "{own} {other}");
+        assert_eq!(key.peek(limit(), at(0)).remaining, 1);
+        assert_eq!(account.peek(limit(), at(0)).remaining, 0);
     });
 }

@@ -13,5 +13,5 @@ mod contention;
 use std::sync::atomic;
 
 pub use address::AddressLimiter;
-pub use window::Window;
+pub use window::{SharedLimit, TakenQuota, Window};
 pub use word::Quota;

@@ -3,8 +3,26 @@
 use subcat_engine::RateLimit;
 
 use super::atomic::{AtomicU64, Ordering};
-use super::word::{Quota, look, step};
+use super::word::{Quota, given_back, look, step};
 use crate::runtime::Moment;
+
+/// A window that several keys share, and the requests that it allows.
+#[derive(Clone, Copy)]
+pub struct SharedLimit<'a> {
+    /// The window.
+    pub window: &'a Window,
+    /// Its limit.
+    pub limit: RateLimit,
+}
+
+/// State of the window that decided.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TakenQuota {
+    /// The key's window, which admitted the request or rejected it.
+    OfKey(Quota),
+    /// The account's window, which rejected the request.
+    OfAccount(Quota),
+}
 
 /// A window of one key. It opens with the first request after the previous window has ended.
 ///
@@ -28,6 +46,49 @@ impl Window {
                     .compare_exchange_weak(word, next, Ordering::AcqRel, Ordering::Relaxed);
             match swap {
                 Ok(_) => return quota,
+                Err(current) => word = current,
+            }
+        }
+    }
+
+    /// Takes one request from this window and from an account's, or from neither: of several keys
+    /// of one account each has its own window, and all of them share the account's. Returns the
+    /// state of this window, or that of the account's if that one rejects.
+    pub fn take_with(&self, limit: RateLimit, account: SharedLimit<'_>, now: Moment) -> TakenQuota {
+        let mut word = self.0.load(Ordering::Relaxed);
+        let (taken, quota) = loop {
+            let (next, quota) = step(word, limit, now);
+            let Some(next) = next else {
+                return TakenQuota::OfKey(quota);
+            };
+            let order = Ordering::AcqRel;
+            match self
+                .0
+                .compare_exchange_weak(word, next, order, Ordering::Relaxed)
+            {
+                Ok(_) => break (next, quota),
+                Err(current) => word = current,
+            }
+        };
+        let shared = account.window.take(account.limit, now);
+        if shared.retry_after.is_none() {
+            return TakenQuota::OfKey(quota);
+        }
+        self.give_back(taken);
+        TakenQuota::OfAccount(shared)
+    }
+
+    /// Gives back the request that was taken when the window became `taken`, unless another window
+    /// has opened since.
+    fn give_back(&self, taken: u64) {
+        let mut word = self.0.load(Ordering::Relaxed);
+        while let Some(next) = given_back(word, taken) {
+            let order = Ordering::AcqRel;
+            match self
+                .0
+                .compare_exchange_weak(word, next, order, Ordering::Relaxed)
+            {
+                Ok(_) => return,
                 Err(current) => word = current,
             }
         }

@@ -51,6 +51,17 @@ pub(super) fn step(word: u64, limit: RateLimit, now: Moment) -> (Option<u64>, Qu
     (Some(next), quota)
 }
 
+/// The word after the request that made it `taken` is given back; `None` if another window has
+/// opened since. A window without requests counts as one that never opened.
+pub(super) fn given_back(word: u64, taken: u64) -> Option<u64> {
+    let count = word & u64::from(WINDOW_REQUESTS_MAX);
+    if opened_tick(word) == opened_tick(taken) && count != 0 {
+        Some(word - 1)
+    } else {
+        None
+    }
+}
+
 /// State of the window at `now`.
 pub(super) fn look(word: u64, limit: RateLimit, now: Moment) -> Quota {
     let (opened_tick, count) = open_window(word, limit, now).unwrap_or((tick(now), 0));
@@ -110,7 +121,7 @@ mod tests {
     use std::sync::Barrier;
 
     use super::*;
-    use crate::limiter::Window;
+    use crate::limiter::{SharedLimit, TakenQuota, Window};
 
     fn at(ms: u64) -> Moment {
         Moment {
@@ -173,6 +184,48 @@ mod tests {
         assert_eq!(window.take(limit("2/60"), at(1000)).remaining, 1);
         assert_eq!(window.take(limit("2/60"), at(900)).remaining, 0);
         assert!(window.take(limit("2/60"), at(900)).retry_after.is_some());
+    }
+
+    /// API.md 8.7
+    #[test]
+    fn a_request_that_the_account_rejects_takes_nothing_from_the_key() {
+        let (first, second, account) = (Window::default(), Window::default(), Window::default());
+        let take = |window: &Window, ms: u64| {
+            let shared = SharedLimit {
+                window: &account,
+                limit: limit("3/60"),
+            };
+            window.take_with(limit("2/60"), shared, at(ms))
+        };
+        let left = |taken: TakenQuota| match taken {
+            TakenQuota::OfKey(quota) => (quota.remaining, quota.retry_after),
+            TakenQuota::OfAccount(quota) => panic!("{quota:?}"),
+        };
+        assert_eq!(left(take(&first, 0)), (1, None));
+        assert_eq!(left(take(&first, 10)), (0, None));
+        assert_eq!(left(take(&first, 20)), (0, Some(60)));
+        assert_eq!(left(take(&second, 30)), (1, None));
+        let TakenQuota::OfAccount(full) = take(&second, 40) else {
+            panic!("the account has no request left");
+        };
+        assert_eq!(
+            (full.limit, full.remaining, full.retry_after),
+            (3, 0, Some(60))
+        );
+        assert_eq!(second.peek(limit("2/60"), at(50)).remaining, 1);
+        // The account's window ends 60 s after it opened, and the key still has its request.
+        assert_eq!(left(take(&second, 60_000)), (0, None));
+    }
+
+    #[test]
+    fn nothing_is_given_back_to_another_window() {
+        let taken = (5 << COUNT_BITS) | 2;
+        assert_eq!(
+            given_back((5 << COUNT_BITS) | 3, taken),
+            Some((5 << COUNT_BITS) | 2)
+        );
+        assert_eq!(given_back((6 << COUNT_BITS) | 3, taken), None);
+        assert_eq!(given_back(5 << COUNT_BITS, taken), None);
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use subcat_engine::{
     Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Change, Day, Email, Expiry, KeyName,
-    NewApiKey, Outcome, RateLimit, Scopes, Timestamp, Usage,
+    NewApiKey, Outcome, RateLimit, Role, Scopes, Timestamp, Usage,
 };
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
 use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
-use crate::limits::{ACTIVE_KEYS_MAX, KEYS_MAX, USAGE_DAYS};
+use crate::limits::{ACTIVE_KEYS_MAX, ADMIN_KEYS_FACTOR, KEYS_MAX, USAGE_DAYS};
 use crate::service::Actor;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
@@ -83,10 +83,21 @@ impl Operations<'_> {
         }
         let is_active =
             |api_key: &&ApiKey| api_key.state(self.effective_now) == ApiKeyState::Active;
-        if ACTIVE_KEYS_MAX <= api_keys.iter().filter(is_active).count() {
-            return Err(OperationRejection::TooManyActiveKeys);
+        let active_max = self.active_keys_max(owner);
+        if active_max <= api_keys.iter().filter(is_active).count() {
+            return Err(OperationRejection::TooManyActiveKeys(active_max));
         }
         Ok(())
+    }
+
+    /// Active keys that an account may have.
+    fn active_keys_max(&self, owner: AccountId) -> usize {
+        let keys_max = self.config.accounts.keys_max;
+        let account = self.engine.accounts().get(owner);
+        match account.map(|account| account.role) {
+            Some(Role::Admin) => (keys_max * ADMIN_KEYS_FACTOR).min(ACTIVE_KEYS_MAX),
+            Some(Role::User) | None => keys_max,
+        }
     }
 
     fn known_key(&self, id: ApiKeyId) -> Result<ApiKey, OperationRejection> {

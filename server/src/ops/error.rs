@@ -4,7 +4,7 @@ use std::fmt;
 
 use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, Timestamp};
 
-use crate::limits::{ACTIVE_KEYS_MAX, KEYS_MAX};
+use crate::limits::KEYS_MAX;
 use crate::request::SearchRejection;
 
 /// An operation that was not executed.
@@ -63,8 +63,8 @@ pub enum OperationRejection {
     #[error("a key needs at least one scope")]
     NoScopes,
     /// The owner of a new key has as many active keys as an account may have.
-    #[error("an account has at most {ACTIVE_KEYS_MAX} active keys: revoke one first")]
-    TooManyActiveKeys,
+    #[error("the account has {0} active keys, which is the maximum: revoke one first")]
+    TooManyActiveKeys(usize),
     /// The owner of a new key has as many keys, in any state, as an account may have.
     #[error("an account has at most {KEYS_MAX} keys, revoked ones included")]
     TooManyKeys,

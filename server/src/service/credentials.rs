@@ -1,14 +1,17 @@
 //! Accounts and API keys: the only place that changes them.
 //!
 //! A change of an account or a key is two steps: the event is made durable in the engine, then the
-//! table that requests are checked against is built anew. Both happen here, so no caller can
+//! table that requests are checked against follows. Both happen here, so no caller can
 //! forget the second one and go on serving a revoked key.
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
-use subcat_engine::{AccountId, Change, Email, Engine, Outcome, StateEvent, Timestamp};
+use subcat_engine::{
+    AccountId, ApiKey, ApiKeyId, Change, Email, Engine, Outcome, StateEvent, Timestamp,
+};
 
 use crate::auth::KeyTable;
 
@@ -33,14 +36,17 @@ impl Actor<'_> {
 
 /// The accounts and keys of an open catalog, and the table of keys made from them.
 ///
-/// INVARIANT: when a change has returned, with whatever result, `key_table` agrees with the
-/// engine: it holds every key that is not revoked and whose account, if it has one, is enabled.
+/// INVARIANT: when a change has returned, `key_table` agrees with the engine: it holds every key
+/// that is not revoked and whose account, if it has one, is enabled. After an error that leaves
+/// open whether the change is durable, [`Credentials::settle`] restores that.
 pub struct Credentials {
     engine: Arc<Engine>,
     key_table: KeyTable,
-    /// Held while the table is rebuilt: two rebuilds at once could put the older list over the
-    /// newer one.
-    rebuilding: Mutex<()>,
+    /// Held while the table is changed, from reading the engine on: of two changes at once the
+    /// older state could otherwise be put over the newer one.
+    updating: Mutex<()>,
+    /// True after a change that failed: it may be durable all the same.
+    is_unsettled: AtomicBool,
 }
 
 impl Credentials {
@@ -49,7 +55,8 @@ impl Credentials {
         let credentials = Self {
             engine,
             key_table: KeyTable::new(Vec::new()),
-            rebuilding: Mutex::new(()),
+            updating: Mutex::new(()),
+            is_unsettled: AtomicBool::new(false),
         };
         credentials.rebuild();
         credentials
@@ -70,12 +77,7 @@ impl Credentials {
         actor: Actor<'_>,
         at: Timestamp,
     ) -> subcat_engine::Result<Outcome> {
-        // Dropped on every way out: a commit that reports an error, or that a panic follows, may
-        // have changed the keys nevertheless.
-        let _rebuild = RebuildOnDrop::after(&change, self);
-        let event = change.into_event(actor.as_str(), at);
-        let outcome = self.engine.apply(vec![event])?.pop();
-        Ok(outcome.expect(ONE_EACH))
+        self.apply(change, None, actor, at)
     }
 
     /// Changes accounts or keys as [`Credentials::change`] does, and applies `session` in the same
@@ -87,15 +89,81 @@ impl Credentials {
         actor: Actor<'_>,
         at: Timestamp,
     ) -> subcat_engine::Result<Outcome> {
-        let _rebuild = RebuildOnDrop::after(&change, self);
-        let event = change.into_event(actor.as_str(), at);
-        let outcomes = self.engine.apply(vec![event, session])?;
-        Ok(outcomes.into_iter().next().expect(ONE_EACH))
+        self.apply(change, Some(session), actor, at)
     }
 
-    /// Reads keys and accounts and swaps the key table.
+    fn apply(
+        &self,
+        change: Change,
+        session: Option<StateEvent>,
+        actor: Actor<'_>,
+        at: Timestamp,
+    ) -> subcat_engine::Result<Outcome> {
+        let affected = AffectedKeys::of(&change);
+        // Settled on every way out: a commit that reports an error, or that a panic follows, may
+        // have changed the keys nevertheless.
+        let unsettled = UnsettledOnDrop(self);
+        let mut events = vec![change.into_event(actor.as_str(), at)];
+        events.extend(session);
+        let outcomes = self.engine.apply(events)?;
+        let outcome = outcomes.into_iter().next().expect(ONE_EACH);
+        self.follow(affected, &outcome);
+        std::mem::forget(unsettled);
+        Ok(outcome)
+    }
+
+    /// Makes the table agree with the engine after a change that failed; does nothing after others.
+    /// Called by that change, and every second until it succeeds.
+    pub fn settle(&self) {
+        if !self.is_unsettled.swap(false, Ordering::AcqRel) {
+            return;
+        }
+        if let Err(error) = self.engine.accounts().catch_up() {
+            tracing::debug!(%error, "it is not known yet whether a change of keys is durable");
+            self.is_unsettled.store(true, Ordering::Release);
+        }
+        self.rebuild();
+    }
+
+    /// Brings the table up to date with the keys that a change concerns.
+    fn follow(&self, affected: AffectedKeys, outcome: &Outcome) {
+        let accounts = self.engine.accounts();
+        let _order = self.updating.lock();
+        match affected {
+            AffectedKeys::None => {}
+            AffectedKeys::Created => {
+                if let Outcome::ApiKey(api_key) = outcome {
+                    self.refresh(accounts.api_key(api_key.id));
+                }
+            }
+            AffectedKeys::One(id) => self.refresh(accounts.api_key(id)),
+            AffectedKeys::OfAccount(account) => {
+                for api_key in accounts.api_keys_of(account) {
+                    self.refresh(Some(api_key));
+                }
+            }
+        }
+    }
+
+    /// Puts a key into the table, or removes it, as the engine has it.
+    fn refresh(&self, api_key: Option<ApiKey>) {
+        let Some(api_key) = api_key else {
+            return;
+        };
+        let is_enabled = |id: AccountId| {
+            let account = self.engine.accounts().get(id);
+            account.is_some_and(|account| account.disabled_at.is_none())
+        };
+        if api_key.revoked_at.is_none() && api_key.account.is_none_or(is_enabled) {
+            self.key_table.put(api_key);
+        } else {
+            self.key_table.remove(&api_key.digest);
+        }
+    }
+
+    /// Reads all keys and accounts and replaces the table. Cost: a copy of every key.
     fn rebuild(&self) {
-        let _order = self.rebuilding.lock();
+        let _order = self.updating.lock();
         let mut api_keys = self.engine.accounts().api_keys();
         let mut accounts = self.engine.accounts().all();
         accounts.retain(|account| account.disabled_at.is_none());
@@ -108,47 +176,47 @@ impl Credentials {
 
 const ONE_EACH: &str = "the engine gives one outcome for each event";
 
-/// Rebuilds the key table when it is dropped.
-struct RebuildOnDrop<'a>(&'a Credentials);
+/// Settles the table when it is dropped.
+struct UnsettledOnDrop<'a>(&'a Credentials);
 
-impl<'a> RebuildOnDrop<'a> {
-    /// The guard of a change that is about to be made; none when it leaves the key table alone.
-    fn after(change: &Change, credentials: &'a Credentials) -> Option<Self> {
-        if changes_key_table(change) {
-            Some(Self(credentials))
-        } else {
-            None
-        }
-    }
-}
-
-impl Drop for RebuildOnDrop<'_> {
+impl Drop for UnsettledOnDrop<'_> {
     fn drop(&mut self) {
-        self.0.rebuild();
+        self.0.is_unsettled.store(true, Ordering::Release);
+        self.0.settle();
     }
 }
 
-/// Returns true if a change can alter the key table. The others are left out because a rebuild
-/// costs a copy of every key, and makes each connection look its own up again.
-///
-/// No arm is a wildcard, so that a new change does not compile until it is decided here.
-const fn changes_key_table(change: &Change) -> bool {
-    match change {
-        Change::CreateAccount(_)
-        | Change::SetRole(..)
-        | Change::SetDisabled(..)
-        | Change::CreateApiKey(_)
-        | Change::RevokeApiKey(_) => true,
-        Change::SetPassword(..)
-        | Change::ReplacePassword { .. }
-        | Change::SetDisplayName(..)
-        | Change::CloseSessions(_) => false,
+/// The keys of the table that a change can alter. A change that alters none must not cost a copy,
+/// or make connections look their keys up again.
+#[derive(Debug, Clone, Copy)]
+enum AffectedKeys {
+    None,
+    /// The one that it makes, which the outcome names.
+    Created,
+    One(ApiKeyId),
+    OfAccount(AccountId),
+}
+
+impl AffectedKeys {
+    /// No arm is a wildcard, so that a new change does not compile until it is decided here.
+    const fn of(change: &Change) -> Self {
+        match change {
+            Change::SetDisabled(id, _) => Self::OfAccount(*id),
+            Change::CreateApiKey(_) => Self::Created,
+            Change::RevokeApiKey(id) => Self::One(*id),
+            Change::CreateAccount(_)
+            | Change::SetRole(..)
+            | Change::SetPassword(..)
+            | Change::ReplacePassword { .. }
+            | Change::SetDisplayName(..)
+            | Change::CloseSessions(_) => Self::None,
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::{ApiKeyId, NewAccount, NewApiKey, Options, Real, Role, Scopes, StoreKind};
+    use subcat_engine::{NewAccount, NewApiKey, Options, Real, Role, Scopes, StoreKind};
 
     use super::*;
     use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
@@ -221,19 +289,44 @@ mod tests {
     }
 
     #[test]
-    fn the_key_table_is_rebuilt_on_every_way_out() {
+    fn the_table_is_settled_after_a_panic() {
         let credentials = credentials();
-        let generation = || credentials.key_table().generation();
-        let before = generation();
+        let (_, text) = make_key(&credentials, None);
+        let digest = api_key_digest(&text);
         let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-            let _rebuild = RebuildOnDrop(&credentials);
+            let _unsettled = UnsettledOnDrop(&credentials);
+            // As if the change had been stopped between its two steps.
+            credentials.key_table.remove(&digest);
             panic!("as an engine might, after its commit");
         }));
         assert!(panicked.is_err());
-        assert_eq!(generation(), before + 1);
-        // Refused: there is no such key.
+        assert!(credentials.key_table().lookup(&text).is_some());
+        assert!(!credentials.is_unsettled.load(Ordering::Relaxed));
+    }
+
+    #[test]
+    fn a_change_that_failed_and_is_durable_is_in_force_when_settled() {
+        let credentials = credentials();
+        let (id, text) = make_key(&credentials, None);
+        let revoke = Change::RevokeApiKey(id).into_event("test", now());
+        credentials.engine.apply(vec![revoke]).unwrap();
+        assert!(credentials.key_table().lookup(&text).is_some());
+        credentials.settle();
+        assert!(
+            credentials.key_table().lookup(&text).is_some(),
+            "nothing failed"
+        );
+        credentials.is_unsettled.store(true, Ordering::Relaxed);
+        credentials.settle();
+        assert!(credentials.key_table().lookup(&text).is_none());
+    }
+
+    #[test]
+    fn a_refused_change_leaves_the_table_alone() {
+        let credentials = credentials();
+        let before = credentials.key_table().generation();
         change(&credentials, Change::RevokeApiKey(ApiKeyId(9)));
-        assert_eq!(generation(), before + 2);
+        assert_eq!(credentials.key_table().generation(), before);
     }
 
     #[test]

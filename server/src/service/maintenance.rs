@@ -85,6 +85,7 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     // Before the offset is measured again: if the clock was set back, the later time counts.
     service.observe_time(service.now());
     service.clock.resync();
+    service.credentials().settle();
     service.engine.usage().sync_counters()?;
     store_usage(service)?;
     if is_last {

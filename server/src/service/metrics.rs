@@ -57,6 +57,8 @@ pub enum LimitRejection {
     ApiKeyWindow = 0,
     /// The window of an address was full.
     AddressWindow = 1,
+    /// The window that the keys of an account share was full.
+    AccountWindow = 2,
 }
 
 /// The statuses with a counter of their own; any other counts as the last.
@@ -115,7 +117,7 @@ pub struct WorkerMetrics {
     /// By route, in the order of [`Route::ALL`].
     pub routes: [RouteMetrics; Route::ALL.len()],
     /// Requests rejected by a limit, in the order of [`LimitRejection`].
-    pub limited: [Counter; 2],
+    pub limited: [Counter; 3],
     /// Searches answered from cached hits.
     pub search_cache_hits: Counter,
     /// Searches that had to be run.

@@ -116,7 +116,7 @@ impl WebRequest {
     }
 
     pub(crate) fn is_registration_open(&self) -> bool {
-        self.site.service.config.registration == Registration::Open
+        self.site.service.config.accounts.registration == Registration::Open
     }
 
     /// Base URL of this site without a final slash: `public_url`, or the `Host` of the request.

@@ -1,6 +1,6 @@
 //! Reasons why a submitted form is shown again, with their texts.
 
-use crate::limits::{ACTIVE_KEYS_MAX, DISPLAY_NAME_CHARS_MAX, EXPIRY_DAYS_MAX, KEYS_MAX};
+use crate::limits::{DISPLAY_NAME_CHARS_MAX, EXPIRY_DAYS_MAX, KEYS_MAX};
 use crate::limits::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN};
 use crate::ops::OperationRejection;
 use crate::web::language::Lang;
@@ -34,7 +34,6 @@ const _: () = assert!(PASSWORD_BYTES_MAX == 256);
 const _: () = assert!(DISPLAY_NAME_CHARS_MAX == 80);
 const _: () = assert!(EXPIRY_DAYS_MAX == 36_525);
 const _: () = assert!(KEYS_MAX == 5_000);
-const _: () = assert!(ACTIVE_KEYS_MAX == 1_000);
 
 impl FormRejection {
     /// The rejection of an operation, if a form can cause it.
@@ -43,7 +42,7 @@ impl FormRejection {
             OperationRejection::ExpiryPassed(_) => Some(Self::ExpiryPassed),
             OperationRejection::NoScopes => Some(Self::NoScopes),
             OperationRejection::TooManyKeys => Some(Self::TooManyKeys),
-            OperationRejection::TooManyActiveKeys => Some(Self::TooManyActiveKeys),
+            OperationRejection::TooManyActiveKeys(_) => Some(Self::TooManyActiveKeys),
             _ => None,
         }
     }
@@ -109,8 +108,8 @@ impl FormRejection {
                 "Tu cuenta tiene 5000 claves de API, incluidas las revocadas: es el máximo.",
             ),
             Self::TooManyActiveKeys => lang.t(
-                "Your account has 1000 active API keys, which is the maximum. Revoke one first.",
-                "Tu cuenta tiene 1000 claves de API activas, que es el máximo. Revoca una antes.",
+                "Your account has as many active API keys as it may have. Revoke one first.",
+                "Tu cuenta ya tiene el máximo de claves de API activas. Revoca una antes.",
             ),
         }
     }
