@@ -1,7 +1,9 @@
 //! Support for tests of the service from outside: servers, clients, upstreams, and rules of the
 //! source tree.
 
+pub mod clocks;
 pub mod io_backend;
+pub mod pausing_disk;
 pub mod portal;
 pub mod raw;
 pub mod rules;

@@ -1,7 +1,7 @@
 //! Every rule of SEARCH.md on hand-written catalogs: the oracle finds what a reader of the page
 //! expects, and the engine finds the same.
 
-use subcat_engine::Record;
+use subcat_engine::{Record, RecordId};
 use subcat_tests::rules::{With, answer, episode, film, finds, pack, ranks};
 
 // ---- 1. Text
@@ -612,4 +612,36 @@ fn search_rule_5_4_the_page_size_cuts_and_total_does_not() {
     finds(&catalog, "title=heat&limit=2", &[1, 2]);
     let answer = answer(&catalog, "title=heat&limit=2");
     assert_eq!(answer.total, 3);
+}
+
+/// The page has room for fewer records than there are newer ones that fit worse.
+#[test]
+fn search_rule_5_3_older_records_that_fit_precede_newer_ones_that_do_not() {
+    const WORSE_COUNT: u16 = 700;
+    let wide_id = |number: u16| {
+        let mut bytes = [0; 16];
+        bytes[..2].copy_from_slice(&number.to_be_bytes());
+        RecordId::from_bytes(bytes)
+    };
+    let record = |number: u16, title: &str| Record {
+        id: wide_id(number),
+        ..film(0, title).later(i64::from(number))
+    };
+    let mut catalog: Vec<Record> = (0..20)
+        .map(|number| record(number, "Lost").year(2004))
+        .collect();
+    let newer = 1000..1000 + WORSE_COUNT;
+    catalog.extend(newer.map(|number| record(number, "Lost")));
+    for (parameters, fits_count) in [
+        ("title=lost&year=2004&limit=10", 10),
+        ("title=lost&year=2004&limit=30", 20),
+        ("query=lost&year=2004&limit=30", 20),
+    ] {
+        let found = answer(&catalog, parameters);
+        let first = &found.hits[..fits_count];
+        assert!(first.iter().all(|hit| hit.fit == 0), "{parameters}");
+        let rest = &found.hits[fits_count..];
+        assert!(rest.iter().all(|hit| hit.fit == 1), "{parameters}");
+        assert_eq!(found.total, u64::from(WORSE_COUNT) + 20);
+    }
 }

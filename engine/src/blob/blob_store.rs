@@ -419,7 +419,7 @@ fn parse_hash(hex: &str) -> Option<ContentHash> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::disk::{Fault, Faulty, Real};
+    use crate::disk::{Fault, Faulty, PowerCut, Real};
     use crate::model::FileKind;
 
     fn store(dir: &Path, disk: Arc<dyn Disk>) -> BlobStore {
@@ -458,6 +458,29 @@ mod tests {
         let hex = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
         assert_eq!(first.content.to_string(), hex);
         assert!(dir.path().join("blobs/ed").join(hex).exists());
+    }
+
+    /// Whoever wrote it may have been stopped, or be about to sync its name: it must be durable
+    /// before the second caller is told that it is stored.
+    #[test]
+    fn a_content_that_is_there_without_a_durable_name_gets_one() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("blobs/ed");
+        std::fs::create_dir_all(&path).unwrap();
+        std::fs::create_dir_all(dir.path().join("tmp")).unwrap();
+        let disk = Arc::new(PowerCut::new(dir.path(), u64::MAX, None).unwrap());
+        let name = "ed7002b439e9ac845f22357d822bac1444730fbdb6016d3ec9432297b9ec9f73";
+        let written = disk.create(&path.join(name)).unwrap();
+        written.write_at(b"content", 0).unwrap();
+        written.sync().unwrap();
+        let blobs = store(dir.path(), Arc::clone(&disk) as Arc<dyn Disk>);
+        put(&blobs, b"content");
+        for seed in 0..50 {
+            let left = tempfile::tempdir().unwrap();
+            disk.write_survivors(left.path(), seed).unwrap();
+            let content = std::fs::read(left.path().join("blobs/ed").join(name));
+            assert_eq!(content.unwrap(), b"content", "seed {seed}");
+        }
     }
 
     #[test]

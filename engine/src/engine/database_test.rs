@@ -176,6 +176,24 @@ fn verify_names_damage_and_repairs_what_is_derived() {
     assert!(found[0].file.ends_with(&hash.to_string()));
 }
 
+/// Without a search that asks for it, committed records wait for a segment file for a minute.
+#[test]
+fn a_delta_becomes_a_segment_after_a_minute() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    import(&engine, 0..10, "Uno").unwrap();
+    let file_segments_at = |seconds| {
+        while engine.maintain(after(seconds)).unwrap() {}
+        engine.stats().unwrap().file_segments
+    };
+    assert_eq!(file_segments_at(0), 0);
+    assert_eq!(file_segments_at(59), 0);
+    assert_eq!(file_segments_at(60), 1);
+    import(&engine, 10..20, "Uno").unwrap();
+    assert_eq!(file_segments_at(61), 1, "these have not waited yet");
+    assert_eq!(file_segments_at(121), 2);
+}
+
 #[test]
 fn a_second_process_is_refused() {
     let dir = tempfile::tempdir().unwrap();
