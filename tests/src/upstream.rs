@@ -19,6 +19,9 @@ pub struct Upstream {
 struct Shared {
     given: Mutex<HashMap<String, Given>>,
     asked_count: AtomicUsize,
+    /// Requests that are being answered, and the most of them at one time.
+    open_count: AtomicUsize,
+    open_max: AtomicUsize,
     is_held: Mutex<bool>,
     released: Condvar,
 }
@@ -61,6 +64,11 @@ impl Upstream {
         self.shared.asked_count.load(Ordering::SeqCst)
     }
 
+    /// The largest number of requests that were open at one time.
+    pub fn together_max(&self) -> usize {
+        self.shared.open_max.load(Ordering::SeqCst)
+    }
+
     /// Holds answers back until [`Upstream::release`].
     pub fn hold(&self) {
         *self.shared.is_held.lock().expect("no test panicked here") = true;
@@ -83,12 +91,16 @@ impl Shared {
             .next()
             .is_some_and(|line| line.is_ok_and(|line| !line.is_empty()))
         {}
+        let open_count = self.open_count.fetch_add(1, Ordering::SeqCst) + 1;
+        self.open_max.fetch_max(open_count, Ordering::SeqCst);
         self.asked_count.fetch_add(1, Ordering::SeqCst);
         let mut is_held = self.is_held.lock().expect("no test panicked here");
         while *is_held {
             is_held = self.released.wait(is_held).expect("no test panicked here");
         }
         drop(is_held);
+        // Before the answer: whoever has it may send the next request at once.
+        self.open_count.fetch_sub(1, Ordering::SeqCst);
         let path = first.split(' ').nth(1).unwrap_or_default();
         let release = path.rsplit('/').next().unwrap_or_default();
         let given = self.given.lock().expect("no test panicked here");

@@ -15,6 +15,7 @@ use subcat_engine::{
     StateEvent,
     internals::{Fault, Faulty},
 };
+use subcat_server::config::Config;
 use subcat_server::runtime::SystemClock;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
@@ -32,8 +33,15 @@ struct Scene {
 
 impl Scene {
     fn new() -> Self {
+        Self::with(|_| {})
+    }
+
+    fn with(change: impl FnOnce(&mut Config)) -> Self {
         let upstream = Upstream::start();
-        let server = TestServer::with(|config| config.upstream.url = Some(upstream.url()));
+        let server = TestServer::with(|config| {
+            config.upstream.url = Some(upstream.url());
+            change(config);
+        });
         server.import(vec![film(ID, "x", 2004, "r1")]);
         let api_key = server.api_key();
         Self {
@@ -94,7 +102,8 @@ fn a_file_that_cannot_be_stored_is_not_fetched_twice() {
     let api_key = server.api_key();
     let path = format!("/api/subtitles/{ID}/download");
     disk.set_free_bytes(0);
-    assert_eq!(server.get(&path, Some(&api_key)).status, 500);
+    let answer = server.get(&path, Some(&api_key));
+    check_failed(&answer, 500, "Internal Server Error");
     assert_eq!(upstream.asked_count(), 0);
     disk.set_free_bytes(u64::MAX);
     disk.set_fault(Fault {
@@ -513,7 +522,8 @@ fn rule_7_11_what_does_not_shrink_is_left_alone() {
 
 #[test]
 fn rule_7_5_names_come_from_the_record_upstream_or_the_id() {
-    let scene = Scene::new();
+    // One worker: the same one must see the changed name, after it has served the old one.
+    let scene = Scene::with(|config| config.workers = 1);
     let disposition = |answer: &RawAnswer| {
         let value = answer.field("content-disposition").unwrap();
         value.to_owned()
@@ -595,4 +605,49 @@ fn rule_14_3_a_fetch_goes_on_when_its_client_has_gone() {
     }
     assert_eq!(scene.get(&[]).status, 200);
     assert_eq!(scene.upstream.asked_count(), 1);
+}
+
+/// The others wait for their turn.
+#[test]
+fn rule_14_3_no_more_fetches_run_than_the_setting_allows() {
+    const RELEASES_COUNT: usize = 20;
+    let scene = Scene::with(|config| config.upstream.concurrency = 2);
+    let ids: Vec<String> = (0..RELEASES_COUNT)
+        .map(|number| format!("00000000-0000-4000-8000-{number:012}"))
+        .collect();
+    let releases: Vec<String> = (0..RELEASES_COUNT)
+        .map(|number| format!("n{number}"))
+        .collect();
+    let records = ids.iter().zip(&releases);
+    scene.server.import(
+        records
+            .map(|(id, release)| film(id, "x", 2004, release))
+            .collect(),
+    );
+    for release in &releases {
+        scene.upstream.give(release, subtitles(1));
+    }
+    scene.upstream.hold();
+    let upstream = &scene.server.service.upstream;
+    std::thread::scope(|scope| {
+        let download = |id: &String| {
+            let path = format!("/api/subtitles/{id}/download");
+            scene.server.get(&path, Some(&scene.api_key)).status
+        };
+        let clients: Vec<_> = ids
+            .iter()
+            .map(|id| scope.spawn(move || download(id)))
+            .collect();
+        while upstream.counts().in_flight() < RELEASES_COUNT as u64
+            || scene.upstream.asked_count() < 2
+        {
+            std::thread::yield_now();
+        }
+        scene.upstream.release();
+        for client in clients {
+            assert_eq!(client.join().unwrap(), 200);
+        }
+    });
+    assert_eq!(scene.upstream.asked_count(), RELEASES_COUNT);
+    assert_eq!(scene.upstream.together_max(), 2);
 }

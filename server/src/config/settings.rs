@@ -439,6 +439,46 @@ mod tests {
         assert_eq!(set(name, value), expected.into(), "{name} = {value}");
     }
 
+    /// The whole table: a new setting has its line here, and its default in API.md.
+    #[test]
+    fn every_setting_has_its_documented_default() {
+        let cores = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
+        let expected = json!({
+            "data": "./subcat-data",
+            "listen": "127.0.0.1:8080",
+            "admin": "127.0.0.1:9464",
+            "store": "redb",
+            "public_url": null,
+            "trusted_proxies": [],
+            "workers": cores,
+            "io": "auto",
+            "connections.max": 20_000,
+            "connections.max_per_address": 1_000,
+            "rate_limit.requests": 60,
+            "rate_limit.window_seconds": 60,
+            "rate_limit.anonymous_requests": 600,
+            "rate_limit.account_factor": 5,
+            "cache.search_bytes": 64 << 20,
+            "upstream.url": null,
+            "upstream.connect_seconds": 3,
+            "upstream.timeout_seconds": 20,
+            "upstream.max_bytes": 10_485_760,
+            "upstream.concurrency": 64,
+            "upstream.failure_ttl_seconds": 30,
+            "auth.expired_status": 401,
+            "accounts.registration": "closed",
+            "accounts.keys_max": 25,
+            "compat.imdb_id_alias": true,
+            "compat.null_strings": "null",
+            "log.format": "text",
+            "log.level": "info",
+        });
+        let config = Config::default();
+        let shown = |setting: &Setting| (setting.name.to_owned(), (setting.show)(&config));
+        let defaults: serde_json::Map<_, _> = SETTINGS.iter().map(shown).collect();
+        assert_eq!(Value::Object(defaults), expected);
+    }
+
     #[test]
     fn every_default_can_be_given_back() {
         let config = Config::default();

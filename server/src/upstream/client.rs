@@ -319,6 +319,15 @@ mod tests {
         assert_eq!(seen.lock().len(), 3);
     }
 
+    /// Three pauses, so four attempts; then it is enough.
+    #[test]
+    fn an_upstream_that_stays_broken_is_given_up() {
+        let busy = || answer("503 Service Unavailable", "", "");
+        let (base, seen) = upstream(std::iter::repeat_with(busy));
+        assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
+        assert_eq!(seen.lock().len(), 1 + RETRY_PAUSES_MS.len());
+    }
+
     #[test]
     fn client_errors_are_final() {
         let (base, seen) = upstream(vec![answer("404 Not Found", "", "no")]);
@@ -336,6 +345,21 @@ mod tests {
         assert_eq!(fetch(&base, small), Err(FetchError::Unusable));
         let (base, _) = upstream(vec![answer("200 OK", "", "hola")]);
         assert_eq!(fetch(&base, small).unwrap().content, b"hola");
+    }
+
+    /// Each chunk is within the limit; only their sum is not.
+    #[test]
+    fn a_body_of_small_chunks_is_too_large_as_a_whole() {
+        let chunked = |chunks_count: usize| {
+            let head = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n";
+            let chunks = "1\r\nx\r\n".repeat(chunks_count);
+            format!("{head}{chunks}0\r\n\r\n")
+        };
+        let small = |settings: &mut UpstreamSettings| settings.max_bytes = 1000;
+        let (base, _) = upstream(vec![chunked(1000)]);
+        assert_eq!(fetch(&base, small).unwrap().content, [b'x'; 1000]);
+        let (base, _) = upstream(vec![chunked(1001)]);
+        assert_eq!(fetch(&base, small), Err(FetchError::Unusable));
     }
 
     #[test]
@@ -382,6 +406,7 @@ mod tests {
         check("http://a:80/x", "https://a:443/y", true);
         check("http://a:8080/x", "https://a:8080/y", true);
         check("https://a/x", "http://a/y", false);
+        check("https://a:8443/x", "http://a:8443/y", false);
         check("http://a/x", "http://a:9090/y", false);
         check("http://a:8080/x", "https://a/y", false);
         check("http://a/x", "http://b/y", false);

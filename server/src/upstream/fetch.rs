@@ -374,6 +374,35 @@ mod tests {
         );
     }
 
+    /// An upstream that accepts and says nothing costs the configured time, not forever.
+    #[test]
+    fn a_silent_upstream_is_given_up_after_the_timeout() {
+        let (end, ended) = mpsc::channel::<()>();
+        let silence = std::iter::once_with(move || {
+            // Long enough to fail the test, short enough to end it, should nobody give up.
+            let _ = ended.recv_timeout(Duration::from_secs(15));
+            String::new()
+        });
+        let (base, _) = upstream(silence);
+        let fixture = fixture_with(Some(&base), |settings| settings.timeout_seconds = 1);
+        let started = Instant::now();
+        assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
+        assert!(started.elapsed() < Duration::from_secs(10));
+        let last_error = fixture.upstream.health().last_error.map(|(_, error)| error);
+        assert_eq!(last_error, Some(AttemptError::Timeout));
+        drop(end);
+    }
+
+    /// `upstream.concurrency` fetches run; the next one waits until one of them has ended.
+    #[test]
+    fn no_more_fetches_run_than_the_setting_allows() {
+        let concurrency = UpstreamSettings::default().concurrency;
+        let fixture = fixture(Some("http://127.0.0.1:1"));
+        let permits = &fixture.upstream.state.permits;
+        let taken: Vec<_> = std::iter::from_fn(|| permits.try_acquire().ok()).collect();
+        assert_eq!(taken.len(), concurrency);
+    }
+
     #[test]
     fn empty_content_is_unusable() {
         let (base, _) = upstream([answer("200 OK", "", "")]);
