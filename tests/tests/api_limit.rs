@@ -2,6 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use subcat_engine::Scopes;
+use subcat_server::config::RateLimits;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::TestServer;
 
@@ -105,6 +106,42 @@ fn rule_8_4_without_a_key_the_address_has_a_window() {
     assert_eq!(refused.text(), r#"{"detail":"Rate limit exceeded"}"#);
     assert!((1..=60).contains(&number(&refused, "retry-after")));
     assert_eq!(client.get(SEARCH, Some(&api_key)).status, 200);
+}
+
+#[test]
+fn rule_8_4_by_default_an_address_has_600_requests_in_60_seconds() {
+    let server = TestServer::with(|config| config.rate_limit = RateLimits::default());
+    let mut client = server.connect();
+    let first = client.get(SEARCH, None);
+    assert_eq!(first.status, 401);
+    assert_eq!(number(&first, "x-ratelimit-limit"), 600);
+    assert_eq!(number(&first, "x-ratelimit-window"), 60);
+    assert_eq!(number(&first, "x-ratelimit-remaining"), 599);
+    for expected in (0..599).rev() {
+        let answer = client.get("/api/x", None);
+        assert_eq!(answer.status, 401);
+        assert_eq!(number(&answer, "x-ratelimit-remaining"), expected);
+    }
+    assert_eq!(client.get(SEARCH, None).status, 429);
+}
+
+/// Pages have limits of their own.
+#[test]
+fn rule_8_4_pages_consume_no_window() {
+    let server = TestServer::with(|config| {
+        config.rate_limit.anonymous_requests = 5.try_into().unwrap();
+    });
+    let (api_key, _) = server.api_key_with(Scopes::ALL, Some("5/60"), None);
+    let mut client = server.connect();
+    for path in ["/", "/signin", "/docs", "/none"] {
+        for api_key in [None, Some(api_key.as_str())] {
+            client.get(path, api_key);
+        }
+    }
+    for api_key in [None, Some(api_key.as_str())] {
+        let answer = client.get("/api/health", api_key);
+        assert_eq!(number(&answer, "x-ratelimit-remaining"), 5);
+    }
 }
 
 #[test]

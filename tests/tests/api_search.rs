@@ -1,6 +1,8 @@
 //! `GET /api/subtitles/search`: parameters, shape of the answer, counts of the moment.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use subcat_engine::{DraftValue, RecordDraft};
 use subcat_tests::raw::{Client, RawAnswer};
@@ -383,4 +385,32 @@ fn rule_5_7_search_answers_are_not_compressed() {
         .request("GET", path, Some(&api_key), &fields);
     assert_eq!(answer.field("content-encoding"), None);
     assert!(answer.text().starts_with(r#"{"items":["#));
+}
+
+/// API.md 5.6: free text asks for new records to be indexed; other criteria do not.
+#[test]
+fn rule_5_6_a_search_by_query_starts_a_reindex_job() {
+    let server = TestServer::start();
+    let api_key = server.api_key();
+    server.import(vec![film(ALIEN, "Alien", 1979, "1")]);
+    let engine = &server.service.engine;
+    let ask = |parameter: &str| {
+        let path = format!("/api/subtitles/search?{parameter}=alien");
+        let answer = server.get(&path, Some(&api_key));
+        assert!(answer.text().ends_with(r#""total":1}"#), "{parameter}");
+    };
+    let jobs = || {
+        let stats = engine.stats().unwrap();
+        (stats.reindex_jobs_done, stats.delta_records)
+    };
+    ask("title");
+    while engine.maintain(server.service.now()).unwrap() {}
+    assert_eq!(jobs(), (0, 1));
+    ask("query");
+    let started = Instant::now();
+    while jobs() != (1, 0) {
+        // Whoever comes first does it: this thread, or the maintenance of the server.
+        engine.maintain(server.service.now()).unwrap();
+        assert!(started.elapsed() < Duration::from_secs(20), "{:?}", jobs());
+    }
 }

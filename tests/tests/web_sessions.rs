@@ -1,6 +1,10 @@
 //! Sessions of the web interface (API.md, 12.1), tested over a socket.
 
-use subcat_engine::{Role, Session, StateEvent};
+use std::sync::Arc;
+
+use subcat_engine::{Change, Role, Session, StateEvent};
+use subcat_server::service::Actor;
+use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::RawAnswer;
 
@@ -161,4 +165,44 @@ fn of_too_many_sessions_the_oldest_are_closed() {
     assert_eq!(last.get("/keys").status, 200);
     assert_eq!(engine.accounts().sessions_of(account.id).len(), 50);
     assert!(engine.accounts().session(&[0; 32]).is_some());
+}
+
+/// API.md 12.1: a session ends 14 days after the sign-in, to the second.
+#[test]
+fn a_session_ends_after_14_days() {
+    const DAYS_14: i64 = 14 * 86_400;
+    let clock = Arc::new(SettableClock::at("2026-05-03T09:00:00Z"));
+    let portal = Portal::with_clock(clock.clone(), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    clock.advance(DAYS_14 - 1);
+    assert_eq!(ana.get("/keys").status, 200);
+    clock.advance(1);
+    assert_eq!(ana.get("/keys").status, 303);
+    clock.advance(-1);
+    assert_eq!(
+        ana.get("/keys").status,
+        303,
+        "a clock that is set back revives no session"
+    );
+}
+
+/// Disabling ends the sessions: enabling the account again does not give them back.
+#[test]
+fn a_cookie_from_before_an_account_was_disabled_stays_invalid() {
+    let portal = portal();
+    let account = portal.service().engine.accounts().all().remove(0);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let old = ana.cookies.clone();
+    let set_disabled = |is_disabled| {
+        let change = Change::SetDisabled(account.id, is_disabled);
+        let changed = portal.service().change(change, Actor::CommandLine);
+        changed.expect("it is stored");
+    };
+    set_disabled(true);
+    assert_eq!(ana.get("/keys").status, 303);
+    set_disabled(false);
+    ana.cookies = old;
+    assert_eq!(ana.get("/keys").status, 303);
+    assert_eq!(portal.signed_in(EMAIL, PASSWORD).get("/keys").status, 200);
 }

@@ -316,12 +316,14 @@ mod tests {
     #[test]
     fn a_known_host_lets_no_other_pass() {
         let mut known = KnownHost::default();
+        // Twice: a value that was remembered before it was checked would pass the second time.
         let mut check = |target, host, expected: Option<HeadRejection>| {
-            let fault = check_head(&head("GET", target, &[("host", host)]), &mut known).err();
-            assert_eq!(fault, expected, "{target} {host}");
+            for time in 1..=2 {
+                let fault = check_head(&head("GET", target, &[("host", host)]), &mut known).err();
+                assert_eq!(fault, expected, "{target} {host}, time {time}");
+            }
         };
         check("/", "", Some(BadRequest));
-        check("/", "a:80", None);
         check("/", "a:80", None);
         check("/", "a,b", Some(BadRequest));
         check("http://a/", "a:80", None);
@@ -329,7 +331,6 @@ mod tests {
         check("/", "a:99999", Some(BadRequest));
         check("/", "", Some(BadRequest));
         let long = "a".repeat(300);
-        check("/", &long, None);
         check("/", &long, None);
         check("/", "a:80", None);
     }

@@ -1,6 +1,7 @@
 //! `serve`: how a server begins and ends.
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::net::TcpStream;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
@@ -60,6 +61,54 @@ fn the_admin_address_has_metrics_and_health() {
         let is_search =
             line.contains("other") && text.contains("route=\"search\",status=\"401\"} 1");
         assert!(is_there || is_search, "{line} is not in\n{text}");
+    }
+}
+
+/// At the most talkative level, and for requests that succeed, fail or make no sense.
+#[test]
+fn no_secret_is_ever_logged() {
+    let place = Place::stopped();
+    let key = place.create_key(&[]);
+    let password = "correct horse battery";
+    let create = ["account", "create", "ana@example.com", "--password-stdin"];
+    place.run_with(&create, format!("{password}\n")).ok();
+    let log_path = place.path("log");
+    let log = std::fs::File::create(&log_path).unwrap();
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin", "127.0.0.1:0", "--set", "log.level=trace"]);
+    command.stderr(log);
+    let server = Server::start(command);
+    let wrong = key.replace("sct_", "sct_0");
+    for path in [
+        "/api/subtitles/search?title=x",
+        "/api/subtitles/x/download",
+        "/api/x",
+        "/keys",
+    ] {
+        for key in [&key, &wrong] {
+            server.get(path, Some(key));
+        }
+    }
+    let form = format!(
+        "email=ana%40example.com&password={}",
+        password.replace(' ', "+")
+    );
+    let request = format!(
+        "POST /signin HTTP/1.1\r\nHost: {0}\r\nOrigin: http://{0}\r\n\
+         Cookie: subcat-session=a-cookie\r\n\
+         Content-Type: application/x-www-form-urlencoded\r\nConnection: close\r\n\
+         Content-Length: {1}\r\n\r\n{form}",
+        server.address,
+        form.len()
+    );
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
+    assert_eq!(server.stop(), 0);
+    let log = std::fs::read_to_string(&log_path).unwrap();
+    assert!(!log.is_empty());
+    for secret in [&key[4..], &wrong[4..], "correct", "a-cookie", "Bearer"] {
+        assert!(!log.contains(secret), "{secret} is in\n{log}");
     }
 }
 
