@@ -1,5 +1,5 @@
 //! Measures building and searching:
-//! `search --catalog FILE [--records N] [--rounds N] [--set NAME]`.
+//! `search --catalog FILE [--records N] [--rounds N] [--set NAME] [--deleted 0,1,0.1%,1%,20%]`.
 
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -9,11 +9,11 @@ use clap::Parser;
 use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{
-    BATCH, QuerySet, RecordFile, Times, query_sets, thread_nanoseconds, worst_requests,
+    BATCH, Deletion, QuerySet, RecordFile, Times, query_sets, thread_nanoseconds, worst_requests,
 };
 use subcat_engine::{
-    Snapshot,
-    internals::{Segment, SegmentBuilder, Tombstones},
+    Query, Snapshot,
+    internals::{Segment, SegmentBuilder},
 };
 
 /// Builds one segment of a catalog file and runs the sets of queries over it, on one thread.
@@ -24,6 +24,27 @@ struct Arguments {
     /// Prints the slowest query of each set.
     #[arg(long)]
     slowest: bool,
+    /// Deleted documents, as numbers or in percent: each query is measured with each in turn.
+    #[arg(long, value_delimiter = ',', default_value = "0")]
+    deleted: Vec<Deletion>,
+}
+
+/// The segment with some of its documents deleted.
+struct Level {
+    deletion: Deletion,
+    snapshot: Snapshot,
+}
+
+/// Measurements of one set over one level.
+#[derive(Default)]
+struct Measured {
+    hits_count: u64,
+    /// The first run of each query: nothing is remembered of an earlier one.
+    first: Times,
+    /// The median of the later runs of each query.
+    later: Times,
+    /// Nanoseconds and index of the slowest query.
+    slowest: (u64, usize),
 }
 
 fn main() -> ExitCode {
@@ -34,18 +55,25 @@ fn run(arguments: &Arguments) -> Result<()> {
     let records = RecordFile::open(&arguments.queries.catalog, arguments.queries.records)?;
     let mut sets = query_sets(&records, arguments.queries.queries)?;
     sets.push(worst_requests(&records)?);
-    let segment = build(&records)?;
-    let parts = vec![(Arc::new(segment), Arc::new(Tombstones::new()))];
-    let snapshot = Snapshot::new(1, parts);
+    let segment = Arc::new(build(&records)?);
+    let levels: Vec<Level> = arguments
+        .deleted
+        .iter()
+        .map(|&deletion| {
+            let tombstones = Arc::new(deletion.tombstones(segment.len()));
+            let snapshot = Snapshot::new(1, vec![(Arc::clone(&segment), tombstones)]);
+            Level { deletion, snapshot }
+        })
+        .collect();
     println!(
-        "{:<28} {:>9} {:>9} {:>9} {:>9} {:>9}",
-        "set", "hits", "mean us", "p50 us", "p99 us", "max us"
+        "{:<28} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "set", "deleted", "hits", "first us", "mean us", "p50 us", "p99 us", "max us", "ratio"
     );
     for set in sets
         .iter()
         .filter(|set| set.name.contains(&arguments.queries.set))
     {
-        measure(&snapshot, set, arguments)?;
+        measure(&levels, set, arguments)?;
     }
     Ok(())
 }
@@ -95,45 +123,69 @@ fn build(records: &RecordFile) -> Result<Segment> {
     Ok(segment)
 }
 
-fn measure(snapshot: &Snapshot, set: &QuerySet, arguments: &Arguments) -> Result<()> {
-    let mut times = Times::default();
-    let (mut hits_count, mut slowest) = (0, (0, 0));
+/// Runs a set. Levels take turns at each query, so that disturbances of the machine hit all.
+fn measure(levels: &[Level], set: &QuerySet, arguments: &Arguments) -> Result<()> {
+    let mut all: Vec<Measured> = levels.iter().map(|_| Measured::default()).collect();
     for (query_idx, query) in set.queries.iter().enumerate() {
-        let mut rounds = Vec::with_capacity(arguments.queries.rounds);
+        let search = |level: &Level| {
+            level
+                .snapshot
+                .search(query)
+                .map_err(BenchError::on("search"))
+        };
+        // The first search of a query reads pages and checks blocks that others find checked.
+        search(&levels[0])?;
+        let mut rounds = vec![Vec::with_capacity(arguments.queries.rounds); levels.len()];
         for round in 0..=arguments.queries.rounds {
-            let began = thread_nanoseconds();
-            let hits = snapshot.search(query).map_err(BenchError::on("search"))?;
-            let nanoseconds = thread_nanoseconds() - began;
-            if round == 0 {
-                hits_count += hits.total();
-            } else {
-                rounds.push(nanoseconds);
+            for ((level, measured), rounds) in levels.iter().zip(&mut all).zip(&mut rounds) {
+                let began = thread_nanoseconds();
+                let hits = search(level)?;
+                let nanoseconds = thread_nanoseconds() - began;
+                if round == 0 {
+                    measured.hits_count += hits.total();
+                    measured.first.push(nanoseconds);
+                } else {
+                    rounds.push(nanoseconds);
+                }
             }
         }
-        rounds.sort_unstable();
-        let median = rounds[rounds.len() / 2];
-        slowest = slowest.max((median, query_idx));
-        times.push(median);
+        for (measured, rounds) in all.iter_mut().zip(&mut rounds) {
+            rounds.sort_unstable();
+            let median = rounds[rounds.len() / 2];
+            measured.slowest = measured.slowest.max((median, query_idx));
+            measured.later.push(median);
+        }
     }
-    println!(
-        "{:<28} {:>9} {:>9.1} {:>9.1} {:>9.1} {:>9.1}",
-        set.name,
-        hits_count / set.queries.len() as u64,
-        times.mean_us(),
-        times.quantile_us(0.5),
-        times.quantile_us(0.99),
-        times.quantile_us(1.0),
-    );
-    if arguments.slowest {
-        let began = Instant::now();
-        let clock = || began.elapsed().as_nanos() as u64;
-        let query = &set.queries[slowest.1];
-        let text = snapshot
-            .explain(query, &clock)
-            .map_err(BenchError::on("explain"))?;
-        text.lines()
-            .take(16)
-            .for_each(|line| println!("      {line}"));
+    let clean_us = all[0].later.mean_us();
+    for (level, measured) in levels.iter().zip(&all) {
+        let times = &measured.later;
+        println!(
+            "{:<28} {:>9} {:>9} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>7.2}",
+            set.name,
+            level.deletion,
+            measured.hits_count / set.queries.len() as u64,
+            measured.first.mean_us(),
+            times.mean_us(),
+            times.quantile_us(0.5),
+            times.quantile_us(0.99),
+            times.quantile_us(1.0),
+            times.mean_us() / clean_us,
+        );
+        if arguments.slowest {
+            explain(&level.snapshot, &set.queries[measured.slowest.1])?;
+        }
     }
+    Ok(())
+}
+
+fn explain(snapshot: &Snapshot, query: &Query) -> Result<()> {
+    let began = Instant::now();
+    let clock = || began.elapsed().as_nanos() as u64;
+    let text = snapshot
+        .explain(query, &clock)
+        .map_err(BenchError::on("explain"))?;
+    text.lines()
+        .take(16)
+        .for_each(|line| println!("      {line}"));
     Ok(())
 }

@@ -1,10 +1,12 @@
 //! Search measured: a catalog in memory, sets of queries made from its records, CPU time of each.
 
+mod deletion;
 mod record_file;
 mod query_set;
 mod stopwatch;
 mod worst;
 
+pub use deletion::Deletion;
 pub use query_set::{QuerySet, query_sets};
 pub use record_file::{BATCH, RecordFile, Records, parse_record};
 pub use stopwatch::{Times, process_nanoseconds, thread_nanoseconds};
