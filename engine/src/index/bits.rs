@@ -100,6 +100,21 @@ impl Bits {
         }
     }
 
+    /// Removes the numbers at `base` whose bits are set in the words of a chunk.
+    pub(crate) fn remove_words(&mut self, base: u32, words: &[u64]) {
+        for (word, other) in self.chunk_mut(base).iter_mut().zip(words) {
+            *word &= !other;
+        }
+    }
+
+    /// Counts the numbers at `base` whose bits are set in the words of a chunk.
+    pub(crate) fn count_words(&self, base: u32, words: &[u64]) -> u64 {
+        let from = (base as usize / 64).min(self.words.len());
+        let both = self.words[from..].iter().zip(words);
+        both.map(|(word, other)| u64::from((word & other).count_ones()))
+            .sum()
+    }
+
     /// Adds all numbers of another set of the same limit.
     pub(crate) fn or(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {

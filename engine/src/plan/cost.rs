@@ -21,6 +21,8 @@ pub(crate) struct CostModel {
     pub(crate) cached_docs_max: u32,
     /// Nanoseconds to look up one document in one posting list, in ascending order.
     pub(crate) seek_ns: u64,
+    /// Nanoseconds to visit one document of a posting list.
+    pub(crate) visit_ns: u64,
     /// Nanoseconds to read one document of a title and set its bit.
     pub(crate) title_doc_ns: u64,
     /// Documents that a title is assumed to have where counting costs more than it saves.
@@ -40,6 +42,9 @@ pub(crate) struct CostModel {
     pub(crate) scan_share: u64,
     /// Matches up to which each one is ranked; above, the best are sought relevance by relevance.
     pub(crate) ranked_docs_max: u64,
+    /// Documents of a stored set up to which each is visited to count the live ones; above, the
+    /// tombstones are looked up.
+    pub(crate) visited_set_max: u64,
     /// Title matches up to which they are a sorted list; above, they are a byte for every title.
     pub(crate) title_list_max: usize,
     /// Titles of a set up to which it is searched linearly instead of as bits.
@@ -56,6 +61,7 @@ impl CostModel {
         uncached_probe_ns: 24,
         cached_docs_max: 2_000_000,
         seek_ns: 8,
+        visit_ns: 2,
         title_doc_ns: 2,
         title_docs_estimate: 8,
         list_share: 64,
@@ -63,6 +69,7 @@ impl CostModel {
         title_list_share: 8,
         scan_share: 16,
         ranked_docs_max: 512,
+        visited_set_max: 256,
         title_list_max: 512,
         title_set_list_max: 16,
         compared_titles_max: 8,
@@ -77,6 +84,7 @@ impl CostModel {
         sort_share: 8,
         scan_share: 2,
         ranked_docs_max: 4,
+        visited_set_max: 2,
         title_list_max: 4,
         title_set_list_max: 2,
         compared_titles_max: 1,
@@ -89,6 +97,7 @@ impl CostModel {
         cached_probe_ns: 0,
         uncached_probe_ns: 0,
         seek_ns: 0,
+        visit_ns: 1,
         title_doc_ns: 100,
         title_list_share: 1,
         list_share: 1,
@@ -131,12 +140,13 @@ impl CostModel {
     }
 
     /// Name, value and unit of every field, for `explain`.
-    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 14] {
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 16] {
         [
             ("cached_probe", self.cached_probe_ns, "ns"),
             ("uncached_probe", self.uncached_probe_ns, "ns"),
             ("cached_docs_max", self.cached_docs_max.into(), "documents"),
             ("seek", self.seek_ns, "ns"),
+            ("visit", self.visit_ns, "ns"),
             ("title_doc", self.title_doc_ns, "ns"),
             ("title_docs_estimate", self.title_docs_estimate, "documents"),
             ("list_share", self.list_share, "(1/n of the segment)"),
@@ -152,6 +162,7 @@ impl CostModel {
                 "(1/n of the collected documents)",
             ),
             ("ranked_docs_max", self.ranked_docs_max, "documents"),
+            ("visited_set_max", self.visited_set_max, "documents"),
             ("title_list_max", self.title_list_max as u64, "titles"),
             (
                 "title_set_list_max",

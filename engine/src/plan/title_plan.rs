@@ -86,6 +86,17 @@ impl<'a> TitlePlan<'a> {
         wanted.map(|(_, count)| count).sum()
     }
 
+    /// Documents that have titles whose match is wanted, title by title.
+    pub(crate) fn title_docs(
+        &self,
+        view: &SegmentView<'a>,
+        is_wanted: impl Fn(TitleMatch) -> bool,
+    ) -> impl Iterator<Item = u32> {
+        let matches = self.matches.iter();
+        let wanted = matches.filter(move |(_, title_match)| is_wanted(*title_match));
+        wanted.flat_map(|(title, _)| view.title_docs(*title))
+    }
+
     /// Documents of the titles whose match is wanted, as a clause.
     pub(crate) fn clause(
         &self,

@@ -34,6 +34,8 @@ pub(crate) struct WordPlan<'a> {
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles with all plain words.
     pub(crate) full_titles: FullTitles<'a>,
+    /// The last plain word, if the segment has it.
+    pub(crate) last_term: Option<Term>,
     /// Documents with the last plain word as it is, when the prefix rule adds others.
     pub(crate) last_word: Option<Postings<'a>>,
     /// Number of documents that the prefix rule adds to the last plain word, where it is stored.
@@ -68,7 +70,7 @@ impl<'a> WordPlan<'a> {
         let is_repeated = text.plain_words().filter(|word| *word == last).count() > 1;
         let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
         let mut clauses = Vec::with_capacity(words.len() + 2);
-        let (mut last_word, mut prefix_count) = (None, None);
+        let (mut last_term, mut last_word, mut prefix_count) = (None, None, None);
         for (idx, (word, &term)) in words.iter().zip(&terms).enumerate() {
             let is_last = *word == last && !is_repeated;
             let word = PlannedWord {
@@ -84,6 +86,9 @@ impl<'a> WordPlan<'a> {
             let clause = word.clause(context)?;
             if clause.size_max() == 0 {
                 return Ok(None);
+            }
+            if word.word == last {
+                last_term = term;
             }
             if is_last && clause.titles().is_some() {
                 last_word = Some(term_docs(view, term)?);
@@ -102,6 +107,7 @@ impl<'a> WordPlan<'a> {
         Ok(Some(Self {
             clauses,
             full_titles,
+            last_term,
             last_word,
             prefix_count,
             fit: FitRule::new(view, text)?,

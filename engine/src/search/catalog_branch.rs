@@ -8,9 +8,9 @@
 use std::ops::ControlFlow;
 
 use crate::error::Result;
-use crate::index::{Postings, Segment, SegmentView};
+use crate::index::{Postings, Segment, SegmentView, StoredSet};
 use crate::model::RecordId;
-use crate::plan::Filter;
+use crate::plan::{Filter, LiveDocs};
 use crate::text::EpisodeMarker;
 
 use super::branch::{BranchResult, PageRequest};
@@ -29,7 +29,11 @@ pub(super) fn search_catalog(
 ) -> Result<BranchResult> {
     let [own, parent] = view.catalog_docs(number)?;
     if filter.is_trivial() && !page.needs_docs && marker.is_none() {
-        return Ok(first_page(&own, &parent, page.size));
+        let sets = [
+            (StoredSet::Catalog(number), own),
+            (StoredSet::Parent(number), parent),
+        ];
+        return Ok(first_page(&sets, filter.live(), page.size));
     }
     // A document of both lists is in `own` only (the index leaves it out of the other), so it is
     // ranked once and the counts add up.
@@ -67,21 +71,37 @@ pub(super) fn search_catalog(
 }
 
 /// Result without filters and marker: both counts are stored, and the page is filled from the
-/// documents with the id itself, then from those of its episodes. Cost: a page.
-fn first_page(own: &Postings<'_>, parent: &Postings<'_>, page_size: usize) -> BranchResult {
-    let total = u64::from(own.count()) + u64::from(parent.count());
-    let mut best = Vec::with_capacity(page_size.min(total as usize));
-    for (set, fit) in [(own, 0), (parent, 1)] {
-        if best.len() < page_size {
-            let _ = set.try_for_each(|doc| {
-                best.push(Ranked::new(1, fit, doc));
-                if best.len() < page_size {
-                    ControlFlow::Continue(())
-                } else {
-                    ControlFlow::Break(())
-                }
-            });
+/// documents with the id itself, then from those of its episodes. Cost: a page, and that of
+/// [`LiveDocs::count`] if documents are deleted.
+fn first_page(
+    sets: &[(StoredSet, Postings<'_>); 2],
+    live: &LiveDocs<'_>,
+    page_size: usize,
+) -> BranchResult {
+    let mut best = Vec::with_capacity(page_size);
+    let mut total = 0;
+    for (fit, (name, set)) in (0..).zip(sets) {
+        if page_size <= best.len() {
+            total += live.count(*name, set);
+            continue;
         }
+        let found_before = best.len();
+        let visit = set.try_for_each(|doc| {
+            if live.contains(doc) {
+                best.push(Ranked::new(1, fit, doc));
+            }
+            if best.len() < page_size {
+                ControlFlow::Continue(())
+            } else {
+                ControlFlow::Break(())
+            }
+        });
+        total += if visit.is_break() {
+            live.count(*name, set)
+        } else {
+            // All documents of the set were visited.
+            (best.len() - found_before) as u64
+        };
     }
     BranchResult {
         total,

@@ -195,9 +195,7 @@ fn intersect_bits(
         clause.set_bits(view, union);
         bits.and(union);
     }
-    if filter.exceeds_clauses() {
-        bits.retain(|doc| filter.accepts(doc));
-    }
+    filter.retain_bits_beyond_clauses(&mut bits);
     let count = bits.count();
     DocSet::Bits(bits, count)
 }

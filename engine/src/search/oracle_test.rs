@@ -183,8 +183,48 @@ fn segment(records: &[Record], name: &str) -> Arc<Segment> {
 
 type Parts = Vec<(Arc<Segment>, Arc<Tombstones>)>;
 
-/// Records as segments, each with a few deleted documents; and the records that are not deleted.
-fn parts(records: Vec<Record>, sizes: &[usize]) -> (Parts, Vec<Record>) {
+/// Deleted documents of each segment.
+#[derive(Debug, Clone, Copy)]
+struct Deletions {
+    /// One of this many documents is deleted.
+    share: usize,
+    /// One of this many tombstones was stored and read again: the others are recent.
+    stored_share: usize,
+}
+
+impl Deletions {
+    const FEW: Self = Self {
+        share: 5,
+        stored_share: usize::MAX,
+    };
+
+    /// Tombstones of documents in this order.
+    fn tombstones(self, docs: &[u32], docs_count: u32) -> Tombstones {
+        let is_stored = |idx: usize| (idx + 1).is_multiple_of(self.stored_share);
+        let mut stored = Tombstones::new();
+        for (idx, &doc) in docs.iter().enumerate() {
+            assert!(!is_stored(idx) || stored.insert(doc));
+        }
+        let bytes = stored.to_bytes();
+        let mut tombstones = Tombstones::from_bytes(&bytes, "part", docs_count).unwrap();
+        for (idx, &doc) in docs.iter().enumerate() {
+            assert!(is_stored(idx) || tombstones.insert(doc));
+        }
+        tombstones
+    }
+}
+
+fn deletions() -> impl Strategy<Value = Deletions> {
+    (1usize..9, prop::sample::select(vec![1, 2, usize::MAX])).prop_map(|(share, stored_share)| {
+        Deletions {
+            share,
+            stored_share,
+        }
+    })
+}
+
+/// Records as segments, each with deleted documents; and the records that are not deleted.
+fn parts(records: Vec<Record>, sizes: &[usize], deletions: Deletions) -> (Parts, Vec<Record>) {
     let mut distinct: Vec<Record> = Vec::new();
     for record in records {
         if distinct.iter().all(|other| other.id != record.id) {
@@ -202,17 +242,16 @@ fn parts(records: Vec<Record>, sizes: &[usize]) -> (Parts, Vec<Record>) {
         });
         rest = others;
         let segment = segment(taken, "part");
-        let mut tombstones = Tombstones::new();
+        let mut deleted = Vec::new();
         for (at, record) in taken.iter().enumerate() {
             let doc = segment.find(record.id).unwrap();
             assert_eq!(doc.is_some(), record.is_active);
             match doc {
-                Some(doc) if at % 5 == idx + 1 => {
-                    assert!(tombstones.insert(doc));
-                }
+                Some(doc) if (at + idx + 1).is_multiple_of(deletions.share) => deleted.push(doc),
                 _ => left.push(record.clone()),
             }
         }
+        let tombstones = deletions.tombstones(&deleted, segment.len());
         parts.push((segment, Arc::new(tombstones)));
     }
     (parts, left)
@@ -260,8 +299,9 @@ proptest! {
         sizes in prop::collection::vec(0usize..40, 1..4),
         queries in prop::collection::vec(query(), 30),
         costs in prop::sample::select(COST_MODELS),
+        deletions in deletions(),
     ) {
-        let (parts, left) = parts(records, &sizes);
+        let (parts, left) = parts(records, &sizes, deletions);
         let oracle = Oracle::new(&left);
         let merged = {
             let mut bytes = Vec::new();
@@ -273,6 +313,8 @@ proptest! {
         };
         let snapshot = Snapshot::new(1, parts).with_costs(costs.clone());
         for query in queries.iter().filter(|query| query.has_criterion()) {
+            check(&snapshot, &oracle, query);
+            // The second time, numbers of deleted documents are remembered.
             check(&snapshot, &oracle, query);
             check(&merged, &oracle, query);
             snapshot.explain(query, &|| 0).unwrap();
@@ -290,7 +332,7 @@ proptest! {
         queries in prop::collection::vec(query(), 10),
         places in prop::collection::vec(any::<prop::sample::Index>(), 20),
     ) {
-        let (parts, left) = parts(records, &[usize::MAX]);
+        let (parts, left) = parts(records, &[usize::MAX], Deletions::FEW);
         let oracle = Oracle::new(&left);
         let mut good = Vec::new();
         merge(&parts, &mut good).unwrap();

@@ -41,11 +41,16 @@ pub(super) fn search_title(
     let mut top = Top::new(page.size);
     let is_plain = filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial();
     if is_plain && !page.needs_docs {
-        // Every document of a matching title matches: the total is a sum of stored counts, and no
-        // set of documents is built.
+        // Every live document of a matching title matches: the total is a sum of stored counts,
+        // less the deleted ones, and no set of documents is built.
         branch.select_best(&mut top, None);
+        let total = filter.live().count_titled(
+            plan.docs_count(TitleMatch::is_whole),
+            |title| plan.match_of(title).is_whole(),
+            plan.title_docs(&context.view, TitleMatch::is_whole),
+        );
         return BranchResult {
-            total: plan.docs_count(TitleMatch::is_whole),
+            total,
             best: top.into_sorted(),
             docs: None,
         };
@@ -148,7 +153,7 @@ impl<'a> TitleBranch<'_, 'a> {
             // must be filled for each title anew.
             selection.missing = missing;
             for doc in self.view().title_docs(*title) {
-                if docs.is_some_and(|docs| !docs.contains(doc)) {
+                if !self.is_match(docs, doc) {
                     continue;
                 }
                 let ranked = self.rank(doc);
@@ -160,10 +165,22 @@ impl<'a> TitleBranch<'_, 'a> {
         }
     }
 
+    /// True if a document of a matching title is among `docs`, or, without it, live.
+    #[inline]
+    fn is_match(&self, docs: Option<&DocSet>, doc: u32) -> bool {
+        match docs {
+            Some(docs) => docs.contains(doc),
+            None => self.filter.live().contains(doc),
+        }
+    }
+
     /// Offers matches of this relevance and later ones in answer order, until the page is full of
     /// this relevance with fit 0, or to the end. Nothing is left to offer afterwards.
     fn scan_matches(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
         let visit = |doc: u32| {
+            if docs.is_none() && !self.filter.live().contains(doc) {
+                return ControlFlow::Continue(());
+            }
             let ranked = self.rank(doc);
             if (selection.relevance..NO_MATCH).contains(&ranked.relevance()) {
                 selection.offer(ranked)

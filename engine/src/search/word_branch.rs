@@ -15,8 +15,8 @@
 
 use std::ops::ControlFlow;
 
-use crate::index::{Postings, Probe, SegmentView};
-use crate::plan::{Clause, Filter, PlanContext, Typos, WordPlan};
+use crate::index::{Postings, Probe, SegmentView, StoredSet};
+use crate::plan::{Clause, Filter, LiveDocs, PlanContext, Typos, WordPlan};
 
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
@@ -61,29 +61,38 @@ pub(super) fn search_words(
 /// stored.
 ///
 /// Example: `query=los` has 3,000 documents with the word; 2,100 more have a title word that begins
-/// with it ("lost"). Both numbers are stored: the total is 5,100. Only if the 3,000 did not fill
-/// the page, or the second number is not stored, are the 2,100 documents read.
+/// with it ("lost"). Both numbers are stored: the total is 5,100, less the deleted ones. Only if
+/// the 3,000 did not fill the page, or the second number is not stored, are the 2,100 documents
+/// read.
 fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -> BranchResult {
     let set = ranker.plan.last_word.or(clause.only_set().copied());
     let set = set.unwrap_or(Postings::EMPTY);
     let mut top = Top::new(page_size);
-    ranker.select_best(&mut top, page_size, &set);
-    let stored_count = ranker.plan.prefix_count;
-    let mut prefix_count = stored_count.unwrap_or(0);
-    let needs_prefix_docs = top.len() < page_size || stored_count.is_none();
-    if needs_prefix_docs && let Some(titles) = clause.titles() {
+    let live = ranker.filter.live();
+    ranker.select_best(&mut top, page_size, &OneWord { set, live });
+    let mut total = match ranker.plan.last_term {
+        Some(term) => live.count(StoredSet::Term(term.rank), &set),
+        None => 0,
+    };
+    if let Some(titles) = clause.titles() {
         let probe = set.probe();
-        prefix_count = 0;
-        for &title in titles.titles() {
-            let docs = ranker.view().title_docs(title);
-            for doc in docs.filter(|&doc| !probe.contains(doc)) {
-                prefix_count += 1;
-                top.offer(Ranked::new(LAST_RELEVANCE, 0, doc));
+        let stored = ranker.plan.last_term.zip(ranker.plan.prefix_count);
+        match stored.filter(|_| page_size <= top.len()) {
+            Some((term, count)) => {
+                total += live.count_prefixed(term.rank, count, titles, &probe);
+            }
+            None => {
+                let runs = titles.runs();
+                let docs = runs.flat_map(|run| ranker.view().titles_docs(run));
+                for doc in docs.filter(|&doc| !probe.contains(doc) && live.contains(doc)) {
+                    total += 1;
+                    top.offer(Ranked::new(LAST_RELEVANCE, 0, doc));
+                }
             }
         }
     }
     BranchResult {
-        total: u64::from(set.count()) + prefix_count,
+        total,
         best: top.into_sorted(),
         docs: None,
     }
@@ -115,18 +124,30 @@ impl Matches for DocSet {
     }
 }
 
-/// The documents of a single word without filters: those of its titles are all among them.
-impl Matches for Postings<'_> {
+/// The live documents of a single word without filters: those of its titles are all among them.
+struct OneWord<'l, 'a> {
+    set: Postings<'a>,
+    live: &'l LiveDocs<'a>,
+}
+
+impl Matches for OneWord<'_, '_> {
+    /// Counts deleted documents too: it is only compared with other costs.
     fn count(&self) -> u64 {
-        u64::from(Postings::count(self))
+        u64::from(self.set.count())
     }
 
-    fn contains_all_words(&self, _: u32) -> bool {
-        true
+    fn contains_all_words(&self, doc: u32) -> bool {
+        self.live.contains(doc)
     }
 
     fn scan(&self, each: &mut dyn FnMut(u32) -> ControlFlow<()>) {
-        let _ = self.try_for_each(each);
+        let _ = self.set.try_for_each(|doc| {
+            if self.live.contains(doc) {
+                each(doc)
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
     }
 }
 

@@ -1,0 +1,150 @@
+//! Live documents of one segment, and how many of a stored set are live.
+//!
+//! The segment has stored how many documents a word, a title or a catalog id has, deleted ones
+//! included. So the number of matches is often known without a list of them, but for the deleted
+//! ones. Example: `query=lost` in a segment of which a record was deleted: 2,100 documents are
+//! stored, and the one tombstone is looked up among them.
+
+use crate::index::{Bits, Postings, Probe, StoredSet, Tombstones};
+
+use super::cost::PlanContext;
+use super::title_set::TitleSet;
+
+/// Documents of a segment that have no tombstone.
+#[derive(Clone, Copy)]
+pub(crate) struct LiveDocs<'a> {
+    context: PlanContext<'a>,
+    tombstones: &'a Tombstones,
+}
+
+impl<'a> LiveDocs<'a> {
+    /// The documents without these tombstones.
+    pub(super) fn new(context: PlanContext<'a>, tombstones: &'a Tombstones) -> Self {
+        Self {
+            context,
+            tombstones,
+        }
+    }
+
+    /// True if no document is deleted.
+    #[inline]
+    pub(crate) fn are_all(&self) -> bool {
+        self.tombstones.is_empty()
+    }
+
+    /// True if the document is live. Cost: a bit test.
+    #[inline]
+    pub(crate) fn contains(&self, doc: u32) -> bool {
+        !self.tombstones.contains(doc)
+    }
+
+    /// Removes the deleted documents.
+    pub(super) fn retain_bits(&self, docs: &mut Bits) {
+        self.tombstones.remove_from(docs);
+    }
+
+    /// Number of live documents of a set that the segment has stored as `name`.
+    ///
+    /// Cost: a look-up for each of the last tombstones; the first time since many were added also a
+    /// step for each document of the set, each tombstone, or each 64 documents of the segment,
+    /// whichever are fewest.
+    pub(crate) fn count(&self, name: StoredSet, set: &Postings<'_>) -> u64 {
+        let count = u64::from(set.count());
+        if self.are_all() {
+            return count;
+        }
+        // Visiting a short list costs less than looking the last tombstones up in it.
+        if count <= self.context.costs.visited_set_max {
+            return count - self.deleted_by_docs(set);
+        }
+        let probe = set.probe();
+        let deleted = self.tombstones.count_in(
+            name,
+            |doc| probe.contains(doc),
+            || self.count_deleted(set, &probe),
+        );
+        count - deleted
+    }
+
+    fn deleted_by_docs(&self, set: &Postings<'_>) -> u64 {
+        let mut count = 0;
+        set.for_each(|doc| count += u64::from(self.tombstones.contains(doc)));
+        count
+    }
+
+    fn count_deleted(&self, set: &Postings<'_>, probe: &Probe<'_>) -> u64 {
+        let (costs, view) = (self.context.costs, &self.context.view);
+        let by_tombstones_ns = self.tombstones.len() * costs.seek_ns;
+        let by_docs_ns = u64::from(set.count()) * costs.visit_ns;
+        // The bits of the set are cleared, set, and compared.
+        let by_bits_ns = 3 * (u64::from(view.docs_count()) / 64);
+        if by_tombstones_ns <= by_docs_ns.min(by_bits_ns) {
+            let deleted = self.tombstones.iter();
+            deleted.filter(|&doc| probe.contains(doc)).count() as u64
+        } else if by_docs_ns <= by_bits_ns {
+            self.deleted_by_docs(set)
+        } else {
+            let mut bits = Bits::new(view.docs_count());
+            set.set_bits(&mut bits);
+            self.tombstones.count_in_bits(&bits)
+        }
+    }
+
+    /// Number of live documents among the `count` ones that have one of `titles` but not the term
+    /// of `rank`, whose documents `term_docs` are.
+    pub(crate) fn count_prefixed(
+        &self,
+        rank: u32,
+        count: u64,
+        titles: &TitleSet,
+        term_docs: &Probe<'_>,
+    ) -> u64 {
+        if self.are_all() {
+            return count;
+        }
+        let view = &self.context.view;
+        let is_one = |doc: u32| titles.contains(view.title_of(doc)) && !term_docs.contains(doc);
+        let count_all = || {
+            let is_deleted = |doc: u32| self.tombstones.contains(doc) && !term_docs.contains(doc);
+            if self.prefers_tombstones(titles.docs_count()) {
+                self.tombstones.iter().filter(|&doc| is_one(doc)).count() as u64
+            } else {
+                let docs = titles.runs().flat_map(|run| view.titles_docs(run));
+                docs.filter(|&doc| is_deleted(doc)).count() as u64
+            }
+        };
+        count
+            - self
+                .tombstones
+                .count_in(StoredSet::Prefixed(rank), is_one, count_all)
+    }
+
+    /// Number of live documents among the `count` ones whose titles `is_wanted` accepts; `docs` are
+    /// these documents.
+    pub(crate) fn count_titled(
+        &self,
+        count: u64,
+        is_wanted: impl Fn(u32) -> bool,
+        docs: impl Iterator<Item = u32>,
+    ) -> u64 {
+        if self.are_all() {
+            return count;
+        }
+        let view = &self.context.view;
+        let deleted = if self.prefers_tombstones(count) {
+            let deleted = self.tombstones.iter();
+            deleted.filter(|&doc| is_wanted(view.title_of(doc))).count()
+        } else {
+            docs.filter(|&doc| self.tombstones.contains(doc)).count()
+        };
+        count - deleted as u64
+    }
+
+    /// True if reading the titles of all tombstones costs less than visiting `docs_count`
+    /// documents.
+    fn prefers_tombstones(&self, docs_count: u64) -> bool {
+        let costs = self.context.costs;
+        let segment_docs = self.context.view.docs_count();
+        self.tombstones.len() * costs.probe_ns(segment_docs) <= docs_count * costs.title_doc_ns
+    }
+}
