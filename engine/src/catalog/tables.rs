@@ -88,7 +88,7 @@ pub(crate) struct AppliedChanges {
     pub(crate) changes: Vec<RecordChange>,
 }
 
-/// Applies a frame of events in order. Deterministic.
+/// Applies a frame of events in order. Deterministic. Puts no row if they change nothing.
 pub(crate) fn apply_catalog(
     rows: &mut Transaction<'_>,
     frame: Vec<CatalogEvent>,
@@ -133,6 +133,11 @@ pub(crate) fn apply_catalog(
             was_there: old.is_some(),
             stored: new,
         });
+    }
+    // An import that is repeated every night must not sync a hundred times for nothing; and an
+    // empty journal row would keep the delta from being empty.
+    if applied.changes.is_empty() {
+        return Ok(applied);
     }
     // In the transaction of the records: a commit without its journal row would be missing from the
     // index after a restart.
@@ -179,10 +184,6 @@ fn after(
 }
 
 fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result<()> {
-    // An empty row would keep the delta from being empty.
-    if applied.changes.is_empty() {
-        return Ok(());
-    }
     let mut ids = Vec::with_capacity(applied.changes.len() * 16);
     for change in &applied.changes {
         ids.extend_from_slice(change.id.as_bytes());

@@ -92,6 +92,31 @@ fn a_large_import_becomes_segments_that_are_merged() {
 }
 
 #[test]
+fn an_import_that_changes_nothing_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let disk: Arc<dyn Disk> = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let engine = open_with(dir.path(), disk, StoreKind::Redb).unwrap();
+    let records_count = DELTA_RECORDS_MAX as u64 * 3;
+    import(&engine, 0..records_count, "Uno").unwrap();
+    let ops_count = faulty.ops_count();
+    for numbers in [0..records_count, 0..1] {
+        let expected = summary(0, 0, numbers.end);
+        assert_eq!(import(&engine, numbers, "Uno").unwrap(), expected);
+    }
+    assert!(engine.catalog().set_active(id(1), true).unwrap());
+    assert_eq!(
+        engine
+            .catalog()
+            .delete_records(&[id(records_count)])
+            .unwrap()
+            .len(),
+        1
+    );
+    assert_eq!(faulty.ops_count(), ops_count);
+}
+
+#[test]
 fn the_index_is_rebuilt_when_it_is_gone_or_damaged() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());

@@ -1,7 +1,8 @@
 //! Rows in memory: nothing is kept.
 
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
-use std::ops::{Bound, ControlFlow};
+use std::ops::Bound;
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
@@ -117,21 +118,21 @@ impl ReadRows for MemoryTransaction {
     }
 
     fn range(&self, table: Table, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()> {
-        let mut merged = RowMap::new();
-        self.base.range(table, span, &mut |row_key, value| {
-            merged.insert(row_key.to_vec(), value.to_vec());
-            Ok(ControlFlow::Continue(()))
-        })?;
-        if let (Some(rows), Some(bounds)) = (self.changes.get(&table), bounds(span)) {
-            for (row_key, value) in rows.range::<[u8], _>(bounds) {
-                match value {
-                    Some(value) => merged.insert(row_key.clone(), value.clone()),
-                    None => merged.remove(row_key),
-                };
+        let Some(bounds) = bounds(span) else {
+            return Ok(());
+        };
+        // Two cursors: a copy of the span would be a copy of the table for each commit that looks
+        // for its last row.
+        let base = self.base.tables.get(&table).into_iter();
+        let base = base.flat_map(|rows| rows.range::<[u8], _>(bounds));
+        let changes = self.changes.get(&table).into_iter();
+        let changes = changes.flat_map(|rows| rows.range::<[u8], _>(bounds));
+        match span.order {
+            ScanOrder::Ascending => visit_merged(base, changes, Ordering::Less, each),
+            ScanOrder::Descending => {
+                visit_merged(base.rev(), changes.rev(), Ordering::Greater, each)
             }
         }
-        let tables = Tables::from([(table, Arc::new(merged))]);
-        MemoryRows { tables }.range(table, span, each)
     }
 
     fn rows_count(&self, table: Table) -> Result<u64> {
@@ -161,6 +162,37 @@ impl WriteRows for MemoryTransaction {
         // Kept as `None`, not removed: the row may be in the committed table.
         rows.insert(row_key.to_vec(), None);
         Ok(was_there)
+    }
+}
+
+/// Visits the rows of `base` as `changes` leave them; `None` is a row that is removed. `first` is
+/// how a row key compares with those that come after it.
+fn visit_merged<'r>(
+    base: impl Iterator<Item = (&'r Vec<u8>, &'r Vec<u8>)>,
+    changes: impl Iterator<Item = (&'r Vec<u8>, &'r Option<Vec<u8>>)>,
+    first: Ordering,
+    each: &mut RowVisitor<'_>,
+) -> Result<()> {
+    let (mut base, mut changes) = (base.peekable(), changes.peekable());
+    loop {
+        let order = match (base.peek(), changes.peek()) {
+            (None, None) => return Ok(()),
+            (Some(_), None) => first,
+            (None, Some(_)) => first.reverse(),
+            (Some((row_key, _)), Some((changed, _))) => row_key.cmp(changed),
+        };
+        let old = base.next_if(|_| order == first || order == Ordering::Equal);
+        let changed = changes.next_if(|_| order != first);
+        // Of a row in both, the change counts.
+        let row = match changed {
+            Some((row_key, value)) => value.as_ref().map(|value| (row_key, value)),
+            None => old,
+        };
+        if let Some((row_key, value)) = row
+            && each(row_key, value)?.is_break()
+        {
+            return Ok(());
+        }
     }
 }
 

@@ -137,12 +137,19 @@ impl RedbEngine {
             transaction: &transaction,
             tables: RefCell::new(Vec::new()),
             place,
+            is_changed: false,
         };
         let worked = work(&mut rows);
+        let is_changed = rows.is_changed;
         // Before the commit: tables borrow the transaction, and write what they changed when they
         // are dropped.
         guarded(place, "leave its tables", || drop(rows))?;
         match worked {
+            // A commit writes and syncs, whatever is in it.
+            Ok(()) if !is_changed => {
+                let ended = guarded(place, "end a transaction", || transaction.abort())?;
+                ended.map_err(failed(place, "end a transaction"))
+            }
             Ok(()) => {
                 let committed = guarded(place, "commit", || transaction.commit())?;
                 committed.map_err(failed(place, "commit"))
@@ -377,6 +384,8 @@ struct RedbTransaction<'t> {
     /// Tables stay open once used: redb opens each but once in a transaction.
     tables: RefCell<Vec<(Table, OpenTable<'t>)>>,
     place: &'t RedbPlace,
+    /// True once a row was put or removed.
+    is_changed: bool,
 }
 
 impl<'t> RedbTransaction<'t> {
@@ -420,6 +429,7 @@ impl ReadRows for RedbTransaction<'_> {
 
 impl WriteRows for RedbTransaction<'_> {
     fn put(&mut self, table: Table, row_key: &[u8], value: &[u8]) -> Result<()> {
+        self.is_changed = true;
         self.with(table, |table| {
             let put = guarded(self.place, "write", || {
                 table.insert(row_key, value).map(|_| ())
@@ -429,12 +439,14 @@ impl WriteRows for RedbTransaction<'_> {
     }
 
     fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
-        self.with(table, |table| {
+        let was_there = self.with(table, |table| {
             let removed = guarded(self.place, "write", || {
                 Ok::<_, StorageError>(table.remove(row_key)?.is_some())
             })?;
             removed.map_err(failed(self.place, "write"))
-        })
+        })?;
+        self.is_changed |= was_there;
+        Ok(was_there)
     }
 }
 

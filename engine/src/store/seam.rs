@@ -66,7 +66,8 @@ pub(crate) trait StoreEngine: Send + Sync {
     /// Reads.
     fn read(&self, work: &mut dyn FnMut(&dyn ReadRows) -> Result<()>) -> Result<()>;
 
-    /// Changes rows and commits, unless `work` fails: then nothing has changed.
+    /// Changes rows and commits, unless `work` fails: then nothing has changed. Nothing is written
+    /// when `work` puts and removes no row.
     fn write(&self, work: &mut dyn FnMut(&mut dyn WriteRows) -> Result<()>) -> Result<()>;
 
     /// Bytes that it takes on disk.

@@ -96,6 +96,63 @@ fn a_transaction_sees_its_own_changes() {
 }
 
 #[test]
+fn a_transaction_visits_rows_as_it_changed_them() {
+    over_both(|store| {
+        let put = store.write(|rows| {
+            for row_key in [1u8, 3, 5, 7] {
+                rows.put(A, &[row_key], b"old")?;
+            }
+            Ok(())
+        });
+        put.unwrap();
+        let visited = store.write(|rows| {
+            for row_key in [0u8, 3, 4, 9] {
+                rows.put(A, &[row_key], b"new")?;
+            }
+            rows.remove(A, &[5])?;
+            rows.remove(A, &[8])?;
+            let mut visited = Vec::new();
+            for order in [ScanOrder::Ascending, ScanOrder::Descending] {
+                let (from, to) = (&[1][..], Some(&[9][..]));
+                let mut found = Vec::new();
+                rows.range(A, Span { from, to, order }, &mut |row_key, value| {
+                    found.push((row_key[0], value == b"new"));
+                    if found.len() == 3 {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+                visited.push(found);
+            }
+            Ok(visited)
+        });
+        let expected = [
+            [(1, false), (3, true), (4, true)],
+            [(7, false), (4, true), (3, true)],
+        ];
+        assert_eq!(visited.unwrap(), expected);
+    });
+}
+
+#[test]
+fn a_transaction_that_changes_nothing_writes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let disk: Arc<dyn Disk> = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let store = store(redb(dir.path(), &disk).unwrap(), dir.path());
+    store.write(|rows| rows.put(A, b"1", b"x")).unwrap();
+    let ops_count = faulty.ops_count();
+    for _ in 0..3 {
+        let looked = store.write(|rows| Ok((rows.get(A, b"1")?, rows.remove(B, b"1")?)));
+        assert_eq!(looked.unwrap(), (Some(b"x".to_vec()), false));
+    }
+    assert_eq!(faulty.ops_count(), ops_count);
+    store.write(|rows| rows.put(A, b"2", b"y")).unwrap();
+    let counted = store.read(|rows| rows.rows_count(A));
+    assert_eq!(counted.unwrap(), 2);
+}
+
+#[test]
 fn a_transaction_that_fails_changes_nothing() {
     over_both(|store| {
         store.write(|rows| rows.put(A, b"1", b"x")).unwrap();
