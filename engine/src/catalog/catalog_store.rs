@@ -127,8 +127,7 @@ impl Catalog {
     }
 
     /// Moves committed changes into the delta and publishes a snapshot with them. A delta that is
-    /// full becomes a segment file at once: every change rebuilds the heap segment, which must stay
-    /// small.
+    /// full becomes a segment file at once: a start builds it again, and it takes memory.
     pub(super) fn show_changes(
         &self,
         writer: &mut Writer,
@@ -153,8 +152,8 @@ impl Catalog {
             // An inactive record is stored but not searched: a version of it in the delta must go,
             // too.
             match record.filter(|record| record.is_active) {
-                Some(record) => writer.delta_mut().insert(record),
-                None => writer.delta_mut().remove(change.id),
+                Some(record) => writer.delta_mut().insert(record)?,
+                None => writer.delta_mut().remove(change.id)?,
             }
         }
         if DELTA_RECORDS_MAX < writer.delta().len() {

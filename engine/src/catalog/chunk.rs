@@ -156,7 +156,7 @@ fn mark_old_versions(
             made.mark_deleted(change.id)?;
         } else if change.was_there || ended.was_recovered {
             writer.mark_deleted(change.id)?;
-            writer.delta_mut().remove(change.id);
+            writer.delta_mut().remove(change.id)?;
         }
     }
     Ok(())

@@ -1,13 +1,23 @@
-//! The delta: commits since the newest segment file, as a segment on the heap (a memtable).
+//! The delta: commits since the newest segment file, as segments on the heap (a memtable).
+//!
+//! One segment would be rebuilt by every commit, however small. So there are several, each at least
+//! twice as large as the next: a commit makes a small one, and joins those that are not. A record
+//! is thereby built as often as the delta doubles, and not as often as it changes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use bytes::Bytes;
 
+use super::live_segment::LiveSegment;
 use crate::error::Result;
 use crate::index::{Segment, SegmentBuilder};
 use crate::model::{Record, RecordId};
+
+/// Number of a segment that is not a file.
+const NO_FILE: u64 = 0;
+/// Ratio of a part to the next, at least.
+const PARTS_RATIO: usize = 2;
 
 /// Active records committed since the newest segment file, and their commits.
 #[derive(Default)]
@@ -16,8 +26,12 @@ pub(super) struct Delta {
     records: BTreeMap<RecordId, Record>,
     /// Numbers of the commits that it covers. Their journal rows go when it becomes a file.
     commits: Vec<u64>,
-    /// The records as readers see them. Behind `records` until [`Delta::build`].
-    segment: Option<Arc<Segment>>,
+    /// The records as readers see them, the largest part first.
+    ///
+    /// INVARIANT: each record is live in one part, or in `new_ids`.
+    parts: Vec<LiveSegment>,
+    /// Records that are in no part before the next [`Delta::build`].
+    new_ids: BTreeSet<RecordId>,
 }
 
 impl Delta {
@@ -36,9 +50,9 @@ impl Delta {
         &self.commits
     }
 
-    /// The heap segment; `None` without active records.
-    pub(super) fn segment(&self) -> Option<&Arc<Segment>> {
-        self.segment.as_ref()
+    /// The heap segments; none without active records.
+    pub(super) fn parts(&self) -> &[LiveSegment] {
+        &self.parts
     }
 
     /// Covers more commits.
@@ -52,33 +66,169 @@ impl Delta {
     }
 
     /// Puts an active record in.
-    pub(super) fn insert(&mut self, record: Record) {
+    pub(super) fn insert(&mut self, record: Record) -> Result<()> {
         debug_assert!(record.is_active, "inactive records are not searched");
-        self.records.insert(record.id, record);
+        let id = record.id;
+        let was_there = self.records.insert(id, record).is_some();
+        let is_built = self.new_ids.insert(id);
+        if was_there && is_built {
+            self.mark_deleted(id)?;
+        }
+        Ok(())
     }
 
     /// Takes a record out, if it is here.
-    pub(super) fn remove(&mut self, id: RecordId) {
-        self.records.remove(&id);
+    pub(super) fn remove(&mut self, id: RecordId) -> Result<()> {
+        let was_there = self.records.remove(&id).is_some();
+        if was_there && !self.new_ids.remove(&id) {
+            self.mark_deleted(id)?;
+        }
+        Ok(())
     }
 
-    /// Rebuilds the heap segment. Cost: as many records as there are; hence
-    /// [`DELTA_RECORDS_MAX`](crate::limits::DELTA_RECORDS_MAX).
+    fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
+        for part in &mut self.parts {
+            part.mark_deleted(id)?;
+        }
+        Ok(())
+    }
+
+    /// Brings the heap segments up to date. Cost: a record is built again once for each doubling of
+    /// the records that came after it.
+    ///
+    /// Errors: the delta is not what it was, and must be read anew.
     pub(super) fn build(&mut self) -> Result<()> {
-        // First: an error below must not leave a segment that `records` has outgrown.
-        self.segment = None;
-        if self.records.is_empty() {
+        self.parts.retain(|part| 0 < part.live_count());
+        if self.new_ids.is_empty() {
             return Ok(());
         }
+        let mut ids = std::mem::take(&mut self.new_ids);
+        while let Some(part) = self.parts.last()
+            && part.live_count() < (PARTS_RATIO * ids.len()) as u64
+        {
+            push_live_ids(part, &mut ids)?;
+            self.parts.pop();
+        }
         let mut builder = SegmentBuilder::new();
-        for record in self.records.values() {
-            builder.add(record)?;
+        for id in &ids {
+            builder.add(&self.records[id])?;
         }
         let mut bytes = Vec::new();
         builder.finish(&mut bytes)?;
         let segment = Segment::open(Bytes::from(bytes), "the delta")?;
-        debug_assert!(segment.len() as usize == self.records.len());
-        self.segment = Some(Arc::new(segment));
+        debug_assert!(segment.len() as usize == ids.len());
+        self.parts
+            .push(LiveSegment::new(NO_FILE, Arc::new(segment)));
         Ok(())
+    }
+}
+
+/// Adds the ids of the live documents of a part.
+fn push_live_ids(part: &LiveSegment, ids: &mut BTreeSet<RecordId>) -> Result<()> {
+    let (segment, tombstones) = (part.segment(), part.tombstones());
+    for doc in (0..segment.len()).filter(|&doc| !tombstones.contains(doc)) {
+        ids.insert(segment.id(doc)?);
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::catalog::validate::Validator;
+    use crate::model::{DraftValue, RecordDraft};
+
+    fn record(number: u8, title: &str) -> Record {
+        let text = |text: &str| DraftValue::Text(text.to_owned().into());
+        let draft = RecordDraft {
+            id: text(&RecordId::from_bytes([number; 16]).to_string()),
+            video_type: text("movie"),
+            title: text(title),
+            posted_at: text("2020-01-02T03:04:05Z"),
+            ..RecordDraft::default()
+        };
+        Validator::default().validate(&draft).unwrap()
+    }
+
+    /// Ids and documents that are live in the parts.
+    fn live(delta: &Delta) -> Vec<(RecordId, Vec<u8>)> {
+        let mut found = Vec::new();
+        for part in delta.parts() {
+            for doc in 0..part.segment().len() {
+                if !part.tombstones().contains(doc) {
+                    let fragment = part.segment().doc(doc).unwrap().fragment().to_vec();
+                    found.push((part.segment().id(doc).unwrap(), fragment));
+                }
+            }
+        }
+        found.sort();
+        found
+    }
+
+    #[derive(Debug, Clone)]
+    enum Step {
+        Insert(u8, u8),
+        Remove(u8),
+        Build,
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            4 => (0..20u8, any::<u8>()).prop_map(|(number, version)| Step::Insert(number, version)),
+            2 => (0..20u8).prop_map(Step::Remove),
+            3 => Just(Step::Build),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn readers_see_each_record_once(steps in prop::collection::vec(step(), 0..80)) {
+            let mut delta = Delta::default();
+            let mut expected = BTreeMap::new();
+            for step in steps.into_iter().chain([Step::Build]) {
+                match step {
+                    Step::Insert(number, version) => {
+                        let record = record(number, &format!("version {version}"));
+                        delta.insert(record.clone()).unwrap();
+                        expected.insert(record.id, record);
+                    }
+                    Step::Remove(number) => {
+                        let id = RecordId::from_bytes([number; 16]);
+                        delta.remove(id).unwrap();
+                        expected.remove(&id);
+                    }
+                    Step::Build => {
+                        delta.build().unwrap();
+                        let mut whole = Delta::default();
+                        for record in expected.values() {
+                            whole.insert(record.clone()).unwrap();
+                        }
+                        whole.build().unwrap();
+                        prop_assert_eq!(live(&delta), live(&whole));
+                        let sizes: Vec<u32> =
+                            delta.parts().iter().map(|part| part.segment().len()).collect();
+                        prop_assert!(sizes.windows(2).all(|pair| 2 * pair[1] <= pair[0]));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_small_change_builds_few_records_again() {
+        let mut delta = Delta::default();
+        for number in 0..200 {
+            delta.insert(record(number, "first")).unwrap();
+        }
+        delta.build().unwrap();
+        let large = Arc::clone(delta.parts()[0].segment());
+        for number in 0..50 {
+            delta.insert(record(number, "second")).unwrap();
+            delta.build().unwrap();
+            assert!(Arc::ptr_eq(delta.parts()[0].segment(), &large));
+        }
+        assert_eq!(delta.parts()[0].live_count(), 150);
     }
 }

@@ -180,7 +180,7 @@ impl Catalog {
         let is_full = matches!(self.files.check_space(0), Err(Error::Space { .. }));
         if ids.len() <= DELTA_RECORDS_MAX || is_full {
             for record in self.read_active(&ids)? {
-                writer.delta_mut().insert(record);
+                writer.delta_mut().insert(record)?;
             }
             return writer.delta_mut().build();
         }

@@ -44,7 +44,6 @@ use super::delta::Delta;
 use super::live_segment::LiveSegment;
 use super::tables::RecordChange;
 use crate::error::{Error, Result};
-use crate::index::Tombstones;
 use crate::model::RecordId;
 use crate::search::Snapshot;
 
@@ -286,13 +285,10 @@ impl Writer {
     /// INVARIANT: a record is live in one of its segments at most. Each change of a record marks
     /// the older document deleted before the newer one is shown.
     pub(super) fn next_snapshot(&mut self) -> Snapshot {
-        let mut parts = Vec::with_capacity(self.segments.len() + 1);
-        for live in &self.segments {
+        let parts_count = self.segments.len() + self.delta.parts().len();
+        let mut parts = Vec::with_capacity(parts_count);
+        for live in self.segments.iter().chain(self.delta.parts()) {
             parts.push((Arc::clone(live.segment()), Arc::clone(live.tombstones())));
-        }
-        // No tombstones: a record that changes in the delta is replaced there.
-        if let Some(segment) = self.delta.segment() {
-            parts.push((Arc::clone(segment), Arc::new(Tombstones::new())));
         }
         self.last_snapshot += 1;
         Snapshot::new(self.last_snapshot, parts)

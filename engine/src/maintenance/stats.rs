@@ -50,11 +50,11 @@ pub(crate) fn stats(database: &Database) -> Result<EngineStats> {
         let (segment_bytes, document_bytes) = segment.size_bytes();
         stats.index_bytes += segment_bytes - document_bytes;
         stats.document_bytes += document_bytes;
-        stats.tombstones += tombstones.len();
         if segment.name().starts_with("index/") {
             stats.file_segments += 1;
+            stats.tombstones += tombstones.len();
         } else {
-            stats.delta_records += u64::from(segment.len());
+            stats.delta_records += u64::from(segment.len()) - tombstones.len();
         }
     }
     Ok(stats)
