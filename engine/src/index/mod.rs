@@ -19,6 +19,7 @@ mod section;
 mod segment;
 mod set_counts;
 mod suffix;
+mod suffix_sort;
 mod tombstones;
 mod verify;
 mod writer;

@@ -12,6 +12,7 @@
 //! neighbouring numbers, and no text is read for them.
 
 use super::packed::{Packed, PackedBuilder};
+use super::suffix_sort::sort_suffixes;
 
 const HEAD_BYTES: usize = 8;
 
@@ -64,94 +65,66 @@ impl<'a> Suffixes<'a> {
     }
 }
 
-/// Positions of a text of titles between line feeds; `starts` has the start of each title, and the
-/// end. Cost: that of [`sort_suffixes`].
-pub(crate) fn encode_suffixes(text: &[u8], starts: &[u64]) -> Vec<u8> {
+/// Byte that is greater than any of a title.
+const END: u8 = u8::MAX;
+/// Bytes of text for which the first title is kept.
+const STRIDE: usize = 64;
+
+/// Positions of a text of distinct, sorted titles between line feeds; `starts` has the start of
+/// each title, and the end.
+///
+/// Cost: linear in the text. Memory besides it: about 6 bytes for each of its bytes.
+pub(crate) fn encode_suffixes(text: Vec<u8>, starts: &[u64]) -> Vec<u8> {
     let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
     let offset_bits = u64::BITS - lengths.max().unwrap_or(0).leading_zeros();
     let titles_count = starts.len() as u64;
-    let mut titles = vec![0u32; text.len()];
-    for (title, pair) in starts.windows(2).enumerate() {
-        titles[pair[0] as usize..pair[1] as usize].fill(title as u32);
-    }
-    let sorted = sort_suffixes(text);
+    let first_titles = first_titles(text.len(), starts);
+    let (text, sorted) = sort_positions(text);
     let mut positions = PackedBuilder::new(titles_count << (1 + offset_bits), sorted.len());
     for at in sorted {
         let at = at as usize;
-        let title = titles[at] as usize;
+        let mut title = first_titles[at / STRIDE] as usize;
+        while starts[title + 1] <= at as u64 {
+            title += 1;
+        }
         let offset = at as u64 - starts[title];
         let begins_word = matches!(text[at - 1], b' ' | b'\n');
         positions.push((title as u64) << (1 + offset_bits) | offset << 1 | u64::from(begins_word));
     }
+    drop(text);
     let mut bytes = vec![0; HEAD_BYTES];
     bytes[0] = offset_bits as u8;
     bytes.extend(positions.finish());
     bytes
 }
 
-/// Bytes of text that are compared at once, as one number.
-const STRIDE: usize = 8;
-
-/// Positions in a text of titles between line feeds at which a character other than a space or a
-/// line feed begins, sorted by the bytes up to the next line feed; equal ones by position.
-///
-/// Cost: a sort of as many numbers as there are characters, again for those that agree in 8 bytes.
-fn sort_suffixes(text: &[u8]) -> Vec<u32> {
-    let mut suffixes: Vec<(u64, u32)> = Vec::with_capacity(text.len());
-    for (at, &byte) in text.iter().enumerate() {
-        let is_start = byte != b' ' && byte != b'\n' && byte & 0xc0 != 0x80;
-        if is_start {
-            suffixes.push((stride_at(text, at), at as u32));
+/// The title that each stride of the text begins in.
+fn first_titles(text_bytes: usize, starts: &[u64]) -> Vec<u32> {
+    let mut title = 0;
+    let mut first_titles = Vec::with_capacity(text_bytes / STRIDE + 1);
+    for at in (0..text_bytes as u64).step_by(STRIDE) {
+        while title + 2 < starts.len() && starts[title + 1] <= at {
+            title += 1;
         }
+        first_titles.push(title as u32);
     }
-    // Numbers of eight bytes are compared, not texts: titles are short, so after two or three
-    // rounds nearly all suffixes differ.
-    suffixes.sort_unstable();
-    let mut groups = Vec::new();
-    push_groups(&suffixes, 0, STRIDE, &mut groups);
-    while let Some((from, to, depth)) = groups.pop() {
-        for suffix in &mut suffixes[from..to] {
-            suffix.0 = stride_at(text, suffix.1 as usize + depth);
-        }
-        suffixes[from..to].sort_unstable();
-        push_groups(&suffixes[from..to], from, depth + STRIDE, &mut groups);
-    }
-    suffixes.into_iter().map(|(_, at)| at).collect()
+    first_titles
 }
 
-/// Appends to `groups` the runs of equal strides that must be sorted by their next bytes: start,
-/// end and depth of each. A run whose titles end within the stride is equal to the end.
-fn push_groups(
-    suffixes: &[(u64, u32)],
-    base: usize,
-    depth: usize,
-    groups: &mut Vec<(usize, usize, usize)>,
-) {
-    let mut from = base;
-    for run in suffixes.chunk_by(|a, b| a.0 == b.0) {
-        let ends_here = run[0].0 & 0xff == 0;
-        if run.len() > 1 && !ends_here {
-            groups.push((from, from + run.len(), depth));
-        }
-        from += run.len();
-    }
-}
-
-/// Eight bytes as a number that sorts like them; zeros from the line feed on.
-fn stride_at(text: &[u8], at: usize) -> u64 {
-    let end = text.len().min(at + STRIDE);
-    let mut stride = 0;
-    let mut is_over = false;
-    for idx in 0..STRIDE {
-        let byte = if at + idx < end {
-            text[at + idx]
-        } else {
-            b'\n'
-        };
-        is_over |= byte == b'\n';
-        stride = stride << 8 | if is_over { 0 } else { u64::from(byte) };
-    }
-    stride
+/// Positions in a text of distinct, sorted titles between line feeds at which a character other
+/// than a space or a line feed begins, sorted by the bytes up to the next line feed; equal ones by
+/// position. Returns the text, too.
+fn sort_positions(mut text: Vec<u8>) -> (Vec<u8>, Vec<u32>) {
+    // Beyond its line feed a suffix is compared by the titles that follow, which are sorted: so
+    // equal ones are in the order of their positions, if what follows the last title is greatest.
+    text.push(END);
+    let mut sorted = sort_suffixes(&text);
+    text.pop();
+    sorted.retain(|&at| {
+        let byte = text.get(at as usize).copied().unwrap_or(b' ');
+        byte != b' ' && byte != b'\n' && byte & 0xc0 != 0x80
+    });
+    (text, sorted)
 }
 
 #[cfg(test)]
@@ -160,11 +133,18 @@ mod tests {
 
     use super::*;
 
+    /// Distinct titles, sorted, between line feeds.
+    fn text_of(mut titles: Vec<String>) -> String {
+        titles.sort_unstable();
+        titles.dedup();
+        let lines = titles.iter().map(|title| format!("{title}\n"));
+        format!("\n{}", lines.collect::<String>())
+    }
+
     proptest! {
         #[test]
         fn agrees_with_a_plain_sort(titles in prop::collection::vec("[ab ñ]{1,30}", 0..20)) {
-            let text = format!("\n{}\n", titles.join("\n"));
-            let bytes = text.as_bytes();
+            let text = text_of(titles);
             let rest = |at: u32| text[at as usize..].split('\n').next().unwrap();
             let mut expected: Vec<u32> = text
                 .char_indices()
@@ -172,21 +152,19 @@ mod tests {
                 .map(|(at, _)| at as u32)
                 .collect();
             expected.sort_by_key(|&at| (rest(at), at));
-            prop_assert_eq!(sort_suffixes(bytes), expected);
+            prop_assert_eq!(sort_positions(text.clone().into()).1, expected);
         }
 
         #[test]
         fn gives_back_every_position(
             titles in prop::collection::vec("[abñ]{1,3}( [ab]{1,9})?", 0..9),
         ) {
-            let text = format!("\n{}\n", titles.join("\n"));
-            let mut starts = vec![1];
-            for title in &titles {
-                starts.push(starts[starts.len() - 1] + title.len() as u64 + 1);
-            }
-            let bytes = encode_suffixes(text.as_bytes(), &starts);
+            let text = text_of(titles);
+            let ends = text.match_indices('\n').map(|(at, _)| at as u64 + 1);
+            let starts: Vec<u64> = ends.collect();
+            let bytes = encode_suffixes(text.clone().into(), &starts);
             let suffixes = Suffixes::read(&bytes).unwrap();
-            let sorted = sort_suffixes(text.as_bytes());
+            let sorted = sort_positions(text.clone().into()).1;
             prop_assert_eq!(suffixes.len(), sorted.len());
             for (idx, at) in sorted.into_iter().enumerate() {
                 let position = suffixes.get(idx);

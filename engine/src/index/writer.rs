@@ -90,7 +90,7 @@ pub(crate) fn write_titles<'t>(
     let docs = invert(doc_titles, titles_count);
     writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
     writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
-    writer.section(Section::Suffixes, &encode_suffixes(&text, &offsets))?;
+    writer.section(Section::Suffixes, &encode_suffixes(text, &offsets))?;
     Ok(docs)
 }
 
