@@ -62,7 +62,7 @@ impl Database {
         let state_store = open_store(&data_dir, is_kept, &STATE_FILE)?;
         data_dir.finish()?;
         let state = State::open(state_store)?;
-        let downloads = Arc::new(DownloadTable::new());
+        let downloads = Arc::new(DownloadTable::with_room(state.downloads_count()?));
         state.each_download(&mut |record, count| downloads.add(record, count))?;
         let counters = Counters::open(
             Arc::clone(disk),

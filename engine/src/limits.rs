@@ -108,10 +108,8 @@ pub const AGGREGATE_SECONDS_MAX: i64 = 10;
 pub const AGGREGATE_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
 /// Downloads that one entry of a log file counts at most: one byte has them, less one.
 pub const ENTRY_DOWNLOADS_MAX: u64 = 256;
-/// Slots of a part of the table of download counts when it is new.
-pub const DOWNLOAD_SLOTS_MIN: usize = 16;
-/// Doublings of a part of that table, at most: by then it has more slots than there are records.
-pub const DOWNLOAD_SLOTS_DOUBLINGS_MAX: usize = 32;
+/// Slots of a part of the table of download counts, beyond those of what is counted already.
+pub const DOWNLOAD_SLOTS_MIN: usize = 64;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 
@@ -121,4 +119,3 @@ const _: () = assert!(SEARCH_YEAR_MIN < YEAR_MAX);
 const _: () = assert!(PAGE_SIZE_DEFAULT < PAGE_SIZE_MAX);
 const _: () = assert!(DELTA_RECORDS_MAX < COMMIT_RECORDS_MAX);
 const _: () = assert!(ENTRY_DOWNLOADS_MAX == 1 << 8);
-const _: () = assert!(DOWNLOAD_SLOTS_MIN.is_power_of_two());

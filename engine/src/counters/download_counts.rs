@@ -1,35 +1,37 @@
 //! Our own counts of downloads, in memory: read a hundred times for every search answer.
 
 use std::hash::BuildHasher;
-use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
+use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
-use crate::limits::{DOWNLOAD_SLOTS_DOUBLINGS_MAX, DOWNLOAD_SLOTS_MIN};
+use crate::limits::DOWNLOAD_SLOTS_MIN;
 use crate::model::RecordId;
 
 /// Parts that grow by themselves.
 const SHARDS_COUNT: usize = 16;
 
-/// Record → count. Readers take no lock, never wait and write nothing: what they write goes from
-/// core to core. Counting a record that is known writes its slot and nothing else; a new one, and
-/// any while its part grows, takes the lock of the part.
+/// Record → count. Readers take no lock, never wait and write nothing that another core reads:
+/// that would go from core to core. Counting a record that is known writes its slot and nothing
+/// else; a new one, and any while its part grows, takes the lock of the part.
+///
+/// A slot holds a hash of the record's id in place of the id, which would take twice the memory.
+/// Hashes have 64 bits and a seed of this process: that any two of a million counted records share
+/// one, and thereby a count, has a probability of 3 in 100 million. What is stored is by id.
 pub(crate) struct DownloadTable {
     hasher: RandomState,
     shards: Box<[CountShard]>,
 }
 
-/// A part. Slots that were outgrown stay, as a reader may be in them: all of them together
-/// are fewer than those in use.
+/// A part. Slots that were outgrown go when their last reader has left them.
 ///
 /// Alone on its cache lines: counting in one part does not slow down readers of another.
 #[repr(align(128))]
 struct CountShard {
-    by_doublings: [OnceLock<CountSlots>; DOWNLOAD_SLOTS_DOUBLINGS_MAX + 1],
-    /// Which slots are in use.
-    doublings_count: AtomicUsize,
+    slots: ArcSwap<CountSlots>,
     /// Number of slots that are taken. Locked while a record is put in and while slots are
     /// outgrown.
     taken_count: Mutex<usize>,
@@ -38,38 +40,34 @@ struct CountShard {
 /// In a count: it was copied to the slots that come next, and goes on there.
 const MOVED: u64 = 1 << 63;
 
-/// Open addressing with linear probing. The length is a power of two and at most half is taken.
+/// Open addressing with linear probing. At most three quarters are taken.
 type CountSlots = Box<[CountSlot]>;
 
-/// INVARIANT: once `count` is not 0 the id never changes; `count` is stored after the id. Once it
-/// has `MOVED` it never changes either.
+/// INVARIANT: once `count` is not 0 the hash never changes; `count` is stored after the hash. Once
+/// it has `MOVED` it never changes either.
 #[derive(Default)]
 struct CountSlot {
-    id_high: AtomicU64,
-    id_low: AtomicU64,
+    hash: AtomicU64,
     count: AtomicU64,
 }
 
-/// A record id as two numbers, which atomics can hold.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
-struct IdHalves {
-    high: u64,
-    low: u64,
-}
-
 impl DownloadTable {
-    /// A table without counts.
-    pub(crate) fn new() -> Self {
+    /// A table without counts, which does not grow before it has this many.
+    pub(crate) fn with_room(counts_count: u64) -> Self {
+        // A third stays free: a look-up that finds nothing is what most are.
+        let slots_count = counts_count as usize / SHARDS_COUNT * 3 / 2 + DOWNLOAD_SLOTS_MIN;
         Self {
             hasher: RandomState::default(),
-            shards: (0..SHARDS_COUNT).map(|_| CountShard::new()).collect(),
+            shards: (0..SHARDS_COUNT)
+                .map(|_| CountShard::new(slots_count))
+                .collect(),
         }
     }
 
     /// The count of a record. Cost: a hash, and about one cache line of the table.
     pub(crate) fn get(&self, id: RecordId) -> u64 {
         let hash = self.hash(id);
-        find(self.shards[shard_idx(hash)].slots(), hash, halves(id)).1
+        find(&self.shards[shard_idx(hash)].slots.load(), hash).1
     }
 
     /// Adds to the count of a record.
@@ -79,13 +77,13 @@ impl DownloadTable {
         }
         let hash = self.hash(id);
         let shard = &self.shards[shard_idx(hash)];
-        if raise(shard.slots(), hash, halves(id), count) {
+        if raise(&shard.slots.load(), hash, count) {
             return;
         }
         // New here, or the part grows just now: under its lock both are settled.
         let mut taken_count = shard.taken_count.lock();
-        let slots = shard.slots();
-        let (slot_idx, known) = find(slots, hash, halves(id));
+        let slots = shard.slots.load();
+        let (slot_idx, known) = find(&slots, hash);
         let slot = &slots[slot_idx];
         if known != 0 {
             // These stay in use while the lock is held, so nothing in them is moved.
@@ -93,106 +91,78 @@ impl DownloadTable {
             return;
         }
         *taken_count += 1;
-        if *taken_count * 2 <= slots.len() {
-            put(slot, halves(id), count);
+        if *taken_count * 4 <= slots.len() * 3 {
+            put(slot, hash, count);
             return;
         }
-        let grown = self.grown(slots);
-        put(&grown[find(&grown, hash, halves(id)).0], halves(id), count);
-        shard.replace(grown);
+        let grown = grown(&slots);
+        put(&grown[find(&grown, hash).0], hash, count);
+        shard.slots.store(Arc::new(grown));
     }
 
     fn hash(&self, id: RecordId) -> u64 {
-        self.hasher.hash_one(halves(id))
-    }
-
-    /// Twice as many slots with the same counts, which do not change in `slots` any more.
-    fn grown(&self, slots: &[CountSlot]) -> CountSlots {
-        let grown = empty_slots(slots.len() * 2);
-        for slot in slots {
-            if slot.count.load(Ordering::Relaxed) != 0 {
-                // In one step: an addition either comes before and is copied, or finds the mark and
-                // waits for the lock.
-                let count = slot.count.fetch_or(MOVED, Ordering::Relaxed);
-                let id = slot.halves();
-                let (slot_idx, _) = find(&grown, self.hasher.hash_one(id), id);
-                put(&grown[slot_idx], id, count);
-            }
-        }
-        grown
+        self.hasher.hash_one(u128::from_be_bytes(*id.as_bytes()))
     }
 }
 
 impl CountShard {
-    fn new() -> Self {
-        let shard = Self {
-            by_doublings: [const { OnceLock::new() }; DOWNLOAD_SLOTS_DOUBLINGS_MAX + 1],
-            doublings_count: AtomicUsize::new(0),
+    fn new(slots_count: usize) -> Self {
+        Self {
+            slots: ArcSwap::from_pointee(empty_slots(slots_count)),
             taken_count: Mutex::new(0),
-        };
-        shard.by_doublings[0].get_or_init(|| empty_slots(DOWNLOAD_SLOTS_MIN));
-        shard
-    }
-
-    /// The slots in use. Cost: two loads.
-    fn slots(&self) -> &[CountSlot] {
-        let slots = &self.by_doublings[self.doublings_count.load(Ordering::Acquire)];
-        slots.get().expect("slots are there before they are in use")
-    }
-
-    /// Uses slots that are twice as many from now on. The lock is held.
-    fn replace(&self, grown: CountSlots) {
-        let doublings_count = self.doublings_count.load(Ordering::Relaxed) + 1;
-        self.by_doublings[doublings_count].get_or_init(|| grown);
-        self.doublings_count
-            .store(doublings_count, Ordering::Release);
+        }
     }
 }
 
-impl CountSlot {
-    fn halves(&self) -> IdHalves {
-        IdHalves {
-            high: self.id_high.load(Ordering::Relaxed),
-            low: self.id_low.load(Ordering::Relaxed),
+/// Half as many slots again with the same counts, which do not change in `slots` any more.
+fn grown(slots: &[CountSlot]) -> CountSlots {
+    let grown = empty_slots(slots.len() + slots.len().div_ceil(2));
+    for slot in slots {
+        if slot.count.load(Ordering::Relaxed) != 0 {
+            // In one step: an addition either comes before and is copied, or finds the mark and
+            // waits for the lock.
+            let count = slot.count.fetch_or(MOVED, Ordering::Relaxed);
+            let hash = slot.hash.load(Ordering::Relaxed);
+            put(&grown[find(&grown, hash).0], hash, count);
         }
     }
+    grown
 }
 
 fn empty_slots(slots_count: usize) -> CountSlots {
     (0..slots_count).map(|_| CountSlot::default()).collect()
 }
 
-fn halves(id: RecordId) -> IdHalves {
-    let number = u128::from_be_bytes(*id.as_bytes());
-    IdHalves {
-        high: (number >> 64) as u64,
-        low: number as u64,
-    }
-}
-
-/// The part of a hash: from its highest bits, since slots use the lowest.
+/// The part of a hash: from its highest bits. The others choose the slot.
 fn shard_idx(hash: u64) -> usize {
-    (hash >> 60) as usize
+    (hash >> SLOT_BITS) as usize
 }
 
-/// The slot of an id, with its count: the one that holds it, or the empty one where it belongs.
-fn find(slots: &[CountSlot], hash: u64, id: IdHalves) -> (usize, u64) {
-    let mask = slots.len() - 1;
-    let mut slot_idx = hash as usize & mask;
+/// Bits of a hash that choose a slot of a part.
+const SLOT_BITS: u32 = u64::BITS - SHARDS_COUNT.ilog2();
+
+/// The slot of a hash, with its count: the one that holds it, or the empty one where it belongs.
+fn find(slots: &[CountSlot], hash: u64) -> (usize, u64) {
+    // A product in place of a remainder: slots are as many as are needed, not a power of two.
+    let share = u128::from(hash << SHARDS_COUNT.ilog2()) * slots.len() as u128;
+    let mut slot_idx = (share >> u64::BITS) as usize;
     loop {
         let slot = &slots[slot_idx];
         // Another thread may fill an empty slot right after this: what was seen counts.
         let count = slot.count.load(Ordering::Acquire);
-        if count == 0 || slot.halves() == id {
+        if count == 0 || slot.hash.load(Ordering::Relaxed) == hash {
             return (slot_idx, count & !MOVED);
         }
-        slot_idx = (slot_idx + 1) & mask;
+        slot_idx += 1;
+        if slot_idx == slots.len() {
+            slot_idx = 0;
+        }
     }
 }
 
 /// Adds to the count of a known record; `false` when it is not known, or no longer counted here.
-fn raise(slots: &[CountSlot], hash: u64, id: IdHalves, count: u64) -> bool {
-    let (slot_idx, known) = find(slots, hash, id);
+fn raise(slots: &[CountSlot], hash: u64, count: u64) -> bool {
+    let (slot_idx, known) = find(slots, hash);
     if known == 0 {
         return false;
     }
@@ -202,14 +172,13 @@ fn raise(slots: &[CountSlot], hash: u64, id: IdHalves, count: u64) -> bool {
         .is_ok()
 }
 
-fn put(slot: &CountSlot, id: IdHalves, count: u64) {
-    // The count last, with release: a reader with acquire finds the id complete.
-    slot.id_high.store(id.high, Ordering::Relaxed);
-    slot.id_low.store(id.low, Ordering::Relaxed);
+fn put(slot: &CountSlot, hash: u64, count: u64) {
+    // The count last, with release: a reader with acquire finds the hash complete.
+    slot.hash.store(hash, Ordering::Relaxed);
     slot.count.store(count, Ordering::Release);
 }
 
-const _: () = assert!(SHARDS_COUNT == 16);
+const _: () = assert!(SHARDS_COUNT.is_power_of_two());
 
 #[cfg(test)]
 mod tests {
@@ -223,7 +192,7 @@ mod tests {
 
     #[test]
     fn counts_each_record_apart_while_it_grows() {
-        let table = DownloadTable::new();
+        let table = DownloadTable::with_room(0);
         for round in 1..=3 {
             for number in 0..5_000 {
                 table.add(id(number), number);
@@ -234,8 +203,24 @@ mod tests {
     }
 
     #[test]
+    fn with_room_it_does_not_grow() {
+        let table = DownloadTable::with_room(100_000);
+        let slots_count = || -> usize {
+            let counts = table.shards.iter().map(|shard| shard.slots.load().len());
+            counts.sum()
+        };
+        let before = slots_count();
+        for number in 0..100_000 {
+            table.add(id(number), 1);
+        }
+        assert_eq!(slots_count(), before);
+        assert!(before * size_of::<CountSlot>() < 100_000 * 25);
+        assert_eq!(table.get(id(99_999)), 1);
+    }
+
+    #[test]
     fn threads_lose_no_count_and_never_see_one_shrink() {
-        let table = DownloadTable::new();
+        let table = DownloadTable::with_room(0);
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -256,7 +241,7 @@ mod tests {
     fn counting_while_slots_are_outgrown_loses_nothing() {
         const KNOWN_COUNT: u64 = 64;
         const NEW_COUNT: u64 = 200_000;
-        let table = DownloadTable::new();
+        let table = DownloadTable::with_room(0);
         let is_over = AtomicBool::new(false);
         for number in 0..KNOWN_COUNT {
             table.add(id(number), 1);

@@ -37,10 +37,17 @@ pub(super) enum Effect {
     SessionOpened(Session),
     /// A session was ended.
     SessionClosed([u8; 32]),
+    /// Files were cached or forgotten.
+    File(FileEffect),
+}
+
+/// A change that the table of cached files must follow.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum FileEffect {
     /// A file was cached.
-    File(ReleaseId, CachedFile),
+    Cached(ReleaseId, CachedFile),
     /// Files of this content are not cached any more.
-    ContentForgotten(ContentHash),
+    Forgotten(ContentHash),
 }
 
 /// Result of a frame.
@@ -373,8 +380,8 @@ impl EventStep<'_, '_> {
     fn remember_file(&mut self, release: &ReleaseId, file: &CachedFile) -> Result<Outcome> {
         let row_key = release.as_str().as_bytes();
         self.rows.put(FILES, row_key, &encode_cached_file(file))?;
-        self.effects
-            .push(Effect::File(release.clone(), file.clone()));
+        let effect = FileEffect::Cached(release.clone(), file.clone());
+        self.effects.push(Effect::File(effect));
         Ok(Outcome::Done)
     }
 
@@ -389,7 +396,8 @@ impl EventStep<'_, '_> {
         for row_key in &forgotten {
             self.rows.remove(FILES, row_key)?;
         }
-        self.effects.push(Effect::ContentForgotten(content));
+        let effect = FileEffect::Forgotten(content);
+        self.effects.push(Effect::File(effect));
         Ok(Outcome::Done)
     }
 

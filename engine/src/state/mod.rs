@@ -7,6 +7,7 @@
 mod event;
 mod tables;
 mod apply;
+mod file_table;
 mod store;
 
 pub use event::{

@@ -7,8 +7,9 @@ use std::sync::Arc;
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
 
-use super::apply::{AppliedFrame, Effect, apply_state};
+use super::apply::{AppliedFrame, Effect, FileEffect, apply_state};
 use super::event::{Outcome, StateEvent};
+use super::file_table::FileTable;
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
     LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, api_key_day_row, api_key_row,
@@ -35,9 +36,20 @@ type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
 pub(crate) struct State {
     store: Store,
     view: RwLock<View>,
-    files: RwLock<SeededMap<ReleaseId, CachedFile>>,
+    /// Never locked together with `view`: downloads would wait for what the pages wait for.
+    files: RwLock<FileTable>,
     queue: Mutex<Vec<Arc<Ticket>>>,
     writer: Mutex<FrameWriter>,
+}
+
+/// Numbers of what is in memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct StateCounts {
+    pub(crate) accounts: u64,
+    pub(crate) api_keys: u64,
+    pub(crate) cached_files: u64,
+    /// Bytes of the contents of cached files, each once.
+    pub(crate) blob_bytes: u64,
 }
 
 /// Accounts, keys and sessions in memory, replaced row by row once a frame is durable.
@@ -92,6 +104,11 @@ impl State {
         };
         state.load(&mut state.writer.lock())?;
         Ok(state)
+    }
+
+    /// Number of records that were downloaded.
+    pub(crate) fn downloads_count(&self) -> Result<u64> {
+        self.store.read(|rows| rows.rows_count(DOWNLOADS))
     }
 
     /// Calls `each` with every record that was downloaded, and its stored count.
@@ -247,6 +264,7 @@ impl State {
         if effects.is_empty() {
             return;
         }
+        let mut of_files = Vec::new();
         let mut view = self.view.write();
         for effect in effects {
             match effect {
@@ -254,12 +272,14 @@ impl State {
                 Effect::ApiKey(api_key) => view.put_api_key(api_key),
                 Effect::SessionOpened(session) => view.put_session(session),
                 Effect::SessionClosed(digest) => view.remove_session(&digest),
-                Effect::File(release, file) => {
-                    self.files.write().insert(release, file);
-                }
-                Effect::ContentForgotten(content) => {
-                    self.files.write().retain(|_, file| file.content != content);
-                }
+                Effect::File(effect) => of_files.push(effect),
+            }
+        }
+        drop(view);
+        for effect in of_files {
+            match effect {
+                FileEffect::Cached(release, file) => self.files.write().insert(&release, &file),
+                FileEffect::Forgotten(content) => self.files.write().remove_content(content),
             }
         }
     }
@@ -279,11 +299,11 @@ impl State {
             view.put_session(decode_session(value)?);
             Ok(())
         })?;
-        let mut files = SeededMap::default();
+        let mut files = FileTable::with_room(self.store.read(|rows| rows.rows_count(FILES))?);
         self.each(FILES, &mut |row_key, value| {
             let text = std::str::from_utf8(row_key).map_err(|_| bad_row("files"))?;
             let release = ReleaseId::parse(text).ok_or_else(|| bad_row("files"))?;
-            files.insert(release, decode_cached_file(value)?);
+            files.insert(&release, &decode_cached_file(value)?);
             Ok(())
         })?;
         // No commit comes between these reads: the caller has the lock of the writer.
@@ -304,14 +324,14 @@ impl State {
 
     /// The file of a release. Cost: one look-up under a read lock.
     pub(crate) fn cached_file(&self, release: &ReleaseId) -> Option<CachedFile> {
-        self.files.read().get(release).cloned()
+        self.files.read().get(release)
     }
 
     /// Every content that a cached file refers to, once, with one of these files.
     pub(crate) fn contents(&self) -> Contents {
         let mut contents = Contents::default();
-        for file in self.files.read().values() {
-            contents.entry(file.content).or_insert_with(|| file.clone());
+        for file in self.files.read().files() {
+            contents.entry(file.content).or_insert(file);
         }
         contents
     }
@@ -425,15 +445,18 @@ impl State {
         Ok(found)
     }
 
-    /// Accounts, keys and cached files.
-    pub(crate) fn counts(&self) -> (u64, u64, u64) {
-        let view = self.view.read();
-        let files_count = self.files.read().len();
-        (
-            view.accounts.len() as u64,
-            view.api_keys.len() as u64,
-            files_count as u64,
-        )
+    /// Counts of this moment. Cost: the same whatever there is, as downloads wait for these locks.
+    pub(crate) fn counts(&self) -> StateCounts {
+        let mut counts = StateCounts::default();
+        {
+            let view = self.view.read();
+            counts.accounts = view.accounts.len() as u64;
+            counts.api_keys = view.api_keys.len() as u64;
+        }
+        let files = self.files.read();
+        counts.cached_files = files.len();
+        counts.blob_bytes = files.blob_bytes();
+        counts
     }
 
     pub(crate) fn store(&self) -> &Store {

@@ -1,0 +1,187 @@
+//! The cached files by release, in memory.
+
+use std::hash::BuildHasher;
+
+use foldhash::fast::RandomState;
+use hashbrown::{HashMap, HashTable};
+
+use crate::codec::{decode_cached_file, encode_cached_file};
+use crate::model::{CachedFile, ContentHash, ReleaseId};
+
+/// Release → cached file. An entry is kept as one piece of bytes, about as in its row: as values,
+/// two hundred thousand files would take half as much memory again.
+#[derive(Default)]
+pub(super) struct FileTable {
+    hasher: RandomState,
+    entries: HashTable<FileEntry>,
+    /// Number of releases by the beginning of their content's hash.
+    sharing: HashMap<u64, u32, RandomState>,
+    blob_bytes: u64,
+}
+
+/// Length of the release, in a byte; the release; the file as it is stored.
+struct FileEntry(Box<[u8]>);
+
+impl FileTable {
+    /// A table with room for this many files.
+    pub(super) fn with_room(files_count: u64) -> Self {
+        let files_count = files_count as usize;
+        Self {
+            entries: HashTable::with_capacity(files_count),
+            sharing: HashMap::with_capacity_and_hasher(files_count, RandomState::default()),
+            ..Self::default()
+        }
+    }
+
+    /// Number of files.
+    pub(super) fn len(&self) -> u64 {
+        self.entries.len() as u64
+    }
+
+    /// Bytes of all contents. Of contents whose hashes begin alike, one counts.
+    pub(super) fn blob_bytes(&self) -> u64 {
+        self.blob_bytes
+    }
+
+    /// The file of a release.
+    pub(super) fn get(&self, release: &ReleaseId) -> Option<CachedFile> {
+        let release = release.as_str().as_bytes();
+        let found = self.entries.find(self.hasher.hash_one(release), |entry| {
+            entry.release() == release
+        });
+        found.map(FileEntry::file)
+    }
+
+    /// Puts the file of a release in, in place of the one before.
+    pub(super) fn insert(&mut self, release: &ReleaseId, file: &CachedFile) {
+        self.count_in(file);
+        let entry = FileEntry::new(release, file);
+        let hash = self.hasher.hash_one(entry.release());
+        let is_same = |other: &FileEntry| other.release() == entry.release();
+        if let Some(old) = self.entries.find_mut(hash, is_same) {
+            let old = std::mem::replace(old, entry).file();
+            self.count_out(&old);
+            return;
+        }
+        let hasher = &self.hasher;
+        self.entries
+            .insert_unique(hash, entry, |entry| hasher.hash_one(entry.release()));
+    }
+
+    /// Takes every file of a content out. Cost: a look at each file.
+    pub(super) fn remove_content(&mut self, content: ContentHash) {
+        let mut removed = Vec::new();
+        self.entries.retain(|entry| {
+            let file = entry.file();
+            let is_kept = file.content != content;
+            removed.extend((!is_kept).then_some(file));
+            is_kept
+        });
+        for file in removed {
+            self.count_out(&file);
+        }
+    }
+
+    /// The files, in no order.
+    pub(super) fn files(&self) -> impl Iterator<Item = CachedFile> {
+        self.entries.iter().map(FileEntry::file)
+    }
+
+    fn count_in(&mut self, file: &CachedFile) {
+        let sharing = self.sharing.entry(beginning(file.content)).or_insert(0);
+        if *sharing == 0 {
+            self.blob_bytes += file.size_bytes;
+        }
+        *sharing += 1;
+    }
+
+    fn count_out(&mut self, file: &CachedFile) {
+        let beginning = beginning(file.content);
+        let Some(sharing) = self.sharing.get_mut(&beginning) else {
+            return;
+        };
+        *sharing -= 1;
+        if *sharing == 0 {
+            self.sharing.remove(&beginning);
+            self.blob_bytes = self.blob_bytes.saturating_sub(file.size_bytes);
+        }
+    }
+}
+
+impl FileEntry {
+    fn new(release: &ReleaseId, file: &CachedFile) -> Self {
+        let release = release.as_str().as_bytes();
+        let stored = encode_cached_file(file);
+        let mut entry = Vec::with_capacity(1 + release.len() + stored.len());
+        entry.push(release.len() as u8);
+        entry.extend_from_slice(release);
+        entry.extend_from_slice(&stored);
+        Self(entry.into())
+    }
+
+    fn release(&self) -> &[u8] {
+        &self.0[1..1 + usize::from(self.0[0])]
+    }
+
+    fn file(&self) -> CachedFile {
+        let stored = &self.0[1 + usize::from(self.0[0])..];
+        decode_cached_file(stored).expect("it was encoded here")
+    }
+}
+
+/// The beginning of a hash, as a number.
+fn beginning(content: ContentHash) -> u64 {
+    let [a, b, c, d, e, f, g, h, ..] = content.0;
+    u64::from_le_bytes([a, b, c, d, e, f, g, h])
+}
+
+const _: () = assert!(crate::limits::RELEASE_ID_BYTES_MAX <= u8::MAX as usize);
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::{FileKind, FileName};
+
+    fn file(content: u8) -> CachedFile {
+        CachedFile {
+            content: ContentHash([content; 32]),
+            size_bytes: 1000 + u64::from(content),
+            checksum: 7,
+            kind: FileKind::Srt,
+            upstream_name: FileName::parse(&"x".repeat(content.into())),
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn agrees_with_a_plain_map(steps in prop::collection::vec((0..9u8, 0..4u8), 0..60)) {
+            let mut table = FileTable::with_room(3);
+            let mut plain = BTreeMap::new();
+            for (number, content) in steps {
+                if number == 0 {
+                    table.remove_content(ContentHash([content; 32]));
+                    plain.retain(|_, of| *of != content);
+                } else {
+                    let release = ReleaseId::parse(&"r".repeat(number.into())).unwrap();
+                    table.insert(&release, &file(content));
+                    plain.insert(release, content);
+                }
+                let mut contents: Vec<u8> = plain.values().copied().collect();
+                let mut found: Vec<u8> = table.files().map(|file| file.content.0[0]).collect();
+                contents.sort_unstable();
+                found.sort_unstable();
+                prop_assert_eq!(&found, &contents);
+                contents.dedup();
+                let bytes = contents.iter().map(|content| file(*content).size_bytes).sum::<u64>();
+                prop_assert_eq!((table.len(), table.blob_bytes()), (plain.len() as u64, bytes));
+                for (release, content) in &plain {
+                    prop_assert_eq!(table.get(release), Some(file(*content)));
+                }
+            }
+        }
+    }
+}
