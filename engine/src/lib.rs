@@ -122,7 +122,7 @@ pub use query::{CatalogTerm, Filters, LanguageTerm, Query, SearchText, TooManyWo
 /// Searching a snapshot, and what is found.
 pub use search::{
     CostValue, Doc, Explanation, Hit, HitExplanation, Hits, LocatedHits, PlanStep, RecordLocation,
-    SegmentExplanation, Snapshot,
+    SegmentExplanation, Snapshot, WordOfRelease,
 };
 
 /// Cached files.

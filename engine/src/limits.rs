@@ -24,7 +24,7 @@ pub const YEAR_MIN: u16 = 1850;
 pub const YEAR_MAX: u16 = 2100;
 /// Earliest year that a search may name.
 pub const SEARCH_YEAR_MIN: u16 = 1900;
-/// Characters of a search text (`query`, `title`, `catalog_id`), at most.
+/// Characters of a search text (`query`, `title`, `catalog_id`, `release`), at most.
 pub const SEARCH_TEXT_CHARS_MAX: usize = 512;
 /// Words of a `query` after folding, at most.
 pub const QUERY_WORDS_MAX: usize = 32;
@@ -41,6 +41,10 @@ pub const TWO_TYPOS_CHARS_MIN: usize = 9;
 pub const TYPO_WORDS_MAX: usize = 8;
 /// Alignment distance of a title word from a plain word, at most.
 pub const TYPO_DISTANCE_MAX: usize = 2;
+/// Words of a release that are weighed, at most: each costs an intersection (SEARCH.md 5.6).
+pub const RELEASE_WORDS_MAX: usize = 16;
+/// Sum of the weights of the release words, at most: a group and 15 words of the next weight.
+pub const MISSING_WEIGHT_MAX: u8 = 68;
 /// Hits of one search answer, at most (the `limit` parameter).
 pub const PAGE_SIZE_MAX: u16 = 200;
 /// Hits of one search answer when nothing is said.

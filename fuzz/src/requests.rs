@@ -6,7 +6,7 @@ use subcat_engine::{
 
 use crate::choices::Choices;
 use crate::records::{CATALOG_IDS, language, number, record_id, year};
-use crate::vocabulary::{description_text, part, title_text, with_typos};
+use crate::vocabulary::{description_text, part, release_tail, title_text, with_typos};
 
 /// A valid request.
 pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
@@ -33,11 +33,50 @@ pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
     if has(8) {
         query = query.with_public_id(Some(record_id(choices)));
     }
-    if query.has_criterion() {
-        query
-    } else {
-        query.with_title(SearchText::title("lost"))
+    if !query.has_criterion() {
+        query = query.with_title(SearchText::title("lost"));
     }
+    // Drawn last, and nothing by default: stored regressions stay the cases that they were.
+    if choices.one_in(5) {
+        let name = release_name(choices, records);
+        query = query.with_query(SearchText::query(&name).unwrap_or(None));
+    }
+    if choices.one_in(3) {
+        let name = release_name(choices, records);
+        query = query.with_release(SearchText::release(&name));
+    }
+    query
+}
+
+/// The name of a release: words of a title, perhaps a marker, words of a description, a group.
+fn release_name(choices: &mut Choices<'_>, records: &[Record]) -> String {
+    let Some(record) = some_record(choices, records) else {
+        return release_tail(choices);
+    };
+    let mut name = match choices.below(4) {
+        0 => part(choices, &record.title),
+        1 => title_text(choices, 2),
+        _ => record.title.clone(),
+    };
+    let season = record.season.unwrap_or_else(|| number(choices)).get();
+    let episode = record.episode.unwrap_or_else(|| number(choices)).get();
+    let known_year = record.year.unwrap_or_else(|| year(choices)).get();
+    match choices.below(6) {
+        0 => name.push_str(&format!(".s{season:02}e{episode:02}")),
+        1 => name.push_str(&format!(".s{season:02}")),
+        2 => name.push_str(&format!(".{known_year}")),
+        3 => name.push_str(&format!(".{known_year}.s{season:02}e{episode:02}")),
+        4 => name.push_str(&format!(".{known_year}.{}", year(choices).get())),
+        _ => {}
+    }
+    let description = record.description.as_deref().unwrap_or("");
+    for word in description.split_whitespace().take(choices.below(8)) {
+        name.push('.');
+        name.push_str(word);
+    }
+    name.push('.');
+    name.push_str(&release_tail(choices));
+    name
 }
 
 /// Words that very many records of a large catalog have, with and without typos and markers.
@@ -56,12 +95,27 @@ pub const COMMON_TEXTS: &[&str] = &[
     "l",
     "lo",
     "lost lost",
+    "lost s01 unknown",
+    "lost 2004 unknown 720p subs",
 ];
 
-/// A request for one of the [`COMMON_TEXTS`], with any filters.
+/// Names of releases whose words very many records of a large catalog have, or few, or none.
+pub const COMMON_RELEASES: &[&str] = &[
+    "Lost.S01E02.720p.WEBRip.x264-subs.srt",
+    "lost subs 2004",
+    "Last.720p-lost",
+    "subs",
+    "720p x264 webrip latino castellano s02 2049 temporada the of a breaking film sherlock lost x",
+    "unknown",
+];
+
+/// A request for one of the [`COMMON_TEXTS`], with any filters, and often with a release.
 pub fn common_request(choices: &mut Choices<'_>) -> Query {
     let page_size = choices.pick(&[100, 1, 7, 200]);
-    let query = Query::new(filters(choices), page_size);
+    let mut query = Query::new(filters(choices), page_size);
+    if choices.one_in(2) {
+        query = query.with_release(SearchText::release(choices.pick(COMMON_RELEASES)));
+    }
     let text = choices.pick(COMMON_TEXTS);
     match choices.below(4) {
         0 => query.with_title(SearchText::title(text)),

@@ -134,6 +134,23 @@ fn text(choices: &mut Choices<'_>, words_max: usize, lists: &[&[&str]]) -> Strin
     text
 }
 
+/// Words of a release's name after its marker, some of which no record has, and a file ending.
+pub(crate) fn release_tail(choices: &mut Choices<'_>) -> String {
+    const TAIL_WORDS: &[&str] = &[
+        "720p", "WEBRip", "x264", "NF", "BluRay", "1080p", "WEB-DL", "2004", "S02", "extended",
+    ];
+    const GROUPS: &[&str] = &["-subs", "-Lost", "-LOL", "-x264", ""];
+    const ENDINGS: &[&str] = &["", ".srt", ".mkv", ".720p"];
+    let mut tail = String::new();
+    for _ in 0..choices.below(5) {
+        tail.push('.');
+        tail.push_str(choices.pick(TAIL_WORDS));
+    }
+    tail.push_str(choices.pick(GROUPS));
+    tail.push_str(choices.pick(ENDINGS));
+    tail
+}
+
 /// 7 to 10 words that may have typos; a request may have 8 (SEARCH.md 4.6).
 pub(crate) fn long_words(choices: &mut Choices<'_>) -> String {
     const LONG_WORDS: &[&str] = &[

@@ -129,6 +129,7 @@ pub fn request(parameters: &str) -> Query {
             "query" => query.with_query(SearchText::query(value).expect("at most 32 words")),
             "title" => query.with_title(SearchText::title(value)),
             "catalog_id" => query.with_catalog_id(Some(CatalogTerm::parse(value))),
+            "release" => query.with_release(SearchText::release(value)),
             "public_id" => query.with_public_id(value.parse().ok().map(id)),
             _ => panic!("no parameter is called {name}"),
         };
@@ -155,6 +156,17 @@ pub fn ranks(records: &[Record], parameters: &str, expected: &[(u8, u8, u8)]) {
     let mut found = Vec::new();
     for hit in hits {
         found.push((number_of(hit.id), hit.relevance, hit.fit));
+    }
+    assert_eq!(found, expected, "{parameters}");
+}
+
+/// Asserts that the request finds exactly these records, in this order, each with this relevance,
+/// fit and missing weight.
+pub fn weighs(records: &[Record], parameters: &str, expected: &[(u8, u8, u8, u8)]) {
+    let hits = answer(records, parameters).hits;
+    let mut found = Vec::new();
+    for hit in hits {
+        found.push((number_of(hit.id), hit.relevance, hit.fit, hit.missing));
     }
     assert_eq!(found, expected, "{parameters}");
 }

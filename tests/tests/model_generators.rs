@@ -8,12 +8,13 @@ use subcat_fuzz::records::record;
 use subcat_fuzz::requests::request;
 
 /// Catalogs, and requests to each.
-const CATALOGS_COUNT: u64 = 40;
+const CATALOGS_COUNT: u64 = 80;
 const REQUESTS_COUNT: usize = 100;
 
 #[test]
 fn every_relevance_and_fit_occurs_often() {
     let mut ranks: BTreeMap<(u8, u8), usize> = BTreeMap::new();
+    let mut weighed_count = 0;
     let mut found_count = 0;
     let mut cut_count = 0;
     for seed in 0..CATALOGS_COUNT {
@@ -24,20 +25,29 @@ fn every_relevance_and_fit_occurs_often() {
             let answer = oracle.search(&request(&mut choices, &records));
             found_count += usize::from(0 < answer.total);
             cut_count += usize::from((answer.hits.len() as u64) < answer.total);
+            let mut weights: Vec<u8> = answer.hits.iter().map(|hit| hit.missing).collect();
+            weights.dedup();
+            weighed_count += usize::from(1 < weights.len());
             for hit in answer.hits {
                 *ranks.entry((hit.relevance, hit.fit)).or_default() += 1;
             }
         }
     }
     for relevance in 0..=9 {
-        for fit in 0..=1 {
-            // A match by the series' id although another episode was named has one fit only.
-            if (relevance, fit) != (9, 0) {
+        for fit in 0..=3 {
+            // A match by the series' id although another episode was named has one fit only; more
+            // than two have matches as the name of a release.
+            let is_possible = fit < 2 || relevance == 8;
+            if is_possible && (relevance, fit) != (9, 0) {
                 let count = ranks.get(&(relevance, fit)).copied().unwrap_or(0);
                 assert!(3 <= count, "relevance {relevance}, fit {fit}: {ranks:?}");
             }
         }
     }
+    assert!(
+        100 <= weighed_count,
+        "only {weighed_count} answers are ordered by weight"
+    );
     let requests_count = CATALOGS_COUNT as usize * REQUESTS_COUNT;
     assert!(
         requests_count / 4 < found_count,

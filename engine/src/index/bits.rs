@@ -24,11 +24,19 @@ const CHUNK_WORDS: usize = 1024;
 impl Bits {
     /// The empty set of numbers below `limit`.
     pub(crate) fn new(limit: u32) -> Self {
-        let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
-        let mut words = spare.ok().flatten().unwrap_or_default();
-        words.clear();
+        let mut words = empty_words();
         words.resize((limit as usize).div_ceil(64), 0);
         Self { words }
+    }
+
+    /// The bits, the lowest number in the lowest bit of the first word.
+    pub(super) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
+    /// The bits, to be changed.
+    pub(super) fn words_mut(&mut self) -> &mut [u64] {
+        &mut self.words
     }
 
     /// Adds a number.
@@ -129,6 +137,21 @@ impl Bits {
         }
     }
 
+    /// The numbers that both sets have.
+    pub(crate) fn intersection(&self, other: &Self) -> Self {
+        let mut words = empty_words();
+        let both = self.words.iter().zip(&other.words);
+        words.extend(both.map(|(word, other)| word & other));
+        Self { words }
+    }
+
+    /// Removes the numbers that the other set has.
+    pub(crate) fn and_not(&mut self, other: &Self) {
+        for (word, other) in self.words.iter_mut().zip(&other.words) {
+            *word &= !other;
+        }
+    }
+
     /// Numbers in the set.
     pub(crate) fn count(&self) -> u64 {
         self.words
@@ -176,6 +199,14 @@ impl Bits {
         }
         ControlFlow::Continue(())
     }
+}
+
+/// Memory without words, if possible that of a dropped set.
+fn empty_words() -> Vec<u64> {
+    let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
+    let mut words = spare.ok().flatten().unwrap_or_default();
+    words.clear();
+    words
 }
 
 impl Drop for Bits {

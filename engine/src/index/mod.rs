@@ -5,6 +5,7 @@
 //! "the newest 100 of this set" is "the first 100 numbers of this set".
 
 mod alignment;
+mod bit_counts;
 mod bits;
 mod builder;
 mod columns;
@@ -24,6 +25,7 @@ mod tombstones;
 mod verify;
 mod writer;
 
+pub(crate) use bit_counts::BitCounts;
 pub(crate) use bits::Bits;
 pub use builder::{SegmentBuilder, SegmentSummary};
 pub(crate) use columns::{Column, ColumnValue, Columns, RowTest};

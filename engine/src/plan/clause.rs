@@ -23,6 +23,10 @@ pub(crate) enum Subject {
     EpisodeMarker,
     /// The year marker.
     YearMarker,
+    /// The titles with every word of a release's name.
+    ReleaseName,
+    /// The years among the marks of a release's name.
+    ReleaseYears,
     /// The filter parameter of this name.
     Filter(&'static str),
 }

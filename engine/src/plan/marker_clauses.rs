@@ -2,6 +2,7 @@
 
 use crate::error::Result;
 use crate::index::{Column, ColumnValue, Columns, Postings, RowTest, SegmentView, Term};
+use crate::model::Year;
 use crate::query::ParsedText;
 use crate::text::EpisodeMarker;
 
@@ -65,11 +66,7 @@ pub(super) fn year_clause<'a>(
         view.value_docs(ColumnValue::Year(None))?,
     ];
     let mut clause = Clause::of_sets(Subject::YearMarker, sets);
-    let year = marker.year.get();
-    let test = view
-        .columns
-        .with_equal_or_none(RowTest::default(), Column::Year, year);
-    if let Some(test) = test {
+    if let Some(test) = years_test(&view.columns, marker.year) {
         clause = clause.tested_by(test);
     }
     // "blade runner 2049" of 2017: the year may be a word of the title.
@@ -78,6 +75,11 @@ pub(super) fn year_clause<'a>(
         titles,
         context.costs.title_docs_estimate,
     )))
+}
+
+/// Test of the documents of a year or of none; `None` when no document of the segment can pass.
+pub(super) fn years_test(columns: &Columns<'_>, year: Year) -> Option<RowTest> {
+    columns.with_equal_or_none(RowTest::default(), Column::Year, year.get())
 }
 
 /// Documents with a term; none without a term.

@@ -7,9 +7,12 @@
 
 mod language;
 pub mod oracle;
+mod oracle_release;
+mod release;
 mod request;
 mod text;
 
 pub use language::LanguageTerm;
+pub(crate) use release::{ReleaseName, ReleaseWord, release_words};
 pub use request::{CatalogTerm, Filters, Query};
 pub use text::{ParsedText, SearchText, TooManyWords};

@@ -9,6 +9,7 @@ use std::cmp::Reverse;
 use crate::model::{CatalogId, Language, Record, RecordId, Year};
 use crate::text::{EpisodeMarker, Markers, fold, has_number, words};
 
+use super::oracle_release::{OracleRelease, read_release, weighed};
 use super::{CatalogTerm, Filters, Query};
 
 /// A catalog that answers searches by reading every record.
@@ -33,8 +34,10 @@ pub struct OracleHit {
     pub id: RecordId,
     /// Its relevance: 0 is best, 9 is worst.
     pub relevance: u8,
-    /// Its fit: 0 or 1.
+    /// Its fit: 0 or 1, as the name of a release up to 3.
     pub fit: u8,
+    /// Its missing weight.
+    pub missing: u8,
 }
 
 /// Relevance and fit of one way in which a record matches (SEARCH.md 5.1).
@@ -49,11 +52,13 @@ struct OracleEntry<'a> {
     words: Vec<String>,
 }
 
-/// First try, or second try with typos (SEARCH.md 4.6).
+/// Readings of a `query` value, in their order: as words, with typos (SEARCH.md 4.6), as the name
+/// of a release (SEARCH.md 4.8).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum OracleTypos {
-    No,
-    Yes,
+enum OracleTry {
+    Words,
+    Typos,
+    Release,
 }
 
 /// A `query` or `title` value: its words, and the markers among them.
@@ -70,7 +75,7 @@ impl<'a> Oracle<'a> {
         }
     }
 
-    /// Runs a search. Cost: every record is read, twice when typos are tried.
+    /// Runs a search. Cost: every record is read, once more for each further try.
     ///
     /// Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> OracleAnswer {
@@ -82,32 +87,28 @@ impl<'a> Oracle<'a> {
             }
         }
         let parsed = OracleQuery::new(query);
-        let typos = parsed.typos(&passing);
+        let attempt = parsed.attempt(&passing);
         let mut ranked = Vec::new();
         for entry in passing {
-            if let Some((relevance, fit)) = parsed.ranks(entry, typos).into_iter().min() {
-                ranked.push((relevance, fit, entry.record));
+            if let Some((relevance, fit)) = parsed.ranks(entry, attempt).into_iter().min() {
+                let hit = OracleHit {
+                    id: entry.record.id,
+                    relevance,
+                    fit,
+                    missing: parsed.missing_weight(entry, relevance, attempt),
+                };
+                ranked.push((hit, entry.record.posted_at));
             }
         }
-        ranked.sort_by_key(|(relevance, fit, record)| {
-            (*relevance, *fit, Reverse(record.posted_at), record.id)
+        // 5.4
+        ranked.sort_by_key(|(hit, posted_at)| {
+            let rank = (hit.relevance, hit.fit, hit.missing);
+            (rank, Reverse(*posted_at), hit.id)
         });
         let first = ranked.iter().take(usize::from(query.page_size()));
         OracleAnswer {
-            hits: first
-                .map(|(relevance, fit, record)| OracleHit::of(*relevance, *fit, record))
-                .collect(),
+            hits: first.map(|(hit, _)| *hit).collect(),
             total: ranked.len() as u64,
-        }
-    }
-}
-
-impl OracleHit {
-    fn of(relevance: u8, fit: u8, record: &Record) -> Self {
-        Self {
-            id: record.id,
-            relevance,
-            fit,
         }
     }
 }
@@ -136,6 +137,11 @@ impl<'a> OracleEntry<'a> {
 
     fn has_word(&self, word: &str) -> bool {
         self.words.iter().any(|any_word| any_word == word)
+    }
+
+    /// SEARCH.md 5.3: the folded title is the first words of the value, as many as it has.
+    fn is_first_words_of(&self, value: &OracleText) -> bool {
+        value.words.starts_with(&self.title_words)
     }
 }
 
@@ -238,6 +244,8 @@ struct OracleQuery<'q> {
     title: Option<OracleText>,
     /// The `query` value, unless it is a catalog id.
     free_text: Option<OracleText>,
+    /// The `query` value read as the name of a release.
+    release_name: Option<OracleRelease>,
 }
 
 impl<'q> OracleQuery<'q> {
@@ -262,23 +270,27 @@ impl<'q> OracleQuery<'q> {
                 None => free_text = Some(OracleText { words, markers }),
             }
         }
+        let release_name = free_text
+            .as_ref()
+            .and_then(|value| read_release(&value.words, &value.markers));
         Self {
             query,
             catalog_numbers,
             title,
             free_text,
+            release_name,
         }
     }
 
     /// Rank of every way in which a record that passes the filters matches.
-    fn ranks(&self, entry: &OracleEntry<'_>, typos: OracleTypos) -> Vec<OracleRank> {
+    fn ranks(&self, entry: &OracleEntry<'_>, attempt: OracleTry) -> Vec<OracleRank> {
         let mut ranks = Vec::new();
         self.public_id_ranks(entry, &mut ranks);
         for number in &self.catalog_numbers {
             self.catalog_id_ranks(*number, entry, &mut ranks);
         }
         self.title_ranks(entry, &mut ranks);
-        self.query_ranks(entry, typos, &mut ranks);
+        self.query_ranks(entry, attempt, &mut ranks);
         ranks
     }
 
@@ -332,41 +344,65 @@ impl<'q> OracleQuery<'q> {
         }
     }
 
-    /// SEARCH.md 4.5 and 4.6.
+    /// SEARCH.md 4.5, 4.6 and 4.9.
     fn query_ranks(
         &self,
         entry: &OracleEntry<'_>,
-        typos: OracleTypos,
+        attempt: OracleTry,
         ranks: &mut Vec<OracleRank>,
     ) {
         let Some(value) = &self.free_text else {
             return;
         };
-        if !matches_query(value, entry, typos) {
+        if !self.matches(value, entry, attempt) {
             return;
         }
         let fit = self.text_fit(value, entry);
-        ranks.push((query_relevance(value, entry, typos), fit));
+        // 5.3
+        let is_title_off = attempt == OracleTry::Release && !entry.is_first_words_of(value);
+        let fit = if is_title_off { fit + 2 } else { fit };
+        ranks.push((query_relevance(value, entry, attempt), fit));
     }
 
-    /// SEARCH.md 4.6: the first try if it finds something, otherwise the second if it is allowed.
-    fn typos(&self, passing: &[&OracleEntry<'_>]) -> OracleTypos {
+    /// The first try that finds something (SEARCH.md 4.6 and 4.8).
+    fn attempt(&self, passing: &[&OracleEntry<'_>]) -> OracleTry {
         let Some(value) = &self.free_text else {
-            return OracleTypos::No;
+            return OracleTry::Words;
         };
-        let is_matched = passing
-            .iter()
-            .any(|entry| matches_query(value, entry, OracleTypos::No));
-        let plain_words = value.plain_words();
-        let may_have_typos = plain_words
-            .iter()
-            .filter(|word| may_have_typo(word))
-            .count();
-        if is_matched || 8 < may_have_typos {
-            OracleTypos::No
-        } else {
-            OracleTypos::Yes
+        for attempt in [OracleTry::Words, OracleTry::Typos, OracleTry::Release] {
+            let mut entries = passing.iter();
+            if entries.any(|entry| self.matches(value, entry, attempt)) {
+                return attempt;
+            }
         }
+        OracleTry::Words
+    }
+
+    fn matches(&self, value: &OracleText, entry: &OracleEntry<'_>, attempt: OracleTry) -> bool {
+        match (attempt, &self.release_name) {
+            (OracleTry::Release, Some(release)) => matches_release(value, release, entry),
+            (OracleTry::Release, None) => false,
+            (OracleTry::Typos, _) if !allows_typos(value) => false,
+            (OracleTry::Words | OracleTry::Typos, _) => matches_query(value, entry, attempt),
+        }
+    }
+
+    /// SEARCH.md 5.5 and 5.7, of a record whose best way of matching has this relevance.
+    fn missing_weight(&self, entry: &OracleEntry<'_>, relevance: u8, attempt: OracleTry) -> u8 {
+        let split = |folded: &str| -> Vec<String> { words(folded).map(str::to_string).collect() };
+        let is_by_name = relevance == 8 && attempt == OracleTry::Release;
+        let sequence = match (self.query.release(), &self.release_name) {
+            (Some(release), _) => split(release.folded()),
+            (None, Some(name)) if is_by_name => name.tail.clone(),
+            (None, _) => Vec::new(),
+        };
+        let mut missing = 0;
+        for (word, weight) in weighed(&sequence) {
+            if !entry.has_word(&word) {
+                missing += weight;
+            }
+        }
+        missing
     }
 
     // ---- 5.3, the parts that several branches share
@@ -427,10 +463,10 @@ fn title_relevance(title: &str, string: &str) -> u8 {
 }
 
 /// SEARCH.md 5.1, relevance 2, 3, 4, 6, 7 and 8 of a record that matches.
-fn query_relevance(value: &OracleText, entry: &OracleEntry<'_>, typos: OracleTypos) -> u8 {
+fn query_relevance(value: &OracleText, entry: &OracleEntry<'_>, attempt: OracleTry) -> u8 {
     let plain_words = value.plain_words();
     let strings = query_strings(value);
-    if typos == OracleTypos::Yes {
+    if attempt != OracleTry::Words {
         8
     } else if strings.contains(&entry.title) {
         2
@@ -466,21 +502,17 @@ fn query_strings(value: &OracleText) -> Vec<String> {
 }
 
 /// SEARCH.md 4.5: every plain word and every marker is satisfied.
-fn matches_query(value: &OracleText, entry: &OracleEntry<'_>, typos: OracleTypos) -> bool {
+fn matches_query(value: &OracleText, entry: &OracleEntry<'_>, attempt: OracleTry) -> bool {
     let plain_words = value.plain_words();
     for (word_idx, word) in plain_words.iter().enumerate() {
         let is_last = word_idx + 1 == plain_words.len();
         let is_satisfied = entry.has_word(word)
             || is_last && satisfies_prefix_rule(word, entry)
-            || typos == OracleTypos::Yes && satisfies_with_typo(word, entry);
+            || attempt == OracleTry::Typos && satisfies_with_typo(word, entry);
         if !is_satisfied {
             return false;
         }
     }
-    let is_episode_satisfied = match value.episode_word() {
-        Some((word, marker)) => entry.fits(marker) || entry.has_word(word),
-        None => true,
-    };
     let is_year_satisfied = match value.year_word() {
         Some((word, year)) => {
             let is_equal_or_null = entry.record.year.is_none_or(|recorded| recorded == year);
@@ -488,7 +520,31 @@ fn matches_query(value: &OracleText, entry: &OracleEntry<'_>, typos: OracleTypos
         }
         None => true,
     };
-    is_episode_satisfied && is_year_satisfied
+    is_episode_satisfied(value, entry) && is_year_satisfied
+}
+
+/// SEARCH.md 4.5, the episode marker.
+fn is_episode_satisfied(value: &OracleText, entry: &OracleEntry<'_>) -> bool {
+    match value.episode_word() {
+        Some((word, marker)) => entry.fits(marker) || entry.has_word(word),
+        None => true,
+    }
+}
+
+/// SEARCH.md 4.9.
+fn matches_release(value: &OracleText, release: &OracleRelease, entry: &OracleEntry<'_>) -> bool {
+    let is_year_satisfied = release.years.is_empty()
+        || match entry.record.year {
+            Some(year) if !release.years.contains(&year) => {
+                let mut years = release.years.iter();
+                years.any(|year| entry.has_title_word(&year.get().to_string()))
+            }
+            _ => true,
+        };
+    let mut name = release.name.iter();
+    name.all(|word| entry.has_title_word(word))
+        && is_episode_satisfied(value, entry)
+        && is_year_satisfied
 }
 
 /// SEARCH.md 4.5, the prefix rule.
@@ -496,6 +552,13 @@ fn satisfies_prefix_rule(last_plain_word: &str, entry: &OracleEntry<'_>) -> bool
     let is_long_enough = 3 <= last_plain_word.chars().count();
     let mut title_words = entry.title_words.iter();
     is_long_enough && title_words.any(|title_word| title_word.starts_with(last_plain_word))
+}
+
+/// SEARCH.md 4.6: true if there is a second try.
+fn allows_typos(value: &OracleText) -> bool {
+    let plain_words = value.plain_words();
+    let typo_words = plain_words.iter().filter(|word| may_have_typo(word));
+    typo_words.count() <= 8
 }
 
 /// SEARCH.md 4.6: true if the plain word may have typos.

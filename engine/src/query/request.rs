@@ -58,6 +58,7 @@ pub struct Query {
     title: Option<SearchText>,
     catalog_id: Option<CatalogTerm>,
     public_id: Option<RecordId>,
+    release: Option<SearchText>,
     filters: Filters,
     page_size: u16,
 }
@@ -70,6 +71,7 @@ impl Query {
             title: None,
             catalog_id: None,
             public_id: None,
+            release: None,
             filters,
             page_size,
         }
@@ -111,6 +113,13 @@ impl Query {
         self
     }
 
+    /// With the `release` whose records come first among equals; not a criterion (SEARCH.md 5.5).
+    #[must_use]
+    pub fn with_release(mut self, text: Option<SearchText>) -> Self {
+        self.release = text;
+        self
+    }
+
     /// True if at least one criterion is given.
     pub fn has_criterion(&self) -> bool {
         self.query.is_some()
@@ -137,6 +146,11 @@ impl Query {
     /// The record id, if supplied.
     pub fn public_id(&self) -> Option<RecordId> {
         self.public_id
+    }
+
+    /// The release whose records come first among equals, if supplied.
+    pub fn release(&self) -> Option<&SearchText> {
+        self.release.as_ref()
     }
 
     /// Filters, which apply to every branch.
@@ -195,6 +209,7 @@ impl Query {
             out.push(b'p');
             out.extend(id.as_bytes());
         }
+        write_text(b'r', self.release.as_ref(), out);
         self.filters.write_canonical(out);
     }
 }
@@ -296,6 +311,10 @@ mod tests {
             canonical(&by_catalog_id("7"))
         );
         assert_eq!(
+            canonical(&by_query("lost").with_release(SearchText::release("Lost.1x02.720p-GRP"))),
+            canonical(&by_query("lost").with_release(SearchText::release("lost s01e02 720p grp")))
+        );
+        assert_eq!(
             canonical(&by_catalog_id("a")),
             canonical(&by_catalog_id("b"))
         );
@@ -330,6 +349,8 @@ mod tests {
             by_query("lost s01"),
             title.clone(),
             by_query("lost").with_title(SearchText::title("lost")),
+            by_query("lost").with_release(SearchText::release("lost")),
+            by_query("lost").with_release(SearchText::release("lost 720p")),
             by_catalog_id("7"),
             by_catalog_id("x"),
             by_query("lost").with_catalog_id(Some(CatalogTerm::Number(7))),

@@ -1,4 +1,4 @@
-//! A `query` or `title` value: folded, and parsed into words and markers.
+//! A `query`, `title` or `release` value: folded, and parsed into words and markers.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use crate::limits::QUERY_WORDS_MAX;
 use crate::model::Year;
 use crate::text::{Markers, fold, words};
 
-/// A `query` or `title` value: folded, with at least one word.
+/// A `query`, `title` or `release` value: folded, with at least one word.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct SearchText {
     folded: String,
@@ -51,6 +51,11 @@ impl SearchText {
             return None;
         }
         Some(Self { folded })
+    }
+
+    /// Folds a `release` value. `None` when it has no words (it counts as not supplied).
+    pub fn release(value: &str) -> Option<Self> {
+        Self::title(value)
     }
 
     /// The folded text: words joined by single spaces.

@@ -2,15 +2,18 @@
 
 use super::doc_set::DocSet;
 use super::top::Ranked;
+use super::weigher::Weigher;
 
 /// Part of the matches that a branch must deliver.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct PageRequest {
+#[derive(Clone, Copy)]
+pub(super) struct PageRequest<'w> {
     /// Hits of a page.
     pub(super) size: usize,
-    /// True if all matching documents are needed, because another branch matches too and documents
-    /// of both count once.
+    /// True if all matching documents are needed: another branch matches too, and documents of both
+    /// count once; or they are weighed.
     pub(super) needs_docs: bool,
+    /// Weighs matches by the `release` of the request, if it has one.
+    pub(super) weigher: Option<&'w Weigher<'w>>,
 }
 
 /// Matches of one branch.

@@ -25,7 +25,7 @@ pub(super) fn search_catalog(
     number: u64,
     marker: Option<EpisodeMarker>,
     filter: &Filter<'_>,
-    page: PageRequest,
+    page: PageRequest<'_>,
 ) -> Result<BranchResult> {
     let [own, parent] = view.catalog_docs(number)?;
     if filter.is_trivial() && !page.needs_docs && marker.is_none() {
@@ -40,11 +40,11 @@ pub(super) fn search_catalog(
     let mut parent_docs = Vec::new();
     parent.decode(&mut parent_docs);
     parent_docs.retain(|&doc| filter.accepts(doc));
-    let mut top = Top::new(page.size);
+    let mut ranked = Vec::with_capacity(parent_docs.len() + own.count() as usize);
     for &doc in &parent_docs {
         let (relevance, fit) = parent_rank(view, doc, marker);
         let fit = fit.max(u8::from(filter.matches_unknown_year(doc)));
-        top.offer(Ranked::new(relevance, fit, doc));
+        ranked.push(Ranked::new(relevance, fit, doc));
     }
     // Documents with the id itself match whatever episode is named: SEARCH.md 5.2 is about those
     // that match by the id of their series only.
@@ -52,11 +52,8 @@ pub(super) fn search_catalog(
     own.decode(&mut docs);
     docs.retain(|&doc| filter.accepts(doc));
     for &doc in &docs {
-        top.offer(Ranked::new(
-            1,
-            u8::from(filter.matches_unknown_year(doc)),
-            doc,
-        ));
+        let fit = u8::from(filter.matches_unknown_year(doc));
+        ranked.push(Ranked::new(1, fit, doc));
     }
     let total = (docs.len() + parent_docs.len()) as u64;
     if page.needs_docs {
@@ -65,9 +62,18 @@ pub(super) fn search_catalog(
     }
     Ok(BranchResult {
         total,
-        best: top.into_sorted(),
+        best: best(ranked, page),
         docs: Some(DocSet::List(docs)),
     })
+}
+
+fn best(ranked: Vec<Ranked>, page: PageRequest<'_>) -> Vec<Ranked> {
+    if let Some(weigher) = page.weigher {
+        return weigher.best(ranked, page.size);
+    }
+    let mut top = Top::new(page.size);
+    ranked.into_iter().for_each(|ranked| top.offer(ranked));
+    top.into_sorted()
 }
 
 /// Result without filters and marker: both counts are stored, and the page is filled from the
@@ -130,6 +136,7 @@ pub(super) fn search_id(
     segment: &Segment,
     id: RecordId,
     filter: &Filter<'_>,
+    page: PageRequest<'_>,
 ) -> Result<BranchResult> {
     let found = segment.find(id)?.filter(|&doc| filter.accepts(doc));
     let Some(doc) = found else {
@@ -138,7 +145,7 @@ pub(super) fn search_id(
     let fit = u8::from(filter.matches_unknown_year(doc));
     Ok(BranchResult {
         total: 1,
-        best: vec![Ranked::new(0, fit, doc)],
+        best: best(vec![Ranked::new(0, fit, doc)], page),
         docs: Some(DocSet::List(vec![doc])),
     })
 }

@@ -5,11 +5,14 @@
 use std::fmt;
 
 use crate::error::Result;
-use crate::plan::{CostModel, Subject, TitlePlan, Typos, WordPlan};
+use crate::plan::{CostModel, ReleasePlan, Subject, TitlePlan, Typos, WordPlan};
 use crate::query::{ParsedText, Query};
 
 use super::Snapshot;
+use super::branch::BranchResult;
+use super::explain_release::{WordOfRelease, describe_name, describe_release, words_of_release};
 use super::segment_search::{ParsedQuery, SegmentSearch};
+use super::snapshot::QueryReading;
 
 /// Parsing, plan and ranking of one request.
 #[derive(Debug, Clone)]
@@ -18,9 +21,12 @@ pub struct Explanation {
     pub criteria: Vec<String>,
     /// Work in each segment.
     pub segments: Vec<SegmentExplanation>,
-    /// True if no record matched the words as they are: then typos are tried, unless too many words
-    /// may have them.
+    /// True if no record matched the words as they are, so that typos were tried, unless too many
+    /// words may have them; false again if the release's name was tried after them.
     pub is_typo_search: bool,
+    /// True if no record matched with typos either: then the `query` was read as the name of a
+    /// release.
+    pub is_release_search: bool,
     /// Number of records that match.
     pub total: u64,
     /// The hits, in order.
@@ -76,6 +82,10 @@ pub struct HitExplanation {
     pub fit: u8,
     /// Meaning of the relevance.
     pub meaning: &'static str,
+    /// Its missing weight.
+    pub missing: u8,
+    /// The release words, if it was weighed by any, and which of them it has.
+    pub release_words: Vec<WordOfRelease>,
 }
 
 impl Snapshot {
@@ -89,15 +99,15 @@ impl Snapshot {
         let parsed = ParsedQuery::new(query);
         // The real search first: its time is the one to report, and it decides about typos.
         let began = clock();
-        let (hits, is_typo_search) = self.search_twice(query)?;
+        let (hits, reading) = self.search_reading(query)?;
         let nanoseconds = clock() - began;
         let mut segments = Vec::new();
-        for (part_idx, part) in self.prepared(query)? {
+        for (part_idx, part) in self.prepared(&parsed)? {
             let segment = &self.parts()[part_idx].0;
             segments.push(SegmentExplanation {
                 name: segment.name().to_owned(),
                 docs_count: segment.len(),
-                steps: steps(&part, &parsed, is_typo_search, clock)?,
+                steps: steps(&part, &parsed, reading, clock)?,
             });
         }
         let mut explained = Vec::with_capacity(hits.len());
@@ -106,13 +116,16 @@ impl Snapshot {
                 id: self.hit_doc(&hits, hit_idx)?.id().to_string(),
                 relevance: hit.relevance,
                 fit: hit.fit,
-                meaning: meaning(hit.relevance),
+                meaning: meaning(hit.relevance, reading),
+                missing: hit.missing,
+                release_words: words_of_release(self, &parsed, reading, hit)?,
             });
         }
         Ok(Explanation {
-            criteria: criteria(&parsed),
+            criteria: criteria(&parsed, reading),
             segments,
-            is_typo_search,
+            is_typo_search: reading == QueryReading::Typos,
+            is_release_search: reading == QueryReading::ReleaseName,
             total: hits.total(),
             hits: explained,
             nanoseconds,
@@ -128,7 +141,7 @@ fn cost_model(costs: &CostModel) -> Vec<CostValue> {
         .collect()
 }
 
-fn criteria(parsed: &ParsedQuery<'_>) -> Vec<String> {
+fn criteria(parsed: &ParsedQuery<'_>, reading: QueryReading) -> Vec<String> {
     let mut criteria = Vec::new();
     if let Some(id) = parsed.public_id {
         criteria.push(format!("public_id: {id}"));
@@ -142,6 +155,14 @@ fn criteria(parsed: &ParsedQuery<'_>) -> Vec<String> {
     if let Some(text) = &parsed.free_text {
         criteria.push(format!("query: {}", describe_text(text)));
     }
+    if reading == QueryReading::ReleaseName {
+        criteria.extend(
+            parsed
+                .release_name()
+                .map(|name| describe_name(parsed, &name)),
+        );
+    }
+    criteria.extend(parsed.release.as_deref().map(describe_release));
     criteria
 }
 
@@ -160,7 +181,7 @@ fn describe_text(parsed: &ParsedText<'_>) -> String {
 fn steps(
     part: &SegmentSearch<'_>,
     parsed: &ParsedQuery<'_>,
-    is_typo_search: bool,
+    reading: QueryReading,
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<PlanStep>> {
     let mut steps = Vec::new();
@@ -168,11 +189,34 @@ fn steps(
         let what = subject_text(clause.subject(), &[]);
         steps.push(planned(what, clause.size_max()));
     }
-    let typos = if is_typo_search {
-        Typos::Allowed
-    } else {
-        Typos::Refused
+    let words = match reading {
+        QueryReading::Words => word_steps(part, parsed, Typos::Refused, clock, &mut steps)?,
+        QueryReading::Typos => word_steps(part, parsed, Typos::Allowed, clock, &mut steps)?,
+        QueryReading::ReleaseName => release_steps(part, parsed, clock, &mut steps)?,
     };
+    let began = clock();
+    if let Some(text) = &parsed.title {
+        let plan = TitlePlan::new(&part.context, text)?;
+        let what = "title: distinct titles that contain the text".to_owned();
+        steps.push(timed(what, plan.matches().len() as u64, clock() - began));
+    }
+    // Segments are explained one by one, but the reading was decided over all of them: a segment
+    // may show no match here although the search had some.
+    let began = clock();
+    let found = part.unite(parsed, words)?;
+    let what = "other branches, and all united".to_owned();
+    steps.push(timed(what, found.total, clock() - began));
+    Ok(steps)
+}
+
+/// Steps of the `query` branch, and its result.
+fn word_steps(
+    part: &SegmentSearch<'_>,
+    parsed: &ParsedQuery<'_>,
+    typos: Typos,
+    clock: &dyn Fn() -> u64,
+    steps: &mut Vec<PlanStep>,
+) -> Result<Option<BranchResult>> {
     let began = clock();
     if let Some(text) = &parsed.free_text {
         let mut words: Vec<&str> = text.plain_words().collect();
@@ -194,19 +238,38 @@ fn steps(
         let what = "query: intersect and rank".to_owned();
         steps.push(timed(what, found.total, clock() - began));
     }
+    Ok(words)
+}
+
+/// Steps of the `query` branch read as the name of a release, and its result.
+fn release_steps(
+    part: &SegmentSearch<'_>,
+    parsed: &ParsedQuery<'_>,
+    clock: &dyn Fn() -> u64,
+    steps: &mut Vec<PlanStep>,
+) -> Result<Option<BranchResult>> {
+    let (Some(text), Some(name)) = (&parsed.free_text, parsed.release_name()) else {
+        return Ok(None);
+    };
     let began = clock();
-    if let Some(text) = &parsed.title {
-        let plan = TitlePlan::new(&part.context, text)?;
-        let what = "title: distinct titles that contain the text".to_owned();
-        steps.push(timed(what, plan.matches().len() as u64, clock() - began));
+    let plan = ReleasePlan::new(&part.context, text, &name)?;
+    let planned_at = clock();
+    for clause in plan.iter().flat_map(|plan| &plan.clauses) {
+        steps.push(planned(
+            subject_text(clause.subject(), &[]),
+            clause.size_max(),
+        ));
     }
-    // Segments are explained one by one, but typos were decided over all of them: a segment may
-    // show no match here although the search had some.
+    let titles_count = plan.map_or(0, |plan| plan.first_titles.len());
+    let what = "query: titles that are the first words".to_owned();
+    steps.push(timed(what, titles_count as u64, planned_at - began));
     let began = clock();
-    let found = part.unite(parsed, words)?;
-    let what = "other branches, and all united".to_owned();
-    steps.push(timed(what, found.total, clock() - began));
-    Ok(steps)
+    let found = part.search_release_name(parsed, &name)?;
+    if let Some(found) = &found {
+        let what = "query: intersect, rank and weigh".to_owned();
+        steps.push(timed(what, found.total, clock() - began));
+    }
+    Ok(found)
 }
 
 fn planned(what: String, docs_count: u64) -> PlanStep {
@@ -231,12 +294,14 @@ fn subject_text(subject: Subject, words: &[&str]) -> String {
         Subject::Title => "set: titles that contain the text".into(),
         Subject::EpisodeMarker => "set: episode marker".into(),
         Subject::YearMarker => "set: year marker".into(),
+        Subject::ReleaseName => "set: titles with every word of the release's name".into(),
+        Subject::ReleaseYears => "set: years of the release's name".into(),
         Subject::Filter(name) => format!("filter: {name}"),
     }
 }
 
 /// Meaning of a relevance (SEARCH.md 5.1).
-fn meaning(relevance: u8) -> &'static str {
+fn meaning(relevance: u8, reading: QueryReading) -> &'static str {
     match relevance {
         0 => "public_id",
         1 => "catalog_id",
@@ -246,6 +311,7 @@ fn meaning(relevance: u8) -> &'static str {
         5 => "the title contains the text inside words",
         6 => "every word in the title or the description",
         7 => "the last word begins a title word",
+        8 if reading == QueryReading::ReleaseName => "as the name of a release",
         8 => "with typos",
         _ => "catalog_id of the series, another episode was named",
     }
@@ -259,17 +325,23 @@ impl fmt::Display for Explanation {
         for segment in &self.segments {
             write!(f, "{segment}")?;
         }
-        let typos = if self.is_typo_search {
+        let reading = if self.is_release_search {
+            ", as the name of a release"
+        } else if self.is_typo_search {
             ", with typos"
         } else {
             ""
         };
         let time = self.nanoseconds as f64 / 1000.0;
-        writeln!(f, "total {}{typos}, {time:.1} us", self.total)?;
+        writeln!(f, "total {}{reading}, {time:.1} us", self.total)?;
         for (idx, hit) in self.hits.iter().enumerate() {
             let (position, id, meaning) = (idx + 1, &hit.id, hit.meaning);
             let rank = format!("{}.{}", hit.relevance, hit.fit);
             writeln!(f, "{position:>4}  {id}  {rank}  {meaning}")?;
+            if !hit.release_words.is_empty() {
+                let words = WordOfRelease::listed(&hit.release_words);
+                writeln!(f, "      missing weight {}: {words}", hit.missing)?;
+            }
         }
         writeln!(f, "cost model")?;
         for CostValue { name, value, unit } in &self.cost_model {

@@ -12,8 +12,10 @@ pub struct Hit {
     pub(super) doc: u32,
     /// Smallest relevance of all branches by which it matches: 0 is best, 9 is worst (SEARCH.md 5).
     pub relevance: u8,
-    /// Fit of that match: 0 or 1.
+    /// Fit of that match: 0 or 1, as the name of a release up to 3.
     pub fit: u8,
+    /// Weight of the release words that it lacks (SEARCH.md 5.7).
+    pub missing: u8,
 }
 
 /// First hits of a search, in order, and the number of all matches. Valid only with the snapshot

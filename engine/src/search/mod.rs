@@ -7,15 +7,19 @@ mod branch;
 mod catalog_branch;
 mod doc_set;
 mod explain;
+mod explain_release;
 mod hits;
 #[cfg(test)]
 mod oracle_test;
+mod release_branch;
 mod segment_search;
 mod snapshot;
 mod title_branch;
 mod top;
+mod weigher;
 mod word_branch;
 
 pub use explain::{CostValue, Explanation, HitExplanation, PlanStep, SegmentExplanation};
+pub use explain_release::WordOfRelease;
 pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 pub use snapshot::Snapshot;

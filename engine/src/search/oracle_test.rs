@@ -59,6 +59,28 @@ fn text(words: std::ops::Range<usize>) -> impl Strategy<Value = String> {
     prop::collection::vec(word, words).prop_map(|words| words.join(" "))
 }
 
+/// Words that only names of releases have, with every weight.
+const RELEASE_WORDS: &[&str] = &[
+    "1080p", "720p", "web", "dl", "bluray", "x264", "nf", "grp", "lol", "srt", "mkv",
+];
+
+/// The name of a release: words of titles, perhaps a marker and a year, and a tail.
+fn release_name() -> impl Strategy<Value = String> {
+    let marks = prop::sample::select(vec!["", "s01e02", "s01", "1999", "2004", "2004 2005", "x"]);
+    let tail = prop::collection::vec(prop::sample::select(RELEASE_WORDS), 0..5);
+    (text(1..3), marks, tail)
+        .prop_map(|(name, marks, tail)| format!("{name} {marks} {}", tail.join(" ")))
+}
+
+fn description() -> impl Strategy<Value = Option<String>> {
+    let word = prop_oneof![
+        prop::sample::select(WORDS),
+        prop::sample::select(RELEASE_WORDS)
+    ];
+    let words = prop::collection::vec(word, 0..8).prop_map(|words| words.join(" "));
+    prop::option::of(words)
+}
+
 fn year() -> impl Strategy<Value = Option<Year>> {
     prop_oneof![
         Just(None),
@@ -81,7 +103,7 @@ fn record() -> impl Strategy<Value = Record> {
     let ids = (catalog(), catalog(), any::<[u8; 2]>(), 0i64..6);
     let rest = (
         text(1..4),
-        prop::option::of(text(0..5)),
+        description(),
         prop::sample::select(LANGUAGES),
         prop::bool::weighted(0.9),
     );
@@ -136,14 +158,16 @@ fn cut(text: &str, from: usize, to: usize) -> String {
 }
 
 fn query() -> impl Strategy<Value = Query> {
+    let words = prop_oneof![3 => text(1..4), 1 => release_name()];
     let texts = (
-        prop::option::weighted(0.7, text(1..4)),
+        prop::option::weighted(0.7, words),
         prop::option::weighted(0.4, (text(1..4), 0usize..6, 3usize..20)),
         0usize..12,
     );
     let ids = (
         prop::option::weighted(0.2, prop::sample::select(vec!["12345", "tt7", "nope"])),
         prop::option::weighted(0.1, any::<[u8; 2]>()),
+        prop::option::weighted(0.4, release_name()),
     );
     (texts, ids, filters(), 1u16..12).prop_map(|(texts, ids, filters, page_size)| {
         let (words, title, dropped) = texts;
@@ -165,6 +189,7 @@ fn query() -> impl Strategy<Value = Query> {
             .with_title(title.and_then(|title| SearchText::title(&title)))
             .with_catalog_id(ids.0.map(CatalogTerm::parse))
             .with_public_id(ids.1.map(|_| RecordId::from_bytes(id)))
+            .with_release(ids.2.and_then(|text| SearchText::release(&text)))
     })
 }
 
@@ -263,7 +288,7 @@ fn check(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Query) {
     assert_eq!(located.total(), hits.total());
     assert_eq!(located.locations().len(), hits.len());
     let answer = oracle.search(query);
-    let found: Vec<(RecordId, u8, u8)> = hits
+    let found: Vec<(RecordId, u8, u8, u8)> = hits
         .hits()
         .iter()
         .enumerate()
@@ -279,13 +304,13 @@ fn check(snapshot: &Snapshot, oracle: &Oracle<'_>, query: &Query) {
             assert_eq!(location.upstream_downloads, doc.upstream_downloads());
             assert_eq!(snapshot.fragment(&location), doc.fragment());
             assert_eq!(snapshot.catalog_id(&location).unwrap(), doc.catalog_id());
-            (doc.id(), hit.relevance, hit.fit)
+            (doc.id(), hit.relevance, hit.fit, hit.missing)
         })
         .collect();
-    let expected: Vec<(RecordId, u8, u8)> = answer
+    let expected: Vec<(RecordId, u8, u8, u8)> = answer
         .hits
         .iter()
-        .map(|hit| (hit.id, hit.relevance, hit.fit))
+        .map(|hit| (hit.id, hit.relevance, hit.fit, hit.missing))
         .collect();
     assert_eq!((found, hits.total()), (expected, answer.total), "{query:?}");
 }

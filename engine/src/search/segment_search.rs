@@ -8,6 +8,7 @@
 //! Snapshot::search_parts   prepares each segment (SegmentSearch::new) where a document can match
 //!   -> search_words        in each segment: the query branch, exact words
 //!   <- any match?          none in all segments: search_words once more, with typos
+//!   <- any match?          none again: search_release_name, if it can be one
 //!   -> unite               in each segment: the other branches, and the union of all
 //!   <- merge               the best of each segment become the page
 //! ```
@@ -15,15 +16,21 @@
 use crate::error::Result;
 use crate::index::{Segment, Tombstones};
 use crate::model::RecordId;
-use crate::plan::{CostModel, Filter, PlanContext, TitlePlan, Typos, WordPlan};
-use crate::query::{CatalogTerm, ParsedText, Query, SearchText};
+use crate::plan::{
+    CostModel, Filter, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan,
+};
+use crate::query::{
+    CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_words,
+};
 use crate::text::EpisodeMarker;
 
 use super::branch::{BranchResult, PageRequest};
 use super::catalog_branch::{search_catalog, search_id};
 use super::doc_set::DocSet;
+use super::release_branch::search_release_name;
 use super::title_branch::search_title;
 use super::top::{Ranked, best_of_branches};
+use super::weigher::Weigher;
 use super::word_branch::search_words;
 
 /// A request, parsed once for all segments (SEARCH.md 2 and 4).
@@ -39,6 +46,8 @@ pub(super) struct ParsedQuery<'q> {
     pub(super) public_id: Option<RecordId>,
     /// Episode that `query`, or else `title`, names.
     pub(super) marker: Option<EpisodeMarker>,
+    /// The words of `release`, with their weights.
+    pub(super) release: Option<Vec<ReleaseWord<'q>>>,
 }
 
 impl<'q> ParsedQuery<'q> {
@@ -61,19 +70,23 @@ impl<'q> ParsedQuery<'q> {
             title,
             catalog_numbers,
             public_id: query.public_id(),
+            release: query.release().map(|text| {
+                let words: Vec<&str> = text.words().collect();
+                release_words(&words)
+            }),
         }
     }
 
-    /// Page that each branch must deliver.
-    fn page(&self) -> PageRequest {
-        let branches_count = usize::from(self.free_text.is_some())
+    /// The `query` value as the name of a release (SEARCH.md 4.8).
+    pub(super) fn release_name(&self) -> Option<ReleaseName<'q>> {
+        self.free_text.as_ref().and_then(ReleaseName::of)
+    }
+
+    fn branches_count(&self) -> usize {
+        usize::from(self.free_text.is_some())
             + usize::from(self.title.is_some())
             + usize::from(self.public_id.is_some())
-            + self.catalog_numbers.len();
-        PageRequest {
-            size: usize::from(self.query.page_size()),
-            needs_docs: branches_count > 1,
-        }
+            + self.catalog_numbers.len()
     }
 }
 
@@ -83,6 +96,8 @@ pub(super) struct SegmentSearch<'a> {
     pub(super) context: PlanContext<'a>,
     /// Filters of the request over this segment, shared by all branches.
     pub(super) filter: Filter<'a>,
+    /// Weighs matches by the `release` of the request, if it has one.
+    weigher: Option<Weigher<'a>>,
 }
 
 /// Matches in one segment.
@@ -98,7 +113,7 @@ impl<'a> SegmentSearch<'a> {
     pub(super) fn new(
         segment: &'a Segment,
         tombstones: &'a Tombstones,
-        query: &Query,
+        parsed: &ParsedQuery<'_>,
         costs: &'a CostModel,
     ) -> Result<Option<Self>> {
         if segment.is_empty() {
@@ -106,12 +121,28 @@ impl<'a> SegmentSearch<'a> {
         }
         let view = segment.view()?;
         let context = PlanContext { view, costs };
-        let filter = Filter::new(context, tombstones, query.filters())?;
-        Ok(filter.map(|filter| Self {
+        let Some(filter) = Filter::new(context, tombstones, parsed.query.filters())? else {
+            return Ok(None);
+        };
+        let weigher = match &parsed.release {
+            Some(words) => Some(Weigher::new(context, ReleaseSets::new(&view, words)?)),
+            None => None,
+        };
+        Ok(Some(Self {
             segment,
             context,
             filter,
+            weigher,
         }))
+    }
+
+    /// Page that each branch must deliver.
+    fn page(&self, parsed: &ParsedQuery<'_>) -> PageRequest<'_> {
+        PageRequest {
+            size: usize::from(parsed.query.page_size()),
+            needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
+            weigher: self.weigher.as_ref(),
+        }
     }
 
     /// Runs the `query` branch; `None` when the request has none.
@@ -126,8 +157,34 @@ impl<'a> SegmentSearch<'a> {
         let Some(plan) = WordPlan::new(&self.context, text, typos)? else {
             return Ok(Some(BranchResult::empty()));
         };
-        let found = search_words(&self.context, &plan, &self.filter, parsed.page());
+        let found = search_words(&self.context, &plan, &self.filter, self.page(parsed));
         Ok(Some(found))
+    }
+
+    /// Runs the `query` branch, read as the name of a release.
+    pub(super) fn search_release_name(
+        &self,
+        parsed: &ParsedQuery<'_>,
+        name: &ReleaseName<'_>,
+    ) -> Result<Option<BranchResult>> {
+        let Some(text) = &parsed.free_text else {
+            return Ok(None);
+        };
+        let Some(plan) = ReleasePlan::new(&self.context, text, name)? else {
+            return Ok(Some(BranchResult::empty()));
+        };
+        let (context, filter, page) = (&self.context, &self.filter, self.page(parsed));
+        if let Some(weigher) = &self.weigher {
+            return Ok(Some(search_release_name(
+                context, &plan, filter, weigher, page,
+            )));
+        }
+        // SEARCH.md 5.5: without `release` the tail is weighed.
+        let sets = ReleaseSets::new(&context.view, &release_words(name.tail()))?;
+        let weigher = Weigher::new(*context, sets);
+        Ok(Some(search_release_name(
+            context, &plan, filter, &weigher, page,
+        )))
     }
 
     /// Runs the other branches and unites all results; `words` is that of the `query` branch.
@@ -136,7 +193,7 @@ impl<'a> SegmentSearch<'a> {
         parsed: &ParsedQuery<'_>,
         words: Option<BranchResult>,
     ) -> Result<SegmentHits> {
-        let (context, page) = (&self.context, parsed.page());
+        let (context, page) = (&self.context, self.page(parsed));
         let mut found: Vec<BranchResult> = words.into_iter().collect();
         if let Some(text) = &parsed.title {
             let plan = TitlePlan::new(context, text)?;
@@ -147,7 +204,7 @@ impl<'a> SegmentSearch<'a> {
             found.push(search_catalog(view, number, parsed.marker, filter, page)?);
         }
         if let Some(id) = parsed.public_id {
-            found.push(search_id(self.segment, id, &self.filter)?);
+            found.push(search_id(self.segment, id, &self.filter, page)?);
         }
         // One branch alone needs no union: its documents are not even listed.
         if found.len() == 1 {

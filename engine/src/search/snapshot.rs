@@ -60,12 +60,11 @@ impl Snapshot {
     /// Cost: that of its branches in every segment, then a merge of one page from each. Errors: a
     /// damaged block, or a file that was truncated. Source: SEARCH.md 3 to 5.
     pub fn search(&self, query: &Query) -> Result<Hits> {
-        self.search_twice(query).map(|(hits, _)| hits)
+        self.search_reading(query).map(|(hits, _)| hits)
     }
 
-    /// Runs a search. Also returns true if no record matched the words as they are, so that typos
-    /// were allowed.
-    pub(super) fn search_twice(&self, query: &Query) -> Result<(Hits, bool)> {
+    /// Runs a search. Also returns the last reading of the `query` value that was tried.
+    pub(super) fn search_reading(&self, query: &Query) -> Result<(Hits, QueryReading)> {
         read_whole(self.segments(), || self.search_parts(query))
     }
 
@@ -82,16 +81,10 @@ impl Snapshot {
     }
 
     /// Runs the steps of a search; the order is explained in `segment_search`.
-    fn search_parts(&self, query: &Query) -> Result<(Hits, bool)> {
+    fn search_parts(&self, query: &Query) -> Result<(Hits, QueryReading)> {
         let parsed = ParsedQuery::new(query);
-        let parts = self.prepared(query)?;
-        let mut words = search_words(&parts, &parsed, Typos::Refused)?;
-        // SEARCH.md 4.6: typos only when the branch matches nothing in the whole catalog.
-        let matches_none = words.iter().flatten().all(|found| found.total == 0);
-        let allows_typos = parsed.free_text.is_some() && matches_none;
-        if allows_typos {
-            words = search_words(&parts, &parsed, Typos::Allowed)?;
-        }
+        let parts = self.prepared(&parsed)?;
+        let (words, reading) = search_text(&parts, &parsed)?;
         let mut found = Vec::with_capacity(parts.len());
         for ((part_idx, part), words) in parts.iter().zip(words) {
             found.push((*part_idx, part.unite(&parsed, words)?));
@@ -102,21 +95,24 @@ impl Snapshot {
             total: found.iter().map(|(_, found)| found.total).sum(),
             hits: self.merge(&found, usize::from(query.page_size()))?,
         };
-        Ok((hits, allows_typos))
+        Ok((hits, reading))
     }
 
     /// Segments in which something can match the filters, with their indexes.
-    pub(super) fn prepared(&self, query: &Query) -> Result<Vec<(usize, SegmentSearch<'_>)>> {
+    pub(super) fn prepared(
+        &self,
+        parsed: &ParsedQuery<'_>,
+    ) -> Result<Vec<(usize, SegmentSearch<'_>)>> {
         let mut prepared = Vec::with_capacity(self.parts.len());
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate() {
-            if let Some(part) = SegmentSearch::new(segment, tombstones, query, &self.costs)? {
+            if let Some(part) = SegmentSearch::new(segment, tombstones, parsed, &self.costs)? {
                 prepared.push((part_idx, part));
             }
         }
         Ok(prepared)
     }
 
-    /// Merges the best of each segment by relevance, fit, time and id (SEARCH.md 5).
+    /// Merges the best of each segment by relevance, fit, missing weight, time and id.
     ///
     /// Each segment gives at most a page, in order, so a merge of their heads is the page of all.
     /// Document numbers mean nothing across segments, so heads are compared by time and id: one
@@ -271,15 +267,44 @@ fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
     id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
 }
 
-fn search_words(
+/// Reading of a `query` value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum QueryReading {
+    /// Its words as they are, or no `query` at all.
+    Words,
+    /// With typos (SEARCH.md 4.6).
+    Typos,
+    /// As the name of a release (SEARCH.md 4.8).
+    ReleaseName,
+}
+
+/// Results of the `query` branch in each segment.
+type TextResults = Vec<Option<BranchResult>>;
+
+/// Runs the `query` branch. Each reading is tried only when those before match nothing in the whole
+/// catalog (SEARCH.md 4.6, 4.8).
+fn search_text(
     parts: &[(usize, SegmentSearch<'_>)],
     parsed: &ParsedQuery<'_>,
-    typos: Typos,
-) -> Result<Vec<Option<BranchResult>>> {
-    parts
-        .iter()
-        .map(|(_, part)| part.search_words(parsed, typos))
-        .collect()
+) -> Result<(TextResults, QueryReading)> {
+    let matches_none = |found: &TextResults| found.iter().flatten().all(|found| found.total == 0);
+    let search_words = |typos| -> Result<TextResults> {
+        let parts = parts.iter();
+        parts
+            .map(|(_, part)| part.search_words(parsed, typos))
+            .collect()
+    };
+    let found = search_words(Typos::Refused)?;
+    if parsed.free_text.is_none() || !matches_none(&found) {
+        return Ok((found, QueryReading::Words));
+    }
+    let found = search_words(Typos::Allowed)?;
+    let Some(name) = parsed.release_name().filter(|_| matches_none(&found)) else {
+        return Ok((found, QueryReading::Typos));
+    };
+    let parts = parts.iter();
+    let found = parts.map(|(_, part)| part.search_release_name(parsed, &name));
+    Ok((found.collect::<Result<_>>()?, QueryReading::ReleaseName))
 }
 
 fn hit(part_idx: usize, ranked: Ranked) -> Hit {
@@ -288,6 +313,7 @@ fn hit(part_idx: usize, ranked: Ranked) -> Hit {
         doc: ranked.doc(),
         relevance: ranked.relevance(),
         fit: ranked.fit(),
+        missing: ranked.missing(),
     }
 }
 
@@ -302,7 +328,7 @@ struct SegmentHead<'a> {
 
 impl SegmentHead<'_> {
     fn compare(&self, other: &Self) -> Ordering {
-        let rank = |head: &Self| (head.ranked.relevance(), head.ranked.fit());
+        let rank = |head: &Self| (head.ranked.pair(), head.ranked.missing());
         // Times are compared as text: `YYYY-MM-DDTHH:MM:SSZ` sorts like the time it stands for.
         rank(self)
             .cmp(&rank(other))

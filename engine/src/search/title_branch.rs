@@ -16,6 +16,7 @@ use crate::plan::{Clause, Filter, PlanContext, TitleMatch, TitlePlan};
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
+use super::weigher::RankDocs;
 
 /// Relevances that a title can give.
 const RELEVANCES: std::ops::RangeInclusive<u8> = 2..=5;
@@ -30,7 +31,7 @@ pub(super) fn search_title(
     context: &PlanContext<'_>,
     plan: &TitlePlan<'_>,
     filter: &Filter<'_>,
-    page: PageRequest,
+    page: PageRequest<'_>,
 ) -> BranchResult {
     let branch = TitleBranch {
         context,
@@ -61,9 +62,13 @@ pub(super) fn search_title(
     } else {
         branch.select_best(&mut top, Some(&docs));
     }
+    let best = top.into_sorted();
     BranchResult {
         total: docs.len(),
-        best: top.into_sorted(),
+        best: match page.weigher {
+            Some(weigher) => weigher.reordered(&branch, &docs, best),
+            None => best,
+        },
         docs: Some(docs),
     }
 }
@@ -192,6 +197,25 @@ impl<'a> TitleBranch<'_, 'a> {
             Some(docs) => docs.try_for_each(visit),
             None => (0..self.view().docs_count()).try_for_each(visit),
         };
+    }
+}
+
+impl RankDocs for TitleBranch<'_, '_> {
+    fn rank(&self, doc: u32) -> Ranked {
+        self.rank(doc)
+    }
+
+    fn relevance_docs_count(&self, relevance: u8) -> Option<u64> {
+        let may_give = |title_match: TitleMatch| title_match.may_give(relevance);
+        Some(self.plan.docs_count(may_give))
+    }
+
+    fn relevance_docs(&self, relevance: u8, out: &mut Vec<u32>) {
+        for (title, title_match) in self.plan.matches() {
+            if title_match.may_give(relevance) {
+                out.extend(self.view().title_docs(*title));
+            }
+        }
     }
 }
 

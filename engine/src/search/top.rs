@@ -1,24 +1,41 @@
 //! The best of many ranked documents.
 
 /// A document of one segment with its rank, as a number that sorts in answer order: relevance, fit,
-/// document (documents are numbered newest first, then by id: SEARCH.md 5).
+/// missing weight, document (documents are numbered newest first, then by id: SEARCH.md 5).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Ranked(u64);
 
 impl Ranked {
-    /// A ranked document.
+    /// A ranked document, of missing weight 0.
     #[inline(always)]
     pub(super) fn new(relevance: u8, fit: u8, doc: u32) -> Self {
-        Self(u64::from(relevance) << 40 | u64::from(fit) << 32 | u64::from(doc))
+        Self(u64::from(relevance) << 48 | u64::from(fit) << 40 | u64::from(doc))
+    }
+
+    /// The same document with this missing weight (SEARCH.md 5.7).
+    #[inline]
+    pub(super) fn with_missing(self, missing: u8) -> Self {
+        Self(self.0 & !(0xff << 32) | u64::from(missing) << 32)
+    }
+
+    /// Relevance and fit.
+    #[inline]
+    pub(super) fn pair(self) -> (u8, u8) {
+        (self.relevance(), self.fit())
     }
 
     /// Its relevance: 0 is best, 9 is worst.
     pub(super) fn relevance(self) -> u8 {
+        (self.0 >> 48) as u8
+    }
+
+    /// Its fit: 0 or 1, as the name of a release up to 3.
+    pub(super) fn fit(self) -> u8 {
         (self.0 >> 40) as u8
     }
 
-    /// Its fit: 0 or 1.
-    pub(super) fn fit(self) -> u8 {
+    /// Its missing weight.
+    pub(super) fn missing(self) -> u8 {
         (self.0 >> 32) as u8
     }
 

@@ -21,6 +21,7 @@ use crate::plan::{Clause, Filter, LiveDocs, PlanContext, Typos, WordPlan};
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
 use super::top::{Ranked, Top};
+use super::weigher::RankDocs;
 
 /// Worst relevance that a match of the branch can have without typos.
 const LAST_RELEVANCE: u8 = 7;
@@ -35,7 +36,7 @@ pub(super) fn search_words(
     context: &PlanContext<'_>,
     plan: &WordPlan<'_>,
     filter: &Filter<'_>,
-    page: PageRequest,
+    page: PageRequest<'_>,
 ) -> BranchResult {
     let ranker = Ranker::new(context, plan, filter);
     let is_plain = filter.is_trivial() && !page.needs_docs && plan.typos == Typos::Refused;
@@ -50,9 +51,13 @@ pub(super) fn search_words(
     } else {
         ranker.select_best(&mut top, page.size, &docs);
     }
+    let best = top.into_sorted();
     BranchResult {
         total: docs.len(),
-        best: top.into_sorted(),
+        best: match page.weigher {
+            Some(weigher) => weigher.reordered(&ranker, &docs, best),
+            None => best,
+        },
         docs: Some(docs),
     }
 }
@@ -376,6 +381,53 @@ impl<'a> Ranker<'a> {
             *selection.top = before;
         }
         scan
+    }
+}
+
+impl RankDocs for Ranker<'_> {
+    fn rank(&self, doc: u32) -> Ranked {
+        self.rank(doc)
+    }
+
+    fn relevance_docs_count(&self, relevance: u8) -> Option<u64> {
+        let titles = &self.plan.full_titles;
+        match relevance {
+            2 => {
+                let equal = titles.equal.iter();
+                Some(
+                    equal
+                        .map(|&title| self.view().titles_docs_count(title..title + 1))
+                        .sum(),
+                )
+            }
+            3 => {
+                let ranges = titles.prefixed.iter().cloned();
+                Some(
+                    ranges
+                        .map(|range| self.view().titles_docs_count(range))
+                        .sum(),
+                )
+            }
+            4 => Some(titles.len() as u64 * self.context.costs.title_docs_estimate),
+            // Documents with the last word itself, where others match by the prefix rule.
+            6 => self.plan.last_word.map(|set| u64::from(set.count())),
+            _ => None,
+        }
+    }
+
+    fn relevance_docs(&self, relevance: u8, out: &mut Vec<u32>) {
+        let titles = &self.plan.full_titles;
+        let mut add = |title: u32| out.extend(self.view().title_docs(title));
+        match relevance {
+            2 => titles.equal.iter().copied().for_each(add),
+            3 => titles.prefixed.iter().cloned().flatten().for_each(add),
+            4 => titles.for_each(&mut add),
+            _ => {
+                if let Some(set) = self.plan.last_word {
+                    set.decode(out);
+                }
+            }
+        }
     }
 }
 

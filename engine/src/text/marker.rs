@@ -133,7 +133,7 @@ fn year_marker<S: AsRef<str>>(words: &[S], given: Option<Year>) -> Option<YearMa
 }
 
 /// A word of four ASCII digits from 1900 to 2100.
-fn parse_year(word: &str) -> Option<Year> {
+pub(crate) fn parse_year(word: &str) -> Option<Year> {
     let is_four_digits = word.len() == 4 && word.bytes().all(|byte| byte.is_ascii_digit());
     let number = word.parse().ok()?;
     let is_searchable = (SEARCH_YEAR_MIN..=YEAR_MAX).contains(&number);

@@ -12,5 +12,6 @@ mod spanish;
 pub use character::has_number;
 pub use episode_word::EpisodeWord;
 pub use fold::{FOLDING_FINGERPRINT, UNICODE_VERSION, fold, fold_into, words};
+pub(crate) use marker::parse_year;
 pub use marker::{EpisodeMarker, Markers, YearMarker};
 pub use spanish::{SpanishRegion, spanish_region};

@@ -7,7 +7,7 @@ use subcat_engine::{
 };
 
 /// Answer of the oracle. Asserts that each snapshot finds the same records, with the same
-/// relevance and fit, in the same order, and the same total.
+/// relevance, fit and missing weight, in the same order, and the same total.
 pub(super) fn same_answer(
     snapshots: &[Snapshot],
     oracle: &Oracle<'_>,
@@ -33,6 +33,7 @@ fn answers(snapshot: &Snapshot, query: &Query, expected: &OracleAnswer) {
             id: doc.id(),
             relevance: hit.relevance,
             fit: hit.fit,
+            missing: hit.missing,
         });
     }
     assert_eq!(found, expected.hits, "hits of {query:#?}");
@@ -47,9 +48,15 @@ pub(super) fn same_explanation(snapshot: &Snapshot, query: &Query) {
     let explained = snapshot.explanation(query, &|| 0);
     let explained = explained.expect("an undamaged snapshot answers");
     assert_eq!(explained.total, hits.total(), "{query:#?}");
-    let ranks = hits.hits().iter().map(|hit| (hit.relevance, hit.fit));
-    let explained_ranks = explained.hits.iter().map(|hit| (hit.relevance, hit.fit));
-    assert!(ranks.eq(explained_ranks), "{query:#?}");
+    let hits = hits.hits();
+    assert_eq!(explained.hits.len(), hits.len(), "{query:#?}");
+    for (hit, explained) in hits.iter().zip(&explained.hits) {
+        assert_eq!(explained.relevance, hit.relevance, "{query:#?}");
+        assert_eq!(explained.fit, hit.fit, "{query:#?}");
+        let missing = explained.release_words.iter().filter(|word| !word.agrees);
+        let weight: u8 = missing.map(|word| word.weight).sum();
+        assert_eq!(weight, hit.missing, "{query:#?}");
+    }
     assert!(!explained.to_string().is_empty());
 }
 

@@ -11,7 +11,7 @@ use super::compare::{same_answer, same_record};
 use super::segments::{Part, open};
 use crate::choices::Choices;
 use crate::records::record;
-use crate::requests::{COMMON_TEXTS, common_request, request};
+use crate::requests::{COMMON_RELEASES, COMMON_TEXTS, common_request, request};
 
 /// Number of records that all others copy, so that titles and descriptions repeat.
 const MODELS_COUNT: usize = 400;
@@ -38,9 +38,11 @@ pub fn large(choices: &mut Choices<'_>, records_count: u32, requests_count: usiz
         Snapshot::new(1, parts),
         Snapshot::new(2, vec![open(merged)]),
     ];
-    for text in COMMON_TEXTS {
+    for (text, release) in COMMON_TEXTS.iter().zip(COMMON_RELEASES.iter().cycle()) {
         let text = SearchText::query(text).unwrap_or(None);
         let query = Query::new(Filters::default(), 100).with_query(text);
+        same_answer(&snapshots, &oracle, &query);
+        let query = query.with_release(SearchText::release(release));
         same_answer(&snapshots, &oracle, &query);
     }
     for request_idx in 0..requests_count {
