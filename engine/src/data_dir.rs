@@ -26,6 +26,9 @@ const NAMES: [&str; 9] = [
     "admin.sock",
 ];
 
+/// Between the name of a damaged file and the number of its copy.
+const DAMAGED_ENDING: &str = ".damaged-";
+
 /// An open data directory, locked for this process.
 ///
 /// | name | what |
@@ -58,6 +61,27 @@ impl DataDir {
         refuse_foreign(disk.as_ref(), root)?;
         let lock = disk.lock(&root.join("lock"))?;
         let is_new = !read_format(disk.as_ref(), root)?;
+        let data_dir = Self {
+            disk,
+            root: root.to_path_buf(),
+            is_new,
+            is_temporary: false,
+            _lock: lock,
+        };
+        data_dir.make_dirs()?;
+        Ok(data_dir)
+    }
+
+    /// Opens a data directory that is there, even if its `format` is damaged: then it is written
+    /// anew by [`DataDir::finish`].
+    ///
+    /// Errors: those of [`DataDir::open`].
+    pub(crate) fn open_damaged(disk: Arc<dyn Disk>, root: &Path) -> Result<Self> {
+        let lock = disk.lock(&root.join("lock"))?;
+        let is_new = match read_format(disk.as_ref(), root) {
+            Err(Error::Corrupt { .. }) => true,
+            read => !read?,
+        };
         let data_dir = Self {
             disk,
             root: root.to_path_buf(),
@@ -180,7 +204,20 @@ pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
 
 /// Returns true if a name may stand in a data directory.
 pub(crate) fn is_known(name: &str) -> bool {
-    NAMES.contains(&name)
+    NAMES.contains(&name) || is_damaged_copy(name)
+}
+
+/// The name under which a damaged file is kept when it is replaced.
+pub(crate) fn damaged_name(file: &str, number: u32) -> String {
+    format!("{file}{DAMAGED_ENDING}{number}")
+}
+
+/// Returns true for a file that was replaced because it was damaged.
+pub(crate) fn is_damaged_copy(name: &str) -> bool {
+    let Some((file, number)) = name.split_once(DAMAGED_ENDING) else {
+        return false;
+    };
+    NAMES.contains(&file) && number.parse::<u32>().is_ok()
 }
 
 /// Returns true if there is a valid format file.

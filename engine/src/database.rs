@@ -1,6 +1,6 @@
 //! Open stores, index and counters of one data directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use crate::blob::BlobStore;
 use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
 use crate::counters::{Counters, DownloadTable};
+use crate::damage::DamageLog;
 use crate::data_dir::DataDir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -30,6 +31,8 @@ pub(crate) struct Database {
     pub(crate) blobs: BlobStore,
     pub(crate) counters: Arc<Counters>,
     pub(crate) downloads: Arc<DownloadTable>,
+    /// Damage that was met and contained.
+    pub(crate) damage: Arc<DamageLog>,
     /// One aggregation of the counters at a time.
     aggregate: Mutex<()>,
     /// The second in which they were last aggregated for a reader of usage.
@@ -61,7 +64,8 @@ impl Database {
         let catalog_store = open_store(&data_dir, is_kept, &CATALOG_FILE)?;
         let state_store = open_store(&data_dir, is_kept, &STATE_FILE)?;
         data_dir.finish()?;
-        let state = State::open(state_store)?;
+        let damage = Arc::<DamageLog>::default();
+        let state = State::open(state_store, Arc::clone(&damage))?;
         let downloads = Arc::new(DownloadTable::with_room(state.downloads_count()?));
         state.each_download(&mut |record, count| downloads.add(record, count))?;
         let counters = Counters::open(
@@ -72,7 +76,7 @@ impl Database {
             &state.offsets()?,
         )?;
         let files = SegmentFiles::new(Arc::clone(&data_dir));
-        let catalog = Catalog::new(catalog_store, files);
+        let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
         catalog.open()?;
         let database = Self {
             catalog: Arc::new(catalog),
@@ -84,6 +88,7 @@ impl Database {
             ),
             counters: Arc::new(counters),
             downloads,
+            damage,
             aggregate: Mutex::new(()),
             reader_second: AtomicI64::new(NEVER),
             imports_count: AtomicU64::new(0),
@@ -200,8 +205,8 @@ fn waited_seconds(since: &AtomicI64, now: Timestamp) -> i64 {
 
 /// One of the two files of the truth.
 pub(crate) struct StoreFile {
-    name: &'static str,
-    tables: &'static [Table],
+    pub(crate) name: &'static str,
+    pub(crate) tables: &'static [Table],
     cache_bytes: usize,
     free_bytes_min: u64,
 }
@@ -221,19 +226,30 @@ pub(crate) const STATE_FILE: StoreFile = StoreFile {
 };
 
 pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
-    let engine: Box<dyn StoreEngine> = if is_kept {
-        Box::new(RedbEngine::open(RedbPlace {
-            disk: Arc::clone(data_dir.disk()),
-            path: data_dir.path(file.name),
-            temporary: data_dir.temporary(file.name),
-            file: file.name,
-            tables: file.tables,
-            cache_bytes: file.cache_bytes,
-            may_create: data_dir.is_new(),
-        })?)
-    } else {
-        Box::new(MemoryEngine::default())
-    };
+    if is_kept {
+        let path = data_dir.path(file.name);
+        return open_store_at(data_dir, file, path, data_dir.is_new());
+    }
+    let guard = data_dir.space_guard(file.free_bytes_min);
+    Ok(Store::new(Box::<MemoryEngine>::default(), file.name, guard))
+}
+
+/// Opens a file of the truth under this name, and makes it if it `may_create`.
+pub(crate) fn open_store_at(
+    data_dir: &DataDir,
+    file: &StoreFile,
+    path: PathBuf,
+    may_create: bool,
+) -> Result<Store> {
+    let engine: Box<dyn StoreEngine> = Box::new(RedbEngine::open(RedbPlace {
+        disk: Arc::clone(data_dir.disk()),
+        path,
+        temporary: data_dir.temporary(file.name),
+        file: file.name,
+        tables: file.tables,
+        cache_bytes: file.cache_bytes,
+        may_create,
+    })?);
     let guard = data_dir.space_guard(file.free_bytes_min);
     Ok(Store::new(engine, file.name, guard))
 }

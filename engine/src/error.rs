@@ -56,6 +56,19 @@ pub enum Error {
         /// Advice to the operator.
         advice: &'static str,
     },
+    /// A value was stored by a newer version of the program.
+    #[error(
+        "{place} has a value of version {found}, this program reads versions up to {supported}: \
+         run the version of subcat that wrote it, or a newer one"
+    )]
+    NewerValue {
+        /// The file and the table.
+        place: &'static str,
+        /// Version found there.
+        found: u8,
+        /// Version that this program reads and writes.
+        supported: u8,
+    },
     /// Another process holds the data directory.
     #[error(
         "{} is in use by process {pid}: stop it, or name another data directory",

@@ -74,6 +74,7 @@
 
 mod limits;
 mod error;
+mod damage;
 mod disk;
 mod model;
 mod text;
@@ -99,7 +100,8 @@ pub use engine::{
     AccountsHandle, CatalogHandle, Engine, FilesHandle, Options, StoreKind, UsageHandle,
 };
 
-/// Errors.
+/// Errors, and damage that was contained.
+pub use damage::DamageEntry;
 pub use error::{Error, Result, error_chain};
 
 /// The file system below an engine.
@@ -146,7 +148,7 @@ pub use counters::CounterLane;
 pub use model::{Day, Timestamp, Usage};
 
 /// Care of a data directory.
-pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore};
+pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore, salvage};
 
 /// Bounds that callers check or show.
 pub use limits::{

@@ -114,6 +114,11 @@ pub const AGGREGATE_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
 pub const ENTRY_DOWNLOADS_MAX: u64 = 256;
 /// Slots of a part of the table of download counts, beyond those of what is counted already.
 pub const DOWNLOAD_SLOTS_MIN: usize = 64;
+/// Ids of damaged records that are remembered, so that they answer with an error; of more, the rest
+/// are not found.
+pub const DAMAGED_RECORDS_MAX: usize = 1 << 16;
+/// Entries of the log of contained damage that are kept while a data directory is open.
+pub const DAMAGE_ENTRIES_MAX: usize = 1_000;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 

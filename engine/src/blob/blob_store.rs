@@ -50,8 +50,11 @@ pub(crate) enum BlobFinding {
     Damaged(Error),
     /// A variant is damaged; removing it repairs that.
     DamagedVariant(String),
-    /// Nothing refers to this file.
-    Unreferenced(String),
+    /// A content, or a variant of one, that no file refers to: its store was interrupted, or its
+    /// file was forgotten.
+    Orphan(String),
+    /// A file that is not a content.
+    Foreign(String),
 }
 
 impl BlobStore {
@@ -212,8 +215,10 @@ impl BlobStore {
         self.each_file(&mut |path, name| {
             let stem = name.split('.').next().unwrap_or_default();
             let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
-            let finding = if !is_referenced {
-                Some(BlobFinding::Unreferenced(self.name_of(path)))
+            let finding = if !is_referenced && parse_hash(stem).is_some() {
+                Some(BlobFinding::Orphan(self.name_of(path)))
+            } else if !is_referenced {
+                Some(BlobFinding::Foreign(self.name_of(path)))
             } else if stem != name && self.open_variant(path).is_err() {
                 Some(BlobFinding::DamagedVariant(self.name_of(path)))
             } else {

@@ -13,6 +13,7 @@ use super::segment_files::SegmentFiles;
 use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use super::writer::Writer;
 use crate::codec::decode_record;
+use crate::damage::DamageLog;
 use crate::error::{Error, Result};
 use crate::limits::DELTA_RECORDS_MAX;
 use crate::search::Snapshot;
@@ -25,6 +26,8 @@ use crate::store::Store;
 pub(crate) struct Catalog {
     pub(super) store: Store,
     pub(super) files: SegmentFiles,
+    /// Notes what is damaged, for the log.
+    pub(super) damage: Arc<DamageLog>,
     pub(super) writer: Mutex<Writer>,
     snapshot: ArcSwap<Snapshot>,
     /// True if a reindex job was requested and has not begun. Searches set it.
@@ -39,10 +42,11 @@ pub(crate) struct Catalog {
 
 impl Catalog {
     /// A catalog that has not read its store yet.
-    pub(crate) fn new(store: Store, files: SegmentFiles) -> Self {
+    pub(crate) fn new(store: Store, files: SegmentFiles, damage: Arc<DamageLog>) -> Self {
         Self {
             store,
             files,
+            damage,
             writer: Mutex::default(),
             snapshot: ArcSwap::from_pointee(Snapshot::new(0, Vec::new())),
             is_reindex_wanted: AtomicBool::new(false),
@@ -105,6 +109,7 @@ impl Catalog {
                 // Under the same lock as the commit: a chunk that ended without this note would
                 // show its older version as the newest.
                 writer.note_overtaken(&applied.changes);
+                writer.forget_damaged(&applied.changes);
                 Ok(applied)
             }
             // Without space nothing was tried.
@@ -153,7 +158,9 @@ impl Catalog {
             // too.
             match record.filter(|record| record.is_active) {
                 Some(record) => writer.delta_mut().insert(record)?,
-                None => writer.delta_mut().remove(change.id)?,
+                None => {
+                    writer.delta_mut().remove(change.id)?;
+                }
             }
         }
         if DELTA_RECORDS_MAX < writer.delta().len() {

@@ -77,13 +77,13 @@ impl Delta {
         Ok(())
     }
 
-    /// Takes a record out, if it is here.
-    pub(super) fn remove(&mut self, id: RecordId) -> Result<()> {
+    /// Takes a record out. Returns true if it was here.
+    pub(super) fn remove(&mut self, id: RecordId) -> Result<bool> {
         let was_there = self.records.remove(&id).is_some();
         if was_there && !self.new_ids.remove(&id) {
             self.mark_deleted(id)?;
         }
-        Ok(())
+        Ok(was_there)
     }
 
     fn mark_deleted(&mut self, id: RecordId) -> Result<()> {

@@ -7,6 +7,7 @@ use super::catalog_store::Catalog;
 use super::chunk::Chunk;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
+use super::tables::damage_of;
 use super::validate::Validator;
 use crate::codec::encode_record;
 use crate::data_dir::DataDir;
@@ -76,10 +77,11 @@ impl Importer {
         } = self;
         let mut summary = ImportSummary::default();
         sorter.drain(&mut |id, stored| {
-            let outcome = match catalog.stored_row(id)? {
-                None => CatalogOutcome::Inserted,
-                Some(old) if old == stored => CatalogOutcome::Unchanged,
-                Some(_) => CatalogOutcome::Changed,
+            let outcome = match damage_of(id, catalog.stored_row(id))? {
+                Ok(None) => CatalogOutcome::Inserted,
+                Ok(Some(old)) if old == stored => CatalogOutcome::Unchanged,
+                // A damaged one is replaced.
+                Ok(Some(_)) | Err(_) => CatalogOutcome::Changed,
             };
             summary.count(&[outcome]);
             Ok(())

@@ -8,8 +8,6 @@ use crate::error::{Error, Result};
 /// A fault of the index that a check found.
 #[derive(Debug)]
 pub(crate) enum IndexFinding {
-    /// Damage that was found earlier, when the index was opened, and repaired then.
-    RepairedBefore(Error),
     /// A segment file is missing or damaged. Repaired if the check repairs.
     Damaged(Error),
     /// A file that the manifest does not name. Removed if the check repairs.
@@ -26,8 +24,6 @@ impl Catalog {
         let entries = {
             let mut writer = self.writer.lock();
             self.ensure_recovered(&mut writer)?;
-            let repaired = writer.take_repaired().into_iter();
-            findings.extend(repaired.map(IndexFinding::RepairedBefore));
             self.store.read(ManifestEntry::read_all)?
         };
         let mut damaged = self.damaged_segments(&entries);

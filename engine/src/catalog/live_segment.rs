@@ -60,8 +60,8 @@ impl LiveSegment {
         self.is_dirty = false;
     }
 
-    /// Gives the document of a record a tombstone, if it is here and live.
-    pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
+    /// Gives the document of a record a tombstone, if it is here and live. Returns true if it was.
+    pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<bool> {
         // A tombstone that is there already must not make the segment dirty: its bitmap would be
         // copied and stored again for nothing.
         if let Some(doc) = self.segment.find(id)?
@@ -71,8 +71,9 @@ impl LiveSegment {
             // runs.
             Arc::make_mut(&mut self.tombstones).insert(doc);
             self.is_dirty = true;
+            return Ok(true);
         }
-        Ok(())
+        Ok(false)
     }
 
     /// Number of live documents.

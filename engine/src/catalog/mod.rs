@@ -13,6 +13,7 @@ mod writer;
 mod catalog_store;
 mod flush;
 mod records;
+mod containment;
 mod index_check;
 mod chunk;
 mod import;
@@ -25,5 +26,6 @@ pub use import::{ImportSummary, Importer};
 pub(crate) use index_check::IndexFinding;
 pub(crate) use segment_files::SegmentFiles;
 pub(crate) use tables::{
-    CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
+    ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
+    damaged_record,
 };

@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::catalog_store::Catalog;
-use super::tables::{ACTIVE, META, RECORDS, record_id_of};
+use super::tables::{ACTIVE, META, RECORDS, damage_of, record_id_of};
 use crate::codec::{decode_number, decode_record};
 use crate::error::{Error, Result};
 use crate::model::{Record, RecordId};
@@ -33,34 +33,75 @@ impl Catalog {
 
     /// The record as stored.
     pub(crate) fn stored_record(&self, id: RecordId) -> Result<Option<Record>> {
-        let stored = self.stored_row(id)?;
-        stored.map(|stored| decode_record(id, &stored)).transpose()
+        let decoded = self
+            .stored_row(id)
+            .and_then(|stored| stored.map(|stored| decode_record(id, &stored)).transpose());
+        let read = damage_of(id, decoded)?;
+        if read.is_err() {
+            self.contain(&[id])?;
+        }
+        read
+    }
+
+    /// Returns true if there is a record with this id, readable or not.
+    pub(crate) fn has_record(&self, id: RecordId) -> Result<bool> {
+        let stored = damage_of(id, self.stored_row(id))?;
+        Ok(stored.is_err() || stored.is_ok_and(|stored| stored.is_some()))
     }
 
     /// Calls `each` with every record, by id, in short reads: no transaction is open while `each`
-    /// works, so a slow one delays nobody. Of the commits made meanwhile some may be seen.
-    pub(crate) fn each_record(&self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
+    /// works, so a slow one delays nobody. Of the commits made meanwhile some may be seen. Returns
+    /// the damage of those that cannot be read; from now on they are left out of searches, too.
+    pub(crate) fn each_record(
+        &self,
+        each: &mut dyn FnMut(&Record) -> Result<()>,
+    ) -> Result<Vec<Error>> {
+        let mut damaged = Vec::new();
         let mut from = Vec::new();
         loop {
             let batch = self.read_records(&from, EXPORT_BATCH_RECORDS)?;
-            for record in &batch {
+            for record in &batch.records {
                 each(record)?;
             }
-            let Some(last) = batch.last() else {
-                return Ok(());
-            };
-            from = row_key_after(last.id);
+            damaged.extend(batch.damaged);
+            let Some(last) = batch.last else { break };
+            from = row_key_after(last);
         }
+        let ids: Vec<RecordId> = damaged.iter().filter_map(|record| record.id).collect();
+        self.contain(&ids)?;
+        Ok(damaged.into_iter().map(|record| record.error).collect())
     }
 
-    /// The first `count_max` records from a row key on; none at the end.
-    pub(super) fn read_records(&self, from: &[u8], count_max: usize) -> Result<Vec<Record>> {
+    /// The first `count_max` records from a row key on, readable or not; none at the end.
+    pub(super) fn read_records(&self, from: &[u8], count_max: usize) -> Result<StoredBatch> {
         self.store.read(|rows| {
-            let mut batch = Vec::with_capacity(count_max);
+            let mut batch = StoredBatch::default();
+            let mut count = 0;
             let span = Span { from, ..Span::ALL };
-            rows.range(RECORDS, span, &mut |row_key, stored| {
-                batch.push(decode_record(record_id_of(row_key)?, stored)?);
-                if batch.len() < count_max {
+            rows.inspect(RECORDS, span, &mut |row_key, stored| {
+                let id = match record_id_of(row_key) {
+                    Ok(id) => id,
+                    // Not counted, so that every batch but the last has an id to go on from.
+                    Err(damage) => {
+                        let damaged = DamagedRecord {
+                            id: None,
+                            error: damage,
+                        };
+                        batch.damaged.push(damaged);
+                        return Ok(ControlFlow::Continue(()));
+                    }
+                };
+                batch.last = Some(id);
+                let decoded = stored.and_then(|stored| decode_record(id, stored));
+                match damage_of(id, decoded)? {
+                    Ok(record) => batch.records.push(record),
+                    Err(error) => batch.damaged.push(DamagedRecord {
+                        id: Some(id),
+                        error,
+                    }),
+                }
+                count += 1;
+                if count < count_max {
                     Ok(ControlFlow::Continue(()))
                 } else {
                     Ok(ControlFlow::Break(()))
@@ -70,24 +111,33 @@ impl Catalog {
         })
     }
 
-    /// Decodes every record and returns the errors. Values that fail their checksum are left out:
-    /// the check of the store reports them.
+    /// Decodes every record and returns the damage. From now on damaged records are left out of
+    /// searches.
     pub(crate) fn check_records(&self) -> Result<Vec<Error>> {
-        let mut damaged = Vec::new();
-        let inspected = self.store.read(|rows| {
-            rows.inspect(RECORDS, &mut |row_key, value| {
-                // A value that fails its checksum is reported by the check of the store.
-                let Ok(value) = value else { return };
-                let decoded = record_id_of(row_key).and_then(|id| decode_record(id, value));
-                damaged.extend(decoded.err());
-            })
-        });
-        match inspected {
+        let checked = self.each_record(&mut |_| Ok(()));
+        match checked {
             // The check of the store reports it, too.
-            Err(Error::Corrupt { .. } | Error::Store { .. }) => Ok(damaged),
-            other => other.map(|()| damaged),
+            Err(Error::Corrupt { .. } | Error::Store { .. }) => Ok(Vec::new()),
+            checked => checked,
         }
     }
+}
+
+/// Records that were read one after the other.
+#[derive(Default)]
+pub(super) struct StoredBatch {
+    pub(super) records: Vec<Record>,
+    /// Those that could not be read.
+    pub(super) damaged: Vec<DamagedRecord>,
+    /// The last id, readable or not; `None` at the end of the table.
+    pub(super) last: Option<RecordId>,
+}
+
+/// A record that cannot be read, and what is wrong with it.
+pub(super) struct DamagedRecord {
+    /// `None` if its row key is damaged.
+    pub(super) id: Option<RecordId>,
+    pub(super) error: Error,
 }
 
 /// The lowest row key above that of a record.

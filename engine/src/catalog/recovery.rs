@@ -2,21 +2,28 @@
 //!
 //! Segments are derived: whatever is wrong with one of them, all are rebuilt from the records.
 
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
 use super::catalog_store::Catalog;
 use super::live_segment::LiveSegment;
 use super::manifest_change::{ManifestChange, manifest_entry};
-use super::records::row_key_after;
+use super::records::{DamagedRecord, row_key_after};
 use super::segment_files::file_name;
 use super::tables::{
-    INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES, read_journal,
+    ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES,
+    damage_of, read_damaged, read_journal,
 };
 use super::writer::Writer;
-use crate::codec::{FRAGMENT_VERSION, decode_record};
+use crate::codec::{FRAGMENT_VERSION, decode_record, encode_number};
+use crate::damage::Treatment;
 use crate::error::{Error, Result};
 use crate::index::{SegmentBuilder, Tombstones};
-use crate::limits::{BUILD_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS};
+use crate::limits::{
+    BUILD_BYTES_MAX, DAMAGED_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS,
+};
 use crate::model::{Record, RecordId};
-use crate::store::Transaction;
+use crate::store::{Rows, Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
 /// Version of what segments are built from besides text: raise it when a rule of the index changes.
@@ -41,12 +48,16 @@ impl Catalog {
     /// Reads manifest and journal again and publishes what they say. Chunks and a merge stay open.
     ///
     /// Manifest, segment files, tombstones and journal are derived from the records: damage of any
-    /// of them is noted, and the index rebuilt. So a start fails only for damaged records.
+    /// of them is noted, and the index rebuilt. A damaged record is left out. So a start fails only
+    /// if the file itself cannot be read.
     pub(super) fn recover(&self, writer: &mut Writer) -> Result<()> {
         writer.begin_recovery();
+        self.repair_numbers()?;
+        let known = |rows: &Rows<'_>| read_damaged(|each| rows.inspect(DAMAGED, Span::ALL, each));
+        writer.set_damaged(self.store.read(known)?);
         let is_read = match self.read_index(writer) {
             Err(error @ Error::Corrupt { .. }) => {
-                writer.note_repaired(error);
+                self.damage.note(&error, Treatment::Rebuilt);
                 false
             }
             other => other?,
@@ -67,7 +78,7 @@ impl Catalog {
         if !is_ours {
             return Ok(false);
         }
-        let Some(segments) = self.open_segments(writer)? else {
+        let Some(segments) = self.open_segments()? else {
             return Ok(false);
         };
         let numbers: Vec<u64> = segments.iter().map(LiveSegment::number).collect();
@@ -75,6 +86,10 @@ impl Catalog {
         // were ever seen here.
         self.reconcile_files(writer, &numbers)?;
         writer.add_segments(segments);
+        // The tombstones that they got may not have been stored.
+        for id in Arc::clone(writer.damaged()).iter() {
+            writer.mark_deleted(*id)?;
+        }
         self.replay(writer)?;
         Ok(true)
     }
@@ -90,8 +105,8 @@ impl Catalog {
             return Ok(false);
         }
         self.rebuild(&mut writer)?;
-        for error in damaged {
-            writer.note_repaired(error);
+        for error in &damaged {
+            self.damage.note(error, Treatment::Rebuilt);
         }
         self.publish(&mut writer);
         Ok(true)
@@ -125,7 +140,7 @@ impl Catalog {
     }
 
     /// The segments of the manifest; `None` if one is missing or not the one that was written.
-    fn open_segments(&self, writer: &mut Writer) -> Result<Option<Vec<LiveSegment>>> {
+    fn open_segments(&self) -> Result<Option<Vec<LiveSegment>>> {
         let entries = self.store.read(ManifestEntry::read_all)?;
         let mut segments = Vec::with_capacity(entries.len());
         for entry in entries {
@@ -133,7 +148,8 @@ impl Catalog {
                 Ok(Some(live)) => segments.push(live),
                 Ok(None) => {
                     let file = format!("index/{}", file_name(entry.number));
-                    writer.note_repaired(Error::corrupt(file, 0, "the file that was written"));
+                    let missing = Error::corrupt(file, 0, "the file that was written");
+                    self.damage.note(&missing, Treatment::Rebuilt);
                     return Ok(None);
                 }
                 Err(error) => return Err(error),
@@ -179,14 +195,14 @@ impl Catalog {
         // Without space for a segment file the delta is as large as it must be.
         let is_full = matches!(self.files.check_space(0), Err(Error::Space { .. }));
         if ids.len() <= DELTA_RECORDS_MAX || is_full {
-            for record in self.read_active(&ids)? {
+            for record in self.read_active(writer, &ids)? {
                 writer.delta_mut().insert(record)?;
             }
             return writer.delta_mut().build();
         }
         let mut made = Vec::new();
         for ids in ids.chunks(IMPORT_SEGMENT_RECORDS) {
-            let records = self.read_active(ids)?;
+            let records = self.read_active(writer, ids)?;
             if !records.is_empty() {
                 let number = writer.next_segment_number();
                 made.push(self.write_segment(number, records.iter())?);
@@ -205,18 +221,28 @@ impl Catalog {
         Ok(())
     }
 
-    /// The active records among some ids.
-    fn read_active(&self, ids: &[RecordId]) -> Result<Vec<Record>> {
-        self.store.read(|rows| {
+    /// The active records among some ids; damaged ones are left out.
+    fn read_active(&self, writer: &mut Writer, ids: &[RecordId]) -> Result<Vec<Record>> {
+        let mut damaged = Vec::new();
+        let records = self.store.read(|rows| {
             let mut records = Vec::with_capacity(ids.len());
-            for id in ids {
-                if let Some(stored) = rows.get(RECORDS, id.as_bytes())? {
-                    records.push(decode_record(*id, &stored)?);
+            for &id in ids {
+                let stored = rows.get(RECORDS, id.as_bytes());
+                let decoded = stored
+                    .and_then(|stored| stored.map(|stored| decode_record(id, &stored)).transpose());
+                match damage_of(id, decoded)? {
+                    Ok(record) => records.extend(record),
+                    Err(error) => {
+                        let id = Some(id);
+                        damaged.push(DamagedRecord { id, error });
+                    }
                 }
             }
             records.retain(|record| record.is_active);
             Ok(records)
-        })
+        })?;
+        self.leave_out(writer, damaged, true)?;
+        Ok(records)
     }
 
     /// Rebuilds every segment from the records, and replaces the manifest in one transaction.
@@ -232,15 +258,27 @@ impl Catalog {
         self.reconcile_files(writer, &[])?;
         let mut made: Vec<LiveSegment> = Vec::new();
         let mut builder = SegmentBuilder::new();
+        let mut damaged = BTreeSet::new();
+        let mut active_count = 0;
         let mut from = Vec::new();
         loop {
             // Short reads see one state all the same: the writer is locked, so nothing is committed
             // between them.
             let batch = self.read_records(&from, BATCH_RECORDS)?;
-            let Some(last) = batch.last() else { break };
-            from = row_key_after(last.id);
-            for record in &batch {
+            let Some(last) = batch.last else { break };
+            from = row_key_after(last);
+            for record in &batch.records {
+                active_count += u64::from(record.is_active);
                 builder.add(record)?;
+            }
+            let known = writer.damaged();
+            for DamagedRecord { id, error } in batch.damaged {
+                if id.is_none_or(|id| !known.contains(&id)) {
+                    self.damage.note(&error, Treatment::RecordLeftOut);
+                }
+                if damaged.len() < DAMAGED_RECORDS_MAX {
+                    damaged.extend(id);
+                }
             }
             // Segments are as large as memory allows: fewer segments make faster searches.
             if BUILD_BYTES_MAX <= builder.memory_bytes() {
@@ -250,7 +288,13 @@ impl Catalog {
         if !builder.is_empty() {
             made.push(self.end_segment(writer, builder)?);
         }
-        self.store.write(|rows| replace_manifest(rows, &made))?;
+        self.store.write(|rows| {
+            replace_damaged(rows, &damaged)?;
+            // Exact again, whatever damage has done to it.
+            rows.put(META, ACTIVE, &encode_number(active_count))?;
+            replace_manifest(rows, &made)
+        })?;
+        writer.set_damaged(damaged);
         writer.add_segments(made);
         writer.end_recovery();
         Ok(())
@@ -261,6 +305,17 @@ impl Catalog {
         let segment = self.finish_segment(number, builder)?;
         Ok(LiveSegment::new(number, segment))
     }
+}
+
+/// Replaces the ids of damaged records.
+fn replace_damaged(rows: &mut Transaction<'_>, damaged: &BTreeSet<RecordId>) -> Result<()> {
+    for row_key in rows.row_keys(DAMAGED)? {
+        rows.remove(DAMAGED, &row_key)?;
+    }
+    for id in damaged {
+        rows.put(DAMAGED, id.as_bytes(), &[])?;
+    }
+    Ok(())
 }
 
 /// Replaces the manifest by one of just these segments, which cover every commit.

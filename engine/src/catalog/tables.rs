@@ -1,5 +1,6 @@
 //! The tables of `catalog.redb`, and the one function that applies events to them.
 
+use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
 use super::event::{CatalogEvent, CatalogOutcome};
@@ -8,7 +9,7 @@ use crate::codec::{
 };
 use crate::error::{Error, Result};
 use crate::model::RecordId;
-use crate::store::{Rows, ScanOrder, Span, Table, Transaction};
+use crate::store::{Inspector, Rows, ScanOrder, Span, Table, Transaction};
 
 /// Single numbers and texts, by name.
 pub(crate) const META: Table = Table("meta");
@@ -21,8 +22,15 @@ pub(crate) const SEGMENTS: Table = Table("segments");
 /// Number of a segment file → its tombstones.
 pub(crate) const TOMBSTONES: Table = Table("tombstones");
 
+/// Id of a record whose stored value is damaged → nothing. Derived from the records.
+pub(crate) const DAMAGED: Table = Table("damaged");
+
 /// Every table of `catalog.redb`.
-pub(crate) const CATALOG_TABLES: &[Table] = &[META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES];
+pub(crate) const CATALOG_TABLES: &[Table] =
+    &[META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED];
+
+/// Name of the file in errors about the file as a whole; those about a value name more.
+const STORE_FILE: &str = "catalog.redb";
 
 /// Number of the last commit.
 pub(crate) const APPLIED: &[u8] = b"applied";
@@ -101,36 +109,44 @@ pub(crate) fn apply_catalog(
     // are new.
     let mut last_id = last_record(rows)?;
     let mut active_count = meta_number(rows, ACTIVE)?;
+    let damaged = read_damaged(|each| rows.inspect(DAMAGED, Span::ALL, each))?;
     for event in frame {
         let (id, old) = before(rows, &event, last_id)?;
         // Also for an event that turns out to change nothing: a bound that is too high only costs a
         // look-up, one that is too low would overlook a record.
         last_id = last_id.max(Some(id));
-        let Some(new) = after(&event, id, old.as_deref())? else {
+        let Some(new) = after(&event, id, &old)? else {
             applied.outcomes.push(CatalogOutcome::Unknown);
             continue;
         };
         // Byte for byte: an import repeated every night writes nothing, and no segment is rebuilt.
-        if new == old {
+        if old.is_same_as(new.as_deref()) {
             applied.outcomes.push(CatalogOutcome::Unchanged);
             continue;
         }
         // Kept by differences: counting active records would decode all of them.
-        active_count -= u64::from(old.as_deref().is_some_and(is_active));
+        let was_active = old.is_counted_active(damaged.contains(&id));
+        active_count = active_count.saturating_sub(u64::from(was_active));
         active_count += u64::from(new.as_deref().is_some_and(is_active));
+        if damaged.contains(&id) {
+            rows.remove(DAMAGED, id.as_bytes())?;
+        }
         match &new {
             Some(stored) => rows.put(RECORDS, id.as_bytes(), stored)?,
             None => {
                 rows.remove(RECORDS, id.as_bytes())?;
             }
         }
-        applied.outcomes.push(match old {
-            None => CatalogOutcome::Inserted,
-            Some(_) => CatalogOutcome::Changed,
+        // A damaged one was there, too: a document of it may be in a segment.
+        let was_there = !matches!(old, OldRecord::Absent);
+        applied.outcomes.push(if was_there {
+            CatalogOutcome::Changed
+        } else {
+            CatalogOutcome::Inserted
         });
         applied.changes.push(RecordChange {
             id,
-            was_there: old.is_some(),
+            was_there,
             stored: new,
         });
     }
@@ -147,40 +163,113 @@ pub(crate) fn apply_catalog(
     Ok(applied)
 }
 
+/// A record before an event.
+enum OldRecord {
+    /// There is none.
+    Absent,
+    /// Its bytes.
+    Whole(Vec<u8>),
+    /// There is one, whose bytes are not those that were written.
+    Damaged,
+}
+
+impl OldRecord {
+    /// Returns true if these bytes, or none, are what there is.
+    fn is_same_as(&self, new: Option<&[u8]>) -> bool {
+        match self {
+            Self::Absent => new.is_none(),
+            Self::Whole(old) => new == Some(old),
+            Self::Damaged => false,
+        }
+    }
+
+    /// Returns true if the number of active records includes it.
+    fn is_counted_active(&self, is_known_damage: bool) -> bool {
+        match self {
+            Self::Absent => false,
+            Self::Whole(stored) => is_active(stored),
+            // Those that are known to be damaged are not counted any more. Of one that is met here
+            // first nothing is known: nearly all are active, and a rebuild counts again.
+            Self::Damaged => !is_known_damage,
+        }
+    }
+}
+
 /// The record that an event is about, as it is. Ids beyond the last one need no look-up, which is
 /// what a first import consists of.
 fn before(
     rows: &Transaction<'_>,
     event: &CatalogEvent,
     last_id: Option<RecordId>,
-) -> Result<(RecordId, Option<Vec<u8>>)> {
+) -> Result<(RecordId, OldRecord)> {
     let (CatalogEvent::PutRecord(id, _)
     | CatalogEvent::SetActive(id, _)
     | CatalogEvent::DeleteRecord(id)) = event;
     let is_beyond = last_id.is_none_or(|last_id| last_id < *id);
     if is_beyond && matches!(event, CatalogEvent::PutRecord(..)) {
-        return Ok((*id, None));
+        return Ok((*id, OldRecord::Absent));
     }
-    Ok((*id, rows.get(RECORDS, id.as_bytes())?))
+    let old = match damage_of(*id, rows.get(RECORDS, id.as_bytes()))? {
+        Ok(None) => OldRecord::Absent,
+        Ok(Some(stored)) => OldRecord::Whole(stored),
+        // A record that cannot be read can be replaced and deleted all the same.
+        Err(_) => OldRecord::Damaged,
+    };
+    Ok((*id, old))
 }
 
 /// The record after the event, itself `None` if deleted; `None` if the event needs a record and
 /// there is none.
-fn after(
-    event: &CatalogEvent,
-    id: RecordId,
-    old: Option<&[u8]>,
-) -> Result<Option<Option<Vec<u8>>>> {
+fn after(event: &CatalogEvent, id: RecordId, old: &OldRecord) -> Result<Option<Option<Vec<u8>>>> {
     match (event, old) {
         (CatalogEvent::PutRecord(_, stored), _) => Ok(Some(Some(stored.clone()))),
-        (CatalogEvent::DeleteRecord(_), Some(_)) => Ok(Some(None)),
-        (CatalogEvent::SetActive(_, is_active), Some(old)) => {
+        (CatalogEvent::DeleteRecord(_) | CatalogEvent::SetActive(..), OldRecord::Absent) => {
+            Ok(None)
+        }
+        (CatalogEvent::DeleteRecord(_), _) => Ok(Some(None)),
+        (CatalogEvent::SetActive(_, is_active), OldRecord::Whole(old)) => {
             let mut record = decode_record(id, old)?;
             record.is_active = *is_active;
             Ok(Some(Some(encode_record(&record, Vec::new()))))
         }
-        (CatalogEvent::DeleteRecord(_) | CatalogEvent::SetActive(..), None) => Ok(None),
+        (CatalogEvent::SetActive(..), OldRecord::Damaged) => Err(damaged_record(id)),
     }
+}
+
+/// The error of a record that is known to be damaged.
+pub(crate) fn damaged_record(id: RecordId) -> Error {
+    let place = format!("{STORE_FILE}, record {id}");
+    Error::corrupt(place, 0, "a value that matches its checksum")
+}
+
+/// Tells damage of one record's value, as the inner error and with the id of the record, from
+/// everything else that can go wrong.
+pub(crate) fn damage_of<T>(id: RecordId, read: Result<T>) -> Result<Result<T>> {
+    match read {
+        Err(Error::Corrupt {
+            file,
+            offset,
+            expected,
+        }) if file != STORE_FILE => {
+            let place = format!("{STORE_FILE}, record {id}");
+            Ok(Err(Error::corrupt(place, offset, expected)))
+        }
+        Err(error) => Err(error),
+        Ok(value) => Ok(Ok(value)),
+    }
+}
+
+/// The ids in the table of damaged records. Their values count for nothing: damage of this table
+/// itself is of no consequence.
+pub(crate) fn read_damaged(
+    inspect: impl FnOnce(&mut Inspector<'_>) -> Result<()>,
+) -> Result<BTreeSet<RecordId>> {
+    let mut damaged = BTreeSet::new();
+    inspect(&mut |row_key, _| {
+        damaged.extend(record_id_of(row_key).ok());
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(damaged)
 }
 
 fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result<()> {
@@ -226,7 +315,8 @@ fn last_record(rows: &Transaction<'_>) -> Result<Option<RecordId>> {
         order: ScanOrder::Descending,
         ..Span::ALL
     };
-    rows.range(RECORDS, span, &mut |row_key, _| {
+    // Not read: the last record may be damaged, and must not keep others from being changed.
+    rows.inspect(RECORDS, span, &mut |row_key, _| {
         last = Some(record_id_of(row_key)?);
         Ok(ControlFlow::Break(()))
     })?;

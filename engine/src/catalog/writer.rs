@@ -36,6 +36,7 @@
 //! manifest and journal again. A commit that failed for lack of space was not tried: it leaves
 //! everything as it was.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use hashbrown::HashMap;
@@ -43,7 +44,8 @@ use hashbrown::HashMap;
 use super::delta::Delta;
 use super::live_segment::LiveSegment;
 use super::tables::RecordChange;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::limits::DAMAGED_RECORDS_MAX;
 use crate::model::RecordId;
 use crate::search::Snapshot;
 
@@ -60,8 +62,8 @@ pub(super) struct Writer {
     last_chunk: u64,
     last_segment: u64,
     last_snapshot: u64,
-    /// Damage of derived files that was found and repaired; the next verification reports it.
-    repaired: Vec<Error>,
+    /// Records whose stored values are damaged.
+    damaged: Arc<BTreeSet<RecordId>>,
     /// True if a commit failed and may be durable all the same.
     needs_recovery: bool,
     /// Number of recoveries. A chunk that began before the last one is shown differently.
@@ -194,16 +196,37 @@ impl Writer {
     pub(super) fn end_recovery(&mut self) {
         self.needs_recovery = false;
     }
+}
 
-    /// Remembers damage of a derived file that is repaired, or about to be: a rebuilt file shows no
-    /// trace of it.
-    pub(super) fn note_repaired(&mut self, error: Error) {
-        self.repaired.push(error);
+/// Records that cannot be read.
+impl Writer {
+    /// Their ids.
+    pub(super) fn damaged(&self) -> &Arc<BTreeSet<RecordId>> {
+        &self.damaged
     }
 
-    /// Hands over the repaired damage, for a report.
-    pub(super) fn take_repaired(&mut self) -> Vec<Error> {
-        std::mem::take(&mut self.repaired)
+    /// Takes over which records are damaged.
+    pub(super) fn set_damaged(&mut self, ids: BTreeSet<RecordId>) {
+        self.damaged = Arc::new(ids);
+    }
+
+    /// Remembers that a record is damaged. Returns false if that is known, or if too many are.
+    pub(super) fn note_damaged(&mut self, id: RecordId) -> bool {
+        if self.damaged.len() == DAMAGED_RECORDS_MAX || self.damaged.contains(&id) {
+            return false;
+        }
+        Arc::make_mut(&mut self.damaged).insert(id)
+    }
+
+    /// Forgets damaged records that were replaced or deleted.
+    pub(super) fn forget_damaged(&mut self, changes: &[RecordChange]) {
+        if self.damaged.is_empty() {
+            return;
+        }
+        let damaged = Arc::make_mut(&mut self.damaged);
+        for change in changes {
+            damaged.remove(&change.id);
+        }
     }
 }
 
@@ -267,17 +290,18 @@ impl Writer {
     }
 
     /// Gives a record's document in the segment files a tombstone, wherever it is. The delta is
-    /// the caller's.
-    pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
+    /// the caller's. Returns true if one was live.
+    pub(super) fn mark_deleted(&mut self, id: RecordId) -> Result<bool> {
+        let mut was_live = false;
         for live in &mut self.segments {
-            live.mark_deleted(id)?;
+            was_live |= live.mark_deleted(id)?;
         }
         // The merge reads its inputs with the tombstones of its beginning: its result would show
         // the record again.
         if let Some(deleted) = &mut self.deleted_since_merge {
             deleted.push(id);
         }
-        Ok(())
+        Ok(was_live)
     }
 
     /// The next snapshot: segment files with their tombstones, then the delta.
@@ -291,6 +315,6 @@ impl Writer {
             parts.push((Arc::clone(live.segment()), Arc::clone(live.tombstones())));
         }
         self.last_snapshot += 1;
-        Snapshot::new(self.last_snapshot, parts)
+        Snapshot::new(self.last_snapshot, parts).with_damaged(Arc::clone(&self.damaged))
     }
 }

@@ -85,13 +85,24 @@ pub(crate) struct Decoder<'a> {
 
 impl<'a> Decoder<'a> {
     /// A decoder of bytes whose first one must be the version of the value's format.
+    ///
+    /// Errors: [`Error::NewerValue`] if the version is a later one: that is not damage, and is not
+    /// treated as such.
     pub(crate) fn new(bytes: &'a [u8], version: u8, name: &'static str) -> Result<Self> {
         let mut decoder = Self {
             bytes,
             offset: 0,
             name,
         };
-        if decoder.u8()? != version {
+        let found = decoder.u8()?;
+        if version < found {
+            return Err(Error::NewerValue {
+                place: name,
+                found,
+                supported: version,
+            });
+        }
+        if found < version {
             return Err(decoder.error("a known version of the value's format"));
         }
         Ok(decoder)

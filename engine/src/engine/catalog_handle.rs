@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use crate::catalog::{CatalogEvent, CatalogOutcome, Importer};
 use crate::database::Database;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{Record, RecordId};
 use crate::search::Snapshot;
 
@@ -30,9 +30,15 @@ impl CatalogHandle<'_> {
         self.database.catalog.stored_record(id)
     }
 
+    /// Returns true if a record with this id is stored, even if it is damaged. Reads the store.
+    pub fn has_record(self, id: RecordId) -> Result<bool> {
+        self.database.catalog.has_record(id)
+    }
+
     /// Calls `each` with every stored record, ordered by id. `each` may be slow: nothing waits for
-    /// it. Of the commits made meanwhile some may be seen.
-    pub fn export(self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<()> {
+    /// it. Of the commits made meanwhile some may be seen. Records that cannot be read are left
+    /// out: returns what is wrong with each, which names it.
+    pub fn export(self, each: &mut dyn FnMut(&Record) -> Result<()>) -> Result<Vec<Error>> {
         self.database.catalog.each_record(each)
     }
 

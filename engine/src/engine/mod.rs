@@ -15,6 +15,8 @@ mod accounts_test;
 #[cfg(test)]
 mod counters_test;
 #[cfg(test)]
+mod damaged_rows_test;
+#[cfg(test)]
 mod database_test;
 #[cfg(test)]
 mod test_support;

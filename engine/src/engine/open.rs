@@ -7,6 +7,7 @@ use super::accounts_handle::AccountsHandle;
 use super::catalog_handle::CatalogHandle;
 use super::files_handle::FilesHandle;
 use super::usage_handle::UsageHandle;
+use crate::damage::DamageEntry;
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::error::Result;
@@ -111,6 +112,11 @@ impl Engine {
     /// `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
         maintenance::verify(&self.database, is_repairing)
+    }
+
+    /// Damage that was met and contained since the last call, for a log.
+    pub fn take_damage(&self) -> Vec<DamageEntry> {
+        self.database.damage.take_for_log()
     }
 
     /// Writes a backup: a data directory of its own at `destination`, which must not exist, with

@@ -1,5 +1,6 @@
 //! A copy of the whole data directory, made while it is in use.
 
+use std::collections::HashSet;
 use std::ffi::OsString;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
@@ -9,13 +10,16 @@ use serde::{Deserialize, Serialize};
 
 use super::verify::Finding;
 use crate::blob::BlobStore;
-use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES};
+use crate::catalog::{
+    ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
+    damaged_record,
+};
 use crate::codec::decode_cached_file;
 use crate::data_dir::{DataDir, fresh_place};
 use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
-use crate::model::ContentHash;
+use crate::model::{ContentHash, RecordId};
 use crate::state::{Contents, FILES, OFFSETS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
@@ -31,8 +35,8 @@ pub struct BackupSummary {
     pub files: u64,
     /// Their bytes.
     pub file_bytes: u64,
-    /// Cached files that are missing or damaged here: they are not in the backup, and are fetched
-    /// again when they are asked for.
+    /// Damaged values, and cached files that are missing or damaged: they are not in the backup.
+    /// Files are fetched again when they are asked for.
     pub left_out: Vec<Finding>,
 }
 
@@ -94,20 +98,28 @@ fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
     database.counters.sync()?;
     database.aggregate_counters(false)?;
     let state = open_store(&copy, true, &STATE_FILE)?;
-    let contents = copy_state(database, &state)?;
+    let mut left_out = Vec::new();
+    let contents = copy_state(database, &state, &mut left_out)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;
-    copy_rows(
+    let is_derived = |table| [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED].contains(&table);
+    let copied = CATALOG_TABLES
+        .iter()
+        .copied()
+        .filter(|table| !is_derived(*table));
+    let damage = copy_rows(
         database.catalog.store(),
         &catalog,
-        CATALOG_TABLES,
-        &|table, row_key, _| {
-            let is_derived = [JOURNAL, SEGMENTS, TOMBSTONES].contains(&table);
-            // Without it the index is built anew when the copy is opened.
-            let is_index_version = table == META && row_key == INDEX_VERSION;
-            Ok(!is_derived && !is_index_version)
-        },
+        &copied.collect::<Vec<_>>(),
+        // Without it the index is built anew when the copy is opened, which counts the active
+        // records.
+        &|table, row_key, _| Ok(!(table == META && [INDEX_VERSION, ACTIVE].contains(&row_key))),
     )?;
+    let damaged_ids: Vec<RecordId> = damage.iter().filter_map(SkippedRow::record_id).collect();
+    database.catalog.contain(&damaged_ids)?;
+    left_out.extend(damage.iter().map(SkippedRow::finding));
     let mut summary = copy_blobs(database, &copy, contents, &state)?;
+    left_out.append(&mut summary.left_out);
+    summary.left_out = left_out;
     summary.records = catalog.read(|rows| rows.rows_count(RECORDS))?;
     for store in [&state, &catalog] {
         store.check()?;
@@ -118,10 +130,10 @@ fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
 }
 
 /// Copies accounts, keys, counts and what is known of files; returns the files' contents.
-fn copy_state(database: &Database, to: &Store) -> Result<Contents> {
+fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> Result<Contents> {
     let mut contents = Contents::default();
     let contents_seen = parking_lot::Mutex::new(&mut contents);
-    copy_rows(
+    let damage = copy_rows(
         database.state.store(),
         to,
         STATE_TABLES,
@@ -134,6 +146,7 @@ fn copy_state(database: &Database, to: &Store) -> Result<Contents> {
             Ok(table != OFFSETS)
         },
     )?;
+    left_out.extend(damage.iter().map(SkippedRow::finding));
     Ok(contents)
 }
 
@@ -146,6 +159,7 @@ fn copy_blobs(
     let disk = Arc::clone(copy.disk());
     let blobs = BlobStore::new(disk, copy.path("blobs"), copy.path("tmp"));
     let mut summary = BackupSummary::default();
+    let mut missing = HashSet::new();
     for (hash, file) in contents {
         match database.blobs.copy(&file, &blobs) {
             Ok(()) => {
@@ -154,20 +168,25 @@ fn copy_blobs(
             }
             Err(error @ Error::Corrupt { .. }) => {
                 summary.left_out.push(Finding::of(&error, false));
-                forget(state, hash)?;
+                missing.insert(hash);
             }
             Err(error) => return Err(error),
         }
     }
+    forget(state, &missing)?;
     Ok(summary)
 }
 
-/// Forgets the files of a content that the copy does not have.
-fn forget(state: &Store, content: ContentHash) -> Result<()> {
+/// Forgets the files of contents that the copy does not have.
+fn forget(state: &Store, missing: &HashSet<ContentHash>) -> Result<()> {
+    if missing.is_empty() {
+        return Ok(());
+    }
     state.write(|rows| {
         let mut row_keys = Vec::new();
-        rows.range(FILES, Span::ALL, &mut |row_key, value| {
-            if decode_cached_file(value)?.content == content {
+        rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
+            let file = value.and_then(decode_cached_file)?;
+            if missing.contains(&file.content) {
                 row_keys.push(row_key.to_vec());
             }
             Ok(ControlFlow::Continue(()))
@@ -182,20 +201,59 @@ fn forget(state: &Store, content: ContentHash) -> Result<()> {
 /// Decides whether a row is copied.
 type Choice<'c> = dyn Fn(Table, &[u8], &[u8]) -> Result<bool> + 'c;
 
-/// Copies the rows of one moment, in batches.
-fn copy_rows(from: &Store, to: &Store, tables: &[Table], choose: &Choice<'_>) -> Result<()> {
+/// A row that was not copied because its value is damaged.
+struct SkippedRow {
+    table: Table,
+    row_key: Vec<u8>,
+    error: Error,
+}
+
+impl SkippedRow {
+    /// The record that it is, if it is one.
+    fn record_id(&self) -> Option<RecordId> {
+        if self.table != RECORDS {
+            return None;
+        }
+        let bytes = self.row_key.as_slice().try_into().ok()?;
+        Some(RecordId::from_bytes(bytes))
+    }
+
+    fn finding(&self) -> Finding {
+        match self.record_id() {
+            Some(id) => Finding::of(&damaged_record(id), false),
+            None => Finding::of(&self.error, false),
+        }
+    }
+}
+
+/// Copies the rows of one moment, in batches. Returns those that are damaged, which are left out.
+fn copy_rows(
+    from: &Store,
+    to: &Store,
+    tables: &[Table],
+    choose: &Choice<'_>,
+) -> Result<Vec<SkippedRow>> {
     from.read(|rows| {
-        for table in tables {
-            let mut batch = RowBatch::new(to, *table);
-            rows.range(*table, Span::ALL, &mut |row_key, value| {
-                if choose(*table, row_key, value)? {
-                    batch.add(row_key, value)?;
+        let mut damage = Vec::new();
+        for &table in tables {
+            let mut batch = RowBatch::new(to, table);
+            rows.inspect(table, Span::ALL, &mut |row_key, value| {
+                let is_chosen = value.and_then(|value| Ok((choose(table, row_key, value)?, value)));
+                match is_chosen {
+                    Ok((true, value)) => batch.add(row_key, value)?,
+                    Ok((false, _)) => {}
+                    Err(error @ Error::Corrupt { .. }) => damage.push(SkippedRow {
+                        table,
+                        row_key: row_key.to_vec(),
+                        error,
+                    }),
+                    Err(error) => return Err(error),
                 }
                 Ok(ControlFlow::Continue(()))
             })?;
             batch.put()?;
         }
-        Ok(())
+        Ok(damage)
     })
 }
 

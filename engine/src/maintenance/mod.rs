@@ -4,10 +4,12 @@ mod stats;
 mod verify;
 mod backup;
 mod restore;
+mod salvage;
 
 pub use backup::BackupSummary;
 pub(crate) use backup::backup;
 pub use restore::{Restored, restore};
+pub use salvage::salvage;
 pub use stats::EngineStats;
 pub(crate) use stats::stats;
 pub use verify::Finding;

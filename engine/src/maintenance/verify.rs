@@ -1,14 +1,17 @@
 //! Verification: every file against its checksums, and against the others.
 
+use std::ops::ControlFlow;
+
 use serde::{Deserialize, Serialize};
 
 use crate::blob::BlobFinding;
-use crate::catalog::{CATALOG_TABLES, IndexFinding};
-use crate::data_dir::is_known;
+use crate::catalog::{CATALOG_TABLES, IndexFinding, RECORDS};
+use crate::damage::DamageEntry;
+use crate::data_dir::{is_damaged_copy, is_known};
 use crate::database::Database;
 use crate::error::{Error, Result, error_chain};
 use crate::state::STATE_TABLES;
-use crate::store::{Store, Table};
+use crate::store::{Span, Store, Table};
 
 /// A fault that verification found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -21,6 +24,9 @@ pub struct Finding {
     pub problem: String,
     /// True if it was repaired.
     pub is_repaired: bool,
+    /// True if it is not damage: nothing is lost, and nothing need be done.
+    #[serde(default)]
+    pub is_note: bool,
 }
 
 impl Finding {
@@ -35,22 +41,45 @@ impl Finding {
                 offset: Some(*offset),
                 problem: format!("{expected} was expected"),
                 is_repaired,
+                is_note: false,
             },
             other => Self {
                 file: String::new(),
                 offset: None,
                 problem: other.to_string(),
                 is_repaired,
+                is_note: false,
             },
         }
     }
 
-    fn at(file: String, problem: &str, is_repaired: bool) -> Self {
+    pub(super) fn at(file: String, problem: &str, is_repaired: bool) -> Self {
         Self {
             file,
             offset: None,
             problem: problem.to_owned(),
             is_repaired,
+            is_note: false,
+        }
+    }
+
+    /// A damaged record, and what can be done about it.
+    fn of_record(error: &Error) -> Self {
+        let mut finding = Self::of(error, false);
+        finding
+            .problem
+            .push_str(": import the record again, or delete it (subcat record delete)");
+        finding
+    }
+
+    /// Damage that was contained earlier, with what was done about it.
+    fn of_contained(entry: DamageEntry) -> Self {
+        Self {
+            file: entry.place,
+            offset: entry.offset,
+            problem: format!("{}: {}", entry.problem, entry.outcome),
+            is_repaired: true,
+            is_note: false,
         }
     }
 }
@@ -67,14 +96,9 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
         &mut findings,
     );
     let damaged_records = catalog.check_records()?;
-    findings.extend(
-        damaged_records
-            .iter()
-            .map(|error| Finding::of(error, false)),
-    );
+    findings.extend(damaged_records.iter().map(Finding::of_record));
     for finding in catalog.check_index(is_repairing)? {
         findings.push(match finding {
-            IndexFinding::RepairedBefore(error) => Finding::of(&error, true),
             IndexFinding::Damaged(error) => Finding::of(&error, is_repairing),
             IndexFinding::Unnamed(file) => {
                 Finding::at(file, "the manifest does not name it", is_repairing)
@@ -89,8 +113,12 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
                 "a variant that matches its checksum was expected",
                 is_repairing,
             ),
-            BlobFinding::Unreferenced(file) => {
-                Finding::at(file, "no cached file refers to it", is_repairing)
+            BlobFinding::Orphan(file) => Finding {
+                is_note: true,
+                ..Finding::at(file, "no cached file refers to it", is_repairing)
+            },
+            BlobFinding::Foreign(file) => {
+                Finding::at(file, "it is not a cached file", is_repairing)
             }
         });
     }
@@ -100,9 +128,14 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
             offset: Some(offset),
             problem: "an entry that matches its checksum was expected".to_owned(),
             is_repaired: false,
+            is_note: false,
         });
     }
     verify_names(database, &mut findings)?;
+    // Last, as some of it is met by the checks above. What is still there was found by them.
+    let contained = database.damage.take_for_report().into_iter();
+    let repaired = contained.filter(|entry| entry.is_repaired);
+    findings.extend(repaired.map(Finding::of_contained));
     Ok(findings)
 }
 
@@ -112,6 +145,12 @@ fn verify_names(database: &Database, findings: &mut Vec<Finding>) -> Result<()> 
     for entry in data_dir.disk().list(data_dir.root())?.unwrap_or_default() {
         if !is_known(&entry.name) {
             findings.push(Finding::at(entry.name, "it is not a subcat file", false));
+        } else if is_damaged_copy(&entry.name) {
+            let problem = "verify --repair has replaced it: remove it when it is not needed";
+            findings.push(Finding {
+                is_note: true,
+                ..Finding::at(entry.name, problem, false)
+            });
         }
     }
     Ok(())
@@ -122,12 +161,14 @@ fn verify_store(store: &Store, file: &str, tables: &[Table], findings: &mut Vec<
     if let Err(error) = store.check() {
         findings.push(Finding::at(file.to_owned(), &error_chain(&error), false));
     }
-    for table in tables {
+    // Records are decoded one by one elsewhere, where their ids are known.
+    for table in tables.iter().filter(|table| **table != RECORDS) {
         let inspected = store.read(|rows| {
-            rows.inspect(*table, &mut |_, value| {
+            rows.inspect(*table, Span::ALL, &mut |_, value| {
                 if let Err(error) = value {
                     findings.push(Finding::of(&error, false));
                 }
+                Ok(ControlFlow::Continue(()))
             })
         });
         if let Err(error) = inspected {

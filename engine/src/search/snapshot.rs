@@ -1,6 +1,7 @@
 //! Segments and tombstones of one moment.
 
 use std::cmp::Ordering;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -19,6 +20,8 @@ use super::top::Ranked;
 pub struct Snapshot {
     id: u64,
     parts: Vec<(Arc<Segment>, Arc<Tombstones>)>,
+    /// Records that are in no segment because their stored values are damaged.
+    damaged: Arc<BTreeSet<RecordId>>,
     costs: CostModel,
 }
 
@@ -29,8 +32,16 @@ impl Snapshot {
         Self {
             id,
             parts,
+            damaged: Arc::default(),
             costs: CostModel::DEFAULT,
         }
+    }
+
+    /// The same snapshot, in which a look-up of one of these records fails: it exists, and cannot
+    /// be read.
+    pub(crate) fn with_damaged(mut self, damaged: Arc<BTreeSet<RecordId>>) -> Self {
+        self.damaged = damaged;
+        self
     }
 
     /// The same snapshot, searched with another cost model.
@@ -162,7 +173,8 @@ impl Snapshot {
         }))
     }
 
-    /// The active record with this id. Cost: an interpolation search per segment.
+    /// The active record with this id. Cost: an interpolation search per segment. Errors: its
+    /// document or its stored value is damaged.
     pub fn doc(&self, id: RecordId) -> Result<Option<Doc<'_>>> {
         let Some((part_idx, doc)) = self.find(id)? else {
             return Ok(None);
@@ -198,6 +210,11 @@ impl Snapshot {
             if let Some(doc) = found {
                 return Ok(Some((part_idx, doc)));
             }
+        }
+        if self.damaged.contains(&id) {
+            let place = format!("catalog.redb, record {id}");
+            let expected = "a value that matches its checksum";
+            return Err(Error::corrupt(place, 0, expected));
         }
         Ok(None)
     }

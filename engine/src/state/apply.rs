@@ -18,7 +18,7 @@ use crate::codec::{
     encode_audit_entry, encode_cached_file, encode_number, encode_session, encode_totals,
     encode_usage,
 };
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::AUDIT_ENTRIES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
@@ -59,6 +59,8 @@ pub(super) struct AppliedFrame {
     pub(super) outcomes: Vec<Outcome>,
     /// In order.
     pub(super) effects: Vec<Effect>,
+    /// Damaged sums that were counted from zero again.
+    pub(super) discarded: Vec<Error>,
 }
 
 /// Applies a frame of events in order.
@@ -79,6 +81,7 @@ pub(super) fn apply_state(
         applied.outcomes.push(outcome);
     }
     rows.put(META, APPLIED, &encode_number(applied.number))?;
+    applied.discarded = rows.take_discarded();
     Ok(applied)
 }
 
@@ -289,13 +292,19 @@ impl EventStep<'_, '_> {
 
     fn close_sessions(&mut self, is_ended: impl Fn(&Session) -> bool) -> Result<()> {
         let mut ended = Vec::new();
-        self.rows.range(SESSIONS, Span::ALL, &mut |_, value| {
-            let session = decode_session(value)?;
-            if is_ended(&session) {
-                ended.push(session.digest);
-            }
-            Ok(ControlFlow::Continue(()))
-        })?;
+        self.rows
+            .inspect(SESSIONS, Span::ALL, &mut |row_key, value| {
+                match (row_key.try_into(), value.and_then(decode_session)) {
+                    (_, Ok(session)) if is_ended(&session) => ended.push(session.digest),
+                    // Nobody knows whose it was: it ends as well.
+                    (Ok(digest), Err(Error::Corrupt { .. })) => ended.push(digest),
+                    (_, Err(error)) if !matches!(error, Error::Corrupt { .. }) => {
+                        return Err(error);
+                    }
+                    _ => {}
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
         for digest in ended {
             self.close_session(digest)?;
         }
@@ -344,10 +353,7 @@ impl EventStep<'_, '_> {
     }
 
     fn add_to_row(&mut self, table: Table, row_key: &[u8], usage: &Usage) -> Result<()> {
-        let mut sum = match self.rows.get(table, row_key)? {
-            Some(stored) => decode_usage(&stored)?,
-            None => Usage::default(),
-        };
+        let mut sum = stored_or_default(self.rows, table, row_key, decode_usage)?;
         sum.add(usage);
         self.rows.put(table, row_key, &encode_usage(&sum))
     }
@@ -358,10 +364,7 @@ impl EventStep<'_, '_> {
         change: impl FnOnce(&mut ApiKeyTotals),
     ) -> Result<()> {
         let row_key = api_key_row(id);
-        let mut totals = match self.rows.get(API_KEY_TOTALS, &row_key)? {
-            Some(stored) => decode_totals(&stored)?,
-            None => ApiKeyTotals::default(),
-        };
+        let mut totals = stored_or_default(self.rows, API_KEY_TOTALS, &row_key, decode_totals)?;
         change(&mut totals);
         self.rows
             .put(API_KEY_TOTALS, &row_key, &encode_totals(&totals))
@@ -387,8 +390,10 @@ impl EventStep<'_, '_> {
 
     fn forget_content(&mut self, content: ContentHash) -> Result<Outcome> {
         let mut forgotten = Vec::new();
-        self.rows.range(FILES, Span::ALL, &mut |row_key, value| {
-            if decode_cached_file(value)?.content == content {
+        self.rows.inspect(FILES, Span::ALL, &mut |row_key, value| {
+            // A damaged row is not this content's: it is dropped at the next start.
+            let file = value.and_then(decode_cached_file);
+            if file.is_ok_and(|file| file.content == content) {
                 forgotten.push(row_key.to_vec());
             }
             Ok(ControlFlow::Continue(()))
@@ -411,7 +416,8 @@ impl EventStep<'_, '_> {
         }
         for (record, downloads) in &aggregate.records {
             let row_key = record.as_bytes();
-            let sum = number(self.rows, DOWNLOADS, row_key)?.saturating_add(*downloads);
+            let sum = stored_or_default(self.rows, DOWNLOADS, row_key, decode_number)?;
+            let sum = sum.saturating_add(*downloads);
             self.rows.put(DOWNLOADS, row_key, &encode_number(sum))?;
         }
         for (api_key, day, downloads) in &aggregate.usage {
@@ -448,6 +454,26 @@ fn audit_entry_of(change: &Change, by: &By, outcome: &Outcome) -> AuditEntry {
         account,
         api_key,
         detail: detail.to_owned(),
+    }
+}
+
+/// A stored sum; zero when there is none, and when it is damaged: what comes next must not be lost
+/// with it.
+fn stored_or_default<T: Default>(
+    rows: &mut Transaction<'_>,
+    table: Table,
+    row_key: &[u8],
+    decode: impl FnOnce(&[u8]) -> Result<T>,
+) -> Result<T> {
+    let Some(stored) = rows.get_or_discard(table, row_key)? else {
+        return Ok(T::default());
+    };
+    match decode(&stored) {
+        Err(error @ Error::Corrupt { .. }) => {
+            rows.discard(error);
+            Ok(T::default())
+        }
+        decoded => decoded,
     }
 }
 

@@ -8,6 +8,7 @@ mod event;
 mod tables;
 mod apply;
 mod file_table;
+mod repair;
 mod store;
 
 pub use event::{

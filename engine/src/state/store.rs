@@ -10,16 +10,21 @@ use parking_lot::{Mutex, RwLock};
 use super::apply::{AppliedFrame, Effect, FileEffect, apply_state};
 use super::event::{Outcome, StateEvent};
 use super::file_table::FileTable;
+use super::repair::{
+    EachRow, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
+};
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
     LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, api_key_day_row, api_key_row,
     day_of_row, day_row,
 };
 use crate::codec::{
-    decode_account, decode_api_key, decode_audit_entry, decode_cached_file, decode_number,
-    decode_session, decode_totals, decode_usage,
+    ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
+    decode_number, decode_session, decode_totals, decode_usage,
 };
+use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
+use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
     RecordId, ReleaseId, Session, Timestamp, Usage,
@@ -29,8 +34,6 @@ use crate::store::{Rows, ScanOrder, Span, Store, Table};
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// Contents of cached files.
 pub(crate) type Contents = SeededMap<ContentHash, CachedFile>;
-/// Visitor of rows: row key and value.
-type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
 
 /// `state.redb` and the tables in memory that follow it.
 pub(crate) struct State {
@@ -39,6 +42,8 @@ pub(crate) struct State {
     /// Never locked together with `view`: downloads would wait for what the pages wait for.
     files: RwLock<FileTable>,
     queue: Mutex<Vec<Arc<Ticket>>>,
+    /// Notes what is damaged, for the log.
+    damage: Arc<DamageLog>,
     writer: Mutex<FrameWriter>,
 }
 
@@ -94,12 +99,13 @@ struct FrameWriter {
 
 impl State {
     /// Reads the tables into memory.
-    pub(crate) fn open(store: Store) -> Result<Self> {
+    pub(crate) fn open(store: Store, damage: Arc<DamageLog>) -> Result<Self> {
         let state = Self {
             store,
             view: RwLock::default(),
             files: RwLock::default(),
             queue: Mutex::default(),
+            damage,
             writer: Mutex::new(FrameWriter { applied: 0 }),
         };
         state.load(&mut state.writer.lock())?;
@@ -111,9 +117,10 @@ impl State {
         self.store.read(|rows| rows.rows_count(DOWNLOADS))
     }
 
-    /// Calls `each` with every record that was downloaded, and its stored count.
+    /// Calls `each` with every record that was downloaded, and its stored count. Damaged counts
+    /// are dropped.
     pub(crate) fn each_download(&self, each: &mut dyn FnMut(RecordId, u64)) -> Result<()> {
-        self.each(DOWNLOADS, &mut |row_key, value| {
+        self.each_or_drop(DOWNLOADS, &mut |row_key, value| {
             let id = row_key.try_into().map_err(|_| bad_row("downloads"))?;
             each(RecordId::from_bytes(id), decode_number(value)?);
             Ok(())
@@ -136,14 +143,21 @@ impl State {
         moment.ok_or_else(|| bad_row("meta"))
     }
 
-    /// Offset up to which each log file was aggregated, by name.
+    /// Offset up to which each log file was aggregated, by name. A file whose offset is damaged is
+    /// taken as aggregated to its end: at most ten seconds of downloads are lost then, while from
+    /// its beginning all of them would count twice.
     pub(crate) fn offsets(&self) -> Result<Vec<(String, u64)>> {
         let mut offsets = Vec::new();
-        self.each(OFFSETS, &mut |row_key, value| {
+        let damaged = each_readable(&self.store, OFFSETS, &mut |row_key, value| {
             let name = String::from_utf8_lossy(row_key).into_owned();
             offsets.push((name, decode_number(value)?));
             Ok(())
         })?;
+        for row in damaged {
+            self.damage.note(&row.error, Treatment::Dropped);
+            let name = String::from_utf8_lossy(&row.row_key).into_owned();
+            offsets.push((name, COUNTER_FILE_BYTES_MAX));
+        }
         Ok(offsets)
     }
 
@@ -242,6 +256,9 @@ impl State {
         let applied: AppliedFrame = applied.expect("a frame that is durable was applied");
         // Only now: readers never see what a power cut could take back.
         writer.applied = applied.number;
+        for error in &applied.discarded {
+            self.damage.note(error, Treatment::CountedAnew);
+        }
         self.show(applied.effects);
         Ok(applied.outcomes)
     }
@@ -284,23 +301,31 @@ impl State {
         }
     }
 
-    /// Reads everything that is kept in memory.
+    /// Reads everything that is kept in memory. Damaged rows are set right or left out.
     fn load(&self, writer: &mut FrameWriter) -> Result<()> {
+        let (store, damage) = (&self.store, &*self.damage);
+        repair_numbers(store, damage)?;
         let mut view = View::default();
-        self.each(ACCOUNTS, &mut |_, value| {
+        let unreadable = each_readable(store, ACCOUNTS, &mut |_, value| {
             view.put_account(decode_account(value)?);
             Ok(())
         })?;
-        self.each(API_KEYS, &mut |_, value| {
+        note_disabled(damage, &unreadable);
+        let unreadable = each_readable(store, API_KEYS, &mut |_, value| {
             view.put_api_key(decode_api_key(value)?);
             Ok(())
         })?;
-        self.each(SESSIONS, &mut |_, value| {
+        note_disabled(damage, &unreadable);
+        repair_emails(store, damage, &|email| {
+            let email = Email::parse(email)?;
+            view.emails.get(&email).map(|id| id.0)
+        })?;
+        self.each_or_drop(SESSIONS, &mut |_, value| {
             view.put_session(decode_session(value)?);
             Ok(())
         })?;
         let mut files = FileTable::with_room(self.store.read(|rows| rows.rows_count(FILES))?);
-        self.each(FILES, &mut |row_key, value| {
+        self.each_or_drop(FILES, &mut |row_key, value| {
             let text = std::str::from_utf8(row_key).map_err(|_| bad_row("files"))?;
             let release = ReleaseId::parse(text).ok_or_else(|| bad_row("files"))?;
             files.insert(&release, &decode_cached_file(value)?);
@@ -313,13 +338,10 @@ impl State {
         Ok(())
     }
 
-    fn each(&self, table: Table, each: &mut EachRow<'_>) -> Result<()> {
-        self.store.read(|rows| {
-            rows.range(table, Span::ALL, &mut |row_key, value| {
-                each(row_key, value)?;
-                Ok(ControlFlow::Continue(()))
-            })
-        })
+    /// Visits every row of a table whose damaged rows are worth little: they are dropped.
+    fn each_or_drop(&self, table: Table, each: &mut EachRow<'_>) -> Result<()> {
+        let damaged = each_readable(&self.store, table, each)?;
+        drop_rows(&self.store, &self.damage, table, &damaged)
     }
 
     /// The file of a release. Cost: one look-up under a read lock.
@@ -381,9 +403,14 @@ impl State {
 
     pub(crate) fn api_key_totals(&self, id: ApiKeyId) -> Result<(Usage, Option<Timestamp>)> {
         let row_key = api_key_row(id);
-        let stored = self.store.read(|rows| rows.get(API_KEY_TOTALS, &row_key))?;
-        let totals = stored.map(|value| decode_totals(&value)).transpose()?;
-        let totals = totals.unwrap_or_default();
+        let stored = self.store.read(|rows| rows.get(API_KEY_TOTALS, &row_key));
+        let decoded =
+            stored.and_then(|stored| stored.map(|value| decode_totals(&value)).transpose());
+        let totals = match decoded {
+            // Its usage is counted from zero again when it is used next.
+            Err(Error::Corrupt { .. }) => ApiKeyTotals::default(),
+            decoded => decoded?.unwrap_or_default(),
+        };
         Ok((totals.usage, totals.last_used_at))
     }
 
@@ -410,9 +437,13 @@ impl State {
             order: ScanOrder::Ascending,
         };
         self.store.read(|rows| {
-            rows.range(table, span, &mut |row_key, value| {
+            rows.inspect(table, span, &mut |row_key, value| {
                 let day = day_of_row(row_key).ok_or_else(|| bad_row("usage"))?;
-                found.push((day, decode_usage(value)?));
+                match value.and_then(decode_usage) {
+                    // One day less: the others are shown.
+                    Err(Error::Corrupt { .. }) => {}
+                    usage => found.push((day, usage?)),
+                }
                 Ok(ControlFlow::Continue(()))
             })
         })?;
@@ -432,12 +463,16 @@ impl State {
             order: ScanOrder::Descending,
         };
         let visit = |rows: &Rows<'_>| {
-            rows.range(AUDIT, span, &mut |row_key, value| {
+            rows.inspect(AUDIT, span, &mut |row_key, value| {
                 if found.len() == count_max {
                     return Ok(ControlFlow::Break(()));
                 }
                 let number = row_key.try_into().map_err(|_| bad_row("audit"))?;
-                found.push((u64::from_be_bytes(number), decode_audit_entry(value)?));
+                match value.and_then(decode_audit_entry) {
+                    // The log has a gap there, which the numbers show.
+                    Err(Error::Corrupt { .. }) => {}
+                    entry => found.push((u64::from_be_bytes(number), entry?)),
+                }
                 Ok(ControlFlow::Continue(()))
             })
         };

@@ -82,11 +82,23 @@ impl Store {
                 rows,
                 file: self.file,
                 checksummed: Vec::new(),
+                discarded: Vec::new(),
             };
             result = Some(work(&mut transaction)?);
             Ok(())
         })?;
         Ok(result.expect("an engine that succeeds has called its work"))
+    }
+
+    /// Changes a byte of a stored value behind the back of its checksum.
+    #[cfg(test)]
+    pub(crate) fn damage_value(&self, table: Table, row_key: &[u8]) -> Result<()> {
+        self.engine.write(&mut |rows| {
+            let mut stored = rows.get(table, row_key)?.expect("the row is there");
+            let middle = stored.len() / 2;
+            stored[middle] ^= 0x10;
+            rows.put(table, row_key, &stored)
+        })
     }
 
     /// Bytes that it takes on disk.
@@ -105,8 +117,8 @@ impl Store {
     }
 }
 
-/// Visitor of rows that may be damaged.
-type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) + 'i;
+/// Visitor of rows that may be damaged: gets the row key, and the value or what is wrong with it.
+pub(crate) type Inspector<'i> = dyn FnMut(&[u8], Result<&[u8]>) -> Result<ControlFlow<()>> + 'i;
 
 /// The rows of one moment, their values checked as they are read.
 pub(crate) struct Rows<'a> {
@@ -135,16 +147,14 @@ impl Rows<'_> {
         })
     }
 
-    /// Visits rows without trusting them: `each` gets what is wrong with a damaged one.
-    pub(crate) fn inspect(&self, table: Table, each: &mut Inspector<'_>) -> Result<()> {
-        self.rows
-            .range(table, Span::ALL, &mut |row_key, checksummed| {
-                each(
-                    row_key,
-                    verified_value(self.file, table, row_key, checksummed),
-                );
-                Ok(ControlFlow::Continue(()))
-            })
+    /// Visits rows without trusting them: a damaged one does not end the visit.
+    pub(crate) fn inspect(
+        &self,
+        table: Table,
+        span: Span<'_>,
+        each: &mut Inspector<'_>,
+    ) -> Result<()> {
+        inspect(self.rows, self.file, table, span, each)
     }
 
     /// Number of rows of a table.
@@ -158,6 +168,8 @@ pub(crate) struct Transaction<'a> {
     rows: &'a mut dyn WriteRows,
     file: &'static str,
     checksummed: Vec<u8>,
+    /// Damaged values that were taken for none.
+    discarded: Vec<Error>,
 }
 
 impl Transaction<'_> {
@@ -166,19 +178,40 @@ impl Transaction<'_> {
         get(self.rows, self.file, table, row_key)
     }
 
-    /// Visits the rows of a span, as changed so far.
-    pub(crate) fn range(
+    /// The value of a row; `None` too when it is damaged, which is noted as discarded: for values
+    /// that are about to be replaced.
+    pub(crate) fn get_or_discard(
+        &mut self,
+        table: Table,
+        row_key: &[u8],
+    ) -> Result<Option<Vec<u8>>> {
+        match self.get(table, row_key) {
+            Err(error) if is_damaged_value(&error, self.file) => {
+                self.discarded.push(error);
+                Ok(None)
+            }
+            other => other,
+        }
+    }
+
+    /// Notes a value as discarded that has its checksum and cannot be decoded.
+    pub(crate) fn discard(&mut self, error: Error) {
+        self.discarded.push(error);
+    }
+
+    /// Hands over what was discarded, for the log.
+    pub(crate) fn take_discarded(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.discarded)
+    }
+
+    /// Visits the rows of a span, as changed so far, without trusting them.
+    pub(crate) fn inspect(
         &self,
         table: Table,
         span: Span<'_>,
-        each: &mut RowVisitor<'_>,
+        each: &mut Inspector<'_>,
     ) -> Result<()> {
-        self.rows.range(table, span, &mut |row_key, checksummed| {
-            each(
-                row_key,
-                verified_value(self.file, table, row_key, checksummed)?,
-            )
-        })
+        inspect(self.rows, self.file, table, span, each)
     }
 
     /// The row keys of a table, those of damaged rows too.
@@ -205,6 +238,24 @@ impl Transaction<'_> {
     pub(crate) fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
         self.rows.remove(table, row_key)
     }
+}
+
+fn inspect<R: ReadRows + ?Sized>(
+    rows: &R,
+    file: &'static str,
+    table: Table,
+    span: Span<'_>,
+    each: &mut Inspector<'_>,
+) -> Result<()> {
+    rows.range(table, span, &mut |row_key, checksummed| {
+        each(row_key, verified_value(file, table, row_key, checksummed))
+    })
+}
+
+/// Returns true if an error is about one value, not about the file below it: [`StoreEngine`]s name
+/// the file alone.
+fn is_damaged_value(error: &Error, store_file: &str) -> bool {
+    matches!(error, Error::Corrupt { file, .. } if file != store_file)
 }
 
 fn get<R: ReadRows + ?Sized>(

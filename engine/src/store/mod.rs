@@ -12,7 +12,7 @@ mod seam;
 #[cfg(test)]
 mod suite;
 
-pub(crate) use checksummed::{Rows, SpaceGuard, Store, Transaction};
+pub(crate) use checksummed::{Inspector, Rows, SpaceGuard, Store, Transaction};
 pub(crate) use memory::MemoryEngine;
 pub(crate) use redb_engine::{RedbEngine, RedbPlace};
 pub(crate) use seam::{ScanOrder, Span, StoreEngine, Table};

@@ -99,9 +99,15 @@ impl RedbEngine {
         }
     }
 
-    /// Remembers that redb failed, unless the fault was the caller's.
+    /// Remembers that redb failed, unless the fault was the caller's, or one value's: opening the
+    /// file again would not repair a value, and empties the cache of pages.
     fn observe<T>(&self, result: Result<T>) -> Result<T> {
-        if matches!(result, Err(Error::Store { .. } | Error::Corrupt { .. })) {
+        let is_suspect = match &result {
+            Err(Error::Store { .. }) => true,
+            Err(Error::Corrupt { file, .. }) => file == self.place.file,
+            _ => false,
+        };
+        if is_suspect {
             self.is_suspect.store(true, Ordering::Release);
         }
         result
@@ -330,6 +336,11 @@ where
         })?;
         let Some(row) = row else { return Ok(()) };
         let (row_key, value) = row.map_err(failed(place, "read"))?;
+        // A damaged page may panic here too. Asked once inside the guard, the same bytes do not
+        // panic below, and `each` is not in it: its panics are its own.
+        guarded(place, "read", || {
+            row_key.value().len() + value.value().len()
+        })?;
         if each(row_key.value(), value.value())?.is_break() {
             return Ok(());
         }

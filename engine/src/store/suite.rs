@@ -82,7 +82,7 @@ fn a_transaction_sees_its_own_changes() {
             rows.put(A, b"2", b"y")?;
             rows.remove(A, b"1")?;
             let mut seen = Vec::new();
-            rows.range(A, Span::ALL, &mut |row_key, _| {
+            rows.inspect(A, Span::ALL, &mut |row_key, _| {
                 seen.extend_from_slice(row_key);
                 Ok(ControlFlow::Continue(()))
             })?;
@@ -115,7 +115,8 @@ fn a_transaction_visits_rows_as_it_changed_them() {
             for order in [ScanOrder::Ascending, ScanOrder::Descending] {
                 let (from, to) = (&[1][..], Some(&[9][..]));
                 let mut found = Vec::new();
-                rows.range(A, Span { from, to, order }, &mut |row_key, value| {
+                rows.inspect(A, Span { from, to, order }, &mut |row_key, value| {
+                    let value = value?;
                     found.push((row_key[0], value == b"new"));
                     if found.len() == 3 {
                         return Ok(ControlFlow::Break(()));

@@ -11,5 +11,5 @@ mod stream;
 pub use client::{Client, ClientError, PieceWriter};
 pub use import_frames::ImportFrameWriter;
 pub use pages::admin_pages;
-pub use socket::{SOCKET_NAME, admin_socket};
+pub use socket::{LEFT_OUT_MARK, SOCKET_NAME, admin_socket};
 pub use stream::SentBody;

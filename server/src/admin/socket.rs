@@ -182,7 +182,10 @@ fn exporting(service: &Arc<Service>) -> SentBody {
             sent.map_err(|_| client_gone())
         });
         let last = match exported {
-            Ok(()) => Ok(piece.into()),
+            Ok(left_out) => {
+                write_left_out(&left_out, &mut piece);
+                Ok(piece.into())
+            }
             Err(_) if sender.is_closed() => return,
             Err(error) => {
                 tracing::error!(error = error_chain(&error), "an export ended early");
@@ -192,6 +195,17 @@ fn exporting(service: &Arc<Service>) -> SentBody {
         let _ = sender.blocking_send(last);
     });
     body
+}
+
+/// Byte before the report at the end of an export: no line of JSON contains it.
+pub const LEFT_OUT_MARK: u8 = 0;
+
+/// Writes which records are not among the lines, if any, one to a line.
+fn write_left_out(left_out: &[subcat_engine::Error], piece: &mut Vec<u8>) {
+    for (error_idx, error) in left_out.iter().enumerate() {
+        piece.push(if error_idx == 0 { LEFT_OUT_MARK } else { b'\n' });
+        piece.extend_from_slice(error_chain(error).as_bytes());
+    }
 }
 
 /// The error that ends the export of a client that has disconnected.

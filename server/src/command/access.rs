@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use subcat_engine::{Engine, Error, Options, Real, StoreKind};
+use subcat_engine::{Disk, Engine, Error, Finding, Options, Real, StoreKind, salvage};
 
 use super::context::now;
-use super::error::CommandError;
+use super::error::{CommandError, say};
 use super::output::Reply;
 use crate::admin::Client;
 use crate::config::Config;
@@ -42,6 +42,17 @@ enum AccessError {
     Locked { path: PathBuf, pid: u32 },
 }
 
+/// A data directory that is damaged below its rows.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} cannot be opened: run subcat verify --repair, or restore a backup (subcat restore)",
+    path.display()
+)]
+struct UnreadableError {
+    path: PathBuf,
+    source: Error,
+}
+
 /// Access to the catalog.
 pub(super) enum Access {
     /// A server runs on the data directory.
@@ -74,6 +85,12 @@ impl Access {
             }
         }
         let engine = Arc::new(open_engine(&config, 0)?);
+        for entry in engine.take_damage() {
+            say(&format!(
+                "{}: {}: {}",
+                entry.place, entry.problem, entry.outcome
+            ));
+        }
         Ok(Self::Opened(Box::new(Opened {
             credentials: Credentials::new(Arc::clone(&engine)),
             engine,
@@ -123,8 +140,24 @@ pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engin
     };
     Engine::open(&config.data, options).map_err(|error| match error {
         Error::Locked { path, pid } => AccessError::Locked { path, pid }.into(),
+        source @ (Error::Corrupt { .. } | Error::Store { .. }) => UnreadableError {
+            path: config.data.clone(),
+            source,
+        }
+        .into(),
         other => other.into(),
     })
+}
+
+/// Makes a data directory readable on which no server runs and which cannot be opened. Returns
+/// what was found; nothing if it can be opened as it is.
+pub(super) fn salvage_unreadable(config: &Config) -> Result<Vec<Finding>, CommandError> {
+    let is_ours = config.store == StoreKind::Redb && config.data.join("lock").exists();
+    if !is_ours || Client::find(&config.data)?.is_some() {
+        return Ok(Vec::new());
+    }
+    let disk: Arc<dyn Disk> = Arc::new(Real);
+    Ok(salvage(&disk, &config.data)?)
 }
 
 /// Opens, executes one operation, closes.

@@ -39,14 +39,22 @@ impl Subcommand for BackupArguments {
         };
         let reply = execute_once(config, Missing::Refuse, BackUpCatalog { destination })?;
         if let Ok(made) = reply.read() {
-            for file in made.summary.left_out {
-                let advice = "left out, and fetched again when it is requested";
-                say(&format!("{}: {}: {advice}", file.file, file.problem));
+            for damage in &made.summary.left_out {
+                say(&format!("left out: {}: {}", damage.file, damage.problem));
             }
         }
-        context.show(&reply, shown)
+        context.show(&reply, shown)?;
+        match reply.read()?.summary.left_out.len() {
+            0 => Ok(()),
+            count => Err(PartialBackupError(count).into()),
+        }
     }
 }
+
+/// A backup without everything: the rest of it is whole.
+#[derive(Debug, thiserror::Error)]
+#[error("the backup is made without {0} damaged things: subcat verify says what to do about them")]
+struct PartialBackupError(usize);
 
 fn shown(made: &BackupMade) -> String {
     let BackupSummary {

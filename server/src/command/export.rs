@@ -6,14 +6,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use clap::Args;
+use subcat_engine::error_chain;
 
 use super::access::{Access, Missing};
 use super::context::Context;
-use super::error::{CommandError, SubjectError};
+use super::error::{CommandError, SubjectError, say};
 use super::output::output_error;
 use super::output_file::OutputFile;
 use super::progress::Progress;
 use super::subcommand::Subcommand;
+use crate::admin::LEFT_OUT_MARK;
 use crate::limits::READ_BUFFER_BYTES;
 use crate::rows::write_record;
 
@@ -31,18 +33,30 @@ impl Subcommand for ExportArguments {
     fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective_of_existing()?;
         let access = Access::open(config, Missing::Refuse)?;
-        match self.file.filter(|path| path != Path::new("-")) {
+        let left_out = match self.file.filter(|path| path != Path::new("-")) {
             None => {
                 let stdout = io::stdout().lock();
                 // On a terminal the lines themselves show the progress.
                 let count = LineCount::start(!stdout.is_terminal());
-                write_all(&access, count.of(stdout), "the output")?;
+                write_all(&access, count.of(stdout), "the output")?
             }
             Some(path) => write_file(&access, &path)?,
+        };
+        access.close()?;
+        if left_out.is_empty() {
+            return Ok(());
         }
-        access.close()
+        for record in &left_out {
+            say(&format!("left out: {record}"));
+        }
+        Err(PartialExportError(left_out.len()).into())
     }
 }
+
+/// Records that could not be exported.
+#[derive(Debug, thiserror::Error)]
+#[error("left out {0} damaged records: import them again, or delete them (subcat record delete)")]
+struct PartialExportError(usize);
 
 /// Number of lines written so far, for the progress.
 struct LineCount {
@@ -106,30 +120,42 @@ impl<W: Write> Write for CountedOutput<'_, W> {
     }
 }
 
-fn write_file(access: &Access, path: &Path) -> Result<(), CommandError> {
+fn write_file(access: &Access, path: &Path) -> Result<Vec<String>, CommandError> {
     let shown = path.display().to_string();
     let could_not = |error| SubjectError::new(format!("could not write {shown}"), error);
     let output = OutputFile::create(path).map_err(could_not)?;
     let count = LineCount::start(true);
-    write_all(access, count.of(output.file()), &shown)?;
+    let left_out = write_all(access, count.of(output.file()), &shown)?;
     output.finish().map_err(could_not)?;
-    Ok(())
+    Ok(left_out)
 }
 
-fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), CommandError> {
+/// Writes every record; returns what is wrong with those that are left out.
+fn write_all(access: &Access, output: impl Write, name: &str) -> Result<Vec<String>, CommandError> {
     let mut output = BufWriter::with_capacity(READ_BUFFER_BYTES, output);
-    match access {
+    let left_out = match access {
         Access::Running(client) => {
             let mut lines = client.export()?;
+            let mut report = Vec::new();
             let mut buffer = vec![0; READ_BUFFER_BYTES];
             loop {
                 let count = lines.read(&mut buffer).map_err(export_ended)?;
                 if count == 0 {
                     break;
                 }
-                let written = output.write_all(&buffer[..count]);
+                let received = &buffer[..count];
+                // Once it has begun, the report is all that follows.
+                let lines_count = if report.is_empty() {
+                    let mark = received.iter().position(|byte| *byte == LEFT_OUT_MARK);
+                    mark.unwrap_or(count)
+                } else {
+                    0
+                };
+                report.extend_from_slice(&received[lines_count..]);
+                let written = output.write_all(&received[..lines_count]);
                 written.map_err(|error| output_error(name, error))?;
             }
+            left_out_in(&report)
         }
         Access::Opened(opened) => {
             let mut line = Vec::new();
@@ -146,10 +172,18 @@ fn write_all(access: &Access, output: impl Write, name: &str) -> Result<(), Comm
             if let Some(error) = failed {
                 return Err(output_error(name, error));
             }
-            exported?;
+            exported?.iter().map(|error| error_chain(error)).collect()
         }
-    }
-    output.flush().map_err(|error| output_error(name, error))
+    };
+    output.flush().map_err(|error| output_error(name, error))?;
+    Ok(left_out)
+}
+
+/// The lines of the report at the end of an export from a server.
+fn left_out_in(report: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(report);
+    let lines = text.trim_start_matches(char::from(LEFT_OUT_MARK)).lines();
+    lines.map(str::to_owned).collect()
 }
 
 fn export_ended(error: io::Error) -> SubjectError {

@@ -20,7 +20,7 @@ use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket};
 use crate::config::Config;
 use crate::http::{Server, serve};
 use crate::runtime::{AdminListener, AdminServer, Control, Descriptors, StopSignals, SystemClock};
-use crate::service::Service;
+use crate::service::{Service, log_damage};
 
 /// Time limit of requests that are under way when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
@@ -97,6 +97,7 @@ impl Running {
         }
         Descriptors::raise();
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
+        log_damage(&engine);
         for entries in engine
             .usage()
             .passed_over()

@@ -3,9 +3,10 @@
 use clap::Args;
 use subcat_engine::Finding;
 
-use super::access::{Access, Missing};
+use super::access::{Access, Missing, salvage_unreadable};
 use super::context::Context;
 use super::error::CommandError;
+use super::output::Reply;
 use super::progress::Waiting;
 use super::subcommand::Subcommand;
 use crate::ops::VerifyCatalog;
@@ -31,22 +32,41 @@ impl Subcommand for VerifyArguments {
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
         let config = context.effective_of_existing()?;
-        let access = Access::open(config, Missing::Refuse)?;
         let waiting = Waiting::start("checking");
+        let mut findings = Vec::new();
+        if self.repair {
+            findings = salvage_unreadable(&config)?;
+            if findings.iter().any(|finding| !finding.is_repaired) {
+                drop(waiting);
+                return Self::report(context, &findings, self.repair);
+            }
+        }
+        let access = Access::open(config, Missing::Refuse)?;
         let reply = access.execute(VerifyCatalog {
             is_repairing: self.repair,
         });
         drop(waiting);
-        let reply = reply?;
+        findings.extend(reply?.read()?);
         access.close()?;
+        Self::report(context, &findings, self.repair)
+    }
+}
+
+impl VerifyArguments {
+    /// Shows what was found. Errors: some of it is damage that is still there.
+    fn report(
+        context: &Context,
+        findings: &[Finding],
+        was_repairing: bool,
+    ) -> Result<(), CommandError> {
+        let reply: Reply<Vec<Finding>> = Reply::of(&findings.to_vec());
         context.show(&reply, |findings| shown(findings))?;
-        let findings = reply.read()?;
-        let is_wrong = |finding: &&Finding| !finding.is_repaired;
+        let is_wrong = |finding: &&Finding| !finding.is_repaired && !finding.is_note;
         match findings.iter().filter(is_wrong).count() {
             0 => Ok(()),
             count => Err(CommandError::from(DamageError {
                 count,
-                was_repairing: self.repair,
+                was_repairing,
             })),
         }
     }
@@ -65,6 +85,9 @@ fn damage(count: usize, was_repairing: bool) -> String {
 fn shown(findings: &[Finding]) -> String {
     let mut out = String::new();
     for finding in findings {
+        if finding.is_note {
+            out.push_str("note: ");
+        }
         out.push_str(&finding.file);
         if let Some(offset) = finding.offset {
             out.push_str(&format!(" at byte {offset}"));
@@ -76,7 +99,10 @@ fn shown(findings: &[Finding]) -> String {
         };
         out.push_str(&format!(": {}{outcome}\n", finding.problem));
     }
-    if findings.iter().all(|finding| finding.is_repaired) {
+    if findings
+        .iter()
+        .all(|finding| finding.is_repaired || finding.is_note)
+    {
         out.push_str("everything is as it should be\n");
     }
     out

@@ -107,7 +107,8 @@ impl Operation for DeleteRecords {
         ids.dedup();
         let mut missing = Vec::new();
         for id in &ids {
-            if operations.engine.catalog().stored_record(*id)?.is_none() {
+            // Not read: a damaged record can be deleted, too.
+            if !operations.engine.catalog().has_record(*id)? {
                 missing.push(*id);
             }
         }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use subcat_engine::{StateEvent, error_chain};
+use subcat_engine::{DamageEntry, Engine, StateEvent, error_chain};
 
 use super::periodic::{PeriodicTask, TaskError};
 use super::{Phase, Service};
@@ -104,11 +104,30 @@ fn drop_expired_sessions(service: &Service) -> subcat_engine::Result<()> {
 
 /// One run of the work that may take long. Errors: the engine's; the next run tries again.
 fn maintain(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<()> {
+    log_damage(&service.engine);
     if is_dropping_sessions {
         drop_expired_sessions(service)?;
     }
     while service.engine.maintain(service.now())? {}
     Ok(())
+}
+
+/// Logs the damage that the engine has met and contained since the last call.
+pub fn log_damage(engine: &Engine) {
+    for entry in engine.take_damage() {
+        let DamageEntry {
+            place,
+            offset,
+            problem,
+            outcome,
+            is_repaired,
+        } = entry;
+        if is_repaired {
+            tracing::warn!(place, offset, problem, outcome, "damage was repaired");
+        } else {
+            tracing::error!(place, offset, problem, outcome, "damage was contained");
+        }
+    }
 }
 
 /// Stores the usage of keys. A batch whose commit failed is submitted again in the next run; if it

@@ -9,7 +9,7 @@ mod slow_searches;
 mod usage;
 
 pub use credentials::{Actor, Credentials};
-pub use maintenance::Maintenance;
+pub use maintenance::{Maintenance, log_damage};
 pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUSES,
     WorkerMetrics,

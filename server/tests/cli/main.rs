@@ -11,6 +11,8 @@ mod backup;
 #[cfg(test)]
 mod care;
 #[cfg(test)]
+mod damage;
+#[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod export;

@@ -1,0 +1,150 @@
+//! Records whose stored values are damaged: each costs only itself.
+//!
+//! Such a record is neither found nor served; its own paths answer with an error that names it. Its
+//! id is kept in a table, so that this is so after a restart too, until it is imported again or
+//! deleted.
+
+use super::catalog_store::Catalog;
+use super::records::DamagedRecord;
+use super::tables::{ACTIVE, APPLIED, DAMAGED, JOURNAL, META, RECORDS, damage_of, meta_number};
+use super::writer::Writer;
+use crate::codec::{decode_number, decode_record, encode_number, is_active};
+use crate::damage::Treatment;
+use crate::error::{Error, Result};
+use crate::model::RecordId;
+use crate::store::{ScanOrder, Span, Transaction};
+use std::ops::ControlFlow;
+
+/// A record that is left out from now on.
+struct LeftOut {
+    id: RecordId,
+    /// True if it was found until now.
+    was_live: bool,
+}
+
+impl Catalog {
+    /// Leaves records out of searches whose stored values are damaged. Those that have been
+    /// replaced meanwhile stay.
+    pub(crate) fn contain(&self, ids: &[RecordId]) -> Result<()> {
+        if ids.is_empty() {
+            return Ok(());
+        }
+        let mut writer = self.writer.lock();
+        self.ensure_recovered(&mut writer)?;
+        let mut damaged = Vec::new();
+        for &id in ids {
+            let stored = self.store.read(|rows| rows.get(RECORDS, id.as_bytes()));
+            let decoded = stored
+                .and_then(|stored| stored.map(|stored| decode_record(id, &stored)).transpose());
+            if let Err(error) = damage_of(id, decoded)? {
+                let id = Some(id);
+                damaged.push(DamagedRecord { id, error });
+            }
+        }
+        let left_out = self.leave_out(&mut writer, damaged, false);
+        if left_out.is_err() {
+            // Half done: a recovery reads everything again.
+            writer.require_recovery();
+        }
+        left_out?;
+        self.publish(&mut writer);
+        Ok(())
+    }
+
+    /// Gives the documents of damaged records tombstones and remembers their ids. The caller
+    /// publishes a snapshot. If `is_replay`, their documents are gone already.
+    pub(super) fn leave_out(
+        &self,
+        writer: &mut Writer,
+        damaged: Vec<DamagedRecord>,
+        is_replay: bool,
+    ) -> Result<()> {
+        let mut left_out = Vec::new();
+        for DamagedRecord { id, error } in damaged {
+            let Some(id) = id.filter(|id| writer.note_damaged(*id)) else {
+                continue;
+            };
+            self.damage.note(&error, Treatment::RecordLeftOut);
+            let was_in_segment = writer.mark_deleted(id)?;
+            let was_in_delta = writer.delta_mut().remove(id)?;
+            // Of one whose document is not there yet nothing is known: nearly all are active.
+            let was_live = was_in_segment || was_in_delta || is_replay;
+            left_out.push(LeftOut { id, was_live });
+        }
+        if left_out.is_empty() {
+            return Ok(());
+        }
+        writer.delta_mut().build()?;
+        match self.store.write(|rows| note_left_out(rows, &left_out)) {
+            // Whoever meets the damage next notes it again: a full disk prevents no reads.
+            Err(Error::Space { .. }) => Ok(()),
+            written => written,
+        }
+    }
+
+    /// Derives the numbers of the table `meta` anew if they are damaged.
+    pub(super) fn repair_numbers(&self) -> Result<()> {
+        let damage = self.store.read(|rows| {
+            let mut damage = Vec::new();
+            for name in [APPLIED, ACTIVE] {
+                let read = rows.get(META, name);
+                let decoded =
+                    read.and_then(|stored| stored.map(|value| decode_number(&value)).transpose());
+                match decoded {
+                    Err(error @ Error::Corrupt { .. }) => damage.push(error),
+                    other => drop(other?),
+                }
+            }
+            Ok(damage)
+        })?;
+        if damage.is_empty() {
+            return Ok(());
+        }
+        self.store.write(|rows| {
+            // Both: one scan more or less does not matter in this case.
+            let applied = last_commit(rows)?;
+            rows.put(META, APPLIED, &encode_number(applied))?;
+            let active = count_active(rows)?;
+            rows.put(META, ACTIVE, &encode_number(active))
+        })?;
+        for error in &damage {
+            self.damage.note(error, Treatment::Rebuilt);
+        }
+        Ok(())
+    }
+}
+
+/// Stores the ids, and counts those as inactive that are left out now.
+fn note_left_out(rows: &mut Transaction<'_>, left_out: &[LeftOut]) -> Result<()> {
+    let mut active_count = meta_number(rows, ACTIVE)?;
+    for LeftOut { id, was_live } in left_out {
+        let is_new = rows.get_or_discard(DAMAGED, id.as_bytes())?.is_none();
+        active_count = active_count.saturating_sub(u64::from(is_new && *was_live));
+        rows.put(DAMAGED, id.as_bytes(), &[])?;
+    }
+    rows.put(META, ACTIVE, &encode_number(active_count))
+}
+
+/// The number of the last commit that is not covered by a segment file; no commit that is in use
+/// has a greater one.
+fn last_commit(rows: &Transaction<'_>) -> Result<u64> {
+    let mut last = 0;
+    let span = Span {
+        order: ScanOrder::Descending,
+        ..Span::ALL
+    };
+    rows.inspect(JOURNAL, span, &mut |row_key, _| {
+        last = row_key.try_into().map_or(0, u64::from_be_bytes);
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(last)
+}
+
+fn count_active(rows: &Transaction<'_>) -> Result<u64> {
+    let mut count = 0;
+    rows.inspect(RECORDS, Span::ALL, &mut |_, stored| {
+        count += u64::from(stored.is_ok_and(is_active));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(count)
+}

@@ -1,0 +1,118 @@
+//! Damage that was met and contained, for the log of the server and for `verify`.
+//!
+//! The engine writes no log. A part that meets damage and goes on without the damaged thing notes
+//! it here; the owner of the engine asks for what is new.
+
+use parking_lot::Mutex;
+
+use crate::error::{Error, error_chain};
+use crate::limits::DAMAGE_ENTRIES_MAX;
+
+/// Damage that was met, and what was done about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DamageEntry {
+    /// File, table or record below the data directory; empty if unknown.
+    pub place: String,
+    /// Offset in bytes, if known.
+    pub offset: Option<u64>,
+    /// One clause: what is wrong there.
+    pub problem: String,
+    /// One clause: what was done, and what an operator can do.
+    pub outcome: &'static str,
+    /// True if nothing is left to do.
+    pub is_repaired: bool,
+}
+
+/// Treatment of something damaged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Treatment {
+    /// Derived: it is made anew.
+    Rebuilt,
+    /// A record: neither found nor served.
+    RecordLeftOut,
+    /// A row that is worth little alone: it was removed.
+    Dropped,
+    /// A sum: it is counted from zero again.
+    CountedAnew,
+    /// An account or a key: nobody can use it.
+    Disabled,
+}
+
+impl Treatment {
+    const fn outcome(self) -> &'static str {
+        match self {
+            Self::Rebuilt => "rebuilt from the records",
+            Self::RecordLeftOut => {
+                "the record is left out: import it again, or delete it (subcat record delete)"
+            }
+            Self::Dropped => "dropped",
+            Self::CountedAnew => "counted from zero again",
+            Self::Disabled => "left out: restore a backup, or make a new one",
+        }
+    }
+
+    /// Returns true if the damaged bytes are gone.
+    const fn is_repair(self) -> bool {
+        matches!(self, Self::Rebuilt | Self::Dropped | Self::CountedAnew)
+    }
+}
+
+/// The damage that was met since the data directory was opened.
+#[derive(Default)]
+pub(crate) struct DamageLog {
+    noted: Mutex<Noted>,
+}
+
+#[derive(Default)]
+struct Noted {
+    entries: Vec<DamageEntry>,
+    /// Entries that were handed over for the log.
+    logged_count: usize,
+    /// Entries that were handed over for a report.
+    reported_count: usize,
+}
+
+impl DamageLog {
+    /// Notes damage. Of more than [`DAMAGE_ENTRIES_MAX`] the first are kept: `verify` finds all.
+    pub(crate) fn note(&self, error: &Error, treatment: Treatment) {
+        let (place, offset, problem) = match error {
+            Error::Corrupt {
+                file,
+                offset,
+                expected,
+            } => (
+                file.clone(),
+                Some(*offset),
+                format!("{expected} was expected"),
+            ),
+            other => (String::new(), None, error_chain(other)),
+        };
+        let entry = DamageEntry {
+            place,
+            offset,
+            problem,
+            outcome: treatment.outcome(),
+            is_repaired: treatment.is_repair(),
+        };
+        let mut noted = self.noted.lock();
+        if noted.entries.len() < DAMAGE_ENTRIES_MAX {
+            noted.entries.push(entry);
+        }
+    }
+
+    /// The entries since the last call, for the log.
+    pub(crate) fn take_for_log(&self) -> Vec<DamageEntry> {
+        let mut noted = self.noted.lock();
+        let fresh = noted.entries[noted.logged_count..].to_vec();
+        noted.logged_count = noted.entries.len();
+        fresh
+    }
+
+    /// The entries since the last call, for a report.
+    pub(crate) fn take_for_report(&self) -> Vec<DamageEntry> {
+        let mut noted = self.noted.lock();
+        let fresh = noted.entries[noted.reported_count..].to_vec();
+        noted.reported_count = noted.entries.len();
+        fresh
+    }
+}

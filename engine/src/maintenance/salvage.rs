@@ -1,0 +1,191 @@
+//! Making a data directory open again whose files are damaged below their rows.
+//!
+//! A damaged value costs its row, without any help. A damaged page of `catalog.redb` or
+//! `state.redb` can keep the whole file from being read: here the rows before and behind it are
+//! copied into a new file. Works on files, without opening an engine.
+
+use std::ops::ControlFlow;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::verify::Finding;
+use crate::catalog::{ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
+use crate::data_dir::{DataDir, damaged_name};
+use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store_at};
+use crate::disk::Disk;
+use crate::error::{Error, Result, error_chain};
+use crate::store::{ScanOrder, Span, Store, Table};
+
+/// Rows copied in one transaction.
+const BATCH_ROWS: usize = 10_000;
+
+/// Replaces the files of a data directory that cannot be read by files with all rows that can be.
+/// Damaged files are kept under another name. Returns what was found and done; nothing if all is
+/// readable.
+///
+/// Errors: [`Error::Locked`], [`Error::Format`], [`Error::Space`], or a failing disk.
+pub fn salvage(disk: &Arc<dyn Disk>, data: &Path) -> Result<Vec<Finding>> {
+    let data_dir = DataDir::open_damaged(Arc::clone(disk), data)?;
+    let mut findings = Vec::new();
+    if data_dir.is_new() {
+        let problem = "the format line of a data directory was expected: it is written anew";
+        findings.push(Finding::at("format".to_owned(), problem, true));
+    }
+    for file in [&CATALOG_FILE, &STATE_FILE] {
+        findings.extend(salvage_store(&data_dir, file)?);
+    }
+    if findings.iter().all(|finding| finding.is_repaired) {
+        data_dir.finish()?;
+    }
+    Ok(findings)
+}
+
+/// Replaces one file if it cannot be read to its end.
+fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>> {
+    let path = data_dir.path(file.name);
+    let damaged = match open_store_at(data_dir, file, path.clone(), false) {
+        Ok(store) => match read_all(&store, file) {
+            Ok(()) => {
+                store.close()?;
+                return Ok(None);
+            }
+            Err(_) => store,
+        },
+        Err(error @ (Error::Corrupt { .. } | Error::Store { .. })) => {
+            let advice = "nothing of it can be read: restore a backup (subcat restore)";
+            let problem = format!("{}; {advice}", error_chain(&error));
+            return Ok(Some(Finding::at(file.name.to_owned(), &problem, false)));
+        }
+        Err(error) => return Err(error),
+    };
+    let disk = data_dir.disk().as_ref();
+    let new_path = data_dir.temporary(&format!("salvaged-{}", file.name));
+    disk.remove(&new_path)?;
+    let salvaged = open_store_at(data_dir, file, new_path.clone(), true)?;
+    let mut lost = Vec::new();
+    for &table in file.tables {
+        // Derived: the index is rebuilt without them.
+        if [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED].contains(&table) {
+            continue;
+        }
+        if !copy_table(&damaged, &salvaged, table)? {
+            lost.push(table.0);
+        }
+    }
+    salvaged.close()?;
+    drop(damaged);
+    let kept = free_name(data_dir, file)?;
+    disk.rename(&path, &data_dir.path(&kept))?;
+    disk.rename(&new_path, &path)?;
+    disk.sync_dir(data_dir.root())?;
+    let problem = if lost.is_empty() {
+        format!("pages that match their checksums were expected: every row was copied, see {kept}")
+    } else {
+        let tables = lost.join(", ");
+        format!("a part of these tables is lost: {tables}; the damaged file is kept as {kept}")
+    };
+    Ok(Some(Finding::at(file.name.to_owned(), &problem, true)))
+}
+
+/// Errors: a row, or a page of the file, cannot be reached.
+fn read_all(store: &Store, file: &StoreFile) -> Result<()> {
+    for &table in file.tables {
+        store.read(|rows| {
+            rows.inspect(table, Span::ALL, &mut |_, _| Ok(ControlFlow::Continue(())))
+        })?;
+    }
+    store.check()
+}
+
+/// Copies the rows of a table that can be reached from its beginning and from its end. Returns
+/// false if some could not be.
+fn copy_table(from: &Store, to: &Store, table: Table) -> Result<bool> {
+    let mut copy = Copy {
+        to,
+        table,
+        rows: Vec::new(),
+        last: None,
+    };
+    let read = from.read(|rows| {
+        rows.inspect(table, Span::ALL, &mut |row_key, value| {
+            copy.add(row_key, value.ok())?;
+            Ok(ControlFlow::Continue(()))
+        })
+    });
+    copy.put()?;
+    if read.is_ok() {
+        return Ok(true);
+    }
+    // From the other side up to the damaged page.
+    let Copy { last, .. } = copy;
+    let mut copy = Copy {
+        to,
+        table,
+        rows: Vec::new(),
+        last: None,
+    };
+    let span = Span {
+        order: ScanOrder::Descending,
+        ..Span::ALL
+    };
+    let _ = from.read(|rows| {
+        rows.inspect(table, span, &mut |row_key, value| {
+            if last.as_deref().is_some_and(|last| row_key <= last) {
+                return Ok(ControlFlow::Break(()));
+            }
+            copy.add(row_key, value.ok())?;
+            Ok(ControlFlow::Continue(()))
+        })
+    });
+    copy.put()?;
+    Ok(false)
+}
+
+/// Rows on their way into a new file.
+struct Copy<'s> {
+    to: &'s Store,
+    table: Table,
+    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    /// The last row key that was reached.
+    last: Option<Vec<u8>>,
+}
+
+impl Copy<'_> {
+    /// Adds a row, unless its value is damaged or derived.
+    fn add(&mut self, row_key: &[u8], value: Option<&[u8]>) -> Result<()> {
+        self.last = Some(row_key.to_vec());
+        let is_derived = self.table == META && [INDEX_VERSION, ACTIVE].contains(&row_key);
+        if let Some(value) = value.filter(|_| !is_derived) {
+            self.rows.push((row_key.to_vec(), value.to_vec()));
+        }
+        if BATCH_ROWS <= self.rows.len() {
+            self.put()?;
+        }
+        Ok(())
+    }
+
+    fn put(&mut self) -> Result<()> {
+        let rows = std::mem::take(&mut self.rows);
+        if rows.is_empty() {
+            return Ok(());
+        }
+        self.to.write(|into| {
+            for (row_key, value) in &rows {
+                into.put(self.table, row_key, value)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// A name for the damaged file that nothing has.
+fn free_name(data_dir: &DataDir, file: &StoreFile) -> Result<String> {
+    let mut number = 1;
+    loop {
+        let name = damaged_name(file.name, number);
+        if data_dir.disk().size_bytes(&data_dir.path(&name))?.is_none() {
+            return Ok(name);
+        }
+        number += 1;
+    }
+}

@@ -1,0 +1,159 @@
+//! Damaged rows of the state: found when the tables are read into memory, and set right there.
+//!
+//! A row that is worth little alone is dropped, a number that follows from others is derived anew,
+//! and an account or a key that cannot be read is out of use. So none of them keeps the service
+//! from starting.
+
+use std::ops::ControlFlow;
+
+use super::tables::{
+    ACCOUNTS, API_KEYS, APPLIED, AUDIT, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE,
+    LATEST_SECOND, META,
+};
+use crate::codec::{decode_number, encode_number};
+use crate::damage::{DamageLog, Treatment};
+use crate::error::{Error, Result};
+use crate::store::{ScanOrder, Span, Store, Table, Transaction};
+
+/// Visitor of rows: row key and value.
+pub(super) type EachRow<'r> = dyn FnMut(&[u8], &[u8]) -> Result<()> + 'r;
+
+/// A row whose value is damaged.
+pub(super) struct DamagedRow {
+    pub(super) row_key: Vec<u8>,
+    pub(super) error: Error,
+}
+
+/// Visits every row of a table; returns those that are damaged, or that `each` finds to be.
+pub(super) fn each_readable(
+    store: &Store,
+    table: Table,
+    each: &mut EachRow<'_>,
+) -> Result<Vec<DamagedRow>> {
+    let mut damaged = Vec::new();
+    store.read(|rows| {
+        rows.inspect(table, Span::ALL, &mut |row_key, value| {
+            match value.and_then(|value| each(row_key, value)) {
+                Err(error @ Error::Corrupt { .. }) => damaged.push(DamagedRow {
+                    row_key: row_key.to_vec(),
+                    error,
+                }),
+                visited => visited?,
+            }
+            Ok(ControlFlow::Continue(()))
+        })
+    })?;
+    Ok(damaged)
+}
+
+/// Removes damaged rows. Without space they stay, and are dropped at a later start.
+pub(super) fn drop_rows(
+    store: &Store,
+    damage: &DamageLog,
+    table: Table,
+    damaged: &[DamagedRow],
+) -> Result<()> {
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    let dropped = store.write(|rows| {
+        for row in damaged {
+            rows.remove(table, &row.row_key)?;
+        }
+        Ok(())
+    });
+    match dropped {
+        Err(Error::Space { .. }) => {}
+        dropped => dropped?,
+    }
+    for row in damaged {
+        damage.note(&row.error, Treatment::Dropped);
+    }
+    Ok(())
+}
+
+/// Notes accounts or keys that nobody can use from now on.
+pub(super) fn note_disabled(damage: &DamageLog, damaged: &[DamagedRow]) {
+    for row in damaged {
+        damage.note(&row.error, Treatment::Disabled);
+    }
+}
+
+/// Stores the numbers of accounts anew by which their addresses are looked up, where damaged. An
+/// address without an account is free again.
+pub(super) fn repair_emails(
+    store: &Store,
+    damage: &DamageLog,
+    account_of: &dyn Fn(&str) -> Option<u64>,
+) -> Result<()> {
+    let damaged = each_readable(store, EMAILS, &mut |_, value| {
+        decode_number(value).map(drop)
+    })?;
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    store.write(|rows| {
+        for DamagedRow { row_key, .. } in &damaged {
+            let email = std::str::from_utf8(row_key).unwrap_or_default();
+            match account_of(email) {
+                Some(number) => rows.put(EMAILS, row_key, &encode_number(number))?,
+                None => drop(rows.remove(EMAILS, row_key)?),
+            }
+        }
+        Ok(())
+    })?;
+    for row in &damaged {
+        damage.note(&row.error, Treatment::Rebuilt);
+    }
+    Ok(())
+}
+
+/// Derives the numbers of the table `meta` anew that are damaged.
+pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
+    let damaged = each_readable(store, META, &mut |_, value| decode_number(value).map(drop))?;
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    store.write(|rows| {
+        for DamagedRow { row_key, .. } in &damaged {
+            match derived_number(rows, row_key)? {
+                Some(number) => rows.put(META, row_key, &encode_number(number))?,
+                None => drop(rows.remove(META, row_key)?),
+            }
+        }
+        Ok(())
+    })?;
+    for row in &damaged {
+        damage.note(&row.error, Treatment::Rebuilt);
+    }
+    Ok(())
+}
+
+/// A number that is as good as the one that is lost; `None` if nothing is.
+fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
+    Ok(match name {
+        // Neither accounts nor keys are ever removed: the last one has the last number.
+        LAST_ACCOUNT => Some(last_row(rows, ACCOUNTS)?),
+        LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
+        LAST_AUDIT => Some(last_row(rows, AUDIT)?),
+        // They are compared with what this process read here, and only from now on.
+        APPLIED | LAST_USAGE => Some(0),
+        // Only the clock tells the time then.
+        LATEST_SECOND => Some(0),
+        _ => None,
+    })
+}
+
+/// The greatest number that is a row key of a table; 0 without rows.
+fn last_row(rows: &Transaction<'_>, table: Table) -> Result<u64> {
+    let mut last = 0;
+    let span = Span {
+        order: ScanOrder::Descending,
+        ..Span::ALL
+    };
+    rows.inspect(table, span, &mut |row_key, _| {
+        last = row_key.try_into().map_or(0, u64::from_be_bytes);
+        Ok(ControlFlow::Break(()))
+    })?;
+    Ok(last)
+}

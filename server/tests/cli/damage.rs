@@ -1,0 +1,95 @@
+//! Damage of the truth: a record that cannot be read costs that record.
+
+use std::path::Path;
+
+use serde_json::json;
+
+use crate::harness::{Place, id, line};
+
+/// Changes a byte of a text where the file has it.
+fn damage_text(path: &Path, text: &str) {
+    let mut bytes = std::fs::read(path).unwrap();
+    let at = bytes
+        .windows(text.len())
+        .position(|found| found == text.as_bytes());
+    bytes[at.unwrap()] ^= 1;
+    std::fs::write(path, bytes).unwrap();
+}
+
+/// A place with three records, of which the second cannot be read.
+fn damaged_place(is_serving: bool) -> Place {
+    let mut place = Place::stopped();
+    place.import(&[
+        line(1, "Heat", r#","source_release_id":"1""#),
+        line(2, "Ronin", r#","source_release_id":"2""#),
+        line(3, "Thief", r#","source_release_id":"3""#),
+    ]);
+    damage_text(&place.path("data/catalog.redb"), "Ronin");
+    if is_serving {
+        place.start_server(&[]);
+    }
+    place
+}
+
+#[test]
+fn a_damaged_record_answers_500_and_is_left_out_of_searches() {
+    let place = damaged_place(true);
+    let api_key = place.create_key(&[]);
+    let get = |path: &str| place.server().get(path, Some(&api_key));
+    let found = get("/api/subtitles/search?title=heat").json();
+    assert_eq!(found["total"], 1);
+    let found = get("/api/subtitles/search?title=ronin").json();
+    assert_eq!(found["total"], 0);
+    let path = format!("/api/subtitles/{}", id(2));
+    assert_eq!(get(&path).status, 500);
+    assert_eq!(get(&format!("{path}/download")).status, 500);
+    assert_eq!(get(&format!("/api/subtitles/{}", id(3))).status, 200);
+    place.import(&[line(2, "Ronin", "")]);
+    assert_eq!(get(&path).status, 200);
+    let found = get("/api/subtitles/search?title=ronin").json();
+    assert_eq!(found["total"], 1);
+}
+
+#[test]
+fn a_damaged_record_is_named_left_out_and_replaced() {
+    for is_serving in [false, true] {
+        let place = damaged_place(is_serving);
+        let done = place.run(&["verify"]);
+        assert_eq!(done.status, 1, "{done:?}");
+        assert!(done.stdout.contains(&id(2)), "{done:?}");
+        assert!(done.stdout.contains("record delete"), "{done:?}");
+        let done = place.run(&["export", &place.path("all.jsonl").display().to_string()]);
+        assert_eq!(done.status, 1, "{done:?}");
+        assert!(
+            done.stderr.contains(&format!("record {}", id(2))),
+            "{done:?}"
+        );
+        let exported = std::fs::read_to_string(place.path("all.jsonl")).unwrap();
+        assert_eq!(exported.lines().count(), 2);
+        assert!(exported.ends_with("}\n"), "{exported}");
+        let copy = place.path("copy").display().to_string();
+        let done = place.run(&["backup", &copy, "--json"]);
+        assert_eq!(done.status, 1, "{done:?}");
+        assert!(done.stderr.contains(&id(2)), "{done:?}");
+        let stats = place.run(&["stats", "--json", "--data", &copy]).json();
+        assert_eq!(stats["active_records"], 2);
+        let summary = place.import(&[line(2, "Ronin", "")]);
+        assert_eq!(summary["updated"], 1, "it counts as being there");
+        assert_eq!(place.run(&["verify", "--json"]).json(), json!([]));
+        assert_eq!(place.export().len(), 3);
+    }
+}
+
+#[test]
+fn a_damaged_record_can_be_deleted() {
+    for is_serving in [false, true] {
+        let place = damaged_place(is_serving);
+        let shown = place.run(&["record", "show", &id(2)]);
+        assert_eq!(shown.status, 1, "{shown:?}");
+        assert!(shown.stderr.contains(&id(2)), "{shown:?}");
+        let deleted = place.run(&["record", "delete", &id(2), "--json"]).json();
+        assert_eq!(deleted["deleted"], 1);
+        assert_eq!(place.run(&["verify", "--json"]).json(), json!([]));
+        assert_eq!(place.export().len(), 2);
+    }
+}

@@ -1,0 +1,134 @@
+//! A file of the truth with a damaged page: what can be read of it is kept.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use std::borrow::Cow;
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+use subcat_engine::{
+    Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StoreKind, salvage,
+};
+
+const RECORDS: u64 = 4_000;
+const PAGE_BYTES: usize = 4_096;
+/// Distance of the damaged pages, a prime.
+const STRIDE: usize = 13;
+
+fn open(data: &Path) -> Result<Engine, Error> {
+    let options = Options {
+        disk: Arc::new(Real),
+        store: StoreKind::Redb,
+        counter_lanes: 0,
+    };
+    Engine::open(data, options)
+}
+
+fn import(engine: &Engine, numbers: std::ops::Range<u64>) {
+    let mut importer = engine.catalog().importer();
+    for number in numbers {
+        let id = RecordId::from_bytes(u128::from(number).to_be_bytes()).to_string();
+        let title = format!("Película {number}");
+        let text = |text| DraftValue::Text(Cow::Borrowed(text));
+        let draft = RecordDraft {
+            id: text(&id),
+            video_type: text("movie"),
+            title: text(&title),
+            posted_at: text("2020-01-02T03:04:05Z"),
+            ..RecordDraft::default()
+        };
+        importer.push(draft).unwrap().unwrap();
+    }
+    importer.finish(&mut |_| {}).unwrap();
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+/// Number of records that can be exported, each as it was imported.
+fn exported(engine: &Engine) -> u64 {
+    let mut count = 0;
+    let export = engine.catalog().export(&mut |record| {
+        assert!(record.title.starts_with("Película "), "{record:?}");
+        count += 1;
+        Ok(())
+    });
+    export.unwrap();
+    count
+}
+
+#[test]
+#[cfg_attr(
+    debug_assertions,
+    ignore = "redb's debug assertions visit every page when a file is opened, and panic"
+)]
+fn a_damaged_page_costs_the_rows_in_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let prepared = dir.path().join("prepared");
+    let engine = open(&prepared).unwrap();
+    import(&engine, 0..RECORDS);
+    engine.close().unwrap();
+    drop(engine);
+    let file = prepared.join("catalog.redb");
+    let pages_count = fs::metadata(&file).unwrap().len() as usize / PAGE_BYTES;
+    let disk: Arc<dyn Disk> = Arc::new(Real);
+    assert_eq!(salvage(&disk, &prepared).unwrap(), [], "nothing is wrong");
+    let mut salvaged_count = 0;
+    // The first page is the header: without it nothing can be read.
+    for page in (1..pages_count).step_by(STRIDE) {
+        let data = dir.path().join("data");
+        copy_dir(&prepared, &data);
+        let mut bytes = fs::read(data.join("catalog.redb")).unwrap();
+        bytes[page * PAGE_BYTES..(page + 1) * PAGE_BYTES].fill(0xa5);
+        fs::write(data.join("catalog.redb"), bytes).unwrap();
+        let findings = salvage(&disk, &data).unwrap();
+        if findings.iter().all(|finding| finding.is_repaired) {
+            let engine = open(&data).unwrap_or_else(|error| panic!("page {page}: {error}"));
+            let found = exported(&engine);
+            if found < RECORDS {
+                salvaged_count += 1;
+                assert!(!findings.is_empty(), "page {page}: a silent loss");
+                assert!(data.join("catalog.redb.damaged-1").exists());
+            }
+            import(&engine, 0..10);
+            let again = engine.verify(false).unwrap();
+            let is_damage = |finding: &&subcat_engine::Finding| !finding.is_note;
+            let damage = again.iter().filter(is_damage).count();
+            assert_eq!(damage, 0, "page {page}: {again:?}");
+            assert!(RECORDS / 2 < found, "page {page}: only {found} are left");
+        } else {
+            assert!(open(&data).is_err(), "page {page}: {findings:?}");
+        }
+        fs::remove_dir_all(&data).unwrap();
+    }
+    assert!(0 < salvaged_count, "no damaged page held records");
+}
+
+#[test]
+fn a_damaged_format_line_is_written_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let engine = open(&data).unwrap();
+    import(&engine, 0..10);
+    engine.close().unwrap();
+    drop(engine);
+    fs::write(data.join("format"), "subcat data directory, fxrmat 1").unwrap();
+    assert!(open(&data).is_err());
+    let disk: Arc<dyn Disk> = Arc::new(Real);
+    let findings = salvage(&disk, &data).unwrap();
+    assert!(
+        findings.iter().all(|finding| finding.is_repaired),
+        "{findings:?}"
+    );
+    assert_eq!(exported(&open(&data).unwrap()), 10);
+}
