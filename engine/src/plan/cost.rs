@@ -37,8 +37,12 @@ pub(crate) struct CostModel {
     /// Documents of a clause's titles are listed before probing when they are fewer than 1/this of
     /// the probed documents: then a sort of a short list replaces a title look-up for each.
     pub(crate) title_list_share: u64,
-    /// Before documents are collected by title, 1/this as many matches are scanned in answer order,
-    /// in case they fill the page: "de s01" would otherwise collect 620,000 documents.
+    /// Nanoseconds to rank one match of a scan.
+    pub(crate) rank_ns: u64,
+    /// Nanoseconds to read one document of a title, ask if it is a match, and offer it.
+    pub(crate) collect_ns: u64,
+    /// A scan of the matches that is not expected to fill the page is tried at 1/this of the cost
+    /// of collecting documents by title: the newest matches may be the ones that are sought.
     pub(crate) scan_share: u64,
     /// Matches up to which each one is ranked; above, the best are sought relevance by relevance.
     pub(crate) ranked_docs_max: u64,
@@ -67,6 +71,8 @@ impl CostModel {
         list_share: 64,
         sort_share: 1024,
         title_list_share: 8,
+        rank_ns: 10,
+        collect_ns: 4,
         scan_share: 16,
         ranked_docs_max: 512,
         visited_set_max: 256,
@@ -140,7 +146,7 @@ impl CostModel {
     }
 
     /// Name, value and unit of every field, for `explain`.
-    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 16] {
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 18] {
         [
             ("cached_probe", self.cached_probe_ns, "ns"),
             ("uncached_probe", self.uncached_probe_ns, "ns"),
@@ -156,10 +162,12 @@ impl CostModel {
                 self.title_list_share,
                 "(1/n of the probed documents)",
             ),
+            ("rank", self.rank_ns, "ns"),
+            ("collect", self.collect_ns, "ns"),
             (
                 "scan_share",
                 self.scan_share,
-                "(1/n of the collected documents)",
+                "(1/n of the cost of collecting)",
             ),
             ("ranked_docs_max", self.ranked_docs_max, "documents"),
             ("visited_set_max", self.visited_set_max, "documents"),

@@ -23,12 +23,19 @@ pub(crate) struct TitlePlan<'a> {
     matches: Vec<(u32, TitleMatch)>,
     /// The match of every title of the segment, when many match; else empty.
     table: Vec<TitleMatch>,
-    /// Number of documents that have titles of each match.
-    docs_counts: [u64; TitleMatch::COUNT],
+    /// Titles of each match, and their documents.
+    counts: [MatchCount; TitleMatch::COUNT],
     /// Test and clause of the documents that match by the text without its marker.
     pub(crate) marker: Option<(RowTest, Clause<'a>)>,
     /// Rule of fit 1.
     pub(crate) fit: FitRule<'a>,
+}
+
+/// Titles of one match.
+#[derive(Debug, Clone, Copy, Default)]
+struct MatchCount {
+    titles: u64,
+    docs: u64,
 }
 
 impl<'a> TitlePlan<'a> {
@@ -51,7 +58,7 @@ impl<'a> TitlePlan<'a> {
         }
         let found = builder.finish();
         Ok(Self {
-            docs_counts: docs_counts(view, &found.list),
+            counts: match_counts(view, &found.list),
             matches: found.list,
             table: found.table,
             marker,
@@ -81,9 +88,18 @@ impl<'a> TitlePlan<'a> {
 
     /// Number of documents that have titles whose match is wanted.
     pub(crate) fn docs_count(&self, is_wanted: impl Fn(TitleMatch) -> bool) -> u64 {
-        let counted = TitleMatch::all().zip(&self.docs_counts);
-        let wanted = counted.filter(|(title_match, _)| is_wanted(*title_match));
-        wanted.map(|(_, count)| count).sum()
+        self.counts(is_wanted).map(|count| count.docs).sum()
+    }
+
+    /// Number of titles whose match is wanted.
+    pub(crate) fn titles_count(&self, is_wanted: impl Fn(TitleMatch) -> bool) -> u64 {
+        self.counts(is_wanted).map(|count| count.titles).sum()
+    }
+
+    fn counts(&self, is_wanted: impl Fn(TitleMatch) -> bool) -> impl Iterator<Item = &MatchCount> {
+        let counted = TitleMatch::all().zip(&self.counts);
+        let wanted = counted.filter(move |(title_match, _)| is_wanted(*title_match));
+        wanted.map(|(_, count)| count)
     }
 
     /// Documents that have titles whose match is wanted, title by title.
@@ -115,14 +131,19 @@ impl<'a> TitlePlan<'a> {
     }
 }
 
-/// Number of documents of each match. Cost: two reads for each run of neighbouring titles.
-fn docs_counts(view: &SegmentView<'_>, matches: &[(u32, TitleMatch)]) -> [u64; TitleMatch::COUNT] {
-    let mut counts = [0; TitleMatch::COUNT];
+/// Titles and documents of each match. Cost: two reads for each run of neighbouring titles.
+fn match_counts(
+    view: &SegmentView<'_>,
+    matches: &[(u32, TitleMatch)],
+) -> [MatchCount; TitleMatch::COUNT] {
+    let mut counts = [MatchCount::default(); TitleMatch::COUNT];
     // Neighbours in the order of titles often begin with the text: one run of one match.
     for run in matches.chunk_by(|a, b| a.0 + 1 == b.0 && a.1 == b.1) {
         let (first, title_match) = run[0];
         let titles = first..first + run.len() as u32;
-        counts[title_match.idx()] += view.titles_docs_count(titles);
+        let count = &mut counts[title_match.idx()];
+        count.titles += run.len() as u64;
+        count.docs += view.titles_docs_count(titles);
     }
     counts
 }

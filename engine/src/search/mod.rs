@@ -14,6 +14,7 @@ mod oracle_test;
 mod release_branch;
 mod segment_search;
 mod snapshot;
+mod tiered_top;
 mod title_branch;
 mod top;
 mod weigher;

@@ -379,6 +379,24 @@ proptest! {
     }
 }
 
+#[test]
+fn a_page_of_none_has_a_total() {
+    let records = [1, 2, 3, 4, 5, 6].map(|id| film(id, "lost girl"));
+    let part = (segment(&records, "films"), Arc::new(Tombstones::new()));
+    let snapshot = Snapshot::new(1, vec![part]).with_costs(CostModel::TINY);
+    let bare = || Query::new(Filters::default(), 0);
+    let word = || SearchText::query("lost").unwrap();
+    for query in [
+        bare().with_title(SearchText::title("lost")),
+        bare().with_query(word()),
+        bare()
+            .with_query(word())
+            .with_title(SearchText::title("girl")),
+    ] {
+        check(&snapshot, &Oracle::new(&records), &query);
+    }
+}
+
 fn film(id: u8, title: &str) -> Record {
     Record::new(RecordId::from_bytes([id; 16]), title)
 }

@@ -139,7 +139,8 @@ impl<'a> SegmentSearch<'a> {
     /// Page that each branch must deliver.
     fn page(&self, parsed: &ParsedQuery<'_>) -> PageRequest<'_> {
         PageRequest {
-            size: usize::from(parsed.query.page_size()),
+            // A request for no hits still selects one: pages of none have no last document.
+            size: usize::from(parsed.query.page_size()).max(1),
             needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
             weigher: self.weigher.as_ref(),
         }

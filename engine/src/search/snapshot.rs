@@ -135,6 +135,7 @@ impl Snapshot {
             return Ok(found
                 .best
                 .iter()
+                .take(page_size)
                 .map(|&ranked| hit(*part_idx, ranked))
                 .collect());
         }

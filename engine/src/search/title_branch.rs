@@ -2,24 +2,21 @@
 //!
 //! The plan knows how many documents each relevance has before one is read. Where filters, a marker
 //! or another branch need the set of matches, up to 512 are simply ranked. Otherwise the page is
-//! filled relevance by relevance. Example: `title=man`, 40,000 matches, page of 100. Relevance 2:
-//! the title "man" has 30 documents. *Collecting* them reads 30; *scanning* the matches in answer
-//! order would find one in 1,333. So they are collected. Relevance 3: 25,000 documents ("man of
-//! steel"). Collecting would read them all; a scan meets one in 1.6 matches and has the missing 70
-//! after about 110. So the matches are scanned.
+//! filled relevance by relevance (`tiered_top`). Example: `title=man`, 40,000 matches, page of 100.
+//! Relevance 2: the title "man" has 30 documents, which are read. Relevance 3: 25,000 documents
+//! ("man of steel"). A scan of all documents has the missing 70 of them after about 1,000.
 
-use std::ops::ControlFlow;
+use std::ops::RangeInclusive;
 
 use crate::index::SegmentView;
 use crate::plan::{Clause, Filter, PlanContext, TitleMatch, TitlePlan};
 
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
+use super::tiered_top::{Candidates, TierSize, Tiers, select_best};
 use super::top::{Ranked, Top};
 use super::weigher::RankDocs;
 
-/// Relevances that a title can give.
-const RELEVANCES: std::ops::RangeInclusive<u8> = 2..=5;
 /// Stands for the relevance of a document that does not match.
 const NO_MATCH: u8 = 10;
 
@@ -37,14 +34,12 @@ pub(super) fn search_title(
         context,
         plan,
         filter,
-        page_size: page.size,
     };
-    let mut top = Top::new(page.size);
     let is_plain = filter.is_trivial() && plan.marker.is_none() && plan.fit.is_trivial();
     if is_plain && !page.needs_docs {
         // Every live document of a matching title matches: the total is a sum of stored counts,
         // less the deleted ones, and no set of documents is built.
-        branch.select_best(&mut top, None);
+        let top = select_best(context, Candidates::All(filter.live()), &branch, page.size);
         let total = filter.live().count_titled(
             plan.docs_count(TitleMatch::is_whole),
             |title| plan.match_of(title).is_whole(),
@@ -57,11 +52,17 @@ pub(super) fn search_title(
         };
     }
     let docs = branch.docs();
-    if docs.len() <= context.costs.ranked_docs_max {
-        docs.for_each(|doc| top.offer(branch.rank(doc)));
+    let top = if docs.len() <= context.costs.ranked_docs_max {
+        let mut top = Top::new(page.size);
+        docs.for_each(|doc| {
+            if let Some(ranked) = Tiers::rank(&branch, doc) {
+                top.offer(ranked);
+            }
+        });
+        top
     } else {
-        branch.select_best(&mut top, Some(&docs));
-    }
+        select_best(context, Candidates::Set(&docs), &branch, page.size)
+    };
     let best = top.into_sorted();
     BranchResult {
         total: docs.len(),
@@ -77,7 +78,6 @@ struct TitleBranch<'b, 'a> {
     context: &'b PlanContext<'a>,
     plan: &'b TitlePlan<'a>,
     filter: &'b Filter<'a>,
-    page_size: usize,
 }
 
 impl<'a> TitleBranch<'_, 'a> {
@@ -101,146 +101,177 @@ impl<'a> TitleBranch<'_, 'a> {
         }
         intersect(self.context, self.filter, clauses)
     }
+}
 
-    /// Rank of a document, of relevance [`NO_MATCH`] if it does not match.
+impl Tiers for TitleBranch<'_, '_> {
+    const RELEVANCES: RangeInclusive<u8> = 2..=5;
+
+    fn relevance_beyond(&self) -> Option<u8> {
+        None
+    }
+
+    fn size(&self, relevance: u8) -> TierSize {
+        let may_give = |title_match: TitleMatch| title_match.may_give(relevance);
+        TierSize {
+            titles: self.plan.titles_count(may_give),
+            docs: self.plan.docs_count(may_give),
+        }
+    }
+
+    fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32)) {
+        let matches = self.plan.matches().iter();
+        let titles = matches.filter(|(_, title_match)| title_match.may_give(relevance));
+        titles.for_each(|(title, _)| each(*title));
+    }
+
     #[inline]
-    fn rank(&self, doc: u32) -> Ranked {
+    fn rank(&self, doc: u32) -> Option<Ranked> {
         let view = self.view();
         let marker = self.plan.marker.as_ref();
         let fits_marker = marker.is_some_and(|(test, _)| test.matches(view.columns.row(doc)));
         let title_match = self.plan.match_of(view.title_of(doc));
-        let relevance = title_match.relevance(fits_marker).unwrap_or(NO_MATCH);
-        Ranked::new(relevance, self.plan.fit.fit(doc, self.filter), doc)
+        let relevance = title_match.relevance(fits_marker)?;
+        Some(Ranked::new(
+            relevance,
+            self.plan.fit.fit(doc, self.filter),
+            doc,
+        ))
     }
 
-    /// Offers at least the best of the matches, which are `docs`, or, without it, all documents of
-    /// matching titles.
-    ///
-    /// It goes relevance by relevance until the page is full of documents that no later one can
-    /// displace. Collecting a relevance reads all its `count` documents. Scanning meets one of them
-    /// every `matches / count` documents, so it has the `missing` ones after about
-    /// `matches * missing / count`. The two are equal where `count² = matches * missing`.
-    fn select_best(&self, top: &mut Top, docs: Option<&DocSet>) {
-        let matches = docs.map_or(u64::from(self.view().docs_count()), DocSet::len);
-        let mut offered_count = 0;
-        for relevance in RELEVANCES {
-            let missing = self.page_size - offered_count;
-            let count = self
-                .plan
-                .docs_count(|title_match| title_match.may_give(relevance));
-            let mut selection = RelevanceSelection {
-                top: &mut *top,
-                relevance,
-                offered_count: 0,
-                missing,
-            };
-            if matches * (missing as u64) < count * count {
-                // The scan offers later relevances, too: it ends the work.
-                self.scan_matches(&mut selection, docs);
-                return;
-            }
-            self.collect_by_title(&mut selection, docs);
-            // All documents of a relevance precede the next one, whatever their fit.
-            offered_count += selection.offered_count;
-            if self.page_size <= offered_count {
-                return;
-            }
-        }
-    }
-
-    /// Offers the documents of the titles that may give the relevance; of each title, up to a page
-    /// with fit 0.
-    fn collect_by_title(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
-        let (missing, relevance) = (selection.missing, selection.relevance);
-        let matches = self.plan.matches().iter();
-        for (title, _) in matches.filter(|(_, title_match)| title_match.may_give(relevance)) {
-            // The documents of one title ascend, those of the next may precede them: the page
-            // must be filled for each title anew.
-            selection.missing = missing;
-            for doc in self.view().title_docs(*title) {
-                if !self.is_match(docs, doc) {
-                    continue;
-                }
-                let ranked = self.rank(doc);
-                // The title may give this relevance with the marker only.
-                if ranked.relevance() == relevance && selection.offer(ranked).is_break() {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// True if a document of a matching title is among `docs`, or, without it, live.
+    /// The title may give this relevance with the marker only.
     #[inline]
-    fn is_match(&self, docs: Option<&DocSet>, doc: u32) -> bool {
-        match docs {
-            Some(docs) => docs.contains(doc),
-            None => self.filter.live().contains(doc),
-        }
-    }
-
-    /// Offers matches of this relevance and later ones in answer order, until the page is full of
-    /// this relevance with fit 0, or to the end. Nothing is left to offer afterwards.
-    fn scan_matches(&self, selection: &mut RelevanceSelection<'_>, docs: Option<&DocSet>) {
-        let visit = |doc: u32| {
-            if docs.is_none() && !self.filter.live().contains(doc) {
-                return ControlFlow::Continue(());
-            }
-            let ranked = self.rank(doc);
-            if (selection.relevance..NO_MATCH).contains(&ranked.relevance()) {
-                selection.offer(ranked)
-            } else {
-                ControlFlow::Continue(())
-            }
-        };
-        let _ = match docs {
-            Some(docs) => docs.try_for_each(visit),
-            None => (0..self.view().docs_count()).try_for_each(visit),
-        };
+    fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked> {
+        Tiers::rank(self, doc).filter(|ranked| ranked.relevance() == relevance)
     }
 }
 
 impl RankDocs for TitleBranch<'_, '_> {
     fn rank(&self, doc: u32) -> Ranked {
-        self.rank(doc)
+        Tiers::rank(self, doc).unwrap_or(Ranked::new(NO_MATCH, 0, doc))
     }
 
     fn relevance_docs_count(&self, relevance: u8) -> Option<u64> {
-        let may_give = |title_match: TitleMatch| title_match.may_give(relevance);
-        Some(self.plan.docs_count(may_give))
+        Some(self.size(relevance).docs)
     }
 
     fn relevance_docs(&self, relevance: u8, out: &mut Vec<u32>) {
-        for (title, title_match) in self.plan.matches() {
-            if title_match.may_give(relevance) {
-                out.extend(self.view().title_docs(*title));
-            }
-        }
+        self.for_each_title(relevance, &mut |title| {
+            out.extend(self.view().title_docs(title))
+        });
     }
 }
 
-/// Page while one relevance is selected.
-struct RelevanceSelection<'t> {
-    top: &'t mut Top,
-    relevance: u8,
-    offered_count: usize,
-    /// Documents of this relevance with fit 0 that still fill the page.
-    missing: usize,
-}
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
 
-impl RelevanceSelection<'_> {
-    /// Offers a document; breaks when the page is full of this relevance with fit 0.
-    #[inline]
-    fn offer(&mut self, ranked: Ranked) -> ControlFlow<()> {
-        self.top.offer(ranked);
-        self.offered_count += 1;
-        if (ranked.relevance(), ranked.fit()) == (self.relevance, 0) {
-            self.missing -= 1;
+    use crate::index::{Segment, SegmentBuilder, Tombstones};
+    use crate::model::{Record, RecordId, Timestamp};
+    use crate::plan::CostModel;
+    use crate::query::{Filters, Query, SearchText};
+
+    use super::*;
+
+    /// Counts the documents that are ranked.
+    struct Counted<'t, T> {
+        tiers: &'t T,
+        ranked_count: Cell<u64>,
+    }
+
+    impl<T: Tiers> Counted<'_, T> {
+        fn count(&self, ranked: Option<Ranked>) -> Option<Ranked> {
+            self.ranked_count.set(self.ranked_count.get() + 1);
+            ranked
         }
-        if self.missing == 0 {
-            ControlFlow::Break(())
-        } else {
-            ControlFlow::Continue(())
+    }
+
+    impl<T: Tiers> Tiers for Counted<'_, T> {
+        const RELEVANCES: RangeInclusive<u8> = T::RELEVANCES;
+
+        fn relevance_beyond(&self) -> Option<u8> {
+            self.tiers.relevance_beyond()
         }
+
+        fn size(&self, relevance: u8) -> TierSize {
+            self.tiers.size(relevance)
+        }
+
+        fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32)) {
+            self.tiers.for_each_title(relevance, each);
+        }
+
+        fn rank(&self, doc: u32) -> Option<Ranked> {
+            self.count(self.tiers.rank(doc))
+        }
+
+        fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked> {
+            self.count(self.tiers.rank_in_tier(relevance, doc))
+        }
+    }
+
+    /// 5,000 records, of which the oldest 1,000 have titles by `old_title`.
+    fn segment(old_title: fn(u16) -> String) -> Segment {
+        let mut builder = SegmentBuilder::new();
+        for number in 0..5_000 {
+            let title = if number < 1_000 {
+                old_title(number)
+            } else {
+                format!("new {number}")
+            };
+            let mut id = [0; 16];
+            id[..2].copy_from_slice(&number.to_be_bytes());
+            let record = Record {
+                posted_at: Timestamp::from_seconds(i64::from(number)).unwrap(),
+                ..Record::new(RecordId::from_bytes(id), &title)
+            };
+            builder.add(&record).unwrap();
+        }
+        let mut bytes = Vec::new();
+        builder.finish(&mut bytes).unwrap();
+        Segment::open(bytes.into(), "old").unwrap()
+    }
+
+    /// Documents that are ranked for a page of ten of `title`.
+    fn ranked_count(segment: &Segment, title: &str) -> u64 {
+        let costs = CostModel::DEFAULT;
+        let context = PlanContext {
+            view: segment.view().unwrap(),
+            costs: &costs,
+        };
+        let tombstones = Tombstones::new();
+        let filter = Filter::new(context, &tombstones, &Filters::default());
+        let filter = filter.unwrap().unwrap();
+        let query = Query::new(Filters::default(), 10).with_title(SearchText::title(title));
+        let plan = TitlePlan::new(&context, &query.parsed_title().unwrap()).unwrap();
+        let tiers = Counted {
+            tiers: &TitleBranch {
+                context: &context,
+                plan: &plan,
+                filter: &filter,
+            },
+            ranked_count: Cell::new(0),
+        };
+        let top = select_best(&context, Candidates::All(filter.live()), &tiers, 10);
+        let found: Vec<u32> = top
+            .into_sorted()
+            .iter()
+            .map(|ranked| ranked.doc())
+            .collect();
+        assert!(found.iter().copied().eq(4_000..4_010), "{found:?}");
+        tiers.ranked_count.get()
+    }
+
+    #[test]
+    fn an_old_series_costs_a_page_and_not_the_newer_documents() {
+        let segment = segment(|_| "old".into());
+        assert!(ranked_count(&segment, "old") <= 20);
+    }
+
+    #[test]
+    fn old_titles_cost_twice_their_number_at_most() {
+        let segment = segment(|number| format!("old {number}"));
+        assert!(ranked_count(&segment, "old") <= 2_000);
+        let segment = self::segment(|number| format!("very old{number}"));
+        assert!(ranked_count(&segment, "old") <= 2_000);
     }
 }

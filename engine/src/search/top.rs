@@ -77,6 +77,12 @@ impl Top {
         }
     }
 
+    /// False if a document of this rank is certainly not among the best.
+    #[inline]
+    pub(super) fn admits(&self, ranked: Ranked) -> bool {
+        ranked < self.bar
+    }
+
     fn shrink(&mut self) {
         // A selection, not a sort, once for each page of better documents: linear over all offers.
         let (_, last, _) = self.kept.select_nth_unstable(self.size_max - 1);

@@ -1,0 +1,285 @@
+//! The best of many matches, tier by tier.
+//!
+//! An answer is ordered by relevance first. A *tier* is a relevance that titles give: the titles
+//! are known, and how many documents they have, before a document is read. The page is filled tier
+//! by tier, and for each tier one of two ways is taken:
+//!
+//! - *Collect by title*: read the documents of the tier's titles. `query=lost`: the one title
+//!   "lost" has 120 documents. They fill the page; the 9,000 other matches are never ranked.
+//! - *Scan matches*: rank the matches one by one in answer order. `title=man`: 25,000 documents
+//!   have a title that begins with the word. A scan meets one in 14 documents and has a page of
+//!   them after 1,400.
+//!
+//! Which is cheaper depends on the age of the documents: a scan of the matches meets the newest
+//! first, and those of a series that ended years ago last. So a scan is a bet. It is given up when
+//! it has cost as much as collecting would, or a sixteenth of that if it is not expected to win.
+//! Then the page costs at most twice the cheaper way, whatever the ages are.
+
+use std::ops::{ControlFlow, RangeInclusive};
+
+use crate::index::Postings;
+use crate::plan::{LiveDocs, PlanContext};
+
+use super::doc_set::DocSet;
+use super::top::{Ranked, Top};
+
+/// Relevances that titles give, and the rank of each document.
+pub(super) trait Tiers {
+    /// Relevances of the tiers, best first.
+    const RELEVANCES: RangeInclusive<u8>;
+
+    /// The relevance after all tiers that matches may have too, if there is one: a page of matches
+    /// up to it, with fit 0, is complete. Those matches are found by a scan only.
+    fn relevance_beyond(&self) -> Option<u8>;
+
+    /// Upper bound, or estimate, of what a tier has.
+    fn size(&self, relevance: u8) -> TierSize;
+
+    /// Calls `each` with the titles of a tier.
+    fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32));
+
+    /// Rank of a candidate; `None` if it is not a match.
+    fn rank(&self, doc: u32) -> Option<Ranked>;
+
+    /// Rank of a candidate with a title of the tier; `None` if it is not of this relevance.
+    fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked>;
+}
+
+/// Titles and documents of a tier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct TierSize {
+    /// Number of titles.
+    pub(super) titles: u64,
+    /// Number of documents that have them, matches or not.
+    pub(super) docs: u64,
+}
+
+/// Documents among which the matches are.
+#[derive(Clone, Copy)]
+pub(super) enum Candidates<'c, 'a> {
+    /// The matches themselves.
+    Set(&'c DocSet),
+    /// The live documents of a single word: all live documents of its titles are among them.
+    OneWord(&'c Postings<'a>, &'c LiveDocs<'a>),
+    /// All live documents of the segment: matches are those with the titles of a tier.
+    All(&'c LiveDocs<'a>),
+}
+
+impl Candidates<'_, '_> {
+    /// True if a document with a title of a tier is a match; a marker may still exclude it.
+    #[inline]
+    fn contains(&self, doc: u32) -> bool {
+        match self {
+            Self::Set(docs) => docs.contains(doc),
+            Self::OneWord(_, live) | Self::All(live) => live.contains(doc),
+        }
+    }
+
+    /// Number of documents that a scan visits, deleted ones included.
+    fn count(&self, context: &PlanContext<'_>) -> u64 {
+        match self {
+            Self::Set(docs) => docs.len(),
+            Self::OneWord(set, _) => u64::from(set.count()),
+            Self::All(_) => u64::from(context.view.docs_count()),
+        }
+    }
+
+    /// Documents among which those of the tiers are assumed to be spread evenly. Of a set nothing
+    /// is known: its documents may have any titles.
+    fn population(&self, context: &PlanContext<'_>) -> u64 {
+        match self {
+            Self::OneWord(set, _) => u64::from(set.count()),
+            Self::Set(_) | Self::All(_) => u64::from(context.view.docs_count()),
+        }
+    }
+
+    /// Calls `each` with the live documents in answer order until it breaks.
+    fn try_for_each(
+        &self,
+        context: &PlanContext<'_>,
+        mut each: impl FnMut(u32) -> ControlFlow<()>,
+    ) {
+        let visit = |live: &LiveDocs<'_>, each: &mut dyn FnMut(u32) -> ControlFlow<()>, doc| {
+            if live.contains(doc) {
+                each(doc)
+            } else {
+                ControlFlow::Continue(())
+            }
+        };
+        let _ = match self {
+            Self::Set(docs) => docs.try_for_each(each),
+            Self::OneWord(set, live) => set.try_for_each(|doc| visit(live, &mut each, doc)),
+            Self::All(live) => {
+                (0..context.view.docs_count()).try_for_each(|doc| visit(live, &mut each, doc))
+            }
+        };
+    }
+}
+
+/// Offers at least the best `page_size` of the matches to an empty page.
+///
+/// It goes tier by tier until the page is complete. That is right because once a page of documents
+/// up to relevance `r`, fit 0 was offered, no document of a later relevance can displace one of
+/// them. Cost: for each tier at most twice that of the cheaper way; then, if matches are beyond the
+/// tiers, a scan of them.
+pub(super) fn select_best(
+    context: &PlanContext<'_>,
+    candidates: Candidates<'_, '_>,
+    tiers: &impl Tiers,
+    page_size: usize,
+) -> Top {
+    let mut selection = Selection {
+        context,
+        candidates,
+        tiers,
+        page_size,
+        offered_count: 0,
+        top: Top::new(page_size),
+    };
+    let _ = selection.run();
+    selection.top
+}
+
+/// Page while it is selected.
+struct Selection<'s, 'a, T> {
+    context: &'s PlanContext<'a>,
+    candidates: Candidates<'s, 'a>,
+    tiers: &'s T,
+    page_size: usize,
+    /// Documents that were collected so far. All of them precede later tiers, whatever their fit.
+    offered_count: usize,
+    top: Top,
+}
+
+/// Outcome of a scan.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scan {
+    /// The page is complete, or every candidate was visited: nothing is left to offer.
+    Complete,
+    /// Too many candidates were visited. The page is as it was before the scan.
+    GivenUp,
+}
+
+impl<T: Tiers> Selection<'_, '_, T> {
+    /// Fills the page; breaks when it is complete before every tier was looked at.
+    fn run(&mut self) -> ControlFlow<()> {
+        for relevance in T::RELEVANCES {
+            let size = self.tiers.size(relevance);
+            if size.titles == 0 {
+                continue;
+            }
+            let visits_max = self.scan_visits_max(size);
+            if self.missing_count() as u64 <= visits_max
+                && self.scan(relevance..=relevance, visits_max) == Scan::Complete
+            {
+                return ControlFlow::Break(());
+            }
+            self.collect(relevance);
+            if self.page_size <= self.offered_count {
+                return ControlFlow::Break(());
+            }
+        }
+        if let Some(last) = self.tiers.relevance_beyond() {
+            self.scan(*T::RELEVANCES.end() + 1..=last, u64::MAX);
+        }
+        ControlFlow::Continue(())
+    }
+
+    /// Documents that still fill the page; at least one.
+    fn missing_count(&self) -> usize {
+        self.page_size - self.offered_count
+    }
+
+    /// Candidates that a scan may visit before collecting the tier by title is the better way.
+    fn scan_visits_max(&self, size: TierSize) -> u64 {
+        let (costs, missing) = (self.context.costs, self.missing_count() as u64);
+        let collected_docs = match self.candidates {
+            // The set may have none of them: each title is read to its end.
+            Candidates::Set(_) => size.docs,
+            // Of each title, the first documents are enough.
+            _ => size.docs.min(size.titles.saturating_mul(missing)),
+        };
+        let title_ns = costs.probe_ns(self.context.view.docs_count());
+        let collect_ns = size.titles * title_ns + collected_docs * costs.collect_ns;
+        let visits_max = collect_ns / costs.rank_ns;
+        let candidates_count = self.candidates.count(self.context);
+        if candidates_count <= visits_max {
+            return u64::MAX;
+        }
+        let population = self.candidates.population(self.context);
+        let expected_visits = missing * population / size.docs.max(1);
+        if expected_visits <= visits_max {
+            visits_max
+        } else {
+            visits_max / costs.scan_share
+        }
+    }
+
+    /// Offers the documents of a tier; of each title, up to a page with fit 0.
+    fn collect(&mut self, relevance: u8) {
+        let (view, missing) = (&self.context.view, self.missing_count());
+        let (candidates, tiers) = (self.candidates, self.tiers);
+        let (top, offered_count) = (&mut self.top, &mut self.offered_count);
+        tiers.for_each_title(relevance, &mut |title| {
+            let mut missing = missing;
+            for doc in view.title_docs(title) {
+                // The documents of a title ascend, which is answer order: those after one that is
+                // not among the best are not either. So most titles of many cost one document.
+                if !top.admits(Ranked::new(relevance, 0, doc)) {
+                    break;
+                }
+                if !candidates.contains(doc) {
+                    continue;
+                }
+                let Some(ranked) = tiers.rank_in_tier(relevance, doc) else {
+                    continue;
+                };
+                top.offer(ranked);
+                *offered_count += 1;
+                if ranked.fit() == 0 {
+                    missing -= 1;
+                    if missing == 0 {
+                        break;
+                    }
+                }
+            }
+        });
+    }
+
+    /// Offers matches from the first of these relevances on, in answer order, until a page of
+    /// matches up to the last one, with fit 0, was offered, or all were visited. Gives up after
+    /// `visits_max` visits.
+    fn scan(&mut self, relevances: RangeInclusive<u8>, visits_max: u64) -> Scan {
+        // A scan that is given up must leave no trace: what it offered will be collected again.
+        let before = self.top.clone();
+        let mut missing = self.missing_count();
+        let mut visits_left = visits_max;
+        let mut scan = Scan::Complete;
+        let (tiers, top) = (self.tiers, &mut self.top);
+        self.candidates.try_for_each(self.context, |doc| {
+            if visits_left == 0 {
+                scan = Scan::GivenUp;
+                return ControlFlow::Break(());
+            }
+            visits_left -= 1;
+            // Better relevances were offered before.
+            let ranked = tiers.rank(doc);
+            let Some(ranked) = ranked.filter(|ranked| *relevances.start() <= ranked.relevance())
+            else {
+                return ControlFlow::Continue(());
+            };
+            top.offer(ranked);
+            if (ranked.relevance(), ranked.fit()) <= (*relevances.end(), 0) {
+                missing -= 1;
+                if missing == 0 {
+                    return ControlFlow::Break(());
+                }
+            }
+            ControlFlow::Continue(())
+        });
+        if scan == Scan::GivenUp {
+            self.top = before;
+        }
+        scan
+    }
+}
