@@ -73,7 +73,7 @@ pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 pub const SPARE_BITS_MAX: usize = 4;
 /// Deleted documents that are looked up in a set one by one, at most; the number of those before
 /// them in a set is remembered.
-pub const RECENT_TOMBSTONES_MAX: usize = 256;
+pub const RECENT_TOMBSTONES_MAX: usize = 64;
 /// Sets of a segment of which the number of deleted documents is remembered, at most: 8 bytes each.
 pub const SET_COUNTS_SLOTS: usize = 1 << 12;
 /// Probes of an interpolation search before it goes on as a binary search: ids that are not spread

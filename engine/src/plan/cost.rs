@@ -21,6 +21,8 @@ pub(crate) struct CostModel {
     pub(crate) cached_docs_max: u32,
     /// Nanoseconds to look up one document in one posting list, in ascending order.
     pub(crate) seek_ns: u64,
+    /// Nanoseconds to look up one document in one posting list, in no order.
+    pub(crate) lookup_ns: u64,
     /// Nanoseconds to visit one document of a posting list.
     pub(crate) visit_ns: u64,
     /// Nanoseconds to read one document of a title and set its bit.
@@ -65,6 +67,7 @@ impl CostModel {
         uncached_probe_ns: 24,
         cached_docs_max: 2_000_000,
         seek_ns: 8,
+        lookup_ns: 40,
         visit_ns: 2,
         title_doc_ns: 2,
         title_docs_estimate: 8,
@@ -103,7 +106,7 @@ impl CostModel {
         cached_probe_ns: 0,
         uncached_probe_ns: 0,
         seek_ns: 0,
-        visit_ns: 1,
+        lookup_ns: 0,
         title_doc_ns: 100,
         title_list_share: 1,
         list_share: 1,
@@ -146,12 +149,13 @@ impl CostModel {
     }
 
     /// Name, value and unit of every field, for `explain`.
-    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 18] {
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 19] {
         [
             ("cached_probe", self.cached_probe_ns, "ns"),
             ("uncached_probe", self.uncached_probe_ns, "ns"),
             ("cached_docs_max", self.cached_docs_max.into(), "documents"),
             ("seek", self.seek_ns, "ns"),
+            ("lookup", self.lookup_ns, "ns"),
             ("visit", self.visit_ns, "ns"),
             ("title_doc", self.title_doc_ns, "ns"),
             ("title_docs_estimate", self.title_docs_estimate, "documents"),

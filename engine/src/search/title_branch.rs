@@ -156,7 +156,7 @@ impl RankDocs for TitleBranch<'_, '_> {
 
     fn relevance_docs(&self, relevance: u8, out: &mut Vec<u32>) {
         self.for_each_title(relevance, &mut |title| {
-            out.extend(self.view().title_docs(title))
+            out.extend(self.view().title_docs(title));
         });
     }
 }

@@ -221,7 +221,7 @@ impl RankDocs for Ranker<'_> {
     fn relevance_docs(&self, relevance: u8, out: &mut Vec<u32>) {
         if (2..=4).contains(&relevance) {
             self.for_each_title(relevance, &mut |title| {
-                out.extend(self.view().title_docs(title))
+                out.extend(self.view().title_docs(title));
             });
         } else if let Some(set) = self.plan.last_word {
             set.decode(out);
