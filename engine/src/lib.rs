@@ -129,7 +129,7 @@ pub use search::{
 
 /// Cached files.
 pub use blob::Blob;
-pub use model::{CachedFile, ContentHash, FileKind, FileName, Variant};
+pub use model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant};
 
 /// Accounts, API keys and sessions.
 pub use model::{
@@ -139,8 +139,8 @@ pub use model::{
 
 /// Events: changes of accounts, keys, files and usage.
 pub use state::{
-    AggregatedPart, By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent,
-    UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
+    StateEvent, UsageBatch, UsageDelta,
 };
 
 /// Usage and time.

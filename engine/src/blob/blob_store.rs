@@ -436,6 +436,7 @@ mod tests {
     fn put(blobs: &BlobStore, content: &[u8]) -> CachedFile {
         let (hash, checksum) = blobs.put(content).unwrap();
         CachedFile {
+            refetch_at: None,
             content: hash,
             size_bytes: content.len() as u64,
             checksum,

@@ -10,6 +10,9 @@ use crate::model::{
 /// Version of every value below; a value of another version is refused.
 const VERSION: u8 = 1;
 
+/// Version of a cached file that is to be fetched again: the time of that follows the other fields.
+const REFETCH_VERSION: u8 = 2;
+
 /// Usage of a key in all, and the time of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct ApiKeyTotals {
@@ -155,7 +158,10 @@ pub(crate) fn decode_totals(bytes: &[u8]) -> Result<ApiKeyTotals> {
 }
 
 pub(crate) fn encode_cached_file(file: &CachedFile) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
+    let mut out = Encoder::new(match file.refetch_at {
+        Some(_) => REFETCH_VERSION,
+        None => VERSION,
+    });
     out.put_raw(&file.content.0);
     out.put_integer(file.size_bytes);
     out.put_raw(&file.checksum.to_le_bytes());
@@ -163,12 +169,21 @@ pub(crate) fn encode_cached_file(file: &CachedFile) -> Vec<u8> {
     out.put_option(file.upstream_name.as_ref(), |out, name| {
         out.put_text(name.as_str());
     });
+    if let Some(at) = file.refetch_at {
+        put_time(&mut out, at);
+    }
     out.finish()
 }
 
 pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table files")?;
-    let file = CachedFile {
+    let is_refetched = bytes.first() == Some(&REFETCH_VERSION);
+    let version = if is_refetched {
+        REFETCH_VERSION
+    } else {
+        VERSION
+    };
+    let mut from = Decoder::new(bytes, version, "state.redb, table files")?;
+    let mut file = CachedFile {
         content: ContentHash(from.array()?),
         size_bytes: from.integer()?,
         checksum: u64::from_le_bytes(from.array()?),
@@ -181,7 +196,11 @@ pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
             let name = from.text()?;
             from.parsed(FileName::parse(name), "a file name")
         })?,
+        refetch_at: None,
     };
+    if is_refetched {
+        file.refetch_at = Some(time(&mut from)?);
+    }
     from.finish()?;
     Ok(file)
 }
@@ -315,6 +334,14 @@ mod tests {
                 checksum: u64::MAX,
                 kind,
                 upstream_name: FileName::parse("película.srt"),
+                refetch_at: None,
+            };
+            let lasting = encode_cached_file(&file);
+            assert_eq!(lasting[0], VERSION);
+            assert_eq!(decode_cached_file(&lasting).unwrap(), file);
+            let file = CachedFile {
+                refetch_at: Some(at(9)),
+                ..file
             };
             let decoded = decode_cached_file(&encode_cached_file(&file)).unwrap();
             assert_eq!(decoded, file);

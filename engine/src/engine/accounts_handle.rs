@@ -28,6 +28,12 @@ impl AccountsHandle<'_> {
         self.database.state.accounts()
     }
 
+    /// Returns true if there is an enabled administrator. Cost: a pass over the accounts up to the
+    /// first one.
+    pub fn has_administrator(self) -> bool {
+        self.database.state.has_administrator()
+    }
+
     /// The account with this id.
     pub fn get(self, id: AccountId) -> Option<Account> {
         self.database.state.account(id)

@@ -176,3 +176,51 @@ fn what_is_refused_or_changes_nothing_adds_no_line() {
     assert_eq!(older[0].1.action, "key created");
     assert_eq!(engine.accounts().audit_log(Some(1), 9).unwrap(), []);
 }
+
+/// Entries of accounts about themselves must not push out those of administrators and operators.
+#[test]
+fn routine_entries_leave_the_others_alone() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = Options {
+        disk: Arc::new(Real),
+        store: StoreKind::Memory,
+        counter_lanes: 0,
+    };
+    let engine = Engine::open(dir.path(), options).unwrap();
+    let ana = AccountId(1);
+    let by = |actor: &str, change: Change| change.into_event(actor, now());
+    let operator = "command line";
+    engine
+        .apply(vec![
+            by(operator, new_account("ana@example.org")),
+            by("eva@example.org", Change::SetRole(ana, Role::Admin)),
+            by("ana@example.org", Change::SetRole(ana, Role::User)),
+        ])
+        .unwrap();
+    let rename = |number: usize| {
+        let name = format!("Ana {number}");
+        by("ana@example.org", Change::SetDisplayName(ana, name))
+    };
+    let renames_count = usize::try_from(crate::limits::AUDIT_ENTRIES_MAX).unwrap() + 7;
+    engine
+        .apply((0..renames_count).map(rename).collect())
+        .unwrap();
+    engine
+        .apply(vec![by(operator, Change::SetDisabled(ana, true))])
+        .unwrap();
+    let all = engine.accounts().audit_log(None, usize::MAX).unwrap();
+    assert_eq!(all.len(), renames_count - 7 + 4);
+    assert!(all.is_sorted_by(|newer, older| older.0 < newer.0));
+    let actions = |log: &[(u64, AuditEntry)]| -> Vec<String> {
+        log.iter().map(|(_, entry)| entry.action.clone()).collect()
+    };
+    assert_eq!(actions(&all[..2]), ["account disabled", "name changed"]);
+    let oldest = [
+        "role changed to user",
+        "role changed to admin",
+        "account created",
+    ];
+    assert_eq!(actions(&all[all.len() - 3..]), oldest);
+    let page = engine.accounts().audit_log(Some(all[1].0), 3).unwrap();
+    assert_eq!(page, all[2..5]);
+}

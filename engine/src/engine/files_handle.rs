@@ -5,8 +5,8 @@ use std::sync::Arc;
 use crate::blob::Blob;
 use crate::database::Database;
 use crate::error::Result;
-use crate::model::{CachedFile, ContentHash, FileKind, FileName, ReleaseId, Variant};
-use crate::state::StateEvent;
+use crate::model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Variant};
+use crate::state::{Outcome, StateEvent};
 
 /// The cached files of an engine, from [`Engine::files`](crate::Engine::files).
 #[derive(Clone, Copy)]
@@ -21,6 +21,14 @@ impl FilesHandle<'_> {
         self.database.state.cached_file(release)
     }
 
+    /// Number of the state of all files: it changes whenever the file of a release is forgotten or
+    /// replaced, before that is acknowledged. What was read under another number may be out of
+    /// date. Cost: one atomic load.
+    #[inline]
+    pub fn generation(self) -> u64 {
+        self.database.state.files_generation()
+    }
+
     /// Stores the content of a release durably, and remembers it as the file of that release.
     /// Identical contents share one blob.
     pub fn store_file(
@@ -30,6 +38,22 @@ impl FilesHandle<'_> {
         kind: FileKind,
         upstream_name: Option<&FileName>,
     ) -> Result<CachedFile> {
+        let facts = FileFacts {
+            kind,
+            upstream_name: upstream_name.cloned(),
+            refetch_at: None,
+        };
+        self.store_fetched(release, content, facts)
+    }
+
+    /// Stores the content of a release as [`FilesHandle::store_file`] does, in place of the file
+    /// that was known of it.
+    pub fn store_fetched(
+        self,
+        release: &ReleaseId,
+        content: &[u8],
+        facts: FileFacts,
+    ) -> Result<CachedFile> {
         self.database.check_space()?;
         // The blob first: a file that is remembered has content, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
@@ -37,12 +61,21 @@ impl FilesHandle<'_> {
             content: hash,
             size_bytes: content.len() as u64,
             checksum,
-            kind,
-            upstream_name: upstream_name.cloned(),
+            kind: facts.kind,
+            upstream_name: facts.upstream_name,
+            refetch_at: facts.refetch_at,
         };
         let event = StateEvent::RememberFile(release.clone(), file.clone());
         self.database.state.apply(vec![event])?;
         Ok(file)
+    }
+
+    /// Forgets the file of a release: the next download fetches it. Returns false if there was
+    /// none.
+    pub fn forget(self, release: &ReleaseId) -> Result<bool> {
+        let event = StateEvent::ForgetFile(release.clone());
+        let outcomes = self.database.state.apply(vec![event])?;
+        Ok(outcomes == [Outcome::Done])
     }
 
     /// Errors: [`Error::Space`](crate::Error::Space) if [`FilesHandle::store_file`] would fail for

@@ -124,7 +124,7 @@ pub struct ApiKey {
     pub created_at: Timestamp,
     /// First second at which it is expired; none means never.
     pub expires_at: Option<Timestamp>,
-    /// Time at which it was revoked, if it was.
+    /// First second at which it is revoked: in the future for a key that was rolled.
     pub revoked_at: Option<Timestamp>,
 }
 
@@ -154,11 +154,13 @@ impl ApiKey {
     /// State of the key at `now`. It is expired from the second of its `expires_at` on; a revoked
     /// key stays revoked after that.
     pub fn state(&self, now: Timestamp) -> ApiKeyState {
-        let is_past = self.expires_at.is_some_and(|end| end <= now);
-        match self.revoked_at {
-            Some(_) => ApiKeyState::Revoked,
-            None if is_past => ApiKeyState::Expired,
-            None => ApiKeyState::Active,
+        let is_past = |end: Option<Timestamp>| end.is_some_and(|end| end <= now);
+        if is_past(self.revoked_at) {
+            ApiKeyState::Revoked
+        } else if is_past(self.expires_at) {
+            ApiKeyState::Expired
+        } else {
+            ApiKeyState::Active
         }
     }
 }

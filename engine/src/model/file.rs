@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::Timestamp;
 use crate::limits::{FILE_NAME_CHARS_MAX, RELEASE_ID_BYTES_MAX};
 
 /// Identifier of a file at the upstream source: `[A-Za-z0-9._-]`, 1 to 200 bytes, not `.` or `..`.
@@ -161,4 +162,25 @@ pub struct CachedFile {
     pub kind: FileKind,
     /// The name that upstream gave (`Content-Disposition`, else the end of its URL), not cleaned.
     pub upstream_name: Option<FileName>,
+    /// First second at which it is fetched again, if it may not be what upstream has: a text
+    /// without a subtitle's shape.
+    pub refetch_at: Option<Timestamp>,
+}
+
+impl CachedFile {
+    /// Returns true if it is to be fetched again at `now`.
+    pub fn is_due(&self, now: Timestamp) -> bool {
+        self.refetch_at.is_some_and(|at| at <= now)
+    }
+}
+
+/// Facts of a fetched file that its content alone does not tell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FileFacts {
+    /// Kind of the content.
+    pub kind: FileKind,
+    /// The name that upstream gave, not cleaned.
+    pub upstream_name: Option<FileName>,
+    /// First second at which it is fetched again, if ever.
+    pub refetch_at: Option<Timestamp>,
 }

@@ -21,7 +21,7 @@ pub use account::{Account, AuditEntry, Email, Role, Session};
 pub use api_key::{ApiKey, ApiKeyState, RateLimit, Scopes, Usage};
 pub use catalog_id::CatalogId;
 pub use expiry::{Expiry, ExpiryPassed};
-pub use file::{CachedFile, ContentHash, FileKind, FileName, ReleaseId, Variant};
+pub use file::{CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Variant};
 pub use ids::{AccountId, ApiKeyId};
 pub use key_name::KeyName;
 pub use language::Language;

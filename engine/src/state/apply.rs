@@ -5,12 +5,13 @@
 use std::ops::ControlFlow;
 
 use super::event::{
-    By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+    By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
 };
 use super::tables::{
-    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, EMAILS, FILES,
-    LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS,
-    USAGE, account_row, api_key_day_row, api_key_row, day_row,
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AUDIT_COUNT,
+    AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
+    LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, account_row, api_key_day_row,
+    api_key_row, audit_row, audit_rows, day_of_row, day_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
@@ -24,7 +25,7 @@ use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
     Session, Timestamp, Usage,
 };
-use crate::store::{Span, Table, Transaction};
+use crate::store::{ScanOrder, Span, Table, Transaction};
 
 /// A change that the tables in memory must follow once a frame is durable.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,6 +47,8 @@ pub(super) enum Effect {
 pub(super) enum FileEffect {
     /// A file was cached.
     Cached(ReleaseId, CachedFile),
+    /// The file of a release is not cached any more.
+    ReleaseForgotten(ReleaseId),
     /// Files of this content are not cached any more.
     Forgotten(ContentHash),
 }
@@ -102,8 +105,9 @@ impl EventStep<'_, '_> {
                 Ok(Outcome::Done)
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),
-            StateEvent::Audit(entry) => self.audit(entry),
+            StateEvent::Audit(entry) => self.audit(entry, true),
             StateEvent::RememberFile(release, file) => self.remember_file(release, file),
+            StateEvent::ForgetFile(release) => self.forget_file(release),
             StateEvent::ForgetContent(content) => self.forget_content(*content),
             StateEvent::AggregateDownloads(aggregate) => self.aggregate_downloads(aggregate),
         }
@@ -115,7 +119,9 @@ impl EventStep<'_, '_> {
         let outcome = self.change(change, by)?;
         // An effect is the proof of a change: see the invariant of `change`.
         if effects_count < self.effects.len() {
-            self.audit(&audit_entry_of(change, by, &outcome))?;
+            let entry = audit_entry_of(change, by, &outcome);
+            let is_routine = self.is_routine(change, by, &entry)?;
+            self.audit(&entry, is_routine)?;
         }
         Ok(outcome)
     }
@@ -154,6 +160,7 @@ impl EventStep<'_, '_> {
             }
             Change::CreateApiKey(new) => self.create_api_key(new, by.at),
             Change::RevokeApiKey(id) => self.revoke_api_key(*id, by.at),
+            Change::RollApiKey(roll) => self.roll_api_key(roll, by.at),
         }
     }
 
@@ -244,12 +251,66 @@ impl EventStep<'_, '_> {
             return Ok(Outcome::Unknown);
         };
         let mut api_key = decode_api_key(&stored)?;
-        // The time of the first revocation stands.
-        if api_key.revoked_at.is_some() {
+        // The time of the first revocation stands, unless it is still to come.
+        if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
             return Ok(Outcome::ApiKey(api_key));
         }
         api_key.revoked_at = Some(at);
+        // A clock that is set back later must not make it valid again.
+        self.see(at)?;
         self.put_api_key(api_key)
+    }
+
+    fn roll_api_key(&mut self, roll: &KeyRoll, at: Timestamp) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(roll.old))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut old = decode_api_key(&stored)?;
+        if old.revoked_at.is_some() {
+            return Ok(Outcome::Stale);
+        }
+        let new = ApiKey {
+            id: ApiKeyId(self.next_number(LAST_API_KEY)?),
+            digest: roll.digest,
+            partial: roll.partial.clone(),
+            created_at: at,
+            ..old.clone()
+        };
+        self.move_usage(old.id, new.id)?;
+        old.revoked_at = Some(roll.old_ends_at);
+        self.see(at)?;
+        self.put_api_key(old)?;
+        self.put_api_key(new)
+    }
+
+    /// Gives the usage of one key to another, which has none yet.
+    fn move_usage(&mut self, from: ApiKeyId, to: ApiKeyId) -> Result<()> {
+        if let Some(totals) = self.rows.get(API_KEY_TOTALS, &api_key_row(from))? {
+            self.rows.put(API_KEY_TOTALS, &api_key_row(to), &totals)?;
+            self.rows.remove(API_KEY_TOTALS, &api_key_row(from))?;
+        }
+        let mut days = Vec::new();
+        let span = Span {
+            from: &api_key_day_row(from, Day(0)),
+            to: Some(&api_key_day_row(ApiKeyId(from.0 + 1), Day(0))),
+            order: ScanOrder::Ascending,
+        };
+        self.rows
+            .inspect(API_KEY_USAGE, span, &mut |row_key, value| {
+                // A damaged day stays behind.
+                if let Ok(value) = value {
+                    days.push((row_key.to_vec(), value.to_vec()));
+                }
+                Ok(ControlFlow::Continue(()))
+            })?;
+        for (row_key, usage) in days {
+            if let Some(day) = day_of_row(&row_key) {
+                let moved = api_key_day_row(to, day);
+                self.rows.put(API_KEY_USAGE, &moved, &usage)?;
+                self.rows.remove(API_KEY_USAGE, &row_key)?;
+            }
+        }
+        Ok(())
     }
 
     fn set_password(&mut self, id: AccountId, hash: &str) -> Result<Outcome> {
@@ -370,13 +431,68 @@ impl EventStep<'_, '_> {
             .put(API_KEY_TOTALS, &row_key, &encode_totals(&totals))
     }
 
-    fn audit(&mut self, entry: &AuditEntry) -> Result<Outcome> {
-        let last = self.next_number(LAST_AUDIT)?;
-        self.rows
-            .put(AUDIT, &last.to_be_bytes(), &encode_audit_entry(entry))?;
-        if let Some(oldest) = last.checked_sub(AUDIT_ENTRIES_MAX) {
-            self.rows.remove(AUDIT, &oldest.to_be_bytes())?;
+    /// Returns true if an account has changed only what is its own: such entries, of which anyone
+    /// may make any number, must not push out those of administrators and operators.
+    fn is_routine(&self, change: &Change, by: &By, entry: &AuditEntry) -> Result<bool> {
+        if matches!(change, Change::SetRole(..) | Change::SetDisabled(..)) {
+            return Ok(false);
         }
+        let Some(account) = entry.account else {
+            return Ok(false);
+        };
+        let stored = self.rows.get(ACCOUNTS, &account_row(account));
+        let account = stored.and_then(|stored| stored.map(|row| decode_account(&row)).transpose());
+        match account {
+            Ok(account) => Ok(account.is_some_and(|account| account.email.as_str() == by.actor)),
+            Err(Error::Corrupt { .. }) => Ok(false),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Adds an entry to the audit log. Of routine entries and of all others the oldest goes when
+    /// there are too many of its own.
+    fn audit(&mut self, entry: &AuditEntry, is_routine: bool) -> Result<Outcome> {
+        let number = self.next_number(LAST_AUDIT)?;
+        let count_name = if is_routine {
+            AUDIT_ROUTINE_COUNT
+        } else {
+            AUDIT_COUNT
+        };
+        let (from, to) = audit_rows(is_routine);
+        let span = |order| Span {
+            from: &from,
+            to: Some(&to),
+            order,
+        };
+        let mut count = match self.rows.get(META, count_name)? {
+            Some(stored) => decode_number(&stored)?,
+            // A directory of the time when they were not counted.
+            None => {
+                let mut count = 0;
+                let ascending = span(ScanOrder::Ascending);
+                self.rows.inspect(AUDIT, ascending, &mut |_, _| {
+                    count += 1;
+                    Ok(ControlFlow::Continue(()))
+                })?;
+                count
+            }
+        };
+        let row_key = audit_row(number, is_routine);
+        self.rows.put(AUDIT, &row_key, &encode_audit_entry(entry))?;
+        count += 1;
+        if AUDIT_ENTRIES_MAX < count {
+            let mut oldest = None;
+            let ascending = span(ScanOrder::Ascending);
+            self.rows.inspect(AUDIT, ascending, &mut |row_key, _| {
+                oldest = Some(row_key.to_vec());
+                Ok(ControlFlow::Break(()))
+            })?;
+            if let Some(oldest) = oldest {
+                self.rows.remove(AUDIT, &oldest)?;
+                count -= 1;
+            }
+        }
+        self.rows.put(META, count_name, &encode_number(count))?;
         Ok(Outcome::Done)
     }
 
@@ -384,6 +500,15 @@ impl EventStep<'_, '_> {
         let row_key = release.as_str().as_bytes();
         self.rows.put(FILES, row_key, &encode_cached_file(file))?;
         let effect = FileEffect::Cached(release.clone(), file.clone());
+        self.effects.push(Effect::File(effect));
+        Ok(Outcome::Done)
+    }
+
+    fn forget_file(&mut self, release: &ReleaseId) -> Result<Outcome> {
+        if !self.rows.remove(FILES, release.as_str().as_bytes())? {
+            return Ok(Outcome::Unknown);
+        }
+        let effect = FileEffect::ReleaseForgotten(release.clone());
         self.effects.push(Effect::File(effect));
         Ok(Outcome::Done)
     }

@@ -112,6 +112,22 @@ pub enum Change {
     CreateApiKey(NewApiKey),
     /// Revoke an API key for good.
     RevokeApiKey(ApiKeyId),
+    /// Replace an API key by a new one. Refused when it is revoked, or will be.
+    RollApiKey(KeyRoll),
+}
+
+/// A new text for an API key: under a new number it has the name, the account, the scopes, the
+/// limit, the expiry and the usage history of the old one.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct KeyRoll {
+    /// The old key.
+    pub old: ApiKeyId,
+    /// SHA-256 of the new text.
+    pub digest: [u8; 32],
+    /// The new text, shortened for lists.
+    pub partial: String,
+    /// First second at which the old key is revoked.
+    pub old_ends_at: Timestamp,
 }
 
 impl Change {
@@ -130,7 +146,10 @@ impl Change {
             | Self::SetRole(id, _)
             | Self::SetDisabled(id, _)
             | Self::CloseSessions(id) => Some(*id),
-            Self::CreateAccount(_) | Self::CreateApiKey(_) | Self::RevokeApiKey(_) => None,
+            Self::CreateAccount(_)
+            | Self::CreateApiKey(_)
+            | Self::RevokeApiKey(_)
+            | Self::RollApiKey(_) => None,
         }
     }
 
@@ -147,6 +166,7 @@ impl Change {
             Self::CloseSessions(_) => "signed out everywhere",
             Self::CreateApiKey(_) => "key created",
             Self::RevokeApiKey(_) => "key revoked",
+            Self::RollApiKey(_) => "key rolled",
         }
     }
 }
@@ -170,6 +190,8 @@ pub enum StateEvent {
     Audit(AuditEntry),
     /// Remember the file of a release, in place of what was known of it.
     RememberFile(ReleaseId, CachedFile),
+    /// Forget the file of a release, which will be fetched again.
+    ForgetFile(ReleaseId),
     /// Forget every file of this content, which is lost: it will be fetched again.
     ForgetContent(ContentHash),
     /// Add downloads, and remember how far their files have been read. Refused when a part does not

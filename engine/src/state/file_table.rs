@@ -68,6 +68,20 @@ impl FileTable {
             .insert_unique(hash, entry, |entry| hasher.hash_one(entry.release()));
     }
 
+    /// Takes the file of a release out, if it is there.
+    pub(super) fn remove(&mut self, release: &ReleaseId) {
+        let release = release.as_str().as_bytes();
+        let found = self
+            .entries
+            .find_entry(self.hasher.hash_one(release), |entry| {
+                entry.release() == release
+            });
+        if let Ok(found) = found {
+            let (entry, _) = found.remove();
+            self.count_out(&entry.file());
+        }
+    }
+
     /// Takes every file of a content out. Cost: a look at each file.
     pub(super) fn remove_content(&mut self, content: ContentHash) {
         let mut removed = Vec::new();
@@ -153,6 +167,7 @@ mod tests {
             checksum: 7,
             kind: FileKind::Srt,
             upstream_name: FileName::parse(&"x".repeat(content.into())),
+            refetch_at: None,
         }
     }
 
@@ -165,6 +180,10 @@ mod tests {
                 if number == 0 {
                     table.remove_content(ContentHash([content; 32]));
                     plain.retain(|_, of| *of != content);
+                } else if number == 8 {
+                    let release = ReleaseId::parse(&"r".repeat(1 + usize::from(content))).unwrap();
+                    table.remove(&release);
+                    plain.remove(&release);
                 } else {
                     let release = ReleaseId::parse(&"r".repeat(number.into())).unwrap();
                     table.insert(&release, &file(content));

@@ -12,8 +12,8 @@ mod repair;
 mod store;
 
 pub use event::{
-    AggregatedPart, By, Change, DownloadAggregate, NewAccount, NewApiKey, Outcome, StateEvent,
-    UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
+    StateEvent, UsageBatch, UsageDelta,
 };
 pub(crate) use store::{Contents, State};
 pub(crate) use tables::{FILES, OFFSETS, STATE_TABLES};

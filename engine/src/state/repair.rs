@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::tables::{
     ACCOUNTS, API_KEYS, APPLIED, AUDIT, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE,
-    LATEST_SECOND, META,
+    LATEST_SECOND, META, number_of_audit_row,
 };
 use crate::codec::{decode_number, encode_number};
 use crate::damage::{DamageLog, Treatment};
@@ -135,7 +135,11 @@ fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
         // Neither accounts nor keys are ever removed: the last one has the last number.
         LAST_ACCOUNT => Some(last_row(rows, ACCOUNTS)?),
         LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
-        LAST_AUDIT => Some(last_row(rows, AUDIT)?),
+        LAST_AUDIT => {
+            let row_keys = rows.row_keys(AUDIT)?;
+            let numbers = row_keys.iter().filter_map(|it| number_of_audit_row(it));
+            Some(numbers.max().unwrap_or(0))
+        }
         // They are compared with what this process read here, and only from now on.
         APPLIED | LAST_USAGE => Some(0),
         // Only the clock tells the time then.

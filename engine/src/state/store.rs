@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::{Mutex, RwLock};
@@ -16,7 +17,7 @@ use super::repair::{
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
     LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, api_key_day_row, api_key_row,
-    day_of_row, day_row,
+    audit_row, audit_rows, day_of_row, day_row, number_of_audit_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
@@ -27,9 +28,9 @@ use crate::error::{Error, Result};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
-    RecordId, ReleaseId, Session, Timestamp, Usage,
+    RecordId, ReleaseId, Role, Session, Timestamp, Usage,
 };
-use crate::store::{Rows, ScanOrder, Span, Store, Table};
+use crate::store::{ScanOrder, Span, Store, Table};
 
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// Contents of cached files.
@@ -41,6 +42,8 @@ pub(crate) struct State {
     view: RwLock<View>,
     /// Never locked together with `view`: downloads would wait for what the pages wait for.
     files: RwLock<FileTable>,
+    /// Raised after a file was forgotten or replaced.
+    files_generation: AtomicU64,
     queue: Mutex<Vec<Arc<Ticket>>>,
     /// Notes what is damaged, for the log.
     damage: Arc<DamageLog>,
@@ -104,6 +107,7 @@ impl State {
             store,
             view: RwLock::default(),
             files: RwLock::default(),
+            files_generation: AtomicU64::new(0),
             queue: Mutex::default(),
             damage,
             writer: Mutex::new(FrameWriter { applied: 0 }),
@@ -294,9 +298,17 @@ impl State {
         }
         drop(view);
         for effect in of_files {
+            let mut files = self.files.write();
+            let is_new = matches!(&effect, FileEffect::Cached(release, _)
+                if files.get(release).is_none());
             match effect {
-                FileEffect::Cached(release, file) => self.files.write().insert(&release, &file),
-                FileEffect::Forgotten(content) => self.files.write().remove_content(content),
+                FileEffect::Cached(release, file) => files.insert(&release, &file),
+                FileEffect::ReleaseForgotten(release) => files.remove(&release),
+                FileEffect::Forgotten(content) => files.remove_content(content),
+            }
+            drop(files);
+            if !is_new {
+                self.files_generation.fetch_add(1, Ordering::Release);
             }
         }
     }
@@ -335,6 +347,7 @@ impl State {
         writer.applied = self.applied()?;
         *self.view.write() = view;
         *self.files.write() = files;
+        self.files_generation.fetch_add(1, Ordering::Release);
         Ok(())
     }
 
@@ -349,6 +362,11 @@ impl State {
         self.files.read().get(release)
     }
 
+    /// Number that changes whenever a file is forgotten or replaced.
+    pub(crate) fn files_generation(&self) -> u64 {
+        self.files_generation.load(Ordering::Acquire)
+    }
+
     /// Every content that a cached file refers to, once, with one of these files.
     pub(crate) fn contents(&self) -> Contents {
         let mut contents = Contents::default();
@@ -360,6 +378,14 @@ impl State {
 
     pub(crate) fn accounts(&self) -> Vec<Account> {
         self.view.read().accounts.values().cloned().collect()
+    }
+
+    /// Returns true if there is an enabled administrator. Cost: a pass over the accounts up to the
+    /// first one.
+    pub(crate) fn has_administrator(&self) -> bool {
+        let view = self.view.read();
+        let mut accounts = view.accounts.values();
+        accounts.any(|account| account.role == Role::Admin && account.disabled_at.is_none())
     }
 
     pub(crate) fn account(&self, id: AccountId) -> Option<Account> {
@@ -456,27 +482,35 @@ impl State {
         count_max: usize,
     ) -> Result<Vec<(u64, AuditEntry)>> {
         let mut found = Vec::new();
-        let to = before.map(u64::to_be_bytes);
-        let span = Span {
-            from: &[],
-            to: to.as_ref().map(<[u8; 8]>::as_slice),
-            order: ScanOrder::Descending,
-        };
-        let visit = |rows: &Rows<'_>| {
-            rows.inspect(AUDIT, span, &mut |row_key, value| {
-                if found.len() == count_max {
-                    return Ok(ControlFlow::Break(()));
-                }
-                let number = row_key.try_into().map_err(|_| bad_row("audit"))?;
-                match value.and_then(decode_audit_entry) {
-                    // The log has a gap there, which the numbers show.
-                    Err(Error::Corrupt { .. }) => {}
-                    entry => found.push((u64::from_be_bytes(number), entry?)),
-                }
-                Ok(ControlFlow::Continue(()))
-            })
-        };
-        self.store.read(visit)?;
+        for is_routine in [false, true] {
+            let (from, end) = audit_rows(is_routine);
+            let to = before.map_or(end, |number| audit_row(number, is_routine));
+            let span = Span {
+                from: &from,
+                to: Some(&to),
+                order: ScanOrder::Descending,
+            };
+            let mut left = count_max;
+            self.store.read(|rows| {
+                rows.inspect(AUDIT, span, &mut |row_key, value| {
+                    if left == 0 {
+                        return Ok(ControlFlow::Break(()));
+                    }
+                    let number = number_of_audit_row(row_key).ok_or_else(|| bad_row("audit"))?;
+                    match value.and_then(decode_audit_entry) {
+                        // The log has a gap there, which the numbers show.
+                        Err(Error::Corrupt { .. }) => {}
+                        entry => {
+                            left -= 1;
+                            found.push((number, entry?));
+                        }
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })
+            })?;
+        }
+        found.sort_unstable_by_key(|(number, _)| std::cmp::Reverse(*number));
+        found.truncate(count_max);
         Ok(found)
     }
 

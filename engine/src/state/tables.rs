@@ -19,7 +19,7 @@ pub(super) const API_KEY_USAGE: Table = Table("api_key_usage");
 pub(super) const USAGE: Table = Table("usage");
 /// Digest of a cookie → session.
 pub(super) const SESSIONS: Table = Table("sessions");
-/// Number → entry of the audit log.
+/// Number → entry of the audit log; the highest bit of the number marks a routine entry.
 pub(super) const AUDIT: Table = Table("audit");
 /// Release id → cached file.
 pub(crate) const FILES: Table = Table("files");
@@ -56,6 +56,31 @@ pub(super) const LAST_USAGE: &[u8] = b"last usage";
 pub(super) const LATEST_SECOND: &[u8] = b"latest second";
 /// Number of the last entry of the audit log.
 pub(super) const LAST_AUDIT: &[u8] = b"last audit entry";
+/// Entries of the audit log that are kept, without the routine ones.
+pub(super) const AUDIT_COUNT: &[u8] = b"audit entries";
+/// Routine entries of the audit log that are kept.
+pub(super) const AUDIT_ROUTINE_COUNT: &[u8] = b"routine audit entries";
+
+/// Bit of an audit row's key that marks a routine entry; the others hold its number.
+const AUDIT_ROUTINE: u64 = 1 << 63;
+
+/// Row of an entry of the audit log.
+pub(super) fn audit_row(number: u64, is_routine: bool) -> [u8; 8] {
+    let class = if is_routine { AUDIT_ROUTINE } else { 0 };
+    (number | class).to_be_bytes()
+}
+
+/// First row of a class of entries, and the end of its rows.
+pub(super) fn audit_rows(is_routine: bool) -> ([u8; 8], [u8; 8]) {
+    let end = audit_row(AUDIT_ROUTINE - 1, is_routine);
+    (audit_row(0, is_routine), end)
+}
+
+/// Number of the entry in a row of the audit log.
+pub(super) fn number_of_audit_row(row_key: &[u8]) -> Option<u64> {
+    let bytes = row_key.try_into().ok()?;
+    Some(u64::from_be_bytes(bytes) & !AUDIT_ROUTINE)
+}
 
 pub(super) fn account_row(id: AccountId) -> [u8; 8] {
     id.0.to_be_bytes()
