@@ -102,6 +102,9 @@ pub const OPEN_FILES_MIN: usize = 2;
 /// Redirects that a fetch follows, at most (API.md 14).
 pub const UPSTREAM_REDIRECTS_MAX: usize = 3;
 
+/// Seconds after which a text without a subtitle's shape is fetched again (API.md 14.5).
+pub const REFETCH_SECONDS: i64 = 3_600;
+
 /// Failed fetches that are remembered at once, at most; the oldest are dropped first.
 pub const FETCH_FAILURES_MAX: usize = 10_000;
 
@@ -132,6 +135,8 @@ pub const ACTIVE_KEYS_MAX: usize = 1_000;
 pub const ADMIN_KEYS_FACTOR: usize = 10;
 /// Keys of one account in any state, at most: revoked ones are kept.
 pub const KEYS_MAX: usize = 5_000;
+/// Days for which a rolled key goes on working, at most.
+pub const ROLL_DAYS_MAX: u32 = 30;
 /// Days of usage that `key show` and `stats` go back.
 pub const USAGE_DAYS: u32 = 30;
 

@@ -16,7 +16,9 @@ use subcat_engine::{
     internals::{Fault, Faulty},
 };
 use subcat_server::config::Config;
+use subcat_server::ops::Operations;
 use subcat_server::runtime::SystemClock;
+use subcat_server::service::Actor;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
 use subcat_tests::upstream::Upstream;
@@ -143,6 +145,7 @@ fn rule_7_2_a_lost_file_is_fetched_again() {
     let content = subtitles(2);
     let scene = Scene::with_file(&content);
     let lost = CachedFile {
+        refetch_at: None,
         content: ContentHash([7; 32]),
         size_bytes: 10,
         checksum: 0,
@@ -650,4 +653,28 @@ fn rule_14_3_no_more_fetches_run_than_the_setting_allows() {
     });
     assert_eq!(scene.upstream.asked_count(), RELEASES_COUNT);
     assert_eq!(scene.upstream.together_max(), 2);
+}
+
+/// The page and the command do the same.
+#[test]
+fn rule_14_6_a_forgotten_file_is_fetched_anew_from_the_next_request_on() {
+    for lines_count in [2, 2000] {
+        let (first, second) = (subtitles(lines_count), subtitles(lines_count + 1));
+        let scene = Scene::with_file(&first);
+        let forget = || {
+            let operations = Operations::of_service(&scene.server.service, Actor::CommandLine);
+            operations.forget_file(&ReleaseId::parse("r1").unwrap())
+        };
+        assert!(forget().is_err(), "nothing is stored yet");
+        for _ in 0..3 {
+            assert_eq!(scene.get(&[]).body, first);
+        }
+        scene.upstream.give("r1", second.clone());
+        assert_eq!(scene.get(&[]).body, first);
+        forget().unwrap();
+        for _ in 0..3 {
+            assert_eq!(scene.get(&[]).body, second);
+        }
+        assert_eq!(scene.upstream.asked_count(), 2);
+    }
 }

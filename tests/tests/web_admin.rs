@@ -3,8 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use subcat_engine::{AccountId, Change, Role, Timestamp};
+use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp};
+use subcat_server::ops::Operations;
 use subcat_server::runtime::{Clock, Moment};
+use subcat_server::service::Actor;
 use subcat_tests::portal::{Portal, Visitor};
 use subcat_tests::raw::Client;
 
@@ -160,4 +162,60 @@ fn the_figures_are_those_of_the_service() {
         assert!(text.contains(&expected), "{expected}: {text}");
     }
     assert!(text.contains("Served from the cache 2 (66 %)"), "{text}");
+}
+
+/// API.md 12.10
+#[test]
+fn two_administrators_cannot_demote_each_other_to_none() {
+    let portal = Portal::open(|_| ());
+    let service = portal.service();
+    let accounts = [EMAIL, "eva@example.com"];
+    let accounts = accounts.map(|email| portal.make_account(email, PASSWORD, Role::Admin));
+    let [ana, eva] = &accounts;
+    for round in 0..50 {
+        let start = std::sync::Barrier::new(2);
+        let demote = |by: &Account, other: &Account| {
+            let operations = Operations::of_service(service, Actor::Account(&by.email));
+            start.wait();
+            if round % 2 == 0 {
+                operations.set_role(other.id, Role::User).is_ok()
+            } else {
+                operations.set_disabled(other.id, true).is_ok()
+            }
+        };
+        let done = std::thread::scope(|scope| {
+            let other = scope.spawn(|| demote(ana, eva));
+            [demote(eva, ana), other.join().unwrap_or(false)]
+        });
+        assert_ne!(done[0], done[1], "one of them is left");
+        assert!(service.engine.accounts().has_administrator());
+        let operator = Operations::of_service(service, Actor::CommandLine);
+        for account in &accounts {
+            operator.set_role(account.id, Role::Admin).expect("stored");
+            operator.set_disabled(account.id, false).expect("stored");
+        }
+    }
+}
+
+#[test]
+fn an_administrator_forgets_a_stored_file() {
+    let (portal, mut ana) = portal(1);
+    let release = ReleaseId::parse("r1").expect("a release");
+    let files = portal.service().engine.files();
+    let content = b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+    files
+        .store_file(&release, content, FileKind::Srt, None)
+        .expect("stored");
+    let page = ana.get("/admin/files?release=r1");
+    assert!(plain(page.text()).contains("srt"), "{}", page.text());
+    let unknown = ana.get("/admin/files?release=r2");
+    assert!(unknown.text().contains("No file of this release"));
+    let mut user = portal.visitor();
+    assert_eq!(user.post("/admin/files", &[("release", "r1")]).status, 303);
+    assert!(files.cached_file(&release).is_some(), "not signed in");
+    for _ in 0..2 {
+        let answer = ana.post("/admin/files", &[("release", "r1")]);
+        assert_eq!(answer.status, 303);
+        assert!(files.cached_file(&release).is_none());
+    }
 }

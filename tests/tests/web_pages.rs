@@ -284,6 +284,22 @@ fn the_first_account_needs_the_link_and_the_link_works_once() {
     assert_eq!(portal.visitor().post("/setup", &fields).status, 404);
 }
 
+/// An outsider who signs up before the operator has used the link does not take it away.
+#[test]
+fn a_sign_up_leaves_the_link_of_the_first_administrator_alive() {
+    let portal = Portal::open(|_| ());
+    let path = portal.setup_path().unwrap();
+    let outsider = [("email", "eva@example.com"), ("password", PASSWORD)];
+    assert_eq!(portal.visitor().post("/signup", &outsider).status, 303);
+    assert_eq!(portal.setup_path().as_ref(), Some(&path));
+    let token = path.strip_prefix("/setup?token=").unwrap();
+    let fields = [("token", token), ("email", EMAIL), ("password", PASSWORD)];
+    let mut admin = portal.visitor();
+    assert_eq!(admin.post("/setup", &fields).status, 303);
+    assert_eq!(admin.get("/admin").status, 200);
+    assert_eq!(portal.setup_path(), None);
+}
+
 #[test]
 fn pages_that_need_an_account_lead_to_the_sign_in_and_back() {
     let portal = portal();
@@ -690,6 +706,7 @@ fn a_lost_file_is_fetched_again_for_a_page() {
         .unwrap();
     let release = record.unwrap().source_release_id.unwrap();
     let lost = CachedFile {
+        refetch_at: None,
         content: ContentHash([7; 32]),
         size_bytes: 10,
         checksum: 0,

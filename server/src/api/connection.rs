@@ -111,7 +111,11 @@ impl ConnectionMemory {
                 service.observe_time(effective_now);
                 AuthResult::Expired
             }
-            ApiKeyState::Revoked => AuthResult::Invalid,
+            // A key that was rolled, whose time has come.
+            ApiKeyState::Revoked => {
+                service.observe_time(effective_now);
+                AuthResult::Invalid
+            }
         }
     }
 }

@@ -2,7 +2,8 @@
 //!
 //! A download passes these caches and tables, in this order; a repeated one ends at the second:
 //!
-//! 1. `PreparedFileCache` (worker): record to file and finished headers. Cleared by a new snapshot.
+//! 1. `PreparedFileCache` (worker): record to file and finished headers. Cleared by a new snapshot,
+//!    and when any file is forgotten or replaced.
 //! 2. `OpenFiles` (worker): content and variant to bytes or an open blob. The oldest half goes when
 //!    it is full; a blob that was found truncated is opened anew.
 //! 3. Table of cached files (engine, memory): release to content. `forget_content` removes an entry
@@ -25,7 +26,7 @@ use subcat_engine::{FileName, RecordId, ReleaseId, Snapshot, Variant};
 
 use super::accounting::RequestContext;
 use super::worker::ApiWorker;
-use crate::cache::{OpenFile, PreparedFile};
+use crate::cache::{FilesVersion, OpenFile, PreparedFile};
 use crate::files::served_name;
 use crate::request::{
     ByteRange, HeaderHints, accepted_variants, byte_range, is_none_match, is_range_current,
@@ -43,8 +44,8 @@ struct DownloadRequest {
 
 /// Facts of a record from which its file is found.
 struct DownloadSource {
-    /// Snapshot from which they were read.
-    snapshot_id: u64,
+    /// State of the catalog in which they were read.
+    version: FilesVersion,
     id: RecordId,
     release: ReleaseId,
     record_name: Option<FileName>,
@@ -70,7 +71,15 @@ pub(super) fn answer(
         headers.remove(RANGE);
     }
     let snapshot = worker.service.engine.catalog().snapshot();
-    let prepared = id.and_then(|id| worker.state.lock().prepared_files.get(snapshot.id(), id));
+    let version = FilesVersion {
+        snapshot_id: snapshot.id(),
+        // Before the file is looked up: what is forgotten from now on must not be prepared under
+        // the number that follows.
+        generation: worker.service.engine.files().generation(),
+    };
+    let prepared = id.and_then(|id| worker.state.lock().prepared_files.get(version, id));
+    let now = context.record.started.timestamp();
+    let prepared = prepared.filter(|prepared| !prepared.file.is_due(now));
     if let (Some(id), Some(prepared)) = (id, &prepared)
         && let Some(ready) = ready_now(worker, context.hints, &headers, prepared)
     {
@@ -81,7 +90,7 @@ pub(super) fn answer(
         };
         return HandlerOutcome::Now(serve(worker, request, &ready));
     }
-    let source = match find(&snapshot, id) {
+    let source = match find(&snapshot, version, id) {
         Ok(source) => source,
         Err(error) => return HandlerOutcome::Now(worker.fail(context, headers, error)),
     };
@@ -100,7 +109,11 @@ pub(super) fn answer(
 }
 
 /// Reads from the snapshot which release a record has.
-fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<DownloadSource, ApiError> {
+fn find(
+    snapshot: &Snapshot,
+    version: FilesVersion,
+    id: Option<RecordId>,
+) -> Result<DownloadSource, ApiError> {
     let id = id.ok_or(ApiError::SubtitleNotFound)?;
     let unreadable = |error| {
         tracing::error!(%error, "a record cannot be read");
@@ -113,7 +126,7 @@ fn find(snapshot: &Snapshot, id: Option<RecordId>) -> Result<DownloadSource, Api
     // Zeros of a truncated segment must not be taken for a record without a release.
     snapshot.ensure_not_truncated().map_err(unreadable)?;
     Ok(DownloadSource {
-        snapshot_id: snapshot.id(),
+        version,
         id,
         release: release.ok_or(ApiError::NoReleaseId)?,
         record_name,
@@ -208,7 +221,7 @@ async fn fetch_and_open(
         .state
         .lock()
         .prepared_files
-        .put(source.snapshot_id, source.id, &prepared);
+        .put(source.version, source.id, &prepared);
     // Another record may have the same content, and this worker has it open for that one.
     if let Some(ready) = ready_now(worker, hints, headers, &prepared) {
         return Ok(ready);
@@ -233,18 +246,13 @@ async fn fetch_and_open(
 /// The file and its headers; fetched if it never was.
 async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<PreparedFile, ApiError> {
     let record_name = source.record_name.as_ref();
-    let file = match worker.service.engine.files().cached_file(&source.release) {
-        Some(file) => file,
-        None => {
-            let upstream = &worker.service.upstream;
-            let fetched = upstream.fetch(&source.release, record_name).await;
-            fetched.map_err(|error| match error {
-                FetchError::Unavailable | FetchError::Busy => ApiError::UpstreamFailed,
-                FetchError::Unusable => ApiError::DownloadFailed,
-                FetchError::NotStored => ApiError::Internal,
-            })?
-        }
-    };
+    let upstream = &worker.service.upstream;
+    let file = upstream.file(&source.release, record_name).await;
+    let file = file.map_err(|error| match error {
+        FetchError::Unavailable | FetchError::Busy => ApiError::UpstreamFailed,
+        FetchError::Unusable => ApiError::DownloadFailed,
+        FetchError::NotStored => ApiError::Internal,
+    })?;
     let name = served_name(
         record_name.map(FileName::as_str),
         file.upstream_name.as_ref().map(FileName::as_str),

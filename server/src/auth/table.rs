@@ -44,7 +44,7 @@ pub struct KnownKey {
 }
 
 impl KeyTable {
-    /// A table of these keys. The caller leaves out keys of disabled accounts.
+    /// A table of these keys. The caller leaves out revoked keys and keys of disabled accounts.
     pub fn new(api_keys: Vec<ApiKey>) -> Self {
         let table = Self {
             shards: (0..SHARDS).map(|_| ArcSwap::default()).collect(),
@@ -62,11 +62,9 @@ impl KeyTable {
         let mut shards: Vec<KeysByDigest> = Vec::new();
         shards.resize_with(SHARDS, KeysByDigest::default);
         for api_key in api_keys {
-            if api_key.revoked_at.is_none() {
-                let known = self.known(api_key);
-                let shard_idx = shard_idx(&known.api_key.digest);
-                shards[shard_idx].insert(known.api_key.digest, Arc::new(known));
-            }
+            let known = self.known(api_key);
+            let shard_idx = shard_idx(&known.api_key.digest);
+            shards[shard_idx].insert(known.api_key.digest, Arc::new(known));
         }
         for (place, shard) in self.shards.iter().zip(shards) {
             place.store(Arc::new(shard));
@@ -107,7 +105,8 @@ impl KeyTable {
         self.generation.load(Ordering::SeqCst)
     }
 
-    /// The key with this text, even if it has expired. Revoked keys are not in the table. Cost: a
+    /// The key with this text, even if it has expired. A revoked key is not in the table, unless it
+    /// was rolled: then its state tells. Cost: a
     /// CRC; if that matches, a SHA-256 and one look-up.
     pub fn lookup(&self, text: &str) -> Option<Arc<KnownKey>> {
         if !is_api_key_text(text.as_bytes()) {
@@ -193,8 +192,12 @@ mod tests {
         assert!(table.find(&text, now).is_none());
         assert!(table.lookup(&text).is_some());
 
-        key.revoked_at = Some(now);
+        key.expires_at = None;
+        key.revoked_at = Some(time("2026-06-01T00:00:01Z"));
         table.replace(vec![key]);
+        assert!(table.find(&text, now).is_some(), "it was rolled");
+        assert!(table.find(&text, time("2026-06-01T00:00:01Z")).is_none());
+        table.remove(&api_key_digest(&text));
         assert!(table.lookup(&text).is_none());
     }
 

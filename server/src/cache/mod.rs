@@ -9,6 +9,6 @@ mod search;
 mod snapshot_cache;
 
 pub use open_files::{OpenFile, OpenFiles};
-pub use prepared_files::{PreparedFile, PreparedFileCache};
+pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache};
 pub use record_locations::RecordLocations;
 pub use search::{CachedSearch, Finished, SearchCache};

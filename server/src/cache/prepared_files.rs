@@ -35,27 +35,50 @@ impl PreparedFile {
     }
 }
 
+/// State of the catalog and of the stored files in which a file was prepared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FilesVersion {
+    /// The snapshot from which the record was read.
+    pub snapshot_id: u64,
+    /// [`FilesHandle::generation`](subcat_engine::FilesHandle::generation), read before the file
+    /// was looked up.
+    pub generation: u64,
+}
+
 /// A worker's prepared files by record: a repeated download reads no record and builds no header.
 ///
-/// An entry is valid while its snapshot is current, because the file of a release does not change:
-/// a stored file is neither replaced nor evicted. If it is lost, opening it fails.
-pub struct PreparedFileCache(SnapshotCache<RecordId, Arc<PreparedFile>>);
+/// An entry is valid while its snapshot is current and no file was forgotten or replaced. If a
+/// stored file is lost, opening it fails.
+pub struct PreparedFileCache {
+    generation: u64,
+    files: SnapshotCache<RecordId, Arc<PreparedFile>>,
+}
 
 impl PreparedFileCache {
     /// An empty cache.
     pub fn new() -> Self {
-        Self(SnapshotCache::new(PREPARED_FILES_MAX))
+        Self {
+            generation: 0,
+            files: SnapshotCache::new(PREPARED_FILES_MAX),
+        }
     }
 
-    /// The prepared file of a record, if it was put there in this snapshot.
-    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<Arc<PreparedFile>> {
-        self.0.get(snapshot_id, &id)
+    /// The prepared file of a record, if it was put there in this version.
+    pub fn get(&mut self, version: FilesVersion, id: RecordId) -> Option<Arc<PreparedFile>> {
+        if self.generation != version.generation {
+            self.generation = version.generation;
+            self.files = SnapshotCache::new(PREPARED_FILES_MAX);
+        }
+        self.files.get(version.snapshot_id, &id)
     }
 
-    /// Caches a prepared file. Does nothing if it was read from a snapshot other than the current
+    /// Caches a prepared file. Does nothing if it was read in a version other than the current
     /// one.
-    pub fn put(&mut self, snapshot_id: u64, id: RecordId, prepared: &Arc<PreparedFile>) {
-        self.0.put(snapshot_id, id, Arc::clone(prepared), 1);
+    pub fn put(&mut self, version: FilesVersion, id: RecordId, prepared: &Arc<PreparedFile>) {
+        if self.generation == version.generation {
+            let prepared = Arc::clone(prepared);
+            self.files.put(version.snapshot_id, id, prepared, 1);
+        }
     }
 }
 

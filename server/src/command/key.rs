@@ -8,7 +8,10 @@ use super::context::{Context, now};
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{facts, or_dash, or_never, table, usage_table};
-use crate::ops::{CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, ShowKey};
+use crate::limits::ROLL_DAYS_MAX;
+use crate::ops::{
+    CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, RollKey, ShowKey,
+};
 
 /// Create, list, show and revoke API keys
 #[derive(Debug, Args)]
@@ -43,6 +46,15 @@ enum KeyAction {
     Show {
         /// Its number in the list
         id: u64,
+    },
+    /// Replace a key: the new one has its name, scopes, limit, expiry and usage history
+    Roll {
+        /// Its number in the list
+        id: u64,
+        /// Days for which the old key goes on working, 0 to 30
+        #[arg(long, value_name = "DAYS", default_value_t = 7,
+              value_parser = clap::value_parser!(u32).range(..=i64::from(ROLL_DAYS_MAX)))]
+        grace_days: u32,
     },
     /// Revoke a key for good: requests with it are rejected from then on
     Revoke {
@@ -103,6 +115,15 @@ impl Subcommand for KeyArguments {
             KeyAction::Show { id } => {
                 let reply = execute_once(config, Missing::Refuse, ShowKey { id })?;
                 context.show(&reply, shown)
+            }
+            KeyAction::Roll { id, grace_days } => {
+                let roll = RollKey { id, grace_days };
+                let reply = execute_once(config, Missing::Refuse, roll)?;
+                context.show(&reply, |rolled| {
+                    let old_end = &rolled.old_ends_at;
+                    let text = created(&rolled.created);
+                    format!("{text}Key {id}, which it replaces, is revoked at {old_end}.\n")
+                })
             }
             KeyAction::Revoke { id } => {
                 let reply = execute_once(config, Missing::Refuse, RevokeKey { id })?;

@@ -13,6 +13,7 @@ pub mod demo;
 mod error;
 mod explain;
 mod export;
+mod file;
 mod follow;
 mod import;
 mod interrupt;

@@ -10,8 +10,8 @@ use super::context::{Common, Context};
 use super::error::CommandError;
 use super::subcommand::SubcommandEntry;
 use super::{
-    account, backup, check, completions, demo, explain, export, import, key, man, record, restore,
-    serve, stats, verify, version,
+    account, backup, check, completions, demo, explain, export, file, import, key, man, record,
+    restore, serve, stats, verify, version,
 };
 
 /// Every subcommand, in the order of the help.
@@ -21,6 +21,7 @@ static SUBCOMMANDS: &[SubcommandEntry] = &[
     SubcommandEntry::of::<import::ImportArguments>(),
     SubcommandEntry::of::<export::ExportArguments>(),
     SubcommandEntry::of::<record::RecordArguments>(),
+    SubcommandEntry::of::<file::FileArguments>(),
     SubcommandEntry::of::<key::KeyArguments>(),
     SubcommandEntry::of::<account::AccountArguments>(),
     SubcommandEntry::of::<explain::ExplainArguments>(),

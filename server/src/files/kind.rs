@@ -6,34 +6,57 @@ use subcat_engine::FileKind;
 
 use crate::limits::{SHAPELESS_BYTES_MIN, TEXT_CHARS_PER_CONTROL_MIN};
 
+/// A content that may be served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RecognisedFile {
+    /// Its kind.
+    pub kind: FileKind,
+    /// True for text without a subtitle's shape, which may be something else that upstream sent.
+    pub is_shapeless: bool,
+}
+
 /// The kind of a content; `None` for HTML, other documents and binaries. `name_kind` is the kind
 /// that its name suggests, which decides for text of no recognisable kind.
 ///
 /// Cost: one pass over text, a few bytes of anything else.
 pub fn kind_of(content: &[u8], name_kind: Option<FileKind>) -> Option<FileKind> {
+    recognise(content, name_kind).map(|file| file.kind)
+}
+
+/// The kind of a content as [`kind_of`] tells it, and how sure that is.
+pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<RecognisedFile> {
+    let archive = |kind| RecognisedFile {
+        kind,
+        is_shapeless: false,
+    };
     if is_zip(content) {
-        return Some(FileKind::Zip);
+        return Some(archive(FileKind::Zip));
     }
     if is_rar(content) {
-        return Some(FileKind::Rar);
+        return Some(archive(FileKind::Rar));
     }
     if content.is_empty() || content.starts_with(b"%PDF-") {
         return None;
     }
     let beginning = beginning_of_text(content)?;
     let text_kind = subtitle_kind(&beginning);
+    let mut is_shapeless = false;
     if text_kind.is_none() && !has_subtitle_heading(&beginning) {
         if is_html(&beginning) || is_json(&beginning) || is_xml(&beginning) {
             return None;
         }
+        is_shapeless = !has_times(&beginning);
         // A short text without times is the message of a site that sends no file: "quota exceeded",
         // "try again later".
-        if content.len() < SHAPELESS_BYTES_MIN && !has_times(&beginning) {
+        if content.len() < SHAPELESS_BYTES_MIN && is_shapeless {
             return None;
         }
     }
     let named_text = name_kind.filter(|kind| kind.is_text());
-    Some(text_kind.or(named_text).unwrap_or(FileKind::Srt))
+    Some(RecognisedFile {
+        kind: text_kind.or(named_text).unwrap_or(FileKind::Srt),
+        is_shapeless,
+    })
 }
 
 /// A first file, the end of an empty archive, or the mark of a split one.

@@ -7,5 +7,5 @@ mod kind;
 mod names;
 
 pub use disposition::content_disposition;
-pub use kind::kind_of;
+pub use kind::{RecognisedFile, kind_of, recognise};
 pub use names::{clean_name, named_kind, served_name, upstream_name};

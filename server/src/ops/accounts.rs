@@ -5,6 +5,7 @@ use subcat_engine::{Account, AccountId, Change, Email, NewAccount, Outcome, Role
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
+use crate::service::Actor;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<CreateAccount>(),
@@ -24,16 +25,51 @@ impl Operations<'_> {
     }
 
     /// Changes the role of an account. Does nothing if there is no such account.
+    ///
+    /// Errors: [`OperationRejection::LastAdministrator`].
     pub fn set_role(&self, id: AccountId, role: Role) -> Result<(), OperationError> {
+        // Held until the change is made: two administrators who demote each other at the same time
+        // would both find the other one in office.
+        let _turn = self.credentials.administering();
+        if role == Role::User {
+            self.ensure_administrator_but(id)?;
+        }
         self.change(Change::SetRole(id, role))?;
         Ok(())
     }
 
     /// Enables an account, or disables it: then its sessions end and its keys are rejected. Does
     /// nothing if there is no such account.
+    ///
+    /// Errors: [`OperationRejection::LastAdministrator`].
     pub fn set_disabled(&self, id: AccountId, is_disabled: bool) -> Result<(), OperationError> {
+        let _turn = self.credentials.administering();
+        if is_disabled {
+            self.ensure_administrator_but(id)?;
+        }
         self.change(Change::SetDisabled(id, is_disabled))?;
         Ok(())
+    }
+
+    /// Checks that an enabled administrator is left without this account, if it is one. The
+    /// operator, who can make another one at any time, is not held to it.
+    fn ensure_administrator_but(&self, id: AccountId) -> Result<(), OperationRejection> {
+        if self.actor == Actor::CommandLine {
+            return Ok(());
+        }
+        let is_administrator =
+            |account: &Account| account.role == Role::Admin && account.disabled_at.is_none();
+        let concerned = self.engine.accounts().get(id);
+        if !concerned.as_ref().is_some_and(is_administrator) {
+            return Ok(());
+        }
+        let accounts = self.engine.accounts().all();
+        let mut others = accounts.iter().filter(|account| account.id != id);
+        if others.any(is_administrator) {
+            Ok(())
+        } else {
+            Err(OperationRejection::LastAdministrator)
+        }
     }
 
     fn known_account(&self, email: &str) -> Result<Account, OperationRejection> {

@@ -3,13 +3,13 @@
 use serde::{Deserialize, Serialize};
 use subcat_engine::{
     Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, Change, Day, Email, Expiry, KeyName,
-    NewApiKey, Outcome, RateLimit, Role, Scopes, Timestamp, Usage,
+    KeyRoll, NewApiKey, Outcome, RateLimit, Role, Scopes, Timestamp, Usage,
 };
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
 use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
-use crate::limits::{ACTIVE_KEYS_MAX, ADMIN_KEYS_FACTOR, KEYS_MAX, USAGE_DAYS};
+use crate::limits::{ACTIVE_KEYS_MAX, ADMIN_KEYS_FACTOR, KEYS_MAX, ROLL_DAYS_MAX, USAGE_DAYS};
 use crate::service::Actor;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
@@ -17,7 +17,10 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ListKeys>(),
     OperationEntry::of::<ShowKey>(),
     OperationEntry::of::<RevokeKey>(),
+    OperationEntry::of::<RollKey>(),
 ];
+
+const SECONDS_PER_DAY: i64 = 86_400;
 
 /// An API key to create, as a page or a subcommand describes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +75,44 @@ impl Operations<'_> {
         Ok(api_key)
     }
 
+    /// Gives an API key a new random text under a new number, with its name, scopes, limit, expiry
+    /// and usage history. The old key is revoked after `grace_days`.
+    ///
+    /// Errors: the key is revoked, or was rolled before; it has expired; its owner has too many
+    /// keys.
+    pub fn roll_api_key(
+        &self,
+        id: ApiKeyId,
+        grace_days: u32,
+    ) -> Result<(ApiKey, String), OperationError> {
+        if ROLL_DAYS_MAX < grace_days {
+            return Err(OperationRejection::GraceTooLong.into());
+        }
+        let old = self.known_key(id)?;
+        if old.revoked_at.is_some() {
+            return Err(OperationRejection::KeyRevoked(id).into());
+        }
+        if let Some(at) = old.expires_at.filter(|at| *at <= self.effective_now) {
+            return Err(OperationRejection::ExpiryPassed(at).into());
+        }
+        // Without a grace the number of active keys stays as it is.
+        if let Some(owner) = old.account.filter(|_| grace_days != 0) {
+            self.ensure_room_for_key(owner)?;
+        }
+        let text = new_api_key_text();
+        let grace_seconds = i64::from(grace_days) * SECONDS_PER_DAY;
+        let outcome = self.change(Change::RollApiKey(KeyRoll {
+            old: id,
+            digest: api_key_digest(&text),
+            partial: api_key_partial(&text),
+            old_ends_at: self.effective_now.plus_seconds(grace_seconds),
+        }))?;
+        match outcome {
+            Outcome::ApiKey(api_key) => Ok((api_key, text)),
+            _ => Err(OperationRejection::KeyRevoked(id).into()),
+        }
+    }
+
     /// The bounds apply to users. The operator, who controls the machine, may exceed them.
     fn ensure_room_for_key(&self, owner: AccountId) -> Result<(), OperationRejection> {
         if self.actor == Actor::CommandLine {
@@ -119,6 +160,17 @@ impl Operations<'_> {
 
     fn limit_of(&self, own: Option<RateLimit>) -> String {
         own.unwrap_or(self.config.rate_limit.api_key).to_string()
+    }
+
+    fn created(&self, api_key: ApiKey, text: String) -> KeyCreated {
+        KeyCreated {
+            id: api_key.id.0,
+            name: api_key.name,
+            key: text,
+            scopes: names_of(api_key.scopes),
+            expires_at: api_key.expires_at.map(|at| at.to_string()),
+            limit: self.limit_of(api_key.limit),
+        }
     }
 
     fn listed(&self, api_key: &ApiKey) -> Result<KeyListed, OperationError> {
@@ -193,14 +245,7 @@ impl Operation for CreateKey {
             limit,
             expiry,
         })?;
-        Ok(KeyCreated {
-            id: api_key.id.0,
-            name: api_key.name,
-            key: text,
-            scopes: names_of(api_key.scopes),
-            expires_at: api_key.expires_at.map(|at| at.to_string()),
-            limit: operations.limit_of(api_key.limit),
-        })
+        Ok(operations.created(api_key, text))
     }
 }
 
@@ -281,6 +326,44 @@ impl Operation for RevokeKey {
             id: self.id,
             name: api_key.name,
             state: ApiKeyState::Revoked.as_str().to_owned(),
+        })
+    }
+}
+
+/// `key roll ID`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RollKey {
+    /// The key's number.
+    pub id: u64,
+    /// Days for which the old key goes on working.
+    pub grace_days: u32,
+}
+
+/// Answer of [`RollKey`]: the only time that the new key is shown.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyRolled {
+    /// The new key.
+    #[serde(flatten)]
+    pub created: KeyCreated,
+    /// Number of the old key.
+    pub replaces: u64,
+    /// First second at which the old key is revoked.
+    pub old_ends_at: String,
+}
+
+impl Operation for RollKey {
+    const NAME: &'static str = "key/roll";
+    type Answer = KeyRolled;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<KeyRolled, OperationError> {
+        let id = ApiKeyId(self.id);
+        let (api_key, text) = operations.roll_api_key(id, self.grace_days)?;
+        let old_ends_at = operations.known_key(id)?.revoked_at;
+        Ok(KeyRolled {
+            created: operations.created(api_key, text),
+            replaces: self.id,
+            old_ends_at: old_ends_at.map(|at| at.to_string()).unwrap_or_default(),
         })
     }
 }

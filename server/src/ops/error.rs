@@ -2,9 +2,9 @@
 
 use std::fmt;
 
-use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, Timestamp};
+use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, ReleaseId, Timestamp};
 
-use crate::limits::KEYS_MAX;
+use crate::limits::{KEYS_MAX, ROLL_DAYS_MAX};
 use crate::request::SearchRejection;
 
 /// An operation that was not executed.
@@ -80,6 +80,21 @@ pub enum OperationRejection {
     /// No key has this number.
     #[error("no key {} (subcat key list shows all)", .0.0)]
     UnknownKey(ApiKeyId),
+    /// The key to roll has ended, or will.
+    #[error("key {} is revoked or was rolled before: create a new one", .0.0)]
+    KeyRevoked(ApiKeyId),
+    /// The old key would live for too long.
+    #[error("a rolled key goes on working for at most {ROLL_DAYS_MAX} days")]
+    GraceTooLong,
+    /// The last administrator would be none any more.
+    #[error("this is the last administrator: make another account an administrator first")]
+    LastAdministrator,
+    /// Not the name of a file at upstream.
+    #[error("{0:?} is not a release: it has 1 to 200 of A-Z a-z 0-9 . _ -")]
+    InvalidRelease(String),
+    /// No file of this release is stored.
+    #[error("no file of release {0} is stored")]
+    UnknownFile(ReleaseId),
     /// Not an address.
     #[error("{0:?} is not an email address")]
     InvalidEmail(String),

@@ -2,13 +2,14 @@
 
 use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
-use super::{accounts, api_keys, maintenance, records};
+use super::{accounts, api_keys, files, maintenance, records};
 
 /// Every operation, in the lists of their files.
-static OPERATIONS: [&[OperationEntry]; 4] = [
+static OPERATIONS: [&[OperationEntry]; 5] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,
     accounts::OPERATIONS,
+    files::OPERATIONS,
     maintenance::OPERATIONS,
 ];
 

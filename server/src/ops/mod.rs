@@ -9,6 +9,7 @@ mod accounts;
 mod api_keys;
 mod error;
 mod execute;
+mod files;
 mod import;
 mod maintenance;
 mod operation;
@@ -18,10 +19,12 @@ pub use accounts::{
     AccountListed, CreateAccount, DisableAccount, ListAccounts, SetAccountPassword,
 };
 pub use api_keys::{
-    CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyShown, ListKeys, RevokeKey, ShowKey,
+    CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,
+    RollKey, ShowKey,
 };
 pub use error::{OperationError, OperationRejection, RecordIds};
 pub use execute::execute_named;
+pub use files::{FileForgotten, FileShown, ForgetFile, ShowFile};
 pub use import::{
     ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, RefusedLine,
     import,

@@ -8,7 +8,7 @@ use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, MutexGuard};
 use subcat_engine::{
     AccountId, ApiKey, ApiKeyId, Change, Email, Engine, Outcome, StateEvent, Timestamp,
 };
@@ -37,7 +37,8 @@ impl Actor<'_> {
 /// The accounts and keys of an open catalog, and the table of keys made from them.
 ///
 /// INVARIANT: when a change has returned, `key_table` agrees with the engine: it holds every key
-/// that is not revoked and whose account, if it has one, is enabled. After an error that leaves
+/// that is not revoked, or only from a later moment on, and whose account, if it has one, is
+/// enabled. After an error that leaves
 /// open whether the change is durable, [`Credentials::settle`] restores that.
 pub struct Credentials {
     engine: Arc<Engine>,
@@ -45,6 +46,8 @@ pub struct Credentials {
     /// Held while the table is changed, from reading the engine on: of two changes at once the
     /// older state could otherwise be put over the newer one.
     updating: Mutex<()>,
+    /// Held while roles change and accounts are disabled.
+    administering: Mutex<()>,
     /// True after a change that failed: it may be durable all the same.
     is_unsettled: AtomicBool,
 }
@@ -56,6 +59,7 @@ impl Credentials {
             engine,
             key_table: KeyTable::new(Vec::new()),
             updating: Mutex::new(()),
+            administering: Mutex::new(()),
             is_unsettled: AtomicBool::new(false),
         };
         credentials.rebuild();
@@ -65,6 +69,12 @@ impl Credentials {
     /// The keys that requests may carry.
     pub fn key_table(&self) -> &KeyTable {
         &self.key_table
+    }
+
+    /// The right to change roles and to disable accounts, which one caller has at a time: what it
+    /// checks first still holds when the change is made.
+    pub fn administering(&self) -> MutexGuard<'_, ()> {
+        self.administering.lock()
     }
 
     /// Changes accounts or keys, with a line in the audit log. When it returns, the change is
@@ -137,6 +147,12 @@ impl Credentials {
                 }
             }
             AffectedKeys::One(id) => self.refresh(accounts.api_key(id)),
+            AffectedKeys::Rolled(old) => {
+                self.refresh(accounts.api_key(old));
+                if let Outcome::ApiKey(api_key) = outcome {
+                    self.refresh(accounts.api_key(api_key.id));
+                }
+            }
             AffectedKeys::OfAccount(account) => {
                 for api_key in accounts.api_keys_of(account) {
                     self.refresh(Some(api_key));
@@ -154,10 +170,22 @@ impl Credentials {
             let account = self.engine.accounts().get(id);
             account.is_some_and(|account| account.disabled_at.is_none())
         };
-        if api_key.revoked_at.is_none() && api_key.account.is_none_or(is_enabled) {
+        if !self.is_revoked(&api_key) && api_key.account.is_none_or(is_enabled) {
             self.key_table.put(api_key);
         } else {
             self.key_table.remove(&api_key.digest);
+        }
+    }
+
+    /// Returns true if a key is revoked by now, whatever the clock says: a revocation stores its
+    /// moment as the latest one in the same transaction, and a rolled key's end lies behind it.
+    fn is_revoked(&self, api_key: &ApiKey) -> bool {
+        let Some(at) = api_key.revoked_at else {
+            return false;
+        };
+        match self.engine.usage().latest_moment() {
+            Ok(latest) => at <= latest,
+            Err(_) => true,
         }
     }
 
@@ -169,7 +197,8 @@ impl Credentials {
         accounts.retain(|account| account.disabled_at.is_none());
         let enabled: HashSet<AccountId> = accounts.iter().map(|account| account.id).collect();
         let is_enabled = |id: AccountId| enabled.contains(&id);
-        api_keys.retain(|api_key| api_key.account.is_none_or(is_enabled));
+        api_keys
+            .retain(|api_key| !self.is_revoked(api_key) && api_key.account.is_none_or(is_enabled));
         self.key_table.replace(api_keys);
     }
 }
@@ -194,6 +223,8 @@ enum AffectedKeys {
     /// The one that it makes, which the outcome names.
     Created,
     One(ApiKeyId),
+    /// One, and the new one that the outcome names.
+    Rolled(ApiKeyId),
     OfAccount(AccountId),
 }
 
@@ -204,6 +235,7 @@ impl AffectedKeys {
             Change::SetDisabled(id, _) => Self::OfAccount(*id),
             Change::CreateApiKey(_) => Self::Created,
             Change::RevokeApiKey(id) => Self::One(*id),
+            Change::RollApiKey(roll) => Self::Rolled(roll.old),
             Change::CreateAccount(_)
             | Change::SetRole(..)
             | Change::SetPassword(..)

@@ -79,7 +79,12 @@ impl Service {
         control: ControlHandle,
         clock: Arc<dyn Clock>,
     ) -> Arc<Self> {
-        let upstream = Upstream::new(&config.upstream, Arc::clone(&engine), control.clone());
+        let upstream = Upstream::new(
+            &config.upstream,
+            Arc::clone(&engine),
+            control.clone(),
+            Arc::clone(&clock),
+        );
         let latest = engine.usage().latest_moment().unwrap_or_else(|error| {
             tracing::error!(%error, "the latest observed time could not be read; using the clock");
             clock.now().timestamp()

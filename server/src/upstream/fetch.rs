@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use subcat_engine::{CachedFile, Engine, FileName, ReleaseId, error_chain};
+use subcat_engine::{CachedFile, Engine, FileFacts, FileName, ReleaseId, error_chain};
 
 use super::client::{Fetched, UpstreamClient};
 use super::counts::{FetchCounts, FetchOutcome};
@@ -12,8 +12,9 @@ use super::failures::RecentFailures;
 use super::fetch_error::FetchError;
 use super::health::{AttemptError, HealthReport};
 use crate::config::UpstreamSettings;
-use crate::files::{kind_of, named_kind, upstream_name};
-use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of};
+use crate::files::{named_kind, recognise, upstream_name};
+use crate::limits::REFETCH_SECONDS;
+use crate::runtime::{Clock, ControlHandle, Joined, SingleFlight, result_of};
 use tokio::sync::Semaphore;
 use tokio::time;
 
@@ -31,6 +32,7 @@ struct FetchState {
     /// `None` if `upstream.url` is not set, or no client could be built.
     client: Option<UpstreamClient>,
     engine: Arc<Engine>,
+    clock: Arc<dyn Clock>,
     /// Bounds the requests sent upstream at once.
     permits: Semaphore,
     timeout: Duration,
@@ -40,7 +42,12 @@ struct FetchState {
 
 impl Upstream {
     /// An upstream with these settings, which spawns its fetches on `control`.
-    pub fn new(settings: &UpstreamSettings, engine: Arc<Engine>, control: ControlHandle) -> Self {
+    pub fn new(
+        settings: &UpstreamSettings,
+        engine: Arc<Engine>,
+        control: ControlHandle,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
         let counts = Arc::new(FetchCounts::default());
         let client = match UpstreamClient::new(settings, Arc::clone(&counts)) {
             Ok(client) => client,
@@ -55,6 +62,7 @@ impl Upstream {
         let state = FetchState {
             client,
             engine,
+            clock,
             permits: Semaphore::new(settings.concurrency),
             timeout: Duration::from_secs(settings.timeout_seconds.into()),
             failures: Mutex::new(RecentFailures::new(ttl)),
@@ -64,6 +72,21 @@ impl Upstream {
             flight: SingleFlight::new(),
             state: Arc::new(state),
             control,
+        }
+    }
+
+    /// The file of `release`: the stored one, else [`Upstream::fetch`]. A stored one that is due to
+    /// be fetched again is served all the same while upstream sends no better one.
+    pub async fn file(
+        &self,
+        release: &ReleaseId,
+        record_name: Option<&FileName>,
+    ) -> Result<CachedFile, FetchError> {
+        let stored = self.state.engine.files().cached_file(release);
+        match stored {
+            Some(file) if !file.is_due(self.state.clock.now().timestamp()) => Ok(file),
+            Some(file) => Ok(self.fetch(release, record_name).await.unwrap_or(file)),
+            None => self.fetch(release, record_name).await,
         }
     }
 
@@ -118,7 +141,9 @@ impl FetchState {
     fn known(&self, release: &ReleaseId) -> Option<Result<CachedFile, FetchError>> {
         // A fetch stores its file before it leaves the flight, so a caller that comes just after
         // it finds the file here instead of fetching it again.
-        if let Some(file) = self.engine.files().cached_file(release) {
+        if let Some(file) = self.engine.files().cached_file(release)
+            && !file.is_due(self.clock.now().timestamp())
+        {
             return Some(Ok(file));
         }
         if self.client.is_none() {
@@ -181,8 +206,8 @@ impl FetchState {
         }
     }
 
-    /// Recognises the kind of the content and stores it. Storing blocks until the file is
-    /// durable, so it runs on a blocking thread.
+    /// Recognises the kind of the content and stores it. Both run on a blocking thread: one may
+    /// decode 10 MiB, the other blocks until the file is durable.
     async fn store(
         self: &Arc<Self>,
         release: &ReleaseId,
@@ -192,46 +217,69 @@ impl FetchState {
         let upstream_name = upstream_name(fetched.disposition.as_deref(), &fetched.url_path);
         let name = record_name.or(upstream_name.as_ref());
         let name_kind = name.and_then(|name| named_kind(name.as_str()));
-        let Some(kind) = kind_of(&fetched.content, name_kind) else {
-            let bytes = fetched.content.len();
-            tracing::warn!(%release, bytes, "upstream's answer is not a subtitle file");
-            return Err(FetchError::Unusable);
-        };
         let (state, release) = (Arc::clone(self), release.clone());
         let storing = move || {
             let content = &fetched.content;
-            state
-                .engine
-                .files()
-                .store_file(&release, content, kind, upstream_name.as_ref())
-        };
-        match ControlHandle::current().spawn_blocking(storing).await {
-            Ok(Ok(file)) => Ok(file),
-            Ok(Err(error)) => {
+            let Some(recognised) = recognise(content, name_kind) else {
+                let bytes = content.len();
+                tracing::warn!(%release, bytes, "upstream's answer is not a subtitle file");
+                return Err(FetchError::Unusable);
+            };
+            let refetch_at = if recognised.is_shapeless {
+                let now = state.clock.now().timestamp();
+                Some(now.plus_seconds(REFETCH_SECONDS))
+            } else {
+                None
+            };
+            let facts = FileFacts {
+                kind: recognised.kind,
+                upstream_name,
+                refetch_at,
+            };
+            let stored = state.engine.files().store_fetched(&release, content, facts);
+            stored.map_err(|error| {
                 let error = error_chain(&error);
                 tracing::error!(error, "a fetched file could not be stored");
-                Err(FetchError::NotStored)
-            }
-            Err(_) => Err(FetchError::NotStored),
-        }
+                FetchError::NotStored
+            })
+        };
+        let stored = ControlHandle::current().spawn_blocking(storing).await;
+        stored.unwrap_or(Err(FetchError::NotStored))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::atomic::{AtomicI64, Ordering};
     use std::sync::mpsc;
 
     use subcat_engine::{FileKind, Options, Real, StoreKind};
 
     use super::*;
-    use crate::runtime::Control;
+    use crate::runtime::{Control, Moment};
     use crate::upstream::UpstreamState;
     use crate::upstream::test_server::{answer, upstream};
 
     const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
 
+    /// A clock that stands still until it is set.
+    #[derive(Default)]
+    struct SettableClock(AtomicI64);
+
+    impl Clock for SettableClock {
+        fn now(&self) -> Moment {
+            Moment {
+                monotonic_us: 0,
+                unix_ms: self.0.load(Ordering::Relaxed),
+            }
+        }
+
+        fn resync(&self) {}
+    }
+
     struct Fixture {
         control: Control,
+        clock: Arc<SettableClock>,
         engine: Arc<Engine>,
         upstream: Arc<Upstream>,
         _dir: tempfile::TempDir,
@@ -255,9 +303,16 @@ mod tests {
             ..UpstreamSettings::default()
         };
         change(&mut settings);
-        let upstream = Upstream::new(&settings, Arc::clone(&engine), control.handle());
+        let clock = Arc::new(SettableClock::default());
+        let upstream = Upstream::new(
+            &settings,
+            Arc::clone(&engine),
+            control.handle(),
+            Arc::clone(&clock) as Arc<dyn Clock>,
+        );
         Fixture {
             control,
+            clock,
             engine,
             upstream: Arc::new(upstream),
             _dir: dir,
@@ -350,6 +405,38 @@ mod tests {
                 .cached_file(&ReleaseId::parse("2").unwrap()),
             None
         );
+    }
+
+    /// API.md 14.5
+    #[test]
+    fn text_without_a_shape_is_fetched_again_after_an_hour() {
+        let shapeless = "what the site said that day\n".repeat(20);
+        let (base, seen) = upstream([
+            answer("200 OK", "", &shapeless),
+            answer("404 Not Found", "", ""),
+            answer("200 OK", "", SRT),
+        ]);
+        let fixture = fixture_with(Some(&base), |settings| settings.failure_ttl_seconds = 0);
+        let release = ReleaseId::parse("1").unwrap();
+        let file = || {
+            let got = fixture.upstream.file(&release, None);
+            fixture.control.block_on(got).unwrap().size_bytes
+        };
+        let at = |seconds: i64| fixture.clock.0.store(seconds * 1000, Ordering::Relaxed);
+        at(10);
+        assert_eq!(file(), shapeless.len() as u64);
+        at(10 + REFETCH_SECONDS - 1);
+        assert_eq!(file(), shapeless.len() as u64);
+        assert_eq!(seen.lock().len(), 1);
+        at(10 + REFETCH_SECONDS);
+        assert_eq!(file(), shapeless.len() as u64, "upstream has none any more");
+        assert_eq!(seen.lock().len(), 2);
+        let before = fixture.engine.files().generation();
+        assert_eq!(file(), SRT.len() as u64);
+        assert_ne!(fixture.engine.files().generation(), before);
+        at(10 + 9 * REFETCH_SECONDS);
+        assert_eq!(file(), SRT.len() as u64, "it has a subtitle's shape");
+        assert_eq!(seen.lock().len(), 3);
     }
 
     #[test]

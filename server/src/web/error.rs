@@ -99,6 +99,8 @@ impl From<OperationError> for PageError {
     fn from(error: OperationError) -> Self {
         match error {
             OperationError::Engine(error) => error.into(),
+            // Only a race leads here: pages do not offer to change the own account.
+            OperationError::Rejected(OperationRejection::LastAdministrator) => Self::Forbidden,
             OperationError::Rejected(rejection) => Self::Rejected(rejection),
             other => Self::Operation(other),
         }

@@ -59,8 +59,8 @@ impl Site {
         })
     }
 
-    /// Path and query of the one-time link that creates the first account, an administrator;
-    /// `None` once there is an account. `serve` prints it after the address.
+    /// Path and query of the one-time link that creates the first administrator; `None` once there
+    /// is one. `serve` prints it after the address.
     pub fn setup_path(&self) -> Option<String> {
         if self.is_first_start() {
             Some(self.setup.path())
@@ -69,9 +69,10 @@ impl Site {
         }
     }
 
-    /// True if there is no account yet.
+    /// True if there is no administrator yet. Accounts of others do not count: whoever signs up
+    /// first must not take the link away from the operator.
     pub(crate) fn is_first_start(&self) -> bool {
-        self.service.engine.accounts().all().is_empty()
+        !self.service.engine.accounts().has_administrator()
     }
 
     /// Statistics of the engine, at most a second old.

@@ -180,3 +180,54 @@ fn a_key_outlives_the_server_that_made_it() {
         answer.head
     );
 }
+
+#[test]
+fn a_rolled_key_has_a_new_text_and_the_old_one_lives_for_its_grace() {
+    let mut place = Place::stopped();
+    let old = place.create_key(&["--limit", "50/60", "--scope", "search"]);
+    place.start_server(&[]);
+    let search = "/api/subtitles/search?title=x";
+    assert_eq!(place.server().get(search, Some(&old)).status, 200);
+    place.stop_server();
+    place.start_server(&[]);
+    let rolled = place
+        .run(&["key", "roll", "1", "--grace-days", "30", "--json"])
+        .json();
+    assert_eq!(rolled["id"], 2);
+    assert_eq!(rolled["replaces"], 1);
+    assert_eq!(rolled["name"], "test");
+    assert_eq!(rolled["limit"], "50/60");
+    assert_eq!(rolled["scopes"], json!(["search"]));
+    let new = rolled["key"].as_str().unwrap();
+    assert_ne!(new, old);
+    let shown = place.run(&["key", "show", "2", "--json"]).json();
+    assert_eq!(shown["requests"], 1, "the history goes with it: {shown}");
+    assert_eq!(shown["days"].as_array().unwrap().len(), 1);
+    let shown = place.run(&["key", "show", "1", "--json"]).json();
+    assert_eq!(shown["state"], "active");
+    assert_eq!(shown["requests"], 0);
+    assert_eq!(shown["revoked_at"], rolled["old_ends_at"]);
+    for text in [&old, new] {
+        assert_eq!(place.server().get(search, Some(text)).status, 200);
+    }
+    let again = place.run(&["key", "roll", "1"]).fails(1);
+    assert!(again.contains("was rolled before"), "{again}");
+    // The rest of its time can be cut short.
+    place.run(&["key", "revoke", "1"]).ok();
+    assert_eq!(place.server().get(search, Some(&old)).status, 401);
+    assert_eq!(place.server().get(search, Some(new)).status, 200);
+    let rolled = place
+        .run(&["key", "roll", "2", "--grace-days", "0", "--json"])
+        .json();
+    assert_eq!(place.server().get(search, Some(new)).status, 401);
+    let newest = rolled["key"].as_str().unwrap();
+    assert_eq!(place.server().get(search, Some(newest)).status, 200);
+    assert_eq!(
+        place
+            .run(&["key", "roll", "3", "--grace-days", "31"])
+            .status,
+        2
+    );
+    let unknown = place.run(&["key", "roll", "9"]).fails(1);
+    assert!(unknown.contains("no key 9"), "{unknown}");
+}

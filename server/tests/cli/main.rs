@@ -16,6 +16,7 @@ mod damage;
 mod demo;
 #[cfg(test)]
 mod export;
+mod file;
 mod harness;
 #[cfg(test)]
 mod import;

@@ -22,7 +22,6 @@ const TOP_LEVEL: &[&str] = &[
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
-    "SECURITY.md",
     "bench",
     "clippy.toml",
     "deny.toml",

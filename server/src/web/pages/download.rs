@@ -67,15 +67,11 @@ async fn fetch_and_open(
     source: &FileSource,
 ) -> Result<(CachedFile, Arc<Blob>), PageError> {
     let service = &request.site.service;
-    let cached = service.engine.files().cached_file(&source.release);
-    let file = match cached {
-        Some(file) => file,
-        None => service
-            .upstream
-            .fetch(&source.release, source.file_name.as_ref())
-            .await
-            .map_err(PageError::Upstream)?,
-    };
+    let file = service
+        .upstream
+        .file(&source.release, source.file_name.as_ref())
+        .await
+        .map_err(PageError::Upstream)?;
     request
         .blocking(move |request| {
             let blob = stored_file(&request.site.service.engine, &file, Variant::Identity)?;

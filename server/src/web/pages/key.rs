@@ -75,6 +75,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
         limit: format!("{} {unit} {} s", limit.requests, limit.window_seconds),
         revoked: key
             .revoked_at
+            .filter(|at| *at <= request.effective_now)
             .map_or(String::new(), |time| request.lang.moment(time)),
         owner_number: owner.as_ref().map_or(0, |owner| owner.id.0),
         owner: owner.map_or(String::new(), |owner| owner.email.as_str().to_owned()),

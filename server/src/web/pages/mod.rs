@@ -7,6 +7,7 @@ mod catalog;
 mod docs;
 mod download;
 mod figure;
+mod files;
 mod form_rejection;
 mod front;
 mod key;

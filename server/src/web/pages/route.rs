@@ -9,7 +9,7 @@ use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
-    accounts, admin, audit, catalog, docs, download, front, key, key_list, key_new, profile,
+    accounts, admin, audit, catalog, docs, download, files, front, key, key_list, key_new, profile,
     sign_in,
 };
 use crate::web::answer::{self, PageResult};
@@ -95,6 +95,9 @@ const ROUTES: &[PageRoute] = &[
     })),
     at("/admin").get(Blocking(admin::show)),
     at("/admin/audit").get(Blocking(audit::show)),
+    at("/admin/files")
+        .get(Blocking(files::show))
+        .post(Blocking(files::forget)),
     at("/admin/accounts").get(Blocking(accounts::show_all)),
     at("/admin/accounts/{number}")
         .get(BlockingWith(accounts::show))

@@ -1,0 +1,108 @@
+//! Operations on stored files: show, forget.
+
+use serde::{Deserialize, Serialize};
+use subcat_engine::{CachedFile, ReleaseId};
+
+use super::error::{OperationError, OperationRejection};
+use super::operation::{Operation, OperationEntry, Operations};
+
+pub(super) const OPERATIONS: &[OperationEntry] = &[
+    OperationEntry::of::<ShowFile>(),
+    OperationEntry::of::<ForgetFile>(),
+];
+
+impl Operations<'_> {
+    /// The stored file of a release.
+    pub fn stored_file(&self, release: &ReleaseId) -> Result<CachedFile, OperationRejection> {
+        let file = self.engine.files().cached_file(release);
+        file.ok_or_else(|| OperationRejection::UnknownFile(release.clone()))
+    }
+
+    /// Forgets the stored file of a release: the next download fetches it anew.
+    pub fn forget_file(&self, release: &ReleaseId) -> Result<(), OperationError> {
+        if !self.engine.files().forget(release)? {
+            return Err(OperationRejection::UnknownFile(release.clone()).into());
+        }
+        tracing::info!(%release, actor = self.actor.as_str(), "a stored file was forgotten");
+        Ok(())
+    }
+}
+
+/// `file show RELEASE`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ShowFile {
+    /// The upstream's name of the file.
+    pub release: String,
+}
+
+/// Answer of [`ShowFile`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct FileShown {
+    /// The upstream's name of the file.
+    pub release: String,
+    /// SHA-256 of its content.
+    pub sha256: String,
+    /// Bytes of its content.
+    pub size_bytes: u64,
+    /// `srt`, `sub`, `ssa`, `ass`, `zip` or `rar`.
+    pub kind: String,
+    /// The name that upstream gave, or null.
+    pub upstream_name: Option<String>,
+    /// First second at which it is fetched again, or null.
+    pub refetch_at: Option<String>,
+    /// Its place in the data directory.
+    pub path: String,
+}
+
+impl Operation for ShowFile {
+    const NAME: &'static str = "file/show";
+    type Answer = FileShown;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<FileShown, OperationError> {
+        let release = parsed(self.release)?;
+        let file = operations.stored_file(&release)?;
+        let sha256 = file.content.to_string();
+        Ok(FileShown {
+            release: release.as_str().to_owned(),
+            path: format!("blobs/{}/{sha256}", &sha256[..2]),
+            sha256,
+            size_bytes: file.size_bytes,
+            kind: file.kind.extension().to_owned(),
+            upstream_name: file.upstream_name.map(|name| name.as_str().to_owned()),
+            refetch_at: file.refetch_at.map(|at| at.to_string()),
+        })
+    }
+}
+
+/// `file forget RELEASE`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetFile {
+    /// The upstream's name of the file.
+    pub release: String,
+}
+
+/// Answer of [`ForgetFile`].
+#[derive(Debug, Serialize, Deserialize)]
+pub struct FileForgotten {
+    /// The upstream's name of the file.
+    pub release: String,
+}
+
+impl Operation for ForgetFile {
+    const NAME: &'static str = "file/forget";
+    type Answer = FileForgotten;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<FileForgotten, OperationError> {
+        let release = parsed(self.release)?;
+        operations.forget_file(&release)?;
+        Ok(FileForgotten {
+            release: release.as_str().to_owned(),
+        })
+    }
+}
+
+fn parsed(release: String) -> Result<ReleaseId, OperationRejection> {
+    ReleaseId::parse(&release).ok_or(OperationRejection::InvalidRelease(release))
+}
