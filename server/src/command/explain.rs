@@ -44,6 +44,9 @@ pub(super) struct ExplainArguments {
     /// With --video-type episode
     #[arg(long)]
     episode: Option<String>,
+    /// A file name, whose release comes first among equals
+    #[arg(long)]
+    release: Option<String>,
 }
 
 impl Subcommand for ExplainArguments {
@@ -71,6 +74,7 @@ impl ExplainArguments {
             ("limit", &self.limit),
             ("season", &self.season),
             ("episode", &self.episode),
+            ("release", &self.release),
         ];
         let given = parameters.iter().filter_map(|(name, value)| {
             let value = utf8_percent_encode(value.as_deref()?, NON_ALPHANUMERIC);

@@ -114,7 +114,7 @@ const NUMBERS: IntegerBounds = IntegerBounds {
 };
 
 /// The parameters of a search, as the documentation lists them (API.md 5).
-pub const SEARCH_PARAMETERS: [&str; 11] = [
+pub const SEARCH_PARAMETERS: [&str; 12] = [
     "query",
     "title",
     "catalog_id",
@@ -126,6 +126,7 @@ pub const SEARCH_PARAMETERS: [&str; 11] = [
     "limit",
     "season",
     "episode",
+    "release",
 ];
 
 /// The known parameters, decoded; the last value of a repeated one.
@@ -142,6 +143,7 @@ struct RawParameters<'a> {
     limit: Option<Cow<'a, str>>,
     season: Option<Cow<'a, str>>,
     episode: Option<Cow<'a, str>>,
+    release: Option<Cow<'a, str>>,
 }
 
 impl<'a> RawParameters<'a> {
@@ -160,6 +162,7 @@ impl<'a> RawParameters<'a> {
                 "limit" => &mut raw.limit,
                 "season" => &mut raw.season,
                 "episode" => &mut raw.episode,
+                "release" => &mut raw.release,
                 _ => continue,
             };
             *place = Some(value);
@@ -212,6 +215,7 @@ pub fn search_request(
     let page_size = rejected.keep("limit", integer(supplied(raw.limit.as_ref()), &PAGE_SIZES));
     let season = rejected.keep("season", integer(supplied(raw.season.as_ref()), &NUMBERS));
     let episode = rejected.keep("episode", integer(supplied(raw.episode.as_ref()), &NUMBERS));
+    let release = rejected.keep("release", short(supplied(raw.release.as_ref())));
     if !rejected.rejections.is_empty() {
         return Err(SearchRejection::Parameters(rejected.rejections));
     }
@@ -230,7 +234,8 @@ pub fn search_request(
         .with_query(query.flatten())
         .with_title(title.flatten().and_then(SearchText::title))
         .with_catalog_id(catalog_id.or(imdb_id).map(CatalogTerm::parse))
-        .with_public_id(public_id.flatten());
+        .with_public_id(public_id.flatten())
+        .with_release(release.flatten().and_then(SearchText::release));
     if !query.has_criterion() {
         return Err(SearchRejection::NoCriterion);
     }
@@ -360,8 +365,9 @@ mod tests {
     #[test]
     fn all_faults_come_at_once_in_the_order_of_the_table() {
         let mess = "episode=0&season=70000&limit=x&language=e&video_type=film&year=&public_id=1";
+        let mess = format!("release={}&{mess}", "x".repeat(513));
         check(
-            mess,
+            &mess,
             &[
                 ("public_id", "uuid_parsing"),
                 ("year", "int_parsing"),
@@ -370,8 +376,27 @@ mod tests {
                 ("limit", "int_parsing"),
                 ("season", "less_than_equal"),
                 ("episode", "greater_than_equal"),
+                ("release", "string_too_long"),
             ],
         );
+    }
+
+    #[test]
+    fn a_release_is_not_a_criterion_and_without_words_not_supplied() {
+        let refusal = search_request("release=lost.720p", true).err();
+        assert_eq!(refusal, Some(SearchRejection::NoCriterion));
+        let release = |value: &str| {
+            let request = search_request(&format!("{ID}&release={value}"), true).unwrap();
+            request.query.release().map(|text| text.folded().to_owned())
+        };
+        assert_eq!(
+            release("++Lost.1x02-GRP.srt+"),
+            Some("lost s01e02 grp srt".into())
+        );
+        assert_eq!(release(""), None);
+        assert_eq!(release("..."), None);
+        let longest = "x".repeat(SEARCH_TEXT_CHARS_MAX);
+        assert_eq!(release(&format!("++{longest}+")), Some(longest));
     }
 
     #[test]

@@ -53,7 +53,7 @@ const fn field(
 const TEXT_MAXLENGTH: u32 = 512;
 
 /// Every parameter of a search, in the order of the form.
-const FIELDS: [SearchField; 11] = [
+const FIELDS: [SearchField; 12] = [
     field("query", "Words", "Palabras", SearchInput::NotAFilter),
     field(
         "title",
@@ -99,6 +99,14 @@ const FIELDS: [SearchField; 11] = [
         "Record ID",
         "ID de la ficha",
         SearchInput::BroadText { chars_max: 64 },
+    ),
+    field(
+        "release",
+        "Release or file name",
+        "Versión o nombre de archivo",
+        SearchInput::BroadText {
+            chars_max: TEXT_MAXLENGTH,
+        },
     ),
     field(
         "imdb_id",
