@@ -33,6 +33,8 @@ struct Shared {
 struct PowerState {
     tree: DurableTree,
     ops_count: u64,
+    /// Path of the operation with which the power failed.
+    cut_path: Option<PathBuf>,
     ignored_count: u64,
 }
 
@@ -43,6 +45,7 @@ impl PowerCut {
         let state = PowerState {
             tree: DurableTree::read(root)?,
             ops_count: 0,
+            cut_path: None,
             ignored_count: 0,
         };
         let shared = Arc::new(Shared {
@@ -69,6 +72,13 @@ impl PowerCut {
         self.shared.cut_at < self.ops_count()
     }
 
+    /// The path below the root whose operation the power failed with; the root itself is empty.
+    pub fn cut_path(&self) -> Option<String> {
+        let state = self.shared.state.lock();
+        let path = self.shared.below_root(state.cut_path.as_deref()?)?;
+        Some(path.to_string_lossy().into_owned())
+    }
+
     /// Writes what is left after the power was cut now into an empty directory. Equal seeds give
     /// equal survivors.
     pub fn write_survivors(&self, into: &Path, seed: u64) -> io::Result<()> {
@@ -89,10 +99,11 @@ impl PowerCut {
 
 impl Shared {
     /// Counts an operation. Errors when the power is off, or fails with it.
-    fn step(&self) -> io::Result<()> {
+    fn step(&self, path: &Path) -> io::Result<()> {
         let mut state = self.state.lock();
         state.ops_count += 1;
         if self.cut_at < state.ops_count {
+            state.cut_path.get_or_insert_with(|| path.to_path_buf());
             return Err(io::Error::other("the power is off"));
         }
         Ok(())
@@ -104,7 +115,7 @@ impl Shared {
     }
 
     fn step_on(&self, action: &'static str, path: &Path) -> Result<()> {
-        self.step().map_err(Error::io(action, path))
+        self.step(path).map_err(Error::io(action, path))
     }
 
     fn below_root<'p>(&self, path: &'p Path) -> Option<&'p Path> {
@@ -272,7 +283,7 @@ impl DiskFile for PowerCutFile {
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
-        let stepped = self.shared.step();
+        let stepped = self.shared.step(&self.path);
         // The write with which the power fails may still have reached the disk, in part or whole.
         let is_last = self.shared.is_at_cut();
         if stepped.is_ok() || is_last {
@@ -283,13 +294,13 @@ impl DiskFile for PowerCutFile {
     }
 
     fn set_size(&self, size_bytes: u64) -> io::Result<()> {
-        self.shared.step()?;
+        self.shared.step(&self.path)?;
         self.change(|tree, node| tree.set_size(node, size_bytes));
         self.file.set_size(size_bytes)
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.shared.step()?;
+        self.shared.step(&self.path)?;
         if self.shared.ignores(&self.path) {
             return Ok(());
         }
@@ -304,7 +315,7 @@ impl DiskFile for PowerCutFile {
     }
 
     fn reserve(&self, size_bytes: u64) -> io::Result<Option<WritableMapping>> {
-        self.shared.step()?;
+        self.shared.step(&self.path)?;
         let mapping = self.file.reserve(size_bytes)?;
         let opened = Real.open(&self.path).ok().flatten();
         if let (Some(_), Some(real)) = (&mapping, opened) {
@@ -417,6 +428,7 @@ mod tests {
         assert!(!disk.is_off());
         assert!(file.write_at(b"x", 0).is_err());
         assert!(disk.is_off());
+        assert_eq!(disk.cut_path().unwrap(), "a");
         assert!(file.sync().is_err());
         assert!(disk.sync_dir(root.path()).is_err());
     }

@@ -14,6 +14,7 @@ mod program;
 mod random;
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
@@ -81,6 +82,41 @@ struct Source {
     asked: FetchCounts,
 }
 
+/// A loss that the campaign must notice: a canary.
+struct Loss {
+    name: &'static str,
+    /// Loses something of the data directory; the second is a copy from before the load.
+    lose: fn(&Path, &Path),
+}
+
+const LOSSES: [Loss; 4] = [
+    Loss {
+        name: "changes of accounts, keys and counts",
+        lose: |data, before| put_back(data, before, "state.redb"),
+    },
+    Loss {
+        name: "changes of records",
+        lose: |data, before| put_back(data, before, "catalog.redb"),
+    },
+    Loss {
+        name: "counted downloads",
+        lose: |data, _| empty(&data.join("counters")),
+    },
+    Loss {
+        name: "stored files",
+        lose: |data, _| empty(&data.join("blobs")),
+    },
+];
+
+fn put_back(data: &Path, before: &Path, name: &str) {
+    std::fs::copy(before.join(name), data.join(name)).unwrap();
+}
+
+fn empty(dir: &Path) {
+    std::fs::remove_dir_all(dir).unwrap();
+    std::fs::create_dir(dir).unwrap();
+}
+
 /// A data directory over several rounds.
 struct Scene<'s> {
     place: Place,
@@ -90,6 +126,7 @@ struct Scene<'s> {
     ledger: Ledger,
     killed_at: Instant,
     file_system: Option<&'s FileSystem>,
+    loss: Option<&'s Loss>,
     _dirs: [TempDir; 2],
 }
 
@@ -112,6 +149,7 @@ impl<'s> Scene<'s> {
             ledger: Ledger::default(),
             killed_at: Instant::now(),
             file_system,
+            loss: None,
             _dirs: [root, log_dir],
         }
     }
@@ -173,6 +211,12 @@ impl<'s> Scene<'s> {
             },
         };
         check.run(&mut self.ledger)?;
+        if self.loss.is_some() {
+            for name in ["state.redb", "catalog.redb"] {
+                let copy = self.place.log_dir.join(name);
+                std::fs::copy(self.place.data().join(name), copy).unwrap();
+            }
+        }
         let shared = Shared::default();
         std::mem::swap(&mut *shared.ledger.lock(), &mut self.ledger);
         let address = server.address.clone();
@@ -208,6 +252,9 @@ impl<'s> Scene<'s> {
             file_system.mount_again();
         }
         self.ledger = shared.ledger.into_inner();
+        if let Some(loss) = self.loss {
+            (loss.lose)(&self.place.data(), &self.place.log_dir);
+        }
         for step in shared.interrupted.into_inner() {
             *report.interrupted.entry(step).or_default() += 1;
         }
@@ -337,5 +384,23 @@ fn a_killed_server_has_lost_nothing_that_it_acknowledged() {
             let count = report.interrupted.get(step).copied().unwrap_or(0);
             assert!(0 < count, "no kill fell into a step: {step}");
         }
+    }
+}
+
+/// A campaign that misses a loss shows nothing.
+#[test]
+fn each_loss_is_noticed() {
+    const ROUNDS_MAX: u64 = 20;
+    let (url, asked) = start_upstream();
+    let source = Source { url, asked };
+    for (number, loss) in LOSSES.iter().enumerate() {
+        let mut random = Random::new(number as u64);
+        let mut report = Report::default();
+        let mut scene = Scene::new(number as u64, &source, None);
+        scene.loss = Some(loss);
+        let mut rounds = 0..ROUNDS_MAX;
+        let noticed = rounds.find_map(|round| scene.round(round, &mut random, &mut report).err());
+        let noticed = noticed.unwrap_or_else(|| panic!("nobody misses {}", loss.name));
+        println!("{}: {noticed}", loss.name);
     }
 }

@@ -50,24 +50,67 @@ fn campaign(
 #[test]
 fn what_was_acknowledged_survives_a_power_cut() {
     let first = setting("SUBCAT_CUT_SEED", 1);
-    let rounds = setting("SUBCAT_CUT_ROUNDS", 400);
+    let rounds = setting("SUBCAT_CUT_ROUNDS", 2_000);
     let outcomes =
         campaign(first..first + rounds, None).unwrap_or_else(|failure| panic!("{failure}"));
-    // A campaign that never cut the rare steps shows nothing about them.
-    let mut cuts: BTreeMap<&str, u64> = BTreeMap::new();
-    let mut second_cuts = 0;
+    let mut steps: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut places: BTreeMap<&str, u64> = BTreeMap::new();
+    let mut second_places: BTreeMap<&str, u64> = BTreeMap::new();
     for outcome in &outcomes {
-        *cuts.entry(outcome.cut_in).or_default() += 1;
-        second_cuts += u64::from(outcome.is_cut_twice);
+        *steps.entry(outcome.cut_in).or_default() += 1;
+        *places.entry(place_of(&outcome.cut_path)).or_default() += 1;
+        if let Some(path) = &outcome.second_path {
+            *second_places.entry(place_of(path)).or_default() += 1;
+        }
     }
     println!(
-        "{} rounds, cut twice {second_cuts}, by step: {cuts:?}",
+        "{} rounds, cut by step: {steps:?}, by place: {places:?}, again in the recovery: \
+         {second_places:?}",
         outcomes.len()
     );
-    for step in STEPS {
-        assert!(cuts.contains_key(step), "no cut fell into {step}: {cuts:?}");
+    // A campaign that never cut the rare steps and places shows nothing about them.
+    if ROUNDS_OF_ALL_PLACES <= rounds {
+        for step in STEPS {
+            assert!(steps.contains_key(step), "no cut fell into {step}");
+        }
+        for (place, _) in PLACES {
+            assert!(places.contains_key(place), "no cut fell into {place}");
+        }
+        for place in SECOND_PLACES {
+            assert!(second_places.contains_key(place), "no second cut: {place}");
+        }
     }
-    assert!(0 < second_cuts, "no cut fell into a recovery");
+}
+
+/// Rounds after which a campaign must have cut everywhere.
+const ROUNDS_OF_ALL_PLACES: u64 = 2_000;
+
+/// Places that an operation may concern, the first that fits.
+const PLACES: &[(&str, IgnoredSyncs)] = &[
+    ("a backup", is_of_backup),
+    ("the directory of backups", str::is_empty),
+    ("the format file", |path| path.ends_with("format")),
+    ("a new store", |path| {
+        path.starts_with("data/tmp/") && path.ends_with(".redb")
+    }),
+    ("catalog.redb", |path| path == "data/catalog.redb"),
+    ("state.redb", |path| path == "data/state.redb"),
+    ("a new segment", |path| {
+        path.starts_with("data/tmp/") && path.ends_with(".seg")
+    }),
+    ("the index", |path| path.starts_with("data/index")),
+    ("a new blob", |path| path.starts_with("data/tmp/blob-")),
+    ("the blobs", |path| path.starts_with("data/blobs")),
+    ("the counters", |path| path.starts_with("data/counters")),
+    ("the data directory", |path| path == "data"),
+];
+/// Places that a recovery must have been cut in.
+const SECOND_PLACES: &[&str] = &["catalog.redb", "state.redb", "the counters"];
+
+fn place_of(path: &str) -> &'static str {
+    let mut places = PLACES.iter();
+    let found = places.find(|(_, is_there)| is_there(path));
+    found.map_or("elsewhere", |(name, _)| name)
 }
 
 /// A sync that the program needs, and a disk that leaves it out.

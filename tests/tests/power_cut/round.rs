@@ -43,8 +43,10 @@ pub struct Round {
 pub struct Outcome {
     /// The step during which the power was cut.
     pub cut_in: &'static str,
-    /// True if it was cut again while it recovered.
-    pub is_cut_twice: bool,
+    /// Path of the operation with which the power was cut, below the root.
+    pub cut_path: String,
+    /// The same for a second cut, while it recovered.
+    pub second_path: Option<String>,
 }
 
 /// Runs a round. Errors: what was lost or damaged, and how to see it again.
@@ -89,14 +91,16 @@ fn run_once(round: &Round) -> Result<Outcome, String> {
         acknowledged.check(second.path(), &in_doubt)?;
         return Ok(Outcome {
             cut_in,
-            is_cut_twice: false,
+            cut_path: disk.cut_path().unwrap_or_default(),
+            second_path: None,
         });
     };
     let third = survivors(&recovery, &mut random);
     acknowledged.check(third.path(), &in_doubt)?;
     Ok(Outcome {
         cut_in,
-        is_cut_twice: true,
+        cut_path: disk.cut_path().unwrap_or_default(),
+        second_path: recovery.cut_path(),
     })
 }
 
