@@ -133,8 +133,8 @@ pub use model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant}
 
 /// Accounts, API keys and sessions.
 pub use model::{
-    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, AuditEntry, Email, Expiry, ExpiryPassed,
-    KeyName, RateLimit, Role, Scopes, Session,
+    Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, AuditEntry, DisplayName, Email, Expiry,
+    ExpiryPassed, KeyName, RateLimit, Role, Scopes, Session,
 };
 
 /// Events: changes of accounts, keys, files and usage.
@@ -152,6 +152,7 @@ pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore, sa
 
 /// Bounds that callers check or show.
 pub use limits::{
-    AGGREGATE_SECONDS_MAX, BLOB_BYTES_MAX, OPEN_BLOBS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
-    QUERY_WORDS_MAX, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, YEAR_MAX, YEAR_MIN,
+    AGGREGATE_SECONDS_MAX, BLOB_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, OPEN_BLOBS_MAX,
+    PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, QUERY_WORDS_MAX, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN,
+    YEAR_MAX, YEAR_MIN,
 };

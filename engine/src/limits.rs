@@ -12,6 +12,8 @@ pub const RELEASE_ID_BYTES_MAX: usize = 200;
 pub const FILE_NAME_CHARS_MAX: usize = 255;
 /// Characters of an API key's name, at most.
 pub const KEY_NAME_CHARS_MAX: usize = 100;
+/// Characters of an account's display name, at most.
+pub const DISPLAY_NAME_CHARS_MAX: usize = 80;
 /// Digits of a catalog id, at most.
 pub const CATALOG_ID_DIGITS_MAX: usize = 12;
 /// First second of the year 0001, since 1970.

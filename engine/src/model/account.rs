@@ -2,15 +2,18 @@
 
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
+use super::typed_name::is_invisible;
 
 /// An e-mail address: one `@` with something on both sides, no spaces, at most 254 bytes. Kept in
-/// lower case, so that an account is found however the address is typed.
+/// lower case and without invisible characters, so that an account is found however the address is
+/// typed, and no two accounts look alike.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Email(Box<str>);
 
 impl Email {
     /// Reads an address. Nothing more is checked: only a message that arrives proves an address.
     pub fn parse(text: &str) -> Option<Self> {
+        let text: String = text.chars().filter(|c| !is_invisible(*c)).collect();
         let text = text.trim();
         let (local, domain) = text.split_once('@')?;
         let is_printable = !text.chars().any(|c| c.is_whitespace() || c.is_control());
