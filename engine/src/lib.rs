@@ -123,8 +123,8 @@ pub use query::{CatalogTerm, Filters, LanguageTerm, Query, SearchText, TooManyWo
 
 /// Searching a snapshot, and what is found.
 pub use search::{
-    CostValue, Doc, Explanation, Hit, HitExplanation, Hits, LocatedHits, PlanStep, RecordLocation,
-    SegmentExplanation, Snapshot, WordOfRelease,
+    CostValue, Doc, EpisodeSlot, Explanation, Hit, HitExplanation, Hits, ListPage, Listing,
+    LocatedHits, PlanStep, RecordLocation, SegmentExplanation, Snapshot, TitlePart, WordOfRelease,
 };
 
 /// Cached files.

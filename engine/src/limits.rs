@@ -49,6 +49,8 @@ pub const RELEASE_WORDS_MAX: usize = 16;
 pub const MISSING_WEIGHT_MAX: u8 = 68;
 /// Hits of one search answer, at most (the `limit` parameter).
 pub const PAGE_SIZE_MAX: u16 = 200;
+/// Records of a list without words that a page can reach, at most.
+pub const LISTED_DOCS_MAX: usize = 5_000;
 /// Hits of one search answer when nothing is said.
 pub const PAGE_SIZE_DEFAULT: u16 = 100;
 /// Records in one durable transaction of an import.

@@ -59,6 +59,10 @@ pub struct LocatedHits {
 pub struct Doc<'a> {
     pub(super) id: RecordId,
     pub(super) stored: StoredDoc<'a>,
+    /// Index of its segment in the snapshot.
+    pub(super) part_idx: u32,
+    /// Its number in the segment.
+    pub(super) number: u32,
 }
 
 impl Hits {
@@ -129,6 +133,11 @@ impl<'a> Doc<'a> {
     /// Its catalog id.
     pub fn catalog_id(&self) -> Option<CatalogId> {
         self.stored.catalog_id()
+    }
+
+    /// Number of the catalog id of its series.
+    pub fn parent_catalog_number(&self) -> Option<u64> {
+        self.stored.parent_catalog_number()
     }
 
     /// Identifier of its file at the upstream source.

@@ -4,6 +4,7 @@
 //! in every segment; the documents of all are counted once, the best of each are merged.
 
 mod branch;
+mod browse;
 mod catalog_branch;
 mod doc_set;
 mod explain;
@@ -20,6 +21,7 @@ mod top;
 mod weigher;
 mod word_branch;
 
+pub use browse::{EpisodeSlot, ListPage, Listing, TitlePart};
 pub use explain::{CostValue, Explanation, HitExplanation, PlanStep, SegmentExplanation};
 pub use explain_release::WordOfRelease;
 pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};

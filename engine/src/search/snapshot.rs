@@ -87,7 +87,7 @@ impl Snapshot {
         self.segments().try_for_each(Segment::ensure_not_truncated)
     }
 
-    fn segments(&self) -> impl Iterator<Item = &Segment> {
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
         self.parts.iter().map(|(segment, _)| &**segment)
     }
 
@@ -181,17 +181,28 @@ impl Snapshot {
             return Ok(None);
         };
         let stored = self.parts[part_idx].0.doc(doc)?;
-        Ok(Some(Doc { id, stored }))
+        Ok(Some(Doc {
+            id,
+            stored,
+            part_idx: part_idx as u32,
+            number: doc,
+        }))
     }
 
     /// The active records, segment by segment, newest first in each.
     pub fn docs(&self) -> impl Iterator<Item = Result<Doc<'_>>> {
-        self.parts.iter().flat_map(|(segment, tombstones)| {
+        let parts = (0..).zip(&self.parts);
+        parts.flat_map(|(part_idx, (segment, tombstones))| {
             let active = (0..segment.len()).filter(|&doc| !tombstones.contains(doc));
             active.map(move |doc| {
                 let stored = segment.doc(doc)?;
                 let id = id_of(segment, &stored)?;
-                Ok(Doc { id, stored })
+                Ok(Doc {
+                    id,
+                    stored,
+                    part_idx,
+                    number: doc,
+                })
             })
         })
     }
@@ -276,11 +287,17 @@ impl Snapshot {
         let segment = &self.parts[hit.part_idx as usize].0;
         let stored = segment.doc(hit.doc)?;
         let id = id_of(segment, &stored)?;
-        Ok(Doc { id, stored })
+        Ok(Doc {
+            id,
+            stored,
+            part_idx: hit.part_idx,
+            number: hit.doc,
+        })
     }
 }
 
-fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
+/// The id of a document. Errors: it does not begin with one.
+pub(super) fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordId> {
     let id = stored.id();
     id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
 }
