@@ -169,8 +169,8 @@ pub const SESSIONS_MAX: usize = 50;
 /// Subjects whose attempts are counted at once, at most.
 pub const THROTTLE_ENTRIES_MAX: usize = 65_536;
 
-/// Characters of a display name, at most.
-pub const DISPLAY_NAME_CHARS_MAX: usize = 80;
+/// Forms that were sent and are remembered, so that a repetition is recognised, at most.
+pub const FORM_TOKENS_MAX: usize = 4_096;
 
 /// Bytes of an email address that the throttle counts by; longer ones have no account.
 pub const COUNTED_EMAIL_BYTES_MAX: usize = 254;
@@ -196,6 +196,16 @@ pub const HIT_DESCRIPTION_CHARS_MAX: usize = 140;
 /// Characters of a description on the page of its record, at most: the page stays within 50 KB.
 /// The API has all of it.
 pub const RECORD_DESCRIPTION_CHARS_MAX: usize = 4_000;
+
+/// Pages of a list of records without words, at most.
+pub const LIST_PAGES_MAX: usize = 100;
+
+/// Other versions on the page of a record, at most; the page of its title has all.
+pub const OTHER_VERSIONS_MAX: usize = 8;
+
+/// Episodes of a series that its page shows at once, at most; of a longer one it shows the episodes
+/// of the chosen season.
+pub const GRID_EPISODES_MAX: usize = 250;
 
 /// API keys on one page of their list.
 pub const KEYS_PER_PAGE: usize = 25;

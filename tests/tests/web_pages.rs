@@ -158,7 +158,10 @@ fn a_page_and_all_it_loads_are_within_50_kb() {
         let text = page.text().to_owned();
         for piece in text.split("\"/assets/").skip(1) {
             let name = piece.split('"').next().expect("an address ends");
-            let asset = ana.get(&format!("/assets/{name}"));
+            let path = format!("/assets/{name}");
+            let accepted = [("Accept-Encoding", "gzip, br")];
+            let asset = ana.send("GET", &path, &accepted, "");
+            assert_eq!(asset.field("content-encoding"), Some("br"), "{name}");
             assert_eq!(asset.status, 200, "{name}");
             let caching = asset.field("cache-control").expect("assets are kept");
             assert!(caching.contains("immutable"), "{caching}");
@@ -613,7 +616,6 @@ fn the_catalog_answers_as_the_api_does() {
         "empty fields are not supplied"
     );
     assert_eq!(ana.get("/catalog?query=x&year=1").status, 422);
-    assert_eq!(ana.get("/catalog?season=1").status, 422);
     assert_eq!(ana.get("/catalog/none").status, 404);
 }
 

@@ -106,7 +106,7 @@ fn a_new_password_ends_every_other_session() {
     assert_eq!(there.get("/keys").status, 303);
     portal.signed_in(EMAIL, "battery staple");
     let answer = here.post("/signout", &[("everywhere", "1")]);
-    assert_eq!(location(&answer), "/signin?notice=signed-out-everywhere");
+    assert_eq!(location(&answer), "/signin");
     assert_eq!(here.get("/keys").status, 303);
 }
 

@@ -12,5 +12,5 @@ mod worker;
 
 pub use checks::ApiRequest;
 pub use connection::{AuthResult, ConnectionMemory};
-pub use variants::{FileVariants, stored_file};
+pub use variants::{FileVariants, compress, stored_file};
 pub use worker::ApiWorker;

@@ -140,7 +140,8 @@ fn read(blob: &Blob) -> std::io::Result<Bytes> {
     Ok(content.into())
 }
 
-fn compress(content: &[u8], variant: Variant) -> std::io::Result<Vec<u8>> {
+/// The compressed form of a content. Cost: about a millisecond for 20 KB.
+pub fn compress(content: &[u8], variant: Variant) -> std::io::Result<Vec<u8>> {
     match variant {
         Variant::Identity => Ok(content.to_vec()),
         Variant::Gzip => {

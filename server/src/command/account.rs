@@ -160,5 +160,5 @@ fn ask_password(email: &str, is_from_stdin: bool) -> Result<Password, NewPasswor
         }
         first
     };
-    Password::parse(&text).map_err(NewPasswordError::Invalid)
+    Password::parse_for(&text, email).map_err(NewPasswordError::Invalid)
 }

@@ -4,6 +4,13 @@
 
 use std::sync::LazyLock;
 
+use bytes::Bytes;
+use http::HeaderMap;
+use subcat_engine::Variant;
+
+use crate::api::compress;
+use crate::request::accepted_variants;
+
 /// A file under `/assets/`.
 pub(crate) struct Asset {
     /// Path, with a checksum of the content.
@@ -12,6 +19,20 @@ pub(crate) struct Asset {
     pub(crate) content_type: &'static str,
     /// Content.
     pub(crate) bytes: &'static [u8],
+    /// Content, compressed with gzip and brotli.
+    gzip: Bytes,
+    brotli: Bytes,
+}
+
+impl Asset {
+    /// The content in the form that the client prefers, and the name of its coding.
+    pub(crate) fn content(&self, headers: &HeaderMap) -> (Bytes, Option<&'static str>) {
+        match accepted_variants(headers).next() {
+            Some(Variant::Brotli) => (self.brotli.clone(), Some("br")),
+            Some(Variant::Gzip) => (self.gzip.clone(), Some("gzip")),
+            _ => (Bytes::from_static(self.bytes), None),
+        }
+    }
 }
 
 /// Style sheet of all pages.
@@ -34,7 +55,15 @@ fn asset(name: &str, extension: &str, bytes: &'static [u8]) -> Asset {
         url: format!("/assets/{name}-{:08x}.{extension}", crc32fast::hash(bytes)),
         content_type,
         bytes,
+        gzip: compressed(bytes, Variant::Gzip),
+        brotli: compressed(bytes, Variant::Brotli),
     }
+}
+
+/// Compresses once per process.
+fn compressed(bytes: &[u8], variant: Variant) -> Bytes {
+    let compressed = compress(bytes, variant);
+    compressed.expect("memory takes every byte").into()
 }
 
 /// The asset with this path.

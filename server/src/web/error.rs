@@ -36,6 +36,9 @@ pub(crate) enum PageError {
     /// Too many attempts.
     #[error(transparent)]
     TooManyAttempts(#[from] AttemptsRejection),
+    /// Too many pages of the catalog.
+    #[error("too many pages of the catalog: {0}")]
+    TooManyPages(AttemptsRejection),
     /// Too many passwords wait to be hashed.
     #[error(transparent)]
     HashingQueueError(#[from] HashingQueueError),

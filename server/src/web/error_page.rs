@@ -9,9 +9,9 @@ use subcat_engine::error_chain;
 use super::answer::{PageBody, bytes, see_other};
 use super::error::PageError;
 use super::frame::Frame;
-use super::language::Lang;
-use super::params;
+use super::notice::Notice;
 use super::web_request::WebRequest;
+use super::{pages, params};
 use crate::upstream::FetchError;
 
 #[derive(Template)]
@@ -20,9 +20,9 @@ struct ErrorPage<'a> {
     page: Frame,
     status: u16,
     heading: &'a str,
-    text: &'a str,
+    text: String,
     /// Target and text of the button.
-    link: &'a str,
+    link: String,
     link_text: &'a str,
 }
 
@@ -30,28 +30,22 @@ struct ErrorPage<'a> {
 /// page. A failure of the server is logged with its causes.
 pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBody> {
     if let PageError::NotSignedIn = error {
-        return see_other(&sign_in_path(request));
+        // A form is lost with the session; the page of the form is not.
+        return if request.method == Method::POST {
+            request.see_other_with(&sign_in_path(request), Notice::SessionEnded)
+        } else {
+            see_other(&sign_in_path(request))
+        };
     }
     if error.is_internal() {
         let cause = error_chain(error);
         tracing::error!(path = request.path, cause, "a page failed");
     }
     let lang = request.lang;
-    let (heading, text) = match lang {
-        Lang::En => texts(error)[0],
-        Lang::Es => texts(error)[1],
-    };
-    let (link, link_text) = if request.viewer.is_some() {
-        (
-            "/catalog",
-            lang.t("Search the catalog", "Buscar en el catálogo"),
-        )
-    } else {
-        (
-            "/",
-            lang.t("Go to the front page", "Ir a la página de inicio"),
-        )
-    };
+    let [heading, text] = texts(error).map(|(en, es)| lang.t(en, es));
+    let (link, link_text) = way_out(error, request);
+    let seconds = retry_after(error).map_or(String::new(), |seconds| seconds.to_string());
+    let text = text.replace("{}", &seconds);
     let status = status(error);
     let template = ErrorPage {
         page: request.frame(""),
@@ -65,13 +59,53 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
     let html = template.render().unwrap_or_default();
     let mut response = bytes(status, "text/html; charset=utf-8", html);
     let headers = response.headers_mut();
-    if let PageError::TooManyAttempts(rejection) = error {
-        headers.insert(RETRY_AFTER, rejection.retry_after_seconds.into());
+    if let Some(seconds) = retry_after(error) {
+        headers.insert(RETRY_AFTER, seconds.into());
     }
     if let PageError::MethodNotAllowed(allowed) = error {
         headers.insert(ALLOW, HeaderValue::from_static(allowed));
     }
     response
+}
+
+/// Seconds until a rejected request may be sent again.
+const fn retry_after(error: &PageError) -> Option<u64> {
+    match error {
+        PageError::TooManyAttempts(rejection) | PageError::TooManyPages(rejection) => {
+            Some(rejection.retry_after_seconds)
+        }
+        _ => None,
+    }
+}
+
+/// Target and text of the button: the page itself where waiting helps, the record of a file that
+/// could not be had, else the catalog or the front page.
+fn way_out(error: &PageError, request: &WebRequest) -> (String, &'static str) {
+    let lang = request.lang;
+    let segments = request.segments();
+    match (error, segments.as_slice()) {
+        (PageError::TooManyPages(_), _) => {
+            let joint = if request.raw_query.is_empty() {
+                ""
+            } else {
+                "?"
+            };
+            let link = format!("{}{joint}{}", request.path, request.raw_query);
+            (link, lang.t("Try again", "Reintentar"))
+        }
+        (PageError::NoFile | PageError::Upstream(_), ["catalog", id, ..]) => {
+            let link = format!("/catalog/{}", params::encode(id));
+            (link, lang.t("Back to the record", "Volver a la ficha"))
+        }
+        _ if request.viewer.is_some() => {
+            let text = lang.t("Go to the catalog", "Ir al catálogo");
+            ("/catalog".to_owned(), text)
+        }
+        _ => {
+            let text = lang.t("Go to the front page", "Ir a la página de inicio");
+            ("/".to_owned(), text)
+        }
+    }
 }
 
 fn status(error: &PageError) -> StatusCode {
@@ -81,7 +115,7 @@ fn status(error: &PageError) -> StatusCode {
         PageError::ForeignForm | PageError::Forbidden => StatusCode::FORBIDDEN,
         PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         PageError::NotSignedIn => StatusCode::SEE_OTHER,
-        PageError::TooManyAttempts(_) => StatusCode::TOO_MANY_REQUESTS,
+        PageError::TooManyAttempts(_) | PageError::TooManyPages(_) => StatusCode::TOO_MANY_REQUESTS,
         PageError::HashingQueueError(_) => StatusCode::SERVICE_UNAVAILABLE,
         PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
         PageError::Upstream(FetchError::Unavailable | FetchError::Busy) => StatusCode::BAD_GATEWAY,
@@ -89,7 +123,7 @@ fn status(error: &PageError) -> StatusCode {
     }
 }
 
-/// Heading and text, in English and Spanish.
+/// Heading and text, each in English and Spanish.
 const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
     match error {
         PageError::NotFound | PageError::NotSignedIn => [
@@ -134,8 +168,25 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
                 "Demasiadas personas están iniciando sesión. Vuelve a intentarlo en un momento.",
             ),
         ],
-        PageError::NoFile | PageError::Upstream(_) => [
-            ("File not available", "Archivo no disponible"),
+        PageError::TooManyPages(_) => [
+            ("A short pause", "Una breve pausa"),
+            (
+                "You opened many pages of the catalog within a minute. The next one is available in {} s.",
+                "Has abierto muchas páginas del catálogo en un minuto. Podrás abrir la siguiente en {} s.",
+            ),
+        ],
+        PageError::NoFile => [
+            ("No file", "Sin archivo"),
+            (
+                "This record has no file to download.",
+                "Esta ficha no tiene ningún archivo para descargar.",
+            ),
+        ],
+        PageError::Upstream(_) => [
+            (
+                "The file could not be fetched",
+                "No se ha podido obtener el archivo",
+            ),
             (
                 "The source did not provide a usable file. Try again later.",
                 "El origen no proporcionó un archivo utilizable. Vuelve a intentarlo más tarde.",
@@ -151,16 +202,20 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
     }
 }
 
-/// The sign-in page that leads back to the requested page.
+/// The sign-in page that leads back to the requested page, or to the page of a submitted form.
 fn sign_in_path(request: &WebRequest) -> String {
-    // The form would be lost: a sign-in can only lead back to a GET.
-    if request.method == Method::POST {
-        return "/signin".to_owned();
+    let next = if request.method == Method::POST {
+        pages::form_page(&request.path)
+    } else {
+        let joint = if request.raw_query.is_empty() {
+            ""
+        } else {
+            "?"
+        };
+        format!("{}{joint}{}", request.path, request.raw_query)
+    };
+    match next.as_str() {
+        "" => "/signin".to_owned(),
+        next => format!("/signin?next={}", params::encode(next)),
     }
-    let mut next = request.path.clone();
-    if !request.raw_query.is_empty() {
-        next.push('?');
-        next.push_str(&request.raw_query);
-    }
-    format!("/signin?next={}", params::encode(&next))
 }

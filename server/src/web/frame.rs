@@ -47,6 +47,8 @@ pub(crate) struct Frame {
     pub(crate) path: String,
     /// Query of the page without `lang` and `theme`.
     pub(crate) rest: String,
+    /// One-time message; empty if there is none.
+    pub(crate) notice: &'static str,
     /// True if the page offers another language and colour scheme. False on the page that shows a
     /// new key, which cannot be loaded a second time.
     pub(crate) is_switchable: bool,
@@ -67,6 +69,7 @@ impl Frame {
             is_registration_open: false,
             path: "/".to_owned(),
             rest: String::new(),
+            notice: "",
             is_switchable: true,
         }
     }

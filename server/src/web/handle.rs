@@ -11,6 +11,7 @@ use super::answer::{self, PageBody};
 use super::error::PageError;
 use super::frame::Theme;
 use super::language::Lang;
+use super::notice::Notice;
 use super::site::Site;
 use super::web_request::WebRequest;
 use super::{error_page, origin, pages, session};
@@ -36,6 +37,11 @@ pub async fn handle(
     };
     let mut response = result.unwrap_or_else(|error| error_page::answer(&error, &request));
     answer::set_security_headers(response.headers_mut());
+    // A page shows the message once; a redirect leaves it for its target.
+    if request.notice.is_some() && !response.status().is_redirection() {
+        let cookie = Notice::forget(request.is_secure);
+        response.headers_mut().append(SET_COOKIE, cookie);
+    }
     response
 }
 

@@ -133,6 +133,24 @@ impl Lang {
         }
     }
 
+    /// The distance of an earlier time: `3 min ago`, `hace 2 días`. From two months on it is told in
+    /// months and years, as people do.
+    pub(crate) fn ago(self, time: Timestamp, now: Timestamp) -> String {
+        const MONTH_DAYS: u64 = 30;
+        let seconds = u64::try_from(now.seconds().saturating_sub(time.seconds())).unwrap_or(0);
+        let days = seconds / 86_400;
+        let span = match days {
+            _ if seconds < 60 => return self.t("just now", "ahora mismo").to_owned(),
+            0..60 => self.span(Duration::from_secs(seconds)),
+            60..730 => format!("{} {}", days / MONTH_DAYS, self.t("months", "meses")),
+            _ => format!("{} {}", days / 365, self.t("years", "años")),
+        };
+        match self {
+            Self::En => format!("{span} ago"),
+            Self::Es => format!("hace {span}"),
+        }
+    }
+
     /// A time to the minute: `3 May 2026, 09:05`.
     pub(crate) fn moment(self, time: Timestamp) -> String {
         let text = time.to_string();
@@ -179,6 +197,15 @@ mod tests {
         let time = Timestamp::parse("2026-05-03T09:05:59Z").unwrap();
         assert_eq!(Lang::En.moment(time), "3 May 2026, 09:05");
         assert_eq!(Lang::Es.moment(time), "3 may 2026, 09:05");
+        let ago = |days: i64, seconds: i64| {
+            Lang::Es.ago(time.plus_seconds(-days * 86_400 - seconds), time)
+        };
+        assert_eq!(ago(0, 59), "ahora mismo");
+        assert_eq!(ago(0, 180), "hace 3 min");
+        assert_eq!(ago(3, 0), "hace 3 días");
+        assert_eq!(ago(75, 0), "hace 2 meses");
+        assert_eq!(ago(800, 0), "hace 2 años");
+        assert_eq!(ago(-1, 0), "ahora mismo");
         let old = Timestamp::parse("1931-01-02T00:00:00Z").unwrap();
         assert_eq!(Lang::En.date(old), "1931-01-02");
     }

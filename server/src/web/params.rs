@@ -2,11 +2,13 @@
 
 use std::borrow::Cow;
 
+use percent_encoding::{AsciiSet, NON_ALPHANUMERIC};
+
 use crate::limits::FORM_PAIRS_MAX;
 use crate::request::parameters;
 
 /// `application/x-www-form-urlencoded` pairs. The last value of a repeated name counts.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Params(Vec<(String, String)>);
 
 impl Params {
@@ -16,6 +18,16 @@ impl Params {
         let pairs = parameters(text).take(FORM_PAIRS_MAX);
         let pairs = pairs.map(|(name, value)| (name.into_owned(), value.into_owned()));
         Self(pairs.collect())
+    }
+
+    /// These pairs.
+    pub(crate) fn of(pairs: &[(&str, &str)]) -> Self {
+        let pairs = pairs.iter();
+        Self(
+            pairs
+                .map(|(name, value)| ((*name).into(), (*value).into()))
+                .collect(),
+        )
     }
 
     /// The value as it was sent; empty if there is none. For passwords, where spaces count.
@@ -39,6 +51,19 @@ impl Params {
         self.0
             .iter()
             .any(|(known, found)| known == name && found.trim() == value)
+    }
+
+    /// Replaces the value of a name, in the place of its first pair.
+    pub(crate) fn set(&mut self, name: &str, value: &str) {
+        let first = self.0.iter().position(|(known, _)| known == name);
+        let idx = first.unwrap_or(self.0.len());
+        self.remove(name);
+        self.0.insert(idx, (name.to_owned(), value.to_owned()));
+    }
+
+    /// Removes every pair of a name.
+    pub(crate) fn remove(&mut self, name: &str) {
+        self.0.retain(|(known, _)| known != name);
     }
 
     /// True if there are no pairs.
@@ -65,9 +90,16 @@ impl Params {
     }
 }
 
+/// Everything but the characters that RFC 3986 leaves alone.
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
+    .remove(b'-')
+    .remove(b'.')
+    .remove(b'_')
+    .remove(b'~');
+
 /// Percent-encodes a value for a query string.
 pub(crate) fn encode(text: &str) -> Cow<'_, str> {
-    percent_encoding::utf8_percent_encode(text, percent_encoding::NON_ALPHANUMERIC).into()
+    percent_encoding::utf8_percent_encode(text, ENCODED).into()
 }
 
 #[cfg(test)]

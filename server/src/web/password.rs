@@ -42,16 +42,31 @@ pub enum PasswordRejection {
     /// More than [`PASSWORD_BYTES_MAX`] bytes.
     #[error("a password has at most {PASSWORD_BYTES_MAX} bytes")]
     TooLong,
+    /// One of the passwords that are tried first: a common one, a row of keys, the address.
+    #[error("this password is one of the first that an attacker tries: choose another one")]
+    TooCommon,
 }
 
 impl Password {
-    /// Accepts a text as it was typed. Nothing is trimmed, and only the length is checked.
+    /// Accepts a text as it was typed, for the account with this address.
+    pub fn parse_for(text: &str, email: &str) -> Result<Self, PasswordRejection> {
+        let password = Self::parse(text)?;
+        if is_of_address(text, &email.to_lowercase()) {
+            return Err(PasswordRejection::TooCommon);
+        }
+        Ok(password)
+    }
+
+    /// Accepts a text as it was typed. Nothing is trimmed.
     pub fn parse(text: &str) -> Result<Self, PasswordRejection> {
         if text.chars().count() < PASSWORD_CHARS_MIN {
             return Err(PasswordRejection::TooShort);
         }
         if PASSWORD_BYTES_MAX < text.len() {
             return Err(PasswordRejection::TooLong);
+        }
+        if is_common(text) {
+            return Err(PasswordRejection::TooCommon);
         }
         Ok(Self(text.to_owned()))
     }
@@ -74,6 +89,52 @@ impl fmt::Debug for Password {
         f.write_str("Password(…)")
     }
 }
+
+/// True if the text is the address, its first part, or one of them with digits and signs around it.
+fn is_of_address(text: &str, email: &str) -> bool {
+    let text = text.to_lowercase();
+    let (local, domain) = email.split_once('@').unwrap_or((email, ""));
+    let core = text.trim_matches(|c: char| !c.is_alphabetic());
+    text == email || text == local || core == local || (!core.is_empty() && core == domain)
+}
+
+/// True for passwords that are tried first: those of a list of common ones (also with digits and
+/// signs after them), one short piece repeated, and neighbours in an alphabet or on a keyboard.
+fn is_common(text: &str) -> bool {
+    let text = text.to_lowercase();
+    let core = text.trim_end_matches(|c: char| !c.is_alphabetic());
+    let is_listed = |text: &str| COMMON_PASSWORDS.lines().any(|common| common == text);
+    is_listed(&text)
+        || is_listed(core)
+        || is_repeated(text.as_bytes())
+        || ROWS.iter().any(|row| row.contains(text.as_str()))
+}
+
+/// True if the text is one piece of up to four bytes, repeated.
+fn is_repeated(text: &[u8]) -> bool {
+    let repeats = |length: usize| {
+        text.iter()
+            .zip(text.iter().skip(length))
+            .all(|(left, right)| left == right)
+    };
+    (1..=4).any(repeats)
+}
+
+/// Passwords of at least eight letters, or shorter words that people lengthen with digits, that
+/// lists of leaked passwords have in front, in lower case. Chosen here.
+const COMMON_PASSWORDS: &str = include_str!("assets/common_passwords.txt");
+/// Alphabets and rows of keyboards, in both directions.
+const ROWS: [&str; 9] = [
+    "0123456789012345678901234567890",
+    "0987654321098765432109876543210",
+    "abcdefghijklmnopqrstuvwxyz",
+    "zyxwvutsrqponmlkjihgfedcba",
+    "qwertyuiopasdfghjklñzxcvbnm",
+    "qwertyuiopasdfghjklzxcvbnm",
+    "mnbvcxzlkjhgfdsapoiuytrewq",
+    "1q2w3e4r5t6y7u8i9o0p",
+    "1qaz2wsx3edc4rfv5tgb6yhn7ujm8ik",
+];
 
 /// Returns true if `text` is the password of `stored`.
 ///
@@ -176,6 +237,52 @@ mod tests {
             PasswordRejection::TooLong
         );
         assert!(Password::parse("ñandúes!").is_ok());
+    }
+
+    #[test]
+    fn passwords_that_are_tried_first_are_rejected() {
+        let email = "ana.lopez@example.org";
+        let check = |text: &str, is_accepted: bool| {
+            let expected = if is_accepted {
+                None
+            } else {
+                Some(PasswordRejection::TooCommon)
+            };
+            let rejection = Password::parse_for(text, email).err();
+            assert_eq!(rejection, expected, "{text}");
+        };
+        for common in [
+            "password",
+            "Password",
+            "password1!",
+            "contraseña",
+            "12345678",
+            "87654321",
+            "aaaaaaaa",
+            "abcabcabc",
+            "qwertyuiop",
+            "1q2w3e4r",
+            "iloveyou",
+            "subcat123",
+            "ana.lopez@example.org",
+            "ANA.LOPEZ",
+            "ana.lopez99",
+            "example.org",
+        ] {
+            check(common, false);
+        }
+        for good in [
+            "correct horse",
+            "siete patos",
+            "mi gata Luna 7",
+            "password manager",
+            "ñandúes!",
+        ] {
+            check(good, true);
+        }
+        let common = COMMON_PASSWORDS.lines();
+        assert!(common.clone().all(|line| line == line.to_lowercase()));
+        assert!(100 < common.count());
     }
 
     #[test]

@@ -145,12 +145,17 @@ pub(crate) fn forget(is_secure: bool) -> HeaderValue {
     set_cookie(session_cookie_name(is_secure), "", 0, is_secure)
 }
 
-/// The header that stores a choice (`lang`, `theme`).
+/// The header that stores a choice (`lang`, `theme`). It opens nothing, so it also comes along with
+/// a link from another site: the page is then in the chosen language.
 pub(crate) fn remember(name: &str, value: &str, is_secure: bool) -> HeaderValue {
-    set_cookie(name, value, CHOICE_SECONDS, is_secure)
+    let secure = if is_secure { "; Secure" } else { "" };
+    let text =
+        format!("{name}={value}; Path=/; Max-Age={CHOICE_SECONDS}; HttpOnly; SameSite=Lax{secure}");
+    HeaderValue::try_from(text).expect("names and values of cookies are plain ASCII")
 }
 
-fn set_cookie(name: &str, value: &str, seconds: i64, is_secure: bool) -> HeaderValue {
+/// The header of a cookie of this site, for every path, that scripts cannot read.
+pub(super) fn set_cookie(name: &str, value: &str, seconds: i64, is_secure: bool) -> HeaderValue {
     let secure = if is_secure { "; Secure" } else { "" };
     let text =
         format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}");
@@ -176,7 +181,7 @@ mod tests {
         let plain = remember("lang", "es", false);
         assert_eq!(
             plain.to_str().unwrap(),
-            "lang=es; Path=/; Max-Age=31536000; HttpOnly; SameSite=Strict"
+            "lang=es; Path=/; Max-Age=31536000; HttpOnly; SameSite=Lax"
         );
         let secure = forget(true);
         assert_eq!(

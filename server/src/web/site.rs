@@ -6,6 +6,7 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use subcat_engine::{CounterLane, EngineStats};
 
+use super::form_tokens::FormTokens;
 use super::group_commit::GroupCommit;
 use super::hashing::HashingPool;
 use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
@@ -25,6 +26,8 @@ pub struct Site {
     /// Apart from `throttle`, so that a flood of sign-ins cannot fill it.
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
+    /// One-time values of the forms of new keys.
+    pub(crate) form_tokens: FormTokens,
     /// Sign-ins with the right password, stored in groups.
     pub(crate) sign_ins: Arc<GroupCommit<SignIn, SignInOutcome>>,
     /// Counts the downloads of the pages.
@@ -52,6 +55,7 @@ impl Site {
             throttle: Throttle::default(),
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
+            form_tokens: FormTokens::new(),
             sign_ins: Arc::new(GroupCommit::new(SIGN_INS_PAUSE, store)),
             // One lane for all pages: they are few beside the downloads of the API.
             counter_lane: Mutex::new(counter_lane),

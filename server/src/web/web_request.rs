@@ -5,13 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_LANGUAGE, HOST};
-use http::{HeaderMap, Method, Request};
+use http::header::{ACCEPT_LANGUAGE, HOST, SET_COOKIE};
+use http::{HeaderMap, Method, Request, Response};
 use subcat_engine::Timestamp;
 
+use super::answer::{self, PageBody};
 use super::error::PageError;
 use super::frame::{Frame, Theme};
 use super::language::Lang;
+use super::notice::{NOTICE_COOKIE, Notice};
 use super::params::Params;
 use super::session;
 use super::site::Site;
@@ -37,6 +39,8 @@ pub(crate) struct WebRequest {
     pub(crate) is_secure: bool,
     pub(crate) lang: Lang,
     pub(crate) theme: Theme,
+    /// Message of the request before this one.
+    pub(crate) notice: Option<Notice>,
     /// The signed-in account.
     pub(crate) viewer: Option<Viewer>,
     pub(crate) now: Timestamp,
@@ -80,6 +84,7 @@ impl WebRequest {
             is_secure,
             lang: chosen_lang.unwrap_or_else(|| Lang::negotiate(accepted.unwrap_or(""))),
             theme: chosen_theme.unwrap_or(Theme::Auto),
+            notice: session::cookie(&head.headers, NOTICE_COOKIE).and_then(Notice::parse),
             headers: head.headers,
             now,
             effective_now,
@@ -112,7 +117,29 @@ impl WebRequest {
         let mut frame = Frame::new(self.lang, self.theme, self.viewer.as_ref());
         frame.section = section;
         frame.is_registration_open = self.is_registration_open();
+        frame.notice = self.notice.map_or("", |notice| notice.text(self.lang));
         frame.at(&self.path, &self.query)
+    }
+
+    /// The frame of a form that is shown again after it was posted: its links lead to the page of
+    /// the form, at `path`, with these parameters.
+    pub(crate) fn form_frame(&self, section: &'static str, path: &str, query: &Params) -> Frame {
+        self.frame(section).at(path, query)
+    }
+
+    /// A redirect whose page shows `notice`, once.
+    pub(crate) fn see_other_with(&self, location: &str, notice: Notice) -> Response<PageBody> {
+        let mut response = answer::see_other(location);
+        let cookie = notice.cookie(self.is_secure);
+        response.headers_mut().append(SET_COOKIE, cookie);
+        response
+    }
+
+    /// True if another site led here, so that the session cookie, which is `SameSite=Strict`, was
+    /// left out. Browsers without the header count as coming from this site.
+    pub(crate) fn is_from_elsewhere(&self) -> bool {
+        let site = self.headers.get("sec-fetch-site");
+        site.is_some_and(|site| site == "cross-site" || site == "same-site")
     }
 
     pub(crate) fn is_registration_open(&self) -> bool {

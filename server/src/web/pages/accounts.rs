@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{Account, AccountId, Role};
+use subcat_engine::{Account, AccountId, ApiKey, ApiKeyState, Role, Session};
 
 use super::key_list::KeyList;
 use crate::limits::ACCOUNTS_SHOWN_MAX;
@@ -14,6 +14,7 @@ use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
+use crate::web::notice::Notice;
 use crate::web::web_request::WebRequest;
 
 struct AccountRow {
@@ -95,7 +96,6 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
 #[template(path = "admin_account.html")]
 struct AccountPage {
     page: Frame,
-    notice: &'static str,
     row: AccountRow,
     is_own: bool,
     list: KeyList,
@@ -105,22 +105,80 @@ struct AccountPage {
 pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.admin()?;
     let account = find(request, number)?;
-    let notice = match request.query.get("notice") {
-        "revoked" => request
-            .lang
-            .t("The key has been revoked.", "La clave se ha revocado."),
-        "changed" => request.lang.t(
-            "The account has been changed.",
-            "La cuenta se ha modificado.",
-        ),
-        _ => "",
-    };
     let template = AccountPage {
         page: request.frame("/admin"),
-        notice,
         row: AccountRow::new(&account, 0, request.lang),
         is_own: account.id == viewer.account.id,
         list: KeyList::of(request, account.id)?,
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+/// A change of an account that the administration offers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AccountChange {
+    MakeAdmin,
+    MakeUser,
+    Disable,
+    Enable,
+}
+
+impl AccountChange {
+    /// Parses the field `action`.
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "make-admin" => Some(Self::MakeAdmin),
+            "make-user" => Some(Self::MakeUser),
+            "disable" => Some(Self::Disable),
+            "enable" => Some(Self::Enable),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Template)]
+#[template(path = "admin_account_change.html")]
+struct ChangePage {
+    page: Frame,
+    number: u64,
+    email: String,
+    action: String,
+    change: AccountChange,
+    /// API keys of the account that are active.
+    keys_count: usize,
+    /// Sessions that are open.
+    sessions_count: usize,
+}
+
+/// `GET /admin/accounts/{number}/change`: names the account, says what the change does, and asks
+/// for confirmation. `action` is the change.
+pub(crate) fn show_change(request: &WebRequest, number: &str) -> PageResult {
+    let viewer = request.admin()?;
+    let account = find(request, number)?;
+    if account.id == viewer.account.id {
+        return Err(PageError::Forbidden);
+    }
+    let action = request.query.get("action");
+    let change = AccountChange::parse(action).ok_or(PageError::NotFound)?;
+    let accounts = request.site.service.engine.accounts();
+    let is_active = |key: &&ApiKey| key.state(request.effective_now) == ApiKeyState::Active;
+    let is_open = |session: &&Session| !session.is_expired(request.effective_now);
+    let template = ChangePage {
+        page: request.frame("/admin"),
+        number: account.id.0,
+        email: account.email.as_str().to_owned(),
+        action: action.to_owned(),
+        change,
+        keys_count: accounts
+            .api_keys_of(account.id)
+            .iter()
+            .filter(is_active)
+            .count(),
+        sessions_count: accounts
+            .sessions_of(account.id)
+            .iter()
+            .filter(is_open)
+            .count(),
     };
     answer::page(StatusCode::OK, &template)
 }
@@ -133,17 +191,29 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     if account.id == viewer.account.id {
         return Err(PageError::Forbidden);
     }
+    let change = AccountChange::parse(request.form.get("action")).ok_or(PageError::InvalidForm)?;
     let actor = Actor::Account(&viewer.account.email);
     let operations = Operations::of_service(&request.site.service, actor);
-    match request.form.get("action") {
-        "make-admin" => operations.set_role(account.id, Role::Admin)?,
-        "make-user" => operations.set_role(account.id, Role::User)?,
-        "disable" => operations.set_disabled(account.id, true)?,
-        "enable" => operations.set_disabled(account.id, false)?,
-        _ => return Err(PageError::InvalidForm),
-    }
-    let location = format!("/admin/accounts/{}?notice=changed", account.id.0);
-    Ok(answer::see_other(&location))
+    let notice = match change {
+        AccountChange::MakeAdmin => {
+            operations.set_role(account.id, Role::Admin)?;
+            Notice::RoleAdmin
+        }
+        AccountChange::MakeUser => {
+            operations.set_role(account.id, Role::User)?;
+            Notice::RoleUser
+        }
+        AccountChange::Disable => {
+            operations.set_disabled(account.id, true)?;
+            Notice::AccountDisabled
+        }
+        AccountChange::Enable => {
+            operations.set_disabled(account.id, false)?;
+            Notice::AccountEnabled
+        }
+    };
+    let location = format!("/admin/accounts/{}", account.id.0);
+    Ok(request.see_other_with(&location, notice))
 }
 
 fn find(request: &WebRequest, number: &str) -> Result<Account, PageError> {

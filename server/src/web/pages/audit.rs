@@ -5,6 +5,7 @@ use http::StatusCode;
 use subcat_engine::{AuditEntry, Engine};
 
 use crate::limits::AUDIT_ENTRIES_PER_PAGE;
+use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
@@ -14,7 +15,17 @@ struct AuditRow {
     at: String,
     action: String,
     actor: String,
-    subject: String,
+    /// The key concerned: its number and name.
+    key: Option<AuditSubject>,
+    /// The account concerned: its number and address.
+    account: Option<AuditSubject>,
+    detail: String,
+}
+
+/// A key or an account that has a page.
+struct AuditSubject {
+    number: u64,
+    name: String,
 }
 
 #[derive(Template)]
@@ -54,23 +65,33 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 fn row(entry: AuditEntry, engine: &Engine, lang: Lang) -> AuditRow {
     let account = entry.account.and_then(|id| engine.accounts().get(id));
-    let email = account.map(|account| account.email.as_str().to_owned());
-    let key = entry.api_key.map(|id| {
-        let name = lang.t("key", "clave");
-        format!("{name} {} {}", id.0, entry.detail)
-    });
     // For a key the detail is its name, which stands beside its number already.
-    let detail = match key {
-        Some(_) => None,
-        None => Some(entry.detail.clone()),
+    let (key, detail) = match entry.api_key {
+        Some(id) => {
+            let (number, name) = (id.0, entry.detail);
+            (Some(AuditSubject { number, name }), String::new())
+        }
+        None => (None, entry.detail),
     };
-    let subject = [key, email, detail].into_iter().flatten();
-    let subject: Vec<String> = subject.filter(|part| !part.is_empty()).collect();
     AuditRow {
         at: lang.moment(entry.at),
         action: action_name(&entry.action, lang),
-        actor: entry.actor,
-        subject: subject.join(" · "),
+        actor: actor_name(entry.actor, lang),
+        key,
+        account: account.map(|account| AuditSubject {
+            number: account.id.0,
+            name: account.email.as_str().to_owned(),
+        }),
+        detail,
+    }
+}
+
+/// The author in the language of the page: an address, or the command line.
+fn actor_name(actor: String, lang: Lang) -> String {
+    if actor == Actor::CommandLine.as_str() {
+        lang.t("command line", "línea de órdenes").to_owned()
+    } else {
+        actor
     }
 }
 

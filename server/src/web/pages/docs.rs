@@ -105,7 +105,8 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         endpoints: endpoints.collect(),
         base_url: base_url.clone(),
     };
-    answer::page(StatusCode::OK, &template)
+    let page = answer::page(StatusCode::OK, &template)?;
+    Ok(answer::compressed(page, &request.headers))
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {

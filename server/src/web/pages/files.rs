@@ -9,6 +9,7 @@ use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::notice::Notice;
 use crate::web::web_request::WebRequest;
 
 /// A stored file, in words.
@@ -38,7 +39,6 @@ impl FileView {
 #[template(path = "admin_files.html")]
 struct FilesPage<'a> {
     page: Frame,
-    is_forgotten: bool,
     release: &'a str,
     file: Option<FileView>,
 }
@@ -51,7 +51,6 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let file = ReleaseId::parse(release).and_then(|release| files.cached_file(&release));
     let template = FilesPage {
         page: request.frame("/admin"),
-        is_forgotten: request.query.get("notice") == "forgotten",
         release,
         file: file.map(|file| FileView::new(request, &file)),
     };
@@ -68,6 +67,6 @@ pub(crate) fn forget(request: &WebRequest) -> PageResult {
     if operations.stored_file(&release).is_ok() {
         operations.forget_file(&release)?;
     }
-    let location = format!("/admin/files?notice=forgotten&release={release}");
-    Ok(answer::see_other(&location))
+    let location = format!("/admin/files?release={release}");
+    Ok(request.see_other_with(&location, Notice::FileForgotten))
 }

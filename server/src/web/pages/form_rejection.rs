@@ -1,6 +1,8 @@
 //! Reasons why a submitted form is shown again, with their texts.
 
-use crate::limits::{DISPLAY_NAME_CHARS_MAX, EXPIRY_DAYS_MAX, KEYS_MAX};
+use subcat_engine::DISPLAY_NAME_CHARS_MAX;
+
+use crate::limits::{EXPIRY_DAYS_MAX, KEYS_MAX};
 use crate::limits::{PASSWORD_BYTES_MAX, PASSWORD_CHARS_MIN};
 use crate::ops::OperationRejection;
 use crate::web::language::Lang;
@@ -16,6 +18,7 @@ pub(super) enum FormRejection {
     InvalidDisplayName,
     PasswordTooShort,
     PasswordTooLong,
+    PasswordTooCommon,
     InvalidKeyName,
     /// An expiry is filled in, but another one is chosen.
     AmbiguousExpiry,
@@ -26,6 +29,29 @@ pub(super) enum FormRejection {
     NoScopes,
     TooManyKeys,
     TooManyActiveKeys,
+    /// The form comes from before the restart of the server.
+    FormTooOld,
+}
+
+/// A rejection as a form shows it: the text, and the field at which it stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct FormFault {
+    /// Name of the field; empty if the rejection is not about one.
+    pub(super) field: &'static str,
+    /// Empty for a form that was not rejected.
+    pub(super) text: &'static str,
+}
+
+impl FormFault {
+    /// True if the form was not rejected.
+    pub(super) const fn is_none(&self) -> bool {
+        self.text.is_empty()
+    }
+
+    /// True if this field is the one to correct.
+    pub(super) fn is_at(&self, field: &str) -> bool {
+        !self.is_none() && self.field == field
+    }
 }
 
 // The texts below contain these numbers.
@@ -45,6 +71,29 @@ impl FormRejection {
             OperationRejection::TooManyActiveKeys(_) => Some(Self::TooManyActiveKeys),
             _ => None,
         }
+    }
+
+    /// The rejection for a template; it stands at `password` if the password was rejected.
+    pub(super) fn fault(self, password: &'static str, lang: Lang) -> FormFault {
+        let field = match self {
+            Self::TooManyAttempts
+            | Self::WrongCredentials
+            | Self::TooManyKeys
+            | Self::TooManyActiveKeys
+            | Self::FormTooOld => "",
+            Self::WrongCurrentPassword => "old",
+            Self::InvalidEmail => "email",
+            Self::InvalidDisplayName | Self::InvalidKeyName => "name",
+            Self::PasswordTooShort | Self::PasswordTooLong | Self::PasswordTooCommon => password,
+            Self::InvalidExpiryDate => "expires_on",
+            Self::AmbiguousExpiry
+            | Self::InvalidExpiryDays
+            | Self::ExpiryPassed
+            | Self::ExpiryTooFar => "expires",
+            Self::NoScopes => "scope",
+        };
+        let text = self.text(lang);
+        FormFault { field, text }
     }
 
     /// The text for the user, in the language of the page.
@@ -77,6 +126,10 @@ impl FormRejection {
             Self::PasswordTooLong => lang.t(
                 "The password is too long: use at most 256 bytes.",
                 "La contraseña es demasiado larga: usa como máximo 256 bytes.",
+            ),
+            Self::PasswordTooCommon => lang.t(
+                "This password is one of the first that an attacker tries: choose another one.",
+                "Esta contraseña es de las primeras que probaría un atacante: elige otra.",
             ),
             Self::InvalidKeyName => lang.t(
                 "Enter a name of 1 to 100 characters.",
@@ -111,6 +164,10 @@ impl FormRejection {
                 "Your account has as many active API keys as it may have. Revoke one first.",
                 "Tu cuenta ya tiene el máximo de claves de API activas. Revoca una antes.",
             ),
+            Self::FormTooOld => lang.t(
+                "The server was restarted since this form was opened. Send it again.",
+                "El servidor se ha reiniciado desde que abriste este formulario. Vuelve a enviarlo.",
+            ),
         }
     }
 }
@@ -120,6 +177,7 @@ impl From<PasswordRejection> for FormRejection {
         match rejection {
             PasswordRejection::TooShort => Self::PasswordTooShort,
             PasswordRejection::TooLong => Self::PasswordTooLong,
+            PasswordRejection::TooCommon => Self::PasswordTooCommon,
         }
     }
 }

@@ -11,6 +11,8 @@ use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::language::Lang;
+use crate::web::notice::Notice;
 use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
@@ -26,6 +28,8 @@ struct KeyPage {
     owner: String,
     /// Number of that account; 0 if `owner` is empty.
     owner_number: u64,
+    /// True if no account owns the key.
+    is_unowned: bool,
     usage: UsageView,
 }
 
@@ -38,9 +42,16 @@ struct RevokePage {
     partial: String,
 }
 
-/// Names of the scopes, separated by commas.
-pub(super) fn scope_names(scopes: Scopes) -> String {
-    scopes.names().collect::<Vec<_>>().join(", ")
+/// The scopes in the words of the form, separated by commas.
+pub(super) fn scope_names(scopes: Scopes, lang: Lang) -> String {
+    let names = [
+        (Scopes::SEARCH, lang.t("search", "buscar")),
+        (Scopes::READ, lang.t("read", "leer")),
+        (Scopes::DOWNLOAD, lang.t("download", "descargar")),
+    ];
+    let held = names.iter().filter(|(scope, _)| scopes.contains(*scope));
+    let held: Vec<&str> = held.map(|(_, name)| *name).collect();
+    held.join(", ")
 }
 
 /// The key with this number, if it belongs to the viewer or the viewer is an administrator.
@@ -71,7 +82,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let unit = request.lang.t("requests in", "peticiones en");
     let template = KeyPage {
         page: request.frame("/keys"),
-        scopes: scope_names(key.scopes),
+        scopes: scope_names(key.scopes, request.lang),
         limit: format!("{} {unit} {} s", limit.requests, limit.window_seconds),
         revoked: key
             .revoked_at
@@ -79,6 +90,7 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
             .map_or(String::new(), |time| request.lang.moment(time)),
         owner_number: owner.as_ref().map_or(0, |owner| owner.id.0),
         owner: owner.map_or(String::new(), |owner| owner.email.as_str().to_owned()),
+        is_unowned: key.account.is_none(),
         usage: UsageView::new(request.lang, &usage, today, days_count),
         key: KeyRow::new(request, &key)?,
     };
@@ -108,12 +120,10 @@ pub(crate) fn revoke(request: &WebRequest, number: &str) -> PageResult {
     let viewer = request.viewer()?;
     let actor = Actor::Account(&viewer.account.email);
     Operations::of_service(&request.site.service, actor).revoke_api_key(key.id)?;
-    match key.account {
-        Some(owner) if owner == viewer.account.id => Ok(answer::see_other("/keys?notice=revoked")),
-        Some(owner) => Ok(answer::see_other(&format!(
-            "/admin/accounts/{}?notice=revoked",
-            owner.0
-        ))),
-        None => Ok(answer::see_other(&format!("/keys/{}", key.id.0))),
-    }
+    let location = match key.account {
+        Some(owner) if owner == viewer.account.id => "/keys".to_owned(),
+        Some(owner) => format!("/admin/accounts/{}", owner.0),
+        None => "/admin/keys".to_owned(),
+    };
+    Ok(request.see_other_with(&location, Notice::KeyRevoked))
 }

@@ -1,15 +1,20 @@
-//! The API keys of an account, and an API key as lists show it.
+//! Lists of API keys: those of an account, and those of everybody for administrators.
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{AccountId, ApiKey, ApiKeyState};
+use subcat_engine::{AccountId, ApiKey, ApiKeyState, Timestamp};
 
+use super::key::scope_names;
 use crate::limits::KEYS_PER_PAGE;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
+use crate::web::params;
 use crate::web::web_request::WebRequest;
+
+/// Time before its expiry from which a key is marked.
+const WARNING_SECONDS: i64 = 14 * 86_400;
 
 /// A row of a list of API keys.
 pub(super) struct KeyRow {
@@ -17,11 +22,22 @@ pub(super) struct KeyRow {
     pub(super) name: String,
     pub(super) partial: String,
     pub(super) state: ApiKeyState,
+    pub(super) scopes: String,
     pub(super) created: String,
     pub(super) last_used: String,
     pub(super) expires: String,
+    /// True if the key is active and expires soon.
+    pub(super) is_expiring: bool,
     pub(super) requests: String,
     pub(super) downloads: String,
+    /// Owner of the key; `None` if it has none, or the list is that of one account.
+    pub(super) owner: Option<KeyOwner>,
+}
+
+/// The account that owns a key.
+pub(super) struct KeyOwner {
+    pub(super) number: u64,
+    pub(super) email: String,
 }
 
 impl KeyRow {
@@ -30,19 +46,22 @@ impl KeyRow {
     pub(super) fn new(request: &WebRequest, key: &ApiKey) -> Result<Self, PageError> {
         let lang = request.lang;
         let (usage, last_used_at) = request.site.service.engine.usage().api_key_totals(key.id)?;
-        let never = lang.t("never", "nunca");
+        let never = || lang.t("never", "nunca").to_owned();
+        let state = key.state(request.effective_now);
         Ok(Self {
             number: key.id.0,
             name: key.name.clone(),
             partial: key.partial.clone(),
-            state: key.state(request.effective_now),
+            state,
+            scopes: scope_names(key.scopes, lang),
             created: lang.date(key.created_at),
-            last_used: last_used_at.map_or(never.to_owned(), |time| lang.date(time)),
-            expires: key
-                .expires_at
-                .map_or(never.to_owned(), |time| lang.date(time)),
+            last_used: last_used_at.map_or_else(never, |time| lang.ago(time, request.now)),
+            expires: key.expires_at.map_or_else(never, |time| lang.date(time)),
+            is_expiring: state == ApiKeyState::Active
+                && is_expiring(key.expires_at, request.effective_now),
             requests: lang.number(usage.requests),
             downloads: lang.number(usage.downloads),
+            owner: None,
         })
     }
 
@@ -67,39 +86,184 @@ impl KeyRow {
     }
 }
 
-/// One page of the keys of an account, newest first.
+fn is_expiring(expires_at: Option<Timestamp>, now: Timestamp) -> bool {
+    expires_at.is_some_and(|time| time < now.plus_seconds(WARNING_SECONDS))
+}
+
+/// An option of the filter of states.
+pub(super) struct StateTab {
+    pub(super) value: &'static str,
+    pub(super) label: &'static str,
+    pub(super) count: usize,
+    pub(super) is_chosen: bool,
+}
+
+/// An option of the order.
+pub(super) struct SortOption {
+    pub(super) value: &'static str,
+    pub(super) label: &'static str,
+    pub(super) is_chosen: bool,
+}
+
+/// One page of a list of keys.
 pub(super) struct KeyList {
     pub(super) rows: Vec<KeyRow>,
     pub(super) page_number: usize,
     pub(super) pages_count: usize,
+    /// Number of keys before any filter.
+    pub(super) keys_count: usize,
+    /// Part of a name, as it was typed.
+    pub(super) find: String,
+    pub(super) tabs: Vec<StateTab>,
+    pub(super) sorts: Vec<SortOption>,
+    /// True if rows name the owner.
+    pub(super) has_owners: bool,
+    state: String,
+    sort: String,
 }
 
 impl KeyList {
-    /// The page that the parameter `page` selects. Cost: aggregating the downloads, a pass over the
-    /// keys of the account, a look-up for each key shown.
+    /// The keys of an account that the parameters select: `find`, `state`, `sort`, `page`.
+    ///
+    /// Cost: aggregating the downloads, a pass over the keys of the account, a look-up for each key
+    /// shown.
     pub(super) fn of(request: &WebRequest, account: AccountId) -> Result<Self, PageError> {
-        request
-            .site
-            .service
-            .engine
-            .usage()
-            .aggregate_downloads(request.now);
-        let mut keys = request.site.service.engine.accounts().api_keys_of(account);
-        keys.sort_unstable_by_key(|key| std::cmp::Reverse(key.id));
+        let keys = request.site.service.engine.accounts().api_keys_of(account);
+        Self::select(request, keys, false)
+    }
+
+    /// The keys of everybody, also those without an owner. Cost: a pass over all keys.
+    fn of_all(request: &WebRequest) -> Result<Self, PageError> {
+        let keys = request.site.service.engine.accounts().api_keys();
+        Self::select(request, keys, true)
+    }
+
+    fn select(
+        request: &WebRequest,
+        mut keys: Vec<ApiKey>,
+        has_owners: bool,
+    ) -> Result<Self, PageError> {
+        let (engine, lang) = (&request.site.service.engine, request.lang);
+        engine.usage().aggregate_downloads(request.now);
+        let keys_count = keys.len();
+        let owner_of = |key: &ApiKey| key.account.and_then(|id| engine.accounts().get(id));
+        let find = request.query.get("find");
+        let wanted = find.to_lowercase();
+        keys.retain(|key| {
+            key.name.to_lowercase().contains(&wanted)
+                || key.partial.contains(find)
+                || (has_owners
+                    && owner_of(key).is_some_and(|it| it.email.as_str().contains(&wanted)))
+        });
+        let state = request.query.get("state");
+        let is_in = |key: &ApiKey, state: &str| match state {
+            "" => true,
+            "expiring" => {
+                key.state(request.effective_now) == ApiKeyState::Active
+                    && is_expiring(key.expires_at, request.effective_now)
+            }
+            state => key.state(request.effective_now).as_str() == state,
+        };
+        let tabs = STATES.iter().map(|&(value, en, es)| StateTab {
+            value,
+            label: lang.t(en, es),
+            count: keys.iter().filter(|key| is_in(key, value)).count(),
+            is_chosen: state == value,
+        });
+        let tabs = tabs.collect();
+        keys.retain(|key| is_in(key, state));
+        let sort = request.query.get("sort");
+        sort_keys(&mut keys, sort, request.effective_now);
         let pages_count = keys.len().div_ceil(KEYS_PER_PAGE).max(1);
         let asked = request.query.get("page").parse().unwrap_or(1);
         let page_number = usize::clamp(asked, 1, pages_count);
-        let shown = keys
-            .iter()
-            .skip((page_number - 1) * KEYS_PER_PAGE)
-            .take(KEYS_PER_PAGE);
+        let shown = keys.iter().skip((page_number - 1) * KEYS_PER_PAGE);
+        let mut rows = Vec::with_capacity(KEYS_PER_PAGE);
+        for key in shown.take(KEYS_PER_PAGE) {
+            let mut row = KeyRow::new(request, key)?;
+            let owner = owner_of(key).filter(|_| has_owners);
+            row.owner = owner.map(|account| KeyOwner {
+                number: account.id.0,
+                email: account.email.as_str().to_owned(),
+            });
+            rows.push(row);
+        }
         Ok(Self {
-            rows: shown
-                .map(|key| KeyRow::new(request, key))
-                .collect::<Result<_, _>>()?,
+            rows,
             page_number,
             pages_count,
+            keys_count,
+            find: find.to_owned(),
+            tabs,
+            sorts: SORTS
+                .iter()
+                .map(|&(value, en, es)| SortOption {
+                    value,
+                    label: lang.t(en, es),
+                    is_chosen: sort == value,
+                })
+                .collect(),
+            has_owners,
+            state: state.to_owned(),
+            sort: sort.to_owned(),
         })
+    }
+
+    /// Query string of another state of the list, with the same words and order.
+    pub(super) fn with_state(&self, state: &str) -> String {
+        self.address(state, 1)
+    }
+
+    /// Query string of another page of the list.
+    pub(super) fn with_page(&self, page_number: usize) -> String {
+        self.address(&self.state, page_number)
+    }
+
+    fn address(&self, state: &str, page_number: usize) -> String {
+        let mut pairs = Vec::new();
+        for (name, value) in [
+            ("find", self.find.as_str()),
+            ("state", state),
+            ("sort", &self.sort),
+        ] {
+            if !value.is_empty() {
+                pairs.push(format!("{name}={}", params::encode(value)));
+            }
+        }
+        if 1 < page_number {
+            pairs.push(format!("page={page_number}"));
+        }
+        pairs.join("&")
+    }
+}
+
+/// States of the filter: value, name in English and Spanish.
+const STATES: [(&str, &str, &str); 5] = [
+    ("", "All", "Todas"),
+    ("active", "Active", "Activas"),
+    ("expiring", "Expiring soon", "Caducan pronto"),
+    ("expired", "Expired", "Caducadas"),
+    ("revoked", "Revoked", "Revocadas"),
+];
+
+/// Orders of the list: value, name in English and Spanish.
+const SORTS: [(&str, &str, &str); 3] = [
+    ("", "Newest first", "Más recientes primero"),
+    ("name", "By name", "Por nombre"),
+    ("expiry", "Next to expire", "Próximas a caducar"),
+];
+
+/// Sorts keys; revoked ones, of which there are ever more, stand at the end.
+fn sort_keys(keys: &mut [ApiKey], sort: &str, now: Timestamp) {
+    let is_revoked = |key: &ApiKey| key.state(now) == ApiKeyState::Revoked;
+    match sort {
+        "name" => keys.sort_by_cached_key(|key| (is_revoked(key), key.name.to_lowercase())),
+        "expiry" => keys.sort_by_key(|key| {
+            let never = key.expires_at.is_none();
+            let at = key.expires_at.map_or(0, Timestamp::seconds);
+            (is_revoked(key), never, at)
+        }),
+        _ => keys.sort_by_key(|key| (is_revoked(key), std::cmp::Reverse(key.id))),
     }
 }
 
@@ -107,22 +271,32 @@ impl KeyList {
 #[template(path = "keys.html")]
 struct KeysPage {
     page: Frame,
-    notice: String,
     list: KeyList,
 }
 
 /// `GET /keys`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     let viewer = request.viewer()?;
-    let is_revoked = request.query.get("notice") == "revoked";
-    let notice = request.lang.t(
-        "The key has been revoked and can no longer be used.",
-        "La clave se ha revocado y ya no se puede usar.",
-    );
     let template = KeysPage {
         page: request.frame("/keys"),
-        notice: if is_revoked { notice } else { "" }.to_owned(),
         list: KeyList::of(request, viewer.account.id)?,
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+#[derive(Template)]
+#[template(path = "admin_keys.html")]
+struct AllKeysPage {
+    page: Frame,
+    list: KeyList,
+}
+
+/// `GET /admin/keys`: the keys of everybody, also those that no account owns.
+pub(crate) fn show_all(request: &WebRequest) -> PageResult {
+    request.admin()?;
+    let template = AllKeysPage {
+        page: request.frame("/admin"),
+        list: KeyList::of_all(request)?,
     };
     answer::page(StatusCode::OK, &template)
 }

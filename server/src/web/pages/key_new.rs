@@ -4,19 +4,24 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AccountId, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
-use super::form_rejection::FormRejection;
+use super::form_rejection::{FormFault, FormRejection};
 use super::key::scope_names;
 use crate::limits::{EXPIRY_DAYS_MAX, SAMPLE_DOCS_MAX};
 use crate::ops::{KeyDraft, OperationError, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
+use crate::web::form_tokens::TokenRejection;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
+use crate::web::notice::Notice;
+use crate::web::params::Params;
 use crate::web::web_request::WebRequest;
 
 /// Periods that the form offers, in days.
 const PRESET_DAYS: [&str; 3] = ["30", "90", "365"];
+/// The period that a new form proposes: a key that is forgotten ends by itself.
+const PROPOSED_DAYS: &str = "90";
 
 /// The form as it was typed.
 struct KeyForm {
@@ -29,7 +34,7 @@ struct KeyForm {
 
 /// An option for the expiry of a key.
 struct ExpiryChoice {
-    value: &'static str,
+    value: String,
     text: String,
     is_chosen: bool,
 }
@@ -39,7 +44,7 @@ impl KeyForm {
     fn blank() -> Self {
         Self {
             name: String::new(),
-            expires: "never".to_owned(),
+            expires: PROPOSED_DAYS.to_owned(),
             expires_on: String::new(),
             expires_days: String::new(),
             scopes: Scopes::ALL,
@@ -75,28 +80,32 @@ impl KeyForm {
         self.scopes.contains(Scopes::DOWNLOAD)
     }
 
+    /// Options of the expiry. A number of days that is not offered, as scripts may send it, is kept
+    /// as an option when the form is shown again.
     fn choices(&self, lang: &Lang) -> Vec<ExpiryChoice> {
-        let choice = |value: &'static str, text: String| ExpiryChoice {
-            value,
+        let choice = |value: &str, text: String| ExpiryChoice {
+            value: value.to_owned(),
             text,
             is_chosen: self.expires == value,
         };
-        let days = PRESET_DAYS.map(|days| {
-            let unit = lang.t("days", "días");
-            choice(days, format!("{days} {unit}"))
-        });
-        let mut choices = vec![choice("never", lang.t("never", "nunca").to_owned())];
-        choices.extend(days);
+        let unit = lang.t("days", "días");
+        let days = PRESET_DAYS.map(|days| choice(days, format!("{days} {unit}")));
+        let mut choices = Vec::from(days);
+        let other = self.expires_days.as_str();
+        if !other.is_empty() {
+            choices.push(choice("days", format!("{other} {unit}")));
+        }
+        choices.push(choice("never", lang.t("Never", "Nunca").to_owned()));
         choices.push(choice(
             "date",
-            lang.t("on a date", "en una fecha").to_owned(),
-        ));
-        choices.push(choice(
-            "days",
-            lang.t("after a number of days", "tras un número de días")
-                .to_owned(),
+            lang.t("On a date", "En una fecha").to_owned(),
         ));
         choices
+    }
+
+    /// True if the field of the date is shown whatever is chosen: it has a value.
+    fn has_date(&self) -> bool {
+        !self.expires_on.is_empty() || self.expires == "date"
     }
 
     /// The key that the form describes.
@@ -169,9 +178,11 @@ fn after_days(text: &str) -> Result<Expiry, FormRejection> {
 #[template(path = "key_new.html")]
 struct NewKeyPage {
     page: Frame,
-    error: &'static str,
+    fault: FormFault,
     form: KeyForm,
     today: Day,
+    /// One-time value of the form.
+    token: String,
 }
 
 /// `GET /keys/new`.
@@ -182,18 +193,19 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 /// The form, again with the reason if it was rejected.
 fn form_page(request: &WebRequest, form: KeyForm, rejection: Option<FormRejection>) -> PageResult {
-    let (status, error) = match rejection {
+    let (status, fault) = match rejection {
         Some(rejection) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.text(request.lang),
+            rejection.fault("", request.lang),
         ),
-        None => (StatusCode::OK, ""),
+        None => (StatusCode::OK, FormFault::default()),
     };
     let template = NewKeyPage {
-        page: request.frame("/keys"),
-        error,
+        page: request.form_frame("/keys", "/keys/new", &Params::default()),
+        fault,
         form,
         today: request.now.day(),
+        token: request.site.form_tokens.issue(),
     };
     answer::page(status, &template)
 }
@@ -254,6 +266,18 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
         Ok(draft) => draft,
         Err(rejection) => return form_page(request, form, Some(rejection)),
     };
+    // A reload of the answer, or a second click, sends the form again: it has created its key.
+    let token = request.form.get("token");
+    let claim = match request.site.form_tokens.claim(owner.id, token) {
+        Ok(claim) => claim,
+        Err(TokenRejection::Unknown) => {
+            return form_page(request, form, Some(FormRejection::FormTooOld));
+        }
+        Err(TokenRejection::Used(created)) => {
+            let location = created.map_or("/keys".to_owned(), |id| format!("/keys/{}", id.0));
+            return Ok(request.see_other_with(&location, Notice::KeyExists));
+        }
+    };
     let service = &request.site.service;
     // Before the key is created: nothing may fail between creating and showing it.
     let sample = Sample::of(&service.engine, draft.scopes)?;
@@ -268,6 +292,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
         }
         Err(error) => return Err(error.into()),
     };
+    claim.finish(api_key.id);
     let lang = request.lang;
     let mut page = request.frame("/keys");
     // Switching the language would load the page again, without the key.
@@ -280,7 +305,7 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
         base_url: request.base_url(),
         sample,
         expires: api_key.expires_at.map_or(never, |time| lang.moment(time)),
-        scopes: scope_names(api_key.scopes),
+        scopes: scope_names(api_key.scopes, lang),
     };
     answer::page(StatusCode::OK, &template)
 }

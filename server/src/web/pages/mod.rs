@@ -20,4 +20,4 @@ mod search_form;
 mod sign_in;
 mod upstream_view;
 
-pub(crate) use route::route;
+pub(crate) use route::{form_page, route};

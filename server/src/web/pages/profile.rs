@@ -7,12 +7,13 @@ use http::StatusCode;
 use http::header::SET_COOKIE;
 use subcat_engine::{Change, Outcome};
 
-use super::form_rejection::FormRejection;
+use super::form_rejection::{FormFault, FormRejection};
 use super::sign_in::{display_name, new_password};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::notice::Notice;
 use crate::web::session;
 use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
@@ -21,8 +22,7 @@ use crate::web::web_request::WebRequest;
 #[template(path = "profile.html")]
 struct ProfilePage<'a> {
     page: Frame,
-    notice: &'static str,
-    error: &'static str,
+    fault: FormFault,
     email: &'a str,
     name: &'a str,
     since: String,
@@ -35,30 +35,24 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 /// The page, with the reason if a form was rejected.
 fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
-    let (status, error) = match rejection {
+    let (status, fault) = match rejection {
         Some(rejection) => (
             StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.text(request.lang),
+            rejection.fault("new", request.lang),
         ),
-        None => (StatusCode::OK, ""),
+        None => (StatusCode::OK, FormFault::default()),
     };
     let account = &request.viewer()?.account;
-    let notice = match request.query.get("notice") {
-        "name" => request
-            .lang
-            .t("Your name has been saved.", "Tu nombre se ha guardado."),
-        "password" => request.lang.t(
-            "Your password has been changed.",
-            "Tu contraseña se ha cambiado.",
-        ),
-        _ => "",
+    let typed_name = request.form.get("name");
+    let name = match fault.field {
+        "name" => typed_name,
+        _ => &account.display_name,
     };
     let template = ProfilePage {
         page: request.frame("/profile"),
-        notice: if error.is_empty() { notice } else { "" },
-        error,
+        fault,
         email: account.email.as_str(),
-        name: &account.display_name,
+        name,
         since: request.lang.date(account.created_at),
     };
     answer::page(status, &template)
@@ -83,14 +77,14 @@ fn change_name(request: &WebRequest) -> PageResult {
     let renamed = Change::SetDisplayName(account.id, name);
     let actor = Actor::Account(&account.email);
     request.site.service.change(renamed, actor)?;
-    Ok(answer::see_other("/profile?notice=name"))
+    Ok(request.see_other_with("/profile", Notice::NameSaved))
 }
 
 /// Changes the password. One transaction replaces it, closes every session of the account and
 /// opens a new one for this browser, so that a stolen session ends with the old password.
 async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let account = request.viewer()?.account.clone();
-    let password = match new_password(request, "new") {
+    let password = match new_password(request, "new", &account.email) {
         Ok(password) => password,
         Err(rejection) => return profile_page(request, Some(rejection)),
     };
@@ -124,7 +118,7 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
                 // The account was disabled, or its password changed, since it was verified.
                 return Err(PageError::NotSignedIn);
             }
-            let mut response = answer::see_other("/profile?notice=password");
+            let mut response = request.see_other_with("/profile", Notice::PasswordChanged);
             response.headers_mut().append(SET_COOKIE, cookie);
             Ok(response)
         })

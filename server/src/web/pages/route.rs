@@ -5,7 +5,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CACHE_CONTROL, ETAG, IF_NONE_MATCH};
+use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
@@ -13,10 +13,11 @@ use super::{
     sign_in,
 };
 use crate::web::answer::{self, PageResult};
+use crate::web::assets::{self, Asset};
 use crate::web::error::PageError;
 use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
-use crate::web::{PageBody, assets, openapi};
+use crate::web::{PageBody, openapi};
 
 /// Caching of an asset: its address contains a checksum, so its content never changes.
 const CACHE_FOREVER: &str = "public, max-age=31536000, immutable";
@@ -57,6 +58,9 @@ const fn at(path: &'static str) -> PageRoute {
 const ROUTES: &[PageRoute] = &[
     at("/").get(Blocking(front::show)),
     at("/assets/{name}").get(Inline(asset)),
+    at("/favicon.ico").get(Inline(favicon)),
+    at("/robots.txt").get(Inline(robots)),
+    at("/.well-known/change-password").get(Inline(change_password)),
     at("/openapi.json").get(Inline(openapi_document)),
     at("/docs").get(Blocking(docs::show)),
     at("/setup")
@@ -99,6 +103,8 @@ const ROUTES: &[PageRoute] = &[
         .get(Blocking(files::show))
         .post(Blocking(files::forget)),
     at("/admin/accounts").get(Blocking(accounts::show_all)),
+    at("/admin/keys").get(Blocking(key_list::show_all)),
+    at("/admin/accounts/{number}/change").get(BlockingWith(accounts::show_change)),
     at("/admin/accounts/{number}")
         .get(BlockingWith(accounts::show))
         .post(BlockingWith(accounts::change)),
@@ -153,12 +159,11 @@ impl PageRoute {
 /// Answers a request with the page of its path.
 pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
     let segments = request.segments();
-    if let (Some(&"catalog"), Some(viewer)) = (segments.first(), &request.viewer) {
+    if let (Some(&("catalog" | "title")), Some(viewer)) = (segments.first(), &request.viewer) {
         let subjects = [AttemptSubject::Catalog(viewer.account.id.0)];
-        request
-            .site
-            .catalog_throttle
-            .take(&subjects, request.elapsed())?;
+        let throttle = &request.site.catalog_throttle;
+        let taken = throttle.take(&subjects, request.elapsed());
+        taken.map_err(PageError::TooManyPages)?;
     }
     let (route, variable) = find(&segments).ok_or(PageError::NotFound)?;
     match route.handler(&request.method)? {
@@ -174,6 +179,16 @@ pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
     }
 }
 
+/// Path of the page with the form that is posted to `path`; empty if there is none.
+pub(crate) fn form_page(path: &str) -> String {
+    let segments: Vec<&str> = path.split('/').filter(|it| !it.is_empty()).collect();
+    match find(&segments) {
+        Some((route, _)) if route.path == "/keys" => "/keys/new".to_owned(),
+        Some((route, _)) if route.get.is_some() => path.to_owned(),
+        _ => String::new(),
+    }
+}
+
 /// The route of a path, and the text of its variable segment.
 fn find<'a>(segments: &[&'a str]) -> Option<(&'static PageRoute, &'a str)> {
     ROUTES
@@ -183,10 +198,46 @@ fn find<'a>(segments: &[&'a str]) -> Option<(&'static PageRoute, &'a str)> {
 
 fn asset(request: &WebRequest) -> PageResult {
     let asset = assets::find(&request.path).ok_or(PageError::NotFound)?;
-    let mut response = answer::bytes(StatusCode::OK, asset.content_type, asset.bytes);
-    let cached = HeaderValue::from_static(CACHE_FOREVER);
-    response.headers_mut().insert(CACHE_CONTROL, cached);
+    Ok(asset_response(request, asset, CACHE_FOREVER))
+}
+
+/// The icon at the address where browsers look without being told. Its content may change.
+fn favicon(request: &WebRequest) -> PageResult {
+    Ok(asset_response(
+        request,
+        &assets::ICON,
+        "public, max-age=86400",
+    ))
+}
+
+fn asset_response(
+    request: &WebRequest,
+    asset: &Asset,
+    caching: &'static str,
+) -> Response<PageBody> {
+    let (content, coding) = asset.content(&request.headers);
+    let mut response = answer::bytes(StatusCode::OK, asset.content_type, content);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(caching));
+    headers.insert(VARY, HeaderValue::from_static("Accept-Encoding"));
+    if let Some(coding) = coding {
+        headers.insert(CONTENT_ENCODING, HeaderValue::from_static(coding));
+    }
+    response
+}
+
+/// `GET /robots.txt`: nothing for search engines behind a sign-in.
+fn robots(_: &WebRequest) -> PageResult {
+    let text = "User-agent: *\nAllow: /$\nAllow: /docs\nAllow: /assets/\nDisallow: /\n";
+    let mut response = answer::bytes(StatusCode::OK, "text/plain; charset=utf-8", text);
+    let caching = HeaderValue::from_static("public, max-age=86400");
+    response.headers_mut().insert(CACHE_CONTROL, caching);
     Ok(response)
+}
+
+/// `GET /.well-known/change-password`: where password managers look.
+fn change_password(_: &WebRequest) -> PageResult {
+    Ok(answer::see_other("/profile#password-change"))
 }
 
 fn openapi_document(request: &WebRequest) -> PageResult {
@@ -198,7 +249,9 @@ fn openapi_document(request: &WebRequest) -> PageResult {
         *response.status_mut() = StatusCode::NOT_MODIFIED;
         response
     } else {
-        answer::bytes(StatusCode::OK, "application/json", document.text.as_str())
+        let text = Bytes::from_static(document.text.as_bytes());
+        let plain = answer::bytes(StatusCode::OK, "application/json", text);
+        answer::compressed(plain, &request.headers)
     };
     let headers = response.headers_mut();
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("public, no-cache"));
@@ -224,6 +277,15 @@ mod tests {
         check("/keys/7/revoke/", Some(("/keys/{number}/revoke", "7")));
         check("/keys/7/other", None);
         check("/nothing", None);
+    }
+
+    #[test]
+    fn a_posted_form_leads_back_to_its_page() {
+        assert_eq!(form_page("/keys"), "/keys/new");
+        assert_eq!(form_page("/keys/7/revoke"), "/keys/7/revoke");
+        assert_eq!(form_page("/profile"), "/profile");
+        assert_eq!(form_page("/signout"), "");
+        assert_eq!(form_page("/nothing"), "");
     }
 
     #[test]

@@ -6,20 +6,27 @@ use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
 use subcat_engine::{
-    Account, AuditEntry, Change, Email, NewAccount, Role, StateEvent, error_chain,
+    Account, AuditEntry, Change, DisplayName, Email, NewAccount, Role, StateEvent, error_chain,
 };
 
-use super::form_rejection::FormRejection;
-use crate::limits::{COUNTED_EMAIL_BYTES_MAX, DISPLAY_NAME_CHARS_MAX};
+use super::form_rejection::{FormFault, FormRejection};
+use crate::limits::COUNTED_EMAIL_BYTES_MAX;
 use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::notice::Notice;
+use crate::web::params::{self, Params};
 use crate::web::password::Password;
 use crate::web::session::{self, SignIn};
 use crate::web::throttle::AttemptSubject;
 use crate::web::web_request::WebRequest;
+
+/// Cookie that carries the address from the sign-up to the sign-in, so that it is typed once.
+const EMAIL_COOKIE: &str = "subcat-email";
+/// Lifetime of that cookie.
+const EMAIL_SECONDS: i64 = 600;
 
 #[derive(Template)]
 #[template(path = "account_form.html")]
@@ -30,8 +37,7 @@ struct AccountFormPage {
     heading: &'static str,
     lead: &'static str,
     submit: &'static str,
-    notice: &'static str,
-    error: &'static str,
+    fault: FormFault,
     /// Token of the one-time link; empty except on `/setup`.
     token: String,
     /// Path to go to after the sign-in; empty for the default.
@@ -44,28 +50,13 @@ struct AccountFormPage {
 
 impl AccountFormPage {
     fn sign_in(request: &WebRequest) -> Self {
-        let notice = match request.query.get("notice") {
-            "signed-up" => request.lang.t(
-                "If this address had no account yet, it has one now. You can sign in.",
-                "Si esta dirección aún no tenía cuenta, ahora la tiene. Ya puedes iniciar sesión.",
-            ),
-            "signed-out" => request
-                .lang
-                .t("You have signed out.", "Has cerrado la sesión."),
-            "signed-out-everywhere" => request.lang.t(
-                "All sessions of your account have been closed.",
-                "Se han cerrado todas las sesiones de tu cuenta.",
-            ),
-            _ => "",
-        };
         Self {
             page: request.frame("/signin"),
             action: "/signin",
             heading: request.lang.t("Sign in", "Iniciar sesión"),
             lead: "",
             submit: request.lang.t("Sign in", "Iniciar sesión"),
-            notice,
-            error: "",
+            fault: FormFault::default(),
             token: String::new(),
             next: next_of(request.query.get("next")),
             email: String::new(),
@@ -84,7 +75,6 @@ impl AccountFormPage {
                 "Con una cuenta puedes buscar en el catálogo y crear claves de API.",
             ),
             submit: request.lang.t("Sign up", "Crear cuenta"),
-            notice: "",
             is_new: true,
             ..Self::sign_in(request)
         }
@@ -104,27 +94,65 @@ impl AccountFormPage {
         }
     }
 
+    /// The address of a page that leads to `next` after the sign-in.
+    fn with_next(&self, path: &str) -> String {
+        if self.next.is_empty() {
+            return path.to_owned();
+        }
+        format!("{path}?next={}", params::encode(&self.next))
+    }
+
     /// The form again, with the reason and the values that were typed, except the password.
     fn rejected(mut self, request: &WebRequest, rejection: FormRejection) -> PageResult {
         let status = match rejection {
             FormRejection::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
-        self.error = rejection.text(request.lang);
-        self.notice = "";
+        self.fault = rejection.fault("password", request.lang);
         request.form.get("email").clone_into(&mut self.email);
         request.form.get("name").clone_into(&mut self.name);
         self.next = next_of(request.form.get("next"));
+        // The links of the page lead to the form, with what its address needs.
+        let kept = Params::of(&[("next", &self.next), ("token", &self.token)]);
+        self.page = self.page.at(self.action, &kept);
         answer::page(status, &self)
     }
 }
 
 /// `GET /signin`. With a session, redirects to the page that a sign-in would lead to.
 pub(crate) fn show_sign_in(request: &WebRequest) -> PageResult {
+    let next = request.query.get("next");
     if request.viewer.is_some() {
-        return Ok(answer::see_other(&landing(request.query.get("next"))));
+        return Ok(answer::see_other(&landing(next)));
     }
-    answer::page(StatusCode::OK, &AccountFormPage::sign_in(request))
+    if request.is_from_elsewhere() && !next.is_empty() {
+        return check_again(request, next);
+    }
+    let mut form = AccountFormPage::sign_in(request);
+    let email = session::cookie(&request.headers, EMAIL_COOKIE).unwrap_or("");
+    form.email = percent_encoding::percent_decode_str(email)
+        .decode_utf8_lossy()
+        .into_owned();
+    answer::page(StatusCode::OK, &form)
+}
+
+#[derive(Template)]
+#[template(path = "sign_in_check.html")]
+struct CheckPage {
+    page: Frame,
+    /// Address of the sign-in page.
+    again: String,
+}
+
+/// A page that goes on to the sign-in page. The browser leaves the session cookie out of a request
+/// that another site caused, so somebody who is signed in looks like somebody who is not. The
+/// request of our own page brings the cookie along.
+fn check_again(request: &WebRequest, next: &str) -> PageResult {
+    let template = CheckPage {
+        page: request.frame("/signin"),
+        again: format!("/signin?next={}", params::encode(&next_of(next))),
+    };
+    answer::page(StatusCode::OK, &template)
 }
 
 /// `POST /signin`.
@@ -261,7 +289,15 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     request
         .blocking(move |request| {
             create_account(request, account)?;
-            Ok(answer::see_other("/signin?notice=signed-up"))
+            let mut sign_in = AccountFormPage::sign_in(request);
+            sign_in.next = next_of(request.form.get("next"));
+            let location = sign_in.with_next("/signin");
+            let mut response = request.see_other_with(&location, Notice::SignedUp);
+            let email = params::encode(request.form.get("email"));
+            let cookie =
+                session::set_cookie(EMAIL_COOKIE, &email, EMAIL_SECONDS, request.is_secure);
+            response.headers_mut().append(SET_COOKIE, cookie);
+            Ok(response)
         })
         .await
 }
@@ -315,11 +351,11 @@ pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
         }
     }
     let notice = if is_everywhere {
-        "signed-out-everywhere"
+        Notice::SignedOutEverywhere
     } else {
-        "signed-out"
+        Notice::SignedOut
     };
-    let mut response = answer::see_other(&format!("/signin?notice={notice}"));
+    let mut response = request.see_other_with("/signin", notice);
     let cookie = session::forget(request.is_secure);
     response.headers_mut().append(SET_COOKIE, cookie);
     Ok(response)
@@ -337,9 +373,9 @@ impl AccountDraft {
         let email = Email::parse(request.form.get("email"));
         let email = email.ok_or(FormRejection::InvalidEmail)?;
         Ok(Self {
-            email,
             name: display_name(request)?,
-            password: new_password(request, "password")?,
+            password: new_password(request, "password", &email)?,
+            email,
         })
     }
 
@@ -355,18 +391,21 @@ impl AccountDraft {
 
 /// The display name in the field `name`: one short line, or empty.
 pub(super) fn display_name(request: &WebRequest) -> Result<String, FormRejection> {
-    let name = request.form.get("name");
-    let is_short = name.chars().count() <= DISPLAY_NAME_CHARS_MAX;
-    if is_short && !name.chars().any(char::is_control) {
-        Ok(name.to_owned())
-    } else {
-        Err(FormRejection::InvalidDisplayName)
-    }
+    let name = DisplayName::parse(request.form.get("name"));
+    let name = name.ok_or(FormRejection::InvalidDisplayName)?;
+    Ok(name.into_string())
 }
 
-/// The new password in the field `field`.
-pub(super) fn new_password(request: &WebRequest, field: &str) -> Result<Password, FormRejection> {
-    Ok(Password::parse(request.form.raw(field))?)
+/// The new password, of the account with this address, in the field `field`.
+pub(super) fn new_password(
+    request: &WebRequest,
+    field: &str,
+    email: &Email,
+) -> Result<Password, FormRejection> {
+    Ok(Password::parse_for(
+        request.form.raw(field),
+        email.as_str(),
+    )?)
 }
 
 /// Creates an account; `None` if its address is taken.

@@ -1,0 +1,158 @@
+//! One-time messages about what the request before this page has done.
+//!
+//! A form is answered with a redirect, so its result is told by the page after it. The message
+//! travels in a cookie that the page takes away again: a link cannot write it, and a reload does not
+//! repeat it.
+
+use http::HeaderValue;
+
+use super::language::Lang;
+use super::session;
+
+/// Name of the cookie.
+pub(crate) const NOTICE_COOKIE: &str = "subcat-notice";
+/// Lifetime of the cookie: longer than any redirect takes.
+const NOTICE_SECONDS: i64 = 60;
+
+/// A one-time message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Notice {
+    KeyRevoked,
+    /// The form of a new key was sent again: its key exists.
+    KeyExists,
+    NameSaved,
+    FileForgotten,
+    PasswordChanged,
+    SignedUp,
+    SignedOut,
+    SignedOutEverywhere,
+    /// The session had ended when a form was sent.
+    SessionEnded,
+    AccountDisabled,
+    AccountEnabled,
+    RoleAdmin,
+    RoleUser,
+}
+
+impl Notice {
+    const ALL: [Self; 13] = [
+        Self::KeyRevoked,
+        Self::KeyExists,
+        Self::NameSaved,
+        Self::FileForgotten,
+        Self::PasswordChanged,
+        Self::SignedUp,
+        Self::SignedOut,
+        Self::SignedOutEverywhere,
+        Self::SessionEnded,
+        Self::AccountDisabled,
+        Self::AccountEnabled,
+        Self::RoleAdmin,
+        Self::RoleUser,
+    ];
+
+    /// Value of the cookie.
+    const fn code(self) -> &'static str {
+        match self {
+            Self::KeyRevoked => "key-revoked",
+            Self::KeyExists => "key-exists",
+            Self::NameSaved => "name-saved",
+            Self::FileForgotten => "file-forgotten",
+            Self::PasswordChanged => "password-changed",
+            Self::SignedUp => "signed-up",
+            Self::SignedOut => "signed-out",
+            Self::SignedOutEverywhere => "signed-out-everywhere",
+            Self::SessionEnded => "session-ended",
+            Self::AccountDisabled => "account-disabled",
+            Self::AccountEnabled => "account-enabled",
+            Self::RoleAdmin => "role-admin",
+            Self::RoleUser => "role-user",
+        }
+    }
+
+    /// The message with this code.
+    pub(crate) fn parse(code: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|notice| notice.code() == code)
+    }
+
+    /// The header that leaves the message for the next page.
+    pub(crate) fn cookie(self, is_secure: bool) -> HeaderValue {
+        session::set_cookie(NOTICE_COOKIE, self.code(), NOTICE_SECONDS, is_secure)
+    }
+
+    /// The header that takes the message away.
+    pub(crate) fn forget(is_secure: bool) -> HeaderValue {
+        session::set_cookie(NOTICE_COOKIE, "", 0, is_secure)
+    }
+
+    /// The message in the language of the page.
+    pub(crate) const fn text(self, lang: Lang) -> &'static str {
+        match self {
+            Self::KeyRevoked => lang.t(
+                "The API key has been revoked. Requests with it are answered 401.",
+                "La clave de API se ha revocado. Las peticiones que la usen recibirán un 401.",
+            ),
+            Self::KeyExists => lang.t(
+                "This form had already been sent: its API key exists. A key is shown only once; if \
+                 you did not copy it, revoke it and create another one.",
+                "Este formulario ya se había enviado: su clave de API existe. Una clave se muestra \
+                 una sola vez; si no la copiaste, revócala y crea otra.",
+            ),
+            Self::FileForgotten => lang.t(
+                "The file has been forgotten. The next download fetches it again.",
+                "El archivo se ha olvidado. La próxima descarga lo obtendrá de nuevo.",
+            ),
+            Self::NameSaved => lang.t("Your name has been saved.", "Tu nombre se ha guardado."),
+            Self::PasswordChanged => lang.t(
+                "Your password has been changed.",
+                "Tu contraseña se ha cambiado.",
+            ),
+            Self::SignedUp => lang.t(
+                "Almost done: sign in with your email address and password.",
+                "Ya casi está: inicia sesión con tu correo electrónico y tu contraseña.",
+            ),
+            Self::SignedOut => lang.t("You have signed out.", "Has cerrado la sesión."),
+            Self::SignedOutEverywhere => lang.t(
+                "All sessions of your account have been closed.",
+                "Se han cerrado todas las sesiones de tu cuenta.",
+            ),
+            Self::SessionEnded => lang.t(
+                "Your session had ended, so nothing was changed. Sign in and send the form again.",
+                "Tu sesión había terminado, así que no se ha cambiado nada. Inicia sesión y vuelve \
+                 a enviar el formulario.",
+            ),
+            Self::AccountDisabled => lang.t(
+                "The account has been disabled. Its sessions have ended and its API keys are \
+                 rejected.",
+                "La cuenta se ha desactivado. Sus sesiones han terminado y sus claves de API se \
+                 rechazan.",
+            ),
+            Self::AccountEnabled => lang.t(
+                "The account has been enabled. Its API keys work again.",
+                "La cuenta se ha activado. Sus claves de API vuelven a funcionar.",
+            ),
+            Self::RoleAdmin => lang.t(
+                "The account is now an administrator.",
+                "La cuenta es ahora de administrador.",
+            ),
+            Self::RoleUser => lang.t(
+                "The account is no longer an administrator.",
+                "La cuenta ya no es de administrador.",
+            ),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_code_is_read_as_its_message_and_nothing_else_is() {
+        for notice in Notice::ALL {
+            assert_eq!(Notice::parse(notice.code()), Some(notice));
+        }
+        assert_eq!(Notice::parse("<b>hello</b>"), None);
+        assert_eq!(Notice::parse(""), None);
+    }
+}

@@ -1,0 +1,368 @@
+//! Forms of the pages: names, confirmations, repeated and interrupted forms, and what they tell.
+
+use subcat_engine::{Change, NewApiKey, Role, Scopes};
+use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
+use subcat_tests::raw::RawAnswer;
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+
+fn portal(role: Role) -> (Portal, Visitor) {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, role);
+    let ana = portal.signed_in(EMAIL, PASSWORD);
+    (portal, ana)
+}
+
+/// The first text between two marks.
+fn between<'a>(text: &'a str, start: &str, end: &str) -> &'a str {
+    let (_, rest) = text
+        .split_once(start)
+        .unwrap_or_else(|| panic!("no {start} in {text}"));
+    rest.split_once(end).map_or(rest, |(found, _)| found)
+}
+
+fn location(answer: &RawAnswer) -> &str {
+    answer.field("location").expect("a place to go")
+}
+
+fn new_key(visitor: &mut Visitor, fields: &[(&str, &str)]) -> RawAnswer {
+    visitor.post("/keys", &[fields, &ALL_SCOPES].concat())
+}
+
+#[test]
+fn invisible_characters_of_names_are_dropped_and_names_are_isolated() {
+    let (portal, mut ana) = portal(Role::Admin);
+    assert_eq!(
+        new_key(&mut ana, &[("name", "\u{202E}gnp.\u{200B}exe")]).status,
+        200
+    );
+    let name = [("action", "name"), ("name", "Ana\u{2066}\u{FEFF} L.")];
+    assert_eq!(ana.post("/profile", &name).status, 303);
+    let accounts = portal.service().engine.accounts();
+    assert_eq!(accounts.all()[0].display_name, "Ana L.");
+    assert_eq!(accounts.api_keys()[0].name, "gnp.exe");
+    for path in [
+        "/admin/audit",
+        "/keys",
+        "/keys/1",
+        "/keys/1/revoke",
+        "/admin/keys",
+    ] {
+        let page = ana.get(path);
+        assert!(page.text().contains("<bdi>gnp.exe</bdi>"), "{path}");
+    }
+    let only_invisible = [("name", "\u{200B}\u{200D}")];
+    assert_eq!(new_key(&mut ana, &only_invisible).status, 422);
+}
+
+#[test]
+fn a_form_that_is_sent_again_makes_no_second_key() {
+    let (portal, mut ana) = portal(Role::User);
+    let form = ana.get("/keys/new");
+    let token = between(form.text(), "name=\"token\" value=\"", "\"").to_owned();
+    let fields = [("name", "living room"), ("token", &token)];
+    assert_eq!(new_key(&mut ana, &fields).status, 200);
+    for _ in 0..2 {
+        let again = new_key(&mut ana, &fields);
+        assert_eq!(again.status, 303);
+        assert_eq!(location(&again), "/keys/1");
+    }
+    let told = ana.get("/keys/1");
+    assert!(
+        told.text().contains("This form had already been sent"),
+        "{}",
+        told.text()
+    );
+    assert!(
+        !ana.get("/keys/1").text().contains("had already been sent"),
+        "told once"
+    );
+    assert_eq!(portal.service().engine.accounts().api_keys().len(), 1);
+
+    // A rejected form keeps its right to make a key.
+    let form = ana.get("/keys/new");
+    let token = between(form.text(), "name=\"token\" value=\"", "\"").to_owned();
+    assert_eq!(
+        new_key(&mut ana, &[("name", ""), ("token", &token)]).status,
+        422
+    );
+    assert_eq!(
+        new_key(&mut ana, &[("name", "x"), ("token", &token)]).status,
+        200
+    );
+    // The server was restarted meanwhile.
+    let other = new_key(&mut ana, &[("name", "y"), ("token", &"0".repeat(48))]);
+    assert_eq!(other.status, 422);
+    assert!(other.text().contains("value=\"y\""), "what was typed stays");
+    assert_eq!(portal.service().engine.accounts().api_keys().len(), 2);
+}
+
+#[test]
+fn administrators_see_the_keys_of_everybody_and_of_nobody() {
+    let (portal, mut ana) = portal(Role::Admin);
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    assert_eq!(new_key(&mut luis, &[("name", "of Luis")]).status, 200);
+    let unowned = NewApiKey {
+        account: None,
+        name: "player".into(),
+        digest: [7; 32],
+        partial: "sct_AbCd…wXyZ".into(),
+        scopes: Scopes::ALL,
+        limit: None,
+        expires_at: None,
+    };
+    let now = portal.service().now();
+    let event = Change::CreateApiKey(unowned).into_event("command line", now);
+    portal.service().engine.apply(vec![event]).expect("stored");
+    assert_eq!(luis.get("/admin/keys").status, 403);
+    let page = ana.get("/admin/keys");
+    for text in ["of Luis", "luis@example.com", "player", "/keys/2/revoke"] {
+        assert!(page.text().contains(text), "{text}");
+    }
+    let found = ana.get("/admin/keys?find=luis%40");
+    assert!(found.text().contains("of Luis") && !found.text().contains("player"));
+    assert!(ana.get("/admin/audit").text().contains("href=\"/keys/2\""));
+    let revoked = ana.post("/keys/2/revoke", &[]);
+    assert_eq!(location(&revoked), "/admin/keys");
+    let active = ana.get("/admin/keys?state=active");
+    assert!(active.text().contains("of Luis") && !active.text().contains("player"));
+    let revoked = ana.get("/admin/keys?state=revoked&sort=name");
+    assert!(!revoked.text().contains("of Luis") && revoked.text().contains("player"));
+}
+
+#[test]
+fn a_change_of_an_account_is_confirmed_and_told() {
+    let (portal, mut ana) = portal(Role::Admin);
+    let luis = portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut browser = portal.signed_in("luis@example.com", PASSWORD);
+    assert_eq!(new_key(&mut browser, &[("name", "of Luis")]).status, 200);
+    let page = ana.get("/admin/accounts/2");
+    assert!(
+        !page.text().contains("name=\"action\""),
+        "nothing changes by one click"
+    );
+    for (action, told) in [
+        ("disable", "The account has been disabled."),
+        ("enable", "The account has been enabled."),
+        ("make-admin", "The account is now an administrator."),
+        ("make-user", "The account is no longer an administrator."),
+    ] {
+        let path = format!("/admin/accounts/2/change?action={action}");
+        assert!(
+            page.text().contains("/admin/accounts/2/change?action="),
+            "{action}"
+        );
+        let question = ana.get(&path);
+        assert_eq!(question.status, 200, "{action}");
+        assert!(question.text().contains("luis@example.com"), "{action}");
+        if action == "disable" {
+            assert!(
+                question.text().contains("Active API keys: 1"),
+                "{}",
+                question.text()
+            );
+            assert!(
+                question.text().contains("Open sessions: 1"),
+                "{}",
+                question.text()
+            );
+        }
+        let form = between(
+            question.text(),
+            "<form method=\"post\" action=\"/admin",
+            "</form>",
+        );
+        assert!(
+            form.contains(&format!("name=\"action\" value=\"{action}\"")),
+            "{form}"
+        );
+        assert_eq!(
+            ana.post("/admin/accounts/2", &[("action", action)]).status,
+            303
+        );
+        let after = ana.get("/admin/accounts/2");
+        assert!(after.text().contains(told), "{action}: {}", after.text());
+    }
+    assert_eq!(
+        ana.get("/admin/accounts/2/change?action=delete").status,
+        404
+    );
+    assert_eq!(
+        ana.get("/admin/accounts/1/change?action=disable").status,
+        403
+    );
+    assert_eq!(luis.id.0, 2);
+}
+
+#[test]
+fn passwords_that_are_tried_first_are_rejected() {
+    let portal = Portal::open(|_| ());
+    for password in ["password", "12345678", "ana@example.com", "Subcat2026"] {
+        let fields = [("email", EMAIL), ("password", password)];
+        let answer = portal.visitor().post("/signup", &fields);
+        assert_eq!(answer.status, 422, "{password}");
+        assert!(
+            answer
+                .text()
+                .contains("one of the first that an attacker tries")
+        );
+        assert!(!answer.text().contains(&format!("value=\"{password}\"")) || password == EMAIL);
+    }
+    assert!(portal.service().engine.accounts().all().is_empty());
+}
+
+#[test]
+fn a_link_from_another_site_meets_a_signed_in_person_signed_in() {
+    let (_portal, mut ana) = portal(Role::User);
+    let session = ana.cookies.clone();
+    // The browser leaves the cookie out of a request that another site caused.
+    ana.cookies.clear();
+    let elsewhere = [
+        ("Sec-Fetch-Site", "cross-site"),
+        ("Sec-Fetch-Mode", "navigate"),
+    ];
+    let sent = ana.send("GET", "/catalog?query=a%20b", &elsewhere, "");
+    let sign_in = location(&sent).to_owned();
+    let page = ana.send("GET", &sign_in, &elsewhere, "");
+    assert_eq!(page.status, 200);
+    assert!(
+        !page.text().contains("name=\"password\""),
+        "{}",
+        page.text()
+    );
+    let again = between(page.text(), "http-equiv=\"refresh\" content=\"0;url=", "\"");
+    assert_eq!(again, sign_in);
+    // The page goes on by itself, and the cookie comes along.
+    ana.cookies = session;
+    let ours = [("Sec-Fetch-Site", "same-origin")];
+    let back = ana.send("GET", &sign_in, &ours, "");
+    assert_eq!(location(&back), "/catalog?query=a%20b");
+    // Somebody without a session sees the form, not the page for ever.
+    ana.cookies.clear();
+    let form = ana.send("GET", &sign_in, &ours, "");
+    assert!(form.text().contains("name=\"password\""), "{}", form.text());
+}
+
+#[test]
+fn a_rejected_form_names_its_field_and_can_be_read_in_another_language() {
+    let (portal, mut ana) = portal(Role::User);
+    let faults: [(&str, &[(&str, &str)], &str); 4] = [
+        ("/keys", &[("name", ""), ("scope", "read")], "id=\"name\""),
+        (
+            "/keys",
+            &[("name", "x"), ("scope", "read"), ("expires", "date")],
+            "id=\"expires_on\"",
+        ),
+        (
+            "/profile",
+            &[("action", "password"), ("old", "x"), ("new", "short")],
+            "id=\"new\"",
+        ),
+        (
+            "/profile",
+            &[("action", "name"), ("name", "two\nlines")],
+            "id=\"name\"",
+        ),
+    ];
+    for (path, fields, field) in faults {
+        let page = ana.post(path, fields);
+        assert_eq!(page.status, 422, "{path}");
+        let input = between(page.text(), field, ">");
+        assert!(
+            input.contains("aria-invalid=\"true\""),
+            "{path} {field}: {input}"
+        );
+        assert!(input.contains("autofocus"), "{path} {field}: {input}");
+        assert!(page.text().contains("<title>Error: "), "{path}");
+        assert_eq!(page.text().matches("id=\"fault\"").count(), 1, "{path}");
+    }
+    let page = ana.post("/keys", &[("name", "")]);
+    assert!(
+        page.text().contains("href=\"/keys/new?lang=es\""),
+        "{}",
+        page.text()
+    );
+    let wrong = [("email", EMAIL), ("password", "x"), ("next", "/profile")];
+    let page = portal.visitor().post("/signin", &wrong);
+    assert!(
+        page.text()
+            .contains("href=\"/signin?next=%2Fprofile&#38;lang=es\""),
+        "{}",
+        page.text()
+    );
+}
+
+#[test]
+fn a_rejected_setup_keeps_its_token_in_the_links() {
+    let portal = Portal::open(|_| ());
+    let path = portal.setup_path().expect("there is no account yet");
+    let token = path.strip_prefix("/setup?token=").expect("a token");
+    let fields = [("token", token), ("email", "no"), ("password", PASSWORD)];
+    let page = portal.visitor().post("/setup", &fields);
+    assert_eq!(page.status, 422);
+    let link = format!("/setup?token={token}&#38;lang=es");
+    assert!(page.text().contains(&link), "{}", page.text());
+}
+
+#[test]
+fn a_session_that_ended_leads_back_to_the_form() {
+    let (_portal, mut ana) = portal(Role::User);
+    ana.cookies.clear();
+    for (path, next) in [("/keys", "%2Fkeys%2Fnew"), ("/profile", "%2Fprofile")] {
+        let answer = ana.post(path, &[("name", "x"), ("action", "name")]);
+        assert_eq!(location(&answer), format!("/signin?next={next}"));
+        let form = ana.get(&format!("/signin?next={next}"));
+        assert!(
+            form.text().contains("Your session had ended"),
+            "{}",
+            form.text()
+        );
+    }
+}
+
+#[test]
+fn a_sign_up_keeps_where_it_was_going_and_the_address() {
+    let portal = Portal::open(|_| ());
+    let mut visitor = portal.visitor();
+    let sign_in = visitor.get("/signin?next=%2Fcatalog%3Fquery%3Dmatrix");
+    let sign_up = between(sign_in.text(), "No account yet? <a href=\"/signup", "\"");
+    let form = visitor.get(&format!("/signup{sign_up}"));
+    let next = between(form.text(), "name=\"next\" value=\"", "\"").to_owned();
+    assert_eq!(next, "/catalog?query=matrix");
+    let fields = [("email", EMAIL), ("password", PASSWORD), ("next", &next)];
+    let made = visitor.post("/signup", &fields);
+    let form = visitor.get(location(&made));
+    assert!(
+        form.text().contains(&format!("value=\"{EMAIL}\"")),
+        "{}",
+        form.text()
+    );
+    let next = between(form.text(), "name=\"next\" value=\"", "\"");
+    assert_eq!(next, "/catalog?query=matrix");
+}
+
+#[test]
+fn a_link_writes_no_message() {
+    let (_portal, mut ana) = portal(Role::User);
+    for path in [
+        "/profile?notice=password",
+        "/keys?notice=revoked",
+        "/profile?notice=name",
+    ] {
+        assert!(!ana.get(path).text().contains("role=\"status\""), "{path}");
+    }
+    let name = [("action", "name"), ("name", "Ana")];
+    assert_eq!(location(&ana.post("/profile", &name)), "/profile");
+    assert!(
+        ana.get("/profile")
+            .text()
+            .contains("Your name has been saved.")
+    );
+    assert!(
+        !ana.get("/profile")
+            .text()
+            .contains("Your name has been saved.")
+    );
+}
