@@ -84,6 +84,13 @@ pub const TEXT_CHARS_PER_CONTROL_MIN: usize = 50;
 /// message (API.md 14.4).
 pub const SHAPELESS_BYTES_MIN: usize = 200;
 
+/// Bytes of a text that a look into it decodes, at most.
+pub const LOOK_TEXT_BYTES_MAX: usize = 64 << 10;
+/// Cues that a look into a text shows, at most.
+pub const LOOK_CUES_MAX: usize = 20;
+/// Names that a look into an archive shows, at most.
+pub const LOOK_NAMES_MAX: usize = 200;
+
 // ===== respond =====
 
 // ===== cache =====
@@ -112,6 +119,8 @@ pub const FETCH_FAILURES_MAX: usize = 10_000;
 
 /// Slow searches that are kept, at most: the oldest is dropped.
 pub const SLOW_SEARCHES_MAX: usize = 20;
+/// Searches without results that are kept, at most: the oldest is dropped.
+pub const EMPTY_SEARCHES_MAX: usize = 20;
 /// Characters of one value of a slow search that are kept, at most.
 pub const SLOW_SEARCH_VALUE_CHARS_MAX: usize = 60;
 
@@ -169,6 +178,9 @@ pub const SESSIONS_MAX: usize = 50;
 /// Subjects whose attempts are counted at once, at most.
 pub const THROTTLE_ENTRIES_MAX: usize = 65_536;
 
+/// One-time links that are not used yet, at most; the oldest end first.
+pub const ONE_TIME_LINKS_MAX: usize = 1_000;
+
 /// Forms that were sent and are remembered, so that a repetition is recognised, at most.
 pub const FORM_TOKENS_MAX: usize = 4_096;
 
@@ -196,6 +208,12 @@ pub const HIT_DESCRIPTION_CHARS_MAX: usize = 140;
 /// Characters of a description on the page of its record, at most: the page stays within 50 KB.
 /// The API has all of it.
 pub const RECORD_DESCRIPTION_CHARS_MAX: usize = 4_000;
+
+/// Characters of the name of an uploader in a list, at most.
+pub const UPLOADER_CHARS_MAX: usize = 40;
+
+/// Characters of the name of a release's group, at most: what is longer is something else.
+pub const GROUP_CHARS_MAX: usize = 24;
 
 /// Pages of a list of records without words, at most.
 pub const LIST_PAGES_MAX: usize = 100;

@@ -49,6 +49,17 @@ impl Portal {
         clock: Arc<dyn Clock>,
         change: impl FnOnce(&mut Config),
     ) -> Self {
+        let portal = Self::start(disk, clock, change);
+        fill(&portal.server.service.engine);
+        portal
+    }
+
+    /// A service without records.
+    pub fn empty(change: impl FnOnce(&mut Config)) -> Self {
+        Self::start(Arc::new(Real), Arc::new(SystemClock::new()), change)
+    }
+
+    fn start(disk: Arc<dyn Disk>, clock: Arc<dyn Clock>, change: impl FnOnce(&mut Config)) -> Self {
         let control = Control::start().expect("threads start");
         let upstream = LocalUpstream::start(&control.handle()).expect("a free port");
         let server = TestServer::with_disk(disk, clock, |config| {
@@ -59,7 +70,6 @@ impl Portal {
             config.upstream.url = Some(upstream.url_template());
             change(config);
         });
-        fill(&server.service.engine);
         Self {
             server,
             _upstream: upstream,

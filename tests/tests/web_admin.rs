@@ -219,3 +219,106 @@ fn an_administrator_forgets_a_stored_file() {
         assert!(files.cached_file(&release).is_none());
     }
 }
+
+#[test]
+fn the_console_answers_four_questions_first() {
+    let (portal, mut ana) = portal(1);
+    let key = make_key(&mut ana, "living room");
+    let mut client = Client::connect(portal.address());
+    for query in ["matrix", "zumbido", "zumbido&limit=3"] {
+        let search = format!("/api/subtitles/search?query={query}");
+        assert_eq!(client.get(&search, Some(&key)).status, 200);
+    }
+    ana.get("/catalog?query=nadaqueverconesto");
+    let text = plain(ana.get("/admin").text());
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
+    for (question, after) in [
+        ("Is it well? yes", "Disk"),
+        ("Is it fast? yes", "Search, 99 of 100 ≤"),
+        ("Is it used?", "Active API keys 1"),
+        ("What is not found?", "query=zumbido"),
+    ] {
+        assert!(place(question) < place(after), "{text}");
+        assert!(
+            place(after) < place("Segments"),
+            "internals come last: {text}"
+        );
+    }
+    place("query=nadaqueverconesto");
+    let mut visitor = portal.visitor();
+    let status = plain(visitor.get("/status").text());
+    assert!(status.contains("Search and records works"), "{status}");
+}
+
+/// The link that a page shows once.
+fn shown_link(page: &str) -> String {
+    let (_, rest) = page.split_once("id=\"link\"").expect("a link");
+    let (_, rest) = rest.split_once("/link/").expect("its path");
+    format!("/link/{}", rest.split('"').next().expect("it ends"))
+}
+
+#[test]
+fn an_invitation_makes_one_account_even_if_registration_is_closed() {
+    let portal = Portal::open(|config| {
+        config.accounts.registration = subcat_server::config::Registration::Closed;
+    });
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let made = ana.post("/admin/accounts", &[("role", "user")]);
+    let link = shown_link(made.text());
+    let mut luis = portal.visitor();
+    assert_eq!(luis.get("/link/0000").status, 404);
+    assert_eq!(luis.get(&link).status, 200);
+    let bad = [("email", "luis@example.com"), ("password", "password")];
+    assert_eq!(luis.post(&link, &bad).status, 422);
+    let taken = [("email", EMAIL), ("password", PASSWORD)];
+    assert!(
+        luis.post(&link, &taken)
+            .text()
+            .contains("has an account already")
+    );
+    let good = [("email", "luis@example.com"), ("password", PASSWORD)];
+    assert_eq!(luis.post(&link, &good).status, 303);
+    assert_eq!(luis.get("/keys").status, 200);
+    assert_eq!(luis.get("/admin").status, 403);
+    let again = [("email", "eva@example.com"), ("password", PASSWORD)];
+    assert_eq!(portal.visitor().post(&link, &again).status, 404);
+    assert_eq!(portal.visitor().get(&link).status, 404);
+    assert_eq!(portal.service().engine.accounts().all().len(), 2);
+    assert!(
+        ana.get("/admin/audit")
+            .text()
+            .contains("invitation created")
+    );
+    assert_eq!(
+        luis.post("/admin/accounts", &[("role", "admin")]).status,
+        403
+    );
+}
+
+#[test]
+fn a_link_for_a_new_password_ends_the_sessions_of_the_account() {
+    let (portal, mut ana) = portal(1);
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    assert_eq!(
+        luis.post("/admin/accounts/1/password-link", &[]).status,
+        403
+    );
+    let first = shown_link(ana.post("/admin/accounts/2/password-link", &[]).text());
+    let link = shown_link(ana.post("/admin/accounts/2/password-link", &[]).text());
+    let mut browser = portal.visitor();
+    assert_eq!(
+        browser.get(&first).status,
+        404,
+        "the newer link replaces it"
+    );
+    assert!(browser.get(&link).text().contains("luis@example.com"));
+    let fields = [("password", "another horse"), ("email", EMAIL)];
+    assert_eq!(browser.post(&link, &fields).status, 303);
+    assert_eq!(browser.get("/keys").status, 200);
+    assert_eq!(luis.get("/keys").status, 303, "older sessions have ended");
+    assert_eq!(browser.post(&link, &fields).status, 404);
+    portal.signed_in("luis@example.com", "another horse");
+    portal.signed_in(EMAIL, PASSWORD);
+}

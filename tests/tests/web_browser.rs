@@ -231,6 +231,95 @@ fn a_search_leads_to_a_record_and_its_file() {
 }
 
 #[test]
+fn a_link_from_another_site_finds_the_session() {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[0].1);
+    browser.goto(&portal.url("/signin"));
+    fill(&mut browser, "#email", EMAIL);
+    fill(&mut browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    let target = portal.url("/catalog?query=matrix");
+    browser.goto(&format!("data:text/html,<a href='{target}'>elsewhere</a>"));
+    browser.tab_to("a");
+    browser.keys(&ENTER.to_string());
+    let began = Instant::now();
+    while browser.path() != "/catalog" {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{}",
+            browser.path()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    // The cookie itself stays as strict as it was: nothing of the session is in the first answer.
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_reload_of_a_new_key_makes_no_second_one() {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    browser.goto(&portal.url("/signin?next=%2Fkeys%2Fnew"));
+    fill(&mut browser, "#email", EMAIL);
+    fill(&mut browser, "#password", PASSWORD);
+    browser.press_and_follow(ENTER);
+    // The date appears only when it is asked for.
+    let is_shown = "return document.getElementById('expires_on').offsetParent !== null";
+    assert_eq!(browser.eval(is_shown), false);
+    browser.eval("document.getElementById('expires').value = 'date'");
+    assert_eq!(browser.eval(is_shown), true);
+    browser.eval("document.getElementById('expires').value = '90'");
+    let token = browser.text("return document.querySelector('[name=token]').value");
+    fill(&mut browser, "#name", "living room");
+    browser.press_and_follow(ENTER);
+    let font = "return getComputedStyle(document.getElementById('key')).fontFamily";
+    assert!(
+        browser.text(font).contains("mono"),
+        "I and l look different"
+    );
+    // As a reload does: the same form again.
+    browser.eval(&format!(
+        "window.isOld = true; const form = document.createElement('form');\
+         form.method = 'post'; form.action = '/keys'; document.body.append(form);\
+         for (const [name, value] of [['name', 'living room'], ['expires', '90'],\
+         ['scope', 'search'], ['token', '{token}']]) {{\
+         const input = document.createElement('input'); input.name = name; input.value = value;\
+         form.append(input); }} form.submit()"
+    ));
+    let began = Instant::now();
+    while browser.path() != "/keys/1" {
+        assert!(
+            began.elapsed() < Duration::from_secs(10),
+            "{}",
+            browser.path()
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert_eq!(portal.service().engine.accounts().api_keys().len(), 1);
+}
+
+#[test]
+fn a_rejected_field_is_seen_and_has_the_focus() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[0].1);
+    browser.goto(&portal.url("/signup"));
+    fill(&mut browser, "#email", EMAIL);
+    fill(&mut browser, "#password", "12345678");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.text("return document.activeElement.id"), "password");
+    let border = "const style = getComputedStyle(document.getElementById('password'));\
+                  return style.borderTopWidth + ' ' + style.borderTopColor";
+    let other = border.replace("'password'", "'email'");
+    assert_ne!(browser.text(border), browser.text(&other));
+    assert!(browser.text("return document.title").starts_with("Error: "));
+}
+
+#[test]
 fn language_and_theme_are_switched_without_leaving_the_page() {
     let portal = Portal::open(|_| ());
     let driver = Driver::start();
@@ -312,35 +401,75 @@ fn axe() -> String {
     })
 }
 
-#[test]
-fn every_page_is_sound_in_every_look() {
-    let (portal, session) = lived_in();
-    let axe = axe();
-    let driver = Driver::start();
-    let record = {
-        let mut ana = portal.signed_in(EMAIL, PASSWORD);
-        let page = ana.get("/catalog?query=matrix&limit=1");
-        let id = page.text().split("<h2><a href=\"/catalog/").nth(1);
-        let id = id.and_then(|rest| rest.split('"').next()).expect("a hit");
-        format!("/catalog/{id}")
-    };
-    let open = ["/", "/signin", "/signup", "/docs"];
-    let closed = [
+/// Pages that need a session: a name for the picture, and a path.
+fn closed_pages(record: &str) -> Vec<(&'static str, String)> {
+    let pages = [
         ("keys", "/keys"),
         ("key-new", "/keys/new"),
         ("key", "/keys/1"),
         ("key-revoke", "/keys/1/revoke"),
         ("catalog", "/catalog?query=matrix"),
+        (
+            "catalog-filtered",
+            "/catalog?query=breaking&season=1&language=es-ES",
+        ),
         ("catalog-empty", "/catalog?query=zzzz"),
         ("catalog-start", "/catalog"),
-        ("record", record.as_str()),
+        ("title-film", "/title/tt0133093"),
+        ("title-series", "/title/tt0903747"),
         ("profile", "/profile"),
         ("admin", "/admin"),
         ("accounts", "/admin/accounts"),
         ("account", "/admin/accounts/2"),
+        ("account-change", "/admin/accounts/2/change?action=disable"),
+        ("admin-keys", "/admin/keys"),
         ("audit", "/admin/audit"),
+        ("status", "/status"),
         ("front", "/"),
     ];
+    let mut pages: Vec<_> = pages.map(|(name, path)| (name, path.to_owned())).into();
+    pages.push(("record", record.to_owned()));
+    pages.push(("look", format!("{record}/look")));
+    pages
+}
+
+/// The path of the first record that a search for a film finds.
+fn record_path(portal: &Portal) -> String {
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/catalog?query=matrix&limit=1");
+    let id = page.text().split("<h2><a href=\"/catalog/").nth(1);
+    let id = id.and_then(|rest| rest.split('"').next()).expect("a hit");
+    format!("/catalog/{id}")
+}
+
+#[test]
+fn nothing_hangs_over_the_edge_at_any_width() {
+    let (portal, session) = lived_in();
+    let record = record_path(&portal);
+    let driver = Driver::start();
+    for width in [320, 740, 800, 1_024, 1_920] {
+        let mut browser = driver.open(Looks {
+            language: "es",
+            width,
+            is_dark: false,
+        });
+        browser.goto(&portal.url("/"));
+        browser.cookie("subcat-session", &session);
+        for (_, path) in closed_pages(&record) {
+            browser.goto(&portal.url(&path));
+            let overhang = browser.eval(OVERHANG);
+            assert_eq!(overhang, 0, "{path} hangs over the edge at {width}");
+        }
+    }
+}
+
+#[test]
+fn every_page_is_sound_in_every_look() {
+    let (portal, session) = lived_in();
+    let axe = axe();
+    let driver = Driver::start();
+    let record = record_path(&portal);
+    let open = ["/", "/signin", "/signup", "/docs"];
     let refused = [
         ("catalog-fault", "/catalog?query=x&year=1&season=1"),
         ("refusal", "/nowhere"),
@@ -354,8 +483,8 @@ fn every_page_is_sound_in_every_look() {
             browser.screenshot(&picture(&format!("{look}-open-{name}")));
         }
         browser.cookie("subcat-session", &session);
-        for (name, path) in closed {
-            browser.goto(&portal.url(path));
+        for (name, path) in closed_pages(&record) {
+            browser.goto(&portal.url(&path));
             is_sound(&mut browser, &axe, look);
             browser.screenshot(&picture(&format!("{look}-{name}")));
         }
@@ -371,6 +500,10 @@ fn every_page_is_sound_in_every_look() {
     }
 }
 
+/// Pixels by which a page is wider than the window.
+const OVERHANG: &str =
+    "return document.documentElement.scrollWidth - document.documentElement.clientWidth";
+
 /// Checks that nothing overflows the window, that the language is that of the browser, and that
 /// axe-core finds no serious or critical violation.
 fn is_sound(browser: &mut Browser, axe: &str, look: &str) {
@@ -380,8 +513,7 @@ fn is_sound(browser: &mut Browser, axe: &str, look: &str) {
         look[..2],
         "{path}"
     );
-    let overhang = browser
-        .eval("return document.documentElement.scrollWidth - document.documentElement.clientWidth");
+    let overhang = browser.eval(OVERHANG);
     assert_eq!(overhang, 0, "{path} hangs over the edge ({look})");
     let faults = browser.eval_async(&format!(
         "{axe}; return window.axe.run().then(result => result.violations\

@@ -7,6 +7,9 @@ use subcat_tests::raw::RawAnswer;
 const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
 
+/// Names and values of a form.
+type Fields<'a> = &'a [(&'a str, &'a str)];
+
 fn portal(role: Role) -> (Portal, Visitor) {
     let portal = Portal::open(|_| ());
     portal.make_account(EMAIL, PASSWORD, role);
@@ -68,15 +71,15 @@ fn a_form_that_is_sent_again_makes_no_second_key() {
         assert_eq!(again.status, 303);
         assert_eq!(location(&again), "/keys/1");
     }
-    let told = ana.get("/keys/1");
+    let page = ana.get("/keys/1");
     assert!(
-        told.text().contains("This form had already been sent"),
+        page.text().contains("This form had already been sent"),
         "{}",
-        told.text()
+        page.text()
     );
     assert!(
         !ana.get("/keys/1").text().contains("had already been sent"),
-        "told once"
+        "shown once"
     );
     assert_eq!(portal.service().engine.accounts().api_keys().len(), 1);
 
@@ -133,7 +136,7 @@ fn administrators_see_the_keys_of_everybody_and_of_nobody() {
 }
 
 #[test]
-fn a_change_of_an_account_is_confirmed_and_told() {
+fn a_change_of_an_account_is_confirmed_and_reported() {
     let (portal, mut ana) = portal(Role::Admin);
     let luis = portal.make_account("luis@example.com", PASSWORD, Role::User);
     let mut browser = portal.signed_in("luis@example.com", PASSWORD);
@@ -143,7 +146,7 @@ fn a_change_of_an_account_is_confirmed_and_told() {
         !page.text().contains("name=\"action\""),
         "nothing changes by one click"
     );
-    for (action, told) in [
+    for (action, reason) in [
         ("disable", "The account has been disabled."),
         ("enable", "The account has been enabled."),
         ("make-admin", "The account is now an administrator."),
@@ -183,7 +186,7 @@ fn a_change_of_an_account_is_confirmed_and_told() {
             303
         );
         let after = ana.get("/admin/accounts/2");
-        assert!(after.text().contains(told), "{action}: {}", after.text());
+        assert!(after.text().contains(reason), "{action}: {}", after.text());
     }
     assert_eq!(
         ana.get("/admin/accounts/2/change?action=delete").status,
@@ -248,7 +251,7 @@ fn a_link_from_another_site_meets_a_signed_in_person_signed_in() {
 #[test]
 fn a_rejected_form_names_its_field_and_can_be_read_in_another_language() {
     let (portal, mut ana) = portal(Role::User);
-    let faults: [(&str, &[(&str, &str)], &str); 4] = [
+    let faults: [(&str, Fields<'_>, &str); 4] = [
         ("/keys", &[("name", ""), ("scope", "read")], "id=\"name\""),
         (
             "/keys",
@@ -365,4 +368,65 @@ fn a_link_writes_no_message() {
             .text()
             .contains("Your name has been saved.")
     );
+}
+
+#[test]
+fn a_key_is_renamed_and_its_days_are_a_spreadsheet() {
+    let (portal, mut ana) = portal(Role::User);
+    assert_eq!(new_key(&mut ana, &[("name", "old")]).status, 200);
+    let rejected = ana.post("/keys/1", &[("name", "two\nlines")]);
+    assert_eq!(rejected.status, 422);
+    assert!(rejected.text().contains("aria-invalid=\"true\""));
+    assert_eq!(
+        ana.post("/keys/1", &[("name", " living room ")]).status,
+        303
+    );
+    let page = ana.get("/keys/1");
+    assert!(
+        page.text().contains("<bdi>living room</bdi>"),
+        "{}",
+        page.text()
+    );
+    let accounts = portal.service().engine.accounts();
+    assert_eq!(accounts.api_keys()[0].name, "living room");
+    let log = accounts.audit_log(None, 1).expect("it is read");
+    assert_eq!(log[0].1.action, "key renamed");
+    let csv = ana.get("/keys/1/usage.csv?days=7");
+    assert_eq!(csv.field("content-type"), Some("text/csv; charset=utf-8"));
+    assert!(
+        csv.text()
+            .starts_with("day,requests,downloads,client_errors,limited\r\n")
+    );
+    let mut other = portal.visitor();
+    assert_eq!(other.get("/keys/1/usage.csv").status, 303);
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    assert_eq!(luis.post("/keys/1", &[("name", "mine")]).status, 404);
+    assert_eq!(luis.get("/keys/1/usage.csv").status, 404);
+    assert_eq!(luis.get("/admin/usage.csv").status, 403);
+}
+
+#[test]
+fn one_session_is_closed_and_the_others_stay() {
+    let (portal, mut here) = portal(Role::User);
+    let mut there = portal.signed_in(EMAIL, PASSWORD);
+    let page = here.get("/profile");
+    assert_eq!(
+        page.text().matches("name=\"session\"").count(),
+        1,
+        "{}",
+        page.text()
+    );
+    let session = between(page.text(), "name=\"session\" value=\"", "\"").to_owned();
+    let close = [("action", "session"), ("session", session.as_str())];
+    // A session of somebody else has another name, and is not closed by it.
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    assert_eq!(luis.post("/profile", &close).status, 303);
+    assert_eq!(there.get("/keys").status, 200);
+    assert_eq!(here.post("/profile", &close).status, 303);
+    assert_eq!(there.get("/keys").status, 303);
+    assert_eq!(here.get("/keys").status, 200);
+    let page = here.get("/profile");
+    assert_eq!(page.text().matches("name=\"session\"").count(), 0);
 }

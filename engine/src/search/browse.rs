@@ -64,7 +64,7 @@ impl TitlePart {
     }
 }
 
-/// Part of a list: so many records after so many others.
+/// Part of a list: the number of records before it, and in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListPage {
     /// Records before the page.
@@ -111,8 +111,8 @@ impl Snapshot {
         })
     }
 
-    /// Number of active records of a title for each of its episodes. Cost: a read of the columns for
-    /// each record of the title.
+    /// Number of active records of a title for each of its episodes. Cost: a read of the columns
+    /// for each record of the title.
     pub fn episodes_of_title(&self, number: u64) -> Result<BTreeMap<EpisodeSlot, u32>> {
         let query = Query::new(Filters::default(), 1);
         read_whole(self.segments(), || {

@@ -159,6 +159,7 @@ impl EventStep<'_, '_> {
                 Ok(Outcome::Done)
             }
             Change::CreateApiKey(new) => self.create_api_key(new, by.at),
+            Change::RenameApiKey(id, name) => self.rename_api_key(*id, name),
             Change::RevokeApiKey(id) => self.revoke_api_key(*id, by.at),
             Change::RollApiKey(roll) => self.roll_api_key(roll, by.at),
         }
@@ -244,6 +245,19 @@ impl EventStep<'_, '_> {
             .put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
         self.effects.push(Effect::ApiKey(api_key.clone()));
         Ok(Outcome::ApiKey(api_key))
+    }
+
+    fn rename_api_key(&mut self, id: ApiKeyId, name: &str) -> Result<Outcome> {
+        let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut api_key = decode_api_key(&stored)?;
+        // Without an effect there is no audit entry: the same name is not a change.
+        if api_key.name == name {
+            return Ok(Outcome::ApiKey(api_key));
+        }
+        name.clone_into(&mut api_key.name);
+        self.put_api_key(api_key)
     }
 
     fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {

@@ -110,6 +110,8 @@ pub enum Change {
     CloseSessions(AccountId),
     /// Make an API key.
     CreateApiKey(NewApiKey),
+    /// Change the name of an API key.
+    RenameApiKey(ApiKeyId, String),
     /// Revoke an API key for good.
     RevokeApiKey(ApiKeyId),
     /// Replace an API key by a new one. Refused when it is revoked, or will be.
@@ -148,6 +150,7 @@ impl Change {
             | Self::CloseSessions(id) => Some(*id),
             Self::CreateAccount(_)
             | Self::CreateApiKey(_)
+            | Self::RenameApiKey(..)
             | Self::RevokeApiKey(_)
             | Self::RollApiKey(_) => None,
         }
@@ -165,6 +168,7 @@ impl Change {
             Self::SetDisabled(_, false) => "account enabled",
             Self::CloseSessions(_) => "signed out everywhere",
             Self::CreateApiKey(_) => "key created",
+            Self::RenameApiKey(..) => "key renamed",
             Self::RevokeApiKey(_) => "key revoked",
             Self::RollApiKey(_) => "key rolled",
         }

@@ -74,12 +74,14 @@ impl ApiWorker {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(started.monotonic_us);
         self.metrics().answered(Route::Page, status, latency_us);
-        let usage = Usage {
-            requests: 1,
-            client_errors: u64::from((400..500).contains(&status)),
-            ..Usage::default()
-        };
-        self.state.lock().usage.add(None, now.timestamp(), &usage);
+        // Requests and errors of a day are those of the API: pages have figures of their own.
+        if status == 429 {
+            let usage = Usage {
+                limited: 1,
+                ..Usage::default()
+            };
+            self.state.lock().usage.add(None, now.timestamp(), &usage);
+        }
     }
 
     /// Counts a response; returns the microseconds that it took.

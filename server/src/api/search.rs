@@ -150,8 +150,13 @@ fn look_up(
 ) -> Result<CachedSearch, SearchError> {
     let has_imdb_id = worker.service.config.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(SearchError::Rejected)?;
+    let hits = locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?;
+    if hits.total() == 0 {
+        let now = worker.service.clock.now().timestamp();
+        worker.service.empty_searches.note(now, query_string);
+    }
     Ok(CachedSearch {
-        hits: locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?,
+        hits,
         echoes_imdb_id: request.echoes_imdb_id,
         uses_free_text: request.query.uses_free_text(),
         finished: None,

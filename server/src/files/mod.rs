@@ -4,8 +4,10 @@
 
 mod disposition;
 mod kind;
+mod look;
 mod names;
 
 pub use disposition::content_disposition;
 pub use kind::{RecognisedFile, kind_of, recognise};
+pub use look::{CueLook, NamedSize, NamesLook, archive_names, first_cues};
 pub use names::{clean_name, named_kind, served_name, upstream_name};

@@ -68,6 +68,13 @@ impl Operations<'_> {
         }
     }
 
+    /// Changes the name of an API key. It goes on working meanwhile.
+    pub fn rename_api_key(&self, id: ApiKeyId, name: &KeyName) -> Result<(), OperationError> {
+        self.known_key(id)?;
+        self.change(Change::RenameApiKey(id, name.as_str().to_owned()))?;
+        Ok(())
+    }
+
     /// Revokes an API key for good: no request that starts after this returns is served with it.
     pub fn revoke_api_key(&self, id: ApiKeyId) -> Result<ApiKey, OperationError> {
         let api_key = self.known_key(id)?;

@@ -241,6 +241,7 @@ impl AffectedKeys {
             | Change::SetPassword(..)
             | Change::ReplacePassword { .. }
             | Change::SetDisplayName(..)
+            | Change::RenameApiKey(..)
             | Change::CloseSessions(_) => Self::None,
         }
     }

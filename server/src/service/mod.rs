@@ -1,6 +1,7 @@
 //! The running service: the state that endpoints, pages, commands and metrics share.
 
 mod credentials;
+mod empty_searches;
 mod maintenance;
 mod metrics;
 mod periodic;
@@ -9,6 +10,7 @@ mod slow_searches;
 mod usage;
 
 pub use credentials::{Actor, Credentials};
+pub use empty_searches::{EmptySearch, EmptySearches};
 pub use maintenance::{Maintenance, log_damage};
 pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUSES,

@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp};
 
 use super::credentials::{Actor, Credentials};
+use super::empty_searches::EmptySearches;
 use super::metrics::Metrics;
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
@@ -54,6 +55,8 @@ pub struct Service {
     pub metrics: Metrics,
     /// The latest slow searches.
     pub slow_searches: SlowSearches,
+    /// The latest searches that found nothing.
+    pub empty_searches: EmptySearches,
     /// Usage of keys that is not stored yet.
     pub usage: UsageQueue,
     /// The clock; tests replace it.
@@ -104,6 +107,7 @@ impl Service {
             addresses: AddressLimiter::new(),
             metrics: Metrics::new(config.workers),
             slow_searches: SlowSearches::default(),
+            empty_searches: EmptySearches::default(),
             usage: UsageQueue::default(),
             config,
             engine,

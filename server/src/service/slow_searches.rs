@@ -44,7 +44,7 @@ impl SlowSearches {
         let search = SlowSearch {
             at,
             duration_us,
-            parameters: short(query_string),
+            parameters: shortened_parameters(query_string),
             api_key,
         };
         let mut kept = self.0.lock();
@@ -60,7 +60,7 @@ impl SlowSearches {
 
 /// The parameters of a search, shortened. Other parameters are left out because they may hold
 /// anything, and so are values that look like an API key in the wrong place.
-fn short(query_string: &str) -> String {
+pub(super) fn shortened_parameters(query_string: &str) -> String {
     let known = parameters(query_string).filter(|(name, value)| {
         let may_be_key = value.contains(API_KEY_PREFIX);
         SEARCH_PARAMETERS.contains(&&**name) && !value.trim().is_empty() && !may_be_key
@@ -110,7 +110,11 @@ mod tests {
     #[test]
     fn parameters_are_short_and_hold_no_secret() {
         let check = |query_string: &str, expected: &str| {
-            assert_eq!(short(query_string), expected, "{query_string}");
+            assert_eq!(
+                shortened_parameters(query_string),
+                expected,
+                "{query_string}"
+            );
         };
         check("query=dark+S01E02&year=2017", "query=dark S01E02 year=2017");
         check("title=&query=%20a%0Ab", "query=a b");
@@ -121,6 +125,6 @@ mod tests {
             &format!("title={long}"),
             &format!("title={}…", "ñ".repeat(60)),
         );
-        assert!(short(&"query=a&".repeat(1_000)).len() < 200);
+        assert!(shortened_parameters(&"query=a&".repeat(1_000)).len() < 200);
     }
 }

@@ -1,4 +1,4 @@
-//! Usage per day, drawn on the server: a bar chart for each figure, and the rows of a table.
+//! Usage per day, drawn on the server: one chart on one scale, and the rows of a table.
 
 use std::fmt::Write;
 
@@ -7,28 +7,32 @@ use subcat_engine::{Day, Usage};
 use super::language::Lang;
 use crate::limits::NAMED_BARS_MAX;
 
-/// Size of a drawing, in its own units.
-const WIDTH: usize = 360;
-const HEIGHT: usize = 130;
-/// Lower end of the bars; the days are written below.
-const BASE: usize = 108;
-/// Upper end of the highest bar.
-const TOP: usize = 14;
+/// Size of the drawing, in its own units.
+const WIDTH: u64 = 960;
+const HEIGHT: u64 = 250;
+/// Left end of the bars; the numbers of the scale stand before it.
+const LEFT: u64 = 64;
+/// Lower end of the bars; the days stand below.
+const BASE: u64 = 220;
+/// Upper end of the scale.
+const TOP: u64 = 16;
 
-/// Charts and table rows of a period.
+/// Chart and table rows of a period.
 pub(crate) struct UsageView {
     pub(crate) days_count: u32,
-    pub(crate) charts: Vec<Chart>,
+    pub(crate) series: Vec<SeriesTotal>,
+    /// An `svg` element. Safe to insert unescaped: it contains numbers, days and the texts of this
+    /// file, never user input.
+    pub(crate) svg: String,
     pub(crate) rows: Vec<UsageRow>,
 }
 
-/// One figure over the days of a period.
-pub(crate) struct Chart {
-    pub(crate) title: &'static str,
+/// A figure of the chart, and its sum over the period.
+pub(crate) struct SeriesTotal {
+    pub(crate) name: &'static str,
+    /// Class of its colour in the style sheet.
+    pub(crate) class: &'static str,
     pub(crate) total: String,
-    /// An `svg` element. Safe to insert unescaped: it contains numbers, days and the texts of
-    /// this file, never user input.
-    pub(crate) svg: String,
 }
 
 /// A day with usage.
@@ -40,44 +44,43 @@ pub(crate) struct UsageRow {
     pub(crate) limited: String,
 }
 
-/// A figure of usage that has a chart.
-struct UsageFigure {
-    title_en: &'static str,
-    title_es: &'static str,
-    /// Class of its bars in the style sheet.
+/// A figure of usage.
+struct Series {
+    name_en: &'static str,
+    name_es: &'static str,
     class: &'static str,
     value: fn(&Usage) -> u64,
 }
 
-const fn figure(
-    title_en: &'static str,
-    title_es: &'static str,
-    class: &'static str,
-    value: fn(&Usage) -> u64,
-) -> UsageFigure {
-    UsageFigure {
-        title_en,
-        title_es,
-        class,
-        value,
-    }
-}
-
-const FIGURES: [UsageFigure; 4] = [
-    figure("Requests", "Peticiones", "requests", |usage| usage.requests),
-    figure("Downloads", "Descargas", "downloads", |usage| {
-        usage.downloads
-    }),
-    figure("Errors (4xx)", "Errores (4xx)", "errors", |usage| {
-        usage.client_errors
-    }),
-    figure(
-        "Rate limited (429)",
-        "Rechazadas por límite (429)",
-        "limited",
-        |usage| usage.limited,
-    ),
+/// Figures that are stacked, from the base up; together they are all answers.
+const STACK: [Series; 3] = [
+    Series {
+        name_en: "Answered",
+        name_es: "Atendidas",
+        class: "requests",
+        value: |usage| usage.requests.saturating_sub(usage.client_errors),
+    },
+    Series {
+        name_en: "Errors (4xx)",
+        name_es: "Errores (4xx)",
+        class: "errors",
+        value: |usage| usage.client_errors,
+    },
+    Series {
+        name_en: "Rate limited (429)",
+        name_es: "Rechazadas por límite (429)",
+        class: "limited",
+        value: |usage| usage.limited,
+    },
 ];
+
+/// Drawn as a line over the bars.
+const LINE: Series = Series {
+    name_en: "Downloads",
+    name_es: "Descargas",
+    class: "downloads",
+    value: |usage| usage.downloads,
+};
 
 /// Periods that the pages offer, in days.
 pub(crate) const PERIODS: [u32; 3] = [7, 30, 90];
@@ -93,6 +96,21 @@ pub(crate) fn first_day(today: Day, days_count: u32) -> Day {
     Day(today.0.saturating_sub(days_count - 1))
 }
 
+/// Usage as CSV, with a row for each day on which there was some.
+pub(crate) fn csv(usage: &[(Day, Usage)]) -> String {
+    let mut text = String::from("day,requests,downloads,client_errors,limited\r\n");
+    for (day, usage) in usage {
+        put(
+            &mut text,
+            format_args!(
+                "{day},{},{},{},{}\r\n",
+                usage.requests, usage.downloads, usage.client_errors, usage.limited
+            ),
+        );
+    }
+    text
+}
+
 impl UsageView {
     /// Draws `usage` (ascending days) over the `days_count` days that end with `today`.
     pub(crate) fn new(lang: Lang, usage: &[(Day, Usage)], today: Day, days_count: u32) -> Self {
@@ -105,13 +123,12 @@ impl UsageView {
                 sum.add(usage);
             }
         }
-        let charts = FIGURES.map(|figure| {
-            let values: Vec<u64> = days.iter().map(figure.value).collect();
-            let title = lang.t(figure.title_en, figure.title_es);
-            Chart {
-                title,
-                total: lang.number(values.iter().sum()),
-                svg: draw(lang, title, figure.class, first, &values),
+        let series = STACK.iter().chain([&LINE]).map(|series| {
+            let values = days.iter().map(series.value);
+            SeriesTotal {
+                name: lang.t(series.name_en, series.name_es),
+                class: series.class,
+                total: lang.number(values.fold(0, u64::saturating_add)),
             }
         });
         let is_used = |(_, usage): &&(Day, Usage)| *usage != Usage::default();
@@ -128,7 +145,8 @@ impl UsageView {
             });
         Self {
             days_count,
-            charts: charts.into(),
+            series: series.collect(),
+            svg: Drawing::new(lang, first, &days).draw(),
             rows: rows.collect(),
         }
     }
@@ -139,115 +157,204 @@ impl UsageView {
     }
 }
 
-/// Draws bars over a base line, with the highest value at the top left and the first and last day
-/// below. The accessible name says the same, since the texts of the drawing are hidden from
-/// screen readers.
-fn draw(lang: Lang, title: &str, class: &str, first: Day, values: &[u64]) -> String {
-    let highest = values.iter().copied().max().unwrap_or(0);
-    let total: u64 = values.iter().sum();
-    let last = Day(first.0 + u32::try_from(values.len()).unwrap_or(1) - 1);
-    let mut svg = format!(
-        r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{title}: {}, {} – {}; {} {}">"#,
-        lang.number(total),
-        lang.day(first),
-        lang.day(last),
-        lang.t("maximum per day:", "máximo por día:"),
-        lang.number(highest),
-    );
-    put(
-        &mut svg,
-        format_args!(r#"<path d="M0 {TOP}.5H{WIDTH}M0 {BASE}.5H{WIDTH}"/>"#),
-    );
-    put(&mut svg, format_args!(r#"<g class="{class}">"#));
-    if values.len() <= NAMED_BARS_MAX {
-        named_bars(&mut svg, lang, first, values);
-    } else {
-        plain_bars(&mut svg, values);
+/// A chart that is being drawn.
+struct Drawing<'a> {
+    lang: Lang,
+    first: Day,
+    days: &'a [Usage],
+    /// Value at the upper end of the scale.
+    scale: u64,
+}
+
+impl<'a> Drawing<'a> {
+    fn new(lang: Lang, first: Day, days: &'a [Usage]) -> Self {
+        let highest = days
+            .iter()
+            .map(|usage| stacked(usage, STACK.len()).max(usage.downloads));
+        Self {
+            lang,
+            first,
+            days,
+            scale: rounded_up(highest.max().unwrap_or(0)),
+        }
     }
-    put(
-        &mut svg,
-        format_args!(
-            r#"</g><g aria-hidden="true"><text x="0" y="{}">{}</text><text x="0" y="{HEIGHT}" dy="-6">{}</text><text x="{WIDTH}" y="{HEIGHT}" dy="-6" text-anchor="end">{}</text></g></svg>"#,
-            TOP - 4,
-            lang.number(highest),
-            lang.day(first),
+
+    /// Grid, stacked bars, line, tooltips, days. The table below says the same to screen readers.
+    fn draw(&self) -> String {
+        let (lang, last) = (self.lang, self.day(self.days.len().saturating_sub(1)));
+        let mut svg = format!(
+            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{} {} – {}">"#,
+            lang.t("Usage per day,", "Uso diario,"),
+            lang.day(self.first),
             lang.day(last),
-        ),
-    );
-    svg
-}
+        );
+        self.draw_grid(&mut svg);
+        for (idx, series) in STACK.iter().enumerate() {
+            self.draw_bars(&mut svg, series.class, idx);
+        }
+        self.draw_line(&mut svg);
+        if self.days.len() <= NAMED_BARS_MAX {
+            self.draw_tooltips(&mut svg);
+        }
+        let today = lang.t("today, not over yet", "hoy, aún en curso");
+        put(
+            &mut svg,
+            format_args!(
+                r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{} ({today})</text></g></svg>"#,
+                lang.day(self.first),
+                lang.day(last),
+                y = HEIGHT - 8,
+            ),
+        );
+        svg
+    }
 
-/// A bar with a value above zero. Lengths along the days are in tenths of a unit.
-struct Bar {
-    day_idx: usize,
-    left_tenths: usize,
-    width_tenths: usize,
-    height: usize,
-}
+    fn day(&self, idx: usize) -> Day {
+        Day(self.first.0 + u32::try_from(idx).unwrap_or(0))
+    }
 
-fn bars(values: &[u64]) -> impl Iterator<Item = Bar> + '_ {
-    let highest = values.iter().copied().max().unwrap_or(0);
-    // Tenths of a unit keep 90 bars evenly spaced without floating point.
-    let slot_tenths = WIDTH * 10 / values.len().max(1);
-    let width_tenths = (slot_tenths * 3 / 4).max(10);
-    let used = values.iter().enumerate().filter(|(_, value)| **value != 0);
-    used.map(move |(day_idx, value)| Bar {
-        day_idx,
-        left_tenths: day_idx * slot_tenths,
-        width_tenths,
-        height: height(*value, highest),
-    })
-}
+    /// Lines at nothing, half and full scale, with their values.
+    fn draw_grid(&self, svg: &mut String) {
+        for (y, value) in [
+            (TOP, self.scale),
+            (TOP.midpoint(BASE), self.scale / 2),
+            (BASE, 0),
+        ] {
+            put(
+                svg,
+                format_args!(
+                    r#"<path d="M{LEFT} {y}.5H{WIDTH}"/><text x="{}" y="{}" text-anchor="end" aria-hidden="true">{}</text>"#,
+                    LEFT - 8,
+                    y + 4,
+                    self.lang.number(value),
+                ),
+            );
+        }
+    }
 
-/// Draws each bar as an element with a tooltip that says its day and value.
-fn named_bars(svg: &mut String, lang: Lang, first: Day, values: &[u64]) {
-    for bar in bars(values) {
-        let (left, width, height) = (bar.left_tenths, bar.width_tenths, bar.height);
+    /// The bars of one figure, as one path. The last day is lighter: it is not over.
+    fn draw_bars(&self, svg: &mut String, class: &str, stack_idx: usize) {
+        let (mut past, mut today) = (String::new(), String::new());
+        for (idx, usage) in self.days.iter().enumerate() {
+            let (low, high) = (stacked(usage, stack_idx), stacked(usage, stack_idx + 1));
+            if low == high {
+                continue;
+            }
+            let is_today = idx + 1 == self.days.len();
+            let path = if is_today { &mut today } else { &mut past };
+            let (left, width) = (self.left_tenths(idx), self.slot_tenths() * 3 / 4);
+            let (upper, lower) = (self.y(high), self.y(low));
+            // A small value beside large ones stays visible.
+            let upper = upper.min(lower.saturating_sub(1));
+            put(
+                path,
+                format_args!(
+                    "M{}.{} {lower}V{upper}h{}.{}V{lower}z",
+                    left / 10,
+                    left % 10,
+                    width / 10,
+                    width % 10,
+                ),
+            );
+        }
+        for (path, extra) in [(past, ""), (today, " today")] {
+            if !path.is_empty() {
+                put(
+                    svg,
+                    format_args!(r#"<path class="bars {class}{extra}" d="{path}"/>"#),
+                );
+            }
+        }
+    }
+
+    fn draw_line(&self, svg: &mut String) {
+        if self.days.iter().all(|usage| usage.downloads == 0) {
+            return;
+        }
+        let mut points = String::new();
+        for (idx, usage) in self.days.iter().enumerate() {
+            let x = (self.left_tenths(idx) + self.slot_tenths() * 3 / 8) / 10;
+            put(
+                &mut points,
+                format_args!("{x},{} ", self.y(usage.downloads)),
+            );
+        }
         put(
             svg,
             format_args!(
-                r#"<rect x="{}.{}" y="{}" width="{}.{}" height="{height}" rx="1"><title>{}: {}</title></rect>"#,
-                left / 10,
-                left % 10,
-                BASE - height,
-                width / 10,
-                width % 10,
-                lang.day(Day(first.0 + u32::try_from(bar.day_idx).unwrap_or(0))),
-                lang.number(values[bar.day_idx]),
+                r#"<polyline class="line downloads" points="{}"/>"#,
+                points.trim_end()
             ),
         );
     }
-}
 
-/// Draws all bars as one path: a tenth of the bytes, which keeps pages of 90 days small.
-fn plain_bars(svg: &mut String, values: &[u64]) {
-    svg.push_str(r#"<path class="bars" d=""#);
-    for bar in bars(values) {
-        let (left, width, height) = (bar.left_tenths, bar.width_tenths, bar.height);
-        put(
-            svg,
-            format_args!(
-                "M{}.{} {BASE}v-{height}h{}.{}v{height}z",
-                left / 10,
-                left % 10,
-                width / 10,
-                width % 10,
-            ),
-        );
+    /// An invisible bar of full height for each day, that tells its figures to the pointer.
+    fn draw_tooltips(&self, svg: &mut String) {
+        svg.push_str(r#"<g class="tips">"#);
+        for (idx, usage) in self.days.iter().enumerate() {
+            if *usage == Usage::default() {
+                continue;
+            }
+            let (left, width) = (self.left_tenths(idx), self.slot_tenths());
+            put(
+                svg,
+                format_args!(
+                    r#"<rect x="{}" y="{TOP}" width="{}" height="{}"><title>{}: {} / {} / {} / {}</title></rect>"#,
+                    left / 10,
+                    width / 10,
+                    BASE - TOP,
+                    self.lang.day(self.day(idx)),
+                    self.lang.number((STACK[0].value)(usage)),
+                    self.lang.number(usage.client_errors),
+                    self.lang.number(usage.limited),
+                    self.lang.number(usage.downloads),
+                ),
+            );
+        }
+        svg.push_str("</g>");
     }
-    svg.push_str(r#""/>"#);
+
+    /// Tenths of a unit for each day: they keep 90 bars evenly spaced without floating point.
+    fn slot_tenths(&self) -> u64 {
+        (WIDTH - LEFT) * 10 / (self.days.len() as u64).max(1)
+    }
+
+    fn left_tenths(&self, idx: usize) -> u64 {
+        LEFT * 10 + idx as u64 * self.slot_tenths()
+    }
+
+    /// Height of a value on the scale.
+    fn y(&self, value: u64) -> u64 {
+        // In 128 bits, because a count near `u64::MAX` times the height would overflow.
+        let full = u128::from(BASE - TOP);
+        let scaled = u128::from(value.min(self.scale)) * full / u128::from(self.scale.max(1));
+        BASE - u64::try_from(scaled).unwrap_or(BASE - TOP)
+    }
 }
 
-fn put(svg: &mut String, piece: std::fmt::Arguments<'_>) {
-    svg.write_fmt(piece).expect("a String takes everything");
+/// Sum of the first figures of the stack.
+fn stacked(usage: &Usage, count: usize) -> u64 {
+    let values = STACK.iter().take(count).map(|series| (series.value)(usage));
+    values.fold(0, u64::saturating_add)
 }
 
-/// Height of a bar. At least 2, so that a small value beside a large one is visible.
-fn height(value: u64, highest: u64) -> usize {
-    // In 128 bits, because a count near `u64::MAX` times the height would overflow.
-    let full = u128::try_from(BASE - TOP).unwrap_or(0);
-    let scaled = u128::from(value) * full / u128::from(highest.max(1));
-    usize::try_from(scaled).unwrap_or(0).max(2)
+/// The next 2, 4 or 10 times a power of ten: a scale whose half is a round number too.
+fn rounded_up(value: u64) -> u64 {
+    let mut power: u64 = 1;
+    loop {
+        for factor in [2, 4, 10] {
+            match power.checked_mul(factor) {
+                Some(rounded) if value <= rounded => return rounded,
+                Some(_) => {}
+                None => return u64::MAX,
+            }
+        }
+        power = power.saturating_mul(10);
+    }
+}
+
+fn put(text: &mut String, piece: std::fmt::Arguments<'_>) {
+    text.write_fmt(piece).expect("a String takes everything");
 }
 
 #[cfg(test)]
@@ -262,18 +369,33 @@ mod tests {
     }
 
     #[test]
-    fn bars_stand_for_days_and_scale_to_the_highest() {
+    fn figures_share_one_scale() {
         let today = Day(20_000);
-        let rows = [(Day(19_994), usage(10)), (today, usage(5))];
-        let view = UsageView::new(Lang::En, &rows, today, 7);
-        let svg = &view.charts[0].svg;
-        assert_eq!(svg.matches("<rect").count(), 2, "{svg}");
-        assert!(svg.contains(r#"height="94""#), "{svg}");
-        assert!(svg.contains(r#"height="47""#), "{svg}");
-        assert!(
-            svg.contains("Requests: 15, 28 Sep 2024 – 4 Oct 2024"),
-            "{svg}"
+        let busy = Usage {
+            requests: 100,
+            client_errors: 25,
+            limited: 20,
+            downloads: 60,
+        };
+        let view = UsageView::new(
+            Lang::En,
+            &[(Day(19_994), busy), (today, usage(5))],
+            today,
+            7,
         );
+        let svg = &view.svg;
+        // The scale is 200 over 204 units: 75 answered, 25 errors, 20 limited on top.
+        for path in [
+            "M64.0 220V144h",
+            "M64.0 144V118h",
+            "M64.0 118V98h",
+            "118,159 ",
+        ] {
+            assert!(svg.contains(path), "{path}: {svg}");
+        }
+        assert!(svg.contains("bars requests today"), "{svg}");
+        let totals: Vec<&str> = view.series.iter().map(|it| it.total.as_str()).collect();
+        assert_eq!(totals, ["80", "25", "20", "60"]);
         assert_eq!(view.rows[0].requests, "5");
         assert_eq!(view.rows.len(), 2);
         assert!(!svg.contains("style="));
@@ -283,16 +405,33 @@ mod tests {
     fn days_outside_the_period_and_huge_figures_do_no_harm() {
         let rows = [(Day(1), usage(1)), (Day(90_000), usage(u64::MAX))];
         let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30);
-        assert_eq!(view.charts[0].svg.matches("<rect").count(), 0);
-        let rows = [(Day(20_000), usage(2)), (Day(19_950), usage(1))];
-        let view = UsageView::new(Lang::En, &rows, Day(20_000), 90);
-        let svg = &view.charts[0].svg;
-        assert!(svg.contains("v-47h3.0v47z"), "{svg}");
-        assert!(svg.contains("v-94h3.0v94z"), "{svg}");
+        assert!(!view.svg.contains("bars"));
         let rows = [(Day(20_000), usage(u64::MAX))];
-        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30);
-        assert!(view.charts[0].svg.contains(r#"height="94""#));
+        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 90);
+        assert!(view.svg.contains("220V16h"), "{}", view.svg);
         assert!(UsageView::new(Lang::Es, &[], Day(0), 90).is_empty());
+    }
+
+    #[test]
+    fn scales_end_at_round_numbers() {
+        let check = |value, expected| assert_eq!(rounded_up(value), expected, "{value}");
+        check(0, 2);
+        check(3, 4);
+        check(5, 10);
+        check(11, 20);
+        check(401, 1_000);
+        check(u64::MAX, u64::MAX);
+    }
+
+    #[test]
+    fn usage_is_written_as_csv() {
+        let text = csv(&[(Day(20_000), usage(5))]);
+        let mut lines = text.lines();
+        assert_eq!(
+            lines.next(),
+            Some("day,requests,downloads,client_errors,limited")
+        );
+        assert_eq!(lines.next(), Some("2024-10-04,5,0,0,0"));
     }
 
     #[test]

@@ -79,7 +79,7 @@ const fn retry_after(error: &PageError) -> Option<u64> {
 }
 
 /// Target and text of the button: the page itself where waiting helps, the record of a file that
-/// could not be had, else the catalog or the front page.
+/// is not available, else the catalog or the front page.
 fn way_out(error: &PageError, request: &WebRequest) -> (String, &'static str) {
     let lang = request.lang;
     let segments = request.segments();
@@ -168,11 +168,27 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
                 "Demasiadas personas están iniciando sesión. Vuelve a intentarlo en un momento.",
             ),
         ],
+        PageError::TooManyPages(_) | PageError::NoFile | PageError::Upstream(_) => {
+            catalog_texts(error)
+        }
+        _ => [
+            ("Internal error", "Error interno"),
+            (
+                "The server failed and has logged the error. Try again later.",
+                "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
+            ),
+        ],
+    }
+}
+
+/// Heading and text of what can happen on the pages of the catalog only.
+const fn catalog_texts(error: &PageError) -> [(&'static str, &'static str); 2] {
+    match error {
         PageError::TooManyPages(_) => [
             ("A short pause", "Una breve pausa"),
             (
-                "You opened many pages of the catalog within a minute. The next one is available in {} s.",
-                "Has abierto muchas páginas del catálogo en un minuto. Podrás abrir la siguiente en {} s.",
+                "Many pages of the catalog within a minute: the next one is available in {} s.",
+                "Muchas páginas del catálogo en un minuto: la siguiente estará disponible en {} s.",
             ),
         ],
         PageError::NoFile => [
@@ -182,7 +198,7 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
                 "Esta ficha no tiene ningún archivo para descargar.",
             ),
         ],
-        PageError::Upstream(_) => [
+        _ => [
             (
                 "The file could not be fetched",
                 "No se ha podido obtener el archivo",
@@ -190,13 +206,6 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
             (
                 "The source did not provide a usable file. Try again later.",
                 "El origen no proporcionó un archivo utilizable. Vuelve a intentarlo más tarde.",
-            ),
-        ],
-        _ => [
-            ("Internal error", "Error interno"),
-            (
-                "The server failed and has logged the error. Try again later.",
-                "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
             ),
         ],
     }

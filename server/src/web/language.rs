@@ -133,8 +133,8 @@ impl Lang {
         }
     }
 
-    /// The distance of an earlier time: `3 min ago`, `hace 2 días`. From two months on it is told in
-    /// months and years, as people do.
+    /// The distance of an earlier time: `3 min ago`, `hace 2 días`. From two months on it is in
+    /// months and years, as people say it.
     pub(crate) fn ago(self, time: Timestamp, now: Timestamp) -> String {
         const MONTH_DAYS: u64 = 30;
         let seconds = u64::try_from(now.seconds().saturating_sub(time.seconds())).unwrap_or(0);

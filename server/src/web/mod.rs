@@ -14,6 +14,7 @@ mod handle;
 mod hashing;
 mod language;
 mod notice;
+mod one_time_links;
 mod openapi;
 mod origin;
 mod pages;

@@ -1,8 +1,8 @@
 //! One-time messages about what the request before this page has done.
 //!
-//! A form is answered with a redirect, so its result is told by the page after it. The message
-//! travels in a cookie that the page takes away again: a link cannot write it, and a reload does not
-//! repeat it.
+//! A form is answered with a redirect, so the page after it tells its result. The message travels
+//! in a cookie that the page takes away again: a link cannot write it, and a reload does not repeat
+//! it.
 
 use http::HeaderValue;
 
@@ -18,6 +18,8 @@ const NOTICE_SECONDS: i64 = 60;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Notice {
     KeyRevoked,
+    KeyRenamed,
+    SessionClosed,
     /// The form of a new key was sent again: its key exists.
     KeyExists,
     NameSaved,
@@ -35,8 +37,10 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 15] = [
         Self::KeyRevoked,
+        Self::KeyRenamed,
+        Self::SessionClosed,
         Self::KeyExists,
         Self::NameSaved,
         Self::FileForgotten,
@@ -55,6 +59,8 @@ impl Notice {
     const fn code(self) -> &'static str {
         match self {
             Self::KeyRevoked => "key-revoked",
+            Self::KeyRenamed => "key-renamed",
+            Self::SessionClosed => "session-closed",
             Self::KeyExists => "key-exists",
             Self::NameSaved => "name-saved",
             Self::FileForgotten => "file-forgotten",
@@ -92,6 +98,13 @@ impl Notice {
                 "The API key has been revoked. Requests with it are answered 401.",
                 "La clave de API se ha revocado. Las peticiones que la usen recibirán un 401.",
             ),
+            Self::KeyRenamed => lang.t(
+                "The API key has been renamed.",
+                "La clave de API tiene un nombre nuevo.",
+            ),
+            Self::SessionClosed => {
+                lang.t("The session has been closed.", "La sesión se ha cerrado.")
+            }
             Self::KeyExists => lang.t(
                 "This form had already been sent: its API key exists. A key is shown only once; if \
                  you did not copy it, revoke it and create another one.",

@@ -4,6 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::EngineStats;
 
+use super::console::Question;
 use super::figure::NamedFigure;
 use super::upstream_view::UpstreamView;
 use crate::service::{
@@ -38,6 +39,7 @@ struct AdminPage {
     state_class: &'static str,
     state_name: &'static str,
     is_failing: bool,
+    questions: [Question; 4],
     panels: Vec<FigurePanel>,
     upstream: UpstreamView,
     slow_rows: Vec<SlowRow>,
@@ -62,6 +64,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         state_class,
         state_name,
         is_failing: service.phase() == Phase::Failing,
+        questions: Question::all(request, &stats, &usage),
         panels: vec![
             catalog_panel(&stats, lang),
             index_panel(&stats, lang),
@@ -72,6 +75,21 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         usage: UsageView::new(lang, &usage, today, days_count),
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// `GET /admin/usage.csv`: the days of the chart, for a spreadsheet.
+pub(crate) fn usage_csv(request: &WebRequest) -> PageResult {
+    request.admin()?;
+    let today = request.now.day();
+    let first = chart::first_day(today, chart::period(request.query.get("days")));
+    let usage = request.site.service.engine.usage();
+    usage.aggregate_downloads(request.now);
+    let text = chart::csv(&usage.per_day(first, today)?);
+    Ok(answer::bytes(
+        StatusCode::OK,
+        "text/csv; charset=utf-8",
+        text,
+    ))
 }
 
 /// Class in the style sheet, and name.

@@ -108,7 +108,11 @@ fn action_name(action: &str, lang: Lang) -> String {
         "name changed" => "nombre cambiado",
         "signed out everywhere" => "todas las sesiones cerradas",
         "sign-in locked" => "inicio de sesión bloqueado",
+        "invitation created" => "invitación creada",
+        "password link created" => "enlace de contraseña creado",
         "key created" => "clave creada",
+        "key renamed" => "clave renombrada",
+        "key rolled" => "clave renovada",
         "key revoked" => "clave revocada",
         _ => return action.to_owned(),
     };

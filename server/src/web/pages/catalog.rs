@@ -1,18 +1,24 @@
-//! The catalog for people: the search of the API, and a page for each record.
+//! The catalog for people: the search of the API, lists without words, and a page for each record.
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{PAGE_SIZE_MAX, Query, RecordId};
+use subcat_engine::{
+    CatalogId, EpisodeSlot, Filters, Hits, ListPage, PAGE_SIZE_MAX, Query, RecordId, Snapshot,
+    TitlePart,
+};
 
-use super::record_view::RecordView;
+use super::record_view::{RecordView, episode_number, title_path};
+use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
 use crate::limits::{
-    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, RECORD_DESCRIPTION_CHARS_MAX,
+    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
+    OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
 };
-use crate::request::search_request;
+use crate::request::{SearchRejection, search_request};
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::params::Params;
 use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
@@ -24,9 +30,22 @@ struct CatalogPage {
     results: Option<SearchResults>,
 }
 
-/// One page of the hits of a search.
+/// One page of the records that were found or listed.
 struct SearchResults {
     hits: Vec<RecordView>,
+    /// Counts of a search; `None` for a list of the newest.
+    found: Option<FoundCounts>,
+    /// True if nothing was asked for: the newest of the whole catalog.
+    is_everything: bool,
+    page_number: usize,
+    /// True if there is a page after this one.
+    has_next: bool,
+    /// Query string of the search, for links to its other pages.
+    search: String,
+}
+
+/// Counts of a search.
+struct FoundCounts {
     total: String,
     is_one: bool,
     /// Positions of the first and last hit on this page, counted from 1.
@@ -36,35 +55,37 @@ struct SearchResults {
     reachable: usize,
     /// True if the search has more hits than that.
     is_truncated: bool,
-    page_number: usize,
     pages_count: usize,
-    /// Query string of the search, for links to its other pages.
-    search: String,
 }
 
-/// `GET /catalog`: the search of the API, with its parameters and order.
+/// `GET /catalog`: the search of the API, with its parameters and order; without a criterion the
+/// newest records that pass the filters.
 ///
 /// `limit` defaults to the largest page size of the API; `page` selects 25 of these hits.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.viewer()?;
-    // Drops empty values: an empty field of the form is not a parameter.
-    let search_string = request.query.without(&["lang", "theme", "page"]);
     let has_alias = request.site.service.config.compat.imdb_id_alias;
+    let reading = search_box::read(&request.query, has_alias);
+    if let Some(location) = destination(request, reading.destination)? {
+        return Ok(answer::see_other(&location));
+    }
+    // Drops empty values: an empty field of the form is not a parameter.
+    let search_string = reading.params.without(&["lang", "theme", "page"]);
     let (mut errors, mut results) = (SearchErrors::default(), None);
-    if !search_string.is_empty() {
-        // The last of a repeated parameter counts, so a limit in the address replaces this one.
-        match search_request(&format!("limit={PAGE_SIZE_MAX}&{search_string}"), has_alias) {
-            Ok(parsed) => {
-                let began_us = request.site.service.clock.now().monotonic_us;
-                let found = search(request, &parsed.query, search_string.clone())?;
-                results = Some(found);
-                let ended_us = request.site.service.clock.now().monotonic_us;
-                let duration_us = ended_us.saturating_sub(began_us);
-                let slow_searches = &request.site.service.slow_searches;
-                slow_searches.note(request.now, duration_us, &search_string, None);
-            }
-            Err(rejection) => errors = SearchErrors::new(&rejection, request.lang),
+    match parse(&reading.params, &search_string, has_alias) {
+        Ok(query) => {
+            let began_us = request.site.service.clock.now().monotonic_us;
+            results = Some(if search_box::has_criterion(&reading.params) {
+                search(request, &query, search_string.clone())?
+            } else {
+                newest(request, query.filters(), search_string.clone())?
+            });
+            let ended_us = request.site.service.clock.now().monotonic_us;
+            let duration_us = ended_us.saturating_sub(began_us);
+            let slow_searches = &request.site.service.slow_searches;
+            slow_searches.note(request.now, duration_us, &search_string, None);
         }
+        Err(rejection) => errors = SearchErrors::new(&rejection, request.lang),
     }
     let status = if errors.is_empty() {
         StatusCode::OK
@@ -73,11 +94,52 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     };
     let template = CatalogPage {
         page: request.frame("/catalog"),
-        form: SearchForm::new(&request.query, &errors, request.lang),
+        form: SearchForm::new(&reading.params, &errors, request.lang),
         errors,
         results,
     };
     answer::page(status, &template)
+}
+
+/// Path of the page that a pasted text names, if there is such a page.
+fn destination(
+    request: &WebRequest,
+    destination: Option<Destination>,
+) -> Result<Option<String>, PageError> {
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let path = match destination {
+        Some(Destination::Record(id)) if snapshot.doc(id)?.is_some() => {
+            Some(format!("/catalog/{id}"))
+        }
+        Some(Destination::Title(number)) => {
+            let first = ListPage {
+                skipped: 0,
+                size: 1,
+            };
+            let listing = snapshot.of_title(number, TitlePart::All, first)?;
+            if listing.docs.is_empty() {
+                None
+            } else {
+                Some(title_path(number))
+            }
+        }
+        _ => None,
+    };
+    snapshot.ensure_not_truncated()?;
+    Ok(path)
+}
+
+/// Parses the parameters as the API does. Without a criterion only the filters of the result count.
+fn parse(params: &Params, search_string: &str, has_alias: bool) -> Result<Query, SearchRejection> {
+    // Any criterion will do for parsing the filters.
+    let criterion = if search_box::has_criterion(params) {
+        ""
+    } else {
+        "&catalog_id=tt0"
+    };
+    // The last of a repeated parameter counts, so a limit in the address replaces this one.
+    let text = format!("limit={PAGE_SIZE_MAX}&{search_string}{criterion}");
+    search_request(&text, has_alias).map(|parsed| parsed.query)
 }
 
 fn search(
@@ -88,6 +150,10 @@ fn search(
     let engine = &request.site.service.engine;
     let snapshot = engine.catalog().snapshot();
     let hits = snapshot.search(query)?;
+    if hits.is_empty() {
+        let empty_searches = &request.site.service.empty_searches;
+        empty_searches.note(request.now, &search_string);
+    }
     // As in the API, a search by free text requests a reindex job.
     if query.uses_free_text() {
         engine.catalog().request_reindex();
@@ -98,24 +164,68 @@ fn search(
     let page_number = usize::clamp(page_number, 1, pages_count);
     let start = (page_number - 1) * HITS_PER_PAGE;
     let end = hits.len().min(start + HITS_PER_PAGE);
-    let mut views = Vec::with_capacity(end - start);
-    for hit_idx in start..end {
-        let doc = snapshot.hit_doc(&hits, hit_idx)?;
-        let view = RecordView::new(&doc, engine, request.lang)?;
-        views.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-    }
+    let views = hit_views(request, &snapshot, &hits, start..end)?;
     // Only now is it certain that the mapped files were complete while they were read.
     snapshot.ensure_not_truncated()?;
     Ok(SearchResults {
-        total: request.lang.number(hits.total()),
-        is_one: hits.total() == 1,
-        is_truncated: (hits.len() as u64) < hits.total(),
         hits: views,
-        first: start + 1,
-        last: end,
-        reachable: hits.len(),
+        found: Some(FoundCounts {
+            total: request.lang.number(hits.total()),
+            is_one: hits.total() == 1,
+            first: start + 1,
+            last: end,
+            reachable: hits.len(),
+            is_truncated: (hits.len() as u64) < hits.total(),
+            pages_count,
+        }),
+        is_everything: false,
         page_number,
-        pages_count,
+        has_next: page_number < pages_count,
+        search: search_string,
+    })
+}
+
+fn hit_views(
+    request: &WebRequest,
+    snapshot: &Snapshot,
+    hits: &Hits,
+    range: std::ops::Range<usize>,
+) -> Result<Vec<RecordView>, PageError> {
+    let mut views = Vec::with_capacity(range.len());
+    for hit_idx in range {
+        let doc = snapshot.hit_doc(hits, hit_idx)?;
+        let view = RecordView::new(request, snapshot, &doc)?;
+        views.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
+    }
+    Ok(views)
+}
+
+/// The newest records that pass the filters.
+fn newest(
+    request: &WebRequest,
+    filters: &Filters,
+    search_string: String,
+) -> Result<SearchResults, PageError> {
+    let page_number = request.query.get("page").parse().unwrap_or(1);
+    let page_number = usize::clamp(page_number, 1, LIST_PAGES_MAX);
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let page = ListPage {
+        skipped: (page_number - 1) * HITS_PER_PAGE,
+        size: HITS_PER_PAGE,
+    };
+    let listing = snapshot.newest(filters, page)?;
+    let mut hits = Vec::with_capacity(listing.docs.len());
+    for doc in &listing.docs {
+        let view = RecordView::new(request, &snapshot, doc)?;
+        hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
+    }
+    snapshot.ensure_not_truncated()?;
+    Ok(SearchResults {
+        hits,
+        found: None,
+        is_everything: search_string.is_empty(),
+        page_number,
+        has_next: listing.has_more && page_number < LIST_PAGES_MAX,
         search: search_string,
     })
 }
@@ -126,21 +236,85 @@ struct RecordPage {
     page: Frame,
     hit: RecordView,
     base_url: String,
+    /// True if the file is available: it is cached, or there is an upstream to fetch it from.
+    is_available: bool,
+    /// Other records of the same film or episode.
+    versions: Vec<RecordView>,
+    has_more_versions: bool,
+    previous: Option<Neighbour>,
+    next: Option<Neighbour>,
+}
+
+/// The episode before or after that of a record.
+struct Neighbour {
+    path: String,
+    number: String,
 }
 
 /// `GET /catalog/{id}`.
 pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
     request.viewer()?;
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
-    let engine = &request.site.service.engine;
-    let snapshot = engine.catalog().snapshot();
+    let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
-    let hit = RecordView::new(&doc, engine, request.lang)?;
+    let hit = RecordView::new(request, &snapshot, &doc)?;
+    let slot = EpisodeSlot {
+        season: hit.record.season,
+        episode: hit.record.episode,
+    };
+    let number = doc.catalog_id().map(CatalogId::number);
+    let title = doc.parent_catalog_number().or(number);
+    let (mut versions, mut has_more_versions) = (Vec::new(), false);
+    let (mut previous, mut next) = (None, None);
+    if let Some(title) = title {
+        let page = ListPage {
+            skipped: 0,
+            size: OTHER_VERSIONS_MAX + 1,
+        };
+        let listing = snapshot.of_title(title, TitlePart::Slot(slot), page)?;
+        for other in listing.docs.iter().filter(|other| other.id() != id) {
+            let view = RecordView::new(request, &snapshot, other)?;
+            versions.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
+        }
+        has_more_versions = listing.has_more || OTHER_VERSIONS_MAX < versions.len();
+        versions.truncate(OTHER_VERSIONS_MAX);
+        if slot.episode.is_some() {
+            (previous, next) = neighbours(&snapshot, title, slot)?;
+        }
+    }
+    let service = &request.site.service;
     let template = RecordPage {
         page: request.frame("/catalog"),
+        is_available: hit.has_file
+            && (!hit.file.is_empty() || service.config.upstream.url.is_some()),
         hit: hit.with_description_cut(RECORD_DESCRIPTION_CHARS_MAX),
         base_url: request.base_url(),
+        versions,
+        has_more_versions,
+        previous,
+        next,
     };
     snapshot.ensure_not_truncated()?;
     answer::page(StatusCode::OK, &template)
+}
+
+/// The episodes before and after one, as far as the title has records of them.
+fn neighbours(
+    snapshot: &Snapshot,
+    title: u64,
+    slot: EpisodeSlot,
+) -> Result<(Option<Neighbour>, Option<Neighbour>), PageError> {
+    let slots = snapshot.episodes_of_title(title)?;
+    let is_episode = |slot: &&EpisodeSlot| slot.season.is_some() && slot.episode.is_some();
+    let neighbour = |slot: &EpisodeSlot| {
+        let (season, episode) = (slot.season.unwrap_or(0), slot.episode.unwrap_or(0));
+        Neighbour {
+            path: format!("{}?season={season}&episode={episode}", title_path(title)),
+            number: episode_number(slot.season, slot.episode),
+        }
+    };
+    let previous = slots.range(..slot).map(|(slot, _)| slot).rfind(is_episode);
+    let after = (std::ops::Bound::Excluded(slot), std::ops::Bound::Unbounded);
+    let next = slots.range(after).map(|(slot, _)| slot).find(is_episode);
+    Ok((previous.map(neighbour), next.map(neighbour)))
 }

@@ -21,9 +21,37 @@ struct FileSource {
     file_name: Option<FileName>,
 }
 
+/// A stored file that is open.
+pub(super) struct OpenedFile {
+    source: FileSource,
+    pub(super) file: CachedFile,
+    pub(super) blob: Arc<Blob>,
+}
+
+impl OpenedFile {
+    /// Its record.
+    pub(super) fn id(&self) -> RecordId {
+        self.source.id
+    }
+}
+
 /// `GET /catalog/{id}/download`. `HEAD` is not counted as a download.
 pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.viewer()?;
+    let opened = open(request, id).await?;
+    request
+        .blocking(move |request| {
+            // Counted only now: the file is open, so the download will be answered.
+            if request.method != Method::HEAD {
+                count(request, opened.source.id);
+            }
+            answer(&opened.source, &opened.file, opened.blob)
+        })
+        .await
+}
+
+/// Opens the file of a record, and fetches it first if it is not stored.
+pub(super) async fn open(request: &Arc<WebRequest>, id: &str) -> Result<OpenedFile, PageError> {
     let source = source(request, id)?;
     let is_forgotten = || {
         let engine = &request.site.service.engine;
@@ -38,15 +66,7 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
         }
         opened => opened?,
     };
-    request
-        .blocking(move |request| {
-            // Counted only now: the file is open, so the download will be answered.
-            if request.method != Method::HEAD {
-                count(request, source.id);
-            }
-            answer(&source, &file, blob)
-        })
-        .await
+    Ok(OpenedFile { source, file, blob })
 }
 
 /// Counts a download. If the counter cannot be written, the file is served all the same.

@@ -16,6 +16,7 @@ pub(super) enum FormRejection {
     WrongCurrentPassword,
     InvalidEmail,
     InvalidDisplayName,
+    EmailTaken,
     PasswordTooShort,
     PasswordTooLong,
     PasswordTooCommon,
@@ -82,7 +83,7 @@ impl FormRejection {
             | Self::TooManyActiveKeys
             | Self::FormTooOld => "",
             Self::WrongCurrentPassword => "old",
-            Self::InvalidEmail => "email",
+            Self::InvalidEmail | Self::EmailTaken => "email",
             Self::InvalidDisplayName | Self::InvalidKeyName => "name",
             Self::PasswordTooShort | Self::PasswordTooLong | Self::PasswordTooCommon => password,
             Self::InvalidExpiryDate => "expires_on",
@@ -94,6 +95,24 @@ impl FormRejection {
         };
         let text = self.text(lang);
         FormFault { field, text }
+    }
+
+    /// The text about a password that is not accepted.
+    const fn password_text(self, lang: Lang) -> &'static str {
+        match self {
+            Self::PasswordTooShort => lang.t(
+                "The password is too short: use at least 8 characters.",
+                "La contraseña es demasiado corta: usa al menos 8 caracteres.",
+            ),
+            Self::PasswordTooLong => lang.t(
+                "The password is too long: use at most 256 bytes.",
+                "La contraseña es demasiado larga: usa como máximo 256 bytes.",
+            ),
+            _ => lang.t(
+                "This password is one of the first that an attacker tries: choose another one.",
+                "Esta contraseña es de las primeras que probaría un atacante: elige otra.",
+            ),
+        }
     }
 
     /// The text for the user, in the language of the page.
@@ -115,22 +134,17 @@ impl FormRejection {
                 "This is not a valid email address.",
                 "Esta no es una dirección de correo electrónico válida.",
             ),
+            Self::EmailTaken => lang.t(
+                "This address has an account already.",
+                "Esta dirección ya tiene una cuenta.",
+            ),
             Self::InvalidDisplayName => lang.t(
                 "A name must have at most 80 characters and one line.",
                 "El nombre debe tener una sola línea y 80 caracteres como máximo.",
             ),
-            Self::PasswordTooShort => lang.t(
-                "The password is too short: use at least 8 characters.",
-                "La contraseña es demasiado corta: usa al menos 8 caracteres.",
-            ),
-            Self::PasswordTooLong => lang.t(
-                "The password is too long: use at most 256 bytes.",
-                "La contraseña es demasiado larga: usa como máximo 256 bytes.",
-            ),
-            Self::PasswordTooCommon => lang.t(
-                "This password is one of the first that an attacker tries: choose another one.",
-                "Esta contraseña es de las primeras que probaría un atacante: elige otra.",
-            ),
+            Self::PasswordTooShort | Self::PasswordTooLong | Self::PasswordTooCommon => {
+                self.password_text(lang)
+            }
             Self::InvalidKeyName => lang.t(
                 "Enter a name of 1 to 100 characters.",
                 "Escribe un nombre de 1 a 100 caracteres.",
@@ -166,7 +180,7 @@ impl FormRejection {
             ),
             Self::FormTooOld => lang.t(
                 "The server was restarted since this form was opened. Send it again.",
-                "El servidor se ha reiniciado desde que abriste este formulario. Vuelve a enviarlo.",
+                "El servidor se ha reiniciado desde que se abrió el formulario. Vuelve a enviarlo.",
             ),
         }
     }

@@ -2,16 +2,17 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, Scopes};
+use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, KeyName};
 
+use super::form_rejection::{FormFault, FormRejection};
 use super::key_list::KeyRow;
+use super::scope_names::scope_names;
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
-use crate::web::language::Lang;
 use crate::web::notice::Notice;
 use crate::web::web_request::WebRequest;
 
@@ -28,6 +29,9 @@ struct KeyPage {
     owner: String,
     /// Number of that account; 0 if `owner` is empty.
     owner_number: u64,
+    fault: FormFault,
+    /// Value of the field of the name.
+    typed_name: String,
     /// True if no account owns the key.
     is_unowned: bool,
     usage: UsageView,
@@ -40,18 +44,6 @@ struct RevokePage {
     number: u64,
     name: String,
     partial: String,
-}
-
-/// The scopes in the words of the form, separated by commas.
-pub(super) fn scope_names(scopes: Scopes, lang: Lang) -> String {
-    let names = [
-        (Scopes::SEARCH, lang.t("search", "buscar")),
-        (Scopes::READ, lang.t("read", "leer")),
-        (Scopes::DOWNLOAD, lang.t("download", "descargar")),
-    ];
-    let held = names.iter().filter(|(scope, _)| scopes.contains(*scope));
-    let held: Vec<&str> = held.map(|(_, name)| *name).collect();
-    held.join(", ")
 }
 
 /// The key with this number, if it belongs to the viewer or the viewer is an administrator.
@@ -67,6 +59,30 @@ fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
 /// `GET /keys/{number}`.
 pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
+    key_page(request, &key, None)
+}
+
+/// `POST /keys/{number}`: a new name.
+pub(crate) fn rename(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    let Some(name) = KeyName::parse(request.form.get("name")) else {
+        return key_page(request, &key, Some(FormRejection::InvalidKeyName));
+    };
+    let actor = Actor::Account(&request.viewer()?.account.email);
+    Operations::of_service(&request.site.service, actor).rename_api_key(key.id, &name)?;
+    let location = format!("/keys/{}", key.id.0);
+    Ok(request.see_other_with(&location, Notice::KeyRenamed))
+}
+
+/// The page, with the reason if the form was rejected.
+fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>) -> PageResult {
+    let (status, fault) = match rejection {
+        Some(rejection) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            rejection.fault("", request.lang),
+        ),
+        None => (StatusCode::OK, FormFault::default()),
+    };
     let viewer = request.viewer()?;
     let engine = &request.site.service.engine;
     let days_count = chart::period(request.query.get("days"));
@@ -92,9 +108,29 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
         owner: owner.map_or(String::new(), |owner| owner.email.as_str().to_owned()),
         is_unowned: key.account.is_none(),
         usage: UsageView::new(request.lang, &usage, today, days_count),
-        key: KeyRow::new(request, &key)?,
+        typed_name: match fault.field {
+            "name" => request.form.get("name").to_owned(),
+            _ => key.name.clone(),
+        },
+        fault,
+        key: KeyRow::new(request, key)?,
     };
-    answer::page(StatusCode::OK, &template)
+    answer::page(status, &template)
+}
+
+/// `GET /keys/{number}/usage.csv`: the days of the chart, for a spreadsheet.
+pub(crate) fn usage_csv(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    let today = request.now.day();
+    let first = chart::first_day(today, chart::period(request.query.get("days")));
+    let usage = &request.site.service.engine.usage();
+    usage.aggregate_downloads(request.now);
+    let text = chart::csv(&usage.api_key_usage(key.id, first, today)?);
+    Ok(answer::bytes(
+        StatusCode::OK,
+        "text/csv; charset=utf-8",
+        text,
+    ))
 }
 
 /// `GET /keys/{number}/revoke`: asks for confirmation.

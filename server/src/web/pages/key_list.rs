@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AccountId, ApiKey, ApiKeyState, Timestamp};
 
-use super::key::scope_names;
+use super::scope_names::scope_names;
 use crate::limits::KEYS_PER_PAGE;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;

@@ -5,7 +5,7 @@ use http::StatusCode;
 use subcat_engine::{AccountId, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
 use super::form_rejection::{FormFault, FormRejection};
-use super::key::scope_names;
+use super::scope_names::scope_names;
 use crate::limits::{EXPIRY_DAYS_MAX, SAMPLE_DOCS_MAX};
 use crate::ops::{KeyDraft, OperationError, Operations};
 use crate::service::Actor;

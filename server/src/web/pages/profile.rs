@@ -5,7 +5,7 @@ use std::sync::Arc;
 use askama::Template;
 use http::StatusCode;
 use http::header::SET_COOKIE;
-use subcat_engine::{Change, Outcome};
+use subcat_engine::{Change, Outcome, Session, StateEvent};
 
 use super::form_rejection::{FormFault, FormRejection};
 use super::sign_in::{display_name, new_password};
@@ -26,6 +26,57 @@ struct ProfilePage<'a> {
     email: &'a str,
     name: &'a str,
     since: String,
+    sessions: Vec<SessionRow>,
+}
+
+/// An open session of the account.
+struct SessionRow {
+    /// First digits of its digest, which name it in the form.
+    name: String,
+    opened: String,
+    expires: String,
+    is_this: bool,
+}
+
+impl SessionRow {
+    fn new(session: &Session, request: &WebRequest, this: &[u8; 32]) -> Self {
+        Self {
+            name: session_name(&session.digest),
+            opened: request.lang.moment(session.created_at),
+            expires: request.lang.moment(session.expires_at),
+            is_this: session.digest == *this,
+        }
+    }
+}
+
+/// A name for a session that does not open it: the beginning of the digest of its cookie.
+fn session_name(digest: &[u8; 32]) -> String {
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The open sessions of the account, newest first.
+fn open_sessions(request: &WebRequest) -> Result<Vec<Session>, PageError> {
+    let accounts = request.site.service.engine.accounts();
+    let mut sessions = accounts.sessions_of(request.viewer()?.account.id);
+    sessions.retain(|session| !session.is_expired(request.effective_now));
+    sessions.reverse();
+    Ok(sessions)
+}
+
+/// Closes one session of the account; its own is closed by signing out.
+fn close_session(request: &WebRequest) -> PageResult {
+    let name = request.form.get("session");
+    let this = &request.viewer()?.session_digest;
+    let is_meant =
+        |session: &Session| session.digest != *this && session_name(&session.digest) == name;
+    if let Some(session) = open_sessions(request)?.into_iter().find(is_meant) {
+        let closed = StateEvent::CloseSession(session.digest);
+        request.site.service.engine.apply(vec![closed])?;
+    }
+    Ok(request.see_other_with("/profile", Notice::SessionClosed))
 }
 
 /// `GET /profile`.
@@ -42,7 +93,8 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
         ),
         None => (StatusCode::OK, FormFault::default()),
     };
-    let account = &request.viewer()?.account;
+    let viewer = request.viewer()?;
+    let account = &viewer.account;
     let typed_name = request.form.get("name");
     let name = match fault.field {
         "name" => typed_name,
@@ -54,16 +106,21 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
         email: account.email.as_str(),
         name,
         since: request.lang.date(account.created_at),
+        sessions: open_sessions(request)?
+            .iter()
+            .map(|session| SessionRow::new(session, request, &viewer.session_digest))
+            .collect(),
     };
     answer::page(status, &template)
 }
 
-/// `POST /profile`: `action` is `name` or `password`.
+/// `POST /profile`: `action` is `name`, `password` or `session`.
 pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     request.viewer()?;
     match request.form.get("action") {
         "name" => request.blocking(change_name).await,
         "password" => change_password(request).await,
+        "session" => request.blocking(close_session).await,
         _ => Err(PageError::InvalidForm),
     }
 }

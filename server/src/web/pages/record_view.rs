@@ -1,10 +1,13 @@
 //! A record as pages show it, read from its stored answer.
 
 use serde::{Deserialize, Deserializer};
-use subcat_engine::{Doc, Engine, Timestamp, VideoType};
+use subcat_engine::{CatalogId, Doc, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType};
 
+use super::release_words::ReleaseWords;
+use crate::limits::UPLOADER_CHARS_MAX;
 use crate::web::error::PageError;
 use crate::web::language::Lang;
+use crate::web::web_request::WebRequest;
 
 /// A record with its downloads of now.
 ///
@@ -13,7 +16,16 @@ use crate::web::language::Lang;
 pub(super) struct RecordView {
     pub(super) record: RecordFields,
     pub(super) has_file: bool,
+    pub(super) badge: LanguageBadge,
+    pub(super) release: ReleaseWords,
+    /// Kind and size of the file, if it is cached: `srt 42 KB`.
+    pub(super) file: String,
+    /// Name of the file, as imported.
+    pub(super) file_name: String,
+    /// Path of the page of its title, if it has a catalog id.
+    pub(super) title_path: String,
     downloads: u64,
+    now: Timestamp,
     lang: Lang,
 }
 
@@ -22,8 +34,8 @@ pub(super) struct RecordView {
 pub(super) struct RecordFields {
     pub(super) id: String,
     pub(super) title: String,
-    pub(super) season: Option<u32>,
-    pub(super) episode: Option<u32>,
+    pub(super) season: Option<u16>,
+    pub(super) episode: Option<u16>,
     pub(super) year: Option<u32>,
     #[serde(deserialize_with = "filled")]
     pub(super) catalog_id: Option<String>,
@@ -35,31 +47,83 @@ pub(super) struct RecordFields {
     posted_at: String,
 }
 
+/// The variety of a record's language.
+pub(super) struct LanguageBadge {
+    /// Name in the language of the page.
+    pub(super) name: String,
+    /// Class in the style sheet.
+    pub(super) class: &'static str,
+    /// Language tag of the record's texts.
+    pub(super) tag: String,
+}
+
+impl LanguageBadge {
+    /// The badge of a language; for Spanish its variety, by which people choose.
+    fn new(language: Option<LanguageTerm>, lang: Lang) -> Self {
+        let Some(language) = language else {
+            return Self {
+                name: String::new(),
+                class: "neutral",
+                tag: String::new(),
+            };
+        };
+        let tag = language.to_string();
+        let (name, class) = match tag.as_str() {
+            "es" => (lang.t("Spanish", "Español"), "neutral"),
+            "es-ES" => (lang.t("Spain", "España"), "spain"),
+            _ if language.is_spanish() => (lang.t("Latin America", "Latinoamérica"), "latin"),
+            _ => (tag.as_str(), "neutral"),
+        };
+        let name = name.to_owned();
+        Self { name, class, tag }
+    }
+}
+
 impl RecordView {
-    /// Reads a document of the current snapshot.
-    pub(super) fn new(doc: &Doc<'_>, engine: &Engine, lang: Lang) -> Result<Self, PageError> {
+    /// Reads a document of a snapshot.
+    pub(super) fn new(
+        request: &WebRequest,
+        snapshot: &Snapshot,
+        doc: &Doc<'_>,
+    ) -> Result<Self, PageError> {
+        let (engine, lang) = (&request.site.service.engine, request.lang);
         // A fragment is the JSON of the record up to the count of downloads: complete it with any
         // count, as the true one is not in the index.
         let mut json = doc.fragment().to_vec();
         json.extend_from_slice(b"0}");
-        let record =
+        let record: RecordFields =
             serde_json::from_slice(&json).map_err(|source| PageError::InvalidFragment {
                 id: doc.id(),
                 source,
             })?;
+        let release = doc.source_release_id().and_then(ReleaseId::parse);
+        let cached = release.and_then(|release| engine.files().cached_file(&release));
+        let number = doc.catalog_id().map(CatalogId::number);
+        let title_number = doc.parent_catalog_number().or(number);
         Ok(Self {
-            record,
+            badge: LanguageBadge::new(snapshot.language_of(doc)?, lang),
+            release: ReleaseWords::read(doc.file_name(), record.description.as_deref()),
+            file: cached.map_or(String::new(), |file| {
+                let size = lang.bytes(file.size_bytes);
+                format!("{} {size}", file.kind.extension())
+            }),
+            file_name: doc.file_name().unwrap_or("").to_owned(),
+            title_path: title_number.map_or(String::new(), title_path),
             has_file: doc.source_release_id().is_some(),
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
+            record,
+            now: request.now,
             lang,
         })
     }
 
-    /// Shortens title and description, each to one line.
+    /// Shortens title, uploader and description, each to one line.
     pub(super) fn shortened(mut self, title_chars: usize, description_chars: usize) -> Self {
         self.record.title = shortened(&self.record.title, title_chars);
         let description = self.record.description.as_deref();
         self.record.description = description.map(|text| shortened(text, description_chars));
+        let uploader = self.record.uploader_name.as_deref();
+        self.record.uploader_name = uploader.map(|text| shortened(text, UPLOADER_CHARS_MAX));
         self
     }
 
@@ -72,6 +136,41 @@ impl RecordView {
             description.push('…');
         }
         self
+    }
+
+    /// The title without a year or an episode number at its end that is shown beside it.
+    pub(super) fn title(&self) -> &str {
+        let year = self.record.year.map(|year| format!("({year})"));
+        let endings = [year.unwrap_or_default(), self.episode_number()];
+        let mut title = self.record.title.as_str();
+        for ending in endings.iter().filter(|ending| !ending.is_empty()) {
+            let start = title.len().saturating_sub(ending.len());
+            let is_there = title
+                .get(start..)
+                .is_some_and(|end| end.eq_ignore_ascii_case(ending));
+            let rest = title
+                .get(..start)
+                .unwrap_or("")
+                .trim_end_matches([' ', '-', ',']);
+            if is_there && !rest.is_empty() {
+                title = rest;
+            }
+        }
+        title
+    }
+
+    /// Title, number and release in one line: what tells this record from its neighbours.
+    pub(super) fn full_name(&self) -> String {
+        let mut name = self.title().to_owned();
+        let number = self.episode_number();
+        let release = self.release.line();
+        for part in [number.as_str(), release.as_str(), self.badge.name.as_str()] {
+            if !part.is_empty() {
+                name.push(' ');
+                name.push_str(part);
+            }
+        }
+        name
     }
 
     /// Film or series.
@@ -95,10 +194,28 @@ impl RecordView {
         }
     }
 
+    /// Time since it was posted.
+    pub(super) fn posted_ago(&self) -> String {
+        match Timestamp::parse(&self.record.posted_at) {
+            Some(time) => self.lang.ago(time, self.now),
+            None => self.record.posted_at.clone(),
+        }
+    }
+
+    /// The time at which it was posted, as a machine reads it.
+    pub(super) fn posted_at(&self) -> &str {
+        &self.record.posted_at
+    }
+
     /// Upstream's downloads and those of this service.
     pub(super) fn downloads(&self) -> String {
         self.lang.number(self.downloads)
     }
+}
+
+/// Path of the page of a title.
+pub(super) fn title_path(number: u64) -> String {
+    format!("/title/tt{number:07}")
 }
 
 /// Reads a text that may be null; an empty one is shown like null.
@@ -107,7 +224,8 @@ fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, 
     Ok(text.filter(|text| !text.is_empty()))
 }
 
-fn episode_number(season: Option<u32>, episode: Option<u32>) -> String {
+/// `S01E02`, `S01` for a season, or nothing.
+pub(super) fn episode_number(season: Option<u16>, episode: Option<u16>) -> String {
     match (season, episode) {
         (Some(season), Some(episode)) => format!("S{season:02}E{episode:02}"),
         (Some(season), None) => format!("S{season:02}"),
@@ -143,5 +261,20 @@ mod tests {
         assert_eq!(episode_number(Some(1), Some(2)), "S01E02");
         assert_eq!(episode_number(Some(1), None), "S01");
         assert_eq!(episode_number(None, None), "");
+    }
+
+    #[test]
+    fn varieties_of_spanish_have_names() {
+        let check = |tag: &str, expected: &str| {
+            let language = subcat_engine::Language::parse(tag).unwrap();
+            let badge = LanguageBadge::new(Some(LanguageTerm::of(&language)), Lang::Es);
+            assert_eq!(badge.name, expected, "{tag}");
+        };
+        check("es-ES", "España");
+        check("spa_es", "España");
+        check("es-419", "Latinoamérica");
+        check("es-MX", "Latinoamérica");
+        check("es", "Español");
+        check("en-US", "en-US");
     }
 }

@@ -9,8 +9,8 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
-    accounts, admin, audit, catalog, docs, download, files, front, key, key_list, key_new, profile,
-    sign_in,
+    accounts, admin, audit, catalog, docs, download, files, front, key, key_list, key_new, link,
+    look, profile, sign_in, status, title,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::{self, Asset};
@@ -88,22 +88,39 @@ const ROUTES: &[PageRoute] = &[
         .get(Blocking(key_list::show))
         .post(Blocking(key_new::create)),
     at("/keys/new").get(Blocking(key_new::show)),
-    at("/keys/{number}").get(BlockingWith(key::show)),
+    at("/keys/{number}")
+        .get(BlockingWith(key::show))
+        .post(BlockingWith(key::rename)),
+    at("/keys/{number}/usage.csv").get(BlockingWith(key::usage_csv)),
     at("/keys/{number}/revoke")
         .get(BlockingWith(key::show_revoke))
         .post(BlockingWith(key::revoke)),
     at("/catalog").get(Blocking(catalog::show)),
     at("/catalog/{id}").get(BlockingWith(catalog::show_record)),
+    at("/catalog/{id}/look").get(Waiting(|request, id| {
+        Box::pin(async move { look::show(&request, &id).await })
+    })),
     at("/catalog/{id}/download").get(Waiting(|request, id| {
         Box::pin(async move { download::download(&request, &id).await })
     })),
+    at("/title/{id}").get(BlockingWith(title::show)),
+    at("/status").get(Inline(status::show)),
     at("/admin").get(Blocking(admin::show)),
+    at("/admin/usage.csv").get(Blocking(admin::usage_csv)),
     at("/admin/audit").get(Blocking(audit::show)),
     at("/admin/files")
         .get(Blocking(files::show))
         .post(Blocking(files::forget)),
-    at("/admin/accounts").get(Blocking(accounts::show_all)),
+    at("/admin/accounts")
+        .get(Blocking(accounts::show_all))
+        .post(Blocking(link::invite)),
     at("/admin/keys").get(Blocking(key_list::show_all)),
+    at("/admin/accounts/{number}/password-link").post(BlockingWith(link::password_link)),
+    at("/link/{token}")
+        .get(BlockingWith(link::show))
+        .post(Waiting(|request, token| {
+            Box::pin(async move { link::follow(&request, &token).await })
+        })),
     at("/admin/accounts/{number}/change").get(BlockingWith(accounts::show_change)),
     at("/admin/accounts/{number}")
         .get(BlockingWith(accounts::show))

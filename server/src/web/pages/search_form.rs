@@ -24,11 +24,6 @@ enum SearchInput {
         chars_max: u32,
         placeholder: &'static str,
     },
-    /// A text field with suggested values.
-    Suggestions {
-        chars_max: u32,
-        values: &'static [&'static str],
-    },
     /// A whole number.
     Number,
     /// A choice of values with their labels in English and Spanish.
@@ -80,10 +75,15 @@ const FIELDS: [SearchField; 12] = [
         "language",
         "Language",
         "Idioma",
-        SearchInput::Suggestions {
-            chars_max: 35,
-            values: &["es", "es-ES", "es-419"],
-        },
+        SearchInput::Choice(&[
+            ("", "All", "Todos"),
+            ("es-ES", "Spanish (Spain)", "Español (España)"),
+            (
+                "es-419",
+                "Spanish (Latin America)",
+                "Español (Latinoamérica)",
+            ),
+        ]),
     ),
     field(
         "catalog_id",
@@ -132,41 +132,60 @@ pub(super) struct FilterView {
     pub(super) is_invalid: bool,
     pub(super) chars_max: u32,
     pub(super) placeholder: &'static str,
-    pub(super) suggestions: &'static [&'static str],
     /// Options of a choice; empty for a text field.
     pub(super) options: Vec<OptionView>,
 }
 
 /// An option of a choice.
 pub(super) struct OptionView {
-    pub(super) value: &'static str,
-    pub(super) label: &'static str,
+    pub(super) value: String,
+    pub(super) label: String,
     pub(super) is_selected: bool,
+}
+
+impl OptionView {
+    fn new(value: &str, label: &str, chosen: &str) -> Self {
+        Self {
+            value: value.to_owned(),
+            label: label.to_owned(),
+            is_selected: value == chosen,
+        }
+    }
+}
+
+/// A parameter that is set, with the link that takes it away.
+pub(super) struct Chip {
+    pub(super) label: &'static str,
+    pub(super) value: String,
+    /// Query string of the same search without it.
+    pub(super) without: String,
 }
 
 /// The search form as it was filled in.
 pub(super) struct SearchForm {
     pub(super) query: String,
     pub(super) is_query_invalid: bool,
-    /// True if a filter has a value, so that the filters are shown open.
-    pub(super) is_filtered: bool,
+    /// True if a filter has to be corrected, so that the filters are shown open.
+    pub(super) is_open: bool,
     pub(super) filters: Vec<FilterView>,
+    pub(super) chips: Vec<Chip>,
 }
 
 impl SearchForm {
     /// The form with the values of a query string and marks at the invalid ones.
     pub(super) fn new(params: &Params, errors: &SearchErrors, lang: Lang) -> Self {
-        let filters = FIELDS.iter();
-        let is_filter = |field: &&SearchField| !matches!(field.input, SearchInput::NotAFilter);
+        let fields = FIELDS.iter();
+        let filters: Vec<FilterView> = fields
+            .clone()
+            .filter_map(|field| field.view(params, errors, lang))
+            .collect();
         Self {
             query: params.get("query").to_owned(),
             is_query_invalid: errors.has("query"),
-            is_filtered: filters
-                .clone()
-                .filter(is_filter)
-                .any(|field| !params.get(field.name).is_empty()),
-            filters: filters
-                .filter_map(|field| field.view(params, errors, lang))
+            is_open: filters.iter().any(|filter| filter.is_invalid),
+            filters,
+            chips: fields
+                .filter_map(|field| field.chip(params, lang))
                 .collect(),
         }
     }
@@ -175,6 +194,28 @@ impl SearchForm {
 impl SearchField {
     const fn label(&self, lang: Lang) -> &'static str {
         lang.t(self.label_en, self.label_es)
+    }
+
+    /// The chip of a filter that is set.
+    fn chip(&self, params: &Params, lang: Lang) -> Option<Chip> {
+        let value = params.get(self.name);
+        let is_implied = self.name == "video_type"
+            && !(params.get("season").is_empty() && params.get("episode").is_empty());
+        if value.is_empty() || is_implied || matches!(self.input, SearchInput::NotAFilter) {
+            return None;
+        }
+        let shown = match &self.input {
+            SearchInput::Choice(options) => {
+                let known = options.iter().find(|(known, ..)| *known == value);
+                known.map_or(value, |(_, en, es)| lang.t(en, es))
+            }
+            _ => value,
+        };
+        Some(Chip {
+            label: self.label(lang),
+            value: shown.to_owned(),
+            without: params.without(&[self.name, "lang", "theme", "page"]),
+        })
     }
 
     /// The field as a filter; `None` if the form has no input for it.
@@ -188,7 +229,6 @@ impl SearchField {
             is_invalid: errors.has(self.name),
             chars_max: 0,
             placeholder: "",
-            suggestions: &[],
             options: Vec::new(),
         };
         match &self.input {
@@ -204,22 +244,21 @@ impl SearchField {
                 view.chars_max = *chars_max;
                 view.placeholder = placeholder;
             }
-            SearchInput::Suggestions { chars_max, values } => {
-                view.chars_max = *chars_max;
-                view.suggestions = values;
-            }
             SearchInput::Number => {
                 view.chars_max = 6;
                 view.is_number = true;
             }
             SearchInput::Choice(options) => {
-                let option =
-                    |(value, en, es): &(&'static str, &'static str, &'static str)| OptionView {
-                        value,
-                        label: lang.t(en, es),
-                        is_selected: *value == view.value,
-                    };
-                view.options = options.iter().map(option).collect();
+                let chosen = view.value.as_str();
+                let mut shown: Vec<OptionView> = options
+                    .iter()
+                    .map(|&(value, en, es)| OptionView::new(value, lang.t(en, es), chosen))
+                    .collect();
+                // A value from an address, such as another language, stays chosen.
+                if !options.iter().any(|(value, ..)| *value == chosen) {
+                    shown.push(OptionView::new(chosen, chosen, chosen));
+                }
+                view.options = shown;
             }
         }
         Some(view)

@@ -1,5 +1,6 @@
 //! Setup of the first account, sign-up, sign-in, sign-out.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use askama::Template;
@@ -30,10 +31,10 @@ const EMAIL_SECONDS: i64 = 600;
 
 #[derive(Template)]
 #[template(path = "account_form.html")]
-struct AccountFormPage {
+pub(super) struct AccountFormPage {
     page: Frame,
     /// Path to which the form is posted.
-    action: &'static str,
+    action: Cow<'static, str>,
     heading: &'static str,
     lead: &'static str,
     submit: &'static str,
@@ -46,13 +47,15 @@ struct AccountFormPage {
     name: String,
     /// True for the forms that create an account.
     is_new: bool,
+    /// True if the address is that of an existing account, which gets a new password.
+    is_address_fixed: bool,
 }
 
 impl AccountFormPage {
     fn sign_in(request: &WebRequest) -> Self {
         Self {
             page: request.frame("/signin"),
-            action: "/signin",
+            action: "/signin".into(),
             heading: request.lang.t("Sign in", "Iniciar sesión"),
             lead: "",
             submit: request.lang.t("Sign in", "Iniciar sesión"),
@@ -62,13 +65,14 @@ impl AccountFormPage {
             email: String::new(),
             name: String::new(),
             is_new: false,
+            is_address_fixed: false,
         }
     }
 
     fn sign_up(request: &WebRequest) -> Self {
         Self {
             page: request.frame("/signup"),
-            action: "/signup",
+            action: "/signup".into(),
             heading: request.lang.t("Create an account", "Crear una cuenta"),
             lead: request.lang.t(
                 "With an account you can search the catalog and create API keys.",
@@ -82,7 +86,7 @@ impl AccountFormPage {
 
     fn set_up(request: &WebRequest, token: &str) -> Self {
         Self {
-            action: "/setup",
+            action: "/setup".into(),
             heading: request.lang.t("Welcome", "Te damos la bienvenida"),
             lead: request.lang.t(
                 "Create the administrator account. This link works only once.",
@@ -90,6 +94,39 @@ impl AccountFormPage {
             ),
             submit: request.lang.t("Create account", "Crear cuenta"),
             token: token.to_owned(),
+            ..Self::sign_up(request)
+        }
+    }
+
+    /// The form of a one-time link: for a new account, or for a new password of this address.
+    pub(super) fn of_link(request: &WebRequest, action: String, email: Option<String>) -> Self {
+        let lang = request.lang;
+        let (heading, lead) = match &email {
+            None => (
+                lang.t("Create your account", "Crea tu cuenta"),
+                lang.t(
+                    "You have been invited. This link works only once.",
+                    "Tienes una invitación. Este enlace solo funciona una vez.",
+                ),
+            ),
+            Some(_) => (
+                lang.t("New password", "Contraseña nueva"),
+                lang.t(
+                    "All sessions of the account end. This link works only once.",
+                    "Se cerrarán todas las sesiones de la cuenta. El enlace funciona una sola vez.",
+                ),
+            ),
+        };
+        Self {
+            action: action.into(),
+            heading,
+            lead,
+            submit: match &email {
+                None => lang.t("Create account", "Crear cuenta"),
+                Some(_) => lang.t("Save password", "Guardar contraseña"),
+            },
+            is_address_fixed: email.is_some(),
+            email: email.unwrap_or_default(),
             ..Self::sign_up(request)
         }
     }
@@ -103,18 +140,20 @@ impl AccountFormPage {
     }
 
     /// The form again, with the reason and the values that were typed, except the password.
-    fn rejected(mut self, request: &WebRequest, rejection: FormRejection) -> PageResult {
+    pub(super) fn rejected(mut self, request: &WebRequest, rejection: FormRejection) -> PageResult {
         let status = match rejection {
             FormRejection::TooManyAttempts => StatusCode::TOO_MANY_REQUESTS,
             _ => StatusCode::UNPROCESSABLE_ENTITY,
         };
         self.fault = rejection.fault("password", request.lang);
-        request.form.get("email").clone_into(&mut self.email);
+        if !self.is_address_fixed {
+            request.form.get("email").clone_into(&mut self.email);
+        }
         request.form.get("name").clone_into(&mut self.name);
         self.next = next_of(request.form.get("next"));
         // The links of the page lead to the form, with what its address needs.
         let kept = Params::of(&[("next", &self.next), ("token", &self.token)]);
-        self.page = self.page.at(self.action, &kept);
+        self.page = self.page.at(&self.action, &kept);
         answer::page(status, &self)
     }
 }
@@ -234,7 +273,7 @@ fn sign_in_subjects(request: &WebRequest, typed_email: &str) -> [AttemptSubject;
 
 /// Opens a new session and closes the one that the browser had, so that a session cookie planted
 /// before the sign-in is worthless after it.
-async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageResult {
+pub(super) async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageResult {
     let service = &request.site.service;
     let hash = account.password_hash.clone();
     let (opened, cookie) =
@@ -362,14 +401,14 @@ pub(crate) fn sign_out(request: &WebRequest) -> PageResult {
 }
 
 /// A new account, as it was typed.
-struct AccountDraft {
+pub(super) struct AccountDraft {
     email: Email,
     name: String,
     password: Password,
 }
 
 impl AccountDraft {
-    fn read(request: &WebRequest) -> Result<Self, FormRejection> {
+    pub(super) fn read(request: &WebRequest) -> Result<Self, FormRejection> {
         let email = Email::parse(request.form.get("email"));
         let email = email.ok_or(FormRejection::InvalidEmail)?;
         Ok(Self {
@@ -379,7 +418,17 @@ impl AccountDraft {
         })
     }
 
-    async fn hashed(self, request: &WebRequest, role: Role) -> Result<NewAccount, PageError> {
+    /// The address of the account.
+    pub(super) fn email(&self) -> &Email {
+        &self.email
+    }
+
+    /// The account with its password hashed.
+    pub(super) async fn hashed(
+        self,
+        request: &WebRequest,
+        role: Role,
+    ) -> Result<NewAccount, PageError> {
         Ok(NewAccount {
             email: self.email,
             display_name: self.name,
@@ -409,7 +458,10 @@ pub(super) fn new_password(
 }
 
 /// Creates an account; `None` if its address is taken.
-fn create_account(request: &WebRequest, account: NewAccount) -> Result<Option<Account>, PageError> {
+pub(super) fn create_account(
+    request: &WebRequest,
+    account: NewAccount,
+) -> Result<Option<Account>, PageError> {
     let email = account.email.clone();
     let operations = Operations::of_service(&request.site.service, Actor::Account(&email));
     match operations.create_account(account) {

@@ -1,0 +1,224 @@
+//! The four questions that an operator asks first: is it well, is it fast, is it used, what is not
+//! found?
+
+use subcat_engine::{ApiKeyState, Day, EngineStats, Usage};
+
+use super::figure::NamedFigure;
+use crate::service::{LATENCY_BUCKETS_US, Metrics, Phase, Route, Service};
+use crate::upstream::UpstreamState;
+use crate::web::language::Lang;
+use crate::web::web_request::WebRequest;
+
+/// One question, its answer in a word, and the figures behind it.
+pub(super) struct Question {
+    pub(super) id: &'static str,
+    pub(super) heading: &'static str,
+    /// Class of the state in the style sheet.
+    pub(super) class: &'static str,
+    pub(super) answer: String,
+    pub(super) figures: Vec<NamedFigure>,
+}
+
+/// Microseconds that the slowest searches should take at most: the target of the project.
+const SLOW_SEARCHES_TARGET_US: u64 = 1_000;
+
+impl Question {
+    /// The questions with their answers of now. `usage` are the days of the chart, ascending.
+    pub(super) fn all(
+        request: &WebRequest,
+        stats: &EngineStats,
+        usage: &[(Day, Usage)],
+    ) -> [Self; 4] {
+        let service = &request.site.service;
+        [
+            well(service, stats, request.lang),
+            fast(&service.metrics, request.lang),
+            used(request, usage),
+            found(service, request.lang),
+        ]
+    }
+}
+
+fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
+    let upstream = service.upstream.health().state;
+    let (class, answer) = match (service.phase(), upstream) {
+        (Phase::Failing, _) => ("down", lang.t("no", "no")),
+        (Phase::Ready, UpstreamState::Down) => ("expired", lang.t("in part", "en parte")),
+        (Phase::Ready, _) => ("active", lang.t("yes", "sí")),
+        _ => ("expired", lang.t("not yet", "todavía no")),
+    };
+    let disk_bytes = stats.catalog_store_bytes
+        + stats.state_store_bytes
+        + stats.index_bytes
+        + stats.document_bytes
+        + stats.blob_bytes;
+    Question {
+        id: "well",
+        heading: lang.t("Is it well?", "¿Va bien?"),
+        class,
+        answer: answer.to_owned(),
+        figures: vec![
+            NamedFigure::new(
+                lang.t("Records", "Fichas"),
+                lang.number(stats.active_records),
+            ),
+            NamedFigure::new(lang.t("Disk", "Disco"), lang.bytes(disk_bytes)),
+            NamedFigure::new(
+                lang.t("Panics", "Fallos internos"),
+                lang.number(service.metrics.sum(|worker| worker.panics.get())),
+            ),
+        ],
+    }
+}
+
+fn fast(metrics: &Metrics, lang: Lang) -> Question {
+    let median = quantile_us(metrics, Route::Search, 50);
+    let slowest = quantile_us(metrics, Route::Search, 99);
+    let (class, answer) = match slowest {
+        None => ("revoked", lang.t("no searches yet", "aún sin búsquedas")),
+        Some(us) if us <= SLOW_SEARCHES_TARGET_US => ("active", lang.t("yes", "sí")),
+        Some(_) => ("expired", lang.t("not always", "no siempre")),
+    };
+    let shown =
+        |us: Option<u64>| us.map_or("–".to_owned(), |us| format!("≤ {} µs", lang.number(us)));
+    Question {
+        id: "fast",
+        heading: lang.t("Is it fast?", "¿Es rápido?"),
+        class,
+        answer: answer.to_owned(),
+        figures: vec![
+            NamedFigure::new(
+                lang.t("Search, half of them", "Búsqueda, la mitad"),
+                shown(median),
+            ),
+            NamedFigure::new(
+                lang.t("Search, 99 of 100", "Búsqueda, 99 de 100"),
+                shown(slowest),
+            ),
+            NamedFigure::new(
+                lang.t("Download, 99 of 100", "Descarga, 99 de 100"),
+                shown(quantile_us(metrics, Route::Download, 99)),
+            ),
+        ],
+    }
+}
+
+/// Upper end of the bucket below which this percentage of the answers is; `None` without answers,
+/// or beyond the last bucket.
+fn quantile_us(metrics: &Metrics, route: Route, percent: u64) -> Option<u64> {
+    let in_bucket = |idx: usize| metrics.sum(|it| it.routes[route as usize].latency[idx].get());
+    let counts: Vec<u64> = (0..=LATENCY_BUCKETS_US.len()).map(in_bucket).collect();
+    quantile_of(&counts, percent)
+}
+
+fn quantile_of(counts: &[u64], percent: u64) -> Option<u64> {
+    let total: u64 = counts.iter().sum();
+    let wanted = (total * percent).div_ceil(100);
+    if total == 0 {
+        return None;
+    }
+    let mut passed = 0;
+    for (count, end_us) in counts.iter().zip(LATENCY_BUCKETS_US) {
+        passed += count;
+        if wanted <= passed {
+            return Some(end_us);
+        }
+    }
+    None
+}
+
+fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
+    let lang = request.lang;
+    let today = request.now.day();
+    let mut sums = [Usage::default(); 2];
+    for (day, usage) in usage {
+        if *day == today {
+            sums[0].add(usage);
+        }
+        if today.0 < day.0 + 7 {
+            sums[1].add(usage);
+        }
+    }
+    let keys = request.site.service.engine.accounts().api_keys();
+    let is_active = |state: ApiKeyState| state == ApiKeyState::Active;
+    let active = keys
+        .iter()
+        .filter(|key| is_active(key.state(request.effective_now)));
+    let class = if sums[1].requests == 0 {
+        "revoked"
+    } else {
+        "active"
+    };
+    Question {
+        id: "used",
+        heading: lang.t("Is it used?", "¿Se usa?"),
+        class,
+        answer: format!(
+            "{} {}",
+            lang.number(sums[0].requests),
+            lang.t("requests today", "peticiones hoy")
+        ),
+        figures: vec![
+            NamedFigure::new(
+                lang.t("Requests, 7 days", "Peticiones, 7 días"),
+                lang.number(sums[1].requests),
+            ),
+            NamedFigure::new(
+                lang.t("Downloads, 7 days", "Descargas, 7 días"),
+                lang.number(sums[1].downloads),
+            ),
+            NamedFigure::new(
+                lang.t("Active API keys", "Claves de API activas"),
+                lang.number(active.count() as u64),
+            ),
+        ],
+    }
+}
+
+fn found(service: &Service, lang: Lang) -> Question {
+    let empty = service.empty_searches.list();
+    let class = if empty.is_empty() {
+        "active"
+    } else {
+        "expired"
+    };
+    let answer = if empty.is_empty() {
+        lang.t("nothing so far", "nada por ahora").to_owned()
+    } else {
+        let count = lang.number(empty.len() as u64);
+        format!("{count} {}", lang.t("searches", "búsquedas"))
+    };
+    let newest = empty.into_iter().take(3);
+    Question {
+        id: "found",
+        heading: lang.t("What is not found?", "¿Qué no se encuentra?"),
+        class,
+        answer,
+        figures: newest
+            .map(|search| NamedFigure {
+                name: search.parameters.into(),
+                value: lang.number(search.count),
+            })
+            .collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_quantile_is_the_end_of_its_bucket() {
+        let mut counts = vec![0; LATENCY_BUCKETS_US.len() + 1];
+        assert_eq!(quantile_of(&counts, 50), None);
+        counts[2] = 98;
+        counts[5] = 1;
+        counts[6] = 1;
+        assert_eq!(quantile_of(&counts, 50), Some(50));
+        assert_eq!(quantile_of(&counts, 99), Some(500));
+        assert_eq!(quantile_of(&counts, 100), Some(1_000));
+        let end = counts.len() - 1;
+        counts[end] = 1_000;
+        assert_eq!(quantile_of(&counts, 99), None);
+    }
+}

@@ -1,0 +1,408 @@
+//! The catalog for people: the search box, lists without words, titles, records.
+
+use std::time::{Duration, Instant};
+
+use subcat_engine::{DraftValue, RecordDraft, RecordId, Role};
+use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::raw::{Client, RawAnswer};
+use subcat_tests::server::{film, text};
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+const SERIES: &str = "tt7654321";
+
+fn portal() -> (Portal, Visitor) {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let ana = portal.signed_in(EMAIL, PASSWORD);
+    (portal, ana)
+}
+
+fn location(answer: &RawAnswer) -> &str {
+    answer.field("location").unwrap_or("")
+}
+
+/// Ids of the hits of a page, in order.
+fn hits(page: &RawAnswer) -> Vec<String> {
+    assert_eq!(page.status, 200, "{}", page.text());
+    let pieces = page.text().split("<h2><a href=\"/catalog/").skip(1);
+    pieces
+        .map(|it| it.split('"').next().unwrap_or("").to_owned())
+        .collect()
+}
+
+fn id_of(number: u32) -> String {
+    format!("00000000-0000-4000-8000-{number:012}")
+}
+
+fn episode(id: &str, season: i64, number: i64) -> RecordDraft<'_> {
+    RecordDraft {
+        video_type: text("episode"),
+        season: DraftValue::Integer(season),
+        episode: DraftValue::Integer(number),
+        parent_catalog_id: text(SERIES),
+        ..film(id, "Perdidos en el bosque", 2004, "release-z")
+    }
+}
+
+/// Three seasons of ten episodes, two releases each, and a pack of the second season.
+fn import_series(portal: &Portal) {
+    let numbers: Vec<String> = (0..=60).map(id_of).collect();
+    let mut drafts = Vec::new();
+    for (idx, id) in (0i64..).zip(&numbers) {
+        let (season, number) = (1 + idx / 20, 1 + idx % 20 / 2);
+        let mut draft = episode(id, season, number);
+        if idx == 60 {
+            draft.season = DraftValue::Integer(2);
+            draft.episode = DraftValue::default();
+        }
+        drafts.push(draft);
+    }
+    portal.import(drafts);
+}
+
+#[test]
+fn what_people_paste_is_understood() {
+    let (_portal, mut ana) = portal();
+    for pasted in [
+        "https%3A%2F%2Fwww.imdb.com%2Ftitle%2Ftt0133093%2F",
+        "tt0133093",
+    ] {
+        let answer = ana.get(&format!("/catalog?query={pasted}"));
+        assert_eq!(location(&answer), "/title/tt0133093", "{pasted}");
+    }
+    let first = hits(&ana.get("/catalog?query=matrix")).remove(0);
+    for pasted in [first.clone(), format!("http%3A%2F%2Fx%2Fcatalog%2F{first}")] {
+        let answer = ana.get(&format!("/catalog?query={pasted}"));
+        assert_eq!(location(&answer), format!("/catalog/{first}"), "{pasted}");
+    }
+    let unknown = ana.get("/catalog?query=tt99999999");
+    assert!(unknown.text().contains("No results"), "{}", unknown.text());
+    let plain = hits(&ana.get("/catalog?query=The.Matrix.1999"));
+    assert!(!plain.is_empty());
+    for ending in ["srt", "mkv", "zip"] {
+        let page = ana.get(&format!("/catalog?query=The.Matrix.1999.{ending}"));
+        assert_eq!(hits(&page), plain, "{ending}");
+    }
+    let season = hits(&ana.get("/catalog?query=breaking+bad+s02"));
+    assert!(!season.is_empty());
+    for words in ["temporada+2", "season+2", "2%C2%AA+temporada"] {
+        let page = ana.get(&format!("/catalog?query=breaking+bad+{words}"));
+        assert_eq!(hits(&page), season, "{words}");
+    }
+}
+
+#[test]
+fn filters_alone_list_the_newest_and_an_episode_implies_its_type() {
+    let (portal, mut ana) = portal();
+    let newest = hits(&ana.get("/catalog"));
+    assert_eq!(newest.len(), 25);
+    let second = hits(&ana.get("/catalog?page=2"));
+    assert!(second.iter().all(|id| !newest.contains(id)));
+    let films = ana.get("/catalog?video_type=movie&year=1999");
+    assert!(!hits(&films).is_empty());
+    assert!(!films.text().contains("role=\"alert\""));
+    let typed = hits(&ana.get("/catalog?query=breaking&season=1&video_type=episode"));
+    assert!(!typed.is_empty());
+    assert_eq!(hits(&ana.get("/catalog?query=breaking&season=1")), typed);
+    let seasons = ana.get("/catalog?season=1&query=");
+    assert!(!hits(&seasons).is_empty());
+    // Chips say what is set, and take it away.
+    let page = ana.get("/catalog?query=the&year=1999&imdb_id=tt0133093");
+    for chip in ["Catalog ID: tt0133093", "Year: 1999"] {
+        assert!(
+            page.text().contains(&format!("Remove {chip}")),
+            "{}",
+            page.text()
+        );
+    }
+    assert!(
+        page.text()
+            .contains("href=\"/catalog?query=the&#38;catalog_id=tt0133093\"")
+    );
+    assert!(
+        page.text().contains("value=\"tt0133093\""),
+        "the form keeps the alias"
+    );
+    drop(portal);
+    let empty = Portal::empty(|_| ());
+    empty.make_account(EMAIL, PASSWORD, Role::User);
+    let page = empty.signed_in(EMAIL, PASSWORD).get("/catalog");
+    assert!(
+        page.text().contains("The catalog is empty"),
+        "{}",
+        page.text()
+    );
+}
+
+#[test]
+fn a_hit_says_what_people_choose_by() {
+    let (portal, mut ana) = portal();
+    let (id, twin) = (id_of(900), id_of(901));
+    let draft = |id, language, description| RecordDraft {
+        language: text(language),
+        description: text(description),
+        uploader_name: text("Anacleto"),
+        ..film(id, "Zumbido (1999)", 1999, "206195")
+    };
+    portal.import(vec![
+        draft(
+            &id,
+            "es-ES",
+            "Castellano. Zumbido.1999.1080p.WEB-DL.x264-GRP",
+        ),
+        draft(&twin, "es-419", "Latino"),
+    ]);
+    let page = ana.get("/catalog?query=zumbido");
+    let shown = page.text();
+    for part in [
+        "1080p · WEB-DL · GRP",
+        "badge spain\">Spain",
+        "badge latin\">Latin America",
+        "lang=\"es-ES\"",
+        "<bdi>Anacleto</bdi>",
+        "<bdi>Zumbido</bdi></a> <span class=\"year\">1999",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    let label = |id: &str| {
+        let (_, rest) = shown
+            .split_once(&format!("/catalog/{id}/download\""))
+            .expect("a button");
+        rest.split('>').next().unwrap_or("").to_owned()
+    };
+    assert_ne!(label(&id), label(&twin), "a screen reader tells them apart");
+    assert!(
+        !shown.contains(" srt "),
+        "nothing is known of a file that is not cached"
+    );
+    assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 200);
+    let page = ana.get("/catalog?query=zumbido");
+    assert!(
+        page.text().contains("srt ") || page.text().contains("zip "),
+        "{}",
+        page.text()
+    );
+}
+
+#[test]
+fn a_series_is_a_grid_and_its_records_have_neighbours() {
+    let (portal, mut ana) = portal();
+    import_series(&portal);
+    let page = ana.get(&format!("/title/{SERIES}"));
+    let shown = page.text();
+    assert!(shown.contains("61 subtitles"), "{shown}");
+    for link in ["?season=2\"", "?season=3&amp;episode=10\""] {
+        assert!(shown.contains(link), "{link}: {shown}");
+    }
+    assert!(shown.contains("packs: 1"), "{shown}");
+    let season = hits(&ana.get(&format!("/title/{SERIES}?season=2")));
+    assert_eq!(season.len(), 21);
+    assert_eq!(season[0], id_of(60), "packs are on top");
+    let one = hits(&ana.get(&format!("/title/{SERIES}?season=2&episode=10")));
+    assert_eq!(one.len(), 2);
+    let record = ana.get(&format!("/catalog/{}", one[0]));
+    let shown = record.text();
+    assert!(
+        shown.contains(&format!("/title/{SERIES}?season=2&#38;episode=9")),
+        "{shown}"
+    );
+    assert!(
+        shown.contains(&format!("/title/{SERIES}?season=3&#38;episode=1")),
+        "{shown}"
+    );
+    assert_eq!(hits(&record), [one[1].clone()], "the other version");
+    assert!(
+        shown.contains("<title>Perdidos en el bosque S02E10"),
+        "{shown}"
+    );
+    assert_eq!(ana.get("/title/tt99999999").status, 404);
+    assert_eq!(ana.get("/title/x").status, 404);
+    assert_eq!(
+        location(&portal.visitor().get("/title/tt0133093")),
+        "/signin?next=%2Ftitle%2Ftt0133093"
+    );
+}
+
+#[test]
+fn all_records_of_a_film_can_be_reached_by_region() {
+    let (portal, mut ana) = portal();
+    let ids: Vec<String> = (1_000..1_260).map(id_of).collect();
+    let drafts = ids.iter().enumerate().map(|(idx, id)| RecordDraft {
+        catalog_id: text("tt7777777"),
+        language: text(["es-ES", "es-419"][idx % 2]),
+        ..film(id, "Zumbido", 1999, "release-z")
+    });
+    portal.import(drafts.collect());
+    let mut found = Vec::new();
+    for number in 1..=11 {
+        let page = ana.get(&format!("/title/tt7777777?page={number}"));
+        if number == 1 {
+            let (spain, latin) = (">Spain</h2>", ">Latin America</h2>");
+            assert!(
+                page.text().contains(spain) && page.text().contains(latin),
+                "{}",
+                page.text()
+            );
+        }
+        found.extend(hits(&page));
+    }
+    found.sort();
+    assert_eq!(found, ids);
+}
+
+#[test]
+fn a_record_without_a_file_offers_none() {
+    let portal = Portal::open(|config| config.upstream.url = None);
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let (bare, other) = (id_of(900), id_of(901));
+    let without_file = RecordDraft {
+        source_release_id: DraftValue::default(),
+        ..film(&bare, "Zumbido", 1999, "r")
+    };
+    portal.import(vec![without_file, film(&other, "Otro", 1999, "r2")]);
+    for (id, reason) in [
+        (&bare, "has no file to download"),
+        (&other, "is not stored here"),
+    ] {
+        let page = ana.get(&format!("/catalog/{id}"));
+        assert!(page.text().contains(reason), "{}", page.text());
+        assert!(!page.text().contains("/download"), "{}", page.text());
+    }
+    let refused = ana.get(&format!("/catalog/{bare}/download"));
+    assert_eq!(refused.status, 400);
+    assert!(!refused.text().contains("later"), "waiting does not help");
+    assert!(
+        refused
+            .text()
+            .contains(&format!("href=\"/catalog/{bare}\"")),
+        "{}",
+        refused.text()
+    );
+}
+
+#[test]
+fn too_many_pages_say_how_long_to_wait_and_lead_back() {
+    let (_portal, mut ana) = portal();
+    let path = "/catalog?query=matrix&page=1";
+    let refused = (0..130)
+        .map(|_| ana.get(path))
+        .find(|page| page.status == 429);
+    let refused = refused.expect("pages are limited");
+    let seconds = refused.field("retry-after").expect("a time");
+    assert!(
+        refused
+            .text()
+            .contains(&format!("available in {seconds} s")),
+        "{}",
+        refused.text()
+    );
+    assert!(
+        refused
+            .text()
+            .contains("href=\"/catalog?query=matrix&#38;page=1\"")
+    );
+    assert!(!refused.text().contains("attempts"));
+}
+
+#[test]
+fn a_page_that_is_not_shown_says_why_in_one_language() {
+    let (_portal, mut ana) = portal();
+    let page = ana.get("/nowhere");
+    assert!(
+        page.text().contains("<h1>Page not found</h1>"),
+        "{}",
+        page.text()
+    );
+    assert!(
+        page.text().contains("This page does not exist"),
+        "{}",
+        page.text()
+    );
+    assert!(!page.text().contains("Página"), "{}", page.text());
+    ana.get("/?lang=es");
+    let page = ana.get("/nowhere");
+    assert!(
+        page.text().contains("<h1>Página no encontrada</h1>"),
+        "{}",
+        page.text()
+    );
+    assert!(
+        page.text().contains("Esta página no existe"),
+        "{}",
+        page.text()
+    );
+}
+
+#[test]
+fn small_addresses_that_browsers_ask_for_are_there() {
+    let (portal, mut ana) = portal();
+    for (path, content_type) in [
+        ("/favicon.ico", "image/svg+xml"),
+        ("/robots.txt", "text/plain; charset=utf-8"),
+    ] {
+        let answer = portal.visitor().get(path);
+        assert_eq!(answer.status, 200, "{path}");
+        assert_eq!(answer.field("content-type"), Some(content_type), "{path}");
+    }
+    let answer = ana.get("/.well-known/change-password");
+    assert_eq!(location(&answer), "/profile#password-change");
+    let accepted = [("Accept-Encoding", "gzip")];
+    for path in ["/docs", "/openapi.json"] {
+        let packed = ana.send("GET", path, &accepted, "");
+        assert_eq!(packed.field("content-encoding"), Some("gzip"), "{path}");
+        assert!(packed.body.len() * 2 < ana.get(path).body.len(), "{path}");
+    }
+    let secret = ana.send("GET", "/keys", &accepted, "");
+    assert_eq!(secret.field("content-encoding"), None);
+    assert!(secret.field("permissions-policy").is_some());
+}
+
+#[test]
+fn a_look_into_a_file_shows_its_first_lines_and_counts_as_no_download() {
+    let (portal, mut ana) = portal();
+    let id = hits(&ana.get("/catalog?query=matrix")).remove(0);
+    let look = ana.get(&format!("/catalog/{id}/look"));
+    assert_eq!(look.status, 200, "{}", look.text());
+    let is_shown = look.text().contains("<dl class=\"cues") || look.text().contains("plain names");
+    assert!(is_shown, "{}", look.text());
+    let record = RecordId::parse(&id).expect("an id");
+    let usage = portal.service().engine.usage();
+    assert_eq!(usage.downloads(record), 0);
+    assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 200);
+    assert_eq!(usage.downloads(record), 1);
+    assert_eq!(ana.get("/catalog/none/look").status, 404);
+    assert_eq!(
+        portal.visitor().get(&format!("/catalog/{id}/look")).status,
+        303
+    );
+}
+
+#[test]
+fn pages_are_no_requests_of_the_api() {
+    let (portal, mut ana) = portal();
+    for _ in 0..5 {
+        ana.get("/catalog?query=matrix");
+        ana.get("/nowhere");
+    }
+    let key = ana.post("/keys", &[("name", "x"), ("scope", "search")]);
+    let (_, rest) = key.text().split_once("readonly value=\"").expect("a key");
+    let key = rest.split('"').next().expect("it ends");
+    let mut client = Client::connect(portal.address());
+    let search = "/api/subtitles/search?title=matrix";
+    assert_eq!(client.get(search, Some(key)).status, 200);
+    // Usage is stored within a second or so.
+    let service = portal.service();
+    let today = service.now().day();
+    let requests = || -> u64 {
+        let usage = service.engine.usage().per_day(today, today);
+        let usage = usage.expect("it is read");
+        usage.iter().map(|(_, usage)| usage.requests).sum()
+    };
+    let began = Instant::now();
+    while requests() == 0 && began.elapsed() < Duration::from_secs(20) {
+        std::thread::yield_now();
+    }
+    assert_eq!(requests(), 1);
+}
