@@ -173,6 +173,89 @@ fn every_example_runs_as_printed() {
     assert!(6 <= count, "{count} examples");
 }
 
+/// Text of a page as a reader copies it.
+fn unescaped(html: &str) -> String {
+    let mut text = html.to_owned();
+    for (entity, plain) in [
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&#60;", "<"),
+        ("&#62;", ">"),
+    ] {
+        text = text.replace(entity, plain);
+    }
+    text.replace("&#38;", "&")
+}
+
+#[test]
+fn every_command_of_the_page_runs_as_copied() {
+    let (portal, key, _) = portal();
+    let page = portal.visitor().get("/docs").text().to_owned();
+    let commands = page.split("<pre><code id=\"").skip(1).map(|piece| {
+        let (_, code) = piece.split_once('>').expect("a tag");
+        unescaped(code.split("</code>").next().expect("it ends"))
+    });
+    let mut count = 0;
+    for command in commands {
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        // The reader puts the key in.
+        let script = command.replace("sct_…", &key);
+        let output = Command::new("sh")
+            .args(["-ec", &script])
+            .current_dir(folder.path())
+            .env("SUBCAT_KEY", &key)
+            .output()
+            .expect("a shell; curl is installed by scripts/setup");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{command}: {said}");
+        count += 1;
+    }
+    assert!(7 <= count, "{count} commands");
+}
+
+#[test]
+fn programs_of_the_page_run_as_copied() {
+    let (portal, key, _) = portal();
+    let page = portal.visitor().get("/docs").text().to_owned();
+    let mut count = 0;
+    for piece in page.split("<summary>Python</summary><pre><code>").skip(1) {
+        let program = unescaped(piece.split("</code>").next().expect("it ends"));
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        let output = Command::new("python3")
+            .args(["-c", &program])
+            .current_dir(folder.path())
+            .env("SUBCAT_KEY", &key)
+            .output()
+            .expect("python3; scripts/setup needs it too");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{program}: {said}");
+        count += 1;
+    }
+    assert!(6 <= count, "{count} programs");
+}
+
+#[test]
+fn every_example_of_the_search_syntax_finds_something() {
+    let (portal, ..) = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.get("/docs").text().to_owned();
+    let (_, syntax) = page.split_once("id=\"syntax\"").expect("a section");
+    let links: Vec<&str> = syntax
+        .split("href=\"/catalog?query=")
+        .skip(1)
+        .map(|piece| piece.split('"').next().expect("it ends"))
+        .collect();
+    assert!(6 <= links.len(), "{links:?}");
+    for link in links {
+        let found = ana.get(&format!("/catalog?query={link}"));
+        let is_title = found.field("location").is_some();
+        assert!(
+            is_title || found.text().contains("<ol class=\"hits\">"),
+            "{link}"
+        );
+    }
+}
+
 #[test]
 fn every_response_is_as_described() {
     let (portal, key, id) = portal();

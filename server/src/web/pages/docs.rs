@@ -5,11 +5,15 @@ use std::fmt::Write;
 use askama::Template;
 use http::StatusCode;
 use serde_json::Value;
+use subcat_engine::{Doc, Engine, Filters, ListPage};
 
+use crate::limits::SAMPLE_DOCS_MAX;
 use crate::web::answer::{self, PageResult};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::openapi::{document, resolve};
+use crate::web::params;
 use crate::web::web_request::WebRequest;
 
 /// Length up to which a body is shown on one line, in bytes.
@@ -27,6 +31,7 @@ struct DocsPage {
     endpoints: Vec<EndpointView>,
     rate_headers: Vec<HeaderView>,
     fields: Vec<ParameterView>,
+    syntax: Vec<SyntaxView>,
 }
 
 /// An endpoint. Descriptions are HTML.
@@ -58,12 +63,63 @@ struct ResponseView {
     body: String,
 }
 
-/// A command to try.
+/// A request to try, as a command and as programs.
 struct ExampleView {
     id: String,
     title: String,
     command: String,
+    python: String,
+    javascript: String,
+    /// Page of the catalog that shows what a search finds; empty for other requests.
+    page: String,
 }
+
+/// A search and what it means, with a link that runs it.
+struct SyntaxView {
+    words: &'static str,
+    /// Its query string.
+    query: String,
+    meaning: &'static str,
+}
+
+/// Examples of the search syntax: words, and their meaning in English and Spanish.
+const SYNTAX: [(&str, &str, &str); 7] = [
+    (
+        "matrix 1999",
+        "Words of a title; a year at the end finds records of that year and those without one.",
+        "Palabras del título; un año encuentra las fichas de ese año y las que no lo tienen.",
+    ),
+    (
+        "breaking bad s02e03",
+        "An episode, also as 2x03; packs of its season come after it.",
+        "Un episodio, también como 2x03; después vienen los packs de su temporada.",
+    ),
+    (
+        "breaking bad s02",
+        "A season: its episodes and its packs.",
+        "Una temporada: sus episodios y sus packs.",
+    ),
+    (
+        "brea",
+        "The last word may be the beginning of one, from three letters on.",
+        "La última palabra puede ser el principio de otra, a partir de tres letras.",
+    ),
+    (
+        "braking bad",
+        "If nothing is found, typing mistakes are allowed in words of five letters or more.",
+        "Si no hay resultados, se admiten erratas en palabras de cinco letras o más.",
+    ),
+    (
+        "el laberinto del fauno",
+        "Accents, capitals and punctuation make no difference.",
+        "Los acentos, las mayúsculas y la puntuación no cuentan.",
+    ),
+    (
+        "tt0133093",
+        "The ID of a film or series: everything of that title.",
+        "El ID de una película o serie: todo lo de ese título.",
+    ),
+];
 
 /// A header of a response.
 struct HeaderView {
@@ -81,9 +137,10 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let texts = ApiTexts {
         document: api,
         lang,
+        base_url: &base_url,
+        sample_id: &sample_id(&request.site.service.engine)?,
     };
-    let endpoints =
-        members(&api["paths"]).map(|(path, item)| texts.endpoint(path, &item["get"], &base_url));
+    let endpoints = members(&api["paths"]).map(|(path, item)| texts.endpoint(path, &item["get"]));
     let headers = members(&api["components"]["headers"]);
     let rate_headers = headers
         // The document describes further headers, which are explained at their endpoints.
@@ -103,6 +160,13 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             .map(|(name, schema)| parameter(name, schema, schema, lang))
             .collect(),
         endpoints: endpoints.collect(),
+        syntax: SYNTAX
+            .map(|(words, en, es)| SyntaxView {
+                words,
+                query: format!("query={}", params::encode(words)),
+                meaning: lang.t(en, es),
+            })
+            .into(),
         base_url: base_url.clone(),
     };
     let page = answer::page(StatusCode::OK, &template)?;
@@ -119,15 +183,20 @@ fn members(value: &Value) -> impl Iterator<Item = (&str, &Value)> {
 struct ApiTexts<'a> {
     document: &'a Value,
     lang: Lang,
+    base_url: &'a str,
+    /// Id of a record of this catalog, so that examples run as they are copied.
+    sample_id: &'a str,
 }
 
 impl ApiTexts<'_> {
-    /// The endpoint at `path`. `base_url` replaces the variable in the commands of its examples.
-    fn endpoint(self, path: &str, get: &Value, base_url: &str) -> EndpointView {
+    /// The endpoint at `path`.
+    fn endpoint(self, path: &str, get: &Value) -> EndpointView {
         let lang = self.lang;
         let id = text(&get["operationId"]);
         let parameters = get["parameters"].as_array().into_iter().flatten();
-        let responses = members(&get["responses"]).map(|(status, response)| {
+        let mut responses: Vec<_> = members(&get["responses"]).collect();
+        responses.sort_unstable_by_key(|(status, _)| *status);
+        let responses = responses.into_iter().map(|(status, response)| {
             let response = resolve(self.document, response);
             let example = &response["content"]["application/json"]["example"];
             ResponseView {
@@ -137,10 +206,9 @@ impl ApiTexts<'_> {
             }
         });
         let examples = get["x-examples"].as_array().into_iter().flatten();
-        let examples = examples.enumerate().map(|(idx, example)| ExampleView {
-            id: format!("{id}-{idx}"),
-            title: in_language(&example["title"], &example["x-es"], lang),
-            command: text(&example["command"]).replace("$SUBCAT_URL", base_url),
+        let examples = examples.enumerate().map(|(idx, example)| {
+            let title = in_language(&example["title"], &example["x-es"], lang);
+            self.example(format!("{id}-{idx}"), title, &text(&example["command"]))
         });
         EndpointView {
             path: path.to_owned(),
@@ -154,6 +222,70 @@ impl ApiTexts<'_> {
             id,
         }
     }
+}
+
+impl ApiTexts<'_> {
+    /// An example with the values of this service in it, so that it runs as it is copied.
+    fn example(self, id: String, title: String, command: &str) -> ExampleView {
+        let command = command
+            .replacen("curl ", "curl --fail-with-body ", 1)
+            .replace("$SUBCAT_URL", self.base_url)
+            .replace("$SUBTITLE_ID", self.sample_id);
+        let url = command.rsplit('"').nth(1).unwrap_or("");
+        let is_file = url.ends_with("/download");
+        let query = url.split_once("/search?").map(|(_, query)| query);
+        ExampleView {
+            id,
+            title,
+            python: python(url, is_file),
+            javascript: javascript(url, is_file),
+            page: query.map_or(String::new(), |query| format!("/catalog?{query}")),
+            command,
+        }
+    }
+}
+
+/// A request in Python, with its standard library.
+fn python(url: &str, is_file: bool) -> String {
+    let end = if is_file {
+        "    open(\"subtitle\", \"wb\").write(answer.read())"
+    } else {
+        "    print(json.load(answer))"
+    };
+    format!(
+        "import json, os, urllib.request\n\n\
+         request = urllib.request.Request(\n    \"{url}\",\n    \
+         headers={{\"Authorization\": \"Bearer \" + os.environ[\"SUBCAT_KEY\"]}},\n)\n\
+         with urllib.request.urlopen(request) as answer:\n{end}"
+    )
+}
+
+/// A request in JavaScript, as a module of Node.js.
+fn javascript(url: &str, is_file: bool) -> String {
+    let end = if is_file {
+        "await (await import('node:fs/promises')).writeFile('subtitle', await answer.bytes());"
+    } else {
+        "console.log(await answer.json());"
+    };
+    format!(
+        "const answer = await fetch('{url}', {{\n  \
+         headers: {{ Authorization: `Bearer ${{process.env.SUBCAT_KEY}}` }},\n}});\n\
+         if (!answer.ok) throw new Error(await answer.text());\n{end}"
+    )
+}
+
+/// Id of a record with a file; a placeholder in an empty catalog.
+fn sample_id(engine: &Engine) -> Result<String, PageError> {
+    let snapshot = engine.catalog().snapshot();
+    let page = ListPage {
+        skipped: 0,
+        size: SAMPLE_DOCS_MAX,
+    };
+    let listing = snapshot.newest(&Filters::default(), page)?;
+    let docs = &listing.docs;
+    let with_file = docs.iter().find(|doc| doc.source_release_id().is_some());
+    let id = with_file.or(docs.first()).map(Doc::id);
+    Ok(id.map_or_else(|| "SUBTITLE-ID".to_owned(), |id| id.to_string()))
 }
 
 /// An example of a body, on one line if it is short.
