@@ -9,6 +9,8 @@ const CITED: &[(&str, &str)] = &[
     ("SEARCH.md", "engine/SEARCH.md"),
     ("API.md", "server/API.md"),
 ];
+/// The page that names a test for each control.
+const SECURITY: &str = "SECURITY.md";
 /// The page that draws every file format.
 const DESIGN: &str = "engine/DESIGN.md";
 
@@ -61,6 +63,26 @@ fn cited_numbers(source: &Source, page: &str) -> Vec<(usize, String)> {
         }
     }
     cited
+}
+
+/// A test that the page on security names (`` `path.rs::name` ``) exists.
+pub fn security_tests(tree: &SourceTree) -> Vec<Violation> {
+    let mut violations = Vec::new();
+    let page = tree.pages.get(SECURITY).map_or("", String::as_str);
+    for (idx, line) in page.lines().enumerate() {
+        // Between backticks are the odd pieces.
+        let quoted = line.split('`').skip(1).step_by(2);
+        for (path, name) in quoted.filter_map(|text| text.split_once(".rs::")) {
+            let path = format!("{path}.rs");
+            let declared = format!("fn {name}(");
+            let mut sources = tree.sources.iter();
+            if !sources.any(|source| source.path == path && source.text.contains(&declared)) {
+                let message = format!("{path} has no test {name}: name one that exists");
+                violations.push(Violation::at(SECURITY, idx + 1, message));
+            }
+        }
+    }
+    violations
 }
 
 /// The magic number of every file format stands in DESIGN.md, beside its byte table.

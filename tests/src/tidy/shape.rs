@@ -22,6 +22,7 @@ const TOP_LEVEL: &[&str] = &[
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "SECURITY.md",
     "bench",
     "clippy.toml",
     "deny.toml",

@@ -178,3 +178,8 @@ fn cited_rules_exist() {
 fn file_formats_are_drawn_in_the_design() {
     hold(pages::formats);
 }
+
+#[test]
+fn tests_that_the_page_on_security_names_exist() {
+    hold(pages::security_tests);
+}

@@ -366,3 +366,15 @@ fn formats_that_are_not_drawn_are_found() {
     );
     check(pages::formats, &[code], &[(INDEX, 2)]);
 }
+
+#[test]
+fn tests_that_do_not_exist_are_found_on_the_page_on_security() {
+    let source = (INDEX, "#[test]\nfn it_holds() {}");
+    let page = |text| [source, ("SECURITY.md", text)];
+    let rule = pages::security_tests;
+    let named = format!("| a control | `{INDEX}::it_holds` |");
+    check(rule, &page(named.as_str()), &[]);
+    let gone = format!("\n| `x` | `{INDEX}::it_holds_not`, `other.rs::it_holds` |");
+    let twice = [("SECURITY.md", 2), ("SECURITY.md", 2)];
+    check(rule, &page(gone.as_str()), &twice);
+}
