@@ -19,6 +19,7 @@ use subcat_server::config::Config;
 use subcat_server::ops::Operations;
 use subcat_server::runtime::SystemClock;
 use subcat_server::service::Actor;
+use subcat_server::upstream::FetchOutcome;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
 use subcat_tests::upstream::Upstream;
@@ -551,28 +552,46 @@ fn rule_7_5_names_come_from_the_record_upstream_or_the_id() {
     assert_eq!(disposition(&answer), expected);
 }
 
+/// `scripts/race` makes it ten thousand clients.
 #[test]
-fn rule_14_3_a_hundred_clients_are_one_fetch() {
+fn rule_14_3_a_thousand_clients_are_one_fetch() {
+    let clients_count = std::env::var("SUBCAT_RACE_CLIENTS");
+    let clients_count: usize = clients_count.map_or(1_000, |text| text.parse().unwrap());
     let content = subtitles(100);
-    let scene = Scene::with_file(&content);
-    scene.upstream.hold();
-    std::thread::scope(|scope| {
-        let clients: Vec<_> = (0..100).map(|_| scope.spawn(|| scene.get(&[]))).collect();
-        while scene.upstream.asked_count() == 0 {
-            std::thread::yield_now();
-        }
-        // Searches are served while the fetch hangs.
-        let started = Instant::now();
-        let path = "/api/subtitles/search?title=x";
-        assert_eq!(scene.server.get(path, Some(&scene.api_key)).status, 200);
-        assert!(started.elapsed() < Duration::from_secs(5));
-        scene.upstream.release();
-        for client in clients {
-            assert_eq!(client.join().unwrap().body, content);
-        }
+    let scene = Scene::with(|config| {
+        config.connections.max = 2 * clients_count;
+        config.connections.max_per_address = 2 * clients_count;
     });
+    scene.upstream.give("r1", content.clone());
+    scene.upstream.hold();
+    let request = format!(
+        "GET /api/subtitles/{ID}/download HTTP/1.1\r\nHost: a\r\nAuthorization: Bearer {}\r\n\r\n",
+        scene.api_key
+    );
+    let mut clients = Vec::new();
+    for _ in 0..clients_count {
+        let mut client = scene.server.connect();
+        client.send(&request);
+        clients.push(client);
+    }
+    // All wait for the one fetch.
+    let joined = || scene.server.service.upstream.counts();
+    while joined().outcome(FetchOutcome::Joined) + 1 < clients_count as u64 {
+        std::thread::yield_now();
+    }
+    // Searches are served while the fetch hangs.
+    let started = Instant::now();
+    let path = "/api/subtitles/search?title=x";
+    assert_eq!(scene.server.get(path, Some(&scene.api_key)).status, 200);
+    assert!(started.elapsed() < Duration::from_secs(5));
+    scene.upstream.release();
+    for client in &mut clients {
+        let answer = client.read_answer(false);
+        assert_eq!(answer.status, 200);
+        assert!(answer.body == content);
+    }
     assert_eq!(scene.upstream.asked_count(), 1);
-    assert_eq!(scene.downloads(), 100);
+    assert_eq!(scene.downloads(), clients_count as u64);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Keys: who is let in, and what they may do.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicUsize, Ordering};
 
 use subcat_engine::internals::{Fault, Faulty};
 use subcat_engine::{AuditEntry, Change, Scopes, StateEvent};
@@ -133,31 +133,50 @@ fn rule_9_5_a_revoked_key_is_refused_at_once_on_open_connections() {
     assert_eq!(server.get(SEARCH, Some(&text)).status, 401);
 }
 
+/// `scripts/race` makes it a million requests.
 #[test]
 fn rule_9_5_no_racing_request_passes_a_revoked_key() {
+    const CLIENTS_COUNT: usize = 4;
+    const REQUESTS_AFTER: usize = 20;
     let server = TestServer::start();
-    for _ in 0..5 {
+    let wanted = std::env::var("SUBCAT_RACE_REQUESTS").map_or(2_000, |text| text.parse().unwrap());
+    let order = Ordering::SeqCst;
+    let racing_count = AtomicUsize::new(0);
+    let mut rounds_count = 0;
+    while racing_count.load(order) < wanted {
+        rounds_count += 1;
         let (text, api_key) = server.api_key_with(Scopes::ALL, None, None);
-        let is_revoked = std::sync::atomic::AtomicBool::new(false);
-        let order = Ordering::SeqCst;
+        let is_revoked = AtomicBool::new(false);
+        let sent_count = AtomicUsize::new(0);
         std::thread::scope(|scope| {
-            for _ in 0..4 {
+            for _ in 0..CLIENTS_COUNT {
                 scope.spawn(|| {
                     let mut client = server.connect();
-                    loop {
+                    let mut after_count = 0;
+                    while after_count < REQUESTS_AFTER {
                         let was_revoked = is_revoked.load(order);
                         let status = client.get(SEARCH, Some(&text)).status;
+                        sent_count.fetch_add(1, order);
+                        racing_count.fetch_add(1, order);
                         if was_revoked {
                             assert_eq!(status, 401);
-                            return;
+                            after_count += 1;
                         }
                     }
                 });
+            }
+            // Everybody is at it when the key goes.
+            while sent_count.load(order) < CLIENTS_COUNT {
+                std::thread::yield_now();
             }
             server.revoke(&api_key);
             is_revoked.store(true, order);
         });
     }
+    println!(
+        "{} requests, {rounds_count} revocations",
+        racing_count.load(order)
+    );
 }
 
 #[test]
