@@ -70,6 +70,7 @@ fn remembered(release: &ReleaseId) -> StateEvent {
         checksum: 0,
         kind: FileKind::Srt,
         upstream_name: None,
+        refetch_at: None,
     };
     StateEvent::RememberFile(release.clone(), file)
 }
