@@ -3,11 +3,13 @@
 mod deletion;
 mod record_file;
 mod query_set;
+mod release_sets;
 mod stopwatch;
 mod worst;
 
 pub use deletion::Deletion;
 pub use query_set::{QuerySet, query_sets};
 pub use record_file::{BATCH, RecordFile, Records, parse_record};
+pub use release_sets::{HeldOut, held_out, release_sets, with_release};
 pub use stopwatch::{Times, process_nanoseconds, thread_nanoseconds};
 pub use worst::worst_requests;
