@@ -1,5 +1,7 @@
 //! Every bound of the server, with its unit. Sections follow the modules of `lib.rs`.
 
+use std::time::Duration;
+
 // ===== config =====
 
 /// Edits up to which an unknown variable counts as a setting that was mistyped. Others are ignored:
@@ -22,6 +24,10 @@ pub const WORKER_FILES_MAX: usize = 2048;
 pub const OTHER_DESCRIPTORS_MAX: usize = 512;
 /// Bytes of one connection that hyper buffers, at most: a request head, or queued output.
 pub const CONNECTION_BUFFER_BYTES_MAX: usize = 64 << 10;
+/// Ends of a worker within a minute of each other, at most: at the next one the process ends.
+pub const WORKER_FAILURES_MAX: usize = 5;
+/// Connections that are looked at for one that is idle, at most, when a new one finds no place.
+pub const IDLE_SCAN_MAX: usize = 1024;
 /// Rejected connections of one worker in lingering close, at most. More of them are closed at
 /// once, and their clients may see a reset instead of the answer.
 pub const REJECTED_CONNECTIONS_MAX: usize = 64;
@@ -42,7 +48,8 @@ pub const WRITE_SLICES_MAX: usize = 4;
 pub const LINGER_BYTES_MAX: usize = 256 << 10;
 /// Bytes of a Unix socket's path, at most. A longer one is reached through its open directory.
 pub const SOCKET_PATH_BYTES_MAX: usize = 100;
-/// Failed `io_uring_enter` calls in a row after which a closing ring gives up its memory.
+/// Failed `io_uring_enter` calls in a row, a millisecond apart, after which a ring is given up: its
+/// worker goes on with epoll.
 pub const RING_FAILURES_MAX: usize = 1000;
 /// Entries of a ring's submission queue at which an answer submits them before the turn ends: the
 /// first of the twenty or so answers of a turn would wait for the work on all of them.
@@ -70,8 +77,10 @@ pub const URL_BYTES_MAX: usize = 8 << 10;
 pub const FIELD_BYTES_MAX: usize = 16 << 10;
 /// Header fields of a request, at most.
 pub const FIELDS_MAX: usize = 64;
-/// Bytes of a request body, at most: it is read and discarded, or it is a form.
+/// Bytes of a request body, at most: it is read and discarded, unless it is a form.
 pub const BODY_BYTES_MAX: usize = 64 << 10;
+/// Bytes of a form, at most: the only body that takes memory.
+pub const FORM_BYTES_MAX: usize = 16 << 10;
 /// Bytes of a `Host` that a connection remembers, at most: no DNS name is longer.
 pub const KNOWN_HOST_BYTES_MAX: usize = 255;
 
@@ -111,6 +120,13 @@ pub const UPSTREAM_REDIRECTS_MAX: usize = 3;
 
 /// Seconds after which a text without a subtitle's shape is fetched again (API.md 14.5).
 pub const REFETCH_SECONDS: i64 = 3_600;
+
+/// Pause before the first probe of an upstream that does not answer.
+pub const PROBE_PAUSE_MIN: Duration = Duration::from_secs(1);
+/// Pause between two probes, at most: each that fails doubles it.
+pub const PROBE_PAUSE_MAX: Duration = Duration::from_secs(30);
+/// Time for which upstream can ask to be left alone, at most.
+pub const SUSPENSION_MAX: Duration = Duration::from_secs(300);
 
 /// Failed fetches that are remembered at once, at most; the oldest are dropped first.
 pub const FETCH_FAILURES_MAX: usize = 10_000;

@@ -37,6 +37,12 @@ impl RawAnswer {
         value
     }
 
+    /// The values of a field that may be there several times.
+    pub fn field_values(&self, name: &str) -> impl Iterator<Item = &str> {
+        let values = self.fields.iter().filter(move |(known, _)| known == name);
+        values.map(|(_, value)| value.as_str())
+    }
+
     /// The body as text; panics when it is not UTF-8.
     pub fn text(&self) -> &str {
         std::str::from_utf8(&self.body).expect("the body is UTF-8")

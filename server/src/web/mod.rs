@@ -5,6 +5,7 @@
 mod answer;
 mod assets;
 mod chart;
+mod device;
 mod error;
 mod error_page;
 mod form_tokens;

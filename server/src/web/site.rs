@@ -15,8 +15,8 @@ use super::setup::Setup;
 use super::throttle::Throttle;
 use crate::service::Service;
 
-/// Age up to which statistics are reused. They cost a pass over tables, and the front page, which
-/// anyone may load, shows one of them.
+/// Age up to which statistics are reused: pages of administrators show them. They cost a pass over
+/// the segments.
 const STATS_REUSED_US: u64 = 1_000_000;
 
 /// The web interface of a service: one per process, shared by all requests.
@@ -85,16 +85,16 @@ impl Site {
 
     /// Statistics of the engine, at most a second old.
     pub(crate) fn stats(&self) -> subcat_engine::Result<EngineStats> {
-        // The lock is held while reading, so that a burst of requests reads only once.
         let now_us = self.service.clock.now().monotonic_us;
-        let mut known = self.stats.lock();
-        if let Some((read_us, stats)) = &*known
+        if let Some((read_us, stats)) = &*self.stats.lock()
             && now_us < read_us + STATS_REUSED_US
         {
             return Ok(stats.clone());
         }
+        // The lock is not held while reading: whoever comes meanwhile would wait on one of the few
+        // blocking threads. That two read at once does no harm.
         let stats = self.service.engine.stats()?;
-        *known = Some((now_us, stats.clone()));
+        *self.stats.lock() = Some((now_us, stats.clone()));
         Ok(stats)
     }
 }

@@ -1,7 +1,11 @@
-//! Rate limits of the pages: sign-ins per account and address, sign-ups per address (API.md,
-//! 12.5), pages of the catalog per account (12.4).
+//! Rate limits of the pages: sign-ins per account, address and browser, sign-ups per address
+//! (API.md, 12.5), pages of the catalog and forms per account (12.4, 12.12).
+//!
+//! Each kind of subject has a bounded table of its own, so that a flood of one kind pushes out
+//! nothing of another: invented email addresses never meet the windows of accounts.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::hash::Hash;
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -9,29 +13,66 @@ use parking_lot::Mutex;
 use crate::limits::THROTTLE_ENTRIES_MAX;
 use crate::runtime::ClientNetwork;
 
+/// The account of a sign-in, as far as attempts are counted by it.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(crate) enum SignInAccount {
+    /// An account, and a digest of its password's hash: a new password opens a new window.
+    Known(u64, u64),
+    /// An address without an account. It is limited alike, so that the limit does not tell.
+    Unknown(String),
+}
+
 /// Subject whose attempts are counted together.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum AttemptSubject {
-    /// Sign-ins with one email address, whether or not it has an account.
-    SignInAccount(String),
+    /// Sign-ins with one account from one client address.
+    SignInPair(SignInAccount, ClientNetwork),
+    /// Sign-ins with one account from everywhere.
+    SignInAccount(SignInAccount),
     /// Sign-ins from one client address.
     SignInAddress(ClientNetwork),
+    /// Sign-ins from a browser that has signed in to the account before.
+    SignInDevice([u8; 32]),
     /// Sign-ups from one client address.
     SignUpAddress(ClientNetwork),
     /// Password changes of a signed-in account.
     PasswordChange(u64),
+    /// Forms that an account submits.
+    Form(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
     Catalog(u64),
 }
 
+/// Kinds of subjects, each with a table.
+const TABLES_COUNT: usize = 10;
+
 impl AttemptSubject {
-    /// Number of attempts in a window, and its length (API.md, 12.4 and 12.5).
+    /// Number of attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
     const fn limit(&self) -> (u32, Duration) {
         match self {
-            Self::SignInAccount(_) | Self::PasswordChange(_) => (10, Duration::from_secs(600)),
+            Self::SignInPair(..) | Self::SignInDevice(_) | Self::PasswordChange(_) => {
+                (10, Duration::from_secs(600))
+            }
+            Self::SignInAccount(_) => (50, Duration::from_secs(600)),
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
             Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
+            Self::Form(_) => (60, Duration::from_secs(60)),
             Self::Catalog(_) => (120, Duration::from_secs(60)),
+        }
+    }
+
+    const fn table_idx(&self) -> usize {
+        match self {
+            Self::SignInPair(SignInAccount::Known(..), _) => 0,
+            Self::SignInPair(SignInAccount::Unknown(_), _) => 1,
+            Self::SignInAccount(SignInAccount::Known(..)) => 2,
+            Self::SignInAccount(SignInAccount::Unknown(_)) => 3,
+            Self::SignInAddress(_) => 4,
+            Self::SignInDevice(_) => 5,
+            Self::SignUpAddress(_) => 6,
+            Self::PasswordChange(_) => 7,
+            Self::Form(_) => 8,
+            Self::Catalog(_) => 9,
         }
     }
 }
@@ -44,9 +85,64 @@ struct AttemptWindow {
     is_exhausted: bool,
 }
 
-/// Windows of all subjects. The hash is seeded, because clients choose the subjects.
+/// Windows of one kind of subjects. The hash is seeded, because clients choose the subjects.
+///
+/// INVARIANT: every window has an entry with its start in `oldest_first`, and is at the end of the
+/// table's length of time since then, or earlier, removed. A subject whose window ended and opened
+/// again has several entries; only the newest is current.
 #[derive(Default)]
-pub(crate) struct Throttle(Mutex<HashMap<AttemptSubject, AttemptWindow>>);
+struct AttemptTable {
+    windows: HashMap<AttemptSubject, AttemptWindow>,
+    oldest_first: VecDeque<(AttemptSubject, Duration)>,
+}
+
+impl AttemptTable {
+    /// The open window of a subject.
+    fn open_window(
+        &mut self,
+        subject: &AttemptSubject,
+        now: Duration,
+    ) -> Option<&mut AttemptWindow> {
+        let length = subject.limit().1;
+        let window = self.windows.get_mut(subject)?;
+        (now < window.started_at + length).then_some(window)
+    }
+
+    fn count(&mut self, subject: &AttemptSubject, now: Duration) {
+        if let Some(window) = self.open_window(subject, now) {
+            window.attempts += 1;
+            return;
+        }
+        self.make_room(now);
+        let window = AttemptWindow {
+            started_at: now,
+            attempts: 1,
+            is_exhausted: false,
+        };
+        self.windows.insert(subject.clone(), window);
+        self.oldest_first.push_back((subject.clone(), now));
+    }
+
+    /// Drops the windows that have ended, and the oldest ones while there are too many: whoever
+    /// floods the table can win a fresh window, and neither memory nor the windows of all others.
+    fn make_room(&mut self, now: Duration) {
+        while let Some((oldest, started_at)) = self.oldest_first.front() {
+            let has_ended = *started_at + oldest.limit().1 <= now;
+            if !has_ended && self.oldest_first.len() < THROTTLE_ENTRIES_MAX {
+                return;
+            }
+            let current = self.windows.get(oldest).map(|window| window.started_at);
+            if current == Some(*started_at) {
+                self.windows.remove(oldest);
+            }
+            self.oldest_first.pop_front();
+        }
+    }
+}
+
+/// Windows of all subjects.
+#[derive(Default)]
+pub(crate) struct Throttle(Mutex<[AttemptTable; TABLES_COUNT]>);
 
 /// Too many attempts, and when the next one is allowed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -63,63 +159,44 @@ impl Throttle {
     /// exceed the limit.
     ///
     /// If one of the subjects has none left, nothing is counted for the others: otherwise a
-    /// client without attempts could use up those of somebody else's account. If the table is
-    /// full of open windows, the attempt is rejected: dropping windows would lift the limits.
+    /// client without attempts could use up those of somebody else's account.
     pub(crate) fn take(
         &self,
         subjects: &[AttemptSubject],
         now: Duration,
     ) -> Result<(), AttemptsRejection> {
-        let mut windows = self.0.lock();
-        if THROTTLE_ENTRIES_MAX < windows.len() + subjects.len() {
-            // Ended windows are dropped only here: an attempt usually costs no pass over the table.
-            windows.retain(|subject, window| now < window.started_at + subject.limit().1);
-        }
-        if THROTTLE_ENTRIES_MAX < windows.len() + subjects.len() {
-            return Err(AttemptsRejection {
-                retry_after_seconds: 60,
-                newly_exhausted: None,
-            });
-        }
+        let mut tables = self.0.lock();
         // First check all subjects, then count them all.
         for subject in subjects {
             let (attempts_max, length) = subject.limit();
-            if let Some(window) = windows.get_mut(subject) {
-                let left = (window.started_at + length).saturating_sub(now);
-                if !left.is_zero() && attempts_max <= window.attempts {
-                    let was_exhausted = std::mem::replace(&mut window.is_exhausted, true);
-                    return Err(AttemptsRejection {
-                        retry_after_seconds: left.as_secs() + 1,
-                        newly_exhausted: if was_exhausted {
-                            None
-                        } else {
-                            Some(subject.clone())
-                        },
-                    });
-                }
+            let Some(window) = tables[subject.table_idx()].open_window(subject, now) else {
+                continue;
+            };
+            if window.attempts < attempts_max {
+                continue;
             }
+            let left = (window.started_at + length).saturating_sub(now);
+            let was_exhausted = std::mem::replace(&mut window.is_exhausted, true);
+            return Err(AttemptsRejection {
+                retry_after_seconds: left.as_secs() + 1,
+                newly_exhausted: if was_exhausted {
+                    None
+                } else {
+                    Some(subject.clone())
+                },
+            });
         }
         for subject in subjects {
-            let length = subject.limit().1;
-            let fresh = AttemptWindow {
-                started_at: now,
-                attempts: 0,
-                is_exhausted: false,
-            };
-            let window = windows.entry(subject.clone()).or_insert(fresh);
-            if window.started_at + length <= now {
-                *window = fresh;
-            }
-            window.attempts += 1;
+            tables[subject.table_idx()].count(subject, now);
         }
         Ok(())
     }
 
-    /// Returns an attempt that succeeded.
+    /// Returns an attempt that succeeded, or that was not made.
     pub(crate) fn give_back(&self, subjects: &[AttemptSubject]) {
-        let mut windows = self.0.lock();
+        let mut tables = self.0.lock();
         for subject in subjects {
-            if let Some(window) = windows.get_mut(subject) {
+            if let Some(window) = tables[subject.table_idx()].windows.get_mut(subject) {
                 window.attempts = window.attempts.saturating_sub(1);
             }
         }
@@ -130,63 +207,129 @@ impl Throttle {
 mod tests {
     use super::*;
 
-    fn account(email: &str) -> AttemptSubject {
-        AttemptSubject::SignInAccount(email.to_owned())
+    const NOW: Duration = Duration::from_secs(7);
+
+    fn network(number: u32) -> ClientNetwork {
+        ClientNetwork::of(std::net::Ipv4Addr::from_bits(number).into())
+    }
+
+    fn known(id: u64) -> SignInAccount {
+        SignInAccount::Known(id, 0)
+    }
+
+    fn unknown(number: u32) -> SignInAccount {
+        SignInAccount::Unknown(format!("{number}@example.org"))
+    }
+
+    /// The subjects of a sign-in.
+    fn sign_in(account: SignInAccount, address: u32) -> [AttemptSubject; 3] {
+        [
+            AttemptSubject::SignInPair(account.clone(), network(address)),
+            AttemptSubject::SignInAccount(account),
+            AttemptSubject::SignInAddress(network(address)),
+        ]
     }
 
     #[test]
-    fn an_account_has_ten_attempts_in_ten_minutes() {
-        let (throttle, start) = (Throttle::default(), Duration::from_secs(7));
+    fn an_account_has_ten_attempts_in_ten_minutes_from_an_address() {
+        let throttle = Throttle::default();
+        let subjects = sign_in(known(1), 1);
         for _ in 0..10 {
-            throttle.take(&[account("a@b")], start).unwrap();
+            throttle.take(&subjects, NOW).unwrap();
         }
-        let late = start + Duration::from_secs(599);
+        let late = NOW + Duration::from_secs(599);
         let refused = |newly_exhausted| {
             Err(AttemptsRejection {
                 retry_after_seconds: 2,
                 newly_exhausted,
             })
         };
-        let first = throttle.take(&[account("a@b")], late);
-        assert_eq!(first, refused(Some(account("a@b"))));
-        assert_eq!(throttle.take(&[account("a@b")], late), refused(None));
-        throttle.take(&[account("c@d")], start).unwrap();
+        let first = throttle.take(&subjects, late);
+        assert_eq!(first, refused(Some(subjects[0].clone())));
+        assert_eq!(throttle.take(&subjects, late), refused(None));
+        throttle.take(&sign_in(known(2), 1), NOW).unwrap();
+        // Another address is another person, up to the account's own limit.
+        throttle.take(&sign_in(known(1), 2), NOW).unwrap();
+        let end = NOW + Duration::from_secs(600);
+        throttle.take(&subjects, end).unwrap();
+    }
+
+    #[test]
+    fn an_account_has_fifty_attempts_from_everywhere_and_a_new_password_more() {
+        let throttle = Throttle::default();
+        for number in 0..50 {
+            throttle.take(&sign_in(known(1), number), NOW).unwrap();
+        }
+        let rejected = throttle.take(&sign_in(known(1), 99), NOW).unwrap_err();
+        let subject = AttemptSubject::SignInAccount(known(1));
+        assert_eq!(rejected.newly_exhausted, Some(subject));
         throttle
-            .take(&[account("a@b")], start + Duration::from_secs(600))
+            .take(&sign_in(SignInAccount::Known(1, 7), 99), NOW)
             .unwrap();
+        let device = [AttemptSubject::SignInDevice([1; 32])];
+        throttle.take(&device, NOW).unwrap();
     }
 
     #[test]
     fn a_rejected_address_uses_up_no_attempts_of_an_account() {
-        let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
-        let address =
-            AttemptSubject::SignInAddress(ClientNetwork::of("2001:db8::1".parse().unwrap()));
-        let neighbour =
-            AttemptSubject::SignInAddress(ClientNetwork::of("2001:db8::2".parse().unwrap()));
+        let throttle = Throttle::default();
+        let network = |text: &str| ClientNetwork::of(text.parse().unwrap());
+        let address = AttemptSubject::SignInAddress(network("2001:db8::1"));
+        let neighbour = AttemptSubject::SignInAddress(network("2001:db8::2"));
         assert_eq!(address, neighbour);
+        let account = |account| AttemptSubject::SignInAccount(account);
         for number in 0..40 {
-            let subjects = [account(&format!("{number}@b")), address.clone()];
-            throttle.take(&subjects, now).unwrap();
+            let subjects = [account(unknown(number)), address.clone()];
+            throttle.take(&subjects, NOW).unwrap();
         }
-        for _ in 0..20 {
-            let subjects = [account("victim@b"), neighbour.clone()];
-            throttle.take(&subjects, now).unwrap_err();
+        for _ in 0..60 {
+            let subjects = [account(known(1)), neighbour.clone()];
+            throttle.take(&subjects, NOW).unwrap_err();
         }
-        throttle.take(&[account("victim@b")], now).unwrap();
+        throttle.take(&[account(known(1))], NOW).unwrap();
     }
 
     #[test]
-    fn a_success_returns_its_attempt_and_the_table_is_bounded() {
-        let (throttle, now) = (Throttle::default(), Duration::from_secs(7));
+    fn a_success_returns_its_attempt() {
+        let throttle = Throttle::default();
         for _ in 0..100 {
-            throttle.take(&[account("a@b")], now).unwrap();
-            throttle.give_back(&[account("a@b")]);
+            throttle.take(&sign_in(known(1), 1), NOW).unwrap();
+            throttle.give_back(&sign_in(known(1), 1));
         }
-        for number in 1..THROTTLE_ENTRIES_MAX {
-            throttle.take(&[account(&number.to_string())], now).unwrap();
+    }
+
+    /// A flood of invented addresses from as many networks as there are leaves everyone else as
+    /// they were: those who can sign in, and those who have no attempt left.
+    #[test]
+    fn a_flood_switches_nobody_off_and_lifts_no_limit() {
+        let throttle = Throttle::default();
+        for _ in 0..10 {
+            throttle.take(&sign_in(known(1), 1), NOW).unwrap();
         }
-        throttle.take(&[account("one more")], now).unwrap_err();
-        let later = now + Duration::from_secs(600);
-        throttle.take(&[account("one more")], later).unwrap();
+        for number in 0..70_000 {
+            let subjects = sign_in(unknown(number), 1_000 + number);
+            throttle.take(&subjects, NOW).unwrap();
+        }
+        throttle.take(&sign_in(known(1), 1), NOW).unwrap_err();
+        throttle.take(&sign_in(known(2), 2), NOW).unwrap();
+        let sign_up = [AttemptSubject::SignUpAddress(network(3))];
+        throttle.take(&sign_up, NOW).unwrap();
+        let sizes = throttle.0.lock();
+        for table in sizes.iter() {
+            assert!(table.windows.len() <= THROTTLE_ENTRIES_MAX);
+            assert!(table.oldest_first.len() <= THROTTLE_ENTRIES_MAX);
+        }
+    }
+
+    #[test]
+    fn windows_that_open_again_leave_no_entries_behind() {
+        let throttle = Throttle::default();
+        for round in 0..1_000 {
+            let now = NOW + Duration::from_secs(600) * round;
+            throttle.take(&sign_in(known(1), 1), now).unwrap();
+        }
+        let tables = throttle.0.lock();
+        let entries = tables.iter().map(|table| table.oldest_first.len());
+        assert_eq!(entries.max(), Some(1));
     }
 }

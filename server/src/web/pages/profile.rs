@@ -151,7 +151,11 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
     let hashing = &request.site.hashing;
     let old = request.form.raw("old");
     let old_hash = account.password_hash.clone();
-    if !hashing.verify(old, Some(old_hash.clone())).await? {
+    let verified = hashing.verify(old, Some(old_hash.clone())).await;
+    if verified.is_err() {
+        request.site.throttle.give_back(&subjects);
+    }
+    if !verified? {
         return profile_page(request, Some(FormRejection::WrongCurrentPassword));
     }
     request.site.throttle.give_back(&subjects);

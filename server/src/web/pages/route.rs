@@ -182,6 +182,11 @@ pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
         let taken = throttle.take(&subjects, request.elapsed());
         taken.map_err(PageError::TooManyPages)?;
     }
+    if let (&Method::POST, Some(viewer)) = (&request.method, &request.viewer) {
+        // Each is a durable transaction at least.
+        let subjects = [AttemptSubject::Form(viewer.account.id.0)];
+        request.site.throttle.take(&subjects, request.elapsed())?;
+    }
     let (route, variable) = find(&segments).ok_or(PageError::NotFound)?;
     match route.handler(&request.method)? {
         Inline(page) => page(request),

@@ -1,13 +1,15 @@
 //! Setup of the first account, sign-up, sign-in, sign-out.
 
 use std::borrow::Cow;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::sync::Arc;
 
 use askama::Template;
 use http::header::{RETRY_AFTER, SET_COOKIE};
 use http::{HeaderValue, StatusCode};
 use subcat_engine::{
-    Account, AuditEntry, Change, DisplayName, Email, NewAccount, Role, StateEvent, error_chain,
+    Account, AccountId, AuditEntry, Change, DisplayName, Email, NewAccount, Role, StateEvent,
+    error_chain,
 };
 
 use super::form_rejection::{FormFault, FormRejection};
@@ -15,13 +17,14 @@ use crate::limits::COUNTED_EMAIL_BYTES_MAX;
 use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
+use crate::web::device;
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::notice::Notice;
 use crate::web::params::{self, Params};
 use crate::web::password::Password;
 use crate::web::session::{self, SignIn};
-use crate::web::throttle::AttemptSubject;
+use crate::web::throttle::{AttemptSubject, SignInAccount};
 use crate::web::web_request::WebRequest;
 
 /// Cookie that carries the address from the sign-up to the sign-in, so that it is typed once.
@@ -200,10 +203,12 @@ fn check_again(request: &WebRequest, next: &str) -> PageResult {
 /// work.
 pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     let typed_email = request.form.get("email");
-    let subjects = sign_in_subjects(request, typed_email);
+    let engine = &request.site.service.engine;
+    let account = Email::parse(typed_email).and_then(|email| engine.accounts().by_email(&email));
+    let subjects = sign_in_subjects(request, typed_email, account.as_ref());
     if let Err(rejection) = request.site.throttle.take(&subjects, request.elapsed()) {
-        if let Some(AttemptSubject::SignInAccount(email)) = rejection.newly_exhausted {
-            record_lock(request, email);
+        if let (Some(_), Some(account)) = (&rejection.newly_exhausted, account) {
+            record_lock(request, account.id);
         }
         let form = AccountFormPage::sign_in(request);
         let mut response = form.rejected(request, FormRejection::TooManyAttempts)?;
@@ -211,14 +216,17 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         response.headers_mut().insert(RETRY_AFTER, seconds);
         return Ok(response);
     }
-    let engine = &request.site.service.engine;
-    let account = Email::parse(typed_email).and_then(|email| engine.accounts().by_email(&email));
     let stored = account
         .as_ref()
         .map(|account| account.password_hash.clone());
     let password = request.form.raw("password");
     // Verified even without an account or for a disabled one: the time must not tell.
-    let is_right = request.site.hashing.verify(password, stored).await?;
+    let verified = request.site.hashing.verify(password, stored).await;
+    if verified.is_err() {
+        // Nothing was tried: a flood that keeps the server busy must not cost others their tries.
+        request.site.throttle.give_back(&subjects);
+    }
+    let is_right = verified?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
         let form = AccountFormPage::sign_in(request);
@@ -230,11 +238,11 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
 
 /// Records in the audit log that sign-ins of an account are locked, once in each window. The answer
 /// does not wait for it: its time must not tell whether the account exists.
-fn record_lock(request: &Arc<WebRequest>, email: String) {
+fn record_lock(request: &Arc<WebRequest>, account: AccountId) {
     let request = Arc::clone(request);
     let control = request.site.service.control.clone();
     drop(control.spawn_blocking(move || {
-        if let Err(error) = store_lock(&request, &email) {
+        if let Err(error) = store_lock(&request, account) {
             let error = error_chain(&error);
             tracing::error!(
                 error,
@@ -244,29 +252,46 @@ fn record_lock(request: &Arc<WebRequest>, email: String) {
     }));
 }
 
-fn store_lock(request: &WebRequest, email: &str) -> subcat_engine::Result<()> {
-    let engine = &request.site.service.engine;
-    let account = Email::parse(email).and_then(|email| engine.accounts().by_email(&email));
-    let Some(account) = account else {
-        return Ok(());
-    };
+fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result<()> {
     let line = AuditEntry {
         at: request.now,
         actor: request.peer.to_string(),
         action: "sign-in locked".to_owned(),
-        account: Some(account.id),
+        account: Some(account),
         api_key: None,
         detail: String::new(),
     };
+    let engine = &request.site.service.engine;
     engine.apply(vec![StateEvent::Audit(line)])?;
     Ok(())
 }
 
-fn sign_in_subjects(request: &WebRequest, typed_email: &str) -> [AttemptSubject; 2] {
-    let mut email = typed_email.to_lowercase();
-    email.truncate(email.floor_char_boundary(COUNTED_EMAIL_BYTES_MAX));
-    [
-        AttemptSubject::SignInAccount(email),
+/// The subjects by which a sign-in is counted. A browser that has signed in to the account before
+/// is counted by itself alone: whatever outsiders do, its owner can sign in.
+fn sign_in_subjects(
+    request: &WebRequest,
+    typed_email: &str,
+    account: Option<&Account>,
+) -> Vec<AttemptSubject> {
+    let counted = match account {
+        Some(account) => {
+            let (now, is_secure) = (request.effective_now, request.is_secure);
+            if let Some(proof) = device::known(&request.headers, account, now, is_secure) {
+                return vec![AttemptSubject::SignInDevice(proof)];
+            }
+            let mut hasher = DefaultHasher::new();
+            account.password_hash.hash(&mut hasher);
+            SignInAccount::Known(account.id.0, hasher.finish())
+        }
+        None => {
+            let mut email = typed_email.to_lowercase();
+            email.truncate(email.floor_char_boundary(COUNTED_EMAIL_BYTES_MAX));
+            SignInAccount::Unknown(email)
+        }
+    };
+    vec![
+        AttemptSubject::SignInPair(counted.clone(), request.peer),
+        AttemptSubject::SignInAccount(counted),
         AttemptSubject::SignInAddress(request.peer),
     ]
 }
@@ -293,6 +318,8 @@ pub(super) async fn enter(request: &WebRequest, account: &Account, location: &st
     }
     let mut response = answer::see_other(location);
     response.headers_mut().append(SET_COOKIE, cookie);
+    let known = device::remember(account, request.effective_now, request.is_secure);
+    response.headers_mut().append(SET_COOKIE, known);
     Ok(response)
 }
 
@@ -324,7 +351,11 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     };
     let subjects = [AttemptSubject::SignUpAddress(request.peer)];
     request.site.throttle.take(&subjects, request.elapsed())?;
-    let account = draft.hashed(request, Role::User).await?;
+    let hashed = draft.hashed(request, Role::User).await;
+    if hashed.is_err() {
+        request.site.throttle.give_back(&subjects);
+    }
+    let account = hashed?;
     request
         .blocking(move |request| {
             create_account(request, account)?;

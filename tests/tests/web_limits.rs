@@ -1,0 +1,50 @@
+//! Limits of the pages (API.md, 12.5 and 12.12), tested over a socket.
+
+use subcat_engine::Role;
+use subcat_tests::portal::Portal;
+
+const EMAIL: &str = "ana@example.com";
+const PASSWORD: &str = "correct horse";
+
+fn portal() -> Portal {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    portal
+}
+
+/// API.md 12.5: others can lock an account for themselves, not for its owner.
+#[test]
+fn a_browser_that_has_signed_in_before_is_not_locked_out_by_others() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    assert_eq!(ana.post("/signout", &[]).status, 303);
+    let mut guesser = portal.visitor();
+    let wrong = [("email", EMAIL), ("password", "wrong horse")];
+    for _ in 0..10 {
+        assert_eq!(guesser.post("/signin", &wrong).status, 422);
+    }
+    let right = [("email", EMAIL), ("password", PASSWORD)];
+    assert_eq!(guesser.post("/signin", &right).status, 429);
+    assert_eq!(ana.post("/signin", &right).status, 303);
+    // Its own tries are limited, too.
+    assert_eq!(ana.post("/signout", &[]).status, 303);
+    for _ in 0..10 {
+        assert_eq!(ana.post("/signin", &wrong).status, 422);
+    }
+    assert_eq!(ana.post("/signin", &right).status, 429);
+}
+
+/// API.md 12.12
+#[test]
+fn the_forms_of_an_account_are_limited() {
+    let portal = portal();
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let rename = [("action", "name"), ("name", "Ana")];
+    for _ in 0..60 {
+        assert_eq!(ana.post("/profile", &rename).status, 303);
+    }
+    let answer = ana.post("/profile", &rename);
+    assert_eq!(answer.status, 429);
+    assert!(answer.field("retry-after").is_some());
+    assert_eq!(ana.get("/profile").status, 200);
+}
