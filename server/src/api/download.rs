@@ -249,7 +249,9 @@ async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<Prepared
     let upstream = &worker.service.upstream;
     let file = upstream.file(&source.release, record_name).await;
     let file = file.map_err(|error| match error {
-        FetchError::Unavailable | FetchError::Busy => ApiError::UpstreamFailed,
+        FetchError::Unavailable | FetchError::Busy | FetchError::Suspended => {
+            ApiError::UpstreamFailed
+        }
         FetchError::Unusable => ApiError::DownloadFailed,
         FetchError::NotStored => ApiError::Internal,
     })?;

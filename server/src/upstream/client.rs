@@ -1,9 +1,12 @@
 //! The HTTP client that requests files from upstream.
 
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use reqwest::header::{ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue};
+use reqwest::header::{
+    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
+};
 use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 use subcat_engine::{ReleaseId, error_chain};
@@ -93,16 +96,20 @@ impl UpstreamClient {
         }))
     }
 
-    /// Fetches the file of a release, with retries. The caller sets the timeout.
-    pub(super) async fn fetch(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
+    /// Fetches the file of a release, with retries if `is_retried`. The caller sets the timeout.
+    pub(super) async fn fetch(
+        &self,
+        release: &ReleaseId,
+        is_retried: bool,
+    ) -> Result<Fetched, FetchError> {
         let url = self.url.replace("{source_release_id}", release.as_str());
         let mut pauses_ms = RETRY_PAUSES_MS.into_iter();
         loop {
             match self.attempt(&url).await {
                 AttemptOutcome::Fetched(fetched) => return Ok(fetched),
                 AttemptOutcome::Failed(error) => return Err(error),
-                AttemptOutcome::Retry => match pauses_ms.next() {
-                    Some(pause_ms) => time::sleep(Duration::from_millis(pause_ms)).await,
+                AttemptOutcome::Retry => match pauses_ms.next().filter(|_| is_retried) {
+                    Some(pause_ms) => time::sleep(with_jitter(pause_ms)).await,
                     None => return Err(FetchError::Unavailable),
                 },
             }
@@ -136,6 +143,15 @@ impl UpstreamClient {
         let error = AttemptError::Status(status.as_u16());
         let (url, status_number) = (without_query(url), status.as_u16());
         tracing::warn!(url, status = status_number, "upstream rejected the request");
+        if let Some(pause) = retry_after(response.headers())
+            && matches!(status_number, 429 | 503)
+        {
+            tracing::warn!(seconds = pause.as_secs(), "upstream asks to be left alone");
+            self.counts.breaker.suspend(pause, Instant::now());
+            // To ask again would be what it asks not to do.
+            self.counts.record_rejection(error);
+            return AttemptOutcome::Failed(FetchError::Unavailable);
+        }
         if status.is_server_error() {
             self.counts.record_no_answer(error);
             AttemptOutcome::Retry
@@ -256,6 +272,20 @@ fn is_document(media_type: &HeaderValue) -> bool {
         || subtype.ends_with("+xml")
 }
 
+/// The time that `Retry-After` asks for. Dates are left alone: what upstream's clock says is not
+/// known here.
+fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = headers.get(RETRY_AFTER)?.to_str().ok()?;
+    text.trim().parse().ok().map(Duration::from_secs)
+}
+
+/// A pause of three to five quarters of this length: fetches that failed together must not come
+/// back together.
+fn with_jitter(pause_ms: u64) -> Duration {
+    let random = RandomState::new().hash_one(pause_ms);
+    Duration::from_millis(pause_ms * 3 / 4 + random % (pause_ms / 2).max(1))
+}
+
 /// The address without its query, which may hold a token.
 fn without_query(url: &str) -> &str {
     url.split_once('?').map_or(url, |(address, _)| address)
@@ -280,7 +310,7 @@ mod tests {
             .unwrap()
             .unwrap();
         let control = Control::start().unwrap();
-        control.block_on(client.fetch(&ReleaseId::parse("42").unwrap()))
+        control.block_on(client.fetch(&ReleaseId::parse("42").unwrap(), true))
     }
 
     #[test]
@@ -483,5 +513,18 @@ mod tests {
                 .unwrap()
                 .is_none()
         );
+    }
+
+    #[test]
+    fn pauses_are_scattered() {
+        for pause_ms in RETRY_PAUSES_MS {
+            let pauses: Vec<u128> = (0..50).map(|_| with_jitter(pause_ms).as_millis()).collect();
+            let range = u128::from(pause_ms * 3 / 4)..=u128::from(pause_ms * 5 / 4);
+            assert!(
+                pauses.iter().all(|pause| range.contains(pause)),
+                "{pauses:?}"
+            );
+            assert!(pauses.iter().any(|pause| *pause != pauses[0]));
+        }
     }
 }

@@ -5,7 +5,8 @@ use std::time::Instant;
 
 use parking_lot::Mutex;
 
-use super::health::{AttemptError, Health, HealthReport};
+use super::breaker::{Breaker, FetchPass};
+use super::health::{AttemptError, Health, HealthReport, UpstreamState};
 
 /// Outcome of a request for a file that was not cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,11 +25,13 @@ pub enum FetchOutcome {
     Remembered = 5,
     /// Gave up waiting for other fetches to end.
     Busy = 6,
+    /// Not sent, because upstream does not answer or asked to be left alone.
+    Suspended = 7,
 }
 
 impl FetchOutcome {
     /// Every outcome, in the order of their numbers.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Stored,
         Self::Unavailable,
         Self::Unusable,
@@ -36,6 +39,7 @@ impl FetchOutcome {
         Self::Joined,
         Self::Remembered,
         Self::Busy,
+        Self::Suspended,
     ];
 
     /// Value of the label `outcome` in metrics.
@@ -48,6 +52,7 @@ impl FetchOutcome {
             Self::Joined => "joined",
             Self::Remembered => "remembered",
             Self::Busy => "busy",
+            Self::Suspended => "suspended",
         }
     }
 }
@@ -62,6 +67,7 @@ pub struct FetchCounts {
     bytes: AtomicU64,
     in_flight: AtomicU64,
     health: Mutex<Health>,
+    pub(super) breaker: Breaker,
 }
 
 impl FetchCounts {
@@ -88,6 +94,20 @@ impl FetchCounts {
     pub(super) fn health(&self, remembered_failures: usize) -> HealthReport {
         let now = Instant::now();
         self.health.lock().report(remembered_failures, now)
+    }
+
+    /// The permission to send a fetch now; `None` if upstream is not to be asked.
+    pub(super) fn pass(&self) -> Option<FetchPass<'_>> {
+        self.breaker.pass(self.is_down(), Instant::now())
+    }
+
+    /// Returns true if a fetch that came now would not be sent.
+    pub(super) fn refuses(&self) -> bool {
+        self.breaker.refuses(self.is_down(), Instant::now())
+    }
+
+    fn is_down(&self) -> bool {
+        self.health(0).state == UpstreamState::Down
     }
 
     /// Records that the request sent at `began` brought a file.

@@ -175,6 +175,7 @@ impl FetchState {
             Ok(_) => FetchOutcome::Stored,
             Err(FetchError::Unavailable) => FetchOutcome::Unavailable,
             Err(FetchError::Busy) => FetchOutcome::Busy,
+            Err(FetchError::Suspended) => FetchOutcome::Suspended,
             Err(FetchError::Unusable) => FetchOutcome::Unusable,
             Err(FetchError::NotStored) => FetchOutcome::NotStored,
         });
@@ -191,12 +192,18 @@ impl FetchState {
     /// this machine's other fetches, and must neither shorten upstream's time nor count against it.
     async fn fetch_with_permit(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
         let client = self.client.as_ref().ok_or(FetchError::Unavailable)?;
+        // Before the wait, too: clients of a dead upstream get their answer at once.
+        if self.counts.refuses() {
+            return Err(FetchError::Suspended);
+        }
         let Ok(permit) = time::timeout(self.timeout, self.permits.acquire()).await else {
             tracing::warn!(%release, "too many fetches: gave up waiting for a permit");
             return Err(FetchError::Busy);
         };
         let _permit = permit.map_err(|_| FetchError::Unavailable)?;
-        match time::timeout(self.timeout, client.fetch(release)).await {
+        let pass = self.counts.pass().ok_or(FetchError::Suspended)?;
+        let fetching = client.fetch(release, !pass.is_probe());
+        match time::timeout(self.timeout, fetching).await {
             Ok(fetched) => fetched,
             Err(_) => {
                 tracing::warn!(%release, "the fetch timed out");
@@ -504,5 +511,31 @@ mod tests {
             fixture.upstream.health().state,
             UpstreamState::NotConfigured
         );
+    }
+
+    #[test]
+    fn a_dead_upstream_is_not_asked_for_every_file() {
+        let fixture = fixture(Some("http://127.0.0.1:9"));
+        assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
+        let attempts = fixture.upstream.counts().attempts();
+        assert_eq!(fixture.upstream.health().state, UpstreamState::Down);
+        for release in 2..50 {
+            let fetched = fixture.fetch(&release.to_string());
+            assert_eq!(fetched, Err(FetchError::Suspended));
+        }
+        assert_eq!(fixture.upstream.counts().attempts(), attempts);
+        assert_eq!(fixture.count(FetchOutcome::Suspended), 48);
+        assert_eq!(fixture.upstream.health().remembered_failures, 1);
+    }
+
+    #[test]
+    fn upstream_can_ask_to_be_left_alone() {
+        for status in ["429 Too Many Requests", "503 Service Unavailable"] {
+            let (base, seen) = upstream([answer(status, "Retry-After: 60\r\n", "")]);
+            let fixture = fixture(Some(&base));
+            assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
+            assert_eq!(fixture.fetch("2"), Err(FetchError::Suspended));
+            assert_eq!(seen.lock().len(), 1, "{status}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 //! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.
 
+mod breaker;
 mod client;
 mod counts;
 mod failures;

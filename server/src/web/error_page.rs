@@ -118,7 +118,9 @@ fn status(error: &PageError) -> StatusCode {
         PageError::TooManyAttempts(_) | PageError::TooManyPages(_) => StatusCode::TOO_MANY_REQUESTS,
         PageError::HashingQueueError(_) => StatusCode::SERVICE_UNAVAILABLE,
         PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
-        PageError::Upstream(FetchError::Unavailable | FetchError::Busy) => StatusCode::BAD_GATEWAY,
+        PageError::Upstream(FetchError::Unavailable | FetchError::Busy | FetchError::Suspended) => {
+            StatusCode::BAD_GATEWAY
+        }
         _ => StatusCode::INTERNAL_SERVER_ERROR,
     }
 }
