@@ -163,3 +163,27 @@ fn who_goes_in_the_middle_leaves_nothing() {
         workers
     });
 }
+
+/// API.md 11.3: idle connections give way, busy ones do not.
+#[test]
+fn a_new_connection_displaces_one_that_is_idle() {
+    for io in each_io().iter().copied() {
+        let mut settings = listen_settings(io, 2);
+        settings.connections.max_per_address = 10;
+        let counts = std::sync::Arc::clone(&settings.counts);
+        let workers = Workers::start(settings, vec![Summing]).unwrap();
+        let address = workers.address();
+        let mut first = Client::connect(address);
+        assert_eq!(first.get("/small", None).text(), "small");
+        let mut busy = Client::connect(address);
+        busy.send("POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\na");
+        let mut third = Client::connect(address);
+        assert_eq!(third.get("/small", None).text(), "small");
+        assert!(first.is_closed(), "it was idle for longest");
+        busy.send("a");
+        assert_eq!(busy.read_answer(false).text(), "2 194");
+        let displaced = counts.displaced.load(std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(displaced, 1);
+        workers.stop(Duration::from_secs(5));
+    }
+}

@@ -198,7 +198,12 @@ fn connections(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result
         "connections_cut",
         "Connections closed because they took too long.",
         cut,
-    )
+    )?;
+    let displaced = read(&counts.displaced);
+    let help = "Idle connections closed for new ones.";
+    writer.counter("connections_displaced", help, displaced)?;
+    let running = read(&counts.workers_running);
+    writer.gauge("workers_running", "Workers that serve.", running)
 }
 
 fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {

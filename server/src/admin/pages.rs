@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
@@ -18,8 +19,8 @@ const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-
 
 type AdminPageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
-/// Handler of requests on the admin address of a running service: `/metrics`, `/livez` (the
-/// process answers), `/readyz` (it also serves).
+/// Handler of requests on the admin address of a running service: `/metrics`, `/livez` (a worker
+/// runs), `/readyz` (it also serves).
 pub fn admin_pages(
     service: Arc<Service>,
 ) -> impl Fn(Request<Incoming>) -> AdminPageFuture + Clone + Send + Sync + 'static {
@@ -36,11 +37,24 @@ async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<S
         return response;
     }
     match request.uri().path() {
-        "/livez" => page(StatusCode::OK, TEXT, "ok\n"),
+        "/livez" => liveness(&service),
         "/readyz" => readiness(service.phase()),
         "/metrics" => metrics(service).await,
         _ => page(StatusCode::NOT_FOUND, TEXT, "/metrics, /livez or /readyz\n"),
     }
+}
+
+/// Alive while any worker runs. One that ends is started again; if none runs, nobody is served.
+fn liveness(service: &Service) -> Response<SentBody> {
+    let counts = &service.metrics.connections;
+    if counts.workers_running.load(Ordering::Relaxed) == 0 {
+        return page(
+            StatusCode::SERVICE_UNAVAILABLE,
+            TEXT,
+            "no worker is running\n",
+        );
+    }
+    page(StatusCode::OK, TEXT, "ok\n")
 }
 
 fn readiness(phase: Phase) -> Response<SentBody> {

@@ -12,7 +12,7 @@ use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
 use crate::api::{ApiRequest, ApiWorker, ConnectionMemory};
-use crate::limits::BODY_BYTES_MAX;
+use crate::limits::{BODY_BYTES_MAX, FORM_BYTES_MAX};
 use crate::request::{ApiPath, api_path, check_head};
 use crate::respond::ApiError;
 use crate::runtime::{
@@ -99,7 +99,7 @@ impl Router {
         let ApiRequest { head, hints, .. } = request;
         let mut head = take_head(head);
         HandlerOutcome::Later(Box::pin(async move {
-            if let Err(rejection) = body.collect(BODY_BYTES_MAX).await {
+            if let Err(rejection) = body.discard(BODY_BYTES_MAX).await {
                 return reject(rejection);
             }
             let request = ApiRequest {
@@ -144,7 +144,13 @@ impl Router {
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
         HandlerOutcome::Later(Box::pin(async move {
-            let body = match body.collect(BODY_BYTES_MAX).await {
+            // Only a form is read. Whatever else comes with a request takes no memory.
+            let form = if head.method == Method::POST {
+                body.collect(FORM_BYTES_MAX).await
+            } else {
+                body.discard(BODY_BYTES_MAX).await.map(|()| Bytes::new())
+            };
+            let body = match form {
                 Ok(body) => body,
                 Err(rejection) => return reject(rejection),
             };

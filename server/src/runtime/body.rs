@@ -137,6 +137,26 @@ impl RequestBody {
         self.state.is_none()
     }
 
+    /// Reads and discards the whole body, at most `bytes_max` bytes of it: it takes no memory.
+    pub async fn discard(mut self, bytes_max: usize) -> Result<(), BodyRejection> {
+        let body_bytes = self.incoming.size_hint().exact().unwrap_or(0);
+        let outcome = self.discard_frames(bytes_max).await;
+        if let Some(state) = self.state {
+            state.body_received(body_bytes);
+        }
+        outcome
+    }
+
+    async fn discard_frames(&mut self, bytes_max: usize) -> Result<(), BodyRejection> {
+        let mut left = bytes_max;
+        while let Some(frame) = self.incoming.frame().await {
+            let frame = frame.map_err(|_| BodyRejection::Broken)?;
+            let bytes = frame.data_ref().map_or(0, Bytes::len);
+            left = left.checked_sub(bytes).ok_or(BodyRejection::TooLarge)?;
+        }
+        Ok(())
+    }
+
     /// Reads the whole body, at most `bytes_max` bytes. The connection's deadline for a request
     /// goes on running meanwhile.
     pub async fn collect(self, bytes_max: usize) -> Result<Bytes, BodyRejection> {

@@ -232,14 +232,23 @@ impl ConnectionState {
 
     /// True if the deadline of the current phase has passed.
     pub(super) fn is_overdue(&self) -> bool {
+        let (phase, age_seconds) = self.phase_and_age();
+        phase.seconds_max() < age_seconds
+    }
+
+    /// Seconds for which the connection has been waiting for a request; `None` if it is not, or
+    /// has been aborted.
+    pub(super) fn idle_for(&self) -> Option<u32> {
+        let (phase, age_seconds) = self.phase_and_age();
+        let is_idle = phase == ConnectionPhase::Idle && !self.is_over.load(Ordering::Relaxed);
+        is_idle.then_some(age_seconds)
+    }
+
+    fn phase_and_age(&self) -> (ConnectionPhase, u32) {
         let word = self.phase_since.load(Ordering::Relaxed);
         let since = u32::try_from(word & u64::from(u32::MAX)).expect("32 bits are left");
-        let age_seconds = self
-            .heartbeat
-            .second
-            .load(Ordering::Relaxed)
-            .wrapping_sub(since);
-        ConnectionPhase::of(word >> 32).seconds_max() < age_seconds
+        let second = self.heartbeat.second.load(Ordering::Relaxed);
+        (ConnectionPhase::of(word >> 32), second.wrapping_sub(since))
     }
 
     /// Closes the connection at once, whatever it is doing.

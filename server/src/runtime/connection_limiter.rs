@@ -21,6 +21,10 @@ pub struct ConnectionCounts {
     pub refused: AtomicU64,
     /// Aborted because a deadline had passed.
     pub cut: AtomicU64,
+    /// Ended while idle, for a new one.
+    pub displaced: AtomicU64,
+    /// Workers that run.
+    pub workers_running: AtomicU64,
 }
 
 /// Connection limiter of all workers.
@@ -57,19 +61,33 @@ impl ConnectionLimiter {
         }
     }
 
-    /// Admits a connection from this address; `None` rejects it.
-    pub(super) fn admit(self: &Arc<Self>, peer: IpAddr) -> Option<ConnectionPermit> {
+    /// Admits a connection from this address; `None` rejects it. When there are too many in all,
+    /// `make_room` may end another one, which leaves its place soon.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        peer: IpAddr,
+        make_room: impl FnOnce() -> bool,
+    ) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
         let is_exempt = self.exempt.iter().any(|network| network.contains(&peer));
         let network = (!is_exempt).then(|| ClientNetwork::of(peer));
         // Counted first and taken back on rejection: two workers at the limit must not both see the
         // last permit.
         let open_before = self.counts.open.fetch_add(1, Ordering::Relaxed);
+        // The address first: one that has its share must not displace others.
+        let is_within_share = network.is_none_or(|network| self.enter(network));
         let has_room = open_before < self.connections_max;
-        if !has_room || !network.is_none_or(|network| self.enter(network)) {
+        let is_displacing = is_within_share && !has_room && make_room();
+        if !is_within_share || !(has_room || is_displacing) {
+            if let Some(network) = network.filter(|_| is_within_share) {
+                self.leave(network);
+            }
             self.counts.open.fetch_sub(1, Ordering::Relaxed);
             self.counts.refused.fetch_add(1, Ordering::Relaxed);
             return None;
+        }
+        if is_displacing {
+            self.counts.displaced.fetch_add(1, Ordering::Relaxed);
         }
         self.counts.accepted.fetch_add(1, Ordering::Relaxed);
         Some(ConnectionPermit {
@@ -99,19 +117,25 @@ impl ConnectionLimiter {
     }
 }
 
-impl Drop for ConnectionPermit {
-    fn drop(&mut self) {
-        self.limiter.counts.open.fetch_sub(1, Ordering::Relaxed);
-        let Some(network) = self.network else {
-            return;
-        };
-        let mut by_network = self.limiter.by_network.lock();
+impl ConnectionLimiter {
+    fn leave(&self, network: ClientNetwork) {
+        let mut by_network = self.by_network.lock();
         if let Some(count) = by_network.get_mut(&network) {
             *count -= 1;
             if *count == 0 {
                 by_network.remove(&network);
             }
         }
+    }
+}
+
+impl Drop for ConnectionPermit {
+    fn drop(&mut self) {
+        self.limiter.counts.open.fetch_sub(1, Ordering::Relaxed);
+        let Some(network) = self.network else {
+            return;
+        };
+        self.limiter.leave(network);
     }
 }
 
@@ -137,24 +161,44 @@ mod tests {
     #[test]
     fn limits_all_connections() {
         let limiter = limiter(2, 9);
-        let first = limiter.admit(address("192.0.2.1")).unwrap();
-        let _second = limiter.admit(address("192.0.2.2")).unwrap();
-        assert!(limiter.admit(address("192.0.2.3")).is_none());
+        let first = limiter.admit(address("192.0.2.1"), || false).unwrap();
+        let _second = limiter.admit(address("192.0.2.2"), || false).unwrap();
+        assert!(limiter.admit(address("192.0.2.3"), || false).is_none());
         drop(first);
-        assert!(limiter.admit(address("192.0.2.3")).is_some());
+        assert!(limiter.admit(address("192.0.2.3"), || false).is_some());
         assert_eq!(limiter.counts.refused.load(Ordering::Relaxed), 1);
+    }
+
+    #[test]
+    fn an_idle_connection_makes_room_but_not_for_an_address_with_its_share() {
+        let limiter = limiter(1, 1);
+        let first = limiter.admit(address("192.0.2.1"), || false).unwrap();
+        let unasked = || unreachable!("this address has its share");
+        assert!(limiter.admit(address("192.0.2.1"), unasked).is_none());
+        assert!(limiter.admit(address("192.0.2.2"), || false).is_none());
+        let second = limiter.admit(address("192.0.2.2"), || true).unwrap();
+        let counts = &limiter.counts;
+        assert_eq!(counts.displaced.load(Ordering::Relaxed), 1);
+        drop(first);
+        assert_eq!(counts.open.load(Ordering::Relaxed), 1);
+        drop(second);
+        assert!(limiter.by_network.lock().is_empty());
     }
 
     #[test]
     fn limits_an_address_and_a_slash_64_but_no_proxy() {
         let limiter = limiter(100, 1);
-        let first = limiter.admit(address("2001:db8::1")).unwrap();
-        assert!(limiter.admit(address("2001:db8::2")).is_none());
-        assert!(limiter.admit(address("2001:db8:0:1::2")).is_some());
+        let first = limiter.admit(address("2001:db8::1"), || false).unwrap();
+        assert!(limiter.admit(address("2001:db8::2"), || false).is_none());
+        assert!(
+            limiter
+                .admit(address("2001:db8:0:1::2"), || false)
+                .is_some()
+        );
         drop(first);
-        assert!(limiter.admit(address("2001:db8::2")).is_some());
+        assert!(limiter.admit(address("2001:db8::2"), || false).is_some());
         let proxied: Vec<ConnectionPermit> = (0..5)
-            .map(|_| limiter.admit(address("::ffff:10.0.0.1")).unwrap())
+            .map(|_| limiter.admit(address("::ffff:10.0.0.1"), || false).unwrap())
             .collect();
         assert_eq!(proxied.len(), 5);
         drop(proxied);

@@ -2,9 +2,11 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::thread::JoinHandle;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
 use socket2::{Domain, Protocol, SockAddr, Socket, Type};
@@ -16,7 +18,10 @@ use super::io_backend::IoBackend;
 use super::priority::Priority;
 use super::worker::{Worker, WorkerCommand};
 use crate::config::{Connections, Io};
+use crate::limits::WORKER_FAILURES_MAX;
 
+/// Time after which a worker that ends counts as one that ended for the first time.
+const WORKER_STEADY: Duration = Duration::from_secs(60);
 /// Connections of one worker that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
@@ -56,9 +61,9 @@ impl Workers {
             settings.connections.max,
             settings.connections.max_per_address,
             settings.proxies,
-            settings.counts,
+            Arc::clone(&settings.counts),
         ));
-        let backend = IoBackend::of(settings.io);
+        let backend = IoBackend::of(settings.io)?;
         let (commands, _) = watch::channel(WorkerCommand::Serve);
         let mut threads = Vec::new();
         for (worker_idx, (listener, handler)) in listeners.into_iter().zip(handlers).enumerate() {
@@ -67,7 +72,12 @@ impl Workers {
                 limiter: Arc::clone(&limiter),
                 commands: commands.subscribe(),
             };
-            threads.push(start_thread(worker_idx, backend, worker, listener)?);
+            let supervised = Supervised {
+                worker,
+                listener,
+                counts: Arc::clone(&settings.counts),
+            };
+            threads.push(start_thread(worker_idx, backend, supervised)?);
         }
         Ok(Self {
             address,
@@ -98,20 +108,69 @@ impl Workers {
     }
 }
 
+/// A worker and what it needs to be started again.
+struct Supervised<H> {
+    worker: Worker<H>,
+    listener: std::net::TcpListener,
+    counts: Arc<ConnectionCounts>,
+}
+
+impl<H: Handler> Supervised<H> {
+    /// Runs the worker until it is told to stop. If it ends before, by an error or a panic, it is
+    /// started again, without a ring: its own connections are lost, and new ones are served. The
+    /// process ends if that happens too often: a supervisor outside then starts it anew.
+    fn run(&self, mut backend: IoBackend) {
+        let mut failures_count = 0;
+        loop {
+            let started = Instant::now();
+            let Err(error) = self.run_once(backend) else {
+                return;
+            };
+            if *self.worker.commands.borrow() != WorkerCommand::Serve {
+                return;
+            }
+            if WORKER_STEADY < started.elapsed() {
+                failures_count = 0;
+            }
+            failures_count += 1;
+            if WORKER_FAILURES_MAX < failures_count {
+                tracing::error!(error, "a worker ends again and again: ending the process");
+                std::process::exit(1);
+            }
+            tracing::error!(error, "a worker has ended: starting it again, with epoll");
+            backend = IoBackend::Epoll;
+        }
+    }
+
+    /// Runs the worker once. Errors: why it ended, though it was not told to stop.
+    fn run_once(&self, backend: IoBackend) -> Result<(), String> {
+        let running = &self.counts.workers_running;
+        running.fetch_add(1, Ordering::Relaxed);
+        // What the worker shares with others (caches, counters) consists of whole values.
+        let outcome = catch_unwind(AssertUnwindSafe(|| {
+            let listener = self.listener.try_clone()?;
+            backend.run(self.worker.clone().run(listener))
+        }));
+        running.fetch_sub(1, Ordering::Relaxed);
+        match outcome {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(error)) => Err(error.to_string()),
+            Err(_) => Err("it panicked: earlier lines of the log say where".to_owned()),
+        }
+    }
+}
+
 fn start_thread<H: Handler>(
     worker_idx: usize,
     backend: IoBackend,
-    worker: Worker<H>,
-    listener: std::net::TcpListener,
+    supervised: Supervised<H>,
 ) -> io::Result<JoinHandle<()>> {
     std::thread::Builder::new()
         .name(format!("worker-{worker_idx}"))
         .spawn(move || {
             // A failure costs only latency.
             let _ = Priority::Prompt.enter();
-            if let Err(error) = backend.run(worker.run(listener)) {
-                tracing::error!(%error, "a worker cannot listen");
-            }
+            supervised.run(backend);
         })
 }
 
@@ -148,4 +207,110 @@ fn socket(address: SocketAddr) -> io::Result<Socket> {
     )?;
     socket.set_reuse_address(true)?;
     Ok(socket)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Read, Write};
+    use std::net::TcpStream;
+    use std::sync::atomic::AtomicI32;
+
+    use bytes::Bytes;
+    use http::Response;
+    use http::request::Parts;
+
+    use super::*;
+    use crate::runtime::{Body, Content, HandlerOutcome, RequestBody};
+
+    /// A handler with defects: each hits the worker, not a request.
+    #[derive(Default)]
+    struct Fragile {
+        panics_of_connect: AtomicI32,
+        panics_of_tick: AtomicI32,
+    }
+
+    impl Handler for Fragile {
+        type Connection = ();
+
+        fn connect(&self, _: SocketAddr) {
+            let left = self.panics_of_connect.fetch_sub(1, Ordering::SeqCst);
+            assert!(left <= 0, "a planted defect");
+        }
+
+        fn handle(&self, (): &mut (), _: &mut Parts, _: RequestBody) -> HandlerOutcome {
+            HandlerOutcome::Now(Response::new(Body::from(Content::Empty)))
+        }
+
+        fn reject(&self, _: SocketAddr) -> Bytes {
+            Bytes::new()
+        }
+
+        fn tick(&self) {
+            let left = self.panics_of_tick.fetch_sub(1, Ordering::SeqCst);
+            assert!(left <= 0, "a planted defect");
+        }
+    }
+
+    /// The first line of an answer; empty if the connection was closed instead.
+    fn ask(address: SocketAddr) -> String {
+        let mut stream = TcpStream::connect(address).unwrap();
+        let mut answer = Vec::new();
+        // A worker that ends may reset the connection.
+        let _ = stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n");
+        let _ = stream.read_to_end(&mut answer);
+        let answer = String::from_utf8(answer).unwrap();
+        answer.lines().next().unwrap_or_default().to_owned()
+    }
+
+    fn start(io: Io, handler: Fragile) -> (Workers, Arc<ConnectionCounts>) {
+        let counts = Arc::<ConnectionCounts>::default();
+        let settings = ListenSettings {
+            listen: "127.0.0.1:0".parse().unwrap(),
+            io,
+            connections: Connections {
+                max: 10,
+                max_per_address: 10,
+            },
+            proxies: Vec::new(),
+            counts: Arc::clone(&counts),
+        };
+        (Workers::start(settings, vec![handler]).unwrap(), counts)
+    }
+
+    #[test]
+    fn a_worker_that_panics_is_started_again() {
+        for io in [Io::Auto, Io::Epoll] {
+            let handler = Fragile {
+                panics_of_connect: AtomicI32::new(2),
+                ..Fragile::default()
+            };
+            let (workers, counts) = start(io, handler);
+            let lines = [(); 4].map(|()| ask(workers.address()));
+            assert_eq!(lines[..2], ["", ""]);
+            assert_eq!(lines[2..], ["HTTP/1.1 200 OK", "HTTP/1.1 200 OK"]);
+            assert_eq!(counts.workers_running.load(Ordering::Relaxed), 1);
+            workers.stop(Duration::from_secs(1));
+            assert_eq!(counts.open.load(Ordering::Relaxed), 0);
+            assert_eq!(counts.workers_running.load(Ordering::Relaxed), 0);
+        }
+    }
+
+    /// Without its timer no deadline would pass any more, silently.
+    #[test]
+    fn a_worker_whose_timer_ends_is_started_again() {
+        let handler = Fragile {
+            panics_of_tick: AtomicI32::new(2),
+            ..Fragile::default()
+        };
+        let (workers, _) = start(Io::Auto, handler);
+        // The first ticks come at the start, and the third one has to be waited for.
+        let until = Instant::now() + Duration::from_secs(30);
+        while Instant::now() < until {
+            if ask(workers.address()) == "HTTP/1.1 200 OK" {
+                break;
+            }
+        }
+        assert_eq!(ask(workers.address()), "HTTP/1.1 200 OK");
+        workers.stop(Duration::from_secs(1));
+    }
 }

@@ -6,7 +6,7 @@ use std::future::Future;
 use std::io;
 use std::net::SocketAddr;
 use std::pin::Pin;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 use std::task::{Context, Poll};
 use std::time::Duration;
@@ -26,7 +26,7 @@ use super::connection_io::ConnectionIo;
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Handler, HandlerOutcome};
 use super::transport::Transport;
-use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, REJECTED_CONNECTIONS_MAX};
+use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, IDLE_SCAN_MAX, REJECTED_CONNECTIONS_MAX};
 
 /// Pause of accepting when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -52,6 +52,16 @@ pub(super) struct Worker<H> {
     pub(super) commands: watch::Receiver<WorkerCommand>,
 }
 
+impl<H> Clone for Worker<H> {
+    fn clone(&self) -> Self {
+        Self {
+            handler: Arc::clone(&self.handler),
+            limiter: Arc::clone(&self.limiter),
+            commands: self.commands.clone(),
+        }
+    }
+}
+
 /// State that the tasks of a worker share.
 struct WorkerTasks<H> {
     /// Handler of all requests of this worker; tasks with connection tasks.
@@ -62,6 +72,8 @@ struct WorkerTasks<H> {
     heartbeat: Arc<Heartbeat>,
     /// Permits of rejected connections in lingering close; their number is the reference count.
     rejected: Arc<()>,
+    /// Place in `connections` where the next search for an idle one begins.
+    idle_scan_idx: AtomicUsize,
 }
 
 impl<H: Handler> Worker<H> {
@@ -74,10 +86,17 @@ impl<H: Handler> Worker<H> {
             connections: Mutex::default(),
             heartbeat: Arc::default(),
             rejected: Arc::default(),
+            idle_scan_idx: AtomicUsize::new(0),
         });
-        let ticking = tokio::spawn(tick(Arc::clone(&tasks)));
+        let mut ticking = tokio::spawn(tick(Arc::clone(&tasks)));
         let grace = tokio::select! {
             () = accept(&tasks, &listener) => Duration::ZERO,
+            // Without it no deadline passes any more.
+            ended = &mut ticking => {
+                return Err(ended.map_or_else(io::Error::other, |()| {
+                    io::Error::other("the worker's timer has ended")
+                }));
+            }
             grace = stop_command(&mut self.commands) => grace,
         };
         tasks.heartbeat.is_stopping.store(true, Ordering::Relaxed);
@@ -136,20 +155,21 @@ fn is_connection_error(error: &io::Error) -> bool {
 }
 
 fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: SocketAddr) {
-    let state = Arc::new(ConnectionState::new(Arc::clone(&tasks.heartbeat)));
-    tasks.connections.lock().push(Arc::downgrade(&state));
-    let Some(permit) = tasks.limiter.admit(peer.ip()) else {
+    let make_room = || tasks.end_idle();
+    let Some(permit) = tasks.limiter.admit(peer.ip(), make_room) else {
         let response = tasks.handler.reject(peer);
         // The response fits into the send buffer of a new socket. hyper never sees this connection:
         // a flood of them must cost little.
         let is_sent = stream.try_write(&response).is_ok();
         let permit = Arc::clone(&tasks.rejected);
         if is_sent && Arc::strong_count(&permit) <= REJECTED_CONNECTIONS_MAX {
+            let state = tasks.new_state();
             let closing = Box::pin(linger_close(stream, Arc::clone(&state)));
             tokio::spawn(ConnectionTask::new(closing, state, permit));
         }
         return;
     };
+    let state = tasks.new_state();
     let transport = match Transport::new(stream, &state) {
         Ok(transport) => transport,
         Err(error) => {
@@ -195,6 +215,38 @@ async fn tick<H: Handler>(tasks: Arc<WorkerTasks<H>>) {
 }
 
 impl<H> WorkerTasks<H> {
+    /// State of a new connection, which the sweep follows from now on.
+    fn new_state(&self) -> Arc<ConnectionState> {
+        let state = Arc::new(ConnectionState::new(Arc::clone(&self.heartbeat)));
+        self.connections.lock().push(Arc::downgrade(&state));
+        state
+    }
+
+    /// Ends the connection of this worker that has been idle for longest, of those looked at.
+    /// Returns false if none is idle. Clients expect that: a connection may end between two
+    /// requests at any time.
+    fn end_idle(&self) -> bool {
+        let connections = self.connections.lock();
+        let from = self.idle_scan_idx.load(Ordering::Relaxed) % connections.len().max(1);
+        let in_turn = connections[from..].iter().chain(&connections[..from]);
+        let mut oldest: Option<Arc<ConnectionState>> = None;
+        for connection in in_turn.take(IDLE_SCAN_MAX) {
+            let Some(state) = connection.upgrade() else {
+                continue;
+            };
+            let is_older = |oldest: &Arc<ConnectionState>| oldest.idle_for() < state.idle_for();
+            if state.idle_for().is_some() && oldest.as_ref().is_none_or(is_older) {
+                oldest = Some(state);
+            }
+        }
+        let next = from + connections.len().min(IDLE_SCAN_MAX);
+        self.idle_scan_idx.store(next, Ordering::Relaxed);
+        if let Some(state) = &oldest {
+            state.abort();
+        }
+        oldest.is_some()
+    }
+
     /// Forgets connections that have ended and aborts those whose deadline has passed.
     ///
     /// Cost: one pass a second over all connections of the worker, a few nanoseconds each; a timer

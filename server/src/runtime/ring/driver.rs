@@ -8,6 +8,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 use std::task::{Poll, Waker};
+use std::time::Duration;
 
 use io_uring::{EnterFlags, IoUring, cqueue, opcode, squeue};
 use rustix::event::{EventfdFlags, eventfd};
@@ -23,6 +24,8 @@ use crate::runtime::connection::{ConnectionPhase, ConnectionState};
 
 /// Entries of the submission queue; the ring is entered when it is full.
 const ENTRIES: u32 = 1024;
+/// Pause after a failed `io_uring_enter`.
+const FAILURE_PAUSE: Duration = Duration::from_millis(1);
 /// Entries of the completion queue; the kernel keeps what is beyond them for later.
 const COMPLETIONS: u32 = 4096;
 
@@ -76,8 +79,9 @@ pub(in crate::runtime) struct Ring {
     completion_eventfd: Arc<OwnedFd>,
     /// Waker of the driving task while it is parked. Whoever queues an entry wakes it.
     parked_driver: Option<Waker>,
-    /// True if the last `io_uring_enter` failed, so that a failure is logged once.
-    has_failed: bool,
+    /// Calls of `io_uring_enter` that failed in a row: the first is logged, and after
+    /// [`RING_FAILURES_MAX`] the ring is given up.
+    failures_count: usize,
 }
 
 impl Ring {
@@ -104,7 +108,7 @@ impl Ring {
             pool: BufferPool::default(),
             completion_eventfd: Arc::new(completion_eventfd),
             parked_driver: None,
-            has_failed: false,
+            failures_count: 0,
         })
     }
 
@@ -121,6 +125,10 @@ impl Ring {
     {
         let eventfd = Arc::clone(&self.completion_eventfd);
         RING.set(Some(self));
+        // Also when the worker panics: what runs on this thread next must not find its ring. The
+        // tasks hold the sockets, which need the ring when they are dropped: the runtime, declared
+        // later, is dropped first.
+        let _taken_at_last = TakeRing;
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -136,9 +144,7 @@ impl Ring {
                 outcome = &mut driving => Err(outcome.unwrap_or_else(io::Error::other)),
             }
         });
-        // The tasks hold the sockets, which need the ring when they are dropped: tasks first.
         drop(runtime);
-        drop(RING.take());
         outcome
     }
 
@@ -246,6 +252,8 @@ impl Ring {
         // `SubmissionQueue::push` demands.
         while unsafe { self.uring.submission().push(&entry) }.is_err() {
             self.enter(0, EnterFlags::GETEVENTS);
+            // Ends this connection; the driver ends the ring, and the worker goes on with epoll.
+            assert!(!self.is_given_up(), "the kernel refuses the ring");
         }
         if let Some(parked_driver) = self.parked_driver.take() {
             parked_driver.wake();
@@ -315,18 +323,25 @@ impl Ring {
         // ring's invariant): no signal mask is passed.
         let outcome =
             unsafe { submitter.enter::<libc::sigset_t>(queued, wanted, flags.bits(), None) };
-        let had_failed = self.has_failed;
-        self.has_failed = match outcome {
-            Ok(_) => false,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => false,
+        match outcome {
+            Ok(_) => self.failures_count = 0,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => self.failures_count = 0,
             Err(error) => {
-                if !had_failed {
+                if self.failures_count == 0 {
                     tracing::warn!(%error, "io_uring_enter failed; retrying");
                 }
-                true
+                self.failures_count += 1;
+                // The kernel is short of something. Asking again at once would only take the
+                // processor from whoever could free it.
+                std::thread::sleep(FAILURE_PAUSE);
             }
-        };
-        !self.has_failed
+        }
+        self.failures_count == 0
+    }
+
+    /// True if the kernel has refused so often that the worker is better off with epoll.
+    fn is_given_up(&self) -> bool {
+        RING_FAILURES_MAX <= self.failures_count
     }
 
     fn next_completion(&mut self) -> Option<cqueue::Entry> {
@@ -403,6 +418,15 @@ impl Ring {
     }
 }
 
+/// Ends this thread's ring when it is dropped.
+struct TakeRing;
+
+impl Drop for TakeRing {
+    fn drop(&mut self) {
+        drop(RING.take());
+    }
+}
+
 impl Drop for Ring {
     /// Waits until the kernel is done with all memory that it was given. Operations on sockets that
     /// are shut down complete at once. If the kernel does not answer, the memory is leaked: after a
@@ -438,7 +462,11 @@ async fn drive(eventfd: AsyncFd<Arc<OwnedFd>>) -> io::Error {
     poll_fn(|context| {
         with_ring(Ring::disarm);
         loop {
-            if with_ring(Ring::turn) {
+            let is_busy = with_ring(Ring::turn);
+            if with_ring(|ring| ring.is_given_up()) {
+                return Poll::Ready(io::Error::other("the kernel refuses the ring"));
+            }
+            if is_busy {
                 // To the end of the run queue, behind the tasks just woken. `yield_now` would pass
                 // through epoll first.
                 context.waker().wake_by_ref();
@@ -489,6 +517,25 @@ mod tests {
             peer.read_exact(&mut bytes).unwrap();
             assert_eq!(&bytes, b"answer");
         }
+    }
+
+    /// A kernel that refuses for good neither takes the processor nor lasts for ever.
+    #[test]
+    fn a_ring_that_the_kernel_refuses_is_given_up() {
+        let Ok(mut ring) = Ring::new() else {
+            return;
+        };
+        let (socket, _peer) = UnixStream::pair().unwrap();
+        let state = Arc::new(ConnectionState::new(Arc::new(Heartbeat::default())));
+        ring.open(Arc::new(OwnedFd::from(socket)), state);
+        // Every call fails from now on: the descriptor of the ring is another file's.
+        let other = std::fs::File::open("/dev/null").unwrap();
+        // SAFETY: both descriptors are open, and the ring stays the owner of its own.
+        let replaced = unsafe { libc::dup2(other.as_raw_fd(), ring.uring.as_raw_fd()) };
+        assert_ne!(replaced, -1);
+        let ended = ring.run(std::future::pending::<io::Result<()>>());
+        assert!(ended.unwrap_err().to_string().contains("refuses"));
+        assert!(!is_here());
     }
 
     /// More entries than the queue holds are submitted in between, and none is lost.
