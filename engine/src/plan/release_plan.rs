@@ -22,15 +22,18 @@ pub(crate) struct ReleasePlan<'a> {
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles that are the first words of the value.
     pub(crate) first_titles: Vec<u32>,
+    /// Clauses of the matches whose markers and year are right: fit 0 or 2.
+    pub(crate) exact: Vec<Clause<'a>>,
     fit: FitRule<'a>,
 }
 
 impl<'a> ReleasePlan<'a> {
-    /// Plans the branch; `None` when nothing can match.
+    /// Plans the branch; `year` is the `year` filter. `None` when nothing can match.
     pub(crate) fn new(
         context: &PlanContext<'a>,
         text: &ParsedText<'_>,
         name: &ReleaseName<'_>,
+        year: Option<Year>,
     ) -> Result<Option<Self>> {
         let view = &context.view;
         let mut clauses = Vec::with_capacity(3);
@@ -46,6 +49,7 @@ impl<'a> ReleasePlan<'a> {
         Ok(Some(Self {
             clauses,
             first_titles: first_titles(view, text.words()),
+            exact: exact_clauses(context, text, year)?,
             fit: FitRule::new(view, text)?,
         }))
     }
@@ -114,6 +118,39 @@ fn years_clause<'a>(context: &PlanContext<'a>, years: &[Year]) -> Result<Option<
     }
     let titles = TitleSet::union(context, titles.into_iter().map(Ok))?;
     Ok(Some(clause.or_titles(titles)))
+}
+
+/// Clauses that a match satisfies exactly if its fit has no 1 (SEARCH.md 5.3).
+fn exact_clauses<'a>(
+    context: &PlanContext<'a>,
+    text: &ParsedText<'_>,
+    year: Option<Year>,
+) -> Result<Vec<Clause<'a>>> {
+    let view = &context.view;
+    let docs_estimate = context.costs.title_docs_estimate;
+    let mut clauses = Vec::new();
+    if let Some(year) = year {
+        let sets = vec![view.value_docs(ColumnValue::Year(Some(year)))?];
+        clauses.push(Clause::of_sets(Subject::ReleaseYears, sets));
+    }
+    if let (Some(marker), Some(word)) = (text.markers().year, text.year_word()) {
+        let sets = vec![view.value_docs(ColumnValue::Year(Some(marker.year)))?];
+        let clause = Clause::of_sets(Subject::YearMarker, sets);
+        clauses.push(clause.or_stored_titles(titles_with(view, word)?, docs_estimate));
+    }
+    if let (Some(marker), Some(word)) = (text.markers().episode, text.episode_word()) {
+        let season = marker.season.get();
+        let sets = match marker.episode {
+            Some(episode) => {
+                let value = ColumnValue::SeasonEpisode(season, episode.get());
+                vec![view.value_docs(value)?]
+            }
+            None => view.season_docs(season)?,
+        };
+        let clause = Clause::of_sets(Subject::EpisodeMarker, sets);
+        clauses.push(clause.or_stored_titles(titles_with(view, word)?, docs_estimate));
+    }
+    Ok(clauses)
 }
 
 /// Titles that are the first words of a value: one for each number of words, at most.

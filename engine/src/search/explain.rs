@@ -252,7 +252,7 @@ fn release_steps(
         return Ok(None);
     };
     let began = clock();
-    let plan = ReleasePlan::new(&part.context, text, &name)?;
+    let plan = ReleasePlan::new(&part.context, text, &name, parsed.query.filters().year)?;
     let planned_at = clock();
     for clause in plan.iter().flat_map(|plan| &plan.clauses) {
         steps.push(planned(

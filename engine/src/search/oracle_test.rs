@@ -416,3 +416,29 @@ fn the_second_try_is_reported_though_its_hits_are_not_on_the_page() {
     assert!(is_second("abcdefgxy zzzzz"));
     assert!(!is_second("abcdefghi"));
 }
+
+#[test]
+fn the_explanation_says_which_words_of_the_release_agree() {
+    let heat = Record {
+        year: Year::new(1995),
+        description: Some("720p BluRay".into()),
+        ..film(1, "Heat")
+    };
+    let part = (segment(&[heat], "films"), Arc::new(Tombstones::new()));
+    let snapshot = Snapshot::new(1, vec![part]);
+    let explained = |query: Query| snapshot.explain(&query, &|| 0).unwrap();
+    let by_query = |words: &str| {
+        Query::new(Filters::default(), 1).with_query(SearchText::query(words).unwrap())
+    };
+    let text = explained(by_query("Heat.1995.720p.WEB-GRP.mkv"));
+    let reading = "name [heat], years [1995], tail [720p 2, web 4, grp 8]";
+    assert!(text.contains(reading), "{text}");
+    assert!(text.contains("total 1, as the name of a release"), "{text}");
+    let words = "missing weight 12: has 720p 2; lacks web 4, grp 8";
+    assert!(text.contains(words), "{text}");
+    let text = explained(by_query("heat").with_release(SearchText::release("bluray.srt")));
+    assert!(text.contains("release: words [bluray 8]"), "{text}");
+    assert!(text.contains("missing weight 0: has bluray 8"), "{text}");
+    let text = explained(by_query("heat"));
+    assert!(!text.contains("missing weight"), "{text}");
+}

@@ -171,7 +171,8 @@ impl<'a> SegmentSearch<'a> {
         let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
-        let Some(plan) = ReleasePlan::new(&self.context, text, name)? else {
+        let year = parsed.query.filters().year;
+        let Some(plan) = ReleasePlan::new(&self.context, text, name, year)? else {
             return Ok(Some(BranchResult::empty()));
         };
         let (context, filter, page) = (&self.context, &self.filter, self.page(parsed));
