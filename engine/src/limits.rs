@@ -85,13 +85,12 @@ pub const SET_COUNTS_SLOTS: usize = 1 << 12;
 pub const INTERPOLATIONS_MAX: usize = 8;
 /// Bits of a packed number, at most: it begins in the first of 8 bytes that are read.
 pub const PACKED_BITS_MAX: u32 = 56;
-/// Numbers of a posting chunk up to which it is an array. Chosen here: half of roaring's bound,
-/// because bits are tested and intersected faster than an array of half their size is searched.
-pub const CHUNK_ARRAY_MAX: usize = 2048;
+/// Numbers of a roaring container up to which it is an array: given by the portable format.
+pub const CONTAINER_ARRAY_MAX: usize = 4096;
 /// Numbers up to which a posting set is always a list.
 pub const POSTINGS_LIST_MAX: usize = 128;
-/// Numbers beyond which chunks may take four times the bytes of a list instead of twice: such sets
-/// are few, and most searches would decode a whole list to read a part of it.
+/// Numbers beyond which a bitmap may take four times the bytes of a list instead of twice: such
+/// sets are few, and most searches would decode a whole list to read a part of it.
 pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;

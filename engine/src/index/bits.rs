@@ -18,8 +18,8 @@ pub(crate) struct Bits {
     words: Vec<u64>,
 }
 
-/// Words of a posting chunk: 65,536 bits.
-const CHUNK_WORDS: usize = 1024;
+/// Words of a roaring container: 65,536 bits.
+const CONTAINER_WORDS: usize = 1024;
 
 impl Bits {
     /// The empty set of numbers below `limit`.
@@ -66,56 +66,57 @@ impl Bits {
         }
     }
 
-    fn chunk_mut(&mut self, base: u32) -> &mut [u64] {
+    fn container_mut(&mut self, base: u32) -> &mut [u64] {
         let from = base as usize / 64;
-        let to = self.words.len().min(from + CHUNK_WORDS);
+        let to = self.words.len().min(from + CONTAINER_WORDS);
         &mut self.words[from.min(to)..to]
     }
 
-    /// Adds the numbers of a chunk of bits at `base`.
-    pub(crate) fn or_chunk(&mut self, base: u32, bytes: &[u8]) {
-        for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
+    /// Adds the numbers of a container of bits at `base`.
+    pub(crate) fn or_bits(&mut self, base: u32, bytes: &[u8]) {
+        for (word, other) in self
+            .container_mut(base)
+            .iter_mut()
+            .zip(bytes.chunks_exact(8))
+        {
             *word |= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
         }
     }
 
     /// Adds the numbers at `base` whose lower halves are in an array.
-    pub(crate) fn or_array(&mut self, base: u32, bytes: &[u8]) {
-        let words = self.chunk_mut(base);
-        for low in bytes.chunks_exact(2) {
-            let low = u16::from_le_bytes([low[0], low[1]]);
-            words[usize::from(low >> 6)] |= 1 << (low & 63);
-        }
+    pub(crate) fn or_array(&mut self, base: u32, array: &[[u8; 2]]) {
+        set_lows(self.container_mut(base), array);
     }
 
-    /// Removes the numbers of the chunk at `base` that a chunk of bits does not have.
-    pub(crate) fn and_chunk(&mut self, base: u32, bytes: &[u8]) {
-        for (word, other) in self.chunk_mut(base).iter_mut().zip(bytes.chunks_exact(8)) {
+    /// Removes the numbers of the container at `base` that one of bits does not have.
+    pub(crate) fn and_bits(&mut self, base: u32, bytes: &[u8]) {
+        for (word, other) in self
+            .container_mut(base)
+            .iter_mut()
+            .zip(bytes.chunks_exact(8))
+        {
             *word &= u64::from_le_bytes(other.try_into().expect("chunks of eight"));
         }
     }
 
-    /// Removes the numbers of the chunk at `base` that an array of lower halves does not have.
-    pub(crate) fn and_array(&mut self, base: u32, bytes: &[u8]) {
+    /// Removes the numbers of the container at `base` that an array of lower halves does not have.
+    pub(crate) fn and_array(&mut self, base: u32, array: &[[u8; 2]]) {
         // Clearing 8 KiB on the stack costs less than a search in the array for each bit.
-        let mut kept = [0u64; CHUNK_WORDS];
-        for low in bytes.chunks_exact(2) {
-            let low = u16::from_le_bytes([low[0], low[1]]);
-            kept[usize::from(low >> 6)] |= 1 << (low & 63);
-        }
-        for (word, other) in self.chunk_mut(base).iter_mut().zip(kept) {
+        let mut kept = [0u64; CONTAINER_WORDS];
+        set_lows(&mut kept, array);
+        for (word, other) in self.container_mut(base).iter_mut().zip(kept) {
             *word &= other;
         }
     }
 
-    /// Removes the numbers at `base` whose bits are set in the words of a chunk.
+    /// Removes the numbers at `base` whose bits are set in the words of a container.
     pub(crate) fn remove_words(&mut self, base: u32, words: &[u64]) {
-        for (word, other) in self.chunk_mut(base).iter_mut().zip(words) {
+        for (word, other) in self.container_mut(base).iter_mut().zip(words) {
             *word &= !other;
         }
     }
 
-    /// Counts the numbers at `base` whose bits are set in the words of a chunk.
+    /// Counts the numbers at `base` whose bits are set in the words of a container.
     pub(crate) fn count_words(&self, base: u32, words: &[u64]) -> u64 {
         let from = (base as usize / 64).min(self.words.len());
         let both = self.words[from..].iter().zip(words);
@@ -207,6 +208,27 @@ fn empty_words() -> Vec<u64> {
     let mut words = spare.ok().flatten().unwrap_or_default();
     words.clear();
     words
+}
+
+/// Sets the bits of an array of lower halves.
+///
+/// Neighbours in the array are often bits of one word, and each would wait for the one before to be
+/// written: so four places of the array are read in turn, which takes two thirds of the time.
+fn set_lows(words: &mut [u64], array: &[[u8; 2]]) {
+    let mut set = |low: &[u8; 2]| {
+        let low = u16::from_le_bytes(*low);
+        words[usize::from(low >> 6)] |= 1 << (low & 63);
+    };
+    let (first, rest) = array.split_at(array.len() / 4);
+    let (second, rest) = rest.split_at(first.len());
+    let (third, rest) = rest.split_at(first.len());
+    for (idx, low) in first.iter().enumerate() {
+        set(low);
+        set(&second[idx]);
+        set(&third[idx]);
+        set(&rest[idx]);
+    }
+    rest[first.len()..].iter().for_each(set);
 }
 
 impl Drop for Bits {

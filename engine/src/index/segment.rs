@@ -12,6 +12,7 @@ use crate::limits::INTERPOLATIONS_MAX;
 use crate::model::RecordId;
 use crate::query::LanguageTerm;
 
+use super::bisect::{gallop, partition};
 use super::columns::{ColumnValue, Columns};
 use super::dictionary::Dictionary;
 use super::document::StoredDoc;
@@ -383,16 +384,8 @@ impl<'a> SegmentView<'a> {
 
     /// Number of titles that sort before `text`.
     pub(crate) fn titles_before(&self, text: &[u8]) -> u32 {
-        let (mut from, mut to) = (0, self.titles_count());
-        while from < to {
-            let middle = from + (to - from) / 2;
-            if self.title(middle) < text {
-                from = middle + 1;
-            } else {
-                to = middle;
-            }
-        }
-        from
+        let is_before = |title: usize| self.title(title as u32) < text;
+        partition(0, self.titles_count() as usize, is_before) as u32
     }
 
     /// Ranks of the titles that begin with `text`.
@@ -545,29 +538,4 @@ impl Occurrences<'_> {
             }
         }
     }
-}
-
-/// Same result as [`partition`], found faster when it is near the start of the range.
-#[inline]
-fn gallop(from: usize, to: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    let (mut low, mut step) = (from, 1);
-    while step <= to - low && is_before(low + step - 1) {
-        low += step;
-        step *= 2;
-    }
-    partition(low, to.min(low + step), is_before)
-}
-
-/// First index of a range for which `is_before` is false. It must be true for all indexes below.
-#[inline]
-fn partition(mut from: usize, mut to: usize, is_before: impl Fn(usize) -> bool) -> usize {
-    while from < to {
-        let middle = from + (to - from) / 2;
-        if is_before(middle) {
-            from = middle + 1;
-        } else {
-            to = middle;
-        }
-    }
-    from
 }

@@ -6,10 +6,10 @@
 //! decides if the second clause is then probed for each of them (a column read of 4 ns and a
 //! look-up of 8 ns each) or united as bits first (a word for each 64 documents of the segment).
 
-use crate::index::{Bits, Postings, Probe, RowTest, Seeker, SegmentView};
+use crate::index::{BLOCK, Bits, Cursor, Lookup, Postings, RowTest, SegmentView, retain_blocks};
 
 use super::cost::PlanContext;
-use super::doc_list::{BLOCK, retain, retain_blocks};
+use super::doc_list::retain;
 use super::title_set::TitleSet;
 
 /// Part of a request that a clause stands for; `explain` names clauses by it.
@@ -137,7 +137,7 @@ impl<'a> Clause<'a> {
 
     /// Sets the bits of all documents that satisfy it.
     pub(crate) fn set_bits(&self, view: &SegmentView<'_>, bits: &mut Bits) {
-        self.sets.iter().for_each(|set| set.set_bits(bits));
+        self.sets.iter().for_each(|set| set.union_into(bits));
         self.for_each_title_doc(view, |doc| bits.insert(doc));
     }
 
@@ -218,7 +218,9 @@ impl<'a> Clause<'a> {
 
     fn seeker(&self, context: &PlanContext<'_>, probed_count: u64) -> ClauseSeeker<'_> {
         let untested = self.sets[self.tested_count..].iter();
-        let mut sets: Vec<Seeker<'_>> = untested.map(Postings::seeker).collect();
+        let mut sets: Vec<Cursor<'_>> = untested
+            .map(|set| set.cursor(probed_count as usize))
+            .collect();
         let title_docs = self.title_docs_max();
         let mut probes_titles = title_docs > 0;
         if probes_titles && context.costs.prefers_title_list(title_docs, probed_count) {
@@ -227,14 +229,14 @@ impl<'a> Clause<'a> {
             let mut docs = Vec::new();
             self.for_each_title_doc(&context.view, |doc| docs.push(doc));
             docs.sort_unstable();
-            sets.push(Seeker::of_list(docs));
+            sets.push(Cursor::of_numbers(docs));
             probes_titles = false;
         }
         ClauseSeeker {
             test: self.test,
             sets,
             titles: self.titles.as_ref(),
-            stored_titles: self.stored_titles.probe(),
+            stored_titles: self.stored_titles.lookup(),
             probes_titles,
         }
     }
@@ -243,9 +245,9 @@ impl<'a> Clause<'a> {
 /// A clause prepared for probing ascending documents.
 struct ClauseSeeker<'a> {
     test: Option<RowTest>,
-    sets: Vec<Seeker<'a>>,
+    sets: Vec<Cursor<'a>>,
     titles: Option<&'a TitleSet>,
-    stored_titles: Probe<'a>,
+    stored_titles: Lookup<'a>,
     /// False if the clause names no titles, or their documents are one of `sets`.
     probes_titles: bool,
 }
@@ -264,9 +266,7 @@ impl ClauseSeeker<'_> {
             }
         }
         for set in &mut self.sets {
-            for (idx, &doc) in docs.iter().enumerate() {
-                matching |= u64::from(set.contains(doc)) << idx;
-            }
+            matching |= set.seek(docs);
         }
         if self.probes_titles {
             // All titles are read before the first is looked up, for the same reason.

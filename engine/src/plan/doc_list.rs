@@ -4,9 +4,6 @@
 //! depends on a value, it starts the next reads before the first one has arrived; a mispredicted
 //! branch for every other document would cost more than the reads.
 
-/// Documents that are probed together: a bit each in a word.
-pub(super) const BLOCK: usize = u64::BITS as usize;
-
 /// Keeps the documents for which `keep` is true, in order.
 #[inline]
 pub(super) fn retain(docs: &mut Vec<u32>, mut keep: impl FnMut(u32) -> bool) {
@@ -20,27 +17,11 @@ pub(super) fn retain(docs: &mut Vec<u32>, mut keep: impl FnMut(u32) -> bool) {
     docs.truncate(kept);
 }
 
-/// Keeps the documents whose bits `matching` sets, in order; it is called with up to [`BLOCK`]
-/// documents at a time.
-#[inline]
-pub(super) fn retain_blocks(docs: &mut Vec<u32>, mut matching: impl FnMut(&[u32]) -> u64) {
-    let mut kept = 0;
-    for from in (0..docs.len()).step_by(BLOCK) {
-        let to = docs.len().min(from + BLOCK);
-        // A bit for each document: the loop runs once for each kept one, not for each of the block.
-        let mut rest = matching(&docs[from..to]);
-        while rest != 0 {
-            docs[kept] = docs[from + rest.trailing_zeros() as usize];
-            kept += 1;
-            rest &= rest - 1;
-        }
-    }
-    docs.truncate(kept);
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+
+    use crate::index::retain_blocks;
 
     use super::*;
 

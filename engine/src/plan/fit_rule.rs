@@ -1,7 +1,7 @@
 //! Fit of a match of `title` or `query` (SEARCH.md 5.3).
 
 use crate::error::Result;
-use crate::index::{Probe, SegmentView};
+use crate::index::{Lookup, SegmentView};
 use crate::query::ParsedText;
 use crate::text::{EpisodeMarker, YearMarker};
 
@@ -15,15 +15,15 @@ use super::marker_clauses::titles_with;
 pub(crate) struct FitRule<'a> {
     view: SegmentView<'a>,
     /// The episode marker, and the titles that have its word.
-    episode: Option<(EpisodeMarker, Probe<'a>)>,
+    episode: Option<(EpisodeMarker, Lookup<'a>)>,
     /// The year marker, and the titles that have its word.
-    year: Option<(YearMarker, Probe<'a>)>,
+    year: Option<(YearMarker, Lookup<'a>)>,
 }
 
 impl<'a> FitRule<'a> {
     /// Rule for the markers of a text.
     pub(crate) fn new(view: &SegmentView<'a>, text: &ParsedText<'_>) -> Result<Self> {
-        let titles = |word| Ok(titles_with(view, word)?.probe());
+        let titles = |word| Ok(titles_with(view, word)?.lookup());
         let markers = text.markers();
         let episode_titles = text.episode_word().map(titles).transpose()?;
         let year_titles = text.year_word().map(titles).transpose()?;
@@ -50,7 +50,7 @@ impl<'a> FitRule<'a> {
             return 0;
         }
         let row = self.view.columns.get(doc);
-        let has_word = |titles: &Probe<'_>| titles.contains(self.view.title_of(doc));
+        let has_word = |titles: &Lookup<'_>| titles.contains(self.view.title_of(doc));
         let misses_episode = self.episode.as_ref().is_some_and(|(marker, titles)| {
             let is_season = row.season == marker.season.get();
             let is_episode = marker

@@ -7,7 +7,7 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::index::{Postings, Probe, SegmentView, Term};
+use crate::index::{Lookup, Postings, SegmentView, Term};
 use crate::query::ParsedText;
 
 use super::cost::PlanContext;
@@ -29,7 +29,7 @@ enum Members<'a> {
     None,
     /// The titles of a single plain word, left as they are stored: "the" has a third of all titles,
     /// and decoding them would cost more than the whole search.
-    OfOneWord(Postings<'a>, Probe<'a>),
+    OfOneWord(Postings<'a>, Lookup<'a>),
     Set(TitleSet),
 }
 
@@ -54,7 +54,7 @@ impl<'a> FullTitles<'a> {
         let (first, others) = sets.split_first().expect("there is a plain word");
         let compared_max = context.costs.compared_titles_max;
         if others.is_empty() && first.count() as usize > compared_max {
-            let members = Members::OfOneWord(*first, first.probe());
+            let members = Members::OfOneWord(*first, first.lookup());
             return Ok(Self::located(view, members, text));
         }
         // Smallest first: the list never grows.
@@ -113,7 +113,7 @@ impl<'a> FullTitles<'a> {
     pub(crate) fn relevance(&self, title: u32) -> Option<u8> {
         let is_member = match &self.members {
             Members::None => false,
-            Members::OfOneWord(_, probe) => probe.contains(title),
+            Members::OfOneWord(_, lookup) => lookup.contains(title),
             Members::Set(titles) => titles.contains(title),
         };
         if is_member {

@@ -5,7 +5,7 @@
 //! ones. Example: `query=lost` in a segment of which a record was deleted: 2,100 documents are
 //! stored, and the one tombstone is looked up among them.
 
-use crate::index::{Bits, Postings, Probe, StoredSet, Tombstones};
+use crate::index::{Bits, Lookup, Postings, StoredSet, Tombstones};
 
 use super::cost::PlanContext;
 use super::title_set::TitleSet;
@@ -57,11 +57,11 @@ impl<'a> LiveDocs<'a> {
         if count <= self.context.costs.visited_set_max {
             return count - self.deleted_by_docs(set);
         }
-        let probe = set.probe();
+        let lookup = set.lookup();
         let deleted = self.tombstones.count_in(
             name,
-            |doc| probe.contains(doc),
-            || self.count_deleted(set, &probe),
+            |doc| lookup.contains(doc),
+            || self.count_deleted(set, &lookup),
         );
         count - deleted
     }
@@ -72,7 +72,7 @@ impl<'a> LiveDocs<'a> {
         count
     }
 
-    fn count_deleted(&self, set: &Postings<'_>, probe: &Probe<'_>) -> u64 {
+    fn count_deleted(&self, set: &Postings<'_>, lookup: &Lookup<'_>) -> u64 {
         let (costs, view) = (self.context.costs, &self.context.view);
         let by_tombstones_ns = self.tombstones.len() * costs.lookup_ns;
         let by_docs_ns = u64::from(set.count()) * costs.visit_ns;
@@ -80,12 +80,12 @@ impl<'a> LiveDocs<'a> {
         let by_bits_ns = u64::from(view.docs_count()) / 64;
         if by_tombstones_ns <= by_docs_ns.min(by_bits_ns) {
             let deleted = self.tombstones.iter();
-            deleted.filter(|&doc| probe.contains(doc)).count() as u64
+            deleted.filter(|&doc| lookup.contains(doc)).count() as u64
         } else if by_docs_ns <= by_bits_ns {
             self.deleted_by_docs(set)
         } else {
             let mut bits = Bits::new(view.docs_count());
-            set.set_bits(&mut bits);
+            set.union_into(&mut bits);
             self.tombstones.count_in_bits(&bits)
         }
     }
@@ -97,7 +97,7 @@ impl<'a> LiveDocs<'a> {
         rank: u32,
         count: u64,
         titles: &TitleSet,
-        term_docs: &Probe<'_>,
+        term_docs: &Lookup<'_>,
     ) -> u64 {
         if self.are_all() {
             return count;

@@ -46,5 +46,5 @@ impl<'a> ReleaseSets<'a> {
 /// True if a document has the word, in its title or its description.
 pub(crate) fn has_word(view: &SegmentView<'_>, word: &str, doc: u32) -> Result<bool> {
     let docs = term_docs(view, view.term(word))?;
-    Ok(docs.probe().contains(doc))
+    Ok(docs.cursor(1).seek(&[doc]) != 0)
 }

@@ -49,7 +49,7 @@ impl TitleSet {
         }
         // Bits give a sorted union without a sort, and they are kept for look-ups.
         let mut bits = Bits::new(context.view.titles_count());
-        sets.iter().for_each(|set| set.set_bits(&mut bits));
+        sets.iter().for_each(|set| set.union_into(&mut bits));
         bits.decode(&mut titles);
         Ok(Self {
             bits: OnceCell::from(bits),

@@ -186,7 +186,7 @@ fn intersect_bits(
         }
         others = rest;
         if let Some(set) = clause.only_set() {
-            set.keep_bits(&mut bits);
+            set.intersect_into(&mut bits);
             continue;
         }
         // One buffer for all unions: clearing it costs less than fresh pages.

@@ -112,7 +112,7 @@ impl<'a> Weigher<'a> {
             let mut bits = Bits::new(docs_count);
             for set in &self.sets.sets {
                 bits.clear();
-                set.docs.set_bits(&mut bits);
+                set.docs.union_into(&mut bits);
                 counts.add(&bits, set.weight);
             }
             counts

@@ -6,7 +6,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::index::{Postings, Probe, SegmentView, StoredSet};
+use crate::index::{Lookup, Postings, SegmentView, StoredSet};
 use crate::plan::{Clause, Filter, PlanContext, Typos, WordPlan};
 
 use super::branch::{BranchResult, PageRequest};
@@ -73,16 +73,16 @@ fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -
         None => 0,
     };
     if let Some(titles) = clause.titles() {
-        let probe = set.probe();
+        let own_docs = set.lookup();
         let stored = ranker.plan.last_term.zip(ranker.plan.prefix_count);
         match stored.filter(|_| page_size <= top.len()) {
             Some((term, count)) => {
-                total += live.count_prefixed(term.rank, count, titles, &probe);
+                total += live.count_prefixed(term.rank, count, titles, &own_docs);
             }
             None => {
                 let runs = titles.runs();
                 let docs = runs.flat_map(|run| ranker.view().titles_docs(run));
-                for doc in docs.filter(|&doc| !probe.contains(doc) && live.contains(doc)) {
+                for doc in docs.filter(|&doc| !own_docs.contains(doc) && live.contains(doc)) {
                     total += 1;
                     top.offer(Ranked::new(LAST_RELEVANCE, 0, doc));
                 }
@@ -101,7 +101,7 @@ struct Ranker<'a> {
     context: &'a PlanContext<'a>,
     plan: &'a WordPlan<'a>,
     filter: &'a Filter<'a>,
-    last_word: Option<Probe<'a>>,
+    last_word: Option<Lookup<'a>>,
 }
 
 impl<'a> Ranker<'a> {
@@ -110,7 +110,7 @@ impl<'a> Ranker<'a> {
             context,
             plan,
             filter,
-            last_word: plan.last_word.as_ref().map(Postings::probe),
+            last_word: plan.last_word.as_ref().map(Postings::lookup),
         }
     }
 
