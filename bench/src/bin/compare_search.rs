@@ -14,6 +14,9 @@ use subcat_bench::peers::Contest;
 struct Arguments {
     #[command(flatten)]
     queries: QueryArguments,
+    /// Also measures with deleted records and several segments: six states of the catalog.
+    #[arg(long)]
+    lived_in: bool,
     /// Origin of the records, for the page.
     #[arg(long, default_value = "A given catalog")]
     source: String,
@@ -31,7 +34,7 @@ fn main() -> ExitCode {
 
 fn run(arguments: &Arguments) -> Result<()> {
     let machine = Machine::here(arguments.machine.as_deref())?;
-    let contest = Contest::run(&arguments.queries)?;
+    let contest = Contest::run(&arguments.queries, arguments.lived_in)?;
     let page = contest.to_page(&machine, &arguments.source);
     print!("{page}");
     if arguments.dry_run {

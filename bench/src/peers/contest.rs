@@ -4,12 +4,13 @@ use crate::arguments::QueryArguments;
 use crate::error::{BenchError, Result};
 use crate::search::{
     BATCH, QuerySet, RecordFile, Records, Times, process_nanoseconds, query_sets,
-    thread_nanoseconds,
+    thread_nanoseconds, wall_nanoseconds,
 };
 
 use super::ours::{OurBuilder, Ours};
-use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
+use super::peer::{Answer, Builder, Deletions, PAGE, Peer, Prepared};
 use super::sqlite_index::{Database, SqliteBuilder, SqliteIndex};
+use super::states::{State, deleted_ranks, piece_starts};
 use super::tantivy_index::{Documented, Expert, TantivyBuilder, TantivyIndex};
 
 /// Cost of building an index.
@@ -19,6 +20,8 @@ pub struct Built {
     pub name: &'static str,
     /// CPU time per record, µs, all threads, parsing not counted.
     pub cpu_us: f64,
+    /// Time per record, µs, parsing not counted.
+    pub wall_us: f64,
     /// Bytes of index per record.
     pub index_bytes: f64,
     /// Growth of the memory that the process holds, bytes per record: documents included where
@@ -34,9 +37,27 @@ pub struct SetResult {
     /// Matches, mean.
     pub hits: f64,
     /// Times of each engine, in the order of [`Contest::names`]; `None` where it has no means.
-    pub times: Vec<Option<Times>>,
+    pub times: Vec<Option<EngineTimes>>,
     /// For each peer, queries with another total, or, where all hits fit a page, other hits.
     pub differing: Vec<usize>,
+}
+
+/// Times of one engine: for each query the median of the rounds.
+#[derive(Debug, Default)]
+pub struct EngineTimes {
+    /// CPU time of the thread.
+    pub cpu: Times,
+    /// Time that passed.
+    pub wall: Times,
+}
+
+/// All that was measured in one state of the catalog.
+#[derive(Debug)]
+pub struct StateResult {
+    /// The state.
+    pub state: State,
+    /// The sets.
+    pub sets: Vec<SetResult>,
 }
 
 /// All that was measured.
@@ -48,33 +69,77 @@ pub struct Contest {
     pub names: Vec<&'static str>,
     /// Building.
     pub built: Vec<Built>,
-    /// The sets.
-    pub sets: Vec<SetResult>,
+    /// The states, the fresh one first.
+    pub states: Vec<StateResult>,
 }
 
 impl Contest {
-    /// Builds everything and runs all queries.
-    pub fn run(options: &QueryArguments) -> Result<Self> {
+    /// Builds everything and runs all queries; if `lived_in`, in all states of a catalog.
+    pub fn run(options: &QueryArguments, lived_in: bool) -> Result<Self> {
         let records = RecordFile::open(&options.catalog, options.records)?;
         eprintln!("{} records; choosing queries", records.count());
         let sets = query_sets(&records, options.queries)?;
         let mut built = Vec::new();
-        let ours = build(&records, OurBuilder::default(), &mut built)?;
-        let tantivy = build(&records, TantivyBuilder::new()?, &mut built)?;
-        let sqlite = build(&records, SqliteBuilder::new()?, &mut built)?;
-        let field = Field::new(ours, &tantivy, &sqlite);
-        let mut results = Vec::new();
-        for set in sets.iter().filter(|set| set.name.contains(&options.set)) {
-            eprintln!("{}", set.name);
-            results.push(field.measure(set, options.rounds)?);
-        }
-        Ok(Self {
-            records: (records.count(), records.answer_order().len()),
-            names: field.names(),
+        let mut ours = build(&records, OurBuilder::new(vec![0]), &mut built)?;
+        let mut tantivy = build(&records, TantivyBuilder::new(lived_in)?, &mut built)?;
+        let mut sqlite = build(&records, SqliteBuilder::new()?, &mut built)?;
+        let count = records.answer_order().len() as u32;
+        let mut contest = Self {
+            records: (records.count(), count as usize),
+            names: Vec::new(),
             built,
-            sets: results,
-        })
+            states: Vec::new(),
+        };
+        let mut deleted = Vec::new();
+        for state in State::all(count, lived_in) {
+            eprintln!("{}", state.name);
+            let all = deleted_ranks(count, state.deleted);
+            let more = &all[deleted.len()..];
+            delete(&records, &mut ours, more)?;
+            delete(&records, &mut tantivy, more)?;
+            delete(&records, &mut sqlite, more)?;
+            deleted = all;
+            let pieces = if state.in_pieces {
+                Some(build_pieces(&records, &deleted)?)
+            } else {
+                None
+            };
+            let field = Field::new(pieces.as_ref().unwrap_or(&ours), &tantivy, &sqlite);
+            let mut results = Vec::new();
+            for set in sets.iter().filter(|set| set.name.contains(&options.set)) {
+                eprintln!("  {}", set.name);
+                results.push(field.measure(set, options.rounds)?);
+            }
+            contest.names = field.names();
+            contest.states.push(StateResult {
+                state,
+                sets: results,
+            });
+        }
+        Ok(contest)
     }
+}
+
+/// Deletes the records of these ranks.
+fn delete(records: &RecordFile, index: &mut impl Deletions, ranks: &[u32]) -> Result<()> {
+    for ranks in ranks.chunks(BATCH) {
+        let numbers: Vec<u32> = ranks
+            .iter()
+            .map(|&rank| records.answer_order()[rank as usize])
+            .collect();
+        for (&rank, record) in ranks.iter().zip(&records.batch(&numbers)?) {
+            index.delete(rank, record)?;
+        }
+    }
+    index.commit()
+}
+
+/// Our index in several segments, with these ranks deleted.
+fn build_pieces(records: &RecordFile, deleted: &[u32]) -> Result<Ours> {
+    let starts = piece_starts(records.answer_order().len() as u32);
+    let mut ours = build(records, OurBuilder::new(starts), &mut Vec::new())?;
+    delete(records, &mut ours, deleted)?;
+    Ok(ours)
 }
 
 /// Builds one index; parsing records is not counted.
@@ -85,24 +150,47 @@ fn build<B: Builder>(
 ) -> Result<B::Index> {
     eprintln!("building {}", B::NAME);
     let memory = resident_bytes()?;
-    let mut nanoseconds = 0;
+    let mut spent = Spent::default();
     for numbers in records.answer_order().chunks(BATCH) {
         let batch = records.batch(numbers)?;
-        let began = process_nanoseconds();
+        let began = Spent::so_far();
         batch.iter().try_for_each(|record| builder.add(record))?;
-        nanoseconds += process_nanoseconds() - began;
+        spent.add_since(&began);
     }
-    let began = process_nanoseconds();
+    let began = Spent::so_far();
     let (index, index_bytes) = builder.finish()?;
-    nanoseconds += process_nanoseconds() - began;
+    spent.add_since(&began);
     let count = records.answer_order().len() as f64;
     built.push(Built {
         name: B::NAME,
-        cpu_us: nanoseconds as f64 / count / 1000.0,
+        cpu_us: spent.cpu as f64 / count / 1000.0,
+        wall_us: spent.wall as f64 / count / 1000.0,
         index_bytes: index_bytes as f64 / count,
         memory_bytes: resident_bytes()?.saturating_sub(memory) as f64 / count,
     });
     Ok(index)
+}
+
+/// Nanoseconds of all threads of this process, and those that passed.
+#[derive(Default)]
+struct Spent {
+    cpu: u64,
+    wall: u64,
+}
+
+impl Spent {
+    fn so_far() -> Self {
+        Self {
+            cpu: process_nanoseconds(),
+            wall: wall_nanoseconds(),
+        }
+    }
+
+    fn add_since(&mut self, began: &Self) {
+        let now = Self::so_far();
+        self.cpu += now.cpu - began.cpu;
+        self.wall += now.wall - began.wall;
+    }
 }
 
 /// Memory of this process that is resident.
@@ -115,12 +203,12 @@ fn resident_bytes() -> Result<u64> {
 }
 
 struct Field<'i> {
-    ours: Ours,
+    ours: &'i Ours,
     peers: Vec<Box<dyn Peer + 'i>>,
 }
 
 impl<'i> Field<'i> {
-    fn new(ours: Ours, tantivy: &'i TantivyIndex, sqlite: &'i SqliteIndex) -> Self {
+    fn new(ours: &'i Ours, tantivy: &'i TantivyIndex, sqlite: &'i SqliteIndex) -> Self {
         let peers: Vec<Box<dyn Peer + 'i>> = vec![
             Box::new(Documented(tantivy)),
             Box::new(Expert(tantivy)),
@@ -157,10 +245,10 @@ impl<'i> Field<'i> {
                 )
             });
         }
-        let clock = clock_nanoseconds();
+        let clocks = ClockCosts::measure();
         for _ in 0..rounds {
             for engine in &mut engines {
-                engine.run_all(clock)?;
+                engine.run_all(&clocks)?;
             }
         }
         let differing = engines[1..].iter().map(|engine| engine.differing(&answers));
@@ -186,24 +274,32 @@ impl<'i> Field<'i> {
 /// One engine on one set.
 struct Engine<'a> {
     prepared: Vec<Prepared<'a>>,
-    /// The times of each query.
-    taken: Vec<Vec<u64>>,
+    /// The CPU times of each query.
+    cpu: Vec<Vec<u64>>,
+    /// The times that passed for each.
+    wall: Vec<Vec<u64>>,
 }
 
 impl<'a> Engine<'a> {
     fn new(prepared: Vec<Prepared<'a>>) -> Self {
         Self {
-            taken: vec![Vec::new(); prepared.len()],
+            cpu: vec![Vec::new(); prepared.len()],
+            wall: vec![Vec::new(); prepared.len()],
             prepared,
         }
     }
 
-    /// Runs every query once; `clock` is the time that reading the clock takes.
-    fn run_all(&mut self, clock: u64) -> Result<()> {
-        for (run, taken) in self.prepared.iter().zip(&mut self.taken) {
-            let began = thread_nanoseconds();
+    /// Runs every query once. The clock of CPU time is read inside, as it is a system call and the
+    /// other is not.
+    fn run_all(&mut self, clocks: &ClockCosts) -> Result<()> {
+        for (idx, run) in self.prepared.iter().enumerate() {
+            let wall_began = wall_nanoseconds();
+            let cpu_began = thread_nanoseconds();
             std::hint::black_box(run()?);
-            taken.push((thread_nanoseconds() - began).saturating_sub(clock));
+            let cpu = thread_nanoseconds() - cpu_began;
+            let wall = wall_nanoseconds() - wall_began;
+            self.cpu[idx].push(cpu.saturating_sub(clocks.cpu));
+            self.wall[idx].push(wall.saturating_sub(clocks.wall));
         }
         Ok(())
     }
@@ -218,26 +314,48 @@ impl<'a> Engine<'a> {
     }
 
     /// The median of each query; `None` when there was none.
-    fn medians(self) -> Option<Times> {
-        let mut times = Times::default();
-        for mut taken in self.taken {
-            taken.sort_unstable();
-            times.push(*taken.get(taken.len() / 2)?);
+    fn medians(self) -> Option<EngineTimes> {
+        if self.prepared.is_empty() {
+            return None;
         }
-        (!self.prepared.is_empty()).then_some(times)
+        Some(EngineTimes {
+            cpu: medians(self.cpu),
+            wall: medians(self.wall),
+        })
     }
 }
 
-/// Time that reading the clock twice takes; it is subtracted from every measurement.
-fn clock_nanoseconds() -> u64 {
-    let mut spans: Vec<u64> = (0..1001)
-        .map(|_| {
-            let began = thread_nanoseconds();
-            thread_nanoseconds() - began
-        })
-        .collect();
-    spans.sort_unstable();
-    spans[spans.len() / 2]
+fn medians(queries: Vec<Vec<u64>>) -> Times {
+    let mut times = Times::default();
+    for mut taken in queries {
+        taken.sort_unstable();
+        times.push(taken[taken.len() / 2]);
+    }
+    times
+}
+
+/// Nanoseconds that reading the clocks adds to a measurement; they are subtracted.
+struct ClockCosts {
+    cpu: u64,
+    wall: u64,
+}
+
+impl ClockCosts {
+    fn measure() -> Self {
+        let mut nothing = Engine::new(vec![Box::new(|| Ok(Answer::default())) as Prepared<'_>]);
+        let none = Self { cpu: 0, wall: 0 };
+        for _ in 0..1001 {
+            nothing.run_all(&none).expect("nothing cannot fail");
+        }
+        let median = |taken: &mut Vec<u64>| {
+            taken.sort_unstable();
+            taken[taken.len() / 2]
+        };
+        Self {
+            cpu: median(&mut nothing.cpu[0]),
+            wall: median(&mut nothing.wall[0]),
+        }
+    }
 }
 
 /// Returns true if totals agree and, where all hits fit a page, the hits. Peers have no relevance,

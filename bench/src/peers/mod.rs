@@ -2,6 +2,7 @@
 //! CPU time. Each peer is set up at its best for this job, and its answers are checked.
 
 mod peer;
+mod states;
 mod tantivy_index;
 mod sqlite_index;
 mod ours;

@@ -9,19 +9,61 @@ use subcat_engine::{
 
 use crate::error::{BenchError, Result};
 
-use super::peer::{Answer, Builder};
+use super::peer::{Answer, Builder, Deletions};
 
-/// Builds a segment.
-#[derive(Default)]
+/// Builds segments.
 pub struct OurBuilder {
     builder: SegmentBuilder,
     ids: Vec<(RecordId, u32)>,
+    /// First rank of each segment.
+    starts: Vec<u32>,
+    parts: Vec<Part>,
+    index_bytes: u64,
 }
 
-/// One segment of the engine.
+/// A segment and its deleted documents.
+#[derive(Clone)]
+struct Part {
+    /// Rank of its first document.
+    start: u32,
+    segment: Arc<Segment>,
+    tombstones: Tombstones,
+}
+
+/// Segments of the engine, newest first.
 pub struct Ours {
+    parts: Vec<Part>,
     snapshot: Snapshot,
     ranks: Vec<(RecordId, u32)>,
+}
+
+impl OurBuilder {
+    /// Builds segments that start at these ranks; the first is 0.
+    pub fn new(starts: Vec<u32>) -> Self {
+        Self {
+            builder: SegmentBuilder::new(),
+            ids: Vec::new(),
+            starts,
+            parts: Vec::new(),
+            index_bytes: 0,
+        }
+    }
+
+    fn end_segment(&mut self) -> Result<()> {
+        let mut bytes = Vec::new();
+        let summary = std::mem::take(&mut self.builder)
+            .finish(&mut bytes)
+            .map_err(BenchError::on("finish the segment"))?;
+        self.index_bytes += summary.segment_bytes - summary.document_bytes;
+        let segment =
+            Segment::open(bytes.into(), "compared").map_err(BenchError::on("open the segment"))?;
+        self.parts.push(Part {
+            start: self.starts[self.parts.len()],
+            segment: Arc::new(segment),
+            tombstones: Tombstones::new(),
+        });
+        Ok(())
+    }
 }
 
 impl Builder for OurBuilder {
@@ -29,26 +71,45 @@ impl Builder for OurBuilder {
     type Index = Ours;
 
     fn add(&mut self, record: &Record) -> Result<()> {
-        self.ids.push((record.id, self.ids.len() as u32));
+        let rank = self.ids.len() as u32;
+        if self.starts.get(self.parts.len() + 1) == Some(&rank) {
+            self.end_segment()?;
+        }
+        self.ids.push((record.id, rank));
         self.builder
             .add(record)
             .map_err(BenchError::on("add a record"))
     }
 
     fn finish(mut self) -> Result<(Ours, u64)> {
-        let mut bytes = Vec::new();
-        let summary = self
-            .builder
-            .finish(&mut bytes)
-            .map_err(BenchError::on("finish the segment"))?;
-        let segment =
-            Segment::open(bytes.into(), "compared").map_err(BenchError::on("open the segment"))?;
+        self.end_segment()?;
         self.ids.sort_unstable();
         let ours = Ours {
-            snapshot: Snapshot::new(1, vec![(Arc::new(segment), Arc::new(Tombstones::new()))]),
+            snapshot: snapshot(&self.parts),
+            parts: self.parts,
             ranks: self.ids,
         };
-        Ok((ours, summary.segment_bytes - summary.document_bytes))
+        Ok((ours, self.index_bytes))
+    }
+}
+
+fn snapshot(parts: &[Part]) -> Snapshot {
+    let parts = parts.iter();
+    let parts = parts.map(|part| (part.segment.clone(), Arc::new(part.tombstones.clone())));
+    Snapshot::new(1, parts.collect())
+}
+
+impl Deletions for Ours {
+    fn delete(&mut self, rank: u32, _: &Record) -> Result<()> {
+        let after = self.parts.partition_point(|part| part.start <= rank);
+        let part = &mut self.parts[after - 1];
+        part.tombstones.insert(rank - part.start);
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        self.snapshot = snapshot(&self.parts);
+        Ok(())
     }
 }
 

@@ -12,13 +12,22 @@ pub trait Builder {
     /// The engine's name in tables.
     const NAME: &'static str;
     /// Index that it builds.
-    type Index;
+    type Index: Deletions;
 
     /// Adds the next record.
     fn add(&mut self, record: &Record) -> Result<()>;
 
     /// The finished index and its bytes, stored documents apart.
     fn finish(self) -> Result<(Self::Index, u64)>;
+}
+
+/// An index from which records are deleted after it was built, as the engine's users delete them.
+pub trait Deletions {
+    /// Deletes the record of a rank.
+    fn delete(&mut self, rank: u32, record: &Record) -> Result<()>;
+
+    /// Makes the deletions visible to searches.
+    fn commit(&mut self) -> Result<()>;
 }
 
 /// The answer to a request.

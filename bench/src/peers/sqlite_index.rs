@@ -15,7 +15,7 @@ use subcat_engine::{
 
 use crate::error::{BenchError, Result};
 
-use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
+use super::peer::{Answer, Builder, Deletions, PAGE, Peer, Prepared};
 
 /// Prefix of a word that stands for a column's value: no folded text has this character.
 const FACT: char = '\u{e000}';
@@ -77,15 +77,8 @@ impl Builder for SqliteBuilder {
     fn add(&mut self, record: &Record) -> Result<()> {
         let rank = self.count;
         self.count += 1;
-        let title = fold(&record.title);
-        let mut description = fold(record.description.as_deref().unwrap_or(""));
+        let (title, description) = texts(record);
         let year = record.year.map_or(0, Year::get);
-        description.push_str(&format!(" {FACT}y{year}"));
-        if let Some(season) = record.season {
-            let episode = record.episode.map_or(0, Number::get);
-            let season = season.get();
-            description.push_str(&format!(" {FACT}s{season} {FACT}s{season}e{episode}"));
-        }
         self.run(
             "INSERT INTO words (rowid, title, description) VALUES (?, ?, ?)",
             &[&rank, &title, &description],
@@ -120,9 +113,23 @@ impl Builder for SqliteBuilder {
         let bytes = pragma("page_count")? * pragma("page_size")?;
         let index = SqliteIndex {
             connection: self.connection,
+            is_deleting: false,
         };
         Ok((index, bytes.unsigned_abs()))
     }
+}
+
+/// The indexed texts of a record: its title, and its description with what markers ask for.
+fn texts(record: &Record) -> (String, String) {
+    let mut description = fold(record.description.as_deref().unwrap_or(""));
+    let year = record.year.map_or(0, Year::get);
+    description.push_str(&format!(" {FACT}y{year}"));
+    if let Some(season) = record.season {
+        let episode = record.episode.map_or(0, Number::get);
+        let season = season.get();
+        description.push_str(&format!(" {FACT}s{season} {FACT}s{season}e{episode}"));
+    }
+    (fold(&record.title), description)
 }
 
 fn type_number(video_type: VideoType) -> i64 {
@@ -132,6 +139,42 @@ fn type_number(video_type: VideoType) -> i64 {
 /// A database in memory.
 pub struct SqliteIndex {
     connection: Connection,
+    /// True while a transaction of deletions is open.
+    is_deleting: bool,
+}
+
+impl Deletions for SqliteIndex {
+    /// An index without contents is told the texts that it forgets.
+    fn delete(&mut self, rank: u32, record: &Record) -> Result<()> {
+        if !self.is_deleting {
+            self.connection.execute_batch("BEGIN").map_err(failed())?;
+            self.is_deleting = true;
+        }
+        let (title, description) = texts(record);
+        let forget = "INSERT INTO words (words, rowid, title, description) \
+                      VALUES ('delete', ?, ?, ?)";
+        let run = |sql: &str, values: &[&dyn ToSql]| -> Result<()> {
+            let mut statement = self.connection.prepare_cached(sql).map_err(failed())?;
+            statement.execute(values).map_err(failed())?;
+            Ok(())
+        };
+        run(forget, &[&rank, &title, &description])?;
+        run("DELETE FROM records WHERE id = ?", &[&rank])?;
+        let ids = [record.catalog_id, record.parent_catalog_id];
+        for number in ids.into_iter().flatten().map(CatalogId::number) {
+            let sql = "DELETE FROM catalog WHERE number = ? AND record = ?";
+            run(sql, &[&(number as i64), &rank])?;
+        }
+        Ok(())
+    }
+
+    fn commit(&mut self) -> Result<()> {
+        if self.is_deleting {
+            self.connection.execute_batch("COMMIT").map_err(failed())?;
+        }
+        self.is_deleting = false;
+        Ok(())
+    }
 }
 
 /// The database with prepared statements.

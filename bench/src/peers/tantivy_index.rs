@@ -1,6 +1,7 @@
 //! tantivy at its best for this job: title and description as two fields without positions,
 //! frequencies, norms or stored fields, text folded beforehand, one segment, documents added in
-//! answer order.
+//! answer order. Season and episode are words, as SQLite has them: as numbers, two long lists would
+//! be intersected for each query with a marker.
 //!
 //! T2 queries it as its documentation shows (top by a fast field, a count, filters as terms); T2d
 //! as an expert would (the first 100 documents are the answer, the count comes from the weight,
@@ -28,7 +29,7 @@ use tantivy::{
 
 use crate::error::{BenchError, Result};
 
-use super::peer::{Answer, Builder, PAGE, Peer, Prepared};
+use super::peer::{Answer, Builder, Deletions, PAGE, Peer, Prepared};
 
 /// Memory of the writer: the largest that it accepts, so that it seldom flushes.
 const WRITER_BYTES: usize = 2 << 30;
@@ -44,15 +45,15 @@ struct Fields {
     trigrams: Field,
     year: Field,
     video_type: Field,
-    season: Field,
-    episode: Field,
+    /// Words that stand for the season, and for the season with the episode.
+    markers: Field,
     catalog: Field,
     rank: Field,
     title_number: Field,
 }
 
 impl Fields {
-    fn new() -> (Schema, Self) {
+    fn new(can_delete: bool) -> (Schema, Self) {
         let mut builder = Schema::builder();
         let indexing = TextFieldIndexing::default()
             .set_tokenizer("words")
@@ -62,13 +63,17 @@ impl Fields {
         let fields = Self {
             title: builder.add_text_field("title", text.clone()),
             description: builder.add_text_field("description", text.clone()),
-            trigrams: builder.add_text_field("trigrams", text),
+            trigrams: builder.add_text_field("trigrams", text.clone()),
+            markers: builder.add_text_field("markers", text),
             year: builder.add_u64_field("year", INDEXED | FAST),
             video_type: builder.add_u64_field("video_type", INDEXED | FAST),
-            season: builder.add_u64_field("season", INDEXED),
-            episode: builder.add_u64_field("episode", INDEXED),
             catalog: builder.add_u64_field("catalog", INDEXED),
-            rank: builder.add_u64_field("rank", FAST),
+            // A term for each document, and only where documents will be deleted by it.
+            rank: if can_delete {
+                builder.add_u64_field("rank", INDEXED | FAST)
+            } else {
+                builder.add_u64_field("rank", FAST)
+            },
             title_number: builder.add_u64_field("title_number", FAST),
         };
         (builder.build(), fields)
@@ -86,16 +91,13 @@ pub struct TantivyBuilder {
 }
 
 impl TantivyBuilder {
-    /// An index without documents.
-    pub fn new() -> Result<Self> {
-        let (schema, fields) = Fields::new();
+    /// An index without documents; `can_delete` if documents will be deleted by their ranks.
+    pub fn new(can_delete: bool) -> Result<Self> {
+        let (schema, fields) = Fields::new(can_delete);
         let index = Index::create_in_ram(schema);
         let words = TextAnalyzer::from(WhitespaceTokenizer::default());
         index.tokenizers().register("words", words);
-        let writer: IndexWriter = index
-            .writer_with_num_threads(1, WRITER_BYTES)
-            .map_err(failed())?;
-        writer.set_merge_policy(Box::new(NoMergePolicy));
+        let writer = writer(&index)?;
         Ok(Self {
             fields,
             index,
@@ -127,10 +129,12 @@ impl Builder for TantivyBuilder {
             document.add_u64(field, number.map_or(0, u64::from));
         };
         number(fields.year, record.year.map(Year::get));
-        number(fields.season, record.season.map(Number::get));
-        number(fields.episode, record.episode.map(Number::get));
         let is_episode = record.video_type == VideoType::Episode;
         number(fields.video_type, Some(u16::from(is_episode)));
+        if let Some(season) = record.season.map(Number::get) {
+            let episode = record.episode.map_or(0, Number::get);
+            document.add_text(fields.markers, format!("s{season} s{season}e{episode}"));
+        }
         let mut numbers =
             [record.catalog_id, record.parent_catalog_id].map(|id| id.map(CatalogId::number));
         if numbers[0] == numbers[1] {
@@ -178,6 +182,8 @@ impl Builder for TantivyBuilder {
         let index = TantivyIndex {
             fields: self.fields,
             schema: self.index.schema(),
+            index: self.index,
+            writer: None,
             searcher,
             titles: self.titles,
         };
@@ -209,8 +215,41 @@ fn trigrams(text: &str) -> Vec<String> {
 pub struct TantivyIndex {
     fields: Fields,
     schema: Schema,
+    index: Index,
+    /// Takes deletions until they are committed.
+    writer: Option<IndexWriter>,
     searcher: Searcher,
     titles: Vec<String>,
+}
+
+impl Deletions for TantivyIndex {
+    fn delete(&mut self, rank: u32, _: &Record) -> Result<()> {
+        if self.writer.is_none() {
+            self.writer = Some(writer(&self.index)?);
+        }
+        if let Some(writer) = &self.writer {
+            writer.delete_term(Term::from_field_u64(self.fields.rank, u64::from(rank)));
+        }
+        Ok(())
+    }
+
+    /// The segment stays as it is, with its deleted documents.
+    fn commit(&mut self) -> Result<()> {
+        if let Some(mut writer) = self.writer.take() {
+            writer.commit().map_err(failed())?;
+            writer.wait_merging_threads().map_err(failed())?;
+        }
+        self.searcher = self.index.reader().map_err(failed())?.searcher();
+        Ok(())
+    }
+}
+
+fn writer(index: &Index) -> Result<IndexWriter> {
+    let writer: IndexWriter = index
+        .writer_with_num_threads(1, WRITER_BYTES)
+        .map_err(failed())?;
+    writer.set_merge_policy(Box::new(NoMergePolicy));
+    Ok(writer)
 }
 
 /// The index, queried as documented.
@@ -331,7 +370,8 @@ impl TantivyIndex {
         let mut doc = docs.doc();
         while doc != TERMINATED {
             let has_year = |wanted| [0, wanted].contains(&years.first(doc).unwrap_or(0));
-            let passes = checks.year.is_none_or(has_year)
+            let passes = !reader.is_deleted(doc)
+                && checks.year.is_none_or(has_year)
                 && checks
                     .video_type
                     .is_none_or(|wanted| types.first(doc) == Some(wanted))
@@ -420,18 +460,19 @@ impl TantivyIndex {
     fn episode(&self, text: &ParsedText<'_>) -> Option<Box<dyn Query>> {
         let fields = self.fields;
         let (marker, word) = (text.markers().episode?, text.episode_word()?);
-        let mut fits = vec![self.number(fields.season, u64::from(marker.season.get()))];
-        if let Some(episode) = marker.episode {
-            fits.push(Box::new(BooleanQuery::union(vec![
-                self.number(fields.episode, u64::from(episode.get())),
-                self.number(fields.episode, 0),
-            ])));
-        }
-        Some(Box::new(BooleanQuery::union(vec![
-            intersection(fits),
+        let season = marker.season.get();
+        let mut any = vec![
             self.text(fields.title, word),
             self.text(fields.description, word),
-        ])))
+        ];
+        match marker.episode.map(Number::get) {
+            Some(episode) => {
+                any.push(self.text(fields.markers, &format!("s{season}e{episode}")));
+                any.push(self.text(fields.markers, &format!("s{season}e0")));
+            }
+            None => any.push(self.text(fields.markers, &format!("s{season}"))),
+        }
+        Some(Box::new(BooleanQuery::union(any)))
     }
 
     fn text(&self, field: Field, word: &str) -> Box<dyn Query> {
@@ -463,7 +504,9 @@ fn first_and_count(weight: &dyn Weight, reader: &SegmentReader) -> Result<Answer
     let mut docs = weight.scorer(reader, 1.0).map_err(failed())?;
     let mut page = Vec::with_capacity(PAGE);
     while docs.doc() != TERMINATED && page.len() < PAGE {
-        page.push(docs.doc());
+        if !reader.is_deleted(docs.doc()) {
+            page.push(docs.doc());
+        }
         docs.advance();
     }
     let total = if page.len() < PAGE {

@@ -11,5 +11,5 @@ pub use deletion::Deletion;
 pub use query_set::{QuerySet, query_sets};
 pub use record_file::{BATCH, RecordFile, Records, parse_record};
 pub use release_sets::{HeldOut, held_out, release_sets, with_release};
-pub use stopwatch::{Times, process_nanoseconds, thread_nanoseconds};
+pub use stopwatch::{Times, process_nanoseconds, thread_nanoseconds, wall_nanoseconds};
 pub use worst::worst_requests;

@@ -1,10 +1,16 @@
-//! CPU time of the calling thread, and what many measurements say.
+//! Clocks, and what many measurements say.
 
 use rustix::time::{ClockId, clock_gettime};
 
 /// Nanoseconds of CPU that this thread has used.
 pub fn thread_nanoseconds() -> u64 {
     let time = clock_gettime(ClockId::ThreadCPUTime);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+/// Nanoseconds that passed since a fixed moment.
+pub fn wall_nanoseconds() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
