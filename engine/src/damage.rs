@@ -32,6 +32,8 @@ pub(crate) enum Treatment {
     RecordLeftOut,
     /// A row that is worth little alone: it was removed.
     Dropped,
+    /// A cached file: the next download fetches it.
+    Forgotten,
     /// A sum: it is counted from zero again.
     CountedAnew,
     /// An account or a key: nobody can use it.
@@ -46,6 +48,7 @@ impl Treatment {
                 "the record is left out: import it again, or delete it (subcat record delete)"
             }
             Self::Dropped => "dropped",
+            Self::Forgotten => "forgotten: the next download fetches it",
             Self::CountedAnew => "counted from zero again",
             Self::Disabled => "left out: restore a backup, or make a new one",
         }
@@ -53,7 +56,10 @@ impl Treatment {
 
     /// Returns true if the damaged bytes are gone.
     const fn is_repair(self) -> bool {
-        matches!(self, Self::Rebuilt | Self::Dropped | Self::CountedAnew)
+        matches!(
+            self,
+            Self::Rebuilt | Self::Dropped | Self::Forgotten | Self::CountedAnew
+        )
     }
 }
 

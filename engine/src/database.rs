@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
-use parking_lot::Mutex;
+use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
 use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
@@ -29,6 +29,8 @@ pub(crate) struct Database {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) state: State,
     pub(crate) blobs: BlobStore,
+    /// Held, shared, while a file is stored: its content is there before the row that names it.
+    pub(crate) storing: RwLock<()>,
     pub(crate) counters: Arc<Counters>,
     pub(crate) downloads: Arc<DownloadTable>,
     /// Damage that was met and contained.
@@ -75,17 +77,20 @@ impl Database {
             lanes_max,
             &state.offsets()?,
         )?;
+        let blobs = BlobStore::new(
+            Arc::clone(disk),
+            data_dir.path("blobs"),
+            data_dir.path("tmp"),
+        );
+        blobs.mark_present(0 < state.counts().cached_files);
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
         catalog.open()?;
         let database = Self {
             catalog: Arc::new(catalog),
             state,
-            blobs: BlobStore::new(
-                Arc::clone(disk),
-                data_dir.path("blobs"),
-                data_dir.path("tmp"),
-            ),
+            blobs,
+            storing: RwLock::new(()),
             counters: Arc::new(counters),
             downloads,
             damage,
@@ -108,23 +113,18 @@ impl Database {
         Importer::new(catalog, Arc::clone(&self.data_dir), number)
     }
 
-    /// One step: aggregate the counters when it is time, repair the index, flush the delta when it
-    /// is asked for or old, merge a tier.
-    pub(crate) fn maintain(&self, now: Timestamp) -> Result<bool> {
-        self.aggregate_when_due(now)?;
+    /// Requests a reindex job when the delta is old.
+    pub(crate) fn request_reindex_when_due(&self, now: Timestamp) {
         if !self.catalog.has_delta() {
             self.delta_since.store(NEVER, Ordering::Relaxed);
         } else if DELTA_SECONDS_MAX <= waited_seconds(&self.delta_since, now) {
             self.catalog.request_reindex();
         }
-        Ok(self.catalog.repair_index()?
-            || self.catalog.run_reindex()?
-            || self.catalog.run_merge()?)
     }
 
     /// Aggregates what was counted when it is old or much. Not every time: an aggregation is a
     /// durable transaction, which takes time from the threads that answer requests.
-    fn aggregate_when_due(&self, now: Timestamp) -> Result<()> {
+    pub(crate) fn aggregate_when_due(&self, now: Timestamp) -> Result<()> {
         let Some(waiting_bytes) = self.counters.waiting_bytes() else {
             self.counts_since.store(NEVER, Ordering::Relaxed);
             return Ok(());

@@ -148,7 +148,9 @@ pub use counters::CounterLane;
 pub use model::{Day, Timestamp, Usage};
 
 /// Care of a data directory.
-pub use maintenance::{BackupSummary, EngineStats, Finding, Restored, restore, salvage};
+pub use maintenance::{
+    BackupSummary, EngineStats, Finding, MaintenanceTask, Restored, restore, salvage,
+};
 
 /// Bounds that callers check or show.
 pub use limits::{

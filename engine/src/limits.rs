@@ -122,6 +122,19 @@ pub const DOWNLOAD_SLOTS_MIN: usize = 64;
 pub const DAMAGED_RECORDS_MAX: usize = 1 << 16;
 /// Entries of the log of contained damage that are kept while a data directory is open.
 pub const DAMAGE_ENTRIES_MAX: usize = 1_000;
+/// Downloads that wait in memory while the disk refuses them.
+pub const WAITING_DOWNLOADS_MAX: usize = 100_000;
+/// Seconds for which content must have been without a file before it is removed.
+pub const ORPHAN_SECONDS_MIN: i64 = 3_600;
+/// Seconds from one search for such content to the next.
+pub const SWEEP_SECONDS: i64 = ORPHAN_SECONDS_MIN / 2;
+/// Bytes of files that one step of the scrubber reads. Chosen here: with a step each second it
+/// reads ten gigabytes in three hours.
+pub const SCRUB_BYTES: u64 = 1 << 20;
+/// Rows that one step of the scrubber reads.
+pub const SCRUB_ROWS: usize = 2_000;
+/// Seconds from the beginning of one round of the scrubber to that of the next.
+pub const SCRUB_ROUND_SECONDS: i64 = 86_400;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 

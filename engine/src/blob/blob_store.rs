@@ -23,6 +23,12 @@ const CHUNK_BYTES: usize = 256 << 10;
 const FOOTER_MAGIC: &[u8; 8] = b"subcatV1";
 const FOOTER_BYTES: usize = 16;
 
+/// Name of the empty file by which the folder is known.
+const MARK: &str = "mark";
+
+/// Contents that files refer to, with one of these files.
+type Referenced = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
+
 /// Contents by their SHA-256, and those that are open.
 pub(crate) struct BlobStore {
     disk: Arc<dyn Disk>,
@@ -52,9 +58,17 @@ pub(crate) enum BlobFinding {
     DamagedVariant(String),
     /// A content, or a variant of one, that no file refers to: its store was interrupted, or its
     /// file was forgotten.
-    Orphan(String),
+    Orphan(Orphan),
     /// A file that is not a content.
     Foreign(String),
+}
+
+/// A file in the store that no cached file refers to.
+pub(crate) struct Orphan {
+    path: PathBuf,
+    /// Below the data directory.
+    pub(crate) name: String,
+    pub(crate) content: ContentHash,
 }
 
 impl BlobStore {
@@ -198,7 +212,7 @@ impl BlobStore {
     /// footer. With `is_repairing`, damaged variants and unreferenced files are removed.
     pub(crate) fn verify(
         &self,
-        referenced: &HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>,
+        referenced: &Referenced,
         is_repairing: bool,
     ) -> Result<Vec<BlobFinding>> {
         let mut findings = Vec::new();
@@ -215,8 +229,10 @@ impl BlobStore {
         self.each_file(&mut |path, name| {
             let stem = name.split('.').next().unwrap_or_default();
             let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
-            let finding = if !is_referenced && parse_hash(stem).is_some() {
-                Some(BlobFinding::Orphan(self.name_of(path)))
+            let orphan = self.orphan_of(path, name, referenced);
+            let is_orphan = orphan.is_some();
+            let finding = if let Some(orphan) = orphan {
+                Some(BlobFinding::Orphan(orphan))
             } else if !is_referenced {
                 Some(BlobFinding::Foreign(self.name_of(path)))
             } else if stem != name && self.open_variant(path).is_err() {
@@ -224,7 +240,8 @@ impl BlobStore {
             } else {
                 None
             };
-            if finding.is_some() && is_repairing {
+            // Orphans are the caller's: a file may be stored under one of them just now.
+            if finding.is_some() && is_repairing && !is_orphan {
                 self.disk.remove(path)?;
             }
             findings.extend(finding);
@@ -233,11 +250,74 @@ impl BlobStore {
         Ok(findings)
     }
 
+    /// Contents, and variants of them, that no file refers to.
+    pub(crate) fn orphans(&self, referenced: &Referenced) -> Result<Vec<Orphan>> {
+        let mut orphans = Vec::new();
+        self.each_file(&mut |path, name| {
+            orphans.extend(self.orphan_of(path, name, referenced));
+            Ok(())
+        })?;
+        Ok(orphans)
+    }
+
+    fn orphan_of(&self, path: &Path, name: &str, referenced: &Referenced) -> Option<Orphan> {
+        let content = parse_hash(name.split('.').next().unwrap_or_default())?;
+        if referenced.contains_key(&content) {
+            return None;
+        }
+        Some(Orphan {
+            path: path.to_path_buf(),
+            name: self.name_of(path),
+            content,
+        })
+    }
+
+    /// Removes an orphan. The caller knows that no file refers to it now.
+    pub(crate) fn remove_orphan(&self, orphan: &Orphan) -> Result<()> {
+        for variant in [Variant::Identity, Variant::Gzip, Variant::Brotli] {
+            self.forget(&orphan.content, variant);
+        }
+        self.disk.remove(&orphan.path).map(drop)
+    }
+
+    /// Checks a content against its length, its xxh3 and its name.
+    pub(crate) fn check_content(&self, file: &CachedFile) -> Result<()> {
+        let path = self.path(&file.content, Variant::Identity);
+        let opened = self.check_file(&path, file.size_bytes, file.checksum)?;
+        self.check_hash(&*opened, &path, &file.content)
+    }
+
+    /// Puts the mark into the folder by which it is known from an empty one that stands in its
+    /// place. A folder without contents though there are files gets none: it is not the one.
+    pub(crate) fn mark_present(&self, has_files: bool) {
+        let mark = self.dir.join(MARK);
+        let is_marked = self.disk.size_bytes(&mark).is_ok_and(|size| size.is_some());
+        let entries = self.disk.list(&self.dir).ok().flatten().unwrap_or_default();
+        if is_marked || (has_files && entries.is_empty()) {
+            return;
+        }
+        // Without a mark nothing is forgotten and nothing is removed: a full disk loses no file.
+        let temporary = self.tmp.join(MARK);
+        let _ = publish_file(self.disk.as_ref(), &temporary, &mark, &mut |_| Ok(()));
+    }
+
+    /// Errors: this is not the folder in which contents were stored.
+    pub(crate) fn ensure_present(&self) -> Result<()> {
+        if self.disk.size_bytes(&self.dir.join(MARK))?.is_some() {
+            return Ok(());
+        }
+        let expected = "the folder of cached files (if its file system is not mounted, mount it \
+                        and restart; if the files are lost, run subcat verify --repair)";
+        Err(Error::corrupt("blobs", 0, expected))
+    }
+
     fn each_file(&self, each: &mut dyn FnMut(&Path, &str) -> Result<()>) -> Result<()> {
         for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
             let dir = self.dir.join(&folder.name);
             if !folder.is_dir {
-                each(&dir, &folder.name)?;
+                if folder.name != MARK {
+                    each(&dir, &folder.name)?;
+                }
                 continue;
             }
             for entry in self.disk.list(&dir)?.unwrap_or_default() {

@@ -6,5 +6,5 @@
 mod blob_store;
 mod open_blob;
 
-pub(crate) use blob_store::{BlobFinding, BlobStore};
+pub(crate) use blob_store::{BlobFinding, BlobStore, Orphan};
 pub use open_blob::Blob;

@@ -5,7 +5,7 @@
 //! deleted.
 
 use super::catalog_store::Catalog;
-use super::records::DamagedRecord;
+use super::records::{DamagedRecord, row_key_after};
 use super::tables::{ACTIVE, APPLIED, DAMAGED, JOURNAL, META, RECORDS, damage_of, meta_number};
 use super::writer::Writer;
 use crate::codec::{decode_number, decode_record, encode_number, is_active};
@@ -14,6 +14,14 @@ use crate::error::{Error, Result};
 use crate::model::RecordId;
 use crate::store::{ScanOrder, Span, Transaction};
 use std::ops::ControlFlow;
+
+/// Result of a step of the scrubber over the records.
+pub(crate) struct ScrubbedRecords {
+    /// Row key from which to go on; `None` at the end.
+    pub(crate) next: Option<Vec<u8>>,
+    /// Records that cannot be read.
+    pub(crate) damaged_count: u64,
+}
 
 /// A record that is left out from now on.
 struct LeftOut {
@@ -49,6 +57,21 @@ impl Catalog {
         left_out?;
         self.publish(&mut writer);
         Ok(())
+    }
+
+    /// Reads some records from a row key on, and leaves out those that are damaged.
+    pub(crate) fn scrub_records(&self, from: &[u8], count_max: usize) -> Result<ScrubbedRecords> {
+        let batch = self.read_records(from, count_max)?;
+        let ids: Vec<RecordId> = batch
+            .damaged
+            .iter()
+            .filter_map(|record| record.id)
+            .collect();
+        self.contain(&ids)?;
+        Ok(ScrubbedRecords {
+            next: batch.last.map(row_key_after),
+            damaged_count: batch.damaged.len() as u64,
+        })
     }
 
     /// Gives the documents of damaged records tombstones and remembers their ids. The caller

@@ -66,7 +66,7 @@ fn counts_are_aggregated_when_they_are_old_or_many_or_read() {
         usage.first().map_or(0, |(_, usage)| usage.downloads)
     };
     let aggregated = |seconds| {
-        database.maintain(after(seconds)).unwrap();
+        database.aggregate_when_due(after(seconds)).unwrap();
         stored()
     };
     count(0..1);

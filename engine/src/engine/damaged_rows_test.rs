@@ -16,7 +16,7 @@ use crate::model::{AccountId, ApiKeyId, FileKind, RecordId, ReleaseId, Session, 
 use crate::query::{Filters, Query, SearchText};
 use crate::state::{Change, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
 use crate::store::{Store, Table};
-use crate::{Engine, Finding};
+use crate::{Engine, Finding, MaintenanceTask};
 
 /// Records, all of them active.
 const RECORDS: u64 = 60;
@@ -399,4 +399,26 @@ fn sorted(numbers: &[u64]) -> Vec<u64> {
     let mut sorted = numbers.to_vec();
     sorted.sort_by_key(|number| id(*number));
     sorted
+}
+
+#[test]
+fn the_scrubber_leaves_a_damaged_record_out() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    prepare(&data);
+    with_store(&data, &CATALOG_FILE, |store| {
+        let row_key = *id(3).as_bytes();
+        store.damage_value(Table("records"), &row_key).unwrap();
+    });
+    let engine = open(&data);
+    assert_eq!(
+        title_of(&engine, 3).unwrap(),
+        "Uno 3",
+        "its document is whole"
+    );
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    assert!(damage_of(&engine, id(3)).contains(&id(3).to_string()));
+    let stats = engine.stats().unwrap();
+    assert_eq!((stats.damaged_records, stats.scrub_findings), (1, 1));
+    assert_eq!(engine.take_damage().len(), 1);
 }

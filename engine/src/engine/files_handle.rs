@@ -55,6 +55,7 @@ impl FilesHandle<'_> {
         facts: FileFacts,
     ) -> Result<CachedFile> {
         self.database.check_space()?;
+        let _storing = self.database.storing.read();
         // The blob first: a file that is remembered has content, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
         let file = CachedFile {
@@ -85,7 +86,11 @@ impl FilesHandle<'_> {
     }
 
     /// Forgets every file of a content that is lost or damaged: the next download fetches it.
+    ///
+    /// Errors: all contents are lost, as when their file system is not mounted: then nothing is
+    /// forgotten.
     pub fn forget_content(self, content: ContentHash) -> Result<()> {
+        self.database.blobs.ensure_present()?;
         let event = StateEvent::ForgetContent(content);
         self.database.state.apply(vec![event])?;
         Ok(())

@@ -11,7 +11,7 @@ use crate::damage::DamageEntry;
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::maintenance::{self, BackupSummary, EngineStats, Finding};
+use crate::maintenance::{self, BackupSummary, EngineStats, Finding, MaintenanceTask, Tasks};
 use crate::model::Timestamp;
 use crate::state::{Outcome, StateEvent};
 
@@ -43,6 +43,7 @@ pub struct Options {
 /// a transaction.
 pub struct Engine {
     database: Database,
+    tasks: Tasks,
 }
 
 impl Engine {
@@ -58,7 +59,10 @@ impl Engine {
             counter_lanes,
         } = options;
         let database = Database::open(data, disk, store == StoreKind::Redb, counter_lanes)?;
-        Ok(Self { database })
+        Ok(Self {
+            database,
+            tasks: Tasks::default(),
+        })
     }
 
     /// Records: snapshots to search, imports, changes.
@@ -95,17 +99,23 @@ impl Engine {
         self.database.state.apply(events)
     }
 
-    /// Does one step of maintenance: repairs the index, flushes the delta, merges a tier, or
-    /// aggregates the download counters if they have waited for
-    /// [`AGGREGATE_SECONDS_MAX`](crate::AGGREGATE_SECONDS_MAX) or are many. Returns true if
-    /// there is more to do at once. Called by one thread only.
+    /// Does one step of every task in [`MaintenanceTask::ALL`]. Returns true if there is more to do
+    /// at once.
+    ///
+    /// Errors: the first one; the other tasks were run all the same.
     pub fn maintain(&self, now: Timestamp) -> Result<bool> {
-        self.database.maintain(now)
+        self.tasks.run_all(&self.database, now)
+    }
+
+    /// Does one step of a task of maintenance. Returns true if there is more to do at once. Each
+    /// task is run by one thread at a time; different ones may run side by side.
+    pub fn run_task(&self, task: MaintenanceTask, now: Timestamp) -> Result<bool> {
+        self.tasks.run(&self.database, task, now)
     }
 
     /// Sizes and counts.
     pub fn stats(&self) -> Result<EngineStats> {
-        maintenance::stats(&self.database)
+        maintenance::stats(&self.database, &self.tasks)
     }
 
     /// Checks every file against its checksums and against the others; repairs derived files if

@@ -375,6 +375,24 @@ impl Sections {
         Ok(())
     }
 
+    /// Checks blocks anew, counted through all sections, from `first` on: about `bytes` of them.
+    /// Returns the next one; `None` at the end.
+    pub(crate) fn check_blocks(&self, first: usize, bytes: u64) -> Result<Option<usize>> {
+        let end = first + (bytes as usize).div_ceil(BLOCK_BYTES);
+        let mut before = 0;
+        for section in ALL {
+            let blocks_count = self.sections[section as usize].checksums.len();
+            for block_idx in first.saturating_sub(before)..blocks_count {
+                if before + block_idx == end {
+                    return Ok(Some(end));
+                }
+                self.check_block(section, block_idx)?;
+            }
+            before += blocks_count;
+        }
+        Ok(None)
+    }
+
     /// An error at a byte of a section. Remembers that the segment is damaged.
     pub(crate) fn corrupt(&self, section: Section, at: usize, expected: &'static str) -> Error {
         self.is_damaged.store(true, Ordering::Release);

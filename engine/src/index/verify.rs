@@ -34,6 +34,14 @@ impl Segment {
         self.verify_sets(Section::ValueDocuments, Section::ValueOffsets, docs_count)
     }
 
+    /// Checks some blocks anew: about `bytes` from block `first` on. Returns the next block;
+    /// `None` at the end. Damage is remembered as if a search had met it.
+    pub(crate) fn check_blocks(&self, first: usize, bytes: u64) -> Result<Option<usize>> {
+        let next = self.sections().check_blocks(first, bytes)?;
+        self.ensure_not_truncated()?;
+        Ok(next)
+    }
+
     fn expect(&self, is_so: bool, section: Section, at: usize, what: &'static str) -> Result<()> {
         if is_so {
             return Ok(());

@@ -4,6 +4,9 @@ mod stats;
 mod verify;
 mod backup;
 mod restore;
+mod orphans;
+mod scrub;
+mod tasks;
 mod salvage;
 
 pub use backup::BackupSummary;
@@ -12,5 +15,7 @@ pub use restore::{Restored, restore};
 pub use salvage::salvage;
 pub use stats::EngineStats;
 pub(crate) use stats::stats;
+pub use tasks::MaintenanceTask;
+pub(crate) use tasks::Tasks;
 pub use verify::Finding;
 pub(crate) use verify::verify;

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::backup::{beside, parent_of};
-use super::stats::stats;
 use super::verify::verify;
 use crate::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
 use crate::database::Database;
@@ -96,7 +95,7 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored
         });
     }
     let restored = Restored {
-        records: stats(&database)?.records,
+        records: database.catalog.counts()?.0,
         files: database.state.contents().len() as u64,
         replaced: None,
     };

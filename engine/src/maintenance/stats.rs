@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::tasks::Tasks;
 use crate::database::Database;
 use crate::error::Result;
 
@@ -24,14 +25,18 @@ pub struct EngineStats {
     pub api_keys: u64,
     pub reindex_jobs_done: u64,
     pub merges_done: u64,
+    pub damaged_records: u64,
+    pub scrub_rounds: u64,
+    pub scrub_findings: u64,
 }
 
 /// Sizes and counts of this moment. Cost: a few look-ups and a visit of each segment, whatever the
 /// catalog holds.
-pub(crate) fn stats(database: &Database) -> Result<EngineStats> {
+pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
     let Database { catalog, state, .. } = database;
     let counts = state.counts();
     let (records, active_records) = catalog.counts()?;
+    let (scrub_rounds, scrub_findings) = tasks.scrub_figures();
     let (reindex_jobs_done, merges_done) = catalog.jobs_done();
     let mut stats = EngineStats {
         records,
@@ -44,6 +49,9 @@ pub(crate) fn stats(database: &Database) -> Result<EngineStats> {
         api_keys: counts.api_keys,
         reindex_jobs_done,
         merges_done,
+        damaged_records: catalog.snapshot().damaged_count(),
+        scrub_rounds,
+        scrub_findings,
         ..EngineStats::default()
     };
     for (segment, tombstones) in catalog.snapshot().parts() {

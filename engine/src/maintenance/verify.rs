@@ -4,6 +4,7 @@ use std::ops::ControlFlow;
 
 use serde::{Deserialize, Serialize};
 
+use super::orphans::remove_orphans;
 use crate::blob::BlobFinding;
 use crate::catalog::{CATALOG_TABLES, IndexFinding, RECORDS};
 use crate::damage::DamageEntry;
@@ -105,6 +106,13 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
             }
         });
     }
+    if let Err(error) = database.blobs.ensure_present() {
+        if is_repairing {
+            database.blobs.mark_present(false);
+        }
+        findings.push(Finding::of(&error, is_repairing));
+    }
+    let mut orphans = Vec::new();
     for finding in database.blobs.verify(&state.contents(), is_repairing)? {
         findings.push(match finding {
             BlobFinding::Damaged(error) => Finding::of(&error, false),
@@ -113,14 +121,21 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
                 "a variant that matches its checksum was expected",
                 is_repairing,
             ),
-            BlobFinding::Orphan(file) => Finding {
-                is_note: true,
-                ..Finding::at(file, "no cached file refers to it", is_repairing)
-            },
+            BlobFinding::Orphan(orphan) => {
+                let name = orphan.name.clone();
+                orphans.push(orphan);
+                Finding {
+                    is_note: true,
+                    ..Finding::at(name, "no cached file refers to it", is_repairing)
+                }
+            }
             BlobFinding::Foreign(file) => {
                 Finding::at(file, "it is not a cached file", is_repairing)
             }
         });
+    }
+    if is_repairing {
+        remove_orphans(database, &orphans)?;
     }
     for (file, offset) in database.counters.torn_entries()? {
         findings.push(Finding {

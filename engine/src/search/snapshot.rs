@@ -51,6 +51,11 @@ impl Snapshot {
         self
     }
 
+    /// Number of records that cannot be read.
+    pub(crate) fn damaged_count(&self) -> u64 {
+        self.damaged.len() as u64
+    }
+
     /// Cost model by which searches choose strategies.
     pub(super) fn costs(&self) -> &CostModel {
         &self.costs
@@ -87,7 +92,7 @@ impl Snapshot {
         self.segments().try_for_each(Segment::ensure_not_truncated)
     }
 
-    pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> {
+    pub(super) fn segments(&self) -> impl Iterator<Item = &Segment> + Clone {
         self.parts.iter().map(|(segment, _)| &**segment)
     }
 

@@ -46,6 +46,43 @@ pub(super) fn each_readable(
     Ok(damaged)
 }
 
+/// Result of a step of the scrubber over the tables of the state.
+pub(crate) struct ScrubbedRows {
+    /// Row key from which to go on; `None` at the end of the table.
+    pub(crate) next: Option<Vec<u8>>,
+    /// True if no other table follows.
+    pub(crate) is_last_table: bool,
+    /// Rows that are damaged.
+    pub(crate) damaged_count: u64,
+}
+
+/// Reads some rows of a table from a row key on.
+pub(super) fn scrub_rows(
+    store: &Store,
+    table: Table,
+    from: &[u8],
+    count_max: usize,
+) -> Result<ScrubbedRows> {
+    let mut scrubbed = ScrubbedRows {
+        next: None,
+        is_last_table: false,
+        damaged_count: 0,
+    };
+    let mut count = 0;
+    store.read(|rows| {
+        rows.inspect(table, Span { from, ..Span::ALL }, &mut |row_key, value| {
+            if count == count_max {
+                scrubbed.next = Some(row_key.to_vec());
+                return Ok(ControlFlow::Break(()));
+            }
+            count += 1;
+            scrubbed.damaged_count += u64::from(value.is_err());
+            Ok(ControlFlow::Continue(()))
+        })
+    })?;
+    Ok(scrubbed)
+}
+
 /// Removes damaged rows. Without space they stay, and are dropped at a later start.
 pub(super) fn drop_rows(
     store: &Store,

@@ -12,12 +12,13 @@ use super::apply::{AppliedFrame, Effect, FileEffect, apply_state};
 use super::event::{Outcome, StateEvent};
 use super::file_table::FileTable;
 use super::repair::{
-    EachRow, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
+    EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
+    scrub_rows,
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
-    LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, api_key_day_row, api_key_row,
-    audit_row, audit_rows, day_of_row, day_row, number_of_audit_row,
+    LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, STATE_TABLES, USAGE, api_key_day_row,
+    api_key_row, audit_row, audit_rows, day_of_row, day_row, number_of_audit_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
@@ -128,6 +129,20 @@ impl State {
             let id = row_key.try_into().map_err(|_| bad_row("downloads"))?;
             each(RecordId::from_bytes(id), decode_number(value)?);
             Ok(())
+        })
+    }
+
+    /// Reads some rows of a table, by its number, from a row key on.
+    pub(crate) fn scrub(
+        &self,
+        table_idx: usize,
+        from: &[u8],
+        count_max: usize,
+    ) -> Result<ScrubbedRows> {
+        let scrubbed = scrub_rows(&self.store, STATE_TABLES[table_idx], from, count_max)?;
+        Ok(ScrubbedRows {
+            is_last_table: table_idx + 1 == STATE_TABLES.len(),
+            ..scrubbed
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use subcat_engine::{DamageEntry, Engine, StateEvent, error_chain};
+use subcat_engine::{DamageEntry, Engine, MaintenanceTask, StateEvent, error_chain};
 
 use super::periodic::{PeriodicTask, TaskError};
 use super::{Phase, Service};
@@ -109,7 +109,9 @@ fn maintain(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Res
         drop_expired_sessions(service)?;
     }
     while service.engine.maintain(service.now())? {}
-    Ok(())
+    // One step a second: its rate is bounded so.
+    let scrub = MaintenanceTask::Scrub;
+    service.engine.run_task(scrub, service.now()).map(drop)
 }
 
 /// Logs the damage that the engine has met and contained since the last call.

@@ -1,0 +1,74 @@
+//! Content that no cached file refers to: its store was interrupted, or its file was forgotten.
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+
+use crate::blob::Orphan;
+use crate::database::Database;
+use crate::error::Result;
+use crate::limits::{ORPHAN_SECONDS_MIN, SWEEP_SECONDS};
+use crate::model::Timestamp;
+
+/// Orphans that were seen, and when to look again.
+#[derive(Default)]
+pub(crate) struct OrphanSweep {
+    seen: Mutex<Option<Seen>>,
+}
+
+/// Result of the last sweep.
+struct Seen {
+    next_at: i64,
+    /// Second in which each was seen first, by name.
+    first_at: HashMap<String, i64, foldhash::fast::RandomState>,
+}
+
+impl OrphanSweep {
+    /// Removes content that was an orphan for an hour, and all of it at the first call: an earlier
+    /// process left it.
+    ///
+    /// Cost: lists every blob, each half an hour.
+    pub(crate) fn run(&self, database: &Database, now: Timestamp) -> Result<()> {
+        let now = now.seconds();
+        let mut seen = self.seen.lock();
+        if seen.as_ref().is_some_and(|seen| now < seen.next_at) {
+            return Ok(());
+        }
+        database.blobs.ensure_present()?;
+        let orphans = database.blobs.orphans(&database.state.contents())?;
+        let mut first_at = HashMap::default();
+        let mut old = Vec::new();
+        for orphan in orphans {
+            let at = match seen.as_ref() {
+                Some(seen) => seen.first_at.get(&orphan.name).copied().unwrap_or(now),
+                None => i64::MIN,
+            };
+            if at.saturating_add(ORPHAN_SECONDS_MIN) <= now {
+                old.push(orphan);
+            } else {
+                first_at.insert(orphan.name, at);
+            }
+        }
+        remove_orphans(database, &old)?;
+        *seen = Some(Seen {
+            next_at: now + SWEEP_SECONDS,
+            first_at,
+        });
+        Ok(())
+    }
+}
+
+/// Removes orphans, unless a file refers to them by now.
+pub(super) fn remove_orphans(database: &Database, orphans: &[Orphan]) -> Result<()> {
+    if orphans.is_empty() {
+        return Ok(());
+    }
+    // Whoever stores a file puts its content first: no store may be between the two steps.
+    let _no_store = database.storing.write();
+    let referenced = database.state.contents();
+    for orphan in orphans {
+        if !referenced.contains_key(&orphan.content) {
+            database.blobs.remove_orphan(orphan)?;
+        }
+    }
+    Ok(())
+}

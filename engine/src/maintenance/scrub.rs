@@ -1,0 +1,163 @@
+//! The scrubber: reads everything again, a little at a time, so that damage is found before it is
+//! needed.
+//!
+//! A damaged record is left out of searches, a damaged cached file is forgotten (the next download
+//! fetches it), and a damaged segment is noticed by maintenance, which rebuilds the index.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use crate::damage::Treatment;
+use crate::database::Database;
+use crate::error::{Error, Result};
+use crate::index::Segment;
+use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
+use crate::model::{CachedFile, Timestamp};
+use crate::state::StateEvent;
+
+/// Place up to which a round has come, and figures of all rounds.
+#[derive(Default)]
+pub(crate) struct Scrub {
+    round: Mutex<Round>,
+    rounds_done: AtomicU64,
+    findings: AtomicU64,
+}
+
+#[derive(Default)]
+struct Round {
+    /// Second in which the next round begins; 0 before the first.
+    next_at: i64,
+    stage: Stage,
+}
+
+/// Part of the data directory that is read next.
+#[derive(Default)]
+enum Stage {
+    /// Between two rounds.
+    #[default]
+    Idle,
+    /// Records, from a row key on.
+    Records(Vec<u8>),
+    /// Tables of the state, by number, from a row key on.
+    State(usize, Vec<u8>),
+    /// Contents that are left.
+    Blobs(Vec<CachedFile>),
+    /// Segments that are left; the first from a block on.
+    Segments(Vec<Arc<Segment>>, usize),
+}
+
+impl Scrub {
+    /// Reads a little more. Returns true if the round is not over.
+    ///
+    /// Cost: about [`SCRUB_BYTES`]. Errors: the disk fails; what it could not read is passed over.
+    pub(crate) fn step(&self, database: &Database, now: Timestamp) -> Result<bool> {
+        let mut round = self.round.lock();
+        let stage = std::mem::take(&mut round.stage);
+        let (next, result) = self.run(database, stage, round.next_at <= now.seconds());
+        if matches!(next, Stage::Records(_)) && round.next_at <= now.seconds() {
+            round.next_at = now.seconds() + SCRUB_ROUND_SECONDS;
+        }
+        round.stage = next;
+        result.map(|()| !matches!(round.stage, Stage::Idle))
+    }
+
+    /// Rounds that ended, and damage that was found.
+    pub(crate) fn figures(&self) -> (u64, u64) {
+        let read = |figure: &AtomicU64| figure.load(Ordering::Relaxed);
+        (read(&self.rounds_done), read(&self.findings))
+    }
+
+    fn run(&self, database: &Database, stage: Stage, is_due: bool) -> (Stage, Result<()>) {
+        match stage {
+            Stage::Idle if is_due => (Stage::Records(Vec::new()), Ok(())),
+            Stage::Idle => (Stage::Idle, Ok(())),
+            Stage::Records(from) => match database.catalog.scrub_records(&from, SCRUB_ROWS) {
+                Ok(scrubbed) => {
+                    self.found(scrubbed.damaged_count);
+                    let next = scrubbed.next.map(Stage::Records);
+                    (next.unwrap_or(Stage::State(0, Vec::new())), Ok(()))
+                }
+                Err(error) => (Stage::State(0, Vec::new()), Err(error)),
+            },
+            Stage::State(table_idx, from) => {
+                match database.state.scrub(table_idx, &from, SCRUB_ROWS) {
+                    Ok(scrubbed) => {
+                        self.found(scrubbed.damaged_count);
+                        let next = match scrubbed.next {
+                            Some(from) => Some(Stage::State(table_idx, from)),
+                            None if scrubbed.is_last_table => None,
+                            None => Some(Stage::State(table_idx + 1, Vec::new())),
+                        };
+                        (next.unwrap_or_else(|| blobs_of(database)), Ok(()))
+                    }
+                    Err(error) => (blobs_of(database), Err(error)),
+                }
+            }
+            Stage::Blobs(mut files) => {
+                let checked = self.check_blobs(database, &mut files);
+                let next = if files.is_empty() {
+                    Stage::Segments(segments_of(database), 0)
+                } else {
+                    Stage::Blobs(files)
+                };
+                (next, checked)
+            }
+            Stage::Segments(segments, block_idx) => {
+                (self.check_blocks(segments, block_idx), Ok(()))
+            }
+        }
+    }
+
+    /// Checks contents from the end of the list on.
+    fn check_blobs(&self, database: &Database, files: &mut Vec<CachedFile>) -> Result<()> {
+        let mut bytes = 0;
+        while bytes < SCRUB_BYTES
+            && let Some(file) = files.pop()
+        {
+            bytes += file.size_bytes;
+            match database.blobs.check_content(&file) {
+                Err(error @ Error::Corrupt { .. }) => {
+                    database.blobs.ensure_present()?;
+                    self.found(1);
+                    database.damage.note(&error, Treatment::Forgotten);
+                    let forget = StateEvent::ForgetContent(file.content);
+                    database.state.apply(vec![forget])?;
+                }
+                checked => checked?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Checks blocks of the first segment; the rest of the round. Damage is remembered by the
+    /// segment, which maintenance asks each second.
+    fn check_blocks(&self, mut segments: Vec<Arc<Segment>>, block_idx: usize) -> Stage {
+        let Some(segment) = segments.last() else {
+            self.rounds_done.fetch_add(1, Ordering::Relaxed);
+            return Stage::Idle;
+        };
+        match segment.check_blocks(block_idx, SCRUB_BYTES) {
+            Ok(Some(next)) => return Stage::Segments(segments, next),
+            Ok(None) => {}
+            Err(_) => self.found(1),
+        }
+        segments.pop();
+        Stage::Segments(segments, 0)
+    }
+
+    fn found(&self, count: u64) {
+        self.findings.fetch_add(count, Ordering::Relaxed);
+    }
+}
+
+fn blobs_of(database: &Database) -> Stage {
+    Stage::Blobs(database.state.contents().into_values().collect())
+}
+
+fn segments_of(database: &Database) -> Vec<Arc<Segment>> {
+    let snapshot = database.catalog.snapshot();
+    let parts = snapshot.parts().iter();
+    parts.map(|(segment, _)| Arc::clone(segment)).collect()
+}

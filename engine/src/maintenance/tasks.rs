@@ -1,0 +1,99 @@
+//! The tasks of maintenance. Each stands alone: one that fails keeps no other from running.
+
+use super::orphans::OrphanSweep;
+use super::scrub::Scrub;
+use crate::database::Database;
+use crate::error::Result;
+use crate::model::Timestamp;
+
+/// A task of maintenance.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaintenanceTask {
+    /// Aggregates the download counters if they have waited for
+    /// [`AGGREGATE_SECONDS_MAX`](crate::AGGREGATE_SECONDS_MAX) or are many.
+    AggregateDownloads,
+    /// Rebuilds the index if a segment is damaged.
+    RepairIndex,
+    /// Flushes the delta to a segment file if that was requested, or if it is old.
+    Reindex,
+    /// Merges a tier of segments. Takes long.
+    Merge,
+    /// Removes content that no cached file refers to, an hour after it was seen first, and at
+    /// start.
+    SweepFiles,
+    /// Reads a little of everything again, to find damage. Not a part of
+    /// [`crate::Engine::maintain`]: the caller decides how often a step is made.
+    Scrub,
+}
+
+impl MaintenanceTask {
+    /// The tasks of [`crate::Engine::maintain`], in its order.
+    pub const ALL: [Self; 5] = [
+        Self::AggregateDownloads,
+        Self::RepairIndex,
+        Self::Reindex,
+        Self::Merge,
+        Self::SweepFiles,
+    ];
+
+    /// Its name in logs and metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::AggregateDownloads => "aggregate",
+            Self::RepairIndex => "repair",
+            Self::Reindex => "reindex",
+            Self::Merge => "merge",
+            Self::SweepFiles => "sweep",
+            Self::Scrub => "scrub",
+        }
+    }
+}
+
+/// State of tasks that are not finished by one call.
+#[derive(Default)]
+pub(crate) struct Tasks {
+    sweep: OrphanSweep,
+    scrub: Scrub,
+}
+
+impl Tasks {
+    /// Does one step of a task. Returns true if there is more to do at once.
+    pub(crate) fn run(
+        &self,
+        database: &Database,
+        task: MaintenanceTask,
+        now: Timestamp,
+    ) -> Result<bool> {
+        match task {
+            MaintenanceTask::AggregateDownloads => database.aggregate_when_due(now).map(|()| false),
+            MaintenanceTask::RepairIndex => database.catalog.repair_index(),
+            MaintenanceTask::Reindex => {
+                database.request_reindex_when_due(now);
+                database.catalog.run_reindex()
+            }
+            MaintenanceTask::Merge => database.catalog.run_merge(),
+            MaintenanceTask::SweepFiles => self.sweep.run(database, now).map(|()| false),
+            MaintenanceTask::Scrub => self.scrub.step(database, now),
+        }
+    }
+
+    /// Does one step of every task but the scrubber. Returns true if there is more to do at once.
+    ///
+    /// Errors: the first one; the other tasks were run all the same.
+    pub(crate) fn run_all(&self, database: &Database, now: Timestamp) -> Result<bool> {
+        let mut has_more = false;
+        let mut failed = Ok(());
+        for task in MaintenanceTask::ALL {
+            match self.run(database, task, now) {
+                Ok(more) => has_more |= more,
+                Err(error) => failed = failed.and(Err(error)),
+            }
+        }
+        failed.map(|()| has_more)
+    }
+
+    /// Rounds of the scrubber, and damage that it found.
+    pub(crate) fn scrub_figures(&self) -> (u64, u64) {
+        self.scrub.figures()
+    }
+}
