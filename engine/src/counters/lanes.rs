@@ -16,7 +16,8 @@ use parking_lot::Mutex;
 use super::download_counts::DownloadTable;
 use super::log_file::{Counted, CounterFile, CounterWriter, ENTRY_BYTES, HEADER_BYTES};
 use crate::disk::Disk;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::limits::WAITING_DOWNLOADS_MAX;
 use crate::model::{ApiKeyId, Day, RecordId};
 use crate::state::{AggregatedPart, DownloadAggregate};
 
@@ -30,6 +31,10 @@ pub(crate) struct Counters {
     files: Mutex<Files>,
     /// True if a name in the directory is not durable yet.
     is_dir_dirty: AtomicBool,
+    /// Downloads that no file has, because the disk refused them.
+    waiting: Mutex<Vec<Counted>>,
+    /// True if there are any.
+    is_waiting: AtomicBool,
     /// Entries that were passed over: file below the data directory, and offset.
     passed_over: Mutex<BTreeSet<(String, u64)>>,
 }
@@ -50,28 +55,43 @@ struct LiveLog {
 /// One worker's download counter: a file that outlives a killed process.
 pub struct CounterLane {
     counters: Arc<Counters>,
-    writer: CounterWriter,
+    /// `None` while the disk refuses a file.
+    writer: Option<CounterWriter>,
 }
 
 impl CounterLane {
     /// Counts one download that is being answered. Cost: a look-up and a few bytes into mapped
     /// memory, or one write where files cannot be mapped for writing; no sync.
+    ///
+    /// On a full disk the download waits in memory, and [`Counters::sync`] tries again. Errors: too
+    /// many wait.
     pub fn count(&mut self, record: RecordId, api_key: Option<ApiKeyId>, day: Day) -> Result<()> {
-        // A lane leaves a full file, so that aggregated ones can be removed.
-        if self.writer.is_full() {
-            let mut next = self.counters.begin_file()?;
-            next.follow(&mut self.writer);
-            self.writer = next;
-        }
         let counted = Counted {
             record,
             api_key,
             day,
         };
         // The file first: an answer never shows a count that a restart would not.
-        self.writer.count(counted)?;
+        if let Err(error) = self.write(counted) {
+            self.counters.wait(counted, error)?;
+        }
         self.counters.table.add(record, 1);
         Ok(())
+    }
+
+    fn write(&mut self, counted: Counted) -> Result<()> {
+        if let Some(writer) = self.writer.as_mut().filter(|writer| !writer.is_full()) {
+            return writer.count(counted);
+        }
+        // A lane leaves a full file, so that aggregated ones can be removed. While downloads wait
+        // the disk is known to refuse files: it is not asked again for each.
+        let mut next = self.counters.begin_file_unless_waiting()?;
+        if let Some(writer) = &mut self.writer {
+            next.follow(writer);
+        }
+        let written = next.count(counted);
+        self.writer = Some(next);
+        written
     }
 }
 
@@ -126,11 +146,14 @@ impl Counters {
             lanes_count: AtomicUsize::new(0),
             files: Mutex::new(files),
             is_dir_dirty: AtomicBool::new(true),
+            waiting: Mutex::default(),
+            is_waiting: AtomicBool::new(false),
             passed_over: Mutex::default(),
         })
     }
 
-    /// Hands out a lane; panics when more are asked for than there are.
+    /// Hands out a lane; panics when more are asked for than there are. A full disk refuses none:
+    /// the lane begins its file when there is room.
     pub(crate) fn lane(self: &Arc<Self>) -> Result<CounterLane> {
         let lane_idx = self.lanes_count.fetch_add(1, Ordering::Relaxed);
         assert!(
@@ -139,12 +162,51 @@ impl Counters {
         );
         Ok(CounterLane {
             counters: Arc::clone(self),
-            writer: self.begin_file()?,
+            writer: self.begin_file().ok(),
         })
+    }
+
+    /// Keeps a download in memory that could not be written. Errors: `refused`, if too many wait.
+    fn wait(&self, counted: Counted, refused: Error) -> Result<()> {
+        let mut waiting = self.waiting.lock();
+        if waiting.len() == WAITING_DOWNLOADS_MAX {
+            return Err(refused);
+        }
+        waiting.push(counted);
+        self.is_waiting.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Writes the downloads that wait into a file of their own.
+    fn write_waiting(&self) -> Result<()> {
+        if !self.is_waiting.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let mut writer = self.begin_file()?;
+        let mut waiting = self.waiting.lock();
+        while let Some(counted) = waiting.last() {
+            if writer.is_full() {
+                break;
+            }
+            writer.count(*counted)?;
+            waiting.pop();
+        }
+        self.is_waiting
+            .store(!waiting.is_empty(), Ordering::Release);
+        Ok(())
+    }
+
+    fn begin_file_unless_waiting(&self) -> Result<CounterWriter> {
+        if self.is_waiting.load(Ordering::Acquire) {
+            let source = std::io::ErrorKind::StorageFull.into();
+            return Err(Error::io("create a file in", &self.dir)(source));
+        }
+        self.begin_file()
     }
 
     /// Makes everything counted so far durable.
     pub(crate) fn sync(&self) -> Result<()> {
+        self.write_waiting()?;
         if self.is_dir_dirty.swap(false, Ordering::AcqRel) {
             let synced = self.disk.sync_dir(&self.dir);
             // A file whose name is not durable is lost with its entries: try again next time.

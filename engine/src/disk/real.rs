@@ -162,9 +162,11 @@ impl Disk for Real {
         }
         let pid = format!("{}\n", std::process::id());
         // Only with the lock: a refused process must not overwrite the number of the holder.
-        file.set_len(0).map_err(Error::io("write", path))?;
-        file.write_all_at(pid.as_bytes(), 0)
-            .map_err(Error::io("write", path))?;
+        // Best effort: a full disk must not keep a server from starting, and the lock holds without
+        // the number.
+        if file.set_len(0).is_ok() {
+            let _ = file.write_all_at(pid.as_bytes(), 0);
+        }
         Ok(DirLock::new(file))
     }
 }
