@@ -1,23 +1,29 @@
 //! Handling of mapped bytes that are gone: the file was truncated, or its disk cannot read it.
 //!
 //! The kernel answers the first touch of such a page with SIGBUS, which ends a process. The
-//! handler of this module puts a page of zeros there instead and marks the mapping, so that
-//! the reader goes on, asks for the mark at the end and discards what it read.
+//! handler of this module puts zeros there instead, from that page to the end of the mapping, and
+//! marks the mapping, so that the reader goes on, asks for the mark at the end and discards what it
+//! read. One mapping of zeros for the whole rest: a page each would reach the limit of mappings of
+//! a process.
 #![expect(unsafe_code, reason = "the signal handler of a mapping fault")]
 
 use std::mem::MaybeUninit;
 use std::ops::Range;
 use std::ptr;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering, fence};
 
 use parking_lot::Mutex;
 
 /// The addresses of one mapping, and whether some of its bytes were gone.
 ///
 /// The handler may look at a guard at any moment, so none is ever freed; they are used again.
+///
+/// INVARIANT: `generation` is odd while the addresses change, and another number afterwards. So the
+/// handler never takes the start of one use and the end of another for a mapping.
 #[derive(Debug)]
 pub(super) struct MappingGuard {
+    generation: AtomicUsize,
     start: AtomicUsize,
     end: AtomicUsize,
     is_truncated: AtomicBool,
@@ -40,26 +46,40 @@ impl MappingGuard {
         let unused = UNUSED.lock().pop();
         let guard = unused.unwrap_or_else(Self::add);
         guard.is_truncated.store(false, Ordering::Relaxed);
-        guard.end.store(addresses.end, Ordering::Relaxed);
-        guard.start.store(addresses.start, Ordering::Release);
+        guard.set(addresses);
         guard
+    }
+
+    /// Changes the addresses. Called by one thread at a time: the one that owns the guard.
+    fn set(&self, addresses: Range<usize>) {
+        let generation = self.generation.load(Ordering::Relaxed);
+        self.generation.store(generation + 1, Ordering::Relaxed);
+        // Whoever sees one of the addresses below sees that they change.
+        fence(Ordering::Release);
+        self.start.store(addresses.start, Ordering::Relaxed);
+        self.end.store(addresses.end, Ordering::Relaxed);
+        self.generation.store(generation + 2, Ordering::Release);
     }
 
     /// Ends the guard: the addresses may become something else's.
     pub(super) fn end(&'static self) {
-        self.start.store(usize::MAX, Ordering::Release);
+        self.set(0..0);
         UNUSED.lock().push(self);
     }
 
     /// Returns true if bytes were gone when they were read.
     #[inline]
     pub(super) fn is_truncated(&self) -> bool {
-        self.is_truncated.load(Ordering::Acquire)
+        // The reads before this must not move behind the load: an acquire load alone orders only
+        // what comes after it.
+        fence(Ordering::Acquire);
+        self.is_truncated.load(Ordering::Relaxed)
     }
 
     fn add() -> &'static Self {
         let guard = Box::leak(Box::new(Self {
-            start: AtomicUsize::new(usize::MAX),
+            generation: AtomicUsize::new(0),
+            start: AtomicUsize::new(0),
             end: AtomicUsize::new(0),
             is_truncated: AtomicBool::new(false),
             next: AtomicPtr::new(ptr::null_mut()),
@@ -77,9 +97,19 @@ impl MappingGuard {
         }
     }
 
-    fn holds(&self, address: usize) -> bool {
-        let start = self.start.load(Ordering::Acquire);
-        start <= address && address < self.end.load(Ordering::Relaxed)
+    /// The end of the mapping, if the address lies in it.
+    ///
+    /// A guard that changes meanwhile is not the one: that of the faulting thread's mapping stays
+    /// as it is while the thread reads there.
+    fn end_if_held(&self, address: usize) -> Option<usize> {
+        let generation = self.generation.load(Ordering::Acquire);
+        let start = self.start.load(Ordering::Relaxed);
+        let end = self.end.load(Ordering::Relaxed);
+        fence(Ordering::Acquire);
+        let is_stable = generation == self.generation.load(Ordering::Relaxed);
+        let is_settled = generation.is_multiple_of(2);
+        let holds = is_stable && is_settled && start <= address && address < end;
+        holds.then_some(end)
     }
 }
 
@@ -117,13 +147,19 @@ extern "C" fn on_bus_error(
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid `siginfo_t`, in which SIGBUS
     // fills the address.
     let address = unsafe { (*info).si_addr() } as usize;
+    // SAFETY: as above; every signal has this field.
+    let code = unsafe { (*info).si_code };
+    if code <= 0 {
+        // Sent by a process, not by a fault: no memory is meant, and the handler stays.
+        return;
+    }
     let mut place = FIRST.load(Ordering::Acquire);
     // SAFETY: what the list points to was leaked, so it is valid for ever.
     while let Some(guard) = unsafe { place.as_ref() } {
-        if guard.holds(address) {
+        if let Some(end) = guard.end_if_held(address) {
             // Marked first: a reader of the zeros must find the mark.
             guard.is_truncated.store(true, Ordering::SeqCst);
-            if put_zeros(address) {
+            if put_zeros(address, end) {
                 return;
             }
         }
@@ -141,20 +177,22 @@ extern "C" fn on_bus_error(
     }
 }
 
-/// Maps zeros over the page of an address; false when the kernel refuses.
-fn put_zeros(address: usize) -> bool {
+/// Maps zeros from the page of an address to the end of its mapping; false when the kernel refuses.
+fn put_zeros(address: usize, end: usize) -> bool {
     let page_bytes = PAGE_BYTES.load(Ordering::Acquire);
     let page = address & !(page_bytes - 1);
-    // SAFETY: the page lies in a watched mapping, which is alive because this thread is reading
+    let rest_bytes = end.next_multiple_of(page_bytes) - page;
+    // SAFETY: the pages lie in a watched mapping, which is alive because this thread is reading
     // or writing it, and is unmapped as a whole by its owner, whatever lies there then. Readers
-    // check every length and offset that they read, so zeros lead them nowhere else; writers may
-    // write to what they get.
+    // expect any bytes: lengths and offsets are checked when they are used, and where a library
+    // panics instead, `read_whole` catches it. Writers may write to what they get, and learn by the
+    // mark that the file does not have it.
     let mapped = unsafe {
         libc::mmap(
             ptr::without_provenance_mut(page),
-            page_bytes,
+            rest_bytes,
             libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED | libc::MAP_NORESERVE,
             -1,
             0,
         )

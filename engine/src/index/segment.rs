@@ -258,9 +258,13 @@ fn high_half(number: u128) -> f64 {
 /// Missing bytes read as zeros, which may lead to any result, and to a panic: both become the error
 /// that names the file.
 pub(crate) fn read_whole<'s, T>(
-    segments: impl Iterator<Item = &'s Segment>,
+    segments: impl Iterator<Item = &'s Segment> + Clone,
     read: impl FnOnce() -> Result<T>,
 ) -> Result<T> {
+    // Asked before, too: what reads a truncated segment is discarded, so it need not be read.
+    for segment in segments.clone() {
+        segment.ensure_not_truncated()?;
+    }
     // Unwinding is safe here: what the closure borrowed is read only, and its result is dropped.
     let outcome = catch_unwind(AssertUnwindSafe(read));
     for segment in segments {
