@@ -44,8 +44,9 @@ pub const SENDFILE_BYTES_MAX: usize = 1 << 20;
 pub const JOINED_BYTES_MAX: usize = 8 << 10;
 /// Slices of one vectored write, at most. A head and its content are two.
 pub const WRITE_SLICES_MAX: usize = 4;
-/// Bytes that lingering close reads and discards, at most.
-pub const LINGER_BYTES_MAX: usize = 256 << 10;
+/// Bytes that lingering close reads and discards, at most: a client that sends a body of some
+/// megabytes without asking first reads why it was rejected, instead of a reset.
+pub const LINGER_BYTES_MAX: usize = 32 << 20;
 /// Bytes of a Unix socket's path, at most. A longer one is reached through its open directory.
 pub const SOCKET_PATH_BYTES_MAX: usize = 100;
 /// Failed `io_uring_enter` calls in a row, a millisecond apart, after which a ring is given up: its

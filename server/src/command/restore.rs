@@ -1,6 +1,8 @@
 //! `subcat restore`: a backup in place of the data directory.
 
+use std::fs::Metadata;
 use std::io;
+use std::os::unix::fs::{MetadataExt, lchown};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -9,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use subcat_engine::{Disk, Real, restore};
 
 use super::context::Context;
-use super::error::CommandError;
+use super::error::{CommandError, say};
 use super::output::Reply;
 use super::subcommand::Subcommand;
 
@@ -40,7 +42,16 @@ impl Subcommand for RestoreArguments {
         let config = context.effective_of_existing()?;
         let data = real_path(&config.data)?;
         let disk: Arc<dyn Disk> = Arc::new(Real);
+        let old = std::fs::metadata(&data).ok();
         let restored = restore(&disk, &self.source, &data)?;
+        match &old {
+            Some(old) => give_to(&data, old)?,
+            None => say(&format!(
+                "{} was not there before and belongs to whoever runs this: see that the service \
+                 may write there (chown)",
+                data.display()
+            )),
+        }
         let done = RestoreDone {
             data: data.display().to_string(),
             records: restored.records,
@@ -49,6 +60,21 @@ impl Subcommand for RestoreArguments {
         };
         context.show(&Reply::of(&done), shown)
     }
+}
+
+/// Gives a directory and all that is in it to the owner of the one that it replaces: a service of
+/// another user could not open what root has restored.
+fn give_to(path: &Path, owner: &Metadata) -> io::Result<()> {
+    let own = path.symlink_metadata()?;
+    if own.is_dir() {
+        for entry in std::fs::read_dir(path)? {
+            give_to(&entry?.path(), owner)?;
+        }
+    }
+    if (own.uid(), own.gid()) != (owner.uid(), owner.gid()) {
+        lchown(path, Some(owner.uid()), Some(owner.gid()))?;
+    }
+    Ok(())
 }
 
 /// The directory itself when the data directory is a link to it: it is renamed, not the link.

@@ -52,3 +52,26 @@ fn a_backup_needs_a_catalog_and_a_restore_a_backup() {
     assert!(!place.path("data").exists());
     assert_eq!(place.run(&["backup"]).status, 2);
 }
+
+/// As root only: another user cannot give files away.
+#[test]
+fn a_restore_keeps_the_owner_of_what_was_there() {
+    use std::os::unix::fs::{MetadataExt, chown};
+    let place = Place::stopped();
+    place.import(&[line(1, "Heat", "")]);
+    let backup = place.path("backup").display().to_string();
+    place.run(&["backup", &backup]).ok();
+    let data = place.path("data");
+    if chown(&data, Some(1234), Some(1235)).is_err() {
+        eprintln!("skipped: not root");
+        return;
+    }
+    place.run(&["restore", &backup]).ok();
+    for name in ["", "catalog.redb", "index"] {
+        let restored = std::fs::metadata(data.join(name)).unwrap();
+        assert_eq!((restored.uid(), restored.gid()), (1234, 1235), "{name}");
+    }
+    let new = place.run(&["restore", &backup, "--data", "new"]);
+    assert_eq!(new.status, 0, "{new:?}");
+    assert!(new.stderr.contains("was not there before"), "{new:?}");
+}
