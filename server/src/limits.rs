@@ -232,6 +232,9 @@ pub const UPLOADER_CHARS_MAX: usize = 40;
 /// Characters of the name of a release's group, at most: what is longer is something else.
 pub const GROUP_CHARS_MAX: usize = 24;
 
+/// Entries of a feed, at most.
+pub const FEED_ENTRIES_MAX: usize = 50;
+
 /// Pages of a list of records without words, at most.
 pub const LIST_PAGES_MAX: usize = 100;
 

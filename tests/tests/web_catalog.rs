@@ -406,3 +406,83 @@ fn pages_are_no_requests_of_the_api() {
     }
     assert_eq!(requests(), 1);
 }
+
+#[test]
+fn a_feed_is_opened_by_its_own_token_and_by_nothing_else() {
+    let (portal, mut ana) = portal();
+    let made = ana.post("/profile/feed", &[]);
+    let address = |page: &RawAnswer| {
+        let (_, rest) = page
+            .text()
+            .split_once("/feed.atom?token=")
+            .expect("an address");
+        rest.split('"').next().expect("it ends").to_owned()
+    };
+    let token = address(&made);
+    let mut reader = portal.visitor();
+    let feed = reader.get(&format!("/feed.atom?token={token}"));
+    assert_eq!(feed.status, 200, "{}", feed.text());
+    assert_eq!(
+        feed.field("content-type"),
+        Some("application/atom+xml; charset=utf-8")
+    );
+    assert_eq!(feed.text().matches("<entry>").count(), 50);
+    let newest = hits(&ana.get("/catalog"));
+    assert!(
+        feed.text()
+            .contains(&format!("<id>urn:uuid:{}</id>", newest[0]))
+    );
+    assert!(!feed.text().contains(&token), "the token is not repeated");
+    for part in ["title_id=tt0133093", "query=matrix"] {
+        let feed = reader.get(&format!("/feed.atom?token={token}&{part}"));
+        assert!(feed.text().contains("Matrix"), "{part}: {}", feed.text());
+    }
+    for path in ["/catalog", "/keys", "/profile"] {
+        assert_eq!(
+            reader.get(&format!("{path}?token={token}")).status,
+            303,
+            "{path}"
+        );
+    }
+    let mut client = Client::connect(portal.address());
+    assert_eq!(
+        client
+            .get("/api/subtitles/search?title=x", Some(&token))
+            .status,
+        403
+    );
+    assert!(
+        !ana.get("/keys").text().contains(">feed<"),
+        "lists of keys leave it out"
+    );
+    assert_eq!(reader.get("/feed.atom").status, 303);
+    // An ordinary key opens no feed.
+    let key = ana.post("/keys", &[("name", "x"), ("scope", "search")]);
+    let (_, rest) = key.text().split_once("readonly value=\"").expect("a key");
+    let key = rest.split('"').next().expect("it ends");
+    assert_eq!(reader.get(&format!("/feed.atom?token={key}")).status, 303);
+    let newer = address(&ana.post("/profile/feed", &[]));
+    assert_eq!(reader.get(&format!("/feed.atom?token={token}")).status, 303);
+    assert_eq!(reader.get(&format!("/feed.atom?token={newer}")).status, 200);
+}
+
+#[test]
+fn a_public_catalog_needs_no_account() {
+    let portal = Portal::open(|config| config.is_catalog_public = true);
+    let mut visitor = portal.visitor();
+    let found = hits(&visitor.get("/catalog?query=matrix"));
+    for path in [
+        format!("/catalog/{}", found[0]),
+        format!("/catalog/{}/look", found[0]),
+        format!("/catalog/{}/download", found[0]),
+        "/title/tt0133093".to_owned(),
+        "/feed.atom".to_owned(),
+    ] {
+        assert_eq!(visitor.get(&path).status, 200, "{path}");
+    }
+    for path in ["/keys", "/profile", "/admin"] {
+        assert_eq!(visitor.get(path).status, 303, "{path}");
+    }
+    let limited = (0..130).any(|_| visitor.get("/catalog/none").status == 429);
+    assert!(limited, "an address has a limit");
+}

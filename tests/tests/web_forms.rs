@@ -2,7 +2,7 @@
 
 use subcat_engine::{Change, NewApiKey, Role, Scopes};
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
-use subcat_tests::raw::RawAnswer;
+use subcat_tests::raw::{Client, RawAnswer};
 
 const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
@@ -429,4 +429,35 @@ fn one_session_is_closed_and_the_others_stay() {
     assert_eq!(here.get("/keys").status, 200);
     let page = here.get("/profile");
     assert_eq!(page.text().matches("name=\"session\"").count(), 0);
+}
+
+#[test]
+fn a_rolled_key_has_a_new_text_and_the_old_one_lives_on_for_a_while() {
+    let (portal, mut ana) = portal(Role::User);
+    let old = new_key(&mut ana, &[("name", "living room")]);
+    let secret = |page: &RawAnswer| between(page.text(), "readonly value=\"", "\"").to_owned();
+    let status = |key: &str| {
+        let mut client = Client::connect(portal.address());
+        client
+            .get("/api/subtitles/search?title=x", Some(key))
+            .status
+    };
+    let old = secret(&old);
+    let form = ana.get("/keys/1/roll");
+    let token = between(form.text(), "name=\"token\" value=\"", "\"").to_owned();
+    let fields = [("days", "7"), ("token", token.as_str())];
+    let new = secret(&ana.post("/keys/1/roll", &fields));
+    assert_ne!(old, new);
+    assert_eq!([status(&old), status(&new)], [200, 200]);
+    // A reload leads to the new key and rolls nothing.
+    assert_eq!(location(&ana.post("/keys/1/roll", &fields)), "/keys/2");
+    assert!(ana.get("/keys/2").text().contains("<bdi>living room</bdi>"));
+    let again = ana.post("/keys/1/roll", &[("days", "0")]);
+    assert_eq!(again.status, 422);
+    let newest = secret(&ana.post("/keys/2/roll", &[("days", "0")]));
+    assert_eq!([status(&new), status(&newest)], [401, 200]);
+    portal.make_account("root@example.com", PASSWORD, Role::Admin);
+    let mut root = portal.signed_in("root@example.com", PASSWORD);
+    assert_eq!(root.get("/keys/3").status, 200);
+    assert_eq!(root.post("/keys/3/roll", &[("days", "0")]).status, 403);
 }

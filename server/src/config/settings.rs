@@ -33,6 +33,8 @@ pub struct Config {
     pub upstream: UpstreamSettings,
     pub auth_expired_status: ExpiredStatus,
     pub accounts: Accounts,
+    /// Anybody may read the catalog on the pages, without an account.
+    pub is_catalog_public: bool,
     pub compat: Compat,
     pub log: LogSettings,
 }
@@ -62,6 +64,7 @@ impl Default for Config {
                 registration: Registration::Closed,
                 keys_max: 25,
             },
+            is_catalog_public: false,
             compat: Compat {
                 imdb_id_alias: true,
                 empty_null_strings: false,
@@ -379,6 +382,12 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| json!(c.accounts.keys_max),
     },
     Setting {
+        name: "web.catalog",
+        allowed: "accounts or public",
+        set: |c, v| put(&mut c.is_catalog_public, choose(v, &CATALOG_READERS)),
+        show: |c| named(c.is_catalog_public, &CATALOG_READERS),
+    },
+    Setting {
         name: "compat.imdb_id_alias",
         allowed: SWITCH,
         set: |c, v| put(&mut c.compat.imdb_id_alias, v.parse().ok()),
@@ -421,6 +430,7 @@ const REGISTRATIONS: [(&str, Registration); 2] = [
     ("open", Registration::Open),
     ("closed", Registration::Closed),
 ];
+const CATALOG_READERS: [(&str, bool); 2] = [("accounts", false), ("public", true)];
 const NULL_STRINGS: [(&str, bool); 2] = [("null", false), ("empty", true)];
 const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
@@ -468,6 +478,7 @@ mod tests {
             "auth.expired_status": 401,
             "accounts.registration": "closed",
             "accounts.keys_max": 25,
+            "web.catalog": "accounts",
             "compat.imdb_id_alias": true,
             "compat.null_strings": "null",
             "log.format": "text",

@@ -41,10 +41,12 @@ pub(crate) enum AttemptSubject {
     Form(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
     Catalog(u64),
+    /// The same, shown to nobody who is signed in, of a public catalog.
+    CatalogAddress(ClientNetwork),
 }
 
 /// Kinds of subjects, each with a table.
-const TABLES_COUNT: usize = 10;
+const TABLES_COUNT: usize = 11;
 
 impl AttemptSubject {
     /// Number of attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
@@ -57,7 +59,7 @@ impl AttemptSubject {
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
             Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
             Self::Form(_) => (60, Duration::from_secs(60)),
-            Self::Catalog(_) => (120, Duration::from_secs(60)),
+            Self::Catalog(_) | Self::CatalogAddress(_) => (120, Duration::from_secs(60)),
         }
     }
 
@@ -73,6 +75,7 @@ impl AttemptSubject {
             Self::PasswordChange(_) => 7,
             Self::Form(_) => 8,
             Self::Catalog(_) => 9,
+            Self::CatalogAddress(_) => 10,
         }
     }
 }

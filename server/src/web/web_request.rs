@@ -102,6 +102,15 @@ impl WebRequest {
         self.viewer.as_ref().ok_or(PageError::NotSignedIn)
     }
 
+    /// Lets somebody read the catalog: with a session, or anybody if the catalog is public.
+    pub(crate) fn reader(&self) -> Result<(), PageError> {
+        if self.viewer.is_some() || self.site.service.config.is_catalog_public {
+            Ok(())
+        } else {
+            Err(PageError::NotSignedIn)
+        }
+    }
+
     /// The signed-in account if it is an administrator.
     pub(crate) fn admin(&self) -> Result<&Viewer, PageError> {
         let viewer = self.viewer()?;

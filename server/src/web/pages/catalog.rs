@@ -63,10 +63,15 @@ struct FoundCounts {
 ///
 /// `limit` defaults to the largest page size of the API; `page` selects 25 of these hits.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
-    request.viewer()?;
+    request.reader()?;
     let has_alias = request.site.service.config.compat.imdb_id_alias;
     let reading = search_box::read(&request.query, has_alias);
-    if let Some(location) = destination(request, reading.destination)? {
+    // Filters beside a link ask for a part of its records: a search.
+    let filters = reading
+        .params
+        .without(&["catalog_id", "public_id", "lang", "theme", "page"]);
+    let named = reading.destination.filter(|_| filters.is_empty());
+    if let Some(location) = destination(request, named)? {
         return Ok(answer::see_other(&location));
     }
     // Drops empty values: an empty field of the form is not a parameter.
@@ -130,7 +135,11 @@ fn destination(
 }
 
 /// Parses the parameters as the API does. Without a criterion only the filters of the result count.
-fn parse(params: &Params, search_string: &str, has_alias: bool) -> Result<Query, SearchRejection> {
+pub(super) fn parse(
+    params: &Params,
+    search_string: &str,
+    has_alias: bool,
+) -> Result<Query, SearchRejection> {
     // Any criterion will do for parsing the filters.
     let criterion = if search_box::has_criterion(params) {
         ""
@@ -253,7 +262,7 @@ struct Neighbour {
 
 /// `GET /catalog/{id}`.
 pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
-    request.viewer()?;
+    request.reader()?;
     let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
     let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;

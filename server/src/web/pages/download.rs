@@ -37,7 +37,7 @@ impl OpenedFile {
 
 /// `GET /catalog/{id}/download`. `HEAD` is not counted as a download.
 pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult {
-    request.viewer()?;
+    request.reader()?;
     let opened = open(request, id).await?;
     request
         .blocking(move |request| {

@@ -30,6 +30,8 @@ pub(super) enum FormRejection {
     NoScopes,
     TooManyKeys,
     TooManyActiveKeys,
+    /// The key is revoked, expired, or was rolled before.
+    NotRolled,
     /// The form comes from before the restart of the server.
     FormTooOld,
 }
@@ -81,6 +83,7 @@ impl FormRejection {
             | Self::WrongCredentials
             | Self::TooManyKeys
             | Self::TooManyActiveKeys
+            | Self::NotRolled
             | Self::FormTooOld => "",
             Self::WrongCurrentPassword => "old",
             Self::InvalidEmail | Self::EmailTaken => "email",
@@ -177,6 +180,10 @@ impl FormRejection {
             Self::TooManyActiveKeys => lang.t(
                 "Your account has as many active API keys as it may have. Revoke one first.",
                 "Tu cuenta ya tiene el máximo de claves de API activas. Revoca una antes.",
+            ),
+            Self::NotRolled => lang.t(
+                "This key has been revoked or rolled already, or has expired.",
+                "Esta clave ya se ha revocado o renovado, o ha caducado.",
             ),
             Self::FormTooOld => lang.t(
                 "The server was restarted since this form was opened. Send it again.",

@@ -14,6 +14,8 @@ struct FrontPage {
     records: u64,
     is_first_start: bool,
     base_url: String,
+    /// True if anybody may read the catalog.
+    is_public: bool,
 }
 
 /// `GET /`.
@@ -23,6 +25,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         records: request.site.stats()?.active_records,
         is_first_start: request.site.is_first_start(),
         base_url: request.base_url(),
+        is_public: request.site.service.config.is_catalog_public,
     };
     answer::page(StatusCode::OK, &template)
 }

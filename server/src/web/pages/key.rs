@@ -48,7 +48,7 @@ struct RevokePage {
 
 /// The key with this number, if it belongs to the viewer or the viewer is an administrator.
 /// Others get the answer of a key that does not exist.
-fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
+pub(super) fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
     let viewer = request.viewer()?;
     let id = ApiKeyId(number.parse().map_err(|_| PageError::NotFound)?);
     let key = request.site.service.engine.accounts().api_key(id);

@@ -4,6 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AccountId, ApiKey, ApiKeyState, Timestamp};
 
+use super::feed::is_feed_key;
 use super::scope_names::scope_names;
 use crate::limits::KEYS_PER_PAGE;
 use crate::web::answer::{self, PageResult};
@@ -145,6 +146,7 @@ impl KeyList {
     ) -> Result<Self, PageError> {
         let (engine, lang) = (&request.site.service.engine, request.lang);
         engine.usage().aggregate_downloads(request.now);
+        keys.retain(|key| !is_feed_key(key));
         let keys_count = keys.len();
         let owner_of = |key: &ApiKey| key.account.and_then(|id| engine.accounts().get(id));
         let find = request.query.get("find");

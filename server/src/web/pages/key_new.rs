@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{AccountId, Day, Doc, Engine, Expiry, KeyName, Scopes};
+use subcat_engine::{AccountId, ApiKey, Day, Doc, Engine, Expiry, KeyName, Scopes};
 
 use super::form_rejection::{FormFault, FormRejection};
 use super::scope_names::scope_names;
@@ -93,7 +93,10 @@ impl KeyForm {
         let mut choices = Vec::from(days);
         let other = self.expires_days.as_str();
         if !other.is_empty() {
-            choices.push(choice("days", format!("{other} {unit}")));
+            choices.push(ExpiryChoice {
+                is_chosen: self.expires == "days",
+                ..choice(other, format!("{other} {unit}"))
+            });
         }
         choices.push(choice("never", lang.t("Never", "Nunca").to_owned()));
         choices.push(choice(
@@ -223,7 +226,7 @@ struct KeyCreatedPage {
 }
 
 /// An example request that a new key is allowed to send.
-struct Sample {
+pub(super) struct Sample {
     /// Options of `curl`, with a final space.
     options: &'static str,
     target: String,
@@ -231,7 +234,7 @@ struct Sample {
 
 impl Sample {
     /// A search if the scopes allow it; otherwise an existing record, or its file.
-    fn of(engine: &Engine, scopes: Scopes) -> Result<Self, PageError> {
+    pub(super) fn of(engine: &Engine, scopes: Scopes) -> Result<Self, PageError> {
         if scopes.contains(Scopes::SEARCH) {
             return Ok(Self {
                 options: "",
@@ -293,6 +296,16 @@ pub(crate) fn create(request: &WebRequest) -> PageResult {
         Err(error) => return Err(error.into()),
     };
     claim.finish(api_key.id);
+    created_page(request, api_key, text, sample)
+}
+
+/// The page that shows the text of a new key, this once.
+pub(super) fn created_page(
+    request: &WebRequest,
+    api_key: ApiKey,
+    text: String,
+    sample: Sample,
+) -> PageResult {
     let lang = request.lang;
     let mut page = request.frame("/keys");
     // Switching the language would load the page again, without the key.

@@ -27,7 +27,7 @@ struct LookPage {
 
 /// `GET /catalog/{id}/look`.
 pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
-    request.viewer()?;
+    request.reader()?;
     let opened = download::open(request, id).await?;
     request
         .blocking(move |request| look_page(request, &opened))

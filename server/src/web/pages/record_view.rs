@@ -1,7 +1,9 @@
 //! A record as pages show it, read from its stored answer.
 
 use serde::{Deserialize, Deserializer};
-use subcat_engine::{CatalogId, Doc, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType};
+use subcat_engine::{
+    CatalogId, CatalogTerm, Doc, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType,
+};
 
 use super::release_words::ReleaseWords;
 use crate::limits::UPLOADER_CHARS_MAX;
@@ -127,6 +129,18 @@ impl RecordView {
         self
     }
 
+    /// Without the characters that XML cannot hold.
+    pub(super) fn without_controls(mut self) -> Self {
+        let clean = |text: &str| -> String {
+            let is_kept = |c: &char| !c.is_control() && !matches!(c, '\u{FFFE}' | '\u{FFFF}');
+            text.chars().filter(is_kept).collect()
+        };
+        self.record.title = clean(&self.record.title);
+        self.record.description = self.record.description.as_deref().map(clean);
+        self.record.uploader_name = self.record.uploader_name.as_deref().map(clean);
+        self
+    }
+
     /// Cuts the description, and keeps its lines.
     pub(super) fn with_description_cut(mut self, chars_max: usize) -> Self {
         if let Some(description) = &mut self.record.description
@@ -216,6 +230,14 @@ impl RecordView {
 /// Path of the page of a title.
 pub(super) fn title_path(number: u64) -> String {
     format!("/title/tt{number:07}")
+}
+
+/// The number of a catalog id as an address has it.
+pub(super) fn title_number(text: &str) -> Option<u64> {
+    match CatalogTerm::parse(text) {
+        CatalogTerm::Number(number) => Some(number),
+        CatalogTerm::Nothing => None,
+    }
 }
 
 /// Reads a text that may be null; an empty one is shown like null.

@@ -9,8 +9,8 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
-    accounts, admin, audit, catalog, docs, download, files, front, key, key_list, key_new, link,
-    look, profile, sign_in, status, title,
+    accounts, admin, audit, catalog, docs, download, feed, files, front, key, key_list, key_new,
+    key_roll, link, look, profile, sign_in, status, title,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::{self, Asset};
@@ -84,6 +84,8 @@ const ROUTES: &[PageRoute] = &[
         .post(Waiting(|request, _| {
             Box::pin(async move { profile::change(&request).await })
         })),
+    at("/profile/feed").post(Blocking(feed::renew)),
+    at("/feed.atom").get(Blocking(feed::show)),
     at("/keys")
         .get(Blocking(key_list::show))
         .post(Blocking(key_new::create)),
@@ -91,6 +93,9 @@ const ROUTES: &[PageRoute] = &[
     at("/keys/{number}")
         .get(BlockingWith(key::show))
         .post(BlockingWith(key::rename)),
+    at("/keys/{number}/roll")
+        .get(BlockingWith(key_roll::show))
+        .post(BlockingWith(key_roll::roll)),
     at("/keys/{number}/usage.csv").get(BlockingWith(key::usage_csv)),
     at("/keys/{number}/revoke")
         .get(BlockingWith(key::show_revoke))
@@ -176,8 +181,11 @@ impl PageRoute {
 /// Answers a request with the page of its path.
 pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
     let segments = request.segments();
-    if let (Some(&("catalog" | "title")), Some(viewer)) = (segments.first(), &request.viewer) {
-        let subjects = [AttemptSubject::Catalog(viewer.account.id.0)];
+    if let Some(&("catalog" | "title")) = segments.first() {
+        let subjects = [match &request.viewer {
+            Some(viewer) => AttemptSubject::Catalog(viewer.account.id.0),
+            None => AttemptSubject::CatalogAddress(request.peer),
+        }];
         let throttle = &request.site.catalog_throttle;
         let taken = throttle.take(&subjects, request.elapsed());
         taken.map_err(PageError::TooManyPages)?;

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{CatalogTerm, EpisodeSlot, ListPage, Snapshot, TitlePart};
+use subcat_engine::{EpisodeSlot, ListPage, Snapshot, TitlePart};
 
-use super::record_view::{RecordView, episode_number, title_path};
+use super::record_view::{RecordView, episode_number, title_number, title_path};
 use crate::limits::{
     GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
     LIST_PAGES_MAX,
@@ -68,10 +68,8 @@ struct ReleaseGroup {
 
 /// `GET /title/{id}`: `season` and `episode` choose a part of a series, `page` a page.
 pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
-    request.viewer()?;
-    let CatalogTerm::Number(number) = CatalogTerm::parse(id) else {
-        return Err(PageError::NotFound);
-    };
+    request.reader()?;
+    let number = title_number(id).ok_or(PageError::NotFound)?;
     let snapshot = request.site.service.engine.catalog().snapshot();
     let counts = snapshot.episodes_of_title(number)?;
     let chosen = EpisodeSlot {
