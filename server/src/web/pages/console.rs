@@ -186,7 +186,7 @@ fn found(service: &Service, lang: Lang) -> Question {
         lang.t("nothing so far", "nada por ahora").to_owned()
     } else {
         let count = lang.number(empty.len() as u64);
-        format!("{count} {}", lang.t("searches", "búsquedas"))
+        format!("{} {count}", lang.t("searches:", "búsquedas:"))
     };
     let newest = empty.into_iter().take(3);
     Question {
