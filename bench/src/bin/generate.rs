@@ -1,4 +1,5 @@
-//! Writes an invented catalog as import records: `generate --records 1000000 --seed 42 > file`.
+//! Writes an invented catalog as import records:
+//! `generate --records 1000000 --seed 42 [--past] > file`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -15,6 +16,9 @@ struct Arguments {
     /// The same seed gives the same catalog.
     #[arg(long, default_value_t = 42)]
     seed: u64,
+    /// Some records are of works whose uploads stopped years ago: what `search` finds last.
+    #[arg(long)]
+    past: bool,
 }
 
 /// Bytes that are buffered before a write.
@@ -34,6 +38,9 @@ fn main() -> ExitCode {
 
 fn generate(arguments: &Arguments) -> io::Result<()> {
     let mut generator = Generator::new(arguments.seed);
+    if arguments.past {
+        generator = generator.with_past();
+    }
     let mut out = io::stdout().lock();
     let mut batch = String::with_capacity(BATCH_BYTES + 64 * 1024);
     for number in 0..arguments.records {

@@ -2,6 +2,7 @@
 
 use super::description::{Subject, Writer};
 use super::dice::{Dice, Zipf};
+use super::past::write_old;
 use super::pool::{MOVIE_COUNT, Pool, SERIES_COUNT, Title};
 
 /// Days since 1970-01-01 of the first and the last upload: 2004-01-01, 2026-10-31.
@@ -35,6 +36,7 @@ pub struct Generator {
     series_ranks: Zipf,
     writer: Writer,
     description: String,
+    has_past: bool,
 }
 
 /// Subject of a record.
@@ -60,11 +62,26 @@ impl Generator {
             series_ranks: Zipf::new(SERIES_COUNT, 30.0, 1.05),
             writer: Writer::new(pool.users),
             description: String::new(),
+            has_past: false,
         }
+    }
+
+    /// The same catalog, but some of its records are of works whose uploads stopped years ago.
+    #[must_use]
+    pub fn with_past(mut self) -> Self {
+        self.has_past = true;
+        self
     }
 
     /// Appends record `number` as an import record: a JSON line with its line feed.
     pub fn write(&mut self, number: u64, out: &mut String) {
+        if self.has_past {
+            let mut dice = Dice::new(self.seed, 5, number);
+            let id = uuid(&mut dice);
+            if write_old(&mut dice, &id, number, out) {
+                return;
+            }
+        }
         let mut description = std::mem::take(&mut self.description);
         description.clear();
         self.write_record(number, &mut description, out);
@@ -331,6 +348,7 @@ mod tests {
 
     use serde_json::Value;
 
+    use super::super::past::{OLD_SERIES, OLD_TEXT};
     use super::*;
 
     fn lines(seed: u64, numbers: std::ops::Range<u64>) -> String {
@@ -383,6 +401,35 @@ mod tests {
             "the most popular title has {most} of 20,000 records"
         );
         assert!(by_title.len() > 5_000, "{} titles", by_title.len());
+    }
+
+    #[test]
+    fn a_past_is_of_the_first_year() {
+        let mut generator = Generator::new(42).with_past();
+        let mut text = String::new();
+        (0..2_000).for_each(|number| generator.write(number, &mut text));
+        let records = text.lines().map(|line| serde_json::from_str(line).unwrap());
+        let records: Vec<Value> = records.collect();
+        let of = |title: &str| {
+            let begins = |r: &&Value| r["title"].as_str().unwrap().starts_with(title);
+            let found: Vec<&Value> = records.iter().filter(begins).collect();
+            assert!(
+                found
+                    .iter()
+                    .all(|r| r["posted_at"].as_str().unwrap().starts_with("2004-"))
+            );
+            found.len()
+        };
+        assert_eq!((of(OLD_SERIES), of(OLD_TEXT)), (10, 20));
+        let others = lines(42, 0..2_000);
+        let is_same = |(a, b): (&str, &str)| a == b;
+        assert_eq!(
+            text.lines()
+                .zip(others.lines())
+                .filter(|&pair| is_same(pair))
+                .count(),
+            1_970
+        );
     }
 
     #[test]

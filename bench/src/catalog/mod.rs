@@ -7,6 +7,7 @@
 
 mod description;
 mod dice;
+mod past;
 mod generator;
 mod file;
 mod pool;
@@ -14,3 +15,4 @@ mod vocabulary;
 
 pub use file::write_file;
 pub use generator::Generator;
+pub use past::{OLD_SERIES, OLD_TEXT, OLD_WORD};

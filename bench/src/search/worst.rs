@@ -8,6 +8,7 @@ use subcat_engine::{
     internals::{fold, words},
 };
 
+use crate::catalog::{OLD_SERIES, OLD_TEXT, OLD_WORD};
 use crate::error::Result;
 
 use super::query_set::QuerySet;
@@ -28,7 +29,8 @@ struct Frequent {
 
 /// The worst requests: the most frequent words alone, together and with markers; the most frequent
 /// texts of one to four characters; as many words and as long texts as a request may have; typos in
-/// eight long words; unions of all branches; each without and with filters that let most pass.
+/// eight long words; unions of all branches; what is found among the oldest records only, if the
+/// catalog has a past; each without and with filters that let most pass.
 pub fn worst_requests(records: &(impl Records + ?Sized)) -> Result<QuerySet> {
     let frequent = Frequent::of(records)?;
     let mut bare = Vec::new();
@@ -157,6 +159,9 @@ impl Frequent {
         queries.extend(wrong.iter().cloned());
         queries.push(wrong[..8.min(wrong.len())].join(" "));
         queries.push("a".repeat(SEARCH_TEXT_CHARS_MAX));
+        queries.extend([OLD_SERIES, OLD_TEXT, OLD_WORD].map(fold));
+        queries.push(format!("{} s01", fold(OLD_SERIES)));
+        queries.extend(words(&fold(OLD_TEXT)).map(str::to_owned));
         queries
     }
 
@@ -167,6 +172,9 @@ impl Frequent {
             titles.push(format!("{text} s01"));
             titles.push(format!("{text} s01e01"));
         }
+        titles.extend([OLD_SERIES, OLD_TEXT].map(fold));
+        titles.extend([OLD_SERIES, OLD_TEXT].map(|text| fold(text)[2..8].to_owned()));
+        titles.push(format!("{} s01", fold(OLD_SERIES)));
         titles.push(self.longest_title.clone());
         let long = self.longest_title.repeat(SEARCH_TEXT_CHARS_MAX);
         titles.push(long.chars().take(SEARCH_TEXT_CHARS_MAX).collect());
