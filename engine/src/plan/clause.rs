@@ -10,26 +10,8 @@ use crate::index::{BLOCK, Bits, Cursor, Lookup, Postings, RowTest, SegmentView, 
 
 use super::cost::PlanContext;
 use super::doc_list::retain;
+use super::subject::Subject;
 use super::title_set::TitleSet;
-
-/// Part of a request that a clause stands for; `explain` names clauses by it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Subject {
-    /// A plain word, by its index among the distinct plain words.
-    Word(usize),
-    /// The titles that contain the `title` value.
-    Title,
-    /// The episode marker.
-    EpisodeMarker,
-    /// The year marker.
-    YearMarker,
-    /// The titles with every word of a release's name.
-    ReleaseName,
-    /// The years among the marks of a release's name.
-    ReleaseYears,
-    /// The filter parameter of this name.
-    Filter(&'static str),
-}
 
 /// A union of sets of documents.
 ///
@@ -183,27 +165,42 @@ impl<'a> Clause<'a> {
     /// Cost: the lesser of probing each document and uniting all documents that satisfy it.
     pub(crate) fn retain(&self, context: &PlanContext<'_>, docs: &mut Vec<u32>) {
         let view = &context.view;
-        if let Some(set) = self.only_set() {
-            return set.retain(docs);
-        }
         let probed_count = docs.len() as u64;
-        if self.is_probing_cheaper(context, probed_count) {
+        let mut way = "intersect";
+        if let Some(set) = self.only_set() {
+            set.retain(docs);
+        } else if self.is_probing_cheaper(context, probed_count) {
+            way = "probe";
             let mut seeker = self.seeker(context, probed_count);
-            return retain_blocks(docs, |block| seeker.matching(view, block));
+            retain_blocks(docs, |block| seeker.matching(view, block));
+        } else {
+            way = "unite";
+            let mut bits = Bits::new(view.docs_count());
+            self.set_bits(view, &mut bits);
+            retain(docs, |doc| bits.contains(doc));
         }
-        let mut bits = Bits::new(view.docs_count());
-        self.set_bits(view, &mut bits);
-        retain(docs, |doc| bits.contains(doc));
+        let estimates = || {
+            if self.only_set().is_some() {
+                return way.to_owned();
+            }
+            let (probing, uniting) = (self.probe_ns(context, probed_count), self.union_ns(context));
+            format!("{way} (estimates: probe {probing} ns, unite {uniting} ns)")
+        };
+        context.note(Some(self.subject), || docs.len() as u64, estimates);
     }
 
     /// True if probing `docs_count` documents is expected to cost less than uniting all documents
     /// that satisfy the clause as bits. Only time depends on the result.
     pub(crate) fn is_probing_cheaper(&self, context: &PlanContext<'_>, docs_count: u64) -> bool {
+        self.probe_ns(context, docs_count) < self.union_ns(context)
+    }
+
+    /// Estimated nanoseconds of probing `docs_count` documents.
+    fn probe_ns(&self, context: &PlanContext<'_>, docs_count: u64) -> u64 {
         // One row test answers for all tested sets; each other set is sought by itself.
         let sought_sets = (self.sets.len() - self.tested_count) as u64;
         let probe_ns = context.costs.probe_ns(context.view.docs_count());
-        let doc_ns = probe_ns + sought_sets * context.costs.seek_ns;
-        docs_count * doc_ns < self.union_ns(context)
+        docs_count * (probe_ns + sought_sets * context.costs.seek_ns)
     }
 
     /// Estimated nanoseconds of a union: one for each word of bits and for each number of a sparse

@@ -6,6 +6,9 @@
 
 use crate::index::SegmentView;
 
+use super::subject::Subject;
+use super::trace::{Trace, TraceStep};
+
 /// Estimates and thresholds by which strategies are chosen.
 ///
 /// The nanoseconds are estimates; their ratios matter, not their size. They were accepted because
@@ -197,6 +200,29 @@ pub(crate) struct PlanContext<'a> {
     pub(crate) view: SegmentView<'a>,
     /// Costs by which strategies are chosen.
     pub(crate) costs: &'a CostModel,
+    /// Steps are noted here when the search is explained.
+    pub(crate) trace: Option<&'a Trace<'a>>,
+}
+
+impl PlanContext<'_> {
+    /// Notes a step for `explain`. Cost otherwise: a comparison.
+    #[inline]
+    pub(crate) fn note(
+        &self,
+        subject: Option<Subject>,
+        docs_count: impl FnOnce() -> u64,
+        action: impl FnOnce() -> String,
+    ) {
+        if let Some(trace) = self.trace {
+            let nanoseconds = trace.elapsed();
+            trace.note(TraceStep {
+                action: action(),
+                subject,
+                docs_count: docs_count(),
+                nanoseconds,
+            });
+        }
+    }
 }
 
 #[cfg(test)]

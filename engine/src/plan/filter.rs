@@ -11,10 +11,11 @@ use crate::index::{Bits, Column, ColumnValue, Columns, RowTest, Tombstones};
 use crate::model::{Number, VideoType, Year};
 use crate::query::{Filters, LanguageTerm};
 
-use super::clause::{Clause, Subject};
+use super::clause::Clause;
 use super::cost::PlanContext;
 use super::doc_list::retain;
 use super::live_docs::LiveDocs;
+use super::subject::Subject;
 
 /// Filters of a request, and the tombstones, over one segment.
 pub(crate) struct Filter<'a> {
@@ -97,6 +98,8 @@ impl<'a> Filter<'a> {
         if self.exceeds_clauses() {
             docs.retain(|doc| self.matches(doc));
         }
+        let action = || "drop deleted documents".to_owned();
+        self.context.note(None, || docs.count(), action);
     }
 
     /// True if the document is live and matches the filters. Cost: a probe of each column that a
@@ -147,6 +150,8 @@ impl<'a> Filter<'a> {
     fn retain_live(&self, docs: &mut Vec<u32>) {
         if !self.live.are_all() {
             retain(docs, |doc| self.live.contains(doc));
+            let action = || "drop deleted documents".to_owned();
+            self.context.note(None, || docs.len() as u64, action);
         }
     }
 
@@ -159,6 +164,8 @@ impl<'a> Filter<'a> {
         if let Some(matching) = &self.languages {
             retain(docs, |doc| matching[view.language_of(doc) as usize]);
         }
+        let action = || "probe the filters".to_owned();
+        self.context.note(None, || docs.len() as u64, action);
     }
 
     /// True if the year filter is given and the year of the document is unknown: fit 1

@@ -49,20 +49,30 @@ impl<'a> FitRule<'a> {
         if self.is_trivial() {
             return 0;
         }
+        u8::from(self.misses_episode(doc) || self.misses_year(doc))
+    }
+
+    /// True if an episode is named and the document is not exactly that one.
+    #[inline]
+    pub(crate) fn misses_episode(&self, doc: u32) -> bool {
+        let Some((marker, titles)) = &self.episode else {
+            return false;
+        };
         let row = self.view.columns.get(doc);
-        let has_word = |titles: &Lookup<'_>| titles.contains(self.view.title_of(doc));
-        let misses_episode = self.episode.as_ref().is_some_and(|(marker, titles)| {
-            let is_season = row.season == marker.season.get();
-            let is_episode = marker
-                .episode
-                .is_none_or(|wanted| row.episode == wanted.get());
-            let is_exact = is_season && is_episode;
-            !is_exact && !has_word(titles)
-        });
-        let misses_year = self
-            .year
-            .as_ref()
-            .is_some_and(|(marker, titles)| row.year != marker.year.get() && !has_word(titles));
-        u8::from(misses_episode || misses_year)
+        let is_episode = marker
+            .episode
+            .is_none_or(|wanted| row.episode == wanted.get());
+        let is_exact = row.season == marker.season.get() && is_episode;
+        !is_exact && !titles.contains(self.view.title_of(doc))
+    }
+
+    /// True if a year is named and the document is not of that one.
+    #[inline]
+    pub(crate) fn misses_year(&self, doc: u32) -> bool {
+        let Some((marker, titles)) = &self.year else {
+            return false;
+        };
+        let year = self.view.columns.get(doc).year;
+        year != marker.year.get() && !titles.contains(self.view.title_of(doc))
     }
 }

@@ -6,8 +6,9 @@ use crate::model::Year;
 use crate::query::ParsedText;
 use crate::text::EpisodeMarker;
 
-use super::clause::{Clause, Subject};
+use super::clause::Clause;
 use super::cost::PlanContext;
+use super::subject::Subject;
 
 /// Documents that satisfy the episode marker of a text, if it has one (SEARCH.md 4.5).
 pub(super) fn episode_clause<'a>(

@@ -9,11 +9,12 @@ use crate::index::{ColumnValue, Postings, SegmentView};
 use crate::model::Year;
 use crate::query::{ParsedText, ReleaseName};
 
-use super::clause::{Clause, Subject};
+use super::clause::Clause;
 use super::cost::PlanContext;
 use super::filter::Filter;
 use super::fit_rule::FitRule;
 use super::marker_clauses::{episode_clause, titles_with, years_test};
+use super::subject::Subject;
 use super::title_set::TitleSet;
 
 /// Clauses of the name of a release, and the titles that fit best.

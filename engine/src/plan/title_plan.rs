@@ -10,10 +10,11 @@ use crate::index::{RowTest, SegmentView, Side};
 use crate::limits::INNER_TEXT_CHARS_MIN;
 use crate::query::ParsedText;
 
-use super::clause::{Clause, Subject};
+use super::clause::Clause;
 use super::cost::PlanContext;
 use super::fit_rule::FitRule;
 use super::marker_clauses::{episode_fits, episode_test};
+use super::subject::Subject;
 use super::title_match::{TitleMatch, TitleMatchBuilder};
 use super::title_set::TitleSet;
 

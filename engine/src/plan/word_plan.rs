@@ -12,11 +12,12 @@ use crate::limits::{ONE_TYPO_CHARS_MIN, PREFIX_CHARS_MIN, TWO_TYPOS_CHARS_MIN, T
 use crate::query::ParsedText;
 use crate::text::has_number;
 
-use super::clause::{Clause, Subject};
+use super::clause::Clause;
 use super::cost::PlanContext;
 use super::fit_rule::FitRule;
 use super::full_titles::FullTitles;
 use super::marker_clauses::{episode_clause, term_docs, year_clause};
+use super::subject::Subject;
 use super::title_set::TitleSet;
 
 /// First try with exact words, or second try with typos.

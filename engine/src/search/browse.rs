@@ -117,7 +117,7 @@ impl Snapshot {
         let query = Query::new(Filters::default(), 1);
         read_whole(self.segments(), || {
             let mut counts = BTreeMap::new();
-            for (_, part) in self.prepared(&ParsedQuery::new(&query))? {
+            for (_, part) in self.prepared(&ParsedQuery::new(&query), None)? {
                 for doc in title_docs(&part.context, number)? {
                     if part.filter.accepts(doc) {
                         *counts.entry(slot_of(&part, doc)).or_default() += 1;
@@ -146,7 +146,7 @@ impl Snapshot {
         let query = Query::new(filters.clone(), 1);
         read_whole(self.segments(), || {
             let mut parts = Vec::new();
-            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query))? {
+            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), None)? {
                 parts.push((part_idx, list(&part)?));
             }
             self.merge_lists(parts, page)

@@ -140,10 +140,10 @@ pub(super) fn intersect(
     {
         return intersect_bits(context, filter, &ordered);
     }
-    let mut docs = match start {
-        Some(clause) => clause.docs(context),
-        None => ordered.remove(0).docs(context),
-    };
+    let first = start.unwrap_or_else(|| ordered.remove(0));
+    let mut docs = first.docs(context);
+    let action = || format!("list, as it has at most {size_max} documents");
+    context.note(Some(first.subject()), || docs.len() as u64, action);
     // Plain posting lists are read sequentially. Columns and titles are read at scattered addresses
     // and cost more for each document, so they come when the list is shortest.
     ordered.sort_by_key(|clause| clause.only_set().is_none());
@@ -178,6 +178,7 @@ fn intersect_bits(
     let mut bits = Bits::new(view.docs_count());
     let (first, mut others) = all.split_first().expect("a branch has a clause");
     first.set_bits(view, &mut bits);
+    context.note(Some(first.subject()), || bits.count(), || "bits".into());
     let mut union = None;
     while let Some((clause, rest)) = others.split_first() {
         let is_titled = clause.title_docs_max() > 0;
@@ -187,6 +188,8 @@ fn intersect_bits(
         others = rest;
         if let Some(set) = clause.only_set() {
             set.intersect_into(&mut bits);
+            let action = || "intersect bits".into();
+            context.note(Some(clause.subject()), || bits.count(), action);
             continue;
         }
         // One buffer for all unions: clearing it costs less than fresh pages.
@@ -194,6 +197,8 @@ fn intersect_bits(
         union.clear();
         clause.set_bits(view, union);
         bits.and(union);
+        let action = || "unite and intersect bits".into();
+        context.note(Some(clause.subject()), || bits.count(), action);
     }
     filter.retain_bits_beyond_clauses(&mut bits);
     let count = bits.count();

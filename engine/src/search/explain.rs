@@ -5,12 +5,15 @@
 use std::fmt;
 
 use crate::error::Result;
-use crate::plan::{CostModel, ReleasePlan, Subject, TitlePlan, Typos, WordPlan};
+use crate::plan::{
+    CostModel, FitRule, ReleasePlan, Subject, TitlePlan, Trace, TraceStep, Typos, WordPlan,
+};
 use crate::query::{ParsedText, Query};
 
 use super::Snapshot;
 use super::branch::BranchResult;
 use super::explain_release::{WordOfRelease, describe_name, describe_release, words_of_release};
+use super::hits::Hit;
 use super::segment_search::{ParsedQuery, SegmentSearch};
 use super::snapshot::QueryReading;
 
@@ -80,6 +83,8 @@ pub struct HitExplanation {
     pub relevance: u8,
     /// Its fit.
     pub fit: u8,
+    /// Why its fit is not 0.
+    pub fit_reason: Option<&'static str>,
     /// Meaning of the relevance.
     pub meaning: &'static str,
     /// Its missing weight.
@@ -102,12 +107,15 @@ impl Snapshot {
         let (hits, reading) = self.search_reading(query)?;
         let nanoseconds = clock() - began;
         let mut segments = Vec::new();
-        for (part_idx, part) in self.prepared(&parsed)? {
+        let trace = Trace::new(clock);
+        let prepared = self.prepared(&parsed, Some(&trace))?;
+        for (part_idx, part) in &prepared {
+            let part_idx = *part_idx;
             let segment = &self.parts()[part_idx].0;
             segments.push(SegmentExplanation {
                 name: segment.name().to_owned(),
                 docs_count: segment.len(),
-                steps: steps(&part, &parsed, reading, clock)?,
+                steps: steps(part, &parsed, reading, clock)?,
             });
         }
         let mut explained = Vec::with_capacity(hits.len());
@@ -116,6 +124,7 @@ impl Snapshot {
                 id: self.hit_doc(&hits, hit_idx)?.id().to_string(),
                 relevance: hit.relevance,
                 fit: hit.fit,
+                fit_reason: fit_reason(&prepared, &parsed, hit)?,
                 meaning: meaning(hit.relevance, reading),
                 missing: hit.missing,
                 release_words: words_of_release(self, &parsed, reading, hit)?,
@@ -185,6 +194,8 @@ fn steps(
     clock: &dyn Fn() -> u64,
 ) -> Result<Vec<PlanStep>> {
     let mut steps = Vec::new();
+    // The steps are taken one segment after the other.
+    drop(taken(part, parsed));
     for clause in part.filter.clauses() {
         let what = subject_text(clause.subject(), &[]);
         steps.push(planned(what, clause.size_max()));
@@ -204,6 +215,7 @@ fn steps(
     // may show no match here although the search had some.
     let began = clock();
     let found = part.unite(parsed, words)?;
+    steps.extend(taken(part, parsed));
     let what = "other branches, and all united".to_owned();
     steps.push(timed(what, found.total, clock() - began));
     Ok(steps)
@@ -219,9 +231,7 @@ fn word_steps(
 ) -> Result<Option<BranchResult>> {
     let began = clock();
     if let Some(text) = &parsed.free_text {
-        let mut words: Vec<&str> = text.plain_words().collect();
-        words.sort_unstable();
-        words.dedup();
+        let words = distinct_words(text);
         let plan = WordPlan::new(&part.context, text, typos)?;
         let planned_at = clock();
         for clause in plan.iter().flat_map(|plan| &plan.clauses) {
@@ -234,6 +244,7 @@ fn word_steps(
     }
     let began = clock();
     let words = part.search_words(parsed, typos)?;
+    steps.extend(taken(part, parsed));
     if let Some(found) = &words {
         let what = "query: intersect and rank".to_owned();
         steps.push(timed(what, found.total, clock() - began));
@@ -265,11 +276,65 @@ fn release_steps(
     steps.push(timed(what, titles_count as u64, planned_at - began));
     let began = clock();
     let found = part.search_release_name(parsed, &name)?;
+    steps.extend(taken(part, parsed));
     if let Some(found) = &found {
         let what = "query: intersect, rank and weigh".to_owned();
         steps.push(timed(what, found.total, clock() - began));
     }
     Ok(found)
+}
+
+/// Steps that were taken since this was called last.
+fn taken(part: &SegmentSearch<'_>, parsed: &ParsedQuery<'_>) -> Vec<PlanStep> {
+    let words = parsed.free_text.as_ref().map(distinct_words);
+    let words = words.unwrap_or_default();
+    let noted = part.context.trace.map(Trace::take).unwrap_or_default();
+    let step = |step: TraceStep| {
+        let subject = step.subject.map(|subject| subject_text(subject, &words));
+        let what = match subject {
+            Some(subject) => format!("  {subject}: {}", step.action),
+            None => format!("  {}", step.action),
+        };
+        timed(what, step.docs_count, step.nanoseconds)
+    };
+    noted.into_iter().map(step).collect()
+}
+
+fn distinct_words<'p>(text: &'p ParsedText<'_>) -> Vec<&'p str> {
+    let mut words: Vec<&str> = text.plain_words().collect();
+    words.sort_unstable();
+    words.dedup();
+    words
+}
+
+/// Why the fit of a hit is not 0 (SEARCH.md 5.3).
+fn fit_reason(
+    prepared: &[(usize, SegmentSearch<'_>)],
+    parsed: &ParsedQuery<'_>,
+    hit: &Hit,
+) -> Result<Option<&'static str>> {
+    let part = prepared
+        .iter()
+        .find(|(part_idx, _)| *part_idx == hit.part_idx as usize);
+    let (Some((_, part)), 1..) = (part, hit.fit) else {
+        return Ok(None);
+    };
+    if part.filter.matches_unknown_year(hit.doc) {
+        return Ok(Some("its year is unknown"));
+    }
+    if matches!(hit.relevance, 1 | 9) {
+        return Ok(Some("only the id of its series is equal"));
+    }
+    for text in [&parsed.free_text, &parsed.title].into_iter().flatten() {
+        let rule = FitRule::new(&part.context.view, text)?;
+        if rule.misses_episode(hit.doc) {
+            return Ok(Some("it is not exactly the episode"));
+        }
+        if rule.misses_year(hit.doc) {
+            return Ok(Some("its year is not the one of the text"));
+        }
+    }
+    Ok(Some("its title is not the first words of the value"))
 }
 
 fn planned(what: String, docs_count: u64) -> PlanStep {
@@ -337,7 +402,11 @@ impl fmt::Display for Explanation {
         for (idx, hit) in self.hits.iter().enumerate() {
             let (position, id, meaning) = (idx + 1, &hit.id, hit.meaning);
             let rank = format!("{}.{}", hit.relevance, hit.fit);
-            writeln!(f, "{position:>4}  {id}  {rank}  {meaning}")?;
+            write!(f, "{position:>4}  {id}  {rank}  {meaning}")?;
+            match hit.fit_reason {
+                Some(reason) => writeln!(f, "; {reason}")?,
+                None => writeln!(f)?,
+            }
             if !hit.release_words.is_empty() {
                 let words = WordOfRelease::listed(&hit.release_words);
                 writeln!(f, "      missing weight {}: {words}", hit.missing)?;

@@ -380,6 +380,41 @@ proptest! {
 }
 
 #[test]
+fn an_explanation_names_ways_and_reasons() {
+    let year = |id: u8, year: Option<u16>| Record {
+        year: year.and_then(Year::new),
+        ..film(id, "lost girl")
+    };
+    let mut records = vec![year(1, Some(2004)), year(2, None)];
+    records.extend((3..40).map(|id| film(id, &format!("girl {id}"))));
+    let segment = segment(&records, "films");
+    let mut tombstones = Tombstones::new();
+    tombstones.insert(segment.find(records[9].id).unwrap().unwrap());
+    let snapshot = Snapshot::new(1, vec![(segment, Arc::new(tombstones))]);
+    let snapshot = snapshot.with_costs(CostModel::TINY);
+    let explained = |words: &str| {
+        let words = SearchText::query(words).unwrap();
+        let query = Query::new(Filters::default(), 5).with_query(words);
+        snapshot.explain(&query, &|| 0).unwrap()
+    };
+    let text = explained("lost girl 2004");
+    assert!(
+        text.contains("set: word lost: list, as it has at most 2 documents"),
+        "{text}"
+    );
+    assert!(
+        text.contains("set: year marker: unite (estimates: probe "),
+        "{text}"
+    );
+    assert!(text.contains("drop deleted documents"), "{text}");
+    assert!(text.contains("rank each match"), "{text}");
+    assert!(
+        text.contains("its year is not the one of the text"),
+        "{text}"
+    );
+}
+
+#[test]
 fn a_page_of_none_has_a_total() {
     let records = [1, 2, 3, 4, 5, 6].map(|id| film(id, "lost girl"));
     let part = (segment(&records, "films"), Arc::new(Tombstones::new()));

@@ -17,7 +17,7 @@ use crate::error::Result;
 use crate::index::{Segment, Tombstones};
 use crate::model::RecordId;
 use crate::plan::{
-    CostModel, Filter, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan,
+    CostModel, Filter, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Trace, Typos, WordPlan,
 };
 use crate::query::{
     CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_words,
@@ -109,18 +109,20 @@ pub(super) struct SegmentHits {
 }
 
 impl<'a> SegmentSearch<'a> {
-    /// Prepares a segment; `None` when no document of it can match the filters.
+    /// Prepares a segment; `None` when no document of it can match the filters. Steps are noted in
+    /// `trace`.
     pub(super) fn new(
         segment: &'a Segment,
         tombstones: &'a Tombstones,
         parsed: &ParsedQuery<'_>,
         costs: &'a CostModel,
+        trace: Option<&'a Trace<'a>>,
     ) -> Result<Option<Self>> {
         if segment.is_empty() {
             return Ok(None);
         }
         let view = segment.view()?;
-        let context = PlanContext { view, costs };
+        let context = PlanContext { view, costs, trace };
         let Some(filter) = Filter::new(context, tombstones, parsed.query.filters())? else {
             return Ok(None);
         };

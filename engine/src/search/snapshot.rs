@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
 use crate::model::{CatalogId, RecordId};
-use crate::plan::{CostModel, Typos};
+use crate::plan::{CostModel, Trace, Typos};
 use crate::query::Query;
 
 use super::branch::BranchResult;
@@ -99,7 +99,7 @@ impl Snapshot {
     /// Runs the steps of a search; the order is explained in `segment_search`.
     fn search_parts(&self, query: &Query) -> Result<(Hits, QueryReading)> {
         let parsed = ParsedQuery::new(query);
-        let parts = self.prepared(&parsed)?;
+        let parts = self.prepared(&parsed, None)?;
         let (words, reading) = search_text(&parts, &parsed)?;
         let mut found = Vec::with_capacity(parts.len());
         for ((part_idx, part), words) in parts.iter().zip(words) {
@@ -115,13 +115,15 @@ impl Snapshot {
     }
 
     /// Segments in which something can match the filters, with their indexes.
-    pub(super) fn prepared(
-        &self,
+    pub(super) fn prepared<'s>(
+        &'s self,
         parsed: &ParsedQuery<'_>,
-    ) -> Result<Vec<(usize, SegmentSearch<'_>)>> {
+        trace: Option<&'s Trace<'s>>,
+    ) -> Result<Vec<(usize, SegmentSearch<'s>)>> {
         let mut prepared = Vec::with_capacity(self.parts.len());
         for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate() {
-            if let Some(part) = SegmentSearch::new(segment, tombstones, parsed, &self.costs)? {
+            let part = SegmentSearch::new(segment, tombstones, parsed, &self.costs, trace)?;
+            if let Some(part) = part {
                 prepared.push((part_idx, part));
             }
         }

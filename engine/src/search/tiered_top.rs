@@ -220,6 +220,7 @@ impl<T: Tiers> Selection<'_, '_, T> {
         let (view, missing) = (&self.context.view, self.missing_count());
         let (candidates, tiers) = (self.candidates, self.tiers);
         let (top, offered_count) = (&mut self.top, &mut self.offered_count);
+        let offered_before = *offered_count;
         tiers.for_each_title(relevance, &mut |title| {
             let mut missing = missing;
             for doc in view.title_docs(title) {
@@ -244,6 +245,12 @@ impl<T: Tiers> Selection<'_, '_, T> {
                 }
             }
         });
+        let offered = (*offered_count - offered_before) as u64;
+        let action = || {
+            let TierSize { titles, docs } = tiers.size(relevance);
+            format!("collect relevance {relevance}: {titles} titles of about {docs} documents")
+        };
+        self.context.note(None, || offered, action);
     }
 
     /// Offers matches from the first of these relevances on, in answer order, until a page of
@@ -280,6 +287,19 @@ impl<T: Tiers> Selection<'_, '_, T> {
         if scan == Scan::GivenUp {
             self.top = before;
         }
+        self.context.note(
+            None,
+            || visits_max - visits_left,
+            || {
+                let outcome = match scan {
+                    Scan::Complete => "complete",
+                    Scan::GivenUp => "given up",
+                };
+                let first = relevances.start();
+                let of = self.candidates.count(self.context);
+                format!("scan {of} from relevance {first}: {outcome}")
+            },
+        );
         scan
     }
 }

@@ -45,6 +45,11 @@ pub(super) fn search_title(
             |title| plan.match_of(title).is_whole(),
             plan.title_docs(&context.view, TitleMatch::is_whole),
         );
+        context.note(
+            None,
+            || total,
+            || "count live documents of the titles".into(),
+        );
         return BranchResult {
             total,
             best: top.into_sorted(),
@@ -237,6 +242,7 @@ mod tests {
         let context = PlanContext {
             view: segment.view().unwrap(),
             costs: &costs,
+            trace: None,
         };
         let tombstones = Tombstones::new();
         let filter = Filter::new(context, &tombstones, &Filters::default());

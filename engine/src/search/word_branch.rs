@@ -40,6 +40,7 @@ pub(super) fn search_words(
     let top = if docs.len() <= context.costs.ranked_docs_max {
         let mut top = Top::new(page.size);
         docs.for_each(|doc| top.offer(ranker.rank_match(doc)));
+        context.note(None, || docs.len(), || "rank each match".into());
         top
     } else {
         select_best(context, Candidates::Set(&docs), &ranker, page.size)
@@ -89,6 +90,8 @@ fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -
             }
         }
     }
+    let action = || "count live documents of the word".into();
+    ranker.context.note(None, || total, action);
     BranchResult {
         total,
         best: top.into_sorted(),
