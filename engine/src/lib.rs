@@ -116,7 +116,7 @@ pub use model::{
 };
 
 /// Importing records.
-pub use catalog::{ImportSummary, Importer};
+pub use catalog::{EncodedRecords, ImportSummary, Importer};
 
 /// Search requests.
 pub use query::{CatalogTerm, Filters, LanguageTerm, Query, SearchText, TooManyWords};

@@ -6,10 +6,9 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use super::catalog_store::Catalog;
 use super::chunk::Chunk;
 use super::event::{CatalogEvent, CatalogOutcome};
+use super::encoded_records::EncodedRecords;
 use super::external_sort::ExternalSorter;
 use super::tables::damage_of;
-use super::validate::Validator;
-use crate::codec::encode_record;
 use crate::data_dir::DataDir;
 use crate::error::Result;
 use crate::limits::{
@@ -32,8 +31,8 @@ pub struct ImportSummary {
 pub struct Importer {
     catalog: Arc<Catalog>,
     sorter: ExternalSorter,
-    validator: Validator,
-    memory: Vec<u8>,
+    /// The draft that is pushed.
+    pushed: EncodedRecords,
 }
 
 impl Importer {
@@ -42,8 +41,7 @@ impl Importer {
         Self {
             catalog,
             sorter: ExternalSorter::new(data_dir, name, IMPORT_SORT_BYTES_MAX),
-            validator: Validator::default(),
-            memory: Vec::new(),
+            pushed: EncodedRecords::default(),
         }
     }
 
@@ -57,15 +55,21 @@ impl Importer {
         reason = "a draft that was taken in is of no further use"
     )]
     pub fn push(&mut self, draft: RecordDraft<'_>) -> Result<Result<(), FieldError>> {
-        let record = match self.validator.validate(&draft) {
-            Ok(record) => record,
-            Err(fault) => return Ok(Err(fault)),
-        };
-        // The buffer is reused: an import of a million records allocates it once.
-        let stored = encode_record(&record, std::mem::take(&mut self.memory));
-        self.sorter.push(record.id, &stored)?;
-        self.memory = stored;
-        Ok(Ok(()))
+        let mut pushed = std::mem::take(&mut self.pushed);
+        pushed.clear();
+        let validated = pushed.push(&draft);
+        let appended = self.append(&pushed);
+        // The buffers are reused: an import of a million records allocates them once.
+        self.pushed = pushed;
+        appended.map(|()| validated)
+    }
+
+    /// Adds records that were validated before, as if their drafts were pushed one by one.
+    pub fn append(&mut self, records: &EncodedRecords) -> Result<()> {
+        for (id, stored) in records.iter() {
+            self.sorter.push(id, stored)?;
+        }
+        Ok(())
     }
 
     /// The summary that [`Importer::finish`] would return now; imports nothing.

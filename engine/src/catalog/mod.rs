@@ -4,6 +4,7 @@
 mod event;
 mod tables;
 mod validate;
+mod encoded_records;
 mod external_sort;
 mod segment_files;
 mod live_segment;
@@ -21,6 +22,7 @@ mod merge;
 mod recovery;
 
 pub(crate) use catalog_store::Catalog;
+pub use encoded_records::EncodedRecords;
 pub(crate) use event::{CatalogEvent, CatalogOutcome};
 pub use import::{ImportSummary, Importer};
 pub(crate) use index_check::IndexFinding;

@@ -8,7 +8,7 @@ use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::{HumanDuration, ProgressBar, ProgressStyle};
 
 use crate::ops::ImportReport;
 
@@ -20,7 +20,12 @@ const TICK_PERIOD: Duration = Duration::from_millis(200);
 /// Progress of one import or export, on stderr.
 pub(super) struct Progress {
     bar: Option<ProgressBar>,
+    total_bytes: Option<u64>,
     read_bytes: Arc<AtomicU64>,
+    started_at: Instant,
+    /// Number of lines that were read, and since when: then loading began.
+    rows_count: Cell<u64>,
+    read_at: Cell<Instant>,
     last_line_at: Cell<Instant>,
 }
 
@@ -32,10 +37,15 @@ impl Progress {
         } else {
             None
         };
+        let now = Instant::now();
         Self {
             bar,
+            total_bytes,
             read_bytes,
-            last_line_at: Cell::new(Instant::now()),
+            started_at: now,
+            rows_count: Cell::new(0),
+            read_at: Cell::new(now),
+            last_line_at: Cell::new(now),
         }
     }
 
@@ -43,8 +53,19 @@ impl Progress {
     pub(super) fn show(&self, report: ImportReport) {
         match report {
             ImportReport::Refused(refused) => self.write_line(&refused.to_string()),
-            ImportReport::Read(rows) => self.update(&format!("{rows} lines read")),
-            ImportReport::Loaded(records) => self.update(&format!("{records} records loaded")),
+            ImportReport::Read(rows) => {
+                self.rows_count.set(rows);
+                self.read_at.set(Instant::now());
+                let read_bytes = self.read_bytes.load(Ordering::Relaxed);
+                let share = self.total_bytes.map(|total| (read_bytes, total));
+                let pace = pace(rows, share, self.started_at.elapsed());
+                self.update(&format!("{rows} lines read{pace}"));
+            }
+            ImportReport::Loaded(records) => {
+                let rows = self.rows_count.get();
+                let pace = pace(records, Some((records, rows)), self.read_at.get().elapsed());
+                self.update(&format!("{records} of {rows} records loaded{pace}"));
+            }
         }
     }
 
@@ -85,6 +106,24 @@ impl Progress {
             None => write(),
         }
     }
+}
+
+/// Records per second so far, and, if the share of the work that is done is known as two numbers,
+/// the time that is left: `, 52000/s, 12 seconds left`. Nothing in the first second.
+fn pace(records: u64, share: Option<(u64, u64)>, elapsed: Duration) -> String {
+    let seconds = elapsed.as_secs_f64();
+    if seconds < 1.0 {
+        return String::new();
+    }
+    let mut pace = format!(", {:.0}/s", records as f64 / seconds);
+    if let Some((done, total)) = share
+        && done != 0
+    {
+        let left = seconds * total.saturating_sub(done) as f64 / done as f64;
+        let left = Duration::from_secs_f64(left.ceil());
+        pace.push_str(&format!(", {} left", HumanDuration(left)));
+    }
+    pace
 }
 
 /// Shows that work of unknown length goes on, until it is dropped.
@@ -160,6 +199,17 @@ fn style(template: &str) -> ProgressStyle {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_pace_tells_records_and_time_left() {
+        let seconds = Duration::from_secs;
+        assert_eq!(pace(10, Some((1, 10)), Duration::from_millis(900)), "");
+        assert_eq!(pace(100, None, seconds(4)), ", 25/s");
+        let share = Some((100, 1_000));
+        assert_eq!(pace(100, share, seconds(4)), ", 25/s, 36 seconds left");
+        assert_eq!(pace(9, Some((0, 1_000)), seconds(3)), ", 3/s");
+        assert_eq!(pace(9, Some((9, 8)), seconds(3)), ", 3/s, 0 seconds left");
+    }
 
     #[test]
     fn waiting_writes_lines_until_it_is_dropped() {

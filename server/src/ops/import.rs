@@ -6,7 +6,8 @@ use std::io::{self, BufRead};
 use serde::{Deserialize, Serialize};
 use subcat_engine::{Engine, Error, ImportSummary, Importer, error_chain};
 
-use crate::rows::{Format, RowRejection, read_rows};
+use super::parsing::parse_lines;
+use crate::rows::{Format, LineGroup, Row, RowRejection, read_rows};
 
 /// Options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -129,18 +130,18 @@ pub enum ImportError {
 }
 
 /// Reason why reading a file ends early.
-enum ReadEnd {
+enum ReadingError {
     File(io::Error),
     Engine(Error),
 }
 
-impl From<io::Error> for ReadEnd {
+impl From<io::Error> for ReadingError {
     fn from(error: io::Error) -> Self {
         Self::File(error)
     }
 }
 
-impl From<Error> for ReadEnd {
+impl From<Error> for ReadingError {
     fn from(error: Error) -> Self {
         Self::Engine(error)
     }
@@ -157,43 +158,40 @@ pub fn import(
     options: ImportOptions,
     report: &mut dyn FnMut(ImportReport),
 ) -> Result<ImportResult, ImportError> {
-    let mut importer = engine.catalog().importer();
-    let mut result = ImportResult::default();
-    let mut rows_count = 0;
+    let mut rows = ImportRows {
+        importer: engine.catalog().importer(),
+        result: ImportResult::default(),
+        rows_count: 0,
+        report: &mut *report,
+    };
     while let Some(mut file) = files.next_file().map_err(ImportError::Open)? {
         let name = file.name;
-        let read = read_rows::<ReadEnd>(&mut file.content, file.format, &mut |row| {
-            rows_count += 1;
-            if rows_count % ROWS_PER_REPORT == 0 {
-                report(ImportReport::Read(rows_count));
-            }
-            let rejection = match row {
-                Ok(row) => {
-                    result.ignored_fields += row.ignored_fields;
-                    let pushed = importer.push(row.draft)?;
-                    pushed
-                        .err()
-                        .map(|error| RowRejection::of_field(row.line, error))
-                }
-                Err(rejection) => Some(rejection),
-            };
-            if let Some(rejection) = rejection {
-                result.refused += 1;
-                report(ImportReport::Refused(refused_line(&name, rejection)));
-            }
-            Ok(())
-        });
+        let read = match file.format {
+            Format::Jsonl => parse_lines(&mut file.content, &mut |batch| {
+                rows.take_batch(&name, batch)
+            }),
+            Format::Csv => read_rows(&mut file.content, file.format, &mut |row| {
+                rows.take_row(&name, row)
+            }),
+        };
         read.map_err(|end| match end {
-            ReadEnd::File(cause) => ImportError::Read { name, cause },
-            ReadEnd::Engine(error) => ImportError::Engine(error),
+            ReadingError::File(cause) => ImportError::Read { name, cause },
+            ReadingError::Engine(error) => ImportError::Engine(error),
         })?;
     }
+    let ImportRows {
+        importer,
+        mut result,
+        rows_count,
+        ..
+    } = rows;
     if options.is_strict && result.refused != 0 {
         return Err(ImportError::Strict {
             refused: result.refused,
             lines: rows_count,
         });
     }
+    report(ImportReport::Read(rows_count));
     let summary = if options.is_dry_run {
         importer.preview()?
     } else {
@@ -203,6 +201,57 @@ pub fn import(
     result.updated = summary.updated;
     result.unchanged = summary.unchanged;
     Ok(result)
+}
+
+/// The first part of an import: rows are read, and records kept to be loaded.
+struct ImportRows<'r> {
+    importer: Importer,
+    result: ImportResult,
+    rows_count: u64,
+    report: &'r mut dyn FnMut(ImportReport),
+}
+
+impl ImportRows<'_> {
+    fn take_batch(&mut self, file: &str, batch: &LineGroup) -> Result<(), ReadingError> {
+        self.importer.append(&batch.records)?;
+        self.result.ignored_fields += batch.ignored_fields;
+        for rejection in &batch.rejections {
+            self.refuse(file, rejection.clone());
+        }
+        self.count_rows(batch.rows_count);
+        Ok(())
+    }
+
+    fn take_row(
+        &mut self,
+        file: &str,
+        row: Result<Row<'_>, RowRejection>,
+    ) -> Result<(), ReadingError> {
+        self.count_rows(1);
+        match row {
+            Ok(row) => {
+                self.result.ignored_fields += row.ignored_fields;
+                if let Err(error) = self.importer.push(row.draft)? {
+                    self.refuse(file, RowRejection::of_field(row.line, error));
+                }
+            }
+            Err(rejection) => self.refuse(file, rejection),
+        }
+        Ok(())
+    }
+
+    fn refuse(&mut self, file: &str, rejection: RowRejection) {
+        self.result.refused += 1;
+        (self.report)(ImportReport::Refused(refused_line(file, rejection)));
+    }
+
+    fn count_rows(&mut self, count: u64) {
+        let reports_count = self.rows_count / ROWS_PER_REPORT;
+        self.rows_count += count;
+        if reports_count < self.rows_count / ROWS_PER_REPORT {
+            (self.report)(ImportReport::Read(self.rows_count));
+        }
+    }
 }
 
 /// Loads the rows that were read.

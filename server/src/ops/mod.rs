@@ -13,6 +13,7 @@ mod files;
 mod import;
 mod maintenance;
 mod operation;
+mod parsing;
 mod records;
 
 pub use accounts::{

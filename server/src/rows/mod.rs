@@ -7,10 +7,12 @@ mod csv_rows;
 mod export;
 mod fields;
 mod json_rows;
+mod line_group;
 mod reading;
 mod row;
 
 pub use export::write_record;
 pub use json_rows::read_line;
+pub use line_group::LineGroup;
 pub use reading::{Format, next_line, read_rows, unpacked};
 pub use row::{Row, RowReceiver, RowRejection};

@@ -62,20 +62,20 @@ pub fn read_rows<E: From<io::Error>>(
     each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     match format {
-        Format::Jsonl => read_lines(input, each),
+        Format::Jsonl => read_lines(input, 1, each),
         Format::Csv => read_csv(input, each),
     }
 }
 
-fn read_lines<E: From<io::Error>>(
+/// Calls `each` with every row of JSON lines, of which the first has this number in its file.
+pub(super) fn read_lines<E: From<io::Error>>(
     input: &mut dyn BufRead,
+    first_line: u64,
     each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     let mut buffer = Vec::new();
-    let mut line_number = 0;
-    loop {
+    for line_number in first_line.. {
         buffer.clear();
-        line_number += 1;
         // One byte more than a line may have, so that one that is too long is recognised without
         // being read into memory.
         let cap = LINE_BYTES_MAX as u64 + 1;
@@ -103,19 +103,26 @@ fn read_lines<E: From<io::Error>>(
             each(read_line(line_number, line))?;
         }
     }
+    Ok(())
 }
 
 /// The next line with its line end; empty at the end of the input. A line that is too long for a
 /// record is shortened to a length that is still refused.
 pub fn next_line(input: &mut dyn BufRead) -> io::Result<Vec<u8>> {
     let mut line = Vec::new();
-    let cap = LINE_BYTES_MAX as u64 + 1;
-    (&mut *input).take(cap).read_until(b'\n', &mut line)?;
-    if LINE_BYTES_MAX < line.len() && line.last() != Some(&b'\n') {
-        skip_line(input)?;
-        line.push(b'\n');
-    }
+    append_line(input, &mut line)?;
     Ok(line)
+}
+
+/// Appends the next line in the same way. Returns false at the end of the input.
+pub(super) fn append_line(input: &mut dyn BufRead, text: &mut Vec<u8>) -> io::Result<bool> {
+    let cap = LINE_BYTES_MAX as u64 + 1;
+    let count = (&mut *input).take(cap).read_until(b'\n', text)?;
+    if LINE_BYTES_MAX < count && text.last() != Some(&b'\n') {
+        skip_line(input)?;
+        text.push(b'\n');
+    }
+    Ok(count != 0)
 }
 
 /// Reads and discards the rest of a line.

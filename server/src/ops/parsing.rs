@@ -1,0 +1,151 @@
+//! Parsing of lines on several threads.
+
+use std::io::{self, BufRead};
+use std::num::NonZero;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::thread::{self, Scope};
+
+use crate::limits::PARSER_THREADS_MAX;
+use crate::rows::LineGroup;
+
+/// Batches that one parser has at a time: one that it works on, and one that is next.
+const BATCHES_PER_PARSER: usize = 2;
+
+/// Reads JSON lines in batches and calls `each` with every batch, parsed, in order.
+///
+/// This thread reads and `each` runs on it; others parse. They end before this returns.
+///
+/// Errors: reading fails, or `each` does. Lines before the failure were passed on.
+pub(super) fn parse_lines<E: From<io::Error>>(
+    input: &mut dyn BufRead,
+    each: &mut dyn FnMut(&LineGroup) -> Result<(), E>,
+) -> Result<(), E> {
+    let cores = thread::available_parallelism().map_or(1, NonZero::get);
+    thread::scope(|scope| {
+        let parsers = (0..cores.min(PARSER_THREADS_MAX)).map(|_| Parser::start(scope));
+        let mut pipeline = Pipeline {
+            parsers: parsers.collect(),
+            sent_count: 0,
+            taken_count: 0,
+        };
+        let mut first_line = 1;
+        let mut batch = LineGroup::default();
+        loop {
+            let (lines_count, read) = batch.read(input, first_line);
+            first_line += lines_count;
+            if lines_count != 0 {
+                pipeline.send(batch);
+            }
+            let is_over = lines_count == 0 || read.is_err();
+            batch = LineGroup::default();
+            while let Some(parsed) = pipeline.take(is_over) {
+                each(&parsed)?;
+                batch = parsed;
+            }
+            read?;
+            if is_over {
+                return Ok(());
+            }
+        }
+    })
+}
+
+/// A thread that parses batches, in order.
+struct Parser {
+    sender: SyncSender<LineGroup>,
+    parsed: Receiver<LineGroup>,
+}
+
+impl Parser {
+    fn start<'scope>(scope: &'scope Scope<'scope, '_>) -> Self {
+        let (sender, batches) = sync_channel::<LineGroup>(BATCHES_PER_PARSER);
+        let (done, parsed) = sync_channel(BATCHES_PER_PARSER);
+        scope.spawn(move || {
+            for mut batch in batches {
+                batch.parse();
+                // Nobody waits for it any more: the import has failed.
+                if done.send(batch).is_err() {
+                    return;
+                }
+            }
+        });
+        Self { sender, parsed }
+    }
+}
+
+/// Parsers that get a batch each in turn, so that what they give back in turn is in order.
+struct Pipeline {
+    parsers: Vec<Parser>,
+    sent_count: usize,
+    taken_count: usize,
+}
+
+impl Pipeline {
+    fn send(&mut self, batch: LineGroup) {
+        let parser = &self.parsers[self.sent_count % self.parsers.len()];
+        let sent = parser.sender.send(batch);
+        sent.expect("a parser ends after its channel");
+        self.sent_count += 1;
+    }
+
+    /// The next parsed batch, when there is no room for another one, or at the end of all.
+    fn take(&mut self, is_over: bool) -> Option<LineGroup> {
+        let waiting_count = self.sent_count - self.taken_count;
+        let is_full = waiting_count == self.parsers.len() * BATCHES_PER_PARSER;
+        if waiting_count == 0 || !(is_full || is_over) {
+            return None;
+        }
+        let parser = &self.parsers[self.taken_count % self.parsers.len()];
+        let parsed = parser.parsed.recv().expect("parsing does not panic");
+        self.taken_count += 1;
+        Some(parsed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{BufReader, Read};
+
+    use super::*;
+    use crate::limits::LINE_BATCH_BYTES;
+
+    /// Input that fails at its end.
+    struct Failing<'t>(&'t [u8]);
+
+    impl Read for Failing<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            match self.0.read(buffer)? {
+                0 => Err(io::Error::other("gone")),
+                count => Ok(count),
+            }
+        }
+    }
+
+    #[test]
+    fn batches_come_in_order_and_those_before_a_failure_too() {
+        let lines_count = LINE_BATCH_BYTES;
+        let text = b"not JSON\n".repeat(lines_count);
+        let mut lines = Vec::new();
+        let mut batches_count = 0;
+        let parsed = parse_lines::<io::Error>(&mut BufReader::new(Failing(&text)), &mut |batch| {
+            batches_count += 1;
+            lines.extend(batch.rejections.iter().map(|rejection| rejection.line));
+            Ok(())
+        });
+        assert_eq!(parsed.unwrap_err().to_string(), "gone");
+        assert!(PARSER_THREADS_MAX * BATCHES_PER_PARSER < batches_count);
+        assert!(lines.into_iter().eq(1..=lines_count as u64));
+    }
+
+    #[test]
+    fn a_failure_of_the_receiver_ends_it() {
+        let text = b"{}\n".repeat(LINE_BATCH_BYTES);
+        let mut batches_count = 0;
+        let parsed = parse_lines(&mut &*text, &mut |_| {
+            batches_count += 1;
+            Err(io::Error::other("full"))
+        });
+        assert_eq!(parsed.unwrap_err().to_string(), "full");
+        assert_eq!(batches_count, 1);
+    }
+}
