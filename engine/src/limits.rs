@@ -55,13 +55,27 @@ pub const LISTED_DOCS_MAX: usize = 5_000;
 pub const PAGE_SIZE_DEFAULT: u16 = 100;
 /// Records in one durable transaction of an import.
 pub const COMMIT_RECORDS_MAX: usize = 10_000;
+/// Bytes of records at which such a transaction ends.
+pub const COMMIT_BYTES_MAX: usize = 16 << 20;
 /// Records of the delta, at most; a larger commit becomes a file segment directly.
 pub const DELTA_RECORDS_MAX: usize = 4_096;
-/// Bytes of drafts that an import sorts in memory before it spills to disk.
-pub const IMPORT_SORT_BYTES_MAX: usize = 512 << 20;
+/// Bytes of records of the delta, at most.
+pub const DELTA_BYTES_MAX: usize = 16 << 20;
+/// Bytes of records that all imports together sort in memory before they spill to disk.
+pub const IMPORT_SORT_BYTES_MAX: usize = 256 << 20;
+/// Bytes of records that each import may sort in memory, whatever the others hold.
+pub const IMPORT_SORT_BYTES_MIN: usize = 4 << 20;
+/// Bytes of memory in which an import merges what it spilled.
+pub const IMPORT_MERGE_BYTES: usize = 32 << 20;
+/// Bytes of memory for each file that it spilled, at least.
+pub const RUN_BUFFER_BYTES_MIN: usize = 64 << 10;
 /// Records of one segment that an import builds: what a start after a crash must do again stays
 /// short.
 pub const IMPORT_SEGMENT_RECORDS: usize = 20_000;
+/// Bytes of records at which such a segment ends.
+pub const IMPORT_SEGMENT_BYTES: usize = 32 << 20;
+/// Threads of an import that build segments: building takes three times as long as committing.
+pub const IMPORT_BUILDERS: usize = 2;
 /// Bytes of memory of one segment that is built anew from the records.
 pub const BUILD_BYTES_MAX: usize = 256 << 20;
 /// Seconds after which the delta becomes a segment file, even if no search requests it.
@@ -70,6 +84,8 @@ pub const DELTA_SECONDS_MAX: i64 = 60;
 pub const MERGE_SEGMENTS_COUNT: usize = 4;
 /// Segments that one merge takes, at most: what an import leaves of a million records.
 pub const MERGE_INPUTS_MAX: usize = 64;
+/// Bytes of memory that a merge takes, about and at most.
+pub const MERGE_MEMORY_MAX: u64 = 384 << 20;
 /// Documents of a merged segment, at most.
 pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 /// Sets of bits, each of a bit for every document of a segment at most, that a thread keeps for its
@@ -143,4 +159,5 @@ const _: () = assert!(YEAR_MIN < SEARCH_YEAR_MIN);
 const _: () = assert!(SEARCH_YEAR_MIN < YEAR_MAX);
 const _: () = assert!(PAGE_SIZE_DEFAULT < PAGE_SIZE_MAX);
 const _: () = assert!(DELTA_RECORDS_MAX < COMMIT_RECORDS_MAX);
+const _: () = assert!(DELTA_BYTES_MAX <= COMMIT_BYTES_MAX);
 const _: () = assert!(ENTRY_DOWNLOADS_MAX == 1 << 8);

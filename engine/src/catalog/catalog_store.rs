@@ -9,13 +9,14 @@ use parking_lot::Mutex;
 
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::manifest_change::ManifestChange;
+use super::memory_budget::MemoryBudget;
 use super::segment_files::SegmentFiles;
 use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use super::writer::Writer;
 use crate::codec::decode_record;
 use crate::damage::DamageLog;
 use crate::error::{Error, Result};
-use crate::limits::DELTA_RECORDS_MAX;
+use crate::limits::IMPORT_SORT_BYTES_MAX;
 use crate::search::Snapshot;
 use crate::store::Store;
 
@@ -28,6 +29,7 @@ pub(crate) struct Catalog {
     pub(super) files: SegmentFiles,
     /// Notes what is damaged, for the log.
     pub(super) damage: Arc<DamageLog>,
+    pub(super) import_memory: Arc<MemoryBudget>,
     pub(super) writer: Mutex<Writer>,
     snapshot: ArcSwap<Snapshot>,
     /// True if a reindex job was requested and has not begun. Searches set it.
@@ -47,6 +49,7 @@ impl Catalog {
             store,
             files,
             damage,
+            import_memory: Arc::new(MemoryBudget::new(IMPORT_SORT_BYTES_MAX)),
             writer: Mutex::default(),
             snapshot: ArcSwap::from_pointee(Snapshot::new(0, Vec::new())),
             is_reindex_wanted: AtomicBool::new(false),
@@ -163,7 +166,7 @@ impl Catalog {
                 }
             }
         }
-        if DELTA_RECORDS_MAX < writer.delta().len() {
+        if writer.delta().is_full() {
             return self.flush(writer);
         }
         writer.delta_mut().build()?;

@@ -10,7 +10,9 @@ use super::writer::{ChunkToken, EndedChunk, Writer};
 use crate::codec::decode_record;
 use crate::error::Result;
 use crate::index::SegmentBuilder;
-use crate::limits::DELTA_RECORDS_MAX;
+use crate::limits::{
+    DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_BYTES, IMPORT_SEGMENT_RECORDS,
+};
 
 /// Committed records that are not searchable yet.
 pub(super) struct Chunk {
@@ -19,12 +21,19 @@ pub(super) struct Chunk {
     commits: Vec<u64>,
     /// Records that its commits changed.
     changes: Vec<RecordChange>,
+    /// Bytes of these records as they are stored.
+    stored_bytes: usize,
 }
 
 impl Chunk {
-    /// Number of records that it changes.
-    pub(super) fn len(&self) -> usize {
-        self.changes.len()
+    /// Returns true if it must become a segment.
+    pub(super) fn is_full(&self) -> bool {
+        IMPORT_SEGMENT_RECORDS <= self.changes.len() || IMPORT_SEGMENT_BYTES <= self.stored_bytes
+    }
+
+    /// Returns true if it is small enough for the delta.
+    fn fits_in_delta(&self) -> bool {
+        self.changes.len() <= DELTA_RECORDS_MAX && self.stored_bytes <= DELTA_BYTES_MAX
     }
 }
 
@@ -50,6 +59,7 @@ impl Catalog {
             token: writer.begin_chunk(),
             commits: Vec::new(),
             changes: Vec::new(),
+            stored_bytes: 0,
         });
         let applied = match self.apply(&mut writer, group) {
             Ok(applied) => applied,
@@ -62,6 +72,8 @@ impl Catalog {
         writer.note_newest(chunk.token, &applied.changes);
         // A group that changed nothing has no journal row that a segment could cover.
         if !applied.changes.is_empty() {
+            let stored = applied.changes.iter().flat_map(|change| &change.stored);
+            chunk.stored_bytes += stored.map(Vec::len).sum::<usize>();
             chunk.commits.push(applied.number);
             chunk.changes.extend(applied.changes);
         }
@@ -73,7 +85,7 @@ impl Catalog {
     /// The segment is built and written without the lock: others commit meanwhile, and searches
     /// of their records do not wait for a large import.
     pub(super) fn build_chunk(&self, chunk: &Chunk) -> Result<()> {
-        if chunk.len() <= DELTA_RECORDS_MAX {
+        if chunk.fits_in_delta() {
             return self.show_in_delta(chunk);
         }
         let mut builder = SegmentBuilder::new();
@@ -97,7 +109,7 @@ impl Catalog {
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
         let ended = writer.end_chunk(chunk.token);
-        let mut newest = Vec::with_capacity(chunk.len());
+        let mut newest = Vec::with_capacity(chunk.changes.len());
         for change in &chunk.changes {
             if !ended.is_overtaken(change.id) {
                 let mut change = change.clone();

@@ -12,6 +12,7 @@ use bytes::Bytes;
 use super::live_segment::LiveSegment;
 use crate::error::Result;
 use crate::index::{Segment, SegmentBuilder};
+use crate::limits::{DELTA_BYTES_MAX, DELTA_RECORDS_MAX};
 use crate::model::{Record, RecordId};
 
 /// Number of a segment that is not a file.
@@ -24,6 +25,8 @@ const PARTS_RATIO: usize = 2;
 pub(super) struct Delta {
     /// The active records.
     records: BTreeMap<RecordId, Record>,
+    /// Bytes of their texts.
+    bytes: usize,
     /// Numbers of the commits that it covers. Their journal rows go when it becomes a file.
     commits: Vec<u64>,
     /// The records as readers see them, the largest part first.
@@ -55,6 +58,11 @@ impl Delta {
         &self.parts
     }
 
+    /// Returns true if it must become a segment file.
+    pub(super) fn is_full(&self) -> bool {
+        DELTA_RECORDS_MAX < self.len() || DELTA_BYTES_MAX < self.bytes
+    }
+
     /// Covers more commits.
     pub(super) fn cover(&mut self, commits: &[u64]) {
         self.commits.extend_from_slice(commits);
@@ -69,21 +77,28 @@ impl Delta {
     pub(super) fn insert(&mut self, record: Record) -> Result<()> {
         debug_assert!(record.is_active, "inactive records are not searched");
         let id = record.id;
-        let was_there = self.records.insert(id, record).is_some();
+        self.bytes += text_bytes(&record);
+        let old = self.records.insert(id, record);
         let is_built = self.new_ids.insert(id);
-        if was_there && is_built {
-            self.mark_deleted(id)?;
+        if let Some(old) = old {
+            self.bytes -= text_bytes(&old);
+            if is_built {
+                self.mark_deleted(id)?;
+            }
         }
         Ok(())
     }
 
     /// Takes a record out. Returns true if it was here.
     pub(super) fn remove(&mut self, id: RecordId) -> Result<bool> {
-        let was_there = self.records.remove(&id).is_some();
-        if was_there && !self.new_ids.remove(&id) {
-            self.mark_deleted(id)?;
+        let old = self.records.remove(&id);
+        if let Some(old) = &old {
+            self.bytes -= text_bytes(old);
+            if !self.new_ids.remove(&id) {
+                self.mark_deleted(id)?;
+            }
         }
-        Ok(was_there)
+        Ok(old.is_some())
     }
 
     fn mark_deleted(&mut self, id: RecordId) -> Result<()> {
@@ -121,6 +136,11 @@ impl Delta {
             .push(LiveSegment::new(NO_FILE, Arc::new(segment)));
         Ok(())
     }
+}
+
+/// Bytes of the texts that can be long.
+fn text_bytes(record: &Record) -> usize {
+    record.title.len() + record.description.as_ref().map_or(0, String::len)
 }
 
 /// Adds the ids of the live documents of a part.
@@ -230,5 +250,24 @@ mod tests {
             assert!(Arc::ptr_eq(delta.parts()[0].segment(), &large));
         }
         assert_eq!(delta.parts()[0].live_count(), 150);
+    }
+
+    #[test]
+    fn it_is_full_by_records_or_by_bytes() {
+        let mut delta = Delta::default();
+        let long = "x ".repeat(250);
+        for number in 0..250 {
+            delta.insert(record(number, &long)).unwrap();
+            delta.insert(record(number, &long)).unwrap();
+        }
+        assert_eq!(delta.bytes, 250 * long.len());
+        assert!(!delta.is_full());
+        delta.bytes += DELTA_BYTES_MAX;
+        assert!(delta.is_full());
+        delta.bytes -= DELTA_BYTES_MAX;
+        for number in 0..250 {
+            delta.remove(RecordId::from_bytes([number; 16])).unwrap();
+        }
+        assert_eq!(delta.bytes, 0);
     }
 }

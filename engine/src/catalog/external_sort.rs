@@ -6,23 +6,26 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::memory_budget::MemoryBudget;
 use crate::data_dir::DataDir;
 use crate::disk::{DiskFile, FileWriter};
 use crate::error::{Error, Result};
-use crate::limits::FREE_BYTES_MIN;
+use crate::limits::{
+    FREE_BYTES_MIN, IMPORT_MERGE_BYTES, IMPORT_SORT_BYTES_MIN, RUN_BUFFER_BYTES_MIN,
+};
 use crate::model::RecordId;
 
 /// Bytes of a piece of memory for records.
 const PIECE_BYTES: usize = 1 << 20;
-/// Bytes read from a run at a time.
-const READ_BYTES: usize = 1 << 20;
 
 /// Sorter of records by id; of records with one id, the last is kept.
 pub(crate) struct ExternalSorter {
     data_dir: Arc<DataDir>,
     /// Makes names of runs differ between imports.
     name: String,
-    memory_max: usize,
+    budget: Arc<MemoryBudget>,
+    /// Bytes taken from the budget.
+    taken_bytes: usize,
     batch: RecordBatch,
     runs: Vec<Run>,
 }
@@ -50,14 +53,17 @@ struct Run {
     read_bytes: u64,
     buffer: Vec<u8>,
     buffer_offset: usize,
+    /// Bytes to read at a time.
+    buffer_bytes: usize,
 }
 
 impl ExternalSorter {
-    pub(crate) fn new(data_dir: Arc<DataDir>, name: String, memory_max: usize) -> Self {
+    pub(crate) fn new(data_dir: Arc<DataDir>, name: String, budget: Arc<MemoryBudget>) -> Self {
         Self {
             data_dir,
             name,
-            memory_max,
+            budget,
+            taken_bytes: 0,
             batch: RecordBatch::default(),
             runs: Vec::new(),
         }
@@ -65,16 +71,32 @@ impl ExternalSorter {
 
     /// Takes a record in.
     pub(crate) fn push(&mut self, id: RecordId, stored: &[u8]) -> Result<()> {
-        if self.memory_max < self.batch.memory_bytes() + stored.len() {
+        let needed_bytes = self.batch.memory_bytes() + stored.len();
+        if self.taken_bytes < needed_bytes && !self.take_piece() {
             self.spill()?;
         }
         self.batch.push(id, stored);
         Ok(())
     }
 
-    /// Number of records pushed, repetitions counted; `None` once records were spilled.
-    pub(crate) fn in_memory_count(&self) -> Option<usize> {
-        self.runs.is_empty().then_some(self.batch.entries.len())
+    /// Takes memory for another piece. Returns false if records must leave memory first.
+    fn take_piece(&mut self) -> bool {
+        let is_taken = self.budget.take(PIECE_BYTES);
+        if is_taken {
+            self.taken_bytes += PIECE_BYTES;
+        }
+        // A little is always its own: beside a large import, others would spill each record.
+        is_taken || self.batch.memory_bytes() < IMPORT_SORT_BYTES_MIN
+    }
+
+    fn give_back(&mut self) {
+        self.budget.give_back(std::mem::take(&mut self.taken_bytes));
+    }
+
+    /// Returns true if it holds few records and bytes, repetitions counted.
+    pub(crate) fn is_small(&self, records_max: usize, bytes_max: usize) -> bool {
+        let bytes = || self.batch.pieces.iter().map(Vec::len).sum::<usize>();
+        self.runs.is_empty() && self.batch.entries.len() <= records_max && bytes() <= bytes_max
     }
 
     fn spill(&mut self) -> Result<()> {
@@ -93,6 +115,7 @@ impl ExternalSorter {
         })?;
         self.runs.push(run);
         self.batch = RecordBatch::default();
+        self.give_back();
         Ok(())
     }
 
@@ -116,6 +139,7 @@ impl ExternalSorter {
             read_bytes: 0,
             buffer: Vec::new(),
             buffer_offset: 0,
+            buffer_bytes: RUN_BUFFER_BYTES_MIN,
         })
     }
 
@@ -133,12 +157,17 @@ impl ExternalSorter {
         }
         // The rest becomes the last run: of equal ids the latest run wins.
         self.spill()?;
+        let buffer_bytes = IMPORT_MERGE_BYTES / self.runs.len();
+        for run in &mut self.runs {
+            run.buffer_bytes = buffer_bytes.clamp(RUN_BUFFER_BYTES_MIN, PIECE_BYTES);
+        }
         merge_runs(&mut self.runs, each)
     }
 }
 
 impl Drop for ExternalSorter {
     fn drop(&mut self) {
+        self.give_back();
         for run in &self.runs {
             // The next start empties the folder.
             let _ = self.data_dir.disk().remove(&run.path);
@@ -236,7 +265,7 @@ impl Run {
             self.buffer_offset = 0;
             let kept_bytes = self.buffer.len();
             let rest_bytes = (self.size_bytes - self.read_bytes) as usize;
-            let wanted_bytes = READ_BYTES.max(bytes_count);
+            let wanted_bytes = self.buffer_bytes.max(bytes_count);
             self.buffer
                 .resize(kept_bytes + wanted_bytes.min(rest_bytes), 0);
             let target = &mut self.buffer[kept_bytes..];
@@ -260,7 +289,8 @@ mod tests {
     fn check(memory_max: usize, is_spilling: bool) {
         let dir = tempfile::tempdir().unwrap();
         let data_dir = Arc::new(DataDir::open(Arc::new(Real), dir.path()).unwrap());
-        let mut sorter = ExternalSorter::new(data_dir, "import".into(), memory_max);
+        let budget = Arc::new(MemoryBudget::new(memory_max));
+        let mut sorter = ExternalSorter::new(data_dir, "import".into(), Arc::clone(&budget));
         let mut expected = std::collections::BTreeMap::new();
         for number in 0..20_000u32 {
             let id = RecordId::from_bytes([(number.wrapping_mul(0x9e37_79b1) >> 20) as u8; 16]);
@@ -276,6 +306,7 @@ mod tests {
         });
         drained.unwrap();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
+        assert!(budget.take(memory_max), "all memory was given back");
         assert_eq!(
             std::fs::read_dir(dir.path().join("tmp")).unwrap().count(),
             0
@@ -287,7 +318,8 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let faulty = Arc::new(Faulty::new(Fault::NONE));
         let data_dir = Arc::new(DataDir::open(Arc::clone(&faulty) as _, dir.path()).unwrap());
-        let mut sorter = ExternalSorter::new(data_dir, "import".into(), 4 << 20);
+        let budget = Arc::new(MemoryBudget::new(4 << 20));
+        let mut sorter = ExternalSorter::new(data_dir, "import".into(), budget);
         faulty.set_fault(Fault {
             first: faulty.ops_count() + 2,
             count: 1,
@@ -298,6 +330,38 @@ mod tests {
         assert!(matches!(pushed, Err(Error::Io { .. })));
         let left = std::fs::read_dir(dir.path().join("tmp")).unwrap();
         assert_eq!(left.count(), 0);
+    }
+
+    #[test]
+    fn imports_share_their_memory() {
+        let dir = tempfile::tempdir().unwrap();
+        let data_dir = Arc::new(DataDir::open(Arc::new(Real), dir.path()).unwrap());
+        let budget = Arc::new(MemoryBudget::new(16 << 20));
+        let mut sorters: Vec<ExternalSorter> = (0..2)
+            .map(|number| {
+                let name = format!("import-{number}");
+                ExternalSorter::new(Arc::clone(&data_dir), name, Arc::clone(&budget))
+            })
+            .collect();
+        let id = |number: u128| RecordId::from_bytes(number.to_be_bytes());
+        for number in 0..30_000 {
+            for sorter in &mut sorters {
+                sorter.push(id(number), &[7; 1000]).unwrap();
+                assert!(sorter.batch.memory_bytes() <= 17 << 20);
+            }
+            let memory_bytes = |sorter: &ExternalSorter| sorter.batch.memory_bytes();
+            let sum: usize = sorters.iter().map(memory_bytes).sum();
+            assert!(sum <= (16 << 20) + 2 * IMPORT_SORT_BYTES_MIN, "{sum}");
+        }
+        for sorter in sorters {
+            let mut found_count = 0;
+            let drained = sorter.drain(&mut |_, _| {
+                found_count += 1;
+                Ok(())
+            });
+            drained.unwrap();
+            assert_eq!(found_count, 30_000);
+        }
     }
 
     #[test]

@@ -3,16 +3,18 @@
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
+use parking_lot::Mutex;
+
 use super::catalog_store::Catalog;
 use super::chunk::Chunk;
-use super::event::{CatalogEvent, CatalogOutcome};
 use super::encoded_records::EncodedRecords;
+use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
 use super::tables::damage_of;
 use crate::data_dir::DataDir;
 use crate::error::Result;
 use crate::limits::{
-    COMMIT_RECORDS_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_RECORDS, IMPORT_SORT_BYTES_MAX,
+    COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX, DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_BUILDERS,
 };
 use crate::model::{FieldError, RecordDraft, RecordId};
 
@@ -38,9 +40,10 @@ pub struct Importer {
 impl Importer {
     pub(crate) fn new(catalog: Arc<Catalog>, data_dir: Arc<DataDir>, number: u64) -> Self {
         let name = format!("import-{number}");
+        let budget = Arc::clone(&catalog.import_memory);
         Self {
             catalog,
-            sorter: ExternalSorter::new(data_dir, name, IMPORT_SORT_BYTES_MAX),
+            sorter: ExternalSorter::new(data_dir, name, budget),
             pushed: EncodedRecords::default(),
         }
     }
@@ -96,38 +99,47 @@ impl Importer {
     /// Sorts by id and commits in groups; calls `progress` with the number of records that are
     /// durable after each. Returns when all are searchable.
     ///
-    /// Groups are committed on this thread while the segment of those before is built on another.
+    /// Groups are committed on this thread while segments of those before are built on others.
     pub fn finish(self, progress: &mut dyn FnMut(u64)) -> Result<ImportSummary> {
         let Self {
             catalog, sorter, ..
         } = self;
-        let is_small = sorter
-            .in_memory_count()
-            .is_some_and(|count| count <= DELTA_RECORDS_MAX);
         // A segment file for a handful of records costs more syncs than the delta does.
-        if is_small {
+        if sorter.is_small(DELTA_RECORDS_MAX, DELTA_BYTES_MAX) {
             return load_few(&catalog, sorter, progress);
         }
         std::thread::scope(|scope| {
             let catalog = &*catalog;
-            // No queue: a loader that is ahead waits, so that two chunks are in memory at most.
+            // No queue: a loader that is ahead waits, so that few chunks are in memory.
             let (sender, receiver) = sync_channel(0);
-            let builder = scope.spawn(move || build_all(catalog, &receiver));
+            let receiver = Arc::new(Mutex::new(receiver));
+            let builders: Vec<_> = (0..IMPORT_BUILDERS)
+                .map(|_| {
+                    let receiver = Arc::clone(&receiver);
+                    scope.spawn(move || build_all(catalog, &receiver))
+                })
+                .collect();
+            // The builders' own: without them, sending fails.
+            drop(receiver);
             let mut loader = Loader {
                 catalog,
                 sender,
                 progress,
                 summary: ImportSummary::default(),
                 group: Vec::new(),
+                group_bytes: 0,
                 chunk: None,
             };
             let loaded = sorter
                 .drain(&mut |id, stored| loader.push(id, stored))
                 .and_then(|()| loader.end());
             let summary = loader.summary;
-            // Closes the channel, which ends the builder; an unsent chunk is abandoned.
+            // Closes the channel, which ends the builders; an unsent chunk is abandoned.
             drop(loader);
-            let built = builder.join().expect("building a segment does not panic");
+            let built = builders
+                .into_iter()
+                .map(|builder| builder.join().expect("building a segment does not panic"))
+                .fold(Ok(()), Result::and);
             if built.is_err() || loaded.is_err() {
                 // Committed groups are durable: show them, if the disk allows it.
                 let _ = catalog.ensure_recovered(&mut catalog.writer.lock());
@@ -164,13 +176,15 @@ struct Loader<'l> {
     progress: &'l mut dyn FnMut(u64),
     summary: ImportSummary,
     group: Vec<CatalogEvent>,
+    group_bytes: usize,
     chunk: Option<Chunk>,
 }
 
 impl Loader<'_> {
     fn push(&mut self, id: RecordId, stored: Vec<u8>) -> Result<()> {
+        self.group_bytes += stored.len();
         self.group.push(CatalogEvent::PutRecord(id, stored));
-        if self.group.len() < COMMIT_RECORDS_MAX {
+        if self.group.len() < COMMIT_RECORDS_MAX && self.group_bytes < COMMIT_BYTES_MAX {
             return Ok(());
         }
         self.commit_group()
@@ -178,6 +192,7 @@ impl Loader<'_> {
 
     fn commit_group(&mut self) -> Result<()> {
         let group = std::mem::take(&mut self.group);
+        self.group_bytes = 0;
         if !group.is_empty() {
             // Taken: after an error the chunk is abandoned already, and `drop` must not find it.
             let (chunk, outcomes) = self.catalog.commit_group(self.chunk.take(), group)?;
@@ -185,7 +200,7 @@ impl Loader<'_> {
             self.chunk = Some(chunk);
             (self.progress)(self.summary.records());
         }
-        if IMPORT_SEGMENT_RECORDS <= self.chunk.as_ref().map_or(0, Chunk::len) {
+        if self.chunk.as_ref().is_some_and(Chunk::is_full) {
             self.send();
         }
         Ok(())
@@ -199,8 +214,8 @@ impl Loader<'_> {
 
     fn send(&mut self) {
         if let Some(chunk) = self.chunk.take() {
-            // The builder takes chunks until the channel closes, even after an error: it is gone
-            // only if it panicked, and `finish` passes the panic on.
+            // Builders take chunks until the channel closes, even after an error: they are gone
+            // only if they panicked, and `finish` passes the panic on.
             let _ = self.sender.send(chunk);
         }
     }
@@ -214,19 +229,43 @@ impl Drop for Loader<'_> {
     }
 }
 
-fn build_all(catalog: &Catalog, chunks: &Receiver<Chunk>) -> Result<()> {
+/// Builds chunks until the channel closes. Several threads share the work: chunks of one import
+/// have no record in common, so it does not matter which is shown first.
+fn build_all(catalog: &Catalog, chunks: &Mutex<Receiver<Chunk>>) -> Result<()> {
     let mut outcome = Ok(());
-    // After a fault the rest is committed and stays in the journal; it is shown by the next
-    // recovery.
-    for chunk in chunks {
+    loop {
+        let received = chunks.lock().recv();
+        let Ok(chunk) = received else {
+            return outcome;
+        };
+        let mut open = OpenChunk {
+            catalog,
+            chunk,
+            is_shown: false,
+        };
+        // After a fault the rest is committed and stays in the journal; it is shown by the next
+        // recovery.
         if outcome.is_ok() {
-            outcome = catalog.build_chunk(&chunk);
-        }
-        if outcome.is_err() {
-            catalog.abandon(&chunk);
+            outcome = catalog.build_chunk(&open.chunk);
+            open.is_shown = outcome.is_ok();
         }
     }
-    outcome
+}
+
+/// A chunk that is given up unless it was shown: also by a panic, after which its commits would
+/// stay hidden, and files that nothing names would stay.
+struct OpenChunk<'c> {
+    catalog: &'c Catalog,
+    chunk: Chunk,
+    is_shown: bool,
+}
+
+impl Drop for OpenChunk<'_> {
+    fn drop(&mut self) {
+        if !self.is_shown {
+            self.catalog.abandon(&self.chunk);
+        }
+    }
 }
 
 impl ImportSummary {

@@ -12,7 +12,9 @@ use parking_lot::MutexGuard;
 
 use crate::error::{Error, Result};
 use crate::index::{Segment, Tombstones, merge};
-use crate::limits::{DELTA_RECORDS_MAX, MERGE_INPUTS_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX};
+use crate::limits::{
+    DELTA_RECORDS_MAX, MERGE_INPUTS_MAX, MERGE_MEMORY_MAX, MERGE_SEGMENTS_COUNT, SEGMENT_DOCS_MAX,
+};
 
 impl Catalog {
     /// Merges the segments of one tier. False when no tier is full.
@@ -166,10 +168,11 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
             .take_while(|live| tier_of(live.live_count()) == tier);
         let tier_count = in_tier.count();
         if MERGE_SEGMENTS_COUNT <= tier_count {
-            let mut docs_count = 0;
+            let (mut docs_count, mut memory_bytes) = (0, 0);
             let fits = |live: &&&LiveSegment| {
                 docs_count += live.live_count();
-                docs_count <= u64::from(SEGMENT_DOCS_MAX)
+                memory_bytes += live.merge_memory_bytes();
+                docs_count <= u64::from(SEGMENT_DOCS_MAX) && memory_bytes <= MERGE_MEMORY_MAX
             };
             let chosen: Vec<LiveSegment> = rest[..tier_count]
                 .iter()

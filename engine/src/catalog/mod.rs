@@ -5,6 +5,7 @@ mod event;
 mod tables;
 mod validate;
 mod encoded_records;
+mod memory_budget;
 mod external_sort;
 mod segment_files;
 mod live_segment;

@@ -103,6 +103,11 @@ impl Segment {
         (self.sections.segment_bytes(), document_bytes)
     }
 
+    /// Bytes of all folded titles.
+    pub(crate) fn title_bytes(&self) -> u64 {
+        self.sections.section_bytes(Section::TitleText)
+    }
+
     /// Name and bytes of each section, in file order: for reports.
     pub fn sections_bytes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.sections.sizes()
