@@ -67,9 +67,19 @@ impl Database {
         let state_store = open_store(&data_dir, is_kept, &STATE_FILE)?;
         data_dir.finish()?;
         let damage = Arc::<DamageLog>::default();
-        let state = State::open(state_store, Arc::clone(&damage))?;
-        let downloads = Arc::new(DownloadTable::with_room(state.downloads_count()?));
-        state.each_download(&mut |record, count| downloads.add(record, count))?;
+        let state = State::new(state_store, Arc::clone(&damage));
+        let files = SegmentFiles::new(Arc::clone(&data_dir));
+        let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
+        // Two threads: of a service with a past, the counts take as long as all the rest.
+        let (opened, downloads) = std::thread::scope(|scope| {
+            let downloads = scope.spawn(|| {
+                DownloadTable::load(state.downloads_count()?, |add| state.each_download(add))
+            });
+            let opened = state.open().and_then(|()| catalog.open());
+            (opened, downloads.join())
+        });
+        opened?;
+        let downloads = Arc::new(downloads.expect("reading counts does not panic")?);
         let counters = Counters::open(
             Arc::clone(disk),
             data_dir.path("counters"),
@@ -83,9 +93,6 @@ impl Database {
             data_dir.path("tmp"),
         );
         blobs.mark_present(0 < state.counts().cached_files);
-        let files = SegmentFiles::new(Arc::clone(&data_dir));
-        let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
-        catalog.open()?;
         let database = Self {
             catalog: Arc::new(catalog),
             state,

@@ -116,7 +116,7 @@ pub const OPEN_BLOBS_MAX: usize = 1024;
 /// Bytes of memory for pages of the catalog's store.
 pub const CATALOG_CACHE_BYTES: usize = 96 << 20;
 /// Bytes of memory for pages of the state's store.
-pub const STATE_CACHE_BYTES: usize = 24 << 20;
+pub const STATE_CACHE_BYTES: usize = 12 << 20;
 /// Bytes that must be free before records, segments or files are written.
 pub const FREE_BYTES_MIN: u64 = 48 << 20;
 /// Bytes that must be free before accounts, keys and counts are written: fewer, so that a key can

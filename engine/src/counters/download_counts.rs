@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use foldhash::fast::RandomState;
 use parking_lot::Mutex;
 
+use crate::error::Result;
 use crate::limits::DOWNLOAD_SLOTS_MIN;
 use crate::model::RecordId;
 
@@ -52,21 +53,34 @@ struct CountSlot {
 }
 
 impl DownloadTable {
-    /// A table without counts, which does not grow before it has this many.
-    pub(crate) fn with_room(counts_count: u64) -> Self {
+    /// The table of the counts that `read` gives, about `counts_count`, each of another record.
+    /// Nobody else has it yet, so no lock is taken.
+    pub(crate) fn load(
+        counts_count: u64,
+        read: impl FnOnce(&mut dyn FnMut(RecordId, u64)) -> Result<()>,
+    ) -> Result<Self> {
         // A third stays free: a look-up that finds nothing is what most are.
         let slots_count = counts_count as usize / SHARDS_COUNT * 3 / 2 + DOWNLOAD_SLOTS_MIN;
-        Self {
-            hasher: RandomState::default(),
-            shards: (0..SHARDS_COUNT)
-                .map(|_| CountShard::new(slots_count))
-                .collect(),
-        }
+        let hasher = RandomState::default();
+        let mut shards: Vec<LoadedShard> = (0..SHARDS_COUNT)
+            .map(|_| LoadedShard {
+                slots: empty_slots(slots_count),
+                taken_count: 0,
+            })
+            .collect();
+        read(&mut |id, count| {
+            let hash = hash(&hasher, id);
+            shards[shard_idx(hash)].add(hash, count);
+        })?;
+        Ok(Self {
+            hasher,
+            shards: shards.into_iter().map(CountShard::from).collect(),
+        })
     }
 
     /// The count of a record. Cost: a hash, and about one cache line of the table.
     pub(crate) fn get(&self, id: RecordId) -> u64 {
-        let hash = self.hash(id);
+        let hash = hash(&self.hasher, id);
         find(&self.shards[shard_idx(hash)].slots.load(), hash).1
     }
 
@@ -75,7 +89,7 @@ impl DownloadTable {
         if count == 0 {
             return;
         }
-        let hash = self.hash(id);
+        let hash = hash(&self.hasher, id);
         let shard = &self.shards[shard_idx(hash)];
         if raise(&shard.slots.load(), hash, count) {
             return;
@@ -99,19 +113,39 @@ impl DownloadTable {
         put(&grown[find(&grown, hash).0], hash, count);
         shard.slots.store(Arc::new(grown));
     }
+}
 
-    fn hash(&self, id: RecordId) -> u64 {
-        self.hasher.hash_one(u128::from_be_bytes(*id.as_bytes()))
+/// A part while it is loaded.
+struct LoadedShard {
+    slots: CountSlots,
+    taken_count: usize,
+}
+
+impl LoadedShard {
+    fn add(&mut self, hash: u64, count: u64) {
+        if count == 0 {
+            return;
+        }
+        self.taken_count += 1;
+        if self.slots.len() * 3 < self.taken_count * 4 {
+            self.slots = grown(&self.slots);
+        }
+        let (slot_idx, known) = find(&self.slots, hash);
+        put(&self.slots[slot_idx], hash, known + count);
     }
 }
 
-impl CountShard {
-    fn new(slots_count: usize) -> Self {
+impl From<LoadedShard> for CountShard {
+    fn from(loaded: LoadedShard) -> Self {
         Self {
-            slots: ArcSwap::from_pointee(empty_slots(slots_count)),
-            taken_count: Mutex::new(0),
+            slots: ArcSwap::from_pointee(loaded.slots),
+            taken_count: Mutex::new(loaded.taken_count),
         }
     }
+}
+
+fn hash(hasher: &RandomState, id: RecordId) -> u64 {
+    hasher.hash_one(u128::from_be_bytes(*id.as_bytes()))
 }
 
 /// Half as many slots again with the same counts, which do not change in `slots` any more.
@@ -192,7 +226,7 @@ mod tests {
 
     #[test]
     fn counts_each_record_apart_while_it_grows() {
-        let table = DownloadTable::with_room(0);
+        let table = empty();
         for round in 1..=3 {
             for number in 0..5_000 {
                 table.add(id(number), number);
@@ -202,25 +236,35 @@ mod tests {
         assert_eq!(table.get(id(9_999)), 0);
     }
 
+    fn empty() -> DownloadTable {
+        DownloadTable::load(0, |_| Ok(())).unwrap()
+    }
+
     #[test]
-    fn with_room_it_does_not_grow() {
-        let table = DownloadTable::with_room(100_000);
-        let slots_count = || -> usize {
-            let counts = table.shards.iter().map(|shard| shard.slots.load().len());
-            counts.sum()
-        };
-        let before = slots_count();
-        for number in 0..100_000 {
-            table.add(id(number), 1);
+    fn what_is_loaded_is_counted_on_and_takes_little_memory() {
+        for expected_count in [0, 100_000] {
+            let loaded = DownloadTable::load(expected_count, |add| {
+                (0..100_000).for_each(|number| add(id(number), number));
+                Ok(())
+            });
+            let table = loaded.unwrap();
+            for number in 0..100_100 {
+                table.add(id(number), 1);
+            }
+            for number in 0..100_100 {
+                let loaded = if number < 100_000 { number } else { 0 };
+                assert_eq!(table.get(id(number)), loaded + 1);
+            }
+            let slots = table.shards.iter().map(|shard| shard.slots.load().len());
+            let bytes = slots.sum::<usize>() * size_of::<CountSlot>();
+            assert!(bytes < 100_000 * 33, "{bytes}");
+            assert!(expected_count == 0 || bytes < 100_000 * 25, "{bytes}");
         }
-        assert_eq!(slots_count(), before);
-        assert!(before * size_of::<CountSlot>() < 100_000 * 25);
-        assert_eq!(table.get(id(99_999)), 1);
     }
 
     #[test]
     fn threads_lose_no_count_and_never_see_one_shrink() {
-        let table = DownloadTable::with_room(0);
+        let table = empty();
         std::thread::scope(|scope| {
             for _ in 0..4 {
                 scope.spawn(|| {
@@ -241,7 +285,7 @@ mod tests {
     fn counting_while_slots_are_outgrown_loses_nothing() {
         const KNOWN_COUNT: u64 = 64;
         const NEW_COUNT: u64 = 200_000;
-        let table = DownloadTable::with_room(0);
+        let table = empty();
         let is_over = AtomicBool::new(false);
         for number in 0..KNOWN_COUNT {
             table.add(id(number), 1);

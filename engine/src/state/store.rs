@@ -102,9 +102,9 @@ struct FrameWriter {
 }
 
 impl State {
-    /// Reads the tables into memory.
-    pub(crate) fn open(store: Store, damage: Arc<DamageLog>) -> Result<Self> {
-        let state = Self {
+    /// A state that has not read its tables yet.
+    pub(crate) fn new(store: Store, damage: Arc<DamageLog>) -> Self {
+        Self {
             store,
             view: RwLock::default(),
             files: RwLock::default(),
@@ -112,9 +112,12 @@ impl State {
             queue: Mutex::default(),
             damage,
             writer: Mutex::new(FrameWriter { applied: 0 }),
-        };
-        state.load(&mut state.writer.lock())?;
-        Ok(state)
+        }
+    }
+
+    /// Reads the tables into memory.
+    pub(crate) fn open(&self) -> Result<()> {
+        self.load(&mut self.writer.lock())
     }
 
     /// Number of records that were downloaded.
