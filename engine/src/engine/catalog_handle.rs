@@ -54,8 +54,12 @@ impl CatalogHandle<'_> {
         Ok(outcomes != [CatalogOutcome::Unknown])
     }
 
-    /// Deletes records in one transaction; returns the ids that were unknown.
+    /// Deletes records in one transaction; returns the ids that were unknown, ascending. An id that
+    /// is named twice counts once.
     pub fn delete_records(self, ids: &[RecordId]) -> Result<Vec<RecordId>> {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids.dedup();
         let frame = ids.iter().map(|id| CatalogEvent::DeleteRecord(*id));
         let outcomes = self.database.catalog.commit(frame.collect())?;
         let mut unknown = Vec::new();
