@@ -10,7 +10,7 @@ use subcat_bench::arguments::exit_code;
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::past;
 use subcat_bench::process::memory;
-use subcat_bench::search::{Times, thread_nanoseconds};
+use subcat_bench::search::{Times, process_nanoseconds, thread_nanoseconds};
 use subcat_engine::{DraftValue, Engine, RecordDraft, RecordId};
 
 #[derive(Parser)]
@@ -135,12 +135,12 @@ fn start(data: &Path) -> Result<()> {
         Ok(memory.anonymous_bytes as f64 / f64::from(1 << 20))
     };
     let before = own()?;
-    let (began, cpu) = (Instant::now(), thread_nanoseconds());
+    let (began, cpu) = (Instant::now(), process_nanoseconds());
     let engine = past::open(data)?;
     println!(
         "opened in {:.0} ms, {:.0} ms of CPU, {:.1} MiB of own memory ({before:.1} before)",
         began.elapsed().as_secs_f64() * 1e3,
-        (thread_nanoseconds() - cpu) as f64 / 1e6,
+        (process_nanoseconds() - cpu) as f64 / 1e6,
         own()?,
     );
     let mut times = Times::default();
