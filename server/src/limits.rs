@@ -134,6 +134,11 @@ pub const FETCH_FAILURES_MAX: usize = 10_000;
 
 // ===== service =====
 
+/// Longest pause of a background task after failures: what failed for lack of space works again
+/// soon after space is made.
+pub const TASK_PAUSE_MAX: Duration = Duration::from_secs(4);
+/// The same for merges, each of which may write gigabytes before it fails.
+pub const MERGE_PAUSE_MAX: Duration = Duration::from_secs(64);
 /// Slow searches that are kept, at most: the oldest is dropped.
 pub const SLOW_SEARCHES_MAX: usize = 20;
 /// Searches without results that are kept, at most: the oldest is dropped.

@@ -17,10 +17,10 @@ fn rule_10_1_health_says_what_the_service_does() {
     );
     assert_eq!(answer.field("content-type"), Some("application/json"));
 
-    server.service.set_phase(Phase::Failing);
+    server.service.set_phase(Phase::Starting);
     let answer = server.get("/api/health", None);
     assert_eq!(answer.status, 503);
-    let expected = format!(r#"{{"status":"failing","version":"{version}"}}"#);
+    let expected = format!(r#"{{"status":"starting","version":"{version}"}}"#);
     assert_eq!(answer.text(), expected);
     server.service.set_phase(Phase::Ready);
     assert_eq!(server.get("/api/health", None).status, 200);

@@ -13,7 +13,8 @@ use prometheus_client::registry::Registry;
 use subcat_engine::EngineStats;
 
 use crate::service::{
-    LATENCY_BUCKETS_US, LimitRejection, Metrics, Phase, Route, STATUSES, Service, WorkerMetrics,
+    BackgroundHealth, BackgroundTask, LATENCY_BUCKETS_US, LimitRejection, Metrics, Phase, Route,
+    STATUSES, Service, WorkerMetrics,
 };
 use crate::upstream::{FetchOutcome, UpstreamState};
 
@@ -231,12 +232,17 @@ fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
 }
 
 fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
-    let gauges: [(&'static str, &str, u64); 13] = [
+    let gauges: [(&'static str, &str, u64); 14] = [
         ("records", "Records of the catalog.", stats.records),
         (
             "records_active",
             "Records that can be found.",
             stats.active_records,
+        ),
+        (
+            "records_damaged",
+            "Records that cannot be read and are left out.",
+            stats.damaged_records,
         ),
         ("segments", "Segment files.", stats.file_segments),
         (
@@ -283,12 +289,40 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     }
     let help = "Reindex jobs that flushed the delta to a segment file.";
     writer.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
+    let help = "Times that the scrubber has read everything.";
+    writer.counter("scrub_rounds", help, stats.scrub_rounds)?;
+    let help = "Damage that the scrubber has found.";
+    writer.counter("scrub_findings", help, stats.scrub_findings)?;
     writer.counter("merges", "Merges of segment files.", stats.merges_done)
+}
+
+/// Background tasks: which of them fail now, and how often they have failed.
+fn background(writer: &mut MetricsWriter<'_>, background: &BackgroundHealth) -> fmt::Result {
+    let failing = background.failing();
+    let help = "1 if the last run of a background task failed.";
+    let mut family = writer.family("task_failing", help, MetricType::Gauge)?;
+    for task in BackgroundTask::ALL {
+        let is_failing = failing.iter().any(|failing| failing.task == task);
+        let labels = [("task", task.name())];
+        ConstGauge::new(u64::from(is_failing)).encode(family.encode_family(&labels)?)?;
+    }
+    let help = "Runs of background tasks that failed.";
+    let mut family = writer.family("task_failures", help, MetricType::Counter)?;
+    for task in BackgroundTask::ALL {
+        let labels = [("task", task.name())];
+        let counter = ConstCounter::new(background.failures_count(task));
+        counter.encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
 }
 
 fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let is_ready = u64::from(service.phase() == Phase::Ready);
-    writer.gauge("ready", "1 if the service is ready.", is_ready)?;
+    writer.gauge("ready", "1 if the service answers reads.", is_ready)?;
+    let is_full = u64::from(service.engine.files().check_space().is_err());
+    let help = "1 if there is too little free space for changes.";
+    writer.gauge("disk_full", help, is_full)?;
+    background(writer, &service.background)?;
     let Some(usage) = ProcessUsage::read() else {
         return Ok(());
     };

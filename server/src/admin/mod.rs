@@ -10,6 +10,6 @@ mod stream;
 
 pub use client::{Client, ClientError, PieceWriter};
 pub use import_frames::ImportFrameWriter;
-pub use pages::admin_pages;
+pub use pages::{admin_pages, starting_pages};
 pub use socket::{LEFT_OUT_MARK, SOCKET_NAME, admin_socket};
 pub use stream::SentBody;

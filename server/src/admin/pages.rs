@@ -2,10 +2,10 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, OnceLock};
 
-use http::header::{ALLOW, CACHE_CONTROL, CONTENT_TYPE, HeaderValue};
+use http::header::{ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_TYPE, HeaderValue};
 use http::{Method, Request, Response, StatusCode};
 use subcat_engine::error_chain;
 
@@ -14,20 +14,41 @@ use super::stream::SentBody;
 use crate::service::{Phase, Service};
 use hyper::body::Incoming;
 
+const JSON: &str = "application/json";
 const TEXT: &str = "text/plain; charset=utf-8";
 const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
 type AdminPageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
-/// Handler of requests on the admin address of a running service: `/metrics`, `/livez` (a worker
-/// runs), `/readyz` (it also serves).
+/// Handler of requests on the admin address: `/metrics`, `/livez` (a worker runs, or the catalog is
+/// being opened), `/readyz` (the service answers). There is no service while the catalog is opened.
 pub fn admin_pages(
-    service: Arc<Service>,
+    service: Arc<OnceLock<Arc<Service>>>,
 ) -> impl Fn(Request<Incoming>) -> AdminPageFuture + Clone + Send + Sync + 'static {
-    move |request| Box::pin(answer(Arc::clone(&service), request))
+    move |request| Box::pin(answer(service.get().map(Arc::clone), request))
 }
 
-async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<SentBody> {
+/// Handler of requests on the public address until there is a service: everything is 503.
+pub fn starting_pages()
+-> impl Fn(Request<Incoming>) -> AdminPageFuture + Clone + Send + Sync + 'static {
+    |request| {
+        Box::pin(async move {
+            let body = if request.uri().path() == "/api/health" {
+                let (status, version) = (Phase::Starting.as_str(), env!("CARGO_PKG_VERSION"));
+                format!(r#"{{"status":"{status}","version":"{version}"}}"#)
+            } else {
+                r#"{"detail":"Service Unavailable"}"#.to_owned()
+            };
+            let mut response = page(StatusCode::SERVICE_UNAVAILABLE, JSON, body);
+            // The workers that come next listen on sockets of their own.
+            let close = HeaderValue::from_static("close");
+            response.headers_mut().insert(CONNECTION, close);
+            response
+        })
+    }
+}
+
+async fn answer(service: Option<Arc<Service>>, request: Request<Incoming>) -> Response<SentBody> {
     let is_head = request.method() == Method::HEAD;
     if request.method() != Method::GET && !is_head {
         let mut response = page(StatusCode::METHOD_NOT_ALLOWED, TEXT, "GET or HEAD\n");
@@ -37,9 +58,18 @@ async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<S
         return response;
     }
     match request.uri().path() {
-        "/livez" => liveness(&service),
-        "/readyz" => readiness(service.phase()),
-        "/metrics" => metrics(service).await,
+        "/livez" => match service {
+            Some(service) => liveness(&service),
+            None => page(StatusCode::OK, TEXT, "starting\n"),
+        },
+        "/readyz" => {
+            let phase = service.map_or(Phase::Starting, |service| service.phase());
+            readiness(phase)
+        }
+        "/metrics" => match service {
+            Some(service) => metrics(service).await,
+            None => page(StatusCode::SERVICE_UNAVAILABLE, TEXT, "starting\n"),
+        },
         _ => page(StatusCode::NOT_FOUND, TEXT, "/metrics, /livez or /readyz\n"),
     }
 }
@@ -60,7 +90,7 @@ fn liveness(service: &Service) -> Response<SentBody> {
 fn readiness(phase: Phase) -> Response<SentBody> {
     let status = match phase {
         Phase::Ready => StatusCode::OK,
-        Phase::Starting | Phase::Draining | Phase::Failing => StatusCode::SERVICE_UNAVAILABLE,
+        Phase::Starting | Phase::Draining => StatusCode::SERVICE_UNAVAILABLE,
     };
     page(status, TEXT, format!("{}\n", phase.as_str()))
 }

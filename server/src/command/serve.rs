@@ -3,8 +3,8 @@
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
@@ -16,14 +16,18 @@ use super::error::{CommandError, SubjectError};
 use super::logging;
 use super::output::print;
 use super::subcommand::Subcommand;
-use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket};
+use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket, starting_pages};
 use crate::config::Config;
 use crate::http::{Server, serve};
-use crate::runtime::{AdminListener, AdminServer, Control, Descriptors, StopSignals, SystemClock};
+use crate::runtime::{
+    AdminListener, AdminServer, Control, ControlHandle, Descriptors, StopSignals, SystemClock,
+};
 use crate::service::{Service, log_damage};
 
 /// Time limit of requests that are under way when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
+/// Time limit of answers that the service is starting, once it has started.
+const STARTING_GRACE: Duration = Duration::from_millis(100);
 /// Time limit of operations that are still under way after that.
 const ADMIN_GRACE: Duration = Duration::from_millis(300);
 /// Time after which the process ends, whatever is still under way in it (API.md 11.4).
@@ -96,7 +100,18 @@ impl Running {
             made.map_err(|error| SubjectError::new(config.data.display().to_string(), error))?;
         }
         Descriptors::raise();
+        let control = Control::start()?;
+        let handle = control.handle();
+        let pages = AdminListener::tcp(config.admin, &handle)
+            .map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
+        let admin_address = pages.local_addr().unwrap_or(config.admin);
+        let served = Arc::new(OnceLock::new());
+        let pages = AdminServer::start(pages, &handle, admin_pages(Arc::clone(&served)));
+        let starting = answer_while_starting(&config, &handle)?;
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
+        if let Some(starting) = starting {
+            AdminServer::stop([starting], &control, STARTING_GRACE);
+        }
         log_damage(&engine);
         for entries in engine
             .usage()
@@ -111,13 +126,8 @@ impl Running {
                 "some downloads are lost: a power cut damaged their entries from this byte on"
             );
         }
-        let control = Control::start()?;
-        let handle = control.handle();
         // Caught before the announcement: its reader may send a signal at once.
         let stop_signals = StopSignals::catch(&handle)?;
-        let pages = AdminListener::tcp(config.admin, &handle)
-            .map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
-        let admin_address = pages.local_addr().unwrap_or(config.admin);
         let socket_path = config.data.join(SOCKET_NAME);
         let socket = AdminListener::unix(&socket_path, &handle)
             .map_err(|error| SubjectError::new(socket_path.display().to_string(), error))?;
@@ -125,10 +135,10 @@ impl Running {
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
         let server = serve(&service)
             .map_err(|error| SubjectError::new(format!("listen = {listen}"), error))?;
-        let admin_servers = [
-            AdminServer::start(pages, &handle, admin_pages(Arc::clone(&service))),
-            AdminServer::start(socket, &handle, admin_socket(Arc::clone(&service))),
-        ];
+        let socket = AdminServer::start(socket, &handle, admin_socket(Arc::clone(&service)));
+        let admin_servers = [pages, socket];
+        // The only place that sets it.
+        let _ = served.set(Arc::clone(&service));
         Ok(Self {
             control,
             service,
@@ -184,6 +194,20 @@ impl Running {
         self.control.stop();
         Ok(())
     }
+}
+
+/// Answers on the public address that the service is starting, until it is stopped. `None` for
+/// port 0, which nobody knows yet.
+fn answer_while_starting(
+    config: &Config,
+    handle: &ControlHandle,
+) -> Result<Option<AdminServer>, CommandError> {
+    if config.listen.port() == 0 {
+        return Ok(None);
+    }
+    let listener = AdminListener::tcp(config.listen, handle)
+        .map_err(|error| SubjectError::new(format!("listen = {}", config.listen), error))?;
+    Ok(Some(AdminServer::start(listener, handle, starting_pages())))
 }
 
 /// Calls `end` after `limit`, unless the returned guard is dropped before.

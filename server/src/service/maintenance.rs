@@ -1,81 +1,137 @@
-//! The two maintenance threads.
+//! The maintenance threads.
 //!
 //! The heartbeat does what must happen every second: it syncs counters, stores usage and reads the
-//! clock. The other thread does the work that may take long, which must not delay the heartbeat:
-//! it aggregates counters, repairs the index, flushes and merges segments, and drops expired
-//! sessions.
+//! clock. The other two do work that must not delay it. One has what is done soon: aggregating
+//! counters, repairing the index, flushing, dropping expired sessions. The other has what may take
+//! minutes, and must not keep damage from being noticed: merging, sweeping, scrubbing.
 
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
-use subcat_engine::{DamageEntry, Engine, MaintenanceTask, StateEvent, error_chain};
+use subcat_engine::{DamageEntry, Engine, MaintenanceTask, StateEvent};
 
+use super::Service;
+use super::background::BackgroundTask;
 use super::periodic::{PeriodicTask, TaskError};
-use super::{Phase, Service};
 
 /// Time between two runs of each thread.
 const PERIOD: Duration = Duration::from_secs(1);
-/// Number of maintenance runs from one that drops expired sessions to the next.
-const SESSION_RUNS: u64 = 600;
 /// Time limit of the heartbeat's last run, which stores everything counted until the stop.
 const HEARTBEAT_STOP_LIMIT: Duration = Duration::from_secs(3);
 /// Time limit of maintenance work that cannot be interrupted. After it the work is abandoned, as
 /// if the process were killed.
 const MAINTENANCE_STOP_LIMIT: Duration = Duration::from_millis(200);
 
+/// Tasks of the thread for what is done soon.
+const QUICK_TASKS: [BackgroundTask; 4] = [
+    BackgroundTask::DropSessions,
+    BackgroundTask::Engine(MaintenanceTask::AggregateDownloads),
+    BackgroundTask::Engine(MaintenanceTask::RepairIndex),
+    BackgroundTask::Engine(MaintenanceTask::Reindex),
+];
+/// Tasks of the thread for what may take long.
+const SLOW_TASKS: [BackgroundTask; 3] = [
+    BackgroundTask::Engine(MaintenanceTask::Merge),
+    BackgroundTask::Engine(MaintenanceTask::SweepFiles),
+    BackgroundTask::Engine(MaintenanceTask::Scrub),
+];
+
 /// The maintenance threads of a serving process.
 pub struct Maintenance {
     service: Arc<Service>,
     heartbeat: PeriodicTask,
-    maintenance: PeriodicTask,
+    /// The thread of quick tasks, then that of slow ones.
+    others: [PeriodicTask; 2],
 }
 
 impl Maintenance {
     /// Starts them. Errors: a thread cannot be started.
     pub fn start(service: Arc<Service>) -> std::io::Result<Self> {
-        let reporter = Arc::new(Reporter {
-            service: Arc::clone(&service),
-            is_failing: Mutex::new([false; 2]),
-        });
         let beating = Arc::clone(&service);
         let run = move |is_last| Ok(beat(&beating, is_last)?);
-        let heartbeat =
-            PeriodicTask::start("heartbeat", PERIOD, run, Reporter::of_task(&reporter, 0))?;
-        let maintained = Arc::clone(&service);
-        let mut run_number = 0_u64;
-        let run = move |is_last| {
-            if is_last {
-                return Ok(());
-            }
-            let is_dropping_sessions = run_number.is_multiple_of(SESSION_RUNS);
-            run_number += 1;
-            Ok(maintain(&maintained, is_dropping_sessions)?)
+        let noting = Arc::clone(&service);
+        let report = move |outcome| {
+            let background = &noting.background;
+            background.note(BackgroundTask::Heartbeat, outcome, Instant::now());
         };
-        let maintenance =
-            PeriodicTask::start("maintenance", PERIOD, run, Reporter::of_task(&reporter, 1))?;
+        let heartbeat = PeriodicTask::start("heartbeat", PERIOD, run, report)?;
+        let quick = start_tasks("maintenance", &service, &QUICK_TASKS)?;
+        let slow = start_tasks("compaction", &service, &SLOW_TASKS)?;
         Ok(Self {
             service,
             heartbeat,
-            maintenance,
+            others: [quick, slow],
         })
     }
 
     /// Starts no further work that may take long, and ends a merge that is under way. Never waits.
     pub fn wind_down(&self) {
         self.service.engine.catalog().stop_merging();
-        self.maintenance.finish();
+        for thread in &self.others {
+            thread.finish();
+        }
     }
 
-    /// Ends both threads, after a last heartbeat that syncs and stores everything counted so far.
+    /// Ends the threads, after a last heartbeat that syncs and stores everything counted so far.
     /// Cost: a few file syncs; aggregation and flush happen when the engine is closed.
     pub fn stop(self) {
         self.wind_down();
         if !self.heartbeat.stop(HEARTBEAT_STOP_LIMIT) {
             tracing::error!("the last usage was not stored in time: the disk is too slow");
         }
-        if !self.maintenance.stop(MAINTENANCE_STOP_LIMIT) {
-            tracing::info!("maintenance was interrupted; the next start continues it");
+        for thread in self.others {
+            if !thread.stop(MAINTENANCE_STOP_LIMIT) {
+                tracing::info!("maintenance was interrupted; the next start continues it");
+            }
+        }
+    }
+}
+
+/// Starts a thread that runs these tasks every second, each when it is due.
+fn start_tasks(
+    name: &str,
+    service: &Arc<Service>,
+    tasks: &'static [BackgroundTask],
+) -> std::io::Result<PeriodicTask> {
+    let service = Arc::clone(service);
+    let run = move |is_last: bool| {
+        if !is_last {
+            run_tasks(&service, tasks);
+        }
+        Ok(())
+    };
+    // Each task notes its own result.
+    PeriodicTask::start(name, PERIOD, run, drop)
+}
+
+fn run_tasks(service: &Service, tasks: &[BackgroundTask]) {
+    for &task in tasks {
+        if !service.background.is_due(task, Instant::now()) {
+            continue;
+        }
+        // One that panics must not keep those behind it from running.
+        let run = catch_unwind(AssertUnwindSafe(|| run_task(service, task)));
+        let outcome = match run {
+            Ok(outcome) => outcome.map_err(TaskError::Engine),
+            Err(_) => Err(TaskError::Panicked),
+        };
+        service.background.note(task, outcome, Instant::now());
+        log_damage(&service.engine);
+    }
+}
+
+fn run_task(service: &Service, task: BackgroundTask) -> subcat_engine::Result<()> {
+    match task {
+        BackgroundTask::Heartbeat => beat(service, false),
+        BackgroundTask::DropSessions => drop_expired_sessions(service),
+        // One step a second: its rate is bounded so.
+        BackgroundTask::Engine(task @ MaintenanceTask::Scrub) => {
+            service.engine.run_task(task, service.now()).map(drop)
+        }
+        BackgroundTask::Engine(task) => {
+            while service.engine.run_task(task, service.now())? {}
+            Ok(())
         }
     }
 }
@@ -100,18 +156,6 @@ fn drop_expired_sessions(service: &Service) -> subcat_engine::Result<()> {
     let drop_expired = vec![StateEvent::DropExpiredSessions(effective_now)];
     service.engine.apply(drop_expired)?;
     Ok(())
-}
-
-/// One run of the work that may take long. Errors: the engine's; the next run tries again.
-fn maintain(service: &Service, is_dropping_sessions: bool) -> subcat_engine::Result<()> {
-    log_damage(&service.engine);
-    if is_dropping_sessions {
-        drop_expired_sessions(service)?;
-    }
-    while service.engine.maintain(service.now())? {}
-    // One step a second: its rate is bounded so.
-    let scrub = MaintenanceTask::Scrub;
-    service.engine.run_task(scrub, service.now()).map(drop)
 }
 
 /// Logs the damage that the engine has met and contained since the last call.
@@ -141,41 +185,4 @@ fn store_usage(service: &Service) -> subcat_engine::Result<()> {
         service.usage.stored();
     }
     Ok(())
-}
-
-/// Logs when maintenance begins to fail and when it works again, not every second in between.
-struct Reporter {
-    service: Arc<Service>,
-    /// True for each thread whose last run failed: the heartbeat, then the other one.
-    is_failing: Mutex<[bool; 2]>,
-}
-
-impl Reporter {
-    /// The function to which one of the threads reports.
-    fn of_task(reporter: &Arc<Self>, task_idx: usize) -> impl Fn(Result<(), TaskError>) + use<> {
-        let reporter = Arc::clone(reporter);
-        move |outcome| reporter.report(task_idx, outcome)
-    }
-
-    fn report(&self, task_idx: usize, outcome: Result<(), TaskError>) {
-        let mut is_failing = self.is_failing.lock();
-        let was_failing = is_failing.contains(&true);
-        is_failing[task_idx] = outcome.is_err();
-        match outcome {
-            // The phase is shared: it is ready again only when the other thread works, too.
-            Ok(()) if was_failing && !is_failing.contains(&true) => {
-                tracing::info!("maintenance works again");
-                self.service.set_phase(Phase::Ready);
-            }
-            Ok(()) => {}
-            Err(error) if was_failing => {
-                tracing::debug!(error = error_chain(&error), "maintenance still fails");
-            }
-            Err(error) => {
-                let error = error_chain(&error);
-                tracing::error!(error, "maintenance failed; retrying every second");
-                self.service.set_phase(Phase::Failing);
-            }
-        }
-    }
 }

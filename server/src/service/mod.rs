@@ -1,5 +1,6 @@
 //! The running service: the state that endpoints, pages, commands and metrics share.
 
+mod background;
 mod credentials;
 mod empty_searches;
 mod maintenance;
@@ -9,6 +10,7 @@ mod shared;
 mod slow_searches;
 mod usage;
 
+pub use background::{BackgroundHealth, BackgroundTask, FailingTask};
 pub use credentials::{Actor, Credentials};
 pub use empty_searches::{EmptySearch, EmptySearches};
 pub use maintenance::{Maintenance, log_damage};

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
 
 use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp};
 
+use super::background::BackgroundHealth;
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::metrics::Metrics;
@@ -25,8 +26,6 @@ pub enum Phase {
     Ready = 1,
     /// Asked to stop: finishing the requests under way.
     Draining = 2,
-    /// Maintenance fails and is retried every second; reads are served.
-    Failing = 3,
 }
 
 impl Phase {
@@ -36,7 +35,6 @@ impl Phase {
             Self::Starting => "starting",
             Self::Ready => "ok",
             Self::Draining => "draining",
-            Self::Failing => "failing",
         }
     }
 }
@@ -57,6 +55,8 @@ pub struct Service {
     pub slow_searches: SlowSearches,
     /// The latest searches that found nothing.
     pub empty_searches: EmptySearches,
+    /// State of the background tasks.
+    pub background: BackgroundHealth,
     /// Usage of keys that is not stored yet.
     pub usage: UsageQueue,
     /// The clock; tests replace it.
@@ -108,6 +108,7 @@ impl Service {
             metrics: Metrics::new(config.workers),
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
+            background: BackgroundHealth::default(),
             usage: UsageQueue::default(),
             config,
             engine,
@@ -176,8 +177,7 @@ impl Service {
         match self.phase.load(Ordering::Acquire) {
             0 => Phase::Starting,
             1 => Phase::Ready,
-            2 => Phase::Draining,
-            _ => Phase::Failing,
+            _ => Phase::Draining,
         }
     }
 

@@ -51,6 +51,9 @@ fn the_admin_address_has_metrics_and_health() {
     for line in [
         "subcat_records 1",
         "subcat_ready 1",
+        "subcat_disk_full 0",
+        "subcat_task_failing{task=\"merge\"} 0",
+        "subcat_records_damaged 0",
         "subcat_requests_total{route=\"other\",status=\"401\"} 1",
         "subcat_upstream_fetches_total{outcome=\"stored\"} 0",
         "# TYPE subcat_process_resident_bytes gauge",
@@ -201,4 +204,43 @@ fn with_the_memory_store_everything_works_while_it_runs() {
     place.stop_server();
     let done = place.run(&["key", "create", "--name", "x", "--set", "store=memory"]);
     assert!(done.fails(1).contains("nothing is kept"));
+}
+
+#[test]
+fn a_server_that_opens_its_catalog_says_so() {
+    let mut place = Place::stopped();
+    place.import(&[line(1, "Heat", "")]);
+    // Opening reads every file of the counters: this one blocks until somebody writes to it.
+    let fifo = place.path("data/counters/0000000009.count");
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    assert!(made.unwrap().success());
+    let [public, admin] = [free_address(), free_address()];
+    let arguments = ["serve", "--listen", &public, "--admin", &admin];
+    let mut command = place.command(&arguments);
+    command.stdout(std::process::Stdio::null());
+    let mut child = command.spawn().unwrap();
+    // It listens before it opens.
+    while std::net::TcpStream::connect(&public).is_err() {
+        assert!(child.try_wait().unwrap().is_none(), "it ended");
+        std::thread::yield_now();
+    }
+    let health = crate::harness::get(&public, "/api/health", None);
+    assert_eq!(health.status, 503);
+    assert_eq!(health.json()["status"], "starting");
+    let other = crate::harness::get(&public, "/api/subtitles/search?query=x", None);
+    assert_eq!(other.status, 503);
+    let ready = crate::harness::get(&admin, "/readyz", None);
+    assert_eq!((ready.status, ready.text().as_str()), (503, "starting\n"));
+    assert_eq!(crate::harness::get(&admin, "/livez", None).status, 200);
+    // An empty file counts nothing: the start goes on.
+    std::fs::remove_file(&fifo).unwrap();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    place.start_server(&[]);
+    assert_eq!(place.stop_server(), 0);
+}
+
+fn free_address() -> String {
+    let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    probe.local_addr().unwrap().to_string()
 }

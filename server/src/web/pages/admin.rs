@@ -38,8 +38,11 @@ struct AdminPage {
     page: Frame,
     state_class: &'static str,
     state_name: &'static str,
-    is_failing: bool,
     questions: [Question; 4],
+    /// Names of the background tasks that fail.
+    failing: Vec<&'static str>,
+    is_full: bool,
+    damaged_records: u64,
     panels: Vec<FigurePanel>,
     upstream: UpstreamView,
     slow_rows: Vec<SlowRow>,
@@ -63,8 +66,15 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         page: request.frame("/admin"),
         state_class,
         state_name,
-        is_failing: service.phase() == Phase::Failing,
         questions: Question::all(request, &stats, &usage),
+        failing: service
+            .background
+            .failing()
+            .iter()
+            .map(|failing| failing.task.name())
+            .collect(),
+        is_full: service.engine.files().check_space().is_err(),
+        damaged_records: stats.damaged_records,
         panels: vec![
             catalog_panel(&stats, lang),
             index_panel(&stats, lang),
@@ -98,7 +108,6 @@ fn state_of(phase: Phase, lang: Lang) -> (&'static str, &'static str) {
         Phase::Ready => ("active", lang.t("ready", "en servicio")),
         Phase::Starting => ("expired", lang.t("starting", "iniciándose")),
         Phase::Draining => ("expired", lang.t("stopping", "deteniéndose")),
-        Phase::Failing => ("down", lang.t("failing", "con fallos")),
     }
 }
 

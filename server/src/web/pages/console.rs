@@ -41,8 +41,9 @@ impl Question {
 
 fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
     let upstream = service.upstream.health().state;
+    let is_failing = !service.background.failing().is_empty();
     let (class, answer) = match (service.phase(), upstream) {
-        (Phase::Failing, _) => ("down", lang.t("no", "no")),
+        (Phase::Ready, _) if is_failing => ("down", lang.t("no", "no")),
         (Phase::Ready, UpstreamState::Down) => ("expired", lang.t("in part", "en parte")),
         (Phase::Ready, _) => ("active", lang.t("yes", "sí")),
         _ => ("expired", lang.t("not yet", "todavía no")),
