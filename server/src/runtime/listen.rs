@@ -108,6 +108,17 @@ impl Workers {
     }
 }
 
+/// The end of a worker that was not told to stop.
+#[derive(Debug, thiserror::Error)]
+enum WorkerError {
+    /// Its listener or its I/O backend failed.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// It panicked.
+    #[error("it panicked: earlier lines of the log say where")]
+    Panicked,
+}
+
 /// A worker and what it needs to be started again.
 struct Supervised<H> {
     worker: Worker<H>,
@@ -134,16 +145,16 @@ impl<H: Handler> Supervised<H> {
             }
             failures_count += 1;
             if WORKER_FAILURES_MAX < failures_count {
-                tracing::error!(error, "a worker ends again and again: ending the process");
+                tracing::error!(%error, "a worker ends again and again: ending the process");
                 std::process::exit(1);
             }
-            tracing::error!(error, "a worker has ended: starting it again, with epoll");
+            tracing::error!(%error, "a worker has ended: starting it again, with epoll");
             backend = IoBackend::Epoll;
         }
     }
 
     /// Runs the worker once. Errors: why it ended, though it was not told to stop.
-    fn run_once(&self, backend: IoBackend) -> Result<(), String> {
+    fn run_once(&self, backend: IoBackend) -> Result<(), WorkerError> {
         let running = &self.counts.workers_running;
         running.fetch_add(1, Ordering::Relaxed);
         // What the worker shares with others (caches, counters) consists of whole values.
@@ -153,9 +164,8 @@ impl<H: Handler> Supervised<H> {
         }));
         running.fetch_sub(1, Ordering::Relaxed);
         match outcome {
-            Ok(Ok(())) => Ok(()),
-            Ok(Err(error)) => Err(error.to_string()),
-            Err(_) => Err("it panicked: earlier lines of the log say where".to_owned()),
+            Ok(run) => Ok(run?),
+            Err(_) => Err(WorkerError::Panicked),
         }
     }
 }

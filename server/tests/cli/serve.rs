@@ -212,26 +212,26 @@ fn a_server_that_opens_its_catalog_says_so() {
     place.import(&[line(1, "Heat", "")]);
     // Opening reads every file of the counters: this one blocks until somebody writes to it.
     let fifo = place.path("data/counters/0000000009.count");
-    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
+    let made = Command::new("mkfifo").arg(&fifo).status();
     assert!(made.unwrap().success());
     let [public, admin] = [free_address(), free_address()];
     let arguments = ["serve", "--listen", &public, "--admin", &admin];
     let mut command = place.command(&arguments);
-    command.stdout(std::process::Stdio::null());
+    command.stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     // It listens before it opens.
     while std::net::TcpStream::connect(&public).is_err() {
         assert!(child.try_wait().unwrap().is_none(), "it ended");
         std::thread::yield_now();
     }
-    let health = crate::harness::get(&public, "/api/health", None);
+    let health = get(&public, "/api/health", None);
     assert_eq!(health.status, 503);
     assert_eq!(health.json()["status"], "starting");
-    let other = crate::harness::get(&public, "/api/subtitles/search?query=x", None);
+    let other = get(&public, "/api/subtitles/search?query=x", None);
     assert_eq!(other.status, 503);
-    let ready = crate::harness::get(&admin, "/readyz", None);
+    let ready = get(&admin, "/readyz", None);
     assert_eq!((ready.status, ready.text().as_str()), (503, "starting\n"));
-    assert_eq!(crate::harness::get(&admin, "/livez", None).status, 200);
+    assert_eq!(get(&admin, "/livez", None).status, 200);
     // An empty file counts nothing: the start goes on.
     std::fs::remove_file(&fifo).unwrap();
     child.kill().unwrap();
