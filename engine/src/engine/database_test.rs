@@ -22,7 +22,10 @@ fn a_few_records_are_found_at_once_and_after_a_restart() {
     assert!(engine.catalog().set_active(id(3), false).unwrap());
     assert!(!engine.catalog().set_active(id(99), false).unwrap());
     assert_eq!(
-        engine.catalog().delete_records(&[id(4), id(99), id(4)]).unwrap(),
+        engine
+            .catalog()
+            .delete_records(&[id(4), id(99), id(4)])
+            .unwrap(),
         [id(99)]
     );
     let check = |engine: &Engine| {

@@ -212,7 +212,7 @@ fn a_server_that_opens_its_catalog_says_so() {
     place.import(&[line(1, "Heat", "")]);
     // Opening reads every file of the counters: this one blocks until somebody writes to it.
     let fifo = place.path("data/counters/0000000009.count");
-    let made = Command::new("mkfifo").arg(&fifo).status();
+    let made = std::process::Command::new("mkfifo").arg(&fifo).status();
     assert!(made.unwrap().success());
     let [public, admin] = [free_address(), free_address()];
     let arguments = ["serve", "--listen", &public, "--admin", &admin];
@@ -220,7 +220,7 @@ fn a_server_that_opens_its_catalog_says_so() {
     command.stdout(Stdio::null());
     let mut child = command.spawn().unwrap();
     // It listens before it opens.
-    while std::net::TcpStream::connect(&public).is_err() {
+    while TcpStream::connect(&public).is_err() {
         assert!(child.try_wait().unwrap().is_none(), "it ended");
         std::thread::yield_now();
     }

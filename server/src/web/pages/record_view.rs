@@ -131,13 +131,9 @@ impl RecordView {
 
     /// Without the characters that XML cannot hold.
     pub(super) fn without_controls(mut self) -> Self {
-        let clean = |text: &str| -> String {
-            let is_kept = |c: &char| !c.is_control() && !matches!(c, '\u{FFFE}' | '\u{FFFF}');
-            text.chars().filter(is_kept).collect()
-        };
-        self.record.title = clean(&self.record.title);
-        self.record.description = self.record.description.as_deref().map(clean);
-        self.record.uploader_name = self.record.uploader_name.as_deref().map(clean);
+        self.record.title = xml_text(&self.record.title);
+        self.record.description = self.record.description.as_deref().map(xml_text);
+        self.record.uploader_name = self.record.uploader_name.as_deref().map(xml_text);
         self
     }
 
@@ -254,6 +250,12 @@ pub(super) fn episode_number(season: Option<u16>, episode: Option<u16>) -> Strin
         (None, Some(episode)) => format!("E{episode:02}"),
         (None, None) => String::new(),
     }
+}
+
+/// The characters of a text that XML can hold.
+fn xml_text(text: &str) -> String {
+    let is_held = |c: &char| !c.is_control() && !matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    text.chars().filter(is_held).collect()
 }
 
 fn shortened(text: &str, chars_max: usize) -> String {
