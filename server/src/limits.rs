@@ -151,8 +151,9 @@ pub const SLOW_SEARCH_VALUE_CHARS_MAX: usize = 60;
 /// Bytes of one line or row, at most. A record in its longest form (every character of a
 /// description of 10,000 written as two `\u` escapes) takes less than a fifth of it.
 pub const LINE_BYTES_MAX: usize = 1 << 20;
-/// Bytes of lines at which a batch ends that one thread of an import parses.
-pub const LINE_BATCH_BYTES: usize = 256 << 10;
+/// Bytes of lines at which a batch ends that one thread of an import parses. All batches under way
+/// together are less than a frame of the admin socket: a refused line of a slow pipe is told soon.
+pub const LINE_BATCH_BYTES: usize = 16 << 10;
 /// Threads that parse lines of an import, at most: what they find is sorted and stored by two.
 pub const PARSER_THREADS_MAX: usize = 4;
 /// Bytes of a file that one row may take until it is given up. A row of more than
