@@ -5,6 +5,7 @@ use std::io::{Read, Write};
 use std::mem::MaybeUninit;
 use std::net::TcpStream;
 use std::os::fd::OwnedFd;
+use std::path::PathBuf;
 use std::sync::{Arc, Barrier};
 use std::time::{Duration, Instant};
 
@@ -166,16 +167,24 @@ fn rule_7_2_a_lost_file_is_fetched_again() {
     assert_eq!(scene.upstream.asked_count(), 1);
 }
 
+/// Paths of the stored files. Beside their folders `blobs/` holds the mark of its file system.
+fn stored_files(server: &TestServer) -> Vec<PathBuf> {
+    let blobs = server.service.config.data.join("blobs");
+    let entries = std::fs::read_dir(blobs).unwrap();
+    let folders = entries.map(|entry| entry.unwrap().path());
+    let files = folders.filter(|path| path.is_dir()).flat_map(|folder| {
+        let files = std::fs::read_dir(folder).unwrap();
+        files.map(|file| file.unwrap().path())
+    });
+    files.collect()
+}
+
 /// Cuts every stored file to a third.
 fn cut_blobs(server: &TestServer) {
-    let blobs = server.service.config.data.join("blobs");
-    for folder in std::fs::read_dir(blobs).unwrap() {
-        for file in std::fs::read_dir(folder.unwrap().path()).unwrap() {
-            let path = file.unwrap().path();
-            let size_bytes = path.metadata().unwrap().len();
-            let file = std::fs::OpenOptions::new().write(true).open(path);
-            file.unwrap().set_len(size_bytes / 3).unwrap();
-        }
+    for path in stored_files(server) {
+        let size_bytes = path.metadata().unwrap().len();
+        let file = std::fs::OpenOptions::new().write(true).open(path);
+        file.unwrap().set_len(size_bytes / 3).unwrap();
     }
 }
 
@@ -205,10 +214,7 @@ fn rule_7_2_a_file_that_is_replaced_or_deleted_is_sent_as_it_was() {
     let content = subtitles(2000);
     let scene = Scene::with_file(&content);
     assert_eq!(scene.get(&[]).body, content);
-    let blobs = scene.server.service.config.data.join("blobs");
-    let folder = std::fs::read_dir(blobs).unwrap().next().unwrap();
-    let file = std::fs::read_dir(folder.unwrap().path()).unwrap().next();
-    let path = file.unwrap().unwrap().path();
+    let path = stored_files(&scene.server).remove(0);
     let other = path.with_extension("other");
     std::fs::write(&other, b"wrong").unwrap();
     std::fs::rename(&other, &path).unwrap();

@@ -389,7 +389,7 @@ mod tests {
             "M64.0 220V144h",
             "M64.0 144V118h",
             "M64.0 118V98h",
-            "118,159 ",
+            "112,159 ",
         ] {
             assert!(svg.contains(path), "{path}: {svg}");
         }

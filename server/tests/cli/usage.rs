@@ -156,7 +156,7 @@ fn check_shows_every_setting_with_its_origin() {
     assert_eq!(entry("log.level")["origin"], "command line --set log.level");
     let cap = json!({"name": "connections.max", "value": 20000, "origin": "default"});
     assert_eq!(entry("connections.max"), cap);
-    assert_eq!(entries.as_array().unwrap().len(), 28);
+    assert_eq!(entries.as_array().unwrap().len(), 29);
     let text = place.run(&["check"]).ok();
     assert!(text.starts_with("SETTING"), "{text}");
     assert!(text.contains("rate_limit.window_seconds"), "{text}");
