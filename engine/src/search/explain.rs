@@ -83,7 +83,7 @@ pub struct HitExplanation {
     pub relevance: u8,
     /// Its fit.
     pub fit: u8,
-    /// Why its fit is not 0.
+    /// Reason why its fit is not 0.
     pub fit_reason: Option<&'static str>,
     /// Meaning of the relevance.
     pub meaning: &'static str,
@@ -307,7 +307,7 @@ fn distinct_words<'p>(text: &'p ParsedText<'_>) -> Vec<&'p str> {
     words
 }
 
-/// Why the fit of a hit is not 0 (SEARCH.md 5.3).
+/// Reason why the fit of a hit is not 0 (SEARCH.md 5.3).
 fn fit_reason(
     prepared: &[(usize, SegmentSearch<'_>)],
     parsed: &ParsedQuery<'_>,

@@ -122,7 +122,7 @@ impl<'a> Weigher<'a> {
     /// The best matches by rank and then by missing weight; `page` is the best by rank and then in
     /// answer order.
     ///
-    /// What precedes the last rank of the page is on the page, whatever it weighs. Of the documents
+    /// Documents before the last rank of the page are on the page, whatever they weigh. Of those
     /// of that rank, which may be many more, the best by weight are sought.
     pub(super) fn reordered(
         &self,

@@ -116,6 +116,14 @@ impl Server {
     }
 }
 
+impl Drop for Server {
+    /// Leaves no process behind, also when a campaign ends by a failure.
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
 /// A file system of its own, on a loop device, whose power can be cut.
 pub struct FileSystem {
     image: PathBuf,
