@@ -52,6 +52,8 @@ impl StoredSet {
 #[derive(Debug, Default)]
 pub(super) struct SetCounts {
     slots: OnceLock<Box<[AtomicU64]>>,
+    /// Titles of the tombstones that are counted, ascending, one for each tombstone.
+    titles: OnceLock<Box<[u32]>>,
 }
 
 impl SetCounts {
@@ -64,6 +66,15 @@ impl SetCounts {
             return None;
         }
         Some(slot & ((1 << COUNT_BITS) - 1))
+    }
+
+    /// Titles of the tombstones that are counted, ascending; `list` makes them the first time.
+    pub(super) fn titles(&self, list: impl FnOnce() -> Vec<u32>) -> &[u32] {
+        self.titles.get_or_init(|| {
+            let mut titles = list();
+            titles.sort_unstable();
+            titles.into()
+        })
     }
 
     /// Remembers the number of a set.

@@ -1,5 +1,6 @@
 //! Deleted documents of a segment.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use roaring::RoaringBitmap;
@@ -7,6 +8,7 @@ use roaring::RoaringBitmap;
 use crate::error::{Error, Result};
 use crate::limits::RECENT_TOMBSTONES_MAX;
 
+use super::bisect::gallop;
 use super::bits::Bits;
 use super::set_counts::{SetCounts, StoredSet};
 
@@ -148,6 +150,37 @@ impl Tombstones {
         older + recent
     }
 
+    /// Number of deleted documents that have a title of these runs, which ascend.
+    ///
+    /// `title_of` gives the title of a document, `is_wanted` says if a title is in a run. Cost: two
+    /// galloping searches for each run, and the last tombstones one by one; the first time since
+    /// many were added also reading and sorting the titles of all others.
+    pub(crate) fn count_titled(
+        &self,
+        runs: impl Iterator<Item = Range<u32>>,
+        title_of: impl Fn(u32) -> u32,
+        is_wanted: impl Fn(u32) -> bool,
+    ) -> u64 {
+        let recent = self.recent.iter().map(|&doc| title_of(doc));
+        let recent = recent.filter(|&title| is_wanted(title)).count() as u64;
+        if self.recent.len() as u64 == self.count {
+            return recent;
+        }
+        let titles = self.counts.titles(|| {
+            let mut recent = self.recent.clone();
+            recent.sort_unstable();
+            let older = self.iter().filter(|doc| recent.binary_search(doc).is_err());
+            older.map(title_of).collect()
+        });
+        let (mut at, mut older) = (0, 0);
+        for run in runs {
+            let from = gallop(at, titles.len(), |at| titles[at] < run.start);
+            at = gallop(from, titles.len(), |at| titles[at] < run.end);
+            older += at - from;
+        }
+        older as u64 + recent
+    }
+
     /// The deleted documents in roaring's portable format.
     pub fn to_bytes(&self) -> Vec<u8> {
         let docs = RoaringBitmap::from_sorted_iter(self.iter()).expect("blocks and bits ascend");
@@ -281,6 +314,26 @@ mod tests {
 
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn titles_of_runs_are_counted_while_tombstones_are_added(
+            docs in prop::collection::btree_set(0..LIMIT, 0..300),
+            added in prop::collection::vec(0..LIMIT, 0..2 * RECENT_TOMBSTONES_MAX),
+            bounds in prop::collection::btree_set(0..LIMIT / 7 + 2, 0..40),
+        ) {
+            let title_of = |doc: u32| doc * 31 % LIMIT / 7;
+            let bounds: Vec<u32> = bounds.into_iter().collect();
+            let runs: Vec<Range<u32>> = bounds.chunks_exact(2).map(|run| run[0]..run[1]).collect();
+            let is_wanted = |title: u32| runs.iter().any(|run| run.contains(&title));
+            let mut tombstones = Tombstones::new();
+            docs.iter().for_each(|&doc| _ = tombstones.set_bit(doc));
+            for doc in [None].into_iter().chain(added.into_iter().map(Some)) {
+                doc.into_iter().for_each(|doc| _ = tombstones.insert(doc));
+                let expected = tombstones.iter().filter(|&doc| is_wanted(title_of(doc))).count();
+                let found = tombstones.count_titled(runs.iter().cloned(), title_of, is_wanted);
+                prop_assert_eq!(found, expected as u64);
+            }
+        }
 
         #[test]
         fn agree_with_a_set(

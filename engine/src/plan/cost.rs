@@ -54,6 +54,9 @@ pub(crate) struct CostModel {
     /// Documents of a stored set up to which each is visited to count the live ones; above, the
     /// tombstones are looked up.
     pub(crate) visited_set_max: u64,
+    /// Tombstones up to which their titles are listed and remembered, so that those of many titles
+    /// are counted by searches in the list.
+    pub(crate) listed_tombstones_max: u64,
     /// Title matches up to which they are a sorted list; above, they are a byte for every title.
     pub(crate) title_list_max: usize,
     /// Titles of a set up to which it is searched linearly instead of as bits.
@@ -82,6 +85,7 @@ impl CostModel {
         scan_share: 16,
         ranked_docs_max: 512,
         visited_set_max: 256,
+        listed_tombstones_max: 1 << 16,
         title_list_max: 512,
         title_set_list_max: 16,
         compared_titles_max: 8,
@@ -97,6 +101,7 @@ impl CostModel {
         scan_share: 2,
         ranked_docs_max: 4,
         visited_set_max: 2,
+        listed_tombstones_max: 6,
         title_list_max: 4,
         title_set_list_max: 2,
         compared_titles_max: 1,
@@ -152,7 +157,7 @@ impl CostModel {
     }
 
     /// Name, value and unit of every field, for `explain`.
-    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 19] {
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 20] {
         [
             ("cached_probe", self.cached_probe_ns, "ns"),
             ("uncached_probe", self.uncached_probe_ns, "ns"),
@@ -178,6 +183,11 @@ impl CostModel {
             ),
             ("ranked_docs_max", self.ranked_docs_max, "documents"),
             ("visited_set_max", self.visited_set_max, "documents"),
+            (
+                "listed_tombstones_max",
+                self.listed_tombstones_max,
+                "tombstones",
+            ),
             ("title_list_max", self.title_list_max as u64, "titles"),
             (
                 "title_set_list_max",

@@ -5,6 +5,8 @@
 //! ones. Example: `query=lost` in a segment of which a record was deleted: 2,100 documents are
 //! stored, and the one tombstone is looked up among them.
 
+use std::ops::Range;
+
 use crate::index::{Bits, Lookup, Postings, StoredSet, Tombstones};
 
 use super::cost::PlanContext;
@@ -119,25 +121,31 @@ impl<'a> LiveDocs<'a> {
                 .count_in(StoredSet::Prefixed(rank), is_one, count_all)
     }
 
-    /// Number of live documents among the `count` ones whose titles `is_wanted` accepts; `docs` are
-    /// these documents.
+    /// Number of live documents among the `count` ones that have a title of the ascending `runs`;
+    /// `is_wanted` says if a title is in one.
     pub(crate) fn count_titled(
         &self,
         count: u64,
         is_wanted: impl Fn(u32) -> bool,
-        docs: impl Iterator<Item = u32>,
+        runs: impl Iterator<Item = Range<u32>>,
     ) -> u64 {
         if self.are_all() {
             return count;
         }
-        let view = &self.context.view;
-        let deleted = if self.prefers_tombstones(count) {
+        let (costs, view) = (self.context.costs, &self.context.view);
+        // Few documents are visited at once. Many tombstones are not listed by title: the first
+        // search after some deletions would wait for it.
+        let lists_tombstones = self.tombstones.len() <= costs.listed_tombstones_max;
+        let deleted = if lists_tombstones && costs.visited_set_max < count {
+            (self.tombstones).count_titled(runs, |doc| view.title_of(doc), is_wanted)
+        } else if self.prefers_tombstones(count) {
             let deleted = self.tombstones.iter();
-            deleted.filter(|&doc| is_wanted(view.title_of(doc))).count()
+            deleted.filter(|&doc| is_wanted(view.title_of(doc))).count() as u64
         } else {
-            docs.filter(|&doc| self.tombstones.contains(doc)).count()
+            let docs = runs.flat_map(|run| view.titles_docs(run));
+            docs.filter(|&doc| self.tombstones.contains(doc)).count() as u64
         };
-        count - deleted as u64
+        count - deleted
     }
 
     /// True if reading the titles of all tombstones costs less than visiting `docs_count`

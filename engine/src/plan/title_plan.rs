@@ -5,6 +5,8 @@
 //! "lostprophets" (5). 60 titles match; they have 900 documents, a number that is known without
 //! reading one of them. Without filters it is the total.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::index::{RowTest, SegmentView, Side};
 use crate::limits::INNER_TEXT_CHARS_MIN;
@@ -103,17 +105,16 @@ impl<'a> TitlePlan<'a> {
         wanted.map(|(_, count)| count)
     }
 
-    /// Documents that have titles whose match is wanted, title by title.
-    pub(crate) fn title_docs(
+    /// Titles whose match is wanted, as ascending runs of neighbours.
+    pub(crate) fn title_runs(
         &self,
-        view: &SegmentView<'a>,
         is_wanted: impl Fn(TitleMatch) -> bool,
-    ) -> impl Iterator<Item = u32> {
+    ) -> impl Iterator<Item = Range<u32>> {
         // Neighbours in the order of titles often begin with the text: one read of offsets a run.
         let is_run = |a: &(u32, TitleMatch), b: &(u32, TitleMatch)| a.0 + 1 == b.0 && a.1 == b.1;
         let runs = self.matches.chunk_by(is_run);
         let wanted = runs.filter(move |run| is_wanted(run[0].1));
-        wanted.flat_map(|run| view.titles_docs(run[0].0..run[0].0 + run.len() as u32))
+        wanted.map(|run| run[0].0..run[0].0 + run.len() as u32)
     }
 
     /// Documents of the titles whose match is wanted, as a clause.

@@ -43,7 +43,7 @@ pub(super) fn search_title(
         let total = filter.live().count_titled(
             plan.docs_count(TitleMatch::is_whole),
             |title| plan.match_of(title).is_whole(),
-            plan.title_docs(&context.view, TitleMatch::is_whole),
+            plan.title_runs(TitleMatch::is_whole),
         );
         context.note(
             None,
