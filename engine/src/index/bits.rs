@@ -29,14 +29,16 @@ impl Bits {
         Self { words }
     }
 
-    /// The bits, the lowest number in the lowest bit of the first word.
-    pub(super) fn words(&self) -> &[u64] {
-        &self.words
+    /// Memory for the set of numbers below `limit`, whose words are still to be pushed.
+    pub(super) fn with_capacity(limit: u32) -> Self {
+        let mut words = empty_words();
+        words.reserve((limit as usize).div_ceil(64));
+        Self { words }
     }
 
-    /// The bits, to be changed.
-    pub(super) fn words_mut(&mut self) -> &mut [u64] {
-        &mut self.words
+    /// Appends the next bits.
+    pub(super) fn push_words(&mut self, words: &[u64]) {
+        self.words.extend_from_slice(words);
     }
 
     /// Adds a number.
@@ -214,7 +216,7 @@ fn empty_words() -> Vec<u64> {
 ///
 /// Neighbours in the array are often bits of one word, and each would wait for the one before to be
 /// written: so four places of the array are read in turn, which takes two thirds of the time.
-fn set_lows(words: &mut [u64], array: &[[u8; 2]]) {
+pub(super) fn set_lows(words: &mut [u64], array: &[[u8; 2]]) {
     let mut set = |low: &[u8; 2]| {
         let low = u16::from_le_bytes(*low);
         words[usize::from(low >> 6)] |= 1 << (low & 63);

@@ -8,6 +8,7 @@ mod alignment;
 mod bit_counts;
 mod bisect;
 mod bits;
+mod block_reader;
 mod builder;
 mod columns;
 mod cursor;

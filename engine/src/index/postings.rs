@@ -15,6 +15,7 @@ use std::ops::ControlFlow;
 use crate::limits::{POSTINGS_LIST_MAX, POSTINGS_SHORT_LIST_MAX};
 
 use super::bits::Bits;
+use super::block_reader::BlockReader;
 use super::cursor::{Cursor, Lookup, retain_blocks};
 use super::number_list::{ListReader, list_bytes, write_list};
 use super::roaring_view::{ContainerBody, RoaringView, portable_bytes, write_portable};
@@ -162,6 +163,14 @@ impl<'a> Postings<'a> {
         match self.form {
             PostingsForm::List(bytes) => Cursor::of_list(ListReader::new(bytes, self.count)),
             PostingsForm::Roaring(set) => Cursor::of_roaring(set, seeks),
+        }
+    }
+
+    /// The set as bits, one block after the other.
+    pub(super) fn block_reader(&self) -> BlockReader<'a> {
+        match self.form {
+            PostingsForm::List(bytes) => BlockReader::of_list(ListReader::new(bytes, self.count)),
+            PostingsForm::Roaring(set) => BlockReader::of_roaring(set),
         }
     }
 

@@ -2,7 +2,7 @@
 //!
 //! Which words of a release a document lacks is known from the posting lists of these words, 16 at
 //! most. A *list* of documents is intersected with each of them. For more documents than a list
-//! should hold, the weights of all documents of the segment are added up as binary digits, 64
+//! should hold, the weights of all documents of the segment are added up as binary digits, 512
 //! documents at a time ([`BitCounts`]), and the documents are visited by weight: those with the
 //! highest digit of what they have first, within them those with the next one, and so on.
 //!
@@ -14,7 +14,7 @@
 use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
-use crate::index::{BitCounts, Bits};
+use crate::index::{BitCounts, Bits, Postings};
 use crate::plan::{PlanContext, ReleaseSets};
 
 use super::doc_set::DocSet;
@@ -107,15 +107,9 @@ impl<'a> Weigher<'a> {
     /// Weight of the release words that each document of the segment has.
     fn counts(&self) -> &BitCounts {
         self.counts.get_or_init(|| {
-            let docs_count = self.context.view.docs_count();
-            let mut counts = BitCounts::new(docs_count);
-            let mut bits = Bits::new(docs_count);
-            for set in &self.sets.sets {
-                bits.clear();
-                set.docs.union_into(&mut bits);
-                counts.add(&bits, set.weight);
-            }
-            counts
+            let sets = self.sets.sets.iter().map(|set| (set.docs, set.weight));
+            let sets: Vec<(Postings<'_>, u8)> = sets.collect();
+            BitCounts::sums(self.context.view.docs_count(), &sets)
         })
     }
 
