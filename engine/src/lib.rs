@@ -149,7 +149,8 @@ pub use model::{Day, Timestamp, Usage};
 
 /// Care of a data directory.
 pub use maintenance::{
-    BackupSummary, EngineStats, Finding, MaintenanceTask, Restored, restore, salvage,
+    BackupSummary, CompactedStore, EngineStats, Finding, MaintenanceTask, Restored, restore,
+    salvage,
 };
 
 /// Bounds that callers check or show.

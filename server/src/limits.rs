@@ -286,3 +286,6 @@ pub const LINES_AHEAD_MAX: usize = 64;
 
 /// Symbolic links that lead to the file of an output, at most, as in the kernel.
 pub const OUTPUT_LINKS_MAX: usize = 40;
+
+/// Free bytes of a database file from which on `stats` proposes to compact it.
+pub const COMPACTION_BYTES_MIN: u64 = 16 << 20;

@@ -11,7 +11,9 @@ use crate::damage::DamageEntry;
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::error::Result;
-use crate::maintenance::{self, BackupSummary, EngineStats, Finding, MaintenanceTask, Tasks};
+use crate::maintenance::{
+    self, BackupSummary, CompactedStore, EngineStats, Finding, MaintenanceTask, Tasks,
+};
 use crate::model::Timestamp;
 use crate::state::{Outcome, StateEvent};
 
@@ -122,6 +124,20 @@ impl Engine {
     /// `is_repairing`.
     pub fn verify(&self, is_repairing: bool) -> Result<Vec<Finding>> {
         maintenance::verify(&self.database, is_repairing)
+    }
+
+    /// Measures what [`Engine::compact`] may give back, for [`Engine::stats`]. The scrubber does so
+    /// once in a round. Cost: a read of the files.
+    pub fn measure_stores(&self) -> Result<()> {
+        self.tasks.measure(&self.database)
+    }
+
+    /// Gives the free space of the files of the source of truth back to the file system. Whoever
+    /// reads or changes rows waits meanwhile; searches and downloads do not.
+    pub fn compact(&self) -> Result<Vec<CompactedStore>> {
+        let compacted = maintenance::compact(&self.database)?;
+        self.measure_stores()?;
+        Ok(compacted)
     }
 
     /// Damage that was met and contained since the last call, for a log.

@@ -1,5 +1,6 @@
 //! Care of a whole data directory: backup, restore, verification, statistics.
 
+mod compact;
 mod stats;
 mod verify;
 mod backup;
@@ -11,6 +12,8 @@ mod salvage;
 
 pub use backup::BackupSummary;
 pub(crate) use backup::backup;
+pub use compact::CompactedStore;
+pub(crate) use compact::compact;
 pub use restore::{Restored, restore};
 pub use salvage::salvage;
 pub use stats::EngineStats;

@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use parking_lot::Mutex;
 
+use super::compact::{ReclaimableBytes, reclaimable_bytes};
 use crate::damage::Treatment;
 use crate::database::Database;
 use crate::error::{Error, Result};
@@ -23,6 +24,8 @@ pub(crate) struct Scrub {
     round: Mutex<Round>,
     rounds_done: AtomicU64,
     findings: AtomicU64,
+    /// As the last round found it.
+    reclaimable: Mutex<Option<ReclaimableBytes>>,
 }
 
 #[derive(Default)]
@@ -42,6 +45,8 @@ enum Stage {
     Records(Vec<u8>),
     /// Tables of the state, by number, from a row key on.
     State(usize, Vec<u8>),
+    /// The files of both, as a whole.
+    Stores,
     /// Contents that are left.
     Blobs(Vec<CachedFile>),
     /// Segments that are left; the first from a block on.
@@ -69,6 +74,17 @@ impl Scrub {
         (read(&self.rounds_done), read(&self.findings))
     }
 
+    /// Bytes that compaction may give back; `None` before the first round.
+    pub(crate) fn reclaimable(&self) -> Option<ReclaimableBytes> {
+        *self.reclaimable.lock()
+    }
+
+    /// Measures the files, of which the round has just read every row: their pages are in memory.
+    pub(crate) fn measure(&self, database: &Database) -> Result<()> {
+        *self.reclaimable.lock() = Some(reclaimable_bytes(database)?);
+        Ok(())
+    }
+
     fn run(&self, database: &Database, stage: Stage, is_due: bool) -> (Stage, Result<()>) {
         match stage {
             Stage::Idle if is_due => (Stage::Records(Vec::new()), Ok(())),
@@ -90,11 +106,12 @@ impl Scrub {
                             None if scrubbed.is_last_table => None,
                             None => Some(Stage::State(table_idx + 1, Vec::new())),
                         };
-                        (next.unwrap_or_else(|| blobs_of(database)), Ok(()))
+                        (next.unwrap_or(Stage::Stores), Ok(()))
                     }
                     Err(error) => (blobs_of(database), Err(error)),
                 }
             }
+            Stage::Stores => (blobs_of(database), self.measure(database)),
             Stage::Blobs(mut files) => {
                 let checked = self.check_blobs(database, &mut files);
                 let next = if files.is_empty() {

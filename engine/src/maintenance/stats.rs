@@ -19,6 +19,9 @@ pub struct EngineStats {
     pub document_bytes: u64,
     pub catalog_store_bytes: u64,
     pub state_store_bytes: u64,
+    /// Bytes that compaction may give back; `None` until the scrubber has measured them.
+    pub catalog_reclaimable_bytes: Option<u64>,
+    pub state_reclaimable_bytes: Option<u64>,
     pub cached_files: u64,
     pub blob_bytes: u64,
     pub accounts: u64,
@@ -38,11 +41,14 @@ pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
     let (records, active_records) = catalog.counts()?;
     let (scrub_rounds, scrub_findings) = tasks.scrub_figures();
     let (reindex_jobs_done, merges_done) = catalog.jobs_done();
+    let reclaimable = tasks.reclaimable();
     let mut stats = EngineStats {
         records,
         active_records,
         catalog_store_bytes: catalog.store().size_bytes()?,
         state_store_bytes: state.store().size_bytes()?,
+        catalog_reclaimable_bytes: reclaimable.map(|bytes| bytes.catalog),
+        state_reclaimable_bytes: reclaimable.map(|bytes| bytes.state),
         cached_files: counts.cached_files,
         blob_bytes: counts.blob_bytes,
         accounts: counts.accounts,

@@ -1,5 +1,6 @@
 //! The tasks of maintenance. Each stands alone: one that fails keeps no other from running.
 
+use super::compact::ReclaimableBytes;
 use super::orphans::OrphanSweep;
 use super::scrub::Scrub;
 use crate::database::Database;
@@ -95,5 +96,15 @@ impl Tasks {
     /// Rounds of the scrubber, and damage that it found.
     pub(crate) fn scrub_figures(&self) -> (u64, u64) {
         self.scrub.figures()
+    }
+
+    /// Bytes that compaction may give back, if they were measured.
+    pub(crate) fn reclaimable(&self) -> Option<ReclaimableBytes> {
+        self.scrub.reclaimable()
+    }
+
+    /// Measures what compaction may give back.
+    pub(crate) fn measure(&self, database: &Database) -> Result<()> {
+        self.scrub.measure(database)
     }
 }

@@ -111,6 +111,21 @@ impl Store {
         self.engine.check()
     }
 
+    /// Bytes that [`Store::compact`] may give back.
+    pub(crate) fn reclaimable_bytes(&self) -> Result<u64> {
+        self.engine.reclaimable_bytes()
+    }
+
+    /// Gives back to the file system what holds no rows. Returns the bytes on disk before and
+    /// after.
+    pub(crate) fn compact(&self) -> Result<(u64, u64)> {
+        // Pages are copied before the file becomes shorter.
+        self.guard.check()?;
+        let before = self.size_bytes()?;
+        self.engine.compact()?;
+        Ok((before, self.size_bytes()?))
+    }
+
     /// Closes the file.
     pub(crate) fn close(&self) -> Result<()> {
         self.engine.close()

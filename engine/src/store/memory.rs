@@ -64,6 +64,14 @@ impl StoreEngine for MemoryEngine {
         Ok(())
     }
 
+    fn reclaimable_bytes(&self) -> Result<u64> {
+        Ok(0)
+    }
+
+    fn compact(&self) -> Result<()> {
+        Ok(())
+    }
+
     fn close(&self) -> Result<()> {
         Ok(())
     }

@@ -208,6 +208,27 @@ impl StoreEngine for RedbEngine {
         }
     }
 
+    fn reclaimable_bytes(&self) -> Result<u64> {
+        let database = self.database()?;
+        let Some(database) = database.as_ref() else {
+            return Err(self.closed());
+        };
+        let used_bytes = self.observe(used_bytes(&self.place, database))?;
+        Ok(self.size_bytes()?.saturating_sub(used_bytes))
+    }
+
+    fn compact(&self) -> Result<()> {
+        drop(self.database()?);
+        let mut database = self.database.write();
+        let Some(database) = database.as_mut() else {
+            return Err(self.closed());
+        };
+        let compacted = guarded(&self.place, "compact", || database.compact());
+        let compacted = self.observe(compacted)?;
+        self.observe(compacted.map_err(failed(&self.place, "compact")))?;
+        Ok(())
+    }
+
     fn close(&self) -> Result<()> {
         let Some(database) = self.database.write().take() else {
             return Ok(());
@@ -215,6 +236,20 @@ impl StoreEngine for RedbEngine {
         let closed = guarded(&self.place, "close", || database.close())?;
         closed.map_err(failed(&self.place, "close"))
     }
+}
+
+/// Bytes of the pages of all tables, however full they are.
+fn used_bytes(place: &RedbPlace, database: &Database) -> Result<u64> {
+    let measured = guarded(place, "measure", || {
+        let transaction = database.begin_read()?;
+        let mut used_bytes = 0;
+        for table in place.tables {
+            let stats = transaction.open_table(definition(*table))?.stats()?;
+            used_bytes += stats.stored_bytes() + stats.metadata_bytes() + stats.fragmented_bytes();
+        }
+        Ok::<u64, redb::Error>(used_bytes)
+    })?;
+    measured.map_err(failed(place, "measure"))
 }
 
 /// Makes the file: whole and durable before it gets its name.

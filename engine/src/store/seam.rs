@@ -77,6 +77,14 @@ pub(crate) trait StoreEngine: Send + Sync {
     /// the writer, which waits for it.
     fn check(&self) -> Result<()>;
 
+    /// Bytes of it that hold no rows, and that [`StoreEngine::compact`] may give back. Cost: a read
+    /// of every page; the writer does not wait.
+    fn reclaimable_bytes(&self) -> Result<u64>;
+
+    /// Gives back to the file system what holds no rows. Waits for readers and the writer, which
+    /// wait for it; interrupted, it leaves all rows as they are.
+    fn compact(&self) -> Result<()>;
+
     /// Makes the next opening quick. Nothing is read or written after it.
     fn close(&self) -> Result<()>;
 }

@@ -8,7 +8,7 @@ use super::checksummed::SpaceGuard;
 use super::{
     MemoryEngine, RedbEngine, RedbPlace, Rows, ScanOrder, Span, Store, StoreEngine, Table,
 };
-use crate::disk::{Disk, Fault, Faulty, Real};
+use crate::disk::{Disk, Fault, Faulty, PowerCut, Real};
 use crate::error::{Error, Result};
 
 const A: Table = Table("a");
@@ -350,4 +350,92 @@ fn a_fault_at_any_operation_loses_nothing_and_heals() {
             assert_eq!(found.unwrap(), [row_key; 3_000], "operation {op_idx}");
         }
     }
+}
+
+/// A store of 300 rows, of which all but each tenth were removed, compacted on this disk. Returns
+/// the result of the compaction.
+fn compact_half_empty(dir: &Path, disk: &Arc<dyn Disk>, is_prepared: bool) -> Result<(u64, u64)> {
+    let store = store(redb(dir, disk)?, dir);
+    if !is_prepared {
+        for base in [0, 100u32, 200] {
+            store.write(|rows| {
+                (base..base + 100).try_for_each(|row_key| {
+                    rows.put(A, &row_key.to_be_bytes(), &[row_key as u8; 3_000])
+                })
+            })?;
+        }
+        store.write(|rows| {
+            let removed = (0..300u32).filter(|row_key| row_key % 10 != 0);
+            removed.into_iter().try_for_each(|row_key| {
+                rows.remove(A, &row_key.to_be_bytes())
+                    .map(|was_there| assert!(was_there))
+            })
+        })?;
+        store.close()?;
+        return Ok((0, 0));
+    }
+    let reclaimable = store.reclaimable_bytes()?;
+    let (before, after) = store.compact()?;
+    assert!(
+        before - after <= reclaimable,
+        "{before} {after} {reclaimable}"
+    );
+    let rest = store.reclaimable_bytes()?;
+    assert!(rest < reclaimable / 2, "{rest} of {reclaimable}");
+    Ok((before, after))
+}
+
+fn check_half_empty(dir: &Path, context: u64) {
+    let disk: Arc<dyn Disk> = Arc::new(Real);
+    let store = store(redb(dir, &disk).unwrap(), dir);
+    store
+        .read(|rows| {
+            assert_eq!(rows.rows_count(A)?, 30, "{context}");
+            for row_key in (0..300u32).step_by(10) {
+                let value = rows.get(A, &row_key.to_be_bytes())?;
+                assert_eq!(value.unwrap(), [row_key as u8; 3_000], "{context}");
+            }
+            Ok(())
+        })
+        .unwrap();
+    store.check().unwrap();
+    store.write(|rows| rows.put(B, b"later", b"works")).unwrap();
+}
+
+#[test]
+fn compaction_gives_free_space_back_and_keeps_all_rows() {
+    let dir = tempfile::tempdir().unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(Real);
+    compact_half_empty(dir.path(), &disk, false).unwrap();
+    let (before, after) = compact_half_empty(dir.path(), &disk, true).unwrap();
+    assert!(after * 2 < before, "{after} of {before}");
+    check_half_empty(dir.path(), u64::MAX);
+}
+
+#[test]
+fn a_power_cut_at_any_operation_of_a_compaction_loses_nothing() {
+    let prepared = tempfile::tempdir().unwrap();
+    let real: Arc<dyn Disk> = Arc::new(Real);
+    compact_half_empty(prepared.path(), &real, false).unwrap();
+    let mut cuts_count = 0;
+    for cut_at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(
+            prepared.path().join("test.redb"),
+            dir.path().join("test.redb"),
+        )
+        .unwrap();
+        let cut = Arc::new(PowerCut::new(dir.path(), cut_at, None).unwrap());
+        let disk: Arc<dyn Disk> = Arc::clone(&cut) as Arc<dyn Disk>;
+        let compacted = compact_half_empty(dir.path(), &disk, true);
+        if cut.ops_count() <= cut_at {
+            compacted.unwrap();
+            break;
+        }
+        cuts_count += 1;
+        let survivors = tempfile::tempdir().unwrap();
+        cut.write_survivors(survivors.path(), cut_at).unwrap();
+        check_half_empty(survivors.path(), cut_at);
+    }
+    assert!(20 < cuts_count, "{cuts_count}");
 }

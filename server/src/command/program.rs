@@ -10,8 +10,8 @@ use super::context::{Common, Context};
 use super::error::CommandError;
 use super::subcommand::SubcommandEntry;
 use super::{
-    account, backup, check, completions, demo, explain, export, file, import, key, man, record,
-    restore, serve, stats, verify, version,
+    account, backup, check, compact, completions, demo, explain, export, file, import, key, man,
+    record, restore, serve, stats, verify, version,
 };
 
 /// Every subcommand, in the order of the help.
@@ -29,6 +29,7 @@ static SUBCOMMANDS: &[SubcommandEntry] = &[
     SubcommandEntry::of::<verify::VerifyArguments>(),
     SubcommandEntry::of::<backup::BackupArguments>(),
     SubcommandEntry::of::<restore::RestoreArguments>(),
+    SubcommandEntry::of::<compact::CompactArguments>(),
     SubcommandEntry::of::<stats::StatsArguments>(),
     SubcommandEntry::of::<completions::CompletionsArguments>(),
     SubcommandEntry::of::<man::ManArguments>(),

@@ -6,7 +6,8 @@ use super::access::{Missing, execute_once};
 use super::context::Context;
 use super::error::CommandError;
 use super::subcommand::Subcommand;
-use super::table::{facts, usage_table};
+use super::table::{bytes as size, facts, usage_table};
+use crate::limits::COMPACTION_BYTES_MIN;
 use crate::ops::{ReadStats, StatsRead};
 
 /// Show sizes, counts and usage per day
@@ -44,7 +45,15 @@ fn shown(read: &StatsRead) -> String {
             format!("{:.1}", read.index_bytes_per_record),
         ),
         ("catalog.redb", size(stats.catalog_store_bytes)),
+        (
+            "catalog.redb: free",
+            reclaimable(stats.catalog_reclaimable_bytes, stats.catalog_store_bytes),
+        ),
         ("state.redb", size(stats.state_store_bytes)),
+        (
+            "state.redb: free",
+            reclaimable(stats.state_reclaimable_bytes, stats.state_store_bytes),
+        ),
         ("cached files", stats.cached_files.to_string()),
         ("blobs", size(stats.blob_bytes)),
         ("accounts", stats.accounts.to_string()),
@@ -55,16 +64,15 @@ fn shown(read: &StatsRead) -> String {
     format!("{about}\n{}", usage_table(&read.days))
 }
 
-/// Bytes in the unit that keeps the number short.
-fn size(bytes: u64) -> String {
-    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
-    for (unit, unit_bytes) in UNITS {
-        if unit_bytes <= bytes {
-            let tenths = u128::from(bytes) * 10 / u128::from(unit_bytes);
-            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
-        }
+/// Bytes that `subcat compact` may give back; it pays from a quarter of a file of some size on.
+fn reclaimable(bytes: Option<u64>, store_bytes: u64) -> String {
+    let Some(bytes) = bytes else {
+        return "not measured yet".to_owned();
+    };
+    if COMPACTION_BYTES_MIN <= bytes && store_bytes / 4 <= bytes {
+        return format!("{} (stop the server and run subcat compact)", size(bytes));
     }
-    format!("{bytes} B")
+    size(bytes)
 }
 
 #[cfg(test)]
@@ -72,11 +80,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_short() {
-        assert_eq!(size(0), "0 B");
-        assert_eq!(size(1023), "1023 B");
-        assert_eq!(size(1536), "1.5 KiB");
-        assert_eq!(size(64 << 20), "64.0 MiB");
-        assert_eq!(size(u64::MAX), "17179869183.9 GiB");
+    fn compaction_is_proposed_where_it_pays() {
+        assert_eq!(reclaimable(None, 0), "not measured yet");
+        assert_eq!(reclaimable(Some(15 << 20), 20 << 20), "15.0 MiB");
+        assert_eq!(reclaimable(Some(20 << 20), 100 << 20), "20.0 MiB");
+        let proposed = "25.0 MiB (stop the server and run subcat compact)";
+        assert_eq!(reclaimable(Some(25 << 20), 100 << 20), proposed);
     }
 }

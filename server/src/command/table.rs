@@ -55,6 +55,18 @@ pub(super) fn usage_table(days: &[DayShown]) -> String {
     table(&["DAY", "REQUESTS", "DOWNLOADS", "4XX", "429"], &rows)
 }
 
+/// Bytes in the unit that keeps the number short.
+pub(super) fn bytes(count: u64) -> String {
+    const UNITS: [(&str, u64); 3] = [("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    for (unit, unit_bytes) in UNITS {
+        if unit_bytes <= count {
+            let tenths = u128::from(count) * 10 / u128::from(unit_bytes);
+            return format!("{}.{} {unit}", tenths / 10, tenths % 10);
+        }
+    }
+    format!("{count} B")
+}
+
 /// A value that may be absent.
 pub(super) fn or_dash(value: Option<&String>) -> String {
     value.map_or_else(|| "-".to_owned(), Clone::clone)
@@ -78,6 +90,15 @@ mod tests {
         let expected = "ID   NAME    X\n1    añejo…  x\n100\n";
         assert_eq!(table(&["ID", "NAME", "X"], &rows), expected);
         assert_eq!(table(&["A"], &[]), "A\n");
+    }
+
+    #[test]
+    fn bytes_are_short() {
+        assert_eq!(bytes(0), "0 B");
+        assert_eq!(bytes(1023), "1023 B");
+        assert_eq!(bytes(1536), "1.5 KiB");
+        assert_eq!(bytes(64 << 20), "64.0 MiB");
+        assert_eq!(bytes(u64::MAX), "17179869183.9 GiB");
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::{BackupSummary, EngineStats, Finding};
+use subcat_engine::{BackupSummary, CompactedStore, EngineStats, Finding};
 
 use super::api_keys::DayShown;
 use super::error::{OperationError, OperationRejection};
@@ -16,6 +16,7 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ReadStats>(),
     OperationEntry::of::<VerifyCatalog>(),
     OperationEntry::of::<BackUpCatalog>(),
+    OperationEntry::of::<CompactStores>(),
 ];
 
 /// `stats`.
@@ -42,6 +43,10 @@ impl Operation for ReadStats {
     type Answer = StatsRead;
 
     fn execute(self, operations: &Operations<'_>) -> Result<StatsRead, OperationError> {
+        if !operations.is_running {
+            // Nobody waits for the files to be read; in a server the scrubber measures them.
+            operations.engine.measure_stores()?;
+        }
         let stats = operations.engine.stats()?;
         let (from, today) = operations.usage_days();
         operations
@@ -117,6 +122,24 @@ impl Operation for BackUpCatalog {
             destination: self.destination,
             summary,
         })
+    }
+}
+
+/// `compact`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CompactStores {}
+
+impl Operation for CompactStores {
+    const NAME: &'static str = "compact";
+    type Answer = Vec<CompactedStore>;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Vec<CompactedStore>, OperationError> {
+        // Sign-ins, changes and imports would wait, for minutes with millions of records.
+        if operations.is_running {
+            return Err(OperationRejection::CompactWhileRunning.into());
+        }
+        Ok(operations.engine.compact()?)
     }
 }
 

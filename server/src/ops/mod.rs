@@ -31,7 +31,7 @@ pub use import::{
     import,
 };
 pub use maintenance::{
-    BackUpCatalog, BackupMade, ExplainSearch, ReadStats, StatsRead, VerifyCatalog,
+    BackUpCatalog, BackupMade, CompactStores, ExplainSearch, ReadStats, StatsRead, VerifyCatalog,
 };
 pub(crate) use operation::to_json;
 pub use operation::{Operation, Operations};

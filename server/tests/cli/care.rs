@@ -1,6 +1,6 @@
 //! `stats`, `verify`, `explain`.
 
-use crate::harness::{Place, line};
+use crate::harness::{Place, id, line};
 use serde_json::json;
 
 #[test]
@@ -22,6 +22,55 @@ fn stats_count_what_is_there() {
         );
         let text = place.run(&["stats"]).ok();
         assert!(text.contains("records               2\n"), "{text}");
+    });
+}
+
+#[test]
+fn compact_gives_free_space_back_when_no_server_runs() {
+    Place::in_both_modes(|place| {
+        let long = format!(r#","description":"{}""#, "palabra ".repeat(120));
+        let records: Vec<String> = (1..=3_000)
+            .map(|number| line(number, "Heat", &long))
+            .collect();
+        place.import(&records);
+        let done = place.run(&["compact"]);
+        if place.is_serving() {
+            let sentence = done.fails(1);
+            assert!(sentence.contains("stop it to compact"), "{sentence}");
+            return;
+        }
+        let text = done.ok();
+        assert!(text.contains("catalog.redb: "), "{text}");
+        let size = || {
+            std::fs::metadata(place.path("data/catalog.redb"))
+                .unwrap()
+                .len()
+        };
+        let before = size();
+        for numbers in (1..=2_900).collect::<Vec<u32>>().chunks(290) {
+            let ids: Vec<String> = numbers.iter().map(|number| id(*number)).collect();
+            let mut arguments = vec!["record", "delete"];
+            arguments.extend(ids.iter().map(String::as_str));
+            place.run(&arguments).ok();
+        }
+        let stats = place.run(&["stats", "--json"]).json();
+        let reclaimable = stats["catalog_reclaimable_bytes"].as_u64().unwrap();
+        let compacted = place.run(&["compact", "--json"]).json();
+        assert_eq!(compacted[0]["file"], "catalog.redb");
+        let given_back = compacted[0]["bytes_before"].as_u64().unwrap()
+            - compacted[0]["bytes_after"].as_u64().unwrap();
+        assert!(
+            before / 2 < given_back,
+            "{given_back} of {before}: {compacted}"
+        );
+        assert!(given_back <= reclaimable, "{given_back} of {reclaimable}");
+        assert!(size() < before / 2, "{} of {before}", size());
+        let stats = place.run(&["stats", "--json"]).json();
+        let rest = stats["catalog_reclaimable_bytes"].as_u64().unwrap();
+        assert!(rest < reclaimable / 4, "{rest} of {reclaimable}");
+        assert_eq!(stats["records"], 100);
+        assert_eq!(place.export().len(), 100);
+        assert_eq!(place.run(&["verify", "--json"]).json(), json!([]));
     });
 }
 

@@ -115,15 +115,25 @@ fn catalog_panel(stats: &EngineStats, lang: Lang) -> FigurePanel {
     let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
     let size = |en, es, value| NamedFigure::new(lang.t(en, es), lang.bytes(value));
     let store_bytes = stats.catalog_store_bytes;
+    // Until the scrubber has come so far, nothing is known.
+    let reclaimable = |bytes: Option<u64>| {
+        let name = lang.t(
+            "Reclaimable by subcat compact",
+            "Recuperable con subcat compact",
+        );
+        NamedFigure::new(name, bytes.map_or("–".into(), |bytes| lang.bytes(bytes)))
+    };
     FigurePanel {
         title: lang.t("Catalog and accounts", "Catálogo y cuentas"),
         figures: vec![
             count("Records", "Fichas", stats.records),
             count("Active records", "Fichas activas", stats.active_records),
             size("Catalog file", "Archivo del catálogo", store_bytes),
+            reclaimable(stats.catalog_reclaimable_bytes),
             count("Accounts", "Cuentas", stats.accounts),
             count("API keys", "Claves de API", stats.api_keys),
             size("State file", "Archivo de estado", stats.state_store_bytes),
+            reclaimable(stats.state_reclaimable_bytes),
         ],
     }
 }
