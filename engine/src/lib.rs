@@ -134,7 +134,8 @@ pub use model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant}
 /// Accounts, API keys and sessions.
 pub use model::{
     Account, AccountId, ApiKey, ApiKeyId, ApiKeyState, AuditEntry, DisplayName, Email, Expiry,
-    ExpiryPassed, KeyName, RateLimit, Role, Scopes, Session,
+    ExpiryPassed, KeyName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session,
+    UsedCode,
 };
 
 /// Events: changes of accounts, keys, files and usage.

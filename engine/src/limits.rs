@@ -153,6 +153,8 @@ pub const SCRUB_ROWS: usize = 2_000;
 pub const SCRUB_ROUND_SECONDS: i64 = 86_400;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
+/// One-time links that are valid at the same time; beyond, the one that ends first goes.
+pub const ONE_TIME_LINKS_MAX: usize = 1_000;
 
 const _: () = assert!(STATE_FREE_BYTES_MIN < FREE_BYTES_MIN);
 const _: () = assert!(YEAR_MIN < SEARCH_YEAR_MIN);

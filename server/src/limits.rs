@@ -205,8 +205,8 @@ pub const SESSIONS_MAX: usize = 50;
 /// Subjects whose attempts are counted at once, at most.
 pub const THROTTLE_ENTRIES_MAX: usize = 65_536;
 
-/// One-time links that are not used yet, at most; the oldest end first.
-pub const ONE_TIME_LINKS_MAX: usize = 1_000;
+/// Recovery codes that an account gets with its second step.
+pub const RECOVERY_CODES: usize = 8;
 
 /// Forms that were sent and are remembered, so that a repetition is recognised, at most.
 pub const FORM_TOKENS_MAX: usize = 4_096;

@@ -131,6 +131,7 @@ fn signing_in_again_closes_no_other_session() {
             account: account.id,
             created_at: now.plus_seconds(-60),
             expires_at: now.plus_seconds(3600),
+            device: String::new(),
         };
         StateEvent::OpenSession(session, account.password_hash.clone())
     };
@@ -162,6 +163,7 @@ fn of_too_many_sessions_the_oldest_are_closed() {
             account: account.id,
             created_at: now.plus_seconds(60 + i64::from(number)),
             expires_at: now.plus_seconds(3600),
+            device: String::new(),
         };
         StateEvent::OpenSession(session, account.password_hash.clone())
     };

@@ -4,7 +4,8 @@ use super::wire::{Decoder, Encoder};
 use crate::error::Result;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Email, FileKind,
-    FileName, RateLimit, Role, Scopes, Session, Timestamp, Usage,
+    FileName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session, Timestamp,
+    Usage,
 };
 
 /// Version of every value below; a value of another version is refused.
@@ -12,6 +13,9 @@ const VERSION: u8 = 1;
 
 /// Version of a cached file that is to be fetched again: the time of that follows the other fields.
 const REFETCH_VERSION: u8 = 2;
+
+/// Version of a session whose device is known: its name follows the other fields.
+const DEVICE_VERSION: u8 = 2;
 
 /// Usage of a key in all, and the time of its last use.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -107,24 +111,96 @@ pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
 }
 
 pub(crate) fn encode_session(session: &Session) -> Vec<u8> {
-    let mut out = Encoder::new(VERSION);
+    let mut out = Encoder::new(if session.device.is_empty() {
+        VERSION
+    } else {
+        DEVICE_VERSION
+    });
     out.put_raw(&session.digest);
     out.put_integer(session.account.0);
     put_time(&mut out, session.created_at);
     put_time(&mut out, session.expires_at);
+    if !session.device.is_empty() {
+        out.put_text(&session.device);
+    }
     out.finish()
 }
 
 pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
-    let mut from = Decoder::new(bytes, VERSION, "state.redb, table sessions")?;
-    let session = Session {
+    let has_device = bytes.first() == Some(&DEVICE_VERSION);
+    let version = if has_device { DEVICE_VERSION } else { VERSION };
+    let mut from = Decoder::new(bytes, version, "state.redb, table sessions")?;
+    let mut session = Session {
         digest: from.array()?,
         account: AccountId(from.integer()?),
         created_at: time(&mut from)?,
         expires_at: time(&mut from)?,
+        device: String::new(),
     };
+    if has_device {
+        from.text()?.clone_into(&mut session.device);
+    }
     from.finish()?;
     Ok(session)
+}
+
+pub(crate) fn encode_second_step(second: &SecondStep) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_raw(&second.secret);
+    out.put_integer(second.last_step);
+    out.put_integer(second.recovery_digests.len() as u64);
+    for digest in &second.recovery_digests {
+        out.put_raw(digest);
+    }
+    out.finish()
+}
+
+pub(crate) fn decode_second_step(bytes: &[u8]) -> Result<SecondStep> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table second_steps")?;
+    let mut second = SecondStep {
+        secret: from.array()?,
+        last_step: from.integer()?,
+        recovery_digests: Vec::new(),
+    };
+    // Read one by one: a damaged count meets the end of the bytes before it costs memory.
+    let count: u8 = from.small("a number of recovery codes")?;
+    for _ in 0..count {
+        second.recovery_digests.push(from.array()?);
+    }
+    from.finish()?;
+    Ok(second)
+}
+
+pub(crate) fn encode_link(link: &OneTimeLink) -> Vec<u8> {
+    let mut out = Encoder::new(VERSION);
+    out.put_raw(&link.digest);
+    let (kind, account) = match link.purpose {
+        LinkPurpose::Invitation(Role::User) => (0, 0),
+        LinkPurpose::Invitation(Role::Admin) => (1, 0),
+        LinkPurpose::NewPassword(id) => (2, id.0),
+    };
+    out.put_u8(kind);
+    out.put_integer(account);
+    put_time(&mut out, link.expires_at);
+    out.finish()
+}
+
+pub(crate) fn decode_link(bytes: &[u8]) -> Result<OneTimeLink> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table links")?;
+    let digest = from.array()?;
+    let (kind, account) = (from.u8()?, AccountId(from.integer()?));
+    let link = OneTimeLink {
+        digest,
+        purpose: match kind {
+            0 => LinkPurpose::Invitation(Role::User),
+            1 => LinkPurpose::Invitation(Role::Admin),
+            2 => LinkPurpose::NewPassword(account),
+            _ => return Err(from.error("a purpose, 0 to 2")),
+        },
+        expires_at: time(&mut from)?,
+    };
+    from.finish()?;
+    Ok(link)
 }
 
 pub(crate) fn encode_usage(usage: &Usage) -> Vec<u8> {
@@ -355,6 +431,7 @@ mod tests {
             account: AccountId(u64::MAX),
             created_at: at(5),
             expires_at: at(6),
+            device: String::new(),
         };
         assert_eq!(decode_session(&encode_session(&session)).unwrap(), session);
         let usage = Usage {

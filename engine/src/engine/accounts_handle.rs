@@ -4,7 +4,9 @@
 
 use crate::database::Database;
 use crate::error::Result;
-use crate::model::{Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Email, Session};
+use crate::model::{
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, Email, OneTimeLink, SecondStep, Session,
+};
 
 /// The accounts of an engine, from [`Engine::accounts`](crate::Engine::accounts).
 ///
@@ -62,6 +64,16 @@ impl AccountsHandle<'_> {
     /// The sessions of an account, expired or not, oldest first. Cost: visits these alone.
     pub fn sessions_of(self, account: AccountId) -> Vec<Session> {
         self.database.state.sessions_of(account)
+    }
+
+    /// The second step of the sign-in of an account, if it has one.
+    pub fn second_step(self, account: AccountId) -> Option<SecondStep> {
+        self.database.state.second_step(account)
+    }
+
+    /// The one-time link whose token has this digest, expired or not. Cost: reads the file.
+    pub fn link(self, digest: &[u8; 32]) -> Result<Option<OneTimeLink>> {
+        self.database.state.link(digest)
     }
 
     /// The session whose cookie has this digest, expired or not.

@@ -2,7 +2,11 @@
 
 use super::test_support::{new_account, new_api_key, now, open};
 use crate::Engine;
-use crate::model::{AccountId, ApiKeyId, Email, Session, Timestamp, Usage};
+use crate::limits::ONE_TIME_LINKS_MAX;
+use crate::model::{
+    AccountId, ApiKeyId, AuditEntry, Email, LinkPurpose, OneTimeLink, Role, SecondStep, Session,
+    Timestamp, Usage, UsedCode,
+};
 use crate::state::{Change, Outcome, StateEvent, UsageBatch, UsageDelta};
 
 #[test]
@@ -15,6 +19,7 @@ fn accounts_keys_and_sessions_follow_their_events() {
             account: AccountId(1),
             created_at: now(),
             expires_at: now().plus_seconds(60),
+            device: String::new(),
         };
         StateEvent::OpenSession(session, "x".into())
     };
@@ -76,6 +81,7 @@ fn whoever_gave_an_old_password_changes_nothing() {
             account: ana,
             created_at: now().plus_seconds(digest.into()),
             expires_at: now().plus_seconds(600),
+            device: String::new(),
         };
         let opened = StateEvent::OpenSession(session, new.into());
         engine
@@ -152,6 +158,7 @@ fn keys_and_sessions_are_known_by_their_account() {
             account,
             created_at: now().plus_seconds(-age),
             expires_at: now(),
+            device: String::new(),
         };
         StateEvent::OpenSession(session, "x".into())
     };
@@ -187,4 +194,208 @@ fn keys_and_sessions_are_known_by_their_account() {
     check(&engine);
     drop(engine);
     check(&open(dir.path()));
+}
+
+fn email(text: &str) -> Email {
+    Email::parse(text).unwrap()
+}
+
+#[test]
+fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let session = Session {
+        digest: [1; 32],
+        account: AccountId(1),
+        created_at: now(),
+        expires_at: now().plus_seconds(60),
+        device: "Firefox · Linux".to_owned(),
+    };
+    let link = link(3, LinkPurpose::NewPassword(AccountId(1)));
+    let events = vec![
+        new_account("ana@example.org"),
+        new_account("luz@example.org"),
+        new_api_key(Some(AccountId(1))),
+        new_api_key(Some(AccountId(2))),
+        StateEvent::OpenSession(session.clone(), "x".into()),
+        StateEvent::IssueLink(link.clone()),
+        Change::SetSecondStep(AccountId(1), Some(second_step())).into_event("x", now()),
+        Change::RenameApiKey(ApiKeyId(1), "tv".into()).into_event("ana@example.org", now()),
+    ];
+    engine.apply(events).unwrap();
+    assert_eq!(engine.accounts().session(&[1; 32]), Some(session));
+    let delete = || Change::DeleteAccount(AccountId(1)).into_event("ana@example.org", now());
+    assert_eq!(engine.apply(vec![delete()]).unwrap(), [Outcome::Done]);
+    assert_eq!(engine.apply(vec![delete()]).unwrap(), [Outcome::Unknown]);
+    let check = |engine: &Engine| {
+        let accounts = engine.accounts();
+        assert_eq!(accounts.get(AccountId(1)), None);
+        assert_eq!(accounts.by_email(&email("ana@example.org")), None);
+        assert_eq!(accounts.session(&[1; 32]), None);
+        assert_eq!(accounts.second_step(AccountId(1)), None);
+        assert_eq!(accounts.link(&link.digest).unwrap(), None);
+        let revoked = |id| accounts.api_key(id).unwrap().revoked_at.is_some();
+        assert_eq!((revoked(ApiKeyId(1)), revoked(ApiKeyId(2))), (true, false));
+        let log = accounts.audit_log(None, 100).unwrap();
+        let has_name = |entry: &AuditEntry| format!("{entry:?}").contains("ana@");
+        assert!(!log.iter().any(|(_, entry)| has_name(entry)), "{log:?}");
+        let newest = &log[0].1;
+        assert_eq!(
+            (&*newest.actor, &*newest.action),
+            ("account 1", "account deleted")
+        );
+        assert_eq!(newest.account, Some(AccountId(1)));
+    };
+    check(&engine);
+    drop(engine);
+    let engine = open(dir.path());
+    check(&engine);
+    // The address is free again; the number is not.
+    let again = engine.apply(vec![new_account("ana@example.org")]).unwrap();
+    assert!(matches!(&again[0], Outcome::Account(account) if account.id == AccountId(3)));
+}
+
+#[test]
+fn an_address_is_changed_unless_it_is_taken() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let set = |text: &str| {
+        Change::SetEmail(AccountId(1), email(text)).into_event("ana@example.org", now())
+    };
+    let outcomes = engine.apply(vec![
+        new_account("ana@example.org"),
+        new_account("luz@example.org"),
+        set("luz@example.org"),
+        set("ana@example.org"),
+        set("eva@example.org"),
+    ]);
+    let expected = [Outcome::EmailTaken, Outcome::Done, Outcome::Done];
+    assert_eq!(outcomes.unwrap()[2..], expected);
+    let check = |engine: &Engine| {
+        let found = |text: &str| engine.accounts().by_email(&email(text)).map(|it| it.id);
+        assert_eq!(found("eva@example.org"), Some(AccountId(1)));
+        assert_eq!(found("luz@example.org"), Some(AccountId(2)));
+        assert_eq!(found("ana@example.org"), None);
+        let log = engine.accounts().audit_log(None, 100).unwrap();
+        let changes = log
+            .iter()
+            .filter(|(_, entry)| entry.action == "address changed");
+        assert_eq!(changes.count(), 1, "what changes nothing adds no entry");
+    };
+    check(&engine);
+    drop(engine);
+    check(&open(dir.path()));
+}
+
+fn second_step() -> SecondStep {
+    SecondStep {
+        secret: [7; 20],
+        last_step: 10,
+        recovery_digests: vec![[1; 32], [2; 32]],
+    }
+}
+
+#[test]
+fn a_code_of_the_second_step_works_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let used = |code| StateEvent::UseCode(AccountId(1), code);
+    let turned = |second| Change::SetSecondStep(AccountId(1), second).into_event("ana", now());
+    let outcomes = engine.apply(vec![
+        new_account("ana@example.org"),
+        used(UsedCode::Step(11)),
+        turned(Some(second_step())),
+        used(UsedCode::Step(10)),
+        used(UsedCode::Step(11)),
+        used(UsedCode::Step(11)),
+        used(UsedCode::Recovery([2; 32])),
+        used(UsedCode::Recovery([2; 32])),
+        Change::SetSecondStep(AccountId(9), None).into_event("ana", now()),
+    ]);
+    let (done, stale) = (Outcome::Done, Outcome::Stale);
+    let expected = [&done, &stale, &done, &stale, &done, &stale];
+    let outcomes = outcomes.unwrap();
+    assert_eq!(outcomes[1], Outcome::Unknown);
+    assert_eq!(outcomes[2..8].iter().collect::<Vec<_>>(), expected);
+    assert_eq!(outcomes[8], Outcome::Unknown);
+    drop(engine);
+    let engine = open(dir.path());
+    let left = engine.accounts().second_step(AccountId(1)).unwrap();
+    assert_eq!((left.last_step, left.recovery_digests.len()), (11, 1));
+    engine.apply(vec![turned(None), turned(None)]).unwrap();
+    assert_eq!(engine.accounts().second_step(AccountId(1)), None);
+    let log = engine.accounts().audit_log(None, 100).unwrap();
+    let off = log
+        .iter()
+        .filter(|(_, entry)| entry.action == "second step turned off");
+    assert_eq!(off.count(), 1);
+}
+
+fn link(number: u8, purpose: LinkPurpose) -> OneTimeLink {
+    OneTimeLink {
+        digest: [number; 32],
+        purpose,
+        expires_at: now().plus_seconds(60),
+    }
+}
+
+#[test]
+fn one_time_links_survive_a_restart_and_work_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let reset = |id| LinkPurpose::NewPassword(AccountId(id));
+    let events = [
+        link(1, LinkPurpose::Invitation(Role::Admin)),
+        link(2, reset(1)),
+        link(3, reset(2)),
+        // A newer one for the same account.
+        link(4, reset(1)),
+    ];
+    let events = events.map(StateEvent::IssueLink).into();
+    engine.apply(events).unwrap();
+    drop(engine);
+    let engine = open(dir.path());
+    let purpose = |number| {
+        let link = engine.accounts().link(&[number; 32]).unwrap();
+        link.map(|link| link.purpose)
+    };
+    assert_eq!(purpose(1), Some(LinkPurpose::Invitation(Role::Admin)));
+    assert_eq!(purpose(2), None);
+    assert_eq!(purpose(3), Some(reset(2)));
+    assert_eq!(purpose(4), Some(reset(1)));
+    let take = |number| {
+        engine
+            .apply(vec![StateEvent::TakeLink([number; 32])])
+            .unwrap()
+    };
+    assert_eq!(take(4), [Outcome::Done]);
+    assert_eq!(take(4), [Outcome::Unknown]);
+    assert_eq!(purpose(4), None);
+    let late = StateEvent::DropExpiredSessions(now().plus_seconds(60));
+    engine.apply(vec![late]).unwrap();
+    assert_eq!((purpose(1), purpose(3)), (None, None));
+}
+
+#[test]
+fn one_time_links_are_bounded() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let links = (0..=ONE_TIME_LINKS_MAX as u32).map(|number| {
+        let mut digest = [0; 32];
+        digest[..4].copy_from_slice(&number.to_le_bytes());
+        StateEvent::IssueLink(OneTimeLink {
+            digest,
+            purpose: LinkPurpose::Invitation(Role::User),
+            expires_at: now().plus_seconds(i64::from(number)),
+        })
+    });
+    engine.apply(links.collect()).unwrap();
+    assert_eq!(
+        engine.accounts().link(&[0; 32]).unwrap(),
+        None,
+        "the one that ends first goes"
+    );
+    let mut second = [0; 32];
+    second[0] = 1;
+    assert!(engine.accounts().link(&second).unwrap().is_some());
 }

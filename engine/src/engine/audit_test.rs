@@ -48,6 +48,7 @@ fn session() -> StateEvent {
         account: AccountId(1),
         created_at: now(),
         expires_at: now().plus_seconds(60),
+        device: String::new(),
     };
     StateEvent::OpenSession(session, "y".into())
 }

@@ -12,7 +12,10 @@ use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
 use crate::disk::Real;
 use crate::error::Error;
 use crate::limits::AGGREGATE_SECONDS_MAX;
-use crate::model::{AccountId, ApiKeyId, FileKind, RecordId, ReleaseId, Session, Usage};
+use crate::model::{
+    AccountId, ApiKeyId, FileKind, LinkPurpose, OneTimeLink, RecordId, ReleaseId, Role, SecondStep,
+    Session, Usage,
+};
 use crate::query::{Filters, Query, SearchText};
 use crate::state::{Change, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
 use crate::store::{Store, Table};
@@ -23,6 +26,7 @@ const RECORDS: u64 = 60;
 /// Record that was downloaded.
 const DOWNLOADED: u64 = 7;
 const SESSION: [u8; 32] = [7; 32];
+const LINK: [u8; 32] = [9; 32];
 
 fn with_store<R>(data: &Path, file: &StoreFile, work: impl FnOnce(&Store) -> R) -> R {
     let data_dir = DataDir::open(Arc::new(Real), data).unwrap();
@@ -64,6 +68,12 @@ fn prepare(data: &Path) {
         account: AccountId(1),
         created_at: now(),
         expires_at: now().plus_seconds(60),
+        device: String::new(),
+    };
+    let second_step = SecondStep {
+        secret: [1; 20],
+        last_step: 1,
+        recovery_digests: vec![[2; 32]],
     };
     let events = vec![
         new_account("ana@example.org"),
@@ -71,6 +81,12 @@ fn prepare(data: &Path) {
         new_api_key(Some(AccountId(1))),
         new_api_key(None),
         StateEvent::OpenSession(session, "x".into()),
+        StateEvent::IssueLink(OneTimeLink {
+            digest: LINK,
+            purpose: LinkPurpose::Invitation(Role::User),
+            expires_at: after(86_400),
+        }),
+        Change::SetSecondStep(AccountId(1), Some(second_step)).into_event("ana", now()),
         usage_of(&engine, 1, ApiKeyId(1)),
     ];
     engine.apply(events).unwrap();
@@ -109,6 +125,8 @@ struct Contents {
     accounts: usize,
     api_keys: usize,
     has_session: bool,
+    has_second_step: bool,
+    has_link: bool,
     files: u64,
     downloads: u64,
     requests_of_key: u64,
@@ -124,11 +142,13 @@ impl Contents {
         accounts: 2,
         api_keys: 2,
         has_session: true,
+        has_second_step: true,
+        has_link: true,
         files: 1,
         downloads: 1,
         requests_of_key: 10,
         requests_of_day: 10,
-        audit_entries: 4,
+        audit_entries: 5,
     };
 
     fn of(engine: &Engine) -> Self {
@@ -147,6 +167,8 @@ impl Contents {
             accounts: engine.accounts().all().len(),
             api_keys: engine.accounts().api_keys().len(),
             has_session: engine.accounts().session(&SESSION).is_some(),
+            has_second_step: engine.accounts().second_step(AccountId(1)).is_some(),
+            has_link: engine.accounts().link(&LINK).unwrap().is_some(),
             files: stats.cached_files,
             downloads: usage.downloads(id(DOWNLOADED)),
             requests_of_key: usage.api_key_totals(ApiKeyId(1)).unwrap().0.requests,
@@ -182,13 +204,16 @@ fn outcome(table: Table, row_key: &[u8]) -> (Contents, bool) {
             },
             true,
         ),
-        ("sessions", _) => (
+        ("sessions" | "links", _) => (
             Contents {
-                has_session: false,
+                has_session: table.0 != "sessions",
+                has_link: table.0 != "links",
                 ..whole
             },
             false,
         ),
+        // A code is asked for all the same, and none is right, until an operator turns it off.
+        ("second_steps", _) => (whole, false),
         ("files", _) => (Contents { files: 0, ..whole }, false),
         ("downloads", _) => (
             Contents {
@@ -213,7 +238,7 @@ fn outcome(table: Table, row_key: &[u8]) -> (Contents, bool) {
         ),
         ("audit", _) => (
             Contents {
-                audit_entries: 3,
+                audit_entries: 4,
                 ..whole
             },
             true,

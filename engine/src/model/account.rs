@@ -91,6 +91,8 @@ pub struct Session {
     pub created_at: Timestamp,
     /// Time at which it ends unless the user signs out before.
     pub expires_at: Timestamp,
+    /// Browser and system as the user knows them (`Firefox · Linux`); empty if they are not known.
+    pub device: String,
 }
 
 impl Session {

@@ -23,7 +23,7 @@ use crate::error::{Error, Result};
 use crate::limits::AUDIT_ENTRIES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
-    Session, Timestamp, Usage,
+    SecondStep, Session, Timestamp, Usage,
 };
 use crate::store::{ScanOrder, Span, Table, Transaction};
 
@@ -32,6 +32,10 @@ use crate::store::{ScanOrder, Span, Table, Transaction};
 pub(super) enum Effect {
     /// An account is new or has changed.
     Account(Account),
+    /// An account is gone.
+    AccountDeleted(AccountId),
+    /// The second step of an account was set, or turned off.
+    SecondStep(AccountId, Option<SecondStep>),
     /// A key is new or has changed.
     ApiKey(ApiKey),
     /// A session was opened.
@@ -88,9 +92,9 @@ pub(super) fn apply_state(
     Ok(applied)
 }
 
-struct EventStep<'s, 't> {
-    rows: &'s mut Transaction<'t>,
-    effects: &'s mut Vec<Effect>,
+pub(super) struct EventStep<'s, 't> {
+    pub(super) rows: &'s mut Transaction<'t>,
+    pub(super) effects: &'s mut Vec<Effect>,
 }
 
 impl EventStep<'_, '_> {
@@ -99,9 +103,13 @@ impl EventStep<'_, '_> {
             StateEvent::Change(change, by) => self.change_and_audit(change, by),
             StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
             StateEvent::CloseSession(digest) => self.close_session(*digest),
+            StateEvent::UseCode(id, used) => self.use_code(*id, used),
+            StateEvent::IssueLink(link) => self.issue_link(link),
+            StateEvent::TakeLink(digest) => self.take_link(*digest),
             StateEvent::DropExpiredSessions(now) => {
                 self.see(*now)?;
                 self.close_sessions(|session| session.is_expired(*now))?;
+                self.drop_links(|link| link.is_expired(*now))?;
                 Ok(Outcome::Done)
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),
@@ -116,12 +124,19 @@ impl EventStep<'_, '_> {
     /// Changes accounts or keys, and adds an entry to the audit log if anything has changed.
     fn change_and_audit(&mut self, change: &Change, by: &By) -> Result<Outcome> {
         let effects_count = self.effects.len();
+        let forgotten = match change {
+            Change::DeleteAccount(id) => self.address_of(*id)?,
+            _ => None,
+        };
         let outcome = self.change(change, by)?;
         // An effect is the proof of a change: see the invariant of `change`.
         if effects_count < self.effects.len() {
             let entry = audit_entry_of(change, by, &outcome);
             let is_routine = self.is_routine(change, by, &entry)?;
             self.audit(&entry, is_routine)?;
+            if let (Some(address), Some(id)) = (forgotten, change.account()) {
+                self.forget_actor(&address, id)?;
+            }
         }
         Ok(outcome)
     }
@@ -141,6 +156,9 @@ impl EventStep<'_, '_> {
             Change::SetDisplayName(id, name) => self.change_account(*id, |account| {
                 account.display_name.clone_from(name);
             }),
+            Change::SetEmail(id, email) => self.set_email(*id, email),
+            Change::DeleteAccount(id) => self.delete_account(*id, by.at),
+            Change::SetSecondStep(id, second) => self.set_second_step(*id, second.as_ref()),
             Change::SetRole(id, role) => self.change_account(*id, |account| account.role = *role),
             // Sessions end in the same transaction: a disabled account is signed out, or still
             // enabled.
@@ -192,7 +210,7 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Account(account))
     }
 
-    fn put_account(&mut self, account: &Account) -> Result<()> {
+    pub(super) fn put_account(&mut self, account: &Account) -> Result<()> {
         let row_key = account_row(account.id);
         self.rows
             .put(ACCOUNTS, &row_key, &encode_account(account))?;
@@ -260,7 +278,7 @@ impl EventStep<'_, '_> {
         self.put_api_key(api_key)
     }
 
-    fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {
+    pub(super) fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
             return Ok(Outcome::Unknown);
         };
@@ -365,7 +383,7 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    fn close_sessions(&mut self, is_ended: impl Fn(&Session) -> bool) -> Result<()> {
+    pub(super) fn close_sessions(&mut self, is_ended: impl Fn(&Session) -> bool) -> Result<()> {
         let mut ended = Vec::new();
         self.rows
             .inspect(SESSIONS, Span::ALL, &mut |row_key, value| {

@@ -2,7 +2,8 @@
 
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
-    RateLimit, RecordId, ReleaseId, Role, Scopes, Session, Timestamp, Usage,
+    OneTimeLink, RateLimit, RecordId, ReleaseId, Role, Scopes, SecondStep, Session, Timestamp,
+    Usage, UsedCode,
 };
 
 /// An account to be made; its number is given when it is applied.
@@ -102,6 +103,13 @@ pub enum Change {
     },
     /// Change the name shown in the pages.
     SetDisplayName(AccountId, String),
+    /// Change the address. Refused when another account has it.
+    SetEmail(AccountId, Email),
+    /// Remove an account: its sessions end, its keys are revoked, and the audit log names it by its
+    /// number from then on.
+    DeleteAccount(AccountId),
+    /// Make the sign-in ask for a code in a second step, or not any more.
+    SetSecondStep(AccountId, Option<SecondStep>),
     /// Change what the account may do.
     SetRole(AccountId, Role),
     /// Disable (true) or enable an account; disabling ends its sessions.
@@ -145,6 +153,9 @@ impl Change {
             Self::SetPassword(id, _)
             | Self::ReplacePassword { account: id, .. }
             | Self::SetDisplayName(id, _)
+            | Self::SetEmail(id, _)
+            | Self::DeleteAccount(id)
+            | Self::SetSecondStep(id, _)
             | Self::SetRole(id, _)
             | Self::SetDisabled(id, _)
             | Self::CloseSessions(id) => Some(*id),
@@ -162,6 +173,10 @@ impl Change {
             Self::CreateAccount(_) => "account created",
             Self::SetPassword(..) | Self::ReplacePassword { .. } => "password changed",
             Self::SetDisplayName(..) => "name changed",
+            Self::SetEmail(..) => "address changed",
+            Self::DeleteAccount(_) => "account deleted",
+            Self::SetSecondStep(_, Some(_)) => "second step turned on",
+            Self::SetSecondStep(_, None) => "second step turned off",
             Self::SetRole(_, Role::Admin) => "role changed to admin",
             Self::SetRole(_, Role::User) => "role changed to user",
             Self::SetDisabled(_, true) => "account disabled",
@@ -186,7 +201,14 @@ pub enum StateEvent {
     OpenSession(Session, String),
     /// End the session with this digest.
     CloseSession([u8; 32]),
-    /// Forget the sessions that have expired by this time, which has been: it is remembered.
+    /// Use up a code of the second step of an account. Refused when it was used before.
+    UseCode(AccountId, UsedCode),
+    /// Remember a one-time link. Another one for a new password of the same account ends.
+    IssueLink(OneTimeLink),
+    /// Use up the one-time link with this digest. Refused when it was used before.
+    TakeLink([u8; 32]),
+    /// Forget the sessions and links that have expired by this time, which has been: it is
+    /// remembered.
     DropExpiredSessions(Timestamp),
     /// Add usage. Refused when this batch was added before.
     AddUsage(UsageBatch),

@@ -7,6 +7,7 @@
 mod event;
 mod tables;
 mod apply;
+mod sign_in_rows;
 mod file_table;
 mod repair;
 mod store;

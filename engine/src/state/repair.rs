@@ -8,11 +8,15 @@ use std::ops::ControlFlow;
 
 use super::tables::{
     ACCOUNTS, API_KEYS, APPLIED, AUDIT, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE,
-    LATEST_SECOND, META, number_of_audit_row,
+    LATEST_SECOND, META, SECOND_STEPS, number_of_audit_row,
 };
-use crate::codec::{decode_number, encode_number};
+use crate::codec::{
+    decode_api_key, decode_audit_entry, decode_number, decode_second_step, encode_number,
+    encode_second_step,
+};
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
+use crate::model::SecondStep;
 use crate::store::{ScanOrder, Span, Store, Table, Transaction};
 
 /// Visitor of rows: row key and value.
@@ -145,6 +149,26 @@ pub(super) fn repair_emails(
     Ok(())
 }
 
+/// Puts a second step that no code passes in place of a damaged one: a sign-in that leaves out the
+/// step that its owner asked for would be worse than none. An operator can turn it off.
+pub(super) fn repair_second_steps(store: &Store, damage: &DamageLog) -> Result<()> {
+    let damaged = each_readable(store, SECOND_STEPS, &mut |_, value| {
+        decode_second_step(value).map(drop)
+    })?;
+    if damaged.is_empty() {
+        return Ok(());
+    }
+    store.write(|rows| {
+        for row in &damaged {
+            let unusable = encode_second_step(&SecondStep::unusable());
+            rows.put(SECOND_STEPS, &row.row_key, &unusable)?;
+        }
+        Ok(())
+    })?;
+    note_disabled(damage, &damaged);
+    Ok(())
+}
+
 /// Derives the numbers of the table `meta` anew that are damaged.
 pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
     let damaged = each_readable(store, META, &mut |_, value| decode_number(value).map(drop))?;
@@ -169,8 +193,9 @@ pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
 /// A number that is as good as the one that is lost; `None` if nothing is.
 fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
     Ok(match name {
-        // Neither accounts nor keys are ever removed: the last one has the last number.
-        LAST_ACCOUNT => Some(last_row(rows, ACCOUNTS)?),
+        // Keys are never removed: the last one has the last number. Of accounts that were deleted,
+        // their keys and the audit log know the numbers.
+        LAST_ACCOUNT => Some(last_account(rows)?),
         LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
         LAST_AUDIT => {
             let row_keys = rows.row_keys(AUDIT)?;
@@ -183,6 +208,26 @@ fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
         LATEST_SECOND => Some(0),
         _ => None,
     })
+}
+
+/// The greatest number of an account that is or was: another account must not get its keys.
+fn last_account(rows: &Transaction<'_>) -> Result<u64> {
+    let mut last = last_row(rows, ACCOUNTS)?;
+    rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
+        let owner = value
+            .and_then(decode_api_key)
+            .ok()
+            .and_then(|key| key.account);
+        last = last.max(owner.map_or(0, |id| id.0));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    rows.inspect(AUDIT, Span::ALL, &mut |_, value| {
+        let concerned = value.and_then(decode_audit_entry).ok();
+        let account = concerned.and_then(|entry| entry.account);
+        last = last.max(account.map_or(0, |id| id.0));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(last)
 }
 
 /// The greatest number that is a row key of a table; 0 without rows.

@@ -13,23 +13,23 @@ use super::event::{Outcome, StateEvent};
 use super::file_table::FileTable;
 use super::repair::{
     EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
-    scrub_rows,
+    repair_second_steps, scrub_rows,
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
-    LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, STATE_TABLES, USAGE, api_key_day_row,
-    api_key_row, audit_row, audit_rows, day_of_row, day_row, number_of_audit_row,
+    LAST_USAGE, LATEST_SECOND, LINKS, META, OFFSETS, SECOND_STEPS, SESSIONS, STATE_TABLES, USAGE,
+    api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row, number_of_audit_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
-    decode_number, decode_session, decode_totals, decode_usage,
+    decode_link, decode_number, decode_second_step, decode_session, decode_totals, decode_usage,
 };
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
-    RecordId, ReleaseId, Role, Session, Timestamp, Usage,
+    OneTimeLink, RecordId, ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
 };
 use crate::store::{ScanOrder, Span, Store, Table};
 
@@ -69,6 +69,7 @@ struct View {
     api_keys: BTreeMap<ApiKeyId, ApiKey>,
     /// Which account has which keys.
     owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
+    second_steps: BTreeMap<AccountId, SecondStep>,
     sessions: SeededMap<[u8; 32], Session>,
     /// Which account has which sessions, oldest first.
     owned_sessions: SeededMap<AccountId, BTreeSet<(Timestamp, [u8; 32])>>,
@@ -308,6 +309,8 @@ impl State {
         for effect in effects {
             match effect {
                 Effect::Account(account) => view.put_account(account),
+                Effect::AccountDeleted(id) => view.remove_account(id),
+                Effect::SecondStep(id, second) => view.set_second_step(id, second),
                 Effect::ApiKey(api_key) => view.put_api_key(api_key),
                 Effect::SessionOpened(session) => view.put_session(session),
                 Effect::SessionClosed(digest) => view.remove_session(&digest),
@@ -350,6 +353,14 @@ impl State {
             let email = Email::parse(email)?;
             view.emails.get(&email).map(|id| id.0)
         })?;
+        repair_second_steps(store, damage)?;
+        each_readable(store, SECOND_STEPS, &mut |row_key, value| {
+            let row_key = row_key.try_into().map_err(|_| bad_row("second_steps"))?;
+            let id = AccountId(u64::from_be_bytes(row_key));
+            view.set_second_step(id, Some(decode_second_step(value)?));
+            Ok(())
+        })?;
+        self.each_or_drop(LINKS, &mut |_, value| decode_link(value).map(drop))?;
         self.each_or_drop(SESSIONS, &mut |_, value| {
             view.put_session(decode_session(value)?);
             Ok(())
@@ -439,6 +450,20 @@ impl State {
         owned
             .filter_map(|(_, digest)| view.sessions.get(digest).cloned())
             .collect()
+    }
+
+    pub(crate) fn second_step(&self, account: AccountId) -> Option<SecondStep> {
+        self.view.read().second_steps.get(&account).cloned()
+    }
+
+    /// The one-time link with this digest, expired or not.
+    pub(crate) fn link(&self, digest: &[u8; 32]) -> Result<Option<OneTimeLink>> {
+        let stored = self.store.read(|rows| rows.get(LINKS, digest));
+        match stored.and_then(|stored| stored.map(|row| decode_link(&row)).transpose()) {
+            // It opens nothing, as one that was used.
+            Err(Error::Corrupt { .. }) => Ok(None),
+            link => link,
+        }
     }
 
     pub(crate) fn session(&self, digest: &[u8; 32]) -> Option<Session> {
@@ -553,8 +578,27 @@ impl State {
 
 impl View {
     fn put_account(&mut self, account: Account) {
-        self.emails.insert(account.email.clone(), account.id);
-        self.accounts.insert(account.id, account);
+        let (id, email) = (account.id, account.email.clone());
+        if let Some(before) = self.accounts.insert(id, account)
+            && before.email != email
+        {
+            self.emails.remove(&before.email);
+        }
+        self.emails.insert(email, id);
+    }
+
+    fn remove_account(&mut self, id: AccountId) {
+        if let Some(account) = self.accounts.remove(&id) {
+            self.emails.remove(&account.email);
+        }
+        self.second_steps.remove(&id);
+    }
+
+    fn set_second_step(&mut self, id: AccountId, second: Option<SecondStep>) {
+        match second {
+            Some(second) => drop(self.second_steps.insert(id, second)),
+            None => drop(self.second_steps.remove(&id)),
+        }
     }
 
     fn put_api_key(&mut self, api_key: ApiKey) {

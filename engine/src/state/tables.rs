@@ -19,6 +19,10 @@ pub(super) const API_KEY_USAGE: Table = Table("api_key_usage");
 pub(super) const USAGE: Table = Table("usage");
 /// Digest of a cookie → session.
 pub(super) const SESSIONS: Table = Table("sessions");
+/// Account number → second step of its sign-in.
+pub(super) const SECOND_STEPS: Table = Table("second_steps");
+/// Digest of a token → one-time link.
+pub(super) const LINKS: Table = Table("links");
 /// Number → entry of the audit log; the highest bit of the number marks a routine entry.
 pub(super) const AUDIT: Table = Table("audit");
 /// Release id → cached file.
@@ -38,6 +42,8 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     API_KEY_USAGE,
     USAGE,
     SESSIONS,
+    SECOND_STEPS,
+    LINKS,
     AUDIT,
     FILES,
     DOWNLOADS,

@@ -10,7 +10,10 @@ use super::context::Context;
 use super::error::{ArgumentError, CommandError};
 use super::subcommand::Subcommand;
 use super::table::{or_dash, table};
-use crate::ops::{AccountListed, CreateAccount, DisableAccount, ListAccounts, SetAccountPassword};
+use crate::ops::{
+    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, SetAccountPassword,
+    TurnOffTotp,
+};
 use crate::web::{Password, PasswordRejection};
 
 /// Create, list and disable accounts of the web interface
@@ -47,6 +50,18 @@ enum AccountAction {
     },
     /// Disable an account: its sessions end and its keys are rejected
     Disable {
+        /// Its email address
+        #[arg(value_parser = email)]
+        email: String,
+    },
+    /// Delete an account: its keys are revoked, and the audit log names it by its number
+    Delete {
+        /// Its email address
+        #[arg(value_parser = email)]
+        email: String,
+    },
+    /// Let an account sign in by its password alone, for whoever has lost the authenticator app
+    TotpOff {
         /// Its email address
         #[arg(value_parser = email)]
         email: String,
@@ -112,6 +127,18 @@ impl Subcommand for AccountArguments {
                 let reply = execute_once(config, Missing::Refuse, DisableAccount { email })?;
                 context.show(&reply, |account| {
                     format!("{} is disabled and its keys are rejected\n", account.email)
+                })
+            }
+            AccountAction::Delete { email } => {
+                let reply = execute_once(config, Missing::Refuse, DeleteAccount { email })?;
+                context.show(&reply, |account| {
+                    format!("{} is deleted and its keys are revoked\n", account.email)
+                })
+            }
+            AccountAction::TotpOff { email } => {
+                let reply = execute_once(config, Missing::Refuse, TurnOffTotp { email })?;
+                context.show(&reply, |account| {
+                    format!("{} signs in by its password alone\n", account.email)
                 })
             }
         }

@@ -63,6 +63,7 @@ impl Default for Config {
             accounts: Accounts {
                 registration: Registration::Closed,
                 keys_max: 25,
+                is_admin_totp_required: false,
             },
             is_catalog_public: false,
             compat: Compat {
@@ -171,6 +172,8 @@ pub struct Accounts {
     pub registration: Registration,
     /// Active keys of one account, at most; administrators have ten times as many.
     pub keys_max: usize,
+    /// Administrators must sign in with a second step.
+    pub is_admin_totp_required: bool,
 }
 
 /// Compatibility with existing clients.
@@ -382,6 +385,17 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| json!(c.accounts.keys_max),
     },
     Setting {
+        name: "accounts.admin_totp",
+        allowed: "optional or required",
+        set: |c, v| {
+            put(
+                &mut c.accounts.is_admin_totp_required,
+                choose(v, &ADMIN_TOTP),
+            )
+        },
+        show: |c| named(c.accounts.is_admin_totp_required, &ADMIN_TOTP),
+    },
+    Setting {
         name: "web.catalog",
         allowed: "accounts or public",
         set: |c, v| put(&mut c.is_catalog_public, choose(v, &CATALOG_READERS)),
@@ -430,6 +444,7 @@ const REGISTRATIONS: [(&str, Registration); 2] = [
     ("open", Registration::Open),
     ("closed", Registration::Closed),
 ];
+const ADMIN_TOTP: [(&str, bool); 2] = [("optional", false), ("required", true)];
 const CATALOG_READERS: [(&str, bool); 2] = [("accounts", false), ("public", true)];
 const NULL_STRINGS: [(&str, bool); 2] = [("null", false), ("empty", true)];
 const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
@@ -478,6 +493,7 @@ mod tests {
             "auth.expired_status": 401,
             "accounts.registration": "closed",
             "accounts.keys_max": 25,
+            "accounts.admin_totp": "optional",
             "web.catalog": "accounts",
             "compat.imdb_id_alias": true,
             "compat.null_strings": "null",

@@ -12,6 +12,8 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ListAccounts>(),
     OperationEntry::of::<SetAccountPassword>(),
     OperationEntry::of::<DisableAccount>(),
+    OperationEntry::of::<DeleteAccount>(),
+    OperationEntry::of::<TurnOffTotp>(),
 ];
 
 impl Operations<'_> {
@@ -48,6 +50,24 @@ impl Operations<'_> {
             self.ensure_administrator_but(id)?;
         }
         self.change(Change::SetDisabled(id, is_disabled))?;
+        Ok(())
+    }
+
+    /// Deletes an account: its keys are revoked and its name is gone. Does nothing if there is no
+    /// such account.
+    ///
+    /// Errors: [`OperationRejection::LastAdministrator`].
+    pub fn delete_account(&self, id: AccountId) -> Result<(), OperationError> {
+        let _turn = self.credentials.administering();
+        self.ensure_administrator_but(id)?;
+        self.change(Change::DeleteAccount(id))?;
+        Ok(())
+    }
+
+    /// Makes the sign-in of an account ask for its password only. Does nothing if there is no such
+    /// account.
+    pub fn turn_off_second_step(&self, id: AccountId) -> Result<(), OperationError> {
+        self.change(Change::SetSecondStep(id, None))?;
         Ok(())
     }
 
@@ -207,6 +227,45 @@ impl Operation for DisableAccount {
         let account = operations.known_account(&self.email)?;
         operations.set_disabled(account.id, true)?;
         let account = operations.known_account(&self.email)?;
+        Ok(operations.account_listed(&account))
+    }
+}
+
+/// `account delete EMAIL`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct DeleteAccount {
+    /// Its email address.
+    pub email: String,
+}
+
+impl Operation for DeleteAccount {
+    const NAME: &'static str = "account/delete";
+    type Answer = AccountListed;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+        let account = operations.known_account(&self.email)?;
+        let listed = operations.account_listed(&account);
+        operations.delete_account(account.id)?;
+        Ok(listed)
+    }
+}
+
+/// `account totp-off EMAIL`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TurnOffTotp {
+    /// The account's address.
+    pub email: String,
+}
+
+impl Operation for TurnOffTotp {
+    const NAME: &'static str = "account/totp-off";
+    type Answer = AccountListed;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<AccountListed, OperationError> {
+        let account = operations.known_account(&self.email)?;
+        operations.turn_off_second_step(account.id)?;
         Ok(operations.account_listed(&account))
     }
 }

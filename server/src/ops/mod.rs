@@ -17,7 +17,8 @@ mod parsing;
 mod records;
 
 pub use accounts::{
-    AccountListed, CreateAccount, DisableAccount, ListAccounts, SetAccountPassword,
+    AccountListed, CreateAccount, DeleteAccount, DisableAccount, ListAccounts, SetAccountPassword,
+    TurnOffTotp,
 };
 pub use api_keys::{
     CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,

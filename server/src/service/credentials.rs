@@ -232,12 +232,14 @@ impl AffectedKeys {
     /// No arm is a wildcard, so that a new change does not compile until it is decided here.
     const fn of(change: &Change) -> Self {
         match change {
-            Change::SetDisabled(id, _) => Self::OfAccount(*id),
+            Change::SetDisabled(id, _) | Change::DeleteAccount(id) => Self::OfAccount(*id),
             Change::CreateApiKey(_) => Self::Created,
             Change::RevokeApiKey(id) => Self::One(*id),
             Change::RollApiKey(roll) => Self::Rolled(roll.old),
             Change::CreateAccount(_)
             | Change::SetRole(..)
+            | Change::SetEmail(..)
+            | Change::SetSecondStep(..)
             | Change::SetPassword(..)
             | Change::ReplacePassword { .. }
             | Change::SetDisplayName(..)

@@ -33,6 +33,9 @@ pub(crate) enum PageError {
     /// Only for administrators.
     #[error("only administrators may see this page")]
     Forbidden,
+    /// Only for administrators with a second step, by the setting `accounts.admin_totp`.
+    #[error("the administrator has no second step")]
+    StepMissing,
     /// Too many attempts.
     #[error(transparent)]
     TooManyAttempts(#[from] AttemptsRejection),

@@ -37,6 +37,9 @@ pub(crate) fn answer(error: &PageError, request: &WebRequest) -> Response<PageBo
             see_other(&sign_in_path(request))
         };
     }
+    if let PageError::StepMissing = error {
+        return request.see_other_with("/profile/second-step", Notice::StepMissing);
+    }
     if error.is_internal() {
         let cause = error_chain(error);
         tracing::error!(path = request.path, cause, "a page failed");
@@ -114,7 +117,7 @@ fn status(error: &PageError) -> StatusCode {
         PageError::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
         PageError::ForeignForm | PageError::Forbidden => StatusCode::FORBIDDEN,
         PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        PageError::NotSignedIn => StatusCode::SEE_OTHER,
+        PageError::NotSignedIn | PageError::StepMissing => StatusCode::SEE_OTHER,
         PageError::TooManyAttempts(_) | PageError::TooManyPages(_) => StatusCode::TOO_MANY_REQUESTS,
         PageError::HashingQueueError(_) => StatusCode::SERVICE_UNAVAILABLE,
         PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
@@ -128,7 +131,7 @@ fn status(error: &PageError) -> StatusCode {
 /// Heading and text, each in English and Spanish.
 const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
     match error {
-        PageError::NotFound | PageError::NotSignedIn => [
+        PageError::NotFound | PageError::NotSignedIn | PageError::StepMissing => [
             ("Page not found", "Página no encontrada"),
             (
                 "This page does not exist, or you do not have access to it.",

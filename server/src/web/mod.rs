@@ -21,11 +21,14 @@ mod origin;
 mod pages;
 mod params;
 mod password;
+mod pending_sign_in;
+mod second_step;
 mod secret;
 mod session;
 mod setup;
 mod site;
 mod throttle;
+mod user_agent;
 mod viewer;
 mod web_request;
 

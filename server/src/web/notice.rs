@@ -34,10 +34,16 @@ pub(crate) enum Notice {
     AccountEnabled,
     RoleAdmin,
     RoleUser,
+    AddressChanged,
+    AccountDeleted,
+    StepOff,
+    StepMissing,
+    CodeTooLate,
+    TotpOff,
 }
 
 impl Notice {
-    const ALL: [Self; 15] = [
+    const ALL: [Self; 21] = [
         Self::KeyRevoked,
         Self::KeyRenamed,
         Self::SessionClosed,
@@ -53,6 +59,12 @@ impl Notice {
         Self::AccountEnabled,
         Self::RoleAdmin,
         Self::RoleUser,
+        Self::AddressChanged,
+        Self::AccountDeleted,
+        Self::StepOff,
+        Self::StepMissing,
+        Self::CodeTooLate,
+        Self::TotpOff,
     ];
 
     /// Value of the cookie.
@@ -73,6 +85,12 @@ impl Notice {
             Self::AccountEnabled => "account-enabled",
             Self::RoleAdmin => "role-admin",
             Self::RoleUser => "role-user",
+            Self::AddressChanged => "address-changed",
+            Self::AccountDeleted => "account-deleted",
+            Self::StepOff => "step-off",
+            Self::StepMissing => "step-missing",
+            Self::CodeTooLate => "code-too-late",
+            Self::TotpOff => "totp-off",
         }
     }
 
@@ -134,6 +152,13 @@ impl Notice {
                 "Tu sesión había terminado, así que no se ha cambiado nada. Inicia sesión y vuelve \
                  a enviar el formulario.",
             ),
+            _ => self.account_text(lang),
+        }
+    }
+
+    /// The message about a change of an account.
+    const fn account_text(self, lang: Lang) -> &'static str {
+        match self {
             Self::AccountDisabled => lang.t(
                 "The account has been disabled. Its sessions have ended and its API keys are \
                  rejected.",
@@ -152,6 +177,31 @@ impl Notice {
                 "The account is no longer an administrator.",
                 "La cuenta ya no es de administrador.",
             ),
+            Self::AddressChanged => lang.t(
+                "Your email address has been changed. Use it to sign in.",
+                "Tu correo electrónico se ha cambiado. Úsalo para iniciar sesión.",
+            ),
+            Self::AccountDeleted => lang.t(
+                "The account has been deleted. Its API keys are revoked.",
+                "La cuenta se ha eliminado. Sus claves de API están revocadas.",
+            ),
+            Self::StepOff => lang.t(
+                "Signing in no longer asks for a code.",
+                "Ya no se pedirá un código al iniciar sesión.",
+            ),
+            Self::StepMissing => lang.t(
+                "Administrators sign in with a second step here. Turn it on to go on.",
+                "Aquí los administradores inician sesión en dos pasos. Actívalo para continuar.",
+            ),
+            Self::CodeTooLate => lang.t(
+                "The code came too late. Sign in again.",
+                "El código ha llegado tarde. Vuelve a iniciar sesión.",
+            ),
+            Self::TotpOff => lang.t(
+                "The account signs in by its password alone until its owner turns the code on.",
+                "La cuenta inicia sesión solo con la contraseña hasta que se reactive el código.",
+            ),
+            _ => "",
         }
     }
 }
@@ -164,6 +214,7 @@ mod tests {
     fn a_code_is_read_as_its_message_and_nothing_else_is() {
         for notice in Notice::ALL {
             assert_eq!(Notice::parse(notice.code()), Some(notice));
+            assert!(!notice.text(Lang::Es).is_empty(), "{notice:?}");
         }
         assert_eq!(Notice::parse("<b>hello</b>"), None);
         assert_eq!(Notice::parse(""), None);

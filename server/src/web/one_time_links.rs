@@ -1,137 +1,68 @@
 //! Links that an administrator makes for somebody else: an invitation, or a new password. Each is
 //! valid once and for a limited time, and needs no mail.
 //!
-//! They are kept in memory only: after a restart of the server they are made again.
+//! The state file holds the digest of each token, so that links outlive a restart and a copy of the
+//! file opens no account.
 
-use std::collections::VecDeque;
-
-use parking_lot::Mutex;
-use subcat_engine::{AccountId, Role, Timestamp};
+use subcat_engine::{Engine, LinkPurpose, OneTimeLink, Outcome, StateEvent, Timestamp};
 
 use super::secret::Secret;
-use crate::limits::ONE_TIME_LINKS_MAX;
+use crate::auth::api_key_digest;
 
-/// Purpose of a link.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum LinkPurpose {
-    /// Creates an account with this role.
-    Invitation(Role),
-    /// Sets a new password of this account.
-    NewPassword(AccountId),
-}
-
-impl LinkPurpose {
-    /// Lifetime of the link in seconds.
-    const fn seconds(self) -> i64 {
-        match self {
-            Self::Invitation(_) => 7 * 86_400,
-            Self::NewPassword(_) => 86_400,
-        }
+/// Lifetime of a link in seconds.
+const fn seconds(purpose: LinkPurpose) -> i64 {
+    match purpose {
+        LinkPurpose::Invitation(_) => 7 * 86_400,
+        LinkPurpose::NewPassword(_) => 86_400,
     }
 }
 
-struct OneTimeLink {
-    secret: Secret,
-    purpose: LinkPurpose,
-    expires_at: Timestamp,
+/// A new link: its path, and the event that stores it.
+pub(crate) fn make(purpose: LinkPurpose, now: Timestamp) -> (String, StateEvent) {
+    let secret = Secret::random();
+    let link = OneTimeLink {
+        digest: api_key_digest(secret.as_str()),
+        purpose,
+        expires_at: now.plus_seconds(seconds(purpose)),
+    };
+    let path = format!("/link/{}", secret.as_str());
+    (path, StateEvent::IssueLink(link))
 }
 
-/// The links that have not been used, oldest first.
-#[derive(Default)]
-pub(crate) struct OneTimeLinks(Mutex<VecDeque<OneTimeLink>>);
+/// Purpose of an unused link.
+pub(crate) fn purpose(
+    engine: &Engine,
+    token: &str,
+    now: Timestamp,
+) -> subcat_engine::Result<Option<LinkPurpose>> {
+    // Looked up by its digest: how long that takes says nothing about the token.
+    let link = engine.accounts().link(&api_key_digest(token))?;
+    let valid = link.filter(|link| !link.is_expired(now));
+    Ok(valid.map(|link| link.purpose))
+}
 
-impl OneTimeLinks {
-    /// Makes a link; returns its path. Another link for a new password of the same account ends.
-    pub(crate) fn issue(&self, purpose: LinkPurpose, now: Timestamp) -> String {
-        let secret = Secret::random();
-        let path = format!("/link/{}", secret.as_str());
-        let mut links = self.0.lock();
-        links.retain(|link| {
-            let is_replaced =
-                matches!(purpose, LinkPurpose::NewPassword(_)) && link.purpose == purpose;
-            now < link.expires_at && !is_replaced
-        });
-        if ONE_TIME_LINKS_MAX <= links.len() {
-            links.pop_front();
-        }
-        links.push_back(OneTimeLink {
-            secret,
-            purpose,
-            expires_at: now.plus_seconds(purpose.seconds()),
-        });
-        path
-    }
-
-    /// Purpose of an unused link.
-    pub(crate) fn purpose(&self, text: &str, now: Timestamp) -> Option<LinkPurpose> {
-        let links = self.0.lock();
-        let mut valid = links.iter().filter(|link| now < link.expires_at);
-        valid
-            .find(|link| link.secret.is_equal(text))
-            .map(|link| link.purpose)
-    }
-
-    /// Uses a link up: of two callers with the same one only the first gets its purpose.
-    pub(crate) fn take(&self, text: &str, now: Timestamp) -> Option<LinkPurpose> {
-        let mut links = self.0.lock();
-        let idx = links
-            .iter()
-            .position(|link| now < link.expires_at && link.secret.is_equal(text))?;
-        links.remove(idx).map(|link| link.purpose)
-    }
+/// Uses a link up: of two callers with the same one only the first gets true.
+pub(crate) fn take(engine: &Engine, token: &str) -> subcat_engine::Result<bool> {
+    let taken = StateEvent::TakeLink(api_key_digest(token));
+    Ok(engine.apply(vec![taken])? == [Outcome::Done])
 }
 
 #[cfg(test)]
 mod tests {
+    use subcat_engine::Role;
+
     use super::*;
 
-    const INVITATION: LinkPurpose = LinkPurpose::Invitation(Role::User);
-
-    fn secret(path: &str) -> &str {
-        path.strip_prefix("/link/").unwrap()
-    }
-
     #[test]
-    fn a_link_is_valid_once_and_for_a_time() {
-        let (links, now) = (
-            OneTimeLinks::default(),
-            Timestamp::from_seconds(1_000_000).unwrap(),
-        );
-        let path = links.issue(INVITATION, now);
-        assert_eq!(links.purpose(secret(&path), now), Some(INVITATION));
-        assert_eq!(links.take(secret(&path), now), Some(INVITATION));
-        assert_eq!(links.take(secret(&path), now), None);
-        assert_eq!(links.purpose("", now), None);
-        let path = links.issue(INVITATION, now);
-        let late = now.plus_seconds(7 * 86_400);
-        assert_eq!(links.purpose(secret(&path), late), None);
-        assert_eq!(links.take(secret(&path), late), None);
-    }
-
-    #[test]
-    fn a_newer_link_for_a_password_ends_the_older_one() {
-        let (links, now) = (
-            OneTimeLinks::default(),
-            Timestamp::from_seconds(1_000_000).unwrap(),
-        );
-        let reset = LinkPurpose::NewPassword(AccountId(3));
-        let first = links.issue(reset, now);
-        let other = links.issue(LinkPurpose::NewPassword(AccountId(4)), now);
-        let second = links.issue(reset, now);
-        assert_eq!(links.purpose(secret(&first), now), None);
-        assert_eq!(links.purpose(secret(&second), now), Some(reset));
-        assert!(links.purpose(secret(&other), now).is_some());
-    }
-
-    #[test]
-    fn the_table_is_bounded() {
-        let (links, now) = (
-            OneTimeLinks::default(),
-            Timestamp::from_seconds(1_000_000).unwrap(),
-        );
-        for _ in 0..=ONE_TIME_LINKS_MAX {
-            links.issue(INVITATION, now);
-        }
-        assert_eq!(links.0.lock().len(), ONE_TIME_LINKS_MAX);
+    fn a_link_is_stored_by_its_digest_and_ends() {
+        let now = Timestamp::parse("2026-05-03").unwrap();
+        let (path, event) = make(LinkPurpose::Invitation(Role::User), now);
+        let StateEvent::IssueLink(link) = event else {
+            panic!("{event:?}");
+        };
+        let token = path.strip_prefix("/link/").unwrap();
+        assert_eq!(link.digest, api_key_digest(token));
+        assert!(!link.is_expired(now.plus_seconds(7 * 86_400 - 1)));
+        assert!(link.is_expired(now.plus_seconds(7 * 86_400)));
     }
 }

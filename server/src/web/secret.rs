@@ -21,14 +21,16 @@ impl Secret {
     /// True if `text` is the same. Takes a time that does not depend on where they differ, so an
     /// attacker cannot find it digit by digit.
     pub(crate) fn is_equal(&self, text: &str) -> bool {
-        // `black_box` keeps the compiler from stopping at the first difference.
-        let difference = self
-            .0
-            .bytes()
-            .zip(text.bytes())
-            .fold(0, |difference, (ours, theirs)| difference | (ours ^ theirs));
-        self.0.len() == text.len() && std::hint::black_box(difference) == 0
+        is_equal(&self.0, text)
     }
+}
+
+/// Compares in a time that does not depend on where the texts differ.
+pub(crate) fn is_equal(ours: &str, theirs: &str) -> bool {
+    // `black_box` keeps the compiler from stopping at the first difference.
+    let pairs = ours.bytes().zip(theirs.bytes());
+    let difference = pairs.fold(0, |difference, (ours, theirs)| difference | (ours ^ theirs));
+    ours.len() == theirs.len() && std::hint::black_box(difference) == 0
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
-use subcat_engine::{AccountId, Engine, Outcome, Session, StateEvent, Timestamp};
+use subcat_engine::{AccountId, Engine, Outcome, Role, Session, StateEvent, Timestamp};
 
 use super::secret::Secret;
 use super::viewer::Viewer;
@@ -64,9 +64,14 @@ pub(crate) fn viewer(
     if is_expired || account.disabled_at.is_some() {
         return None;
     }
+    let is_totp_required = service.config.accounts.is_admin_totp_required;
+    let is_step_missing = is_totp_required
+        && account.role == Role::Admin
+        && engine.accounts().second_step(account.id).is_none();
     Some(Viewer {
         account,
         session_digest,
+        is_step_missing,
     })
 }
 
@@ -122,6 +127,7 @@ pub(crate) fn open(
     account: AccountId,
     hash: String,
     now: Timestamp,
+    device: String,
     is_secure: bool,
 ) -> (StateEvent, HeaderValue) {
     let secret = Secret::random();
@@ -130,6 +136,7 @@ pub(crate) fn open(
         account,
         created_at: now,
         expires_at: now.plus_seconds(SESSION_SECONDS),
+        device,
     };
     let header = set_cookie(
         session_cookie_name(is_secure),

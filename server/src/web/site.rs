@@ -9,7 +9,6 @@ use subcat_engine::{CounterLane, EngineStats};
 use super::form_tokens::FormTokens;
 use super::group_commit::GroupCommit;
 use super::hashing::HashingPool;
-use super::one_time_links::OneTimeLinks;
 use super::session::{self, SIGN_INS_PAUSE, SignIn, SignInOutcome};
 use super::setup::Setup;
 use super::throttle::Throttle;
@@ -27,8 +26,6 @@ pub struct Site {
     /// Apart from `throttle`, so that a flood of sign-ins cannot fill it.
     pub(crate) catalog_throttle: Throttle,
     pub(crate) hashing: HashingPool,
-    /// Links that administrators have made for others.
-    pub(crate) one_time_links: OneTimeLinks,
     /// One-time values of the forms of new keys.
     pub(crate) form_tokens: FormTokens,
     /// Sign-ins with the right password, stored in groups.
@@ -58,7 +55,6 @@ impl Site {
             throttle: Throttle::default(),
             catalog_throttle: Throttle::default(),
             hashing: HashingPool::start()?,
-            one_time_links: OneTimeLinks::default(),
             form_tokens: FormTokens::new(),
             sign_ins: Arc::new(GroupCommit::new(SIGN_INS_PAUSE, store)),
             // One lane for all pages: they are few beside the downloads of the API.

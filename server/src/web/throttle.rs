@@ -37,6 +37,8 @@ pub(crate) enum AttemptSubject {
     SignUpAddress(ClientNetwork),
     /// Password changes of a signed-in account.
     PasswordChange(u64),
+    /// Codes of the second step of an account.
+    SignInCode(u64),
     /// Forms that an account submits.
     Form(u64),
     /// Pages of the catalog (searches, records, downloads) shown to an account.
@@ -46,15 +48,16 @@ pub(crate) enum AttemptSubject {
 }
 
 /// Kinds of subjects, each with a table.
-const TABLES_COUNT: usize = 11;
+const TABLES_COUNT: usize = 12;
 
 impl AttemptSubject {
     /// Number of attempts in a window, and its length (API.md, 12.4, 12.5 and 12.12).
     const fn limit(&self) -> (u32, Duration) {
         match self {
-            Self::SignInPair(..) | Self::SignInDevice(_) | Self::PasswordChange(_) => {
-                (10, Duration::from_secs(600))
-            }
+            Self::SignInPair(..)
+            | Self::SignInDevice(_)
+            | Self::PasswordChange(_)
+            | Self::SignInCode(_) => (10, Duration::from_secs(600)),
             Self::SignInAccount(_) => (50, Duration::from_secs(600)),
             Self::SignInAddress(_) => (40, Duration::from_secs(600)),
             Self::SignUpAddress(_) => (20, Duration::from_secs(3600)),
@@ -76,6 +79,7 @@ impl AttemptSubject {
             Self::Form(_) => 8,
             Self::Catalog(_) => 9,
             Self::CatalogAddress(_) => 10,
+            Self::SignInCode(_) => 11,
         }
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::header::{ACCEPT_LANGUAGE, HOST, SET_COOKIE};
+use http::header::{ACCEPT_LANGUAGE, HOST, SET_COOKIE, USER_AGENT};
 use http::{HeaderMap, Method, Request, Response};
 use subcat_engine::Timestamp;
 
@@ -15,9 +15,9 @@ use super::frame::{Frame, Theme};
 use super::language::Lang;
 use super::notice::{NOTICE_COOKIE, Notice};
 use super::params::Params;
-use super::session;
 use super::site::Site;
 use super::viewer::Viewer;
+use super::{session, user_agent};
 use crate::config::Registration;
 use crate::runtime::ClientNetwork;
 
@@ -116,9 +116,18 @@ impl WebRequest {
         let viewer = self.viewer()?;
         if viewer.is_admin() {
             Ok(viewer)
+        } else if viewer.is_step_missing {
+            Err(PageError::StepMissing)
         } else {
             Err(PageError::Forbidden)
         }
+    }
+
+    /// Browser and system that sent the request; empty if they are not known.
+    pub(crate) fn device(&self) -> String {
+        let agent = self.headers.get(USER_AGENT);
+        let agent = agent.and_then(|agent| agent.to_str().ok());
+        user_agent::device(agent.unwrap_or(""))
     }
 
     /// The frame of a page of this section (the path of a navigation entry).

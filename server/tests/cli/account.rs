@@ -31,6 +31,20 @@ fn an_account_is_created_listed_changed_and_disabled() {
             .json();
         assert_ne!(disabled["disabled_at"], Value::Null);
         place.run(&["account", "disable", "ana@example.org"]).ok();
+        let text = place.run(&["account", "totp-off", "ana@example.org"]).ok();
+        assert!(text.contains("password alone"), "{text}");
+        let text = place.run(&["account", "delete", "ana@example.org"]).ok();
+        assert!(text.contains("deleted"), "{text}");
+        let listed = place.run(&["account", "list", "--json"]).json();
+        assert_eq!(listed, json!([]));
+        let keys = place.run(&["key", "list", "--json"]).json();
+        assert_eq!(keys[0]["state"], "revoked");
+        let again = place.run(&["account", "delete", "ana@example.org"]);
+        let sentence = again.fails(1);
+        assert!(
+            sentence.contains("no account ana@example.org"),
+            "{sentence}"
+        );
     });
 }
 

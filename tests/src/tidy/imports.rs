@@ -66,6 +66,7 @@ const OWNERS: &[Owner] = &[
     owner("server", "libc", &["runtime"]),
     owner("server", "memmap2", &["runtime"]),
     owner("server", "prometheus_client", &["admin"]),
+    owner("server", "qrcodegen", &["web"]),
     owner("server", "reqwest", &["upstream"]),
     owner("server", "rustls", &["upstream"]),
     owner("server", "sha2", &["auth"]),
@@ -81,6 +82,7 @@ const OWNERS: &[Owner] = &[
     ),
     owner("server", "tokio::time", &["runtime", "upstream", "web"]),
     owner("server", "toml", &["config"]),
+    owner("server", "totp_rs", &["web"]),
     owner("server", "zip", &["command"]),
     owner("server", "zstd", &["rows"]),
 ];

@@ -98,6 +98,7 @@ struct AccountPage {
     page: Frame,
     row: AccountRow,
     is_own: bool,
+    has_second_step: bool,
     list: KeyList,
 }
 
@@ -109,6 +110,13 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
         page: request.frame("/admin"),
         row: AccountRow::new(&account, 0, request.lang),
         is_own: account.id == viewer.account.id,
+        has_second_step: request
+            .site
+            .service
+            .engine
+            .accounts()
+            .second_step(account.id)
+            .is_some(),
         list: KeyList::of(request, account.id)?,
     };
     answer::page(StatusCode::OK, &template)
@@ -121,6 +129,8 @@ enum AccountChange {
     MakeUser,
     Disable,
     Enable,
+    Delete,
+    TotpOff,
 }
 
 impl AccountChange {
@@ -131,6 +141,8 @@ impl AccountChange {
             "make-user" => Some(Self::MakeUser),
             "disable" => Some(Self::Disable),
             "enable" => Some(Self::Enable),
+            "delete" => Some(Self::Delete),
+            "totp-off" => Some(Self::TotpOff),
             _ => None,
         }
     }
@@ -210,6 +222,14 @@ pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
         AccountChange::Enable => {
             operations.set_disabled(account.id, false)?;
             Notice::AccountEnabled
+        }
+        AccountChange::Delete => {
+            operations.delete_account(account.id)?;
+            return Ok(request.see_other_with("/admin/accounts", Notice::AccountDeleted));
+        }
+        AccountChange::TotpOff => {
+            operations.turn_off_second_step(account.id)?;
+            Notice::TotpOff
         }
     };
     let location = format!("/admin/accounts/{}", account.id.0);

@@ -14,6 +14,11 @@ pub(super) enum FormRejection {
     TooManyAttempts,
     WrongCredentials,
     WrongCurrentPassword,
+    WrongPasswordForAddress,
+    /// The code of the second step is wrong, or was used.
+    WrongCode,
+    /// Nobody would be left to administer the service.
+    LastAdministrator,
     InvalidEmail,
     InvalidDisplayName,
     EmailTaken,
@@ -84,7 +89,10 @@ impl FormRejection {
             | Self::TooManyKeys
             | Self::TooManyActiveKeys
             | Self::NotRolled
+            | Self::LastAdministrator
             | Self::FormTooOld => "",
+            Self::WrongPasswordForAddress => "address-password",
+            Self::WrongCode => "code",
             Self::WrongCurrentPassword => "old",
             Self::InvalidEmail | Self::EmailTaken => "email",
             Self::InvalidDisplayName | Self::InvalidKeyName => "name",
@@ -129,9 +137,17 @@ impl FormRejection {
                 "The email address or the password is not correct.",
                 "El correo electrónico o la contraseña no son correctos.",
             ),
-            Self::WrongCurrentPassword => lang.t(
+            Self::WrongCurrentPassword | Self::WrongPasswordForAddress => lang.t(
                 "The current password is not correct.",
                 "La contraseña actual no es correcta.",
+            ),
+            Self::WrongCode => lang.t(
+                "This code is not correct, or was used before. Codes change every 30 seconds.",
+                "El código no es correcto o ya se ha usado. Cambia cada 30 segundos.",
+            ),
+            Self::LastAdministrator => lang.t(
+                "This is the only administrator. Make somebody else an administrator first.",
+                "Es la única cuenta de administrador. Antes, haz administrador a otra persona.",
             ),
             Self::InvalidEmail => lang.t(
                 "This is not a valid email address.",
@@ -148,6 +164,17 @@ impl FormRejection {
             Self::PasswordTooShort | Self::PasswordTooLong | Self::PasswordTooCommon => {
                 self.password_text(lang)
             }
+            Self::FormTooOld => lang.t(
+                "The server was restarted since this form was opened. Send it again.",
+                "El servidor se ha reiniciado desde que se abrió el formulario. Vuelve a enviarlo.",
+            ),
+            _ => self.key_text(lang),
+        }
+    }
+
+    /// The text about a key that is not made.
+    const fn key_text(self, lang: Lang) -> &'static str {
+        match self {
             Self::InvalidKeyName => lang.t(
                 "Enter a name of 1 to 100 characters.",
                 "Escribe un nombre de 1 a 100 caracteres.",
@@ -185,10 +212,7 @@ impl FormRejection {
                 "This key has been revoked or rolled already, or has expired.",
                 "Esta clave ya se ha revocado o renovado, o ha caducado.",
             ),
-            Self::FormTooOld => lang.t(
-                "The server was restarted since this form was opened. Send it again.",
-                "El servidor se ha reiniciado desde que se abrió el formulario. Vuelve a enviarlo.",
-            ),
+            _ => "",
         }
     }
 }

@@ -4,15 +4,15 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{Account, AccountId, AuditEntry, Change, Role, StateEvent};
+use subcat_engine::{Account, AccountId, AuditEntry, Change, LinkPurpose, Role, StateEvent};
 
 use super::form_rejection::FormRejection;
-use super::sign_in::{AccountDraft, AccountFormPage, create_account, enter, new_password};
+use super::sign_in::{AccountDraft, AccountFormPage, create_account, enter, new_password, pass};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
-use crate::web::one_time_links::LinkPurpose;
+use crate::web::one_time_links;
 use crate::web::web_request::WebRequest;
 
 #[derive(Template)]
@@ -54,10 +54,9 @@ fn link_page(request: &WebRequest, purpose: LinkPurpose, account: Option<&Accoun
         api_key: None,
         detail: String::new(),
     };
+    let (path, issued) = one_time_links::make(purpose, request.effective_now);
     let engine = &request.site.service.engine;
-    engine.apply(vec![StateEvent::Audit(entry)])?;
-    let links = &request.site.one_time_links;
-    let path = links.issue(purpose, request.effective_now);
+    engine.apply(vec![StateEvent::Audit(entry), issued])?;
     let mut page = request.frame("/admin");
     // Switching the language would load the page again, without the link.
     page.is_switchable = false;
@@ -76,9 +75,7 @@ pub(crate) fn show(request: &WebRequest, token: &str) -> PageResult {
 }
 
 fn form(request: &WebRequest, token: &str) -> Result<AccountFormPage, PageError> {
-    let links = &request.site.one_time_links;
-    let purpose = links.purpose(token, request.effective_now);
-    let email = match purpose.ok_or(PageError::NotFound)? {
+    let email = match purpose(request, token)? {
         LinkPurpose::Invitation(_) => None,
         LinkPurpose::NewPassword(id) => {
             let account = request.site.service.engine.accounts().get(id);
@@ -93,12 +90,16 @@ fn form(request: &WebRequest, token: &str) -> Result<AccountFormPage, PageError>
     ))
 }
 
+fn purpose(request: &WebRequest, token: &str) -> Result<LinkPurpose, PageError> {
+    let engine = &request.site.service.engine;
+    let purpose = one_time_links::purpose(engine, token, request.effective_now)?;
+    purpose.ok_or(PageError::NotFound)
+}
+
 /// `POST /link/{token}`: creates the account, or sets the password, and signs in. A form that is
 /// rejected leaves the link valid.
 pub(crate) async fn follow(request: &Arc<WebRequest>, token: &str) -> PageResult {
-    let links = &request.site.one_time_links;
-    let purpose = links.purpose(token, request.effective_now);
-    match purpose.ok_or(PageError::NotFound)? {
+    match purpose(request, token)? {
         LinkPurpose::Invitation(role) => accept(request, token, role).await,
         LinkPurpose::NewPassword(id) => set_password(request, token, id).await,
     }
@@ -143,12 +144,17 @@ async fn set_password(request: &Arc<WebRequest>, token: &str, id: AccountId) -> 
     if account.disabled_at.is_some() {
         return Ok(answer::see_other("/signin"));
     }
-    enter(request, &account, "/keys").await
+    // The link stands for the password only.
+    pass(request, &account, "").await
 }
 
 /// Uses the link up, now that all else is ready: of two requests with it only one gets on.
 fn use_up(request: &WebRequest, token: &str) -> Result<(), PageError> {
-    let links = &request.site.one_time_links;
-    let taken = links.take(token, request.effective_now);
-    taken.map(|_| ()).ok_or(PageError::NotFound)
+    // Again, as its time may have passed while the password was hashed.
+    purpose(request, token)?;
+    if one_time_links::take(&request.site.service.engine, token)? {
+        Ok(())
+    } else {
+        Err(PageError::NotFound)
+    }
 }

@@ -23,6 +23,7 @@ mod record_view;
 mod release_words;
 mod route;
 mod scope_names;
+mod second_step;
 mod search_box;
 mod search_form;
 mod sign_in;

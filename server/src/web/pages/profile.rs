@@ -5,10 +5,12 @@ use std::sync::Arc;
 use askama::Template;
 use http::StatusCode;
 use http::header::SET_COOKIE;
-use subcat_engine::{Change, Outcome, Session, StateEvent};
+use subcat_engine::{Account, ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
 
+use super::feed::is_feed_key;
 use super::form_rejection::{FormFault, FormRejection};
 use super::sign_in::{display_name, new_password};
+use crate::ops::{OperationError, OperationRejection, Operations};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
@@ -25,7 +27,10 @@ struct ProfilePage<'a> {
     fault: FormFault,
     email: &'a str,
     name: &'a str,
+    /// Address in the form that changes it.
+    new_email: &'a str,
     since: String,
+    has_second_step: bool,
     sessions: Vec<SessionRow>,
 }
 
@@ -33,6 +38,7 @@ struct ProfilePage<'a> {
 struct SessionRow {
     /// First digits of its digest, which name it in the form.
     name: String,
+    device: String,
     opened: String,
     expires: String,
     is_this: bool,
@@ -42,6 +48,7 @@ impl SessionRow {
     fn new(session: &Session, request: &WebRequest, this: &[u8; 32]) -> Self {
         Self {
             name: session_name(&session.digest),
+            device: session.device.clone(),
             opened: request.lang.moment(session.created_at),
             expires: request.lang.moment(session.expires_at),
             is_this: session.digest == *this,
@@ -105,6 +112,17 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
         fault,
         email: account.email.as_str(),
         name,
+        new_email: match fault.field {
+            "email" | "address-password" => request.form.get("email"),
+            _ => "",
+        },
+        has_second_step: request
+            .site
+            .service
+            .engine
+            .accounts()
+            .second_step(account.id)
+            .is_some(),
         since: request.lang.date(account.created_at),
         sessions: open_sessions(request)?
             .iter()
@@ -114,15 +132,122 @@ fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageR
     answer::page(status, &template)
 }
 
-/// `POST /profile`: `action` is `name`, `password` or `session`.
+/// `POST /profile`: `action` is `name`, `address`, `password` or `session`.
 pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
     request.viewer()?;
     match request.form.get("action") {
         "name" => request.blocking(change_name).await,
         "password" => change_password(request).await,
+        "address" => change_address(request).await,
         "session" => request.blocking(close_session).await,
         _ => Err(PageError::InvalidForm),
     }
+}
+
+/// True if this field holds the password of the account.
+pub(super) async fn is_password(
+    request: &WebRequest,
+    account: &Account,
+    field: &str,
+) -> Result<bool, PageError> {
+    // A session left open must not allow guessing the password.
+    let subjects = [AttemptSubject::PasswordChange(account.id.0)];
+    request.site.throttle.take(&subjects, request.elapsed())?;
+    let hash = account.password_hash.clone();
+    let typed = request.form.raw(field);
+    let verified = request.site.hashing.verify(typed, Some(hash)).await;
+    // What is right, or could not be tried, is not counted.
+    if !matches!(verified, Ok(false)) {
+        request.site.throttle.give_back(&subjects);
+    }
+    Ok(verified?)
+}
+
+/// Changes the address, by which the account signs in from then on.
+async fn change_address(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    let Some(email) = Email::parse(request.form.get("email")) else {
+        return profile_page(request, Some(FormRejection::InvalidEmail));
+    };
+    if !is_password(request, &account, "address-password").await? {
+        return profile_page(request, Some(FormRejection::WrongPasswordForAddress));
+    }
+    request
+        .blocking(move |request| {
+            let changed = Change::SetEmail(account.id, email);
+            let actor = Actor::Account(&account.email);
+            match request.site.service.change(changed, actor)? {
+                Outcome::EmailTaken => profile_page(request, Some(FormRejection::EmailTaken)),
+                _ => Ok(request.see_other_with("/profile", Notice::AddressChanged)),
+            }
+        })
+        .await
+}
+
+#[derive(Template)]
+#[template(path = "profile_delete.html")]
+struct DeletePage {
+    page: Frame,
+    fault: FormFault,
+    email: String,
+    /// API keys that are active.
+    keys_count: usize,
+}
+
+/// `GET /profile/delete`: says what goes with the account, and asks for the password.
+pub(crate) fn show_delete(request: &WebRequest) -> PageResult {
+    delete_page(request, None)
+}
+
+fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
+    let account = &request.viewer()?.account;
+    let (status, fault) = match rejection {
+        Some(rejection) => (
+            StatusCode::UNPROCESSABLE_ENTITY,
+            rejection.fault("", request.lang),
+        ),
+        None => (StatusCode::OK, FormFault::default()),
+    };
+    let keys = request
+        .site
+        .service
+        .engine
+        .accounts()
+        .api_keys_of(account.id);
+    let is_active = |key: &&ApiKey| {
+        key.state(request.effective_now) == ApiKeyState::Active && !is_feed_key(key)
+    };
+    let template = DeletePage {
+        page: request.frame("/profile"),
+        fault,
+        email: account.email.as_str().to_owned(),
+        keys_count: keys.iter().filter(is_active).count(),
+    };
+    answer::page(status, &template)
+}
+
+/// `POST /profile/delete`: deletes the account of whoever knows its password.
+pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    if !is_password(request, &account, "old").await? {
+        return delete_page(request, Some(FormRejection::WrongCurrentPassword));
+    }
+    request
+        .blocking(move |request| {
+            let actor = Actor::Account(&account.email);
+            let operations = Operations::of_service(&request.site.service, actor);
+            match operations.delete_account(account.id) {
+                Err(OperationError::Rejected(OperationRejection::LastAdministrator)) => {
+                    return delete_page(request, Some(FormRejection::LastAdministrator));
+                }
+                deleted => deleted?,
+            }
+            let mut response = request.see_other_with("/signin", Notice::AccountDeleted);
+            let cookie = session::forget(request.is_secure);
+            response.headers_mut().append(SET_COOKIE, cookie);
+            Ok(response)
+        })
+        .await
 }
 
 fn change_name(request: &WebRequest) -> PageResult {
@@ -145,25 +270,16 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         Ok(password) => password,
         Err(rejection) => return profile_page(request, Some(rejection)),
     };
-    // A session left open must not allow guessing the password.
-    let subjects = [AttemptSubject::PasswordChange(account.id.0)];
-    request.site.throttle.take(&subjects, request.elapsed())?;
-    let hashing = &request.site.hashing;
-    let old = request.form.raw("old");
-    let old_hash = account.password_hash.clone();
-    let verified = hashing.verify(old, Some(old_hash.clone())).await;
-    if verified.is_err() {
-        request.site.throttle.give_back(&subjects);
-    }
-    if !verified? {
+    if !is_password(request, &account, "old").await? {
         return profile_page(request, Some(FormRejection::WrongCurrentPassword));
     }
-    request.site.throttle.give_back(&subjects);
-    let hash = hashing.hash(password).await?;
+    let old_hash = account.password_hash.clone();
+    let hash = request.site.hashing.hash(password).await?;
     let (opened, cookie) = session::open(
         account.id,
         hash.clone(),
         request.effective_now,
+        request.device(),
         request.is_secure,
     );
     let replaced = Change::ReplacePassword {

@@ -10,7 +10,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
     accounts, admin, audit, catalog, docs, download, feed, files, front, key, key_list, key_new,
-    key_roll, link, look, profile, sign_in, status, title,
+    key_roll, link, look, profile, second_step, sign_in, status, title,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::{self, Asset};
@@ -78,11 +78,26 @@ const ROUTES: &[PageRoute] = &[
         .post(Waiting(|request, _| {
             Box::pin(async move { sign_in::sign_in(&request).await })
         })),
+    at("/signin/code")
+        .get(Blocking(second_step::show_code))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { second_step::enter_code(&request).await })
+        })),
     at("/signout").post(Blocking(sign_in::sign_out)),
     at("/profile")
         .get(Blocking(profile::show))
         .post(Waiting(|request, _| {
             Box::pin(async move { profile::change(&request).await })
+        })),
+    at("/profile/second-step")
+        .get(Blocking(second_step::show))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { second_step::change(&request).await })
+        })),
+    at("/profile/delete")
+        .get(Blocking(profile::show_delete))
+        .post(Waiting(|request, _| {
+            Box::pin(async move { profile::delete(&request).await })
         })),
     at("/profile/feed").post(Blocking(feed::renew)),
     at("/feed.atom").get(Blocking(feed::show)),

@@ -23,6 +23,7 @@ use crate::web::frame::Frame;
 use crate::web::notice::Notice;
 use crate::web::params::{self, Params};
 use crate::web::password::Password;
+use crate::web::pending_sign_in;
 use crate::web::session::{self, SignIn};
 use crate::web::throttle::{AttemptSubject, SignInAccount};
 use crate::web::web_request::WebRequest;
@@ -233,7 +234,23 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         return form.rejected(request, FormRejection::WrongCredentials);
     };
     request.site.throttle.give_back(&subjects);
-    enter(request, &account, &landing(request.form.get("next"))).await
+    pass(request, &account, &next_of(request.form.get("next"))).await
+}
+
+/// Goes on after the right password: to the second step of the account, if it has one.
+pub(super) async fn pass(request: &WebRequest, account: &Account, next: &str) -> PageResult {
+    let accounts = request.site.service.engine.accounts();
+    if accounts.second_step(account.id).is_none() {
+        return enter(request, account, &landing(next)).await;
+    }
+    let location = match next {
+        "" => "/signin/code".to_owned(),
+        next => format!("/signin/code?next={}", params::encode(next)),
+    };
+    let mut response = answer::see_other(&location);
+    let cookie = pending_sign_in::remember(account, request.effective_now, request.is_secure);
+    response.headers_mut().append(SET_COOKIE, cookie);
+    Ok(response)
 }
 
 /// Records in the audit log that sign-ins of an account are locked, once in each window. The answer
@@ -301,8 +318,8 @@ fn sign_in_subjects(
 pub(super) async fn enter(request: &WebRequest, account: &Account, location: &str) -> PageResult {
     let service = &request.site.service;
     let hash = account.password_hash.clone();
-    let (opened, cookie) =
-        session::open(account.id, hash, request.effective_now, request.is_secure);
+    let (now, is_secure) = (request.effective_now, request.is_secure);
+    let (opened, cookie) = session::open(account.id, hash, now, request.device(), is_secure);
     let sign_in = SignIn {
         account: account.id,
         opened,
@@ -503,7 +520,7 @@ pub(super) fn create_account(
 }
 
 /// The page that a sign-in leads to: `next`, or the list of API keys.
-fn landing(next: &str) -> String {
+pub(super) fn landing(next: &str) -> String {
     match next_of(next) {
         next if next.is_empty() => "/keys".to_owned(),
         next => next,
@@ -512,7 +529,7 @@ fn landing(next: &str) -> String {
 
 /// `next` if it is a path on this site, otherwise empty: a link to the sign-in page must not lead
 /// to another site.
-fn next_of(next: &str) -> String {
+pub(super) fn next_of(next: &str) -> String {
     let is_path = next.starts_with('/') && !next.starts_with("//") && !next.contains('\\');
     let is_printable = next.bytes().all(|byte| (0x21..0x7F).contains(&byte));
     if is_path && is_printable {

@@ -1,0 +1,193 @@
+//! Application of the events about signing in: second steps, one-time links, and the end of an
+//! account.
+
+use std::ops::ControlFlow;
+
+use super::apply::{Effect, EventStep};
+use super::event::Outcome;
+use super::tables::{ACCOUNTS, API_KEYS, AUDIT, EMAILS, LINKS, SECOND_STEPS, account_row};
+use crate::codec::{
+    decode_account, decode_api_key, decode_audit_entry, decode_link, decode_second_step,
+    encode_audit_entry, encode_link, encode_number, encode_second_step,
+};
+use crate::error::{Error, Result};
+use crate::limits::ONE_TIME_LINKS_MAX;
+use crate::model::{
+    Account, AccountId, ApiKeyId, Email, LinkPurpose, OneTimeLink, SecondStep, Timestamp, UsedCode,
+};
+use crate::store::Span;
+
+impl EventStep<'_, '_> {
+    fn stored_account(&self, id: AccountId) -> Result<Option<Account>> {
+        let stored = self.rows.get(ACCOUNTS, &account_row(id))?;
+        stored.map(|row| decode_account(&row)).transpose()
+    }
+
+    /// The address of an account, as the audit log names its owner.
+    pub(super) fn address_of(&self, id: AccountId) -> Result<Option<Email>> {
+        Ok(self.stored_account(id)?.map(|account| account.email))
+    }
+
+    pub(super) fn set_email(&mut self, id: AccountId, email: &Email) -> Result<Outcome> {
+        let Some(mut account) = self.stored_account(id)? else {
+            return Ok(Outcome::Unknown);
+        };
+        if account.email == *email {
+            return Ok(Outcome::Done);
+        }
+        let row_key = email.as_str().as_bytes();
+        if self.rows.get(EMAILS, row_key)?.is_some() {
+            return Ok(Outcome::EmailTaken);
+        }
+        self.rows
+            .remove(EMAILS, account.email.as_str().as_bytes())?;
+        self.rows.put(EMAILS, row_key, &encode_number(id.0))?;
+        account.email = email.clone();
+        self.put_account(&account)?;
+        Ok(Outcome::Done)
+    }
+
+    /// Removes an account, and what opens anything in its name. Its keys stay, revoked: their usage
+    /// is part of the service's.
+    pub(super) fn delete_account(&mut self, id: AccountId, at: Timestamp) -> Result<Outcome> {
+        let Some(account) = self.stored_account(id)? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut owned = Vec::new();
+        self.rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
+            // A key that cannot be read opens nothing.
+            let api_key = value.and_then(decode_api_key);
+            if let Ok(api_key) = api_key
+                && api_key.account == Some(id)
+            {
+                owned.push(api_key.id);
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for api_key in owned {
+            self.revoke_owned(api_key, at)?;
+        }
+        self.close_sessions(|session| session.account == id)?;
+        self.drop_links(|link| link.purpose == LinkPurpose::NewPassword(id))?;
+        self.rows.remove(SECOND_STEPS, &account_row(id))?;
+        self.rows
+            .remove(EMAILS, account.email.as_str().as_bytes())?;
+        self.rows.remove(ACCOUNTS, &account_row(id))?;
+        self.effects.push(Effect::AccountDeleted(id));
+        Ok(Outcome::Done)
+    }
+
+    fn revoke_owned(&mut self, id: ApiKeyId, at: Timestamp) -> Result<()> {
+        self.revoke_api_key(id, at).map(drop)
+    }
+
+    /// Puts the number of a deleted account in place of its address in the audit log.
+    pub(super) fn forget_actor(&mut self, address: &Email, id: AccountId) -> Result<()> {
+        let mut changed = Vec::new();
+        self.rows.inspect(AUDIT, Span::ALL, &mut |row_key, value| {
+            // A damaged entry is left out of the log.
+            if let Ok(mut entry) = value.and_then(decode_audit_entry)
+                && entry.actor == address.as_str()
+            {
+                entry.actor = format!("account {}", id.0);
+                changed.push((row_key.to_vec(), encode_audit_entry(&entry)));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for (row_key, entry) in changed {
+            self.rows.put(AUDIT, &row_key, &entry)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn set_second_step(
+        &mut self,
+        id: AccountId,
+        second: Option<&SecondStep>,
+    ) -> Result<Outcome> {
+        if self.stored_account(id)?.is_none() {
+            return Ok(Outcome::Unknown);
+        }
+        let is_changed = match second {
+            Some(second) => {
+                let row = encode_second_step(second);
+                self.rows.put(SECOND_STEPS, &account_row(id), &row)?;
+                true
+            }
+            None => self.rows.remove(SECOND_STEPS, &account_row(id))?,
+        };
+        // Without an effect there is no audit entry: turning off what is off is not a change.
+        if is_changed {
+            self.effects.push(Effect::SecondStep(id, second.cloned()));
+        }
+        Ok(Outcome::Done)
+    }
+
+    /// Uses up a code, so that whoever saw it being typed cannot use it again.
+    pub(super) fn use_code(&mut self, id: AccountId, used: &UsedCode) -> Result<Outcome> {
+        let row_key = account_row(id);
+        let Some(stored) = self.rows.get(SECOND_STEPS, &row_key)? else {
+            return Ok(Outcome::Unknown);
+        };
+        let mut second = decode_second_step(&stored)?;
+        match used {
+            UsedCode::Step(step) if second.last_step < *step => second.last_step = *step,
+            UsedCode::Step(_) => return Ok(Outcome::Stale),
+            UsedCode::Recovery(digest) => {
+                let known = second.recovery_digests.iter().position(|it| it == digest);
+                let Some(idx) = known else {
+                    return Ok(Outcome::Stale);
+                };
+                second.recovery_digests.remove(idx);
+            }
+        }
+        self.rows
+            .put(SECOND_STEPS, &row_key, &encode_second_step(&second))?;
+        self.effects.push(Effect::SecondStep(id, Some(second)));
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn issue_link(&mut self, link: &OneTimeLink) -> Result<Outcome> {
+        if matches!(link.purpose, LinkPurpose::NewPassword(_)) {
+            self.drop_links(|known| known.purpose == link.purpose)?;
+        }
+        let known = self.links()?;
+        if ONE_TIME_LINKS_MAX <= known.len()
+            && let Some(oldest) = known.iter().min_by_key(|link| link.expires_at)
+        {
+            self.rows.remove(LINKS, &oldest.digest)?;
+        }
+        self.rows.put(LINKS, &link.digest, &encode_link(link))?;
+        Ok(Outcome::Done)
+    }
+
+    pub(super) fn take_link(&mut self, digest: [u8; 32]) -> Result<Outcome> {
+        if self.rows.remove(LINKS, &digest)? {
+            Ok(Outcome::Done)
+        } else {
+            Ok(Outcome::Unknown)
+        }
+    }
+
+    pub(super) fn drop_links(&mut self, is_ended: impl Fn(&OneTimeLink) -> bool) -> Result<()> {
+        for link in self.links()? {
+            if is_ended(&link) {
+                self.rows.remove(LINKS, &link.digest)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The stored links. A damaged one is left out: it opens nothing.
+    fn links(&self) -> Result<Vec<OneTimeLink>> {
+        let mut links = Vec::new();
+        self.rows.inspect(LINKS, Span::ALL, &mut |_, value| {
+            match value.and_then(decode_link) {
+                Err(Error::Corrupt { .. }) => {}
+                link => links.push(link?),
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(links)
+    }
+}
