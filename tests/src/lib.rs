@@ -2,6 +2,7 @@
 //! source tree.
 
 pub mod clocks;
+pub mod filled;
 pub mod io_backend;
 pub mod pausing_disk;
 pub mod portal;

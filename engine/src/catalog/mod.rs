@@ -21,6 +21,8 @@ mod chunk;
 mod import;
 mod merge;
 mod recovery;
+#[cfg(test)]
+mod golden_test;
 
 pub(crate) use catalog_store::Catalog;
 pub use encoded_records::EncodedRecords;

@@ -27,14 +27,14 @@ use crate::store::{Rows, Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
 /// Version of what segments are built from besides text: raise it when a rule of the index changes.
-/// A change of the answer fragment raises it by [`FRAGMENT_VERSION`].
+/// `golden_test.rs` notices a change. A change of the answer fragment raises it by [`FRAGMENT_VERSION`].
 const INDEX_RULES: u32 = 2 + FRAGMENT_VERSION;
 
 /// Records read at a time.
 const BATCH_RECORDS: usize = 10_000;
 
 /// Version that segments must have been built with to be used.
-fn index_version() -> String {
+pub(super) fn index_version() -> String {
     format!("rules {INDEX_RULES}, Unicode {UNICODE_VERSION}, folding {FOLDING_FINGERPRINT:x}")
 }
 

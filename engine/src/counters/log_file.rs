@@ -229,12 +229,7 @@ impl CounterFile {
         let mut header = [0; HEADER_BYTES as usize];
         file.read_at(&mut header, 0)
             .map_err(Error::io("read", &path))?;
-        let is_ours = |version: u32| header[8..12] == version.to_le_bytes();
-        let is_ours = is_ours(VERSION) || is_ours(VERSION_BEFORE);
-        if !(header.starts_with(MAGIC) && is_ours) && header[12..] == check(&header[..12]) {
-            let file = format!("counters/{name}");
-            return Err(Error::corrupt(file, 0, "the header of a counter file"));
-        }
+        ensure_known(&header, &name)?;
         Ok(Some(Self {
             name,
             path,
@@ -364,6 +359,30 @@ impl CounterFile {
         disk.remove(&self.path)?;
         Ok(())
     }
+}
+
+/// Errors: [`Error::NewerValue`] for a whole header with a later version; a torn one tells nothing.
+fn ensure_known(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<()> {
+    if header[12..] != check(&header[..12]) {
+        return Ok(());
+    }
+    let [.., low, second, third, high] = header[..12] else {
+        return Ok(());
+    };
+    let found = u32::from_le_bytes([low, second, third, high]);
+    if header.starts_with(MAGIC) && VERSION < found {
+        return Err(Error::NewerValue {
+            place: "counters",
+            found: u8::try_from(found).unwrap_or(u8::MAX),
+            supported: VERSION as u8,
+        });
+    }
+    let is_ours = header.starts_with(MAGIC) && [VERSION, VERSION_BEFORE].contains(&found);
+    if !is_ours {
+        let file = format!("counters/{name}");
+        return Err(Error::corrupt(file, 0, "the header of a counter file"));
+    }
+    Ok(())
 }
 
 fn check(bytes: &[u8]) -> [u8; 4] {
@@ -503,6 +522,7 @@ mod tests {
         let header_check = check(&content[..12]);
         content[12..16].copy_from_slice(&header_check);
         std::fs::write(&path, &content).unwrap();
-        assert!(CounterFile::open(&Real, path, "a".to_owned()).is_err());
+        let refused = CounterFile::open(&Real, path, "a".to_owned()).err();
+        assert!(matches!(refused, Some(Error::NewerValue { found: 3, .. })));
     }
 }

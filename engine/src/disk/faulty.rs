@@ -23,6 +23,8 @@ pub struct Fault {
 impl Fault {
     /// Input/output error.
     pub const EIO: i32 = 5;
+    /// Invalid argument: the file system does not know the call.
+    pub const EINVAL: i32 = 22;
     /// Too many open files.
     pub const EMFILE: i32 = 24;
     /// No space left on device.

@@ -289,6 +289,56 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
 }
 
 #[test]
+fn a_directory_in_use_is_not_copied() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, source) = (dir.path().join("data"), dir.path().join("source"));
+    let engine = open(&source);
+    live(&engine);
+    let refused = restore(&real(), &source, &data);
+    assert!(matches!(refused, Err(Error::Locked { .. })), "{refused:?}");
+    engine.close().unwrap();
+    drop(engine);
+    restore(&real(), &source, &data).unwrap();
+    check(&open(&data));
+}
+
+/// Some file systems cannot exchange two names.
+#[test]
+fn a_restore_needs_no_exchange() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&dir.path().join("source"));
+    live(&engine);
+    engine.backup(&copy).unwrap();
+    drop(engine);
+    import(&open(&data), 0..7);
+    let counting = Arc::new(Faulty::new(Fault::NONE));
+    let disk = Arc::clone(&counting) as Arc<dyn Disk>;
+    restore(&disk, &copy, &data).unwrap();
+    // The exchange is the last but one: the names are synced after it.
+    let exchange = Fault {
+        first: counting.ops_count() - 2,
+        count: 1,
+        errno: Fault::EINVAL,
+    };
+    import(&open(&data), 400..407);
+    let disk: Arc<dyn Disk> = Arc::new(Faulty::new(exchange));
+    let restored = restore(&disk, &copy, &data).unwrap();
+    check(&open(&data));
+    let replaced = open(&restored.replaced.unwrap());
+    assert_eq!(replaced.stats().unwrap().records, 317);
+    drop(replaced);
+    let disk: Arc<dyn Disk> = Arc::new(Faulty::new(Fault {
+        errno: Fault::EIO,
+        ..exchange
+    }));
+    restore(&disk, &copy, &data).unwrap_err();
+    check(&open(&data));
+    assert!(!dir.path().join("data.restoring").exists());
+    assert!(!dir.path().join("data.replaced-3").exists());
+}
+
+#[test]
 fn a_fault_anywhere_in_a_restore_leaves_the_old_or_the_new() {
     let dir = tempfile::tempdir().unwrap();
     let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));

@@ -1,9 +1,8 @@
 //! A copy of the whole data directory, made while it is in use.
 
 use std::collections::HashSet;
-use std::ffi::OsString;
 use std::ops::ControlFlow;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -15,7 +14,7 @@ use crate::catalog::{
     damaged_record,
 };
 use crate::codec::decode_cached_file;
-use crate::data_dir::{DataDir, fresh_place};
+use crate::data_dir::{DataDir, beside, fresh_place, parent_of};
 use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
@@ -298,19 +297,4 @@ impl<'s> RowBatch<'s> {
         self.bytes = 0;
         Ok(())
     }
-}
-
-/// The directory that a path lies in.
-pub(super) fn parent_of(path: &Path) -> PathBuf {
-    match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
-        _ => PathBuf::from("."),
-    }
-}
-
-/// A name beside a path.
-pub(super) fn beside(path: &Path, ending: &str) -> PathBuf {
-    let mut name: OsString = path.as_os_str().to_owned();
-    name.push(ending);
-    PathBuf::from(name)
 }

@@ -3,11 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::backup::{beside, parent_of};
 use super::verify::verify;
-use crate::data_dir::{DataDir, fresh_place, read_format, refuse_foreign};
+use crate::data_dir::{DataDir, beside, fresh_place, parent_of, read_format, refuse_foreign};
 use crate::database::Database;
-use crate::disk::{Disk, publish_file};
+use crate::disk::{DirLock, Disk, publish_file};
 use crate::error::{Error, Result};
 
 /// Bytes copied at a time.
@@ -36,10 +35,12 @@ pub struct Restored {
 ///
 /// Errors: [`Error::Locked`] when `data` is in use, [`Error::Unfinished`], [`Error::Damaged`].
 pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Restored> {
-    if !read_format(disk.as_ref(), source)? {
+    let Some(format) = read_format(disk.as_ref(), source)? else {
         let path = source.to_path_buf();
         return Err(Error::Unfinished { path });
-    }
+    };
+    // Held until the copy is made: the files of a directory in use are of different moments.
+    let source_lock = lock_source(disk.as_ref(), source)?;
     let parent = parent_of(data);
     disk.create_dir(&parent)?;
     let has_old = disk.list(data)?.is_some();
@@ -51,7 +52,7 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
     }
     let staging = beside(data, ".restoring");
     fresh_place(disk.as_ref(), &staging)?;
-    let mut restored = match build(disk, source, &staging) {
+    let mut restored = match build(disk, source, format, &staging) {
         Ok(restored) => restored,
         Err(error) => {
             // The error is reported; the next restore removes what is left.
@@ -59,10 +60,10 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
             return Err(error);
         }
     };
+    drop(source_lock);
     if has_old {
         let replaced = free_name(disk.as_ref(), data)?;
-        disk.rename(&staging, &replaced)?;
-        disk.exchange(&replaced, data)?;
+        put_in_place(disk.as_ref(), &staging, data, &replaced)?;
         restored.replaced = Some(replaced);
     } else {
         disk.rename(&staging, data)?;
@@ -72,8 +73,43 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
     Ok(restored)
 }
 
+/// Locks the directory that is copied, if it can be: a backup may lie on a file system that is
+/// read only.
+fn lock_source(disk: &dyn Disk, source: &Path) -> Result<Option<DirLock>> {
+    match disk.lock(&source.join("lock")) {
+        Err(Error::Io { .. }) => Ok(None),
+        locked => locked.map(Some),
+    }
+}
+
+/// Gives the copy the name of the data directory, and that one the name `replaced`: in one step
+/// where the file system can, else in two. After an error the data directory has its name.
+fn put_in_place(disk: &dyn Disk, staging: &Path, data: &Path, replaced: &Path) -> Result<()> {
+    disk.rename(staging, replaced)?;
+    let Err(error) = disk.exchange(replaced, data) else {
+        return Ok(());
+    };
+    disk.rename(replaced, staging)?;
+    if !is_not_supported(&error) {
+        // The error is reported; the next restore removes what is left.
+        let _ = disk.remove_dir(staging);
+        return Err(error);
+    }
+    disk.rename(data, replaced)?;
+    disk.rename(staging, data).inspect_err(|_| {
+        // Nothing else can be done about it: both directories are whole under the names they have.
+        let _ = disk.rename(replaced, data);
+    })
+}
+
+/// Returns true if the file system does not know the call.
+fn is_not_supported(error: &Error) -> bool {
+    use std::io::ErrorKind::{InvalidInput, Unsupported};
+    matches!(error, Error::Io { source, .. } if [InvalidInput, Unsupported].contains(&source.kind()))
+}
+
 /// Copies, opens and checks.
-fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored> {
+fn build(disk: &Arc<dyn Disk>, source: &Path, format: u32, staging: &Path) -> Result<Restored> {
     let copy = DataDir::open(Arc::clone(disk), staging)?;
     for name in FILES {
         copy_file(&copy, &source.join(name), &staging.join(name))?;
@@ -81,7 +117,7 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, staging: &Path) -> Result<Restored
     for folder in FOLDERS {
         copy_folder(&copy, &source.join(folder), &staging.join(folder))?;
     }
-    copy.finish()?;
+    copy.finish_as(format)?;
     drop(copy);
     let database = Database::open(staging, Arc::clone(disk), true, 0)?;
     let mut findings = verify(&database, true)?;

@@ -1,33 +1,14 @@
-//! The data directory: its names, its lock, its format.
+//! An open data directory: its lock, its folders.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use xxhash_rust::xxh3::xxh3_64;
-
-use crate::disk::{DirLock, Disk, publish_file, read_file};
+use super::format::{FORMATS, Formats, publish_format, read_format};
+use super::names::refuse_foreign;
+use super::upgrade::{mark_copied, upgrade};
+use crate::disk::{DirLock, Disk};
 use crate::error::{Error, Result};
 use crate::store::SpaceGuard;
-
-/// Version of the format of the data directory as a whole.
-const FORMAT: u32 = 1;
-/// First characters of the file `format`.
-const FORMAT_MAGIC: &str = "subcat data directory, format ";
-/// Every name that may stand in a data directory.
-const NAMES: [&str; 9] = [
-    "format",
-    "lock",
-    "catalog.redb",
-    "state.redb",
-    "index",
-    "blobs",
-    "counters",
-    "tmp",
-    "admin.sock",
-];
-
-/// Between the name of a damaged file and the number of its copy.
-const DAMAGED_ENDING: &str = ".damaged-";
 
 /// An open data directory, locked for this process.
 ///
@@ -55,12 +36,19 @@ impl DataDir {
     /// [`DataDir::finish`] when the stores in it are made: killed before that, the next start
     /// begins again.
     ///
+    /// A directory of an older format is made one of the current format, after a copy.
+    ///
     /// Errors: [`Error::Locked`], [`Error::Format`], [`Error::Foreign`].
     pub(crate) fn open(disk: Arc<dyn Disk>, root: &Path) -> Result<Self> {
+        Self::open_as(disk, root, &FORMATS)
+    }
+
+    /// The same for a program that knows these formats.
+    pub(super) fn open_as(disk: Arc<dyn Disk>, root: &Path, formats: &Formats) -> Result<Self> {
         disk.create_dir(root)?;
         refuse_foreign(disk.as_ref(), root)?;
         let lock = disk.lock(&root.join("lock"))?;
-        let is_new = !read_format(disk.as_ref(), root)?;
+        let is_new = !upgrade(disk.as_ref(), root, formats)?;
         let data_dir = Self {
             disk,
             root: root.to_path_buf(),
@@ -80,7 +68,7 @@ impl DataDir {
         let lock = disk.lock(&root.join("lock"))?;
         let is_new = match read_format(disk.as_ref(), root) {
             Err(Error::Corrupt { .. }) => true,
-            read => !read?,
+            read => read?.is_none(),
         };
         let data_dir = Self {
             disk,
@@ -103,17 +91,19 @@ impl DataDir {
 
     /// Marks the directory as complete.
     pub(crate) fn finish(&self) -> Result<()> {
+        self.finish_as(FORMATS.current)
+    }
+
+    /// Marks a copy of a directory of this format as complete: the next to open it upgrades it, and
+    /// keeps no copy.
+    pub(crate) fn finish_as(&self, format: u32) -> Result<()> {
         if !self.is_new {
             return Ok(());
         }
-        let text = format!("{FORMAT_MAGIC}{FORMAT}");
-        let text = format!("{text}, checksum {:016x}\n", xxh3_64(text.as_bytes()));
-        let path = self.root.join("format");
-        let disk = self.disk.as_ref();
-        publish_file(disk, &self.temporary("format"), &path, &mut |out| {
-            out.write_all(text.as_bytes())
-                .map_err(Error::io("write", &path))
-        })
+        if format != FORMATS.current {
+            mark_copied(self.disk.as_ref(), &self.root)?;
+        }
+        publish_format(self.disk.as_ref(), &self.root, format)
     }
 
     /// Returns true if the stores may be missing.
@@ -173,77 +163,6 @@ impl Drop for DataDir {
             let _ = self.disk.remove_dir(&self.root);
         }
     }
-}
-
-/// Makes sure that `place` is free, for a directory that will be renamed; what a killed process
-/// left there is removed. Errors: [`Error::Locked`] if another process works in it.
-pub(crate) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
-    if disk.list(place)?.is_some() {
-        refuse_foreign(disk, place)?;
-        drop(disk.lock(&place.join("lock"))?);
-        disk.remove_dir(place)?;
-    }
-    Ok(())
-}
-
-/// A directory without `format` must be empty, or one that we did not finish making.
-pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
-    let entries = disk.list(root)?.unwrap_or_default();
-    if entries.iter().any(|entry| entry.name == "format") {
-        return Ok(());
-    }
-    let foreign = entries.into_iter().find(|entry| !is_known(&entry.name));
-    match foreign {
-        None => Ok(()),
-        Some(entry) => Err(Error::Foreign {
-            path: root.to_path_buf(),
-            entry: entry.name,
-        }),
-    }
-}
-
-/// Returns true if a name may stand in a data directory.
-pub(crate) fn is_known(name: &str) -> bool {
-    NAMES.contains(&name) || is_damaged_copy(name)
-}
-
-/// The name under which a damaged file is kept when it is replaced.
-pub(crate) fn damaged_name(file: &str, number: u32) -> String {
-    format!("{file}{DAMAGED_ENDING}{number}")
-}
-
-/// Returns true for a file that was replaced because it was damaged.
-pub(crate) fn is_damaged_copy(name: &str) -> bool {
-    let Some((file, number)) = name.split_once(DAMAGED_ENDING) else {
-        return false;
-    };
-    NAMES.contains(&file) && number.parse::<u32>().is_ok()
-}
-
-/// Returns true if there is a valid format file.
-pub(crate) fn read_format(disk: &dyn Disk, root: &Path) -> Result<bool> {
-    let Some(bytes) = read_file(disk, &root.join("format"))? else {
-        return Ok(false);
-    };
-    let damaged = || Error::corrupt("format", 0, "the format line of a data directory");
-    let text = String::from_utf8(bytes).map_err(|_| damaged())?;
-    let rest = text.strip_prefix(FORMAT_MAGIC).ok_or_else(damaged)?;
-    let digits_count = rest.bytes().take_while(u8::is_ascii_digit).count();
-    let found: u32 = rest[..digits_count].parse().map_err(|_| damaged())?;
-    if found != FORMAT {
-        return Err(Error::Format {
-            path: root.to_path_buf(),
-            found,
-            supported: FORMAT,
-            advice: "run the version of subcat that wrote it, or a newer one",
-        });
-    }
-    let line = &text[..FORMAT_MAGIC.len() + digits_count];
-    let expected = format!("{line}, checksum {:016x}\n", xxh3_64(line.as_bytes()));
-    if text != expected {
-        return Err(damaged());
-    }
-    Ok(true)
 }
 
 #[cfg(test)]

@@ -1,0 +1,82 @@
+//! Names in a data directory and beside it.
+
+use std::path::{Path, PathBuf};
+
+use crate::disk::Disk;
+use crate::error::{Error, Result};
+
+/// Every name that may stand in a data directory.
+const NAMES: [&str; 9] = [
+    "format",
+    "lock",
+    "catalog.redb",
+    "state.redb",
+    "index",
+    "blobs",
+    "counters",
+    "tmp",
+    "admin.sock",
+];
+
+/// Between the name of a damaged file and the number of its copy.
+const DAMAGED_ENDING: &str = ".damaged-";
+
+/// Makes sure that `place` is free, for a directory that will be renamed; what a killed process
+/// left there is removed. Errors: [`Error::Locked`] if another process works in it.
+pub(crate) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
+    if disk.list(place)?.is_some() {
+        refuse_foreign(disk, place)?;
+        drop(disk.lock(&place.join("lock"))?);
+        disk.remove_dir(place)?;
+    }
+    Ok(())
+}
+
+/// A directory without `format` must be empty, or one that we did not finish making.
+pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
+    let entries = disk.list(root)?.unwrap_or_default();
+    if entries.iter().any(|entry| entry.name == "format") {
+        return Ok(());
+    }
+    let foreign = entries.into_iter().find(|entry| !is_known(&entry.name));
+    match foreign {
+        None => Ok(()),
+        Some(entry) => Err(Error::Foreign {
+            path: root.to_path_buf(),
+            entry: entry.name,
+        }),
+    }
+}
+
+/// Returns true if a name may stand in a data directory.
+pub(crate) fn is_known(name: &str) -> bool {
+    NAMES.contains(&name) || is_damaged_copy(name)
+}
+
+/// The name under which a damaged file is kept when it is replaced.
+pub(crate) fn damaged_name(file: &str, number: u32) -> String {
+    format!("{file}{DAMAGED_ENDING}{number}")
+}
+
+/// Returns true for a file that was replaced because it was damaged.
+pub(crate) fn is_damaged_copy(name: &str) -> bool {
+    let Some((file, number)) = name.split_once(DAMAGED_ENDING) else {
+        return false;
+    };
+    NAMES.contains(&file) && number.parse::<u32>().is_ok()
+}
+
+/// The path with an ending put to its name.
+pub(crate) fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push(ending);
+    PathBuf::from(name)
+}
+
+/// The directory that a path lies in.
+pub(crate) fn parent_of(path: &Path) -> PathBuf {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    }
+}

@@ -1,0 +1,275 @@
+//! Data of another version of the program: each file and each kind of row is read, upgraded, built
+//! anew, or refused with what to do. The tests are the cells of the matrix in `DESIGN.md`.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::test_support::{id, import, new_account, new_api_key, now, open, open_with, title_of};
+use crate::catalog::{INDEX_VERSION, META, RECORDS, SEGMENTS, TOMBSTONES};
+use crate::data_dir::DataDir;
+use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
+use crate::disk::Real;
+use crate::error::Error;
+use crate::model::{AccountId, FileFacts, FileKind, ReleaseId, Session, Variant};
+use crate::state::{FILES, STATE_TABLES, StateEvent};
+use crate::store::{Span, Store, Table};
+use crate::{Engine, StoreKind, restore};
+
+fn with_store<R>(data: &Path, file: &StoreFile, work: impl FnOnce(&Store) -> R) -> R {
+    let data_dir = DataDir::open(Arc::new(Real), data).unwrap();
+    let store = open_store(&data_dir, true, file).unwrap();
+    let result = work(&store);
+    store.close().unwrap();
+    result
+}
+
+/// A data directory with a segment, tombstones, a journal, and rows of state.
+fn prepare(data: &Path) {
+    let engine = open(data);
+    for (numbers, title) in [(0..50, "Uno"), (40..55, "Dos")] {
+        import(&engine, numbers, title).unwrap();
+        engine.catalog().request_reindex();
+        engine.maintain(now()).unwrap();
+    }
+    import(&engine, 55..60, "Tres").unwrap();
+    let session = Session {
+        digest: [7; 32],
+        account: AccountId(1),
+        created_at: now(),
+        expires_at: now().plus_seconds(60),
+    };
+    let events = vec![
+        new_account("ana@example.org"),
+        new_api_key(Some(AccountId(1))),
+        StateEvent::OpenSession(session, "x".into()),
+    ];
+    engine.apply(events).unwrap();
+    let release = ReleaseId::parse("1").unwrap();
+    let facts = FileFacts {
+        kind: FileKind::Srt,
+        upstream_name: None,
+        refetch_at: None,
+    };
+    let stored = engine.files().store_fetched(&release, b"1\n00:00", facts);
+    let hash = stored.unwrap().content;
+    let made = engine.files().store_variant(&hash, Variant::Gzip, b"gz");
+    made.unwrap();
+    engine.close().unwrap();
+}
+
+/// Raises the version byte of the first value of a table: the next version of the program.
+fn raise_version(data: &Path, file: &StoreFile, table: Table) {
+    with_store(data, file, |store| {
+        let raised = store.write(|rows| {
+            let row_key = rows.row_keys(table)?.swap_remove(0);
+            let mut value = rows.get(table, &row_key)?.expect("the row is there");
+            value[0] += 100;
+            rows.put(table, &row_key, &value)
+        });
+        raised.unwrap();
+    });
+}
+
+fn rows_count(data: &Path, file: &StoreFile, table: Table) -> usize {
+    with_store(data, file, |store| {
+        let mut count = 0;
+        let counted = store.read(|rows| {
+            rows.inspect(table, Span::ALL, &mut |_, value| {
+                value?;
+                count += 1;
+                Ok(std::ops::ControlFlow::Continue(()))
+            })
+        });
+        counted.unwrap();
+        count
+    })
+}
+
+fn refusal(data: &Path) -> String {
+    let refused = open_with(data, Arc::new(Real), StoreKind::Redb);
+    let error = refused.err().expect("it is refused");
+    assert!(
+        matches!(error, Error::NewerValue { .. } | Error::Format { .. }),
+        "{error}"
+    );
+    error.to_string()
+}
+
+fn ensure_whole(engine: &Engine) {
+    assert_eq!(title_of(engine, 0).unwrap(), "Uno 0");
+    assert_eq!(title_of(engine, 50).unwrap(), "Dos 50");
+    assert_eq!(title_of(engine, 59).unwrap(), "Tres 59");
+    let found = engine.verify(false).unwrap();
+    assert!(found.iter().all(|finding| finding.is_repaired), "{found:?}");
+}
+
+/// Tables of values that begin with a version, of which any row is read at the start.
+#[test]
+fn a_newer_row_that_is_read_at_the_start_refuses_it_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    for name in ["accounts", "api_keys", "sessions", "files"] {
+        let data = dir.path().join(name);
+        prepare(&data);
+        let table = *STATE_TABLES.iter().find(|table| table.0 == name).unwrap();
+        let before = rows_count(&data, &STATE_FILE, table);
+        raise_version(&data, &STATE_FILE, table);
+        let text = refusal(&data);
+        assert!(text.contains(&format!("table {name}")), "{text}");
+        assert!(text.contains("or a newer one"), "{text}");
+        assert_eq!(rows_count(&data, &STATE_FILE, table), before);
+    }
+}
+
+/// A record is read when it is asked for: the index has its document.
+#[test]
+fn a_newer_record_is_told_and_is_not_lost() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    raise_version(dir.path(), &CATALOG_FILE, RECORDS);
+    let engine = open(dir.path());
+    let first = (0..60).map(id).min().unwrap();
+    let error = engine.catalog().stored_record(first).err().unwrap();
+    assert!(matches!(error, Error::NewerValue { .. }), "{error}");
+    assert!(engine.catalog().export(&mut |_| Ok(())).is_err());
+    drop(engine);
+    // The index cannot be built without it, and is not built with fewer records.
+    std::fs::remove_dir_all(dir.path().join("index")).unwrap();
+    assert!(refusal(dir.path()).contains("table records"));
+    assert_eq!(rows_count(dir.path(), &CATALOG_FILE, RECORDS), 60);
+}
+
+/// A later version has another index version, too, and is not read that far; were it not so, the
+/// manifest would refuse.
+#[test]
+fn a_newer_manifest_refuses_the_start_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    raise_version(dir.path(), &CATALOG_FILE, SEGMENTS);
+    assert!(refusal(dir.path()).contains("table segments"));
+    assert_eq!(rows_count(dir.path(), &CATALOG_FILE, SEGMENTS), 2);
+    set_index_version(dir.path());
+    ensure_whole(&open(dir.path()));
+}
+
+fn set_index_version(data: &Path) {
+    with_store(data, &CATALOG_FILE, |store| {
+        let set = store.write(|rows| rows.put(META, INDEX_VERSION, b"rules 99"));
+        set.unwrap();
+    });
+}
+
+/// Tombstones have the version of their public format: a later one is not readable.
+#[test]
+fn an_index_of_another_version_is_built_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    let (version, tombstones) = (dir.path().join("version"), dir.path().join("tombstones"));
+    prepare(&version);
+    set_index_version(&version);
+    ensure_whole(&open(&version));
+    prepare(&tombstones);
+    raise_version(&tombstones, &CATALOG_FILE, TOMBSTONES);
+    ensure_whole(&open(&tombstones));
+}
+
+#[test]
+fn a_segment_of_another_version_is_built_anew() {
+    let dir = tempfile::tempdir().unwrap();
+    for change in [-1, 1] {
+        let data = dir.path().join(change.to_string());
+        prepare(&data);
+        for entry in std::fs::read_dir(data.join("index")).unwrap() {
+            let path = entry.unwrap().path();
+            let mut bytes = std::fs::read(&path).unwrap();
+            bytes[8] = bytes[8].wrapping_add_signed(change);
+            let checksum = xxhash_rust::xxh3::xxh3_64(&bytes[..24]);
+            bytes[24..32].copy_from_slice(&checksum.to_le_bytes());
+            std::fs::write(&path, &bytes).unwrap();
+        }
+        ensure_whole(&open(&data));
+    }
+}
+
+#[test]
+fn a_variant_of_another_version_is_made_again() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    let engine = open(dir.path());
+    let release = ReleaseId::parse("1").unwrap();
+    let file = engine.files().cached_file(&release).unwrap();
+    let hash = file.content.to_string();
+    drop(engine);
+    let path = dir.path().join("blobs").join(&hash[..2]).join(hash + ".gz");
+    let text = std::fs::read_to_string(&path);
+    assert!(text.is_err(), "a footer is binary");
+    let mut bytes = std::fs::read(&path).unwrap();
+    let footer = bytes.len() - 16;
+    assert_eq!(&bytes[footer..footer + 8], b"subcatV1");
+    bytes[footer + 7] = b'2';
+    std::fs::write(&path, &bytes).unwrap();
+    let engine = open(dir.path());
+    assert!(engine.files().blob(&file, Variant::Gzip).unwrap().is_none());
+    let made = engine
+        .files()
+        .store_variant(&file.content, Variant::Gzip, b"gz");
+    assert_eq!(made.unwrap().bytes(), b"gz");
+    assert!(engine.files().blob(&file, Variant::Gzip).unwrap().is_some());
+}
+
+#[test]
+fn a_counter_file_of_a_newer_version_refuses_the_start_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    let path = dir.path().join("counters/0000000077.count");
+    let mut header = *b"subcatCT\x03\0\0\0____";
+    let checksum = xxhash_rust::xxh3::xxh3_64(&header[..12]) as u32;
+    header[12..].copy_from_slice(&checksum.to_le_bytes());
+    std::fs::write(&path, header).unwrap();
+    let text = refusal(dir.path());
+    assert!(text.contains("counters"), "{text}");
+    assert!(text.contains("or a newer one"), "{text}");
+    assert!(path.exists());
+}
+
+/// The next fetch of a file is a field of a later version than the others: a file without it is
+/// written as the first version wrote it, and a program of that version reads it.
+#[test]
+fn a_file_row_has_the_first_version_that_can_hold_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    for (release, refetch_at) in [("1", None), ("2", Some(now()))] {
+        let facts = FileFacts {
+            kind: FileKind::Srt,
+            upstream_name: None,
+            refetch_at,
+        };
+        let release = ReleaseId::parse(release).unwrap();
+        let stored = engine.files().store_fetched(&release, b"1\n00:00", facts);
+        stored.unwrap();
+    }
+    engine.close().unwrap();
+    drop(engine);
+    with_store(dir.path(), &STATE_FILE, |store| {
+        let versions = store.read(|rows| {
+            let first_byte = |release: &[u8]| Ok(rows.get(FILES, release)?.expect("a row")[0]);
+            Ok::<_, Error>([first_byte(b"1")?, first_byte(b"2")?])
+        });
+        assert_eq!(versions.unwrap(), [1, 2]);
+    });
+}
+
+#[test]
+fn a_backup_of_a_newer_format_is_not_restored() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    prepare(&data);
+    let engine = open(&data);
+    engine.backup(&copy).unwrap();
+    drop(engine);
+    let line = std::fs::read_to_string(copy.join("format")).unwrap();
+    std::fs::write(copy.join("format"), line.replace("format 1", "format 2")).unwrap();
+    let disk: Arc<dyn crate::Disk> = Arc::new(Real);
+    let refused = restore(&disk, &copy, &data).unwrap_err();
+    assert!(matches!(refused, Error::Format { found: 2, .. }));
+    ensure_whole(&open(&data));
+    assert!(refusal(&copy).contains("or a newer one"));
+}
