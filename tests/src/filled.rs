@@ -64,7 +64,7 @@ pub fn import(engine: &Engine, numbers: Range<u64>, word: &str) -> Result<(), Er
     let mut importer = engine.catalog().importer();
     for number in numbers {
         let text = |text: String| DraftValue::Text(Cow::Owned(text));
-        let is_episode = number % 4 == 0;
+        let is_episode = number.is_multiple_of(4);
         let mut draft = RecordDraft {
             id: text(id(number).to_string()),
             video_type: text(if is_episode { "episode" } else { "movie" }.to_owned()),
@@ -80,7 +80,7 @@ pub fn import(engine: &Engine, numbers: Range<u64>, word: &str) -> Result<(), Er
             draft.season = DraftValue::Integer(1 + integer(number % 3));
             draft.episode = DraftValue::Integer(1 + integer(number % 10));
         }
-        if number % 5 != 0 {
+        if !number.is_multiple_of(5) {
             draft.description = text(format!("Castellano, {}p, WEB-DL", number % 1_080));
             draft.uploader_name = text("José".to_owned());
             draft.file_name = text(format!("película {number}.srt"));
@@ -141,15 +141,16 @@ fn flush(engine: &Engine) -> Result<(), Error> {
     Ok(())
 }
 
+fn new_account(email: &str, role: Role) -> Change {
+    Change::CreateAccount(NewAccount {
+        email: Email::parse(email).expect("it is valid"),
+        display_name: "Ana".into(),
+        role,
+        password_hash: "hash".into(),
+    })
+}
+
 fn fill_accounts(engine: &Engine) -> Result<(), Error> {
-    let account = |email: &str, role| {
-        Change::CreateAccount(NewAccount {
-            email: Email::parse(email).expect("it is valid"),
-            display_name: "Ana".into(),
-            role,
-            password_hash: "hash".into(),
-        })
-    };
     let key = |number: u8, account: u64| NewApiKey {
         account: Some(AccountId(account)),
         name: format!("key {number}"),
@@ -175,9 +176,9 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         old_ends_at: now().plus_seconds(3_600),
     };
     let changes = [
-        account("ana@example.org", Role::Admin),
-        account("luz@example.org", Role::User),
-        account("sol@example.org", Role::User),
+        new_account("ana@example.org", Role::Admin),
+        new_account("luz@example.org", Role::User),
+        new_account("sol@example.org", Role::User),
         Change::CreateApiKey(key(1, 1)),
         Change::CreateApiKey(limited),
         Change::CreateApiKey(key(3, 2)),
@@ -226,9 +227,9 @@ pub struct SearchAnswer {
 
 /// Everything that an engine tells.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Facts {
+pub struct Answers {
     /// Statements with their values; one that cannot be told is missing.
-    pub told: BTreeMap<String, String>,
+    pub values: BTreeMap<String, String>,
     /// Sums, which damage may only lower.
     pub sums: BTreeMap<String, u64>,
     /// Answers to searches; one that fails is missing.
@@ -237,7 +238,7 @@ pub struct Facts {
     pub errors: Vec<String>,
 }
 
-impl Facts {
+impl Answers {
     /// Asks an engine for everything.
     pub fn of(engine: &Engine) -> Self {
         let mut facts = Self::default();
@@ -251,7 +252,7 @@ impl Facts {
     /// The facts as lines.
     pub fn lines(&self) -> String {
         let mut lines = String::new();
-        for (name, value) in &self.told {
+        for (name, value) in &self.values {
             lines.push_str(&format!("{name}: {value}\n"));
         }
         for (name, sum) in &self.sums {
@@ -268,7 +269,7 @@ impl Facts {
     }
 
     fn tell(&mut self, name: String, value: String) {
-        self.told.insert(name, value);
+        self.values.insert(name, value);
     }
 
     /// The answer, unless it is an error, which is noted.
@@ -284,7 +285,7 @@ impl Facts {
             exported.insert(format!("record {}", record.id), describe(record));
             Ok(())
         });
-        self.told.append(&mut exported);
+        self.values.append(&mut exported);
         for error in self.answer("export", export).unwrap_or_default() {
             self.errors.push(format!("export: {error}"));
         }

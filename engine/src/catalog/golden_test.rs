@@ -32,7 +32,7 @@ fn record(number: u64) -> Record {
         "3:10",
     ];
     let word = |at: u64| words[(small >> at) as usize % words.len()];
-    let is_episode = number % 3 == 0;
+    let is_episode = number.is_multiple_of(3);
     Record {
         video_type: if is_episode {
             VideoType::Episode
@@ -42,14 +42,18 @@ fn record(number: u64) -> Record {
         season: is_episode
             .then(|| Number::new(1 + (small % 30) as u16))
             .flatten(),
-        episode: (number % 6 == 0)
+        episode: number
+            .is_multiple_of(6)
             .then(|| Number::new(1 + (small % 300) as u16))
             .flatten(),
         year: Year::new(1_900 + (small % 120) as u16),
         catalog_id: CatalogId::from_digits(&format!("{:07}", small % 5_000)),
         parent_catalog_id: CatalogId::from_digits(&format!("{:08}", small % 50)),
-        description: (number % 4 != 0).then(|| format!("{} 1080p {} S01E02", word(3), word(5))),
-        uploader_name: (number % 5 == 0).then(|| "José \"el\" grande".to_owned()),
+        description: (!number.is_multiple_of(4))
+            .then(|| format!("{} 1080p {} S01E02", word(3), word(5))),
+        uploader_name: number
+            .is_multiple_of(5)
+            .then(|| "José \"el\" grande".to_owned()),
         posted_at: Timestamp::from_seconds(1_000_000_000 + small as i64 * 7_001).unwrap(),
         downloads: small as u32,
         is_active: number % 50 != 49,

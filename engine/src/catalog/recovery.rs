@@ -26,8 +26,9 @@ use crate::model::{Record, RecordId};
 use crate::store::{Rows, Span, Transaction};
 use crate::text::{FOLDING_FINGERPRINT, UNICODE_VERSION};
 
-/// Version of what segments are built from besides text: raise it when a rule of the index changes.
-/// `golden_test.rs` notices a change. A change of the answer fragment raises it by [`FRAGMENT_VERSION`].
+/// Version of what segments are built from besides text: raise it when a rule of the index changes,
+/// which `golden_test.rs` notices. A change of the answer fragment raises it by
+/// [`FRAGMENT_VERSION`].
 const INDEX_RULES: u32 = 2 + FRAGMENT_VERSION;
 
 /// Records read at a time.

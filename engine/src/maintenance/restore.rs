@@ -105,7 +105,10 @@ fn put_in_place(disk: &dyn Disk, staging: &Path, data: &Path, replaced: &Path) -
 /// Returns true if the file system does not know the call.
 fn is_not_supported(error: &Error) -> bool {
     use std::io::ErrorKind::{InvalidInput, Unsupported};
-    matches!(error, Error::Io { source, .. } if [InvalidInput, Unsupported].contains(&source.kind()))
+    let Error::Io { source, .. } = error else {
+        return false;
+    };
+    [InvalidInput, Unsupported].contains(&source.kind())
 }
 
 /// Copies, opens and checks.

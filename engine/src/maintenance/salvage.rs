@@ -10,10 +10,13 @@ use std::sync::Arc;
 
 use super::verify::Finding;
 use crate::catalog::{ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
+use crate::codec::encode_number;
 use crate::data_dir::{DataDir, damaged_name};
 use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store_at};
 use crate::disk::Disk;
 use crate::error::{Error, Result, error_chain};
+use crate::limits::COUNTER_FILE_BYTES_MAX;
+use crate::state::OFFSETS;
 use crate::store::{ScanOrder, Span, Store, Table};
 
 /// Rows copied in one transaction.
@@ -70,6 +73,9 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
         }
         if !copy_table(&damaged, &salvaged, table)? {
             lost.push(table.0);
+            if table == OFFSETS {
+                forget_entries(data_dir, &salvaged)?;
+            }
         }
     }
     salvaged.close()?;
@@ -85,6 +91,21 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
         format!("a part of these tables is lost: {tables}; the damaged file is kept as {kept}")
     };
     Ok(Some(Finding::at(file.name.to_owned(), &problem, true)))
+}
+
+/// Takes every counter file that has no offset as aggregated: at most ten seconds of downloads are
+/// lost then, while all of them would count twice from its beginning.
+fn forget_entries(data_dir: &DataDir, salvaged: &Store) -> Result<()> {
+    let files = data_dir.disk().list(&data_dir.path("counters"))?;
+    salvaged.write(|rows| {
+        for file in files.unwrap_or_default() {
+            let row_key = file.name.as_bytes();
+            if rows.get(OFFSETS, row_key)?.is_none() {
+                rows.put(OFFSETS, row_key, &encode_number(COUNTER_FILE_BYTES_MAX))?;
+            }
+        }
+        Ok(())
+    })
 }
 
 /// Errors: a row, or a page of the file, cannot be reached.

@@ -79,9 +79,9 @@ impl RedbEngine {
             let mut database = self.database.write();
             // Asked again under the lock: of callers that wait here together, the first opens it.
             if self.is_suspect.load(Ordering::Acquire) {
-                let suspect = database.take();
-                // What a failed database says while it closes is known already.
-                let _ = guarded(&self.place, "close", || drop(suspect));
+                if let Some(suspect) = database.take() {
+                    discard(&self.place, suspect);
+                }
                 *database = Some(open(&self.place)?);
                 self.is_suspect.store(false, Ordering::Release);
             }
@@ -252,6 +252,14 @@ fn used_bytes(place: &RedbPlace, database: &Database) -> Result<u64> {
     measured.map_err(failed(place, "measure"))
 }
 
+impl Drop for RedbEngine {
+    fn drop(&mut self) {
+        if let Some(database) = self.database.get_mut().take() {
+            discard(&self.place, database);
+        }
+    }
+}
+
 /// Makes the file: whole and durable before it gets its name.
 fn create(place: &RedbPlace) -> Result<()> {
     let file = place.disk.create(&place.temporary)?;
@@ -280,6 +288,17 @@ fn open(place: &RedbPlace) -> Result<Database> {
         return Err(damaged(place));
     }
     let database = open_file(place, file)?;
+    match add_tables(place, &database) {
+        Ok(()) => Ok(database),
+        Err(error) => {
+            discard(place, database);
+            Err(error)
+        }
+    }
+}
+
+/// Makes the tables that the file does not have yet.
+fn add_tables(place: &RedbPlace, database: &Database) -> Result<()> {
     let begun = guarded(place, "begin to read", || database.begin_read())?;
     let transaction = begun.map_err(failed(place, "begin to read"))?;
     let mut missing = Vec::new();
@@ -295,9 +314,15 @@ fn open(place: &RedbPlace) -> Result<Database> {
     }
     drop(transaction);
     if !missing.is_empty() {
-        make_tables(place, &database, &missing)?;
+        make_tables(place, database, &missing)?;
     }
-    Ok(database)
+    Ok(())
+}
+
+/// Lets go of a database. redb commits once more when it is dropped, and a damaged page may panic
+/// there, too: what it says then is known already, or nothing that the caller asked for.
+fn discard(place: &RedbPlace, database: Database) {
+    let _ = guarded(place, "close", || drop(database));
 }
 
 fn open_file(place: &RedbPlace, file: Box<dyn DiskFile>) -> Result<Database> {
@@ -351,10 +376,11 @@ fn damaged(place: &RedbPlace) -> Error {
     Error::corrupt(place.file, 0, "pages that match their checksums")
 }
 
-/// Visits what a redb table gives for a span.
+/// Visits what a redb table gives for a span. A visit of all rows must meet as many as the table
+/// has: a page that was zeroed, or not written, may hold fewer and look sound.
 fn visit<T>(place: &RedbPlace, table: &T, span: Span<'_>, each: &mut RowVisitor<'_>) -> Result<()>
 where
-    T: ReadableTable<&'static [u8], &'static [u8]>,
+    T: ReadableTable<&'static [u8], &'static [u8]> + ReadableTableMetadata,
 {
     let to = match span.to {
         Some(to) if to <= span.from => return Ok(()),
@@ -364,12 +390,15 @@ where
     let bounds = (Bound::Included(span.from), to);
     let range = guarded(place, "read", || table.range::<&[u8]>(bounds))?;
     let mut range = range.map_err(failed(place, "read"))?;
+    let is_whole = span.from.is_empty() && span.to.is_none();
+    let mut visited_count = 0;
     loop {
         let row = guarded(place, "read", || match span.order {
             ScanOrder::Ascending => range.next(),
             ScanOrder::Descending => range.next_back(),
         })?;
-        let Some(row) = row else { return Ok(()) };
+        let Some(row) = row else { break };
+        visited_count += 1;
         let (row_key, value) = row.map_err(failed(place, "read"))?;
         // A damaged page may panic here too. Asked once inside the guard, the same bytes do not
         // panic below, and `each` is not in it: its panics are its own.
@@ -380,6 +409,16 @@ where
             return Ok(());
         }
     }
+    if !is_whole {
+        return Ok(());
+    }
+    let rows_count = guarded(place, "read", || table.len())?;
+    let rows_count = rows_count.map_err(failed(place, "read"))?;
+    if visited_count != rows_count {
+        let expected = "as many rows as its tables have";
+        return Err(Error::corrupt(place.file, 0, expected));
+    }
+    Ok(())
 }
 
 fn lookup<T>(place: &RedbPlace, table: &T, row_key: &[u8]) -> Result<Option<Vec<u8>>>

@@ -4,7 +4,7 @@
 //! engine of its version told about it. A released version adds one:
 //!
 //! ```text
-//! SUBCAT_FIXTURE=data-1 cargo test --test compat -- --ignored a_fixture_is_written
+//! SUBCAT_FIXTURE=data-1 cargo test --test compat writes
 //! ```
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use flate2::Compression;
 use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
-use subcat_tests::filled::{Facts, RECORDS, fill, import, now, open};
+use subcat_tests::filled::{Answers, RECORDS, fill, import, now, open};
 
 fn fixtures() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("fixtures")
@@ -72,7 +72,7 @@ fn data_of_earlier_versions_opens_and_holds_what_it_held() {
         let expected = fs::read_to_string(fixture.join("facts.txt")).unwrap();
         let check = |is_reopened: bool| {
             let engine = open(&data).unwrap_or_else(|error| panic!("{name}: {error}"));
-            let facts = Facts::of(&engine);
+            let facts = Answers::of(&engine);
             assert_eq!(facts.errors, [""; 0], "{name}");
             assert_eq!(lasting(&facts.lines()), lasting(&expected), "{name}");
             let stats = engine.stats().unwrap();
@@ -99,17 +99,12 @@ fn data_of_earlier_versions_opens_and_holds_what_it_held() {
     assert!(0 < opened_count, "there is no fixture");
 }
 
-#[test]
-#[ignore = "writes the fixture that SUBCAT_FIXTURE names"]
-fn a_fixture_is_written() {
-    let name = std::env::var("SUBCAT_FIXTURE").expect("SUBCAT_FIXTURE is the name of a fixture");
+/// Writes what is in a directory as a fixture.
+fn write_fixture(name: &str, data: &Path, answers: &Answers) {
     let fixture = fixtures().join(name);
     assert!(!fixture.exists(), "a fixture is never changed");
-    let dir = tempfile::tempdir().unwrap();
-    let data = dir.path().join("data");
-    fill(&data).unwrap();
-    pack(&data, &fixture);
-    let lines = Facts::of(&open(&data).unwrap()).lines();
+    pack(data, &fixture);
+    let lines = answers.lines();
     let lines = lasting(&lines).join("\n");
     fs::write(fixture.join("facts.txt"), lines + "\n").unwrap();
 }
@@ -119,11 +114,13 @@ fn what_this_version_writes_is_what_a_fixture_holds() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     fill(&data).unwrap();
-    let facts = Facts::of(&open(&data).unwrap());
+    let copy = dir.path().join("copy");
+    pack(&data, &copy);
+    let facts = Answers::of(&open(&data).unwrap());
     assert_eq!(facts.errors, [""; 0]);
     assert_eq!(
         facts
-            .told
+            .values
             .iter()
             .filter(|(name, _)| name.starts_with("record "))
             .count(),
@@ -142,4 +139,9 @@ fn what_this_version_writes_is_what_a_fixture_holds() {
         "{:?}",
         facts.searches
     );
+    if let Ok(name) = std::env::var("SUBCAT_FIXTURE") {
+        let data = dir.path().join("unpacked");
+        unpack(&copy, &data);
+        write_fixture(&name, &data, &facts);
+    }
 }
