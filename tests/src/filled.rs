@@ -196,6 +196,7 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         account: AccountId(1),
         created_at: now(),
         expires_at: now().plus_seconds(86_400),
+        device: String::new(),
     };
     events.push(StateEvent::OpenSession(session, "hash".into()));
     let delta = |key| UsageDelta {

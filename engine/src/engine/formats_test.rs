@@ -37,6 +37,7 @@ fn prepare(data: &Path) {
         account: AccountId(1),
         created_at: now(),
         expires_at: now().plus_seconds(60),
+        device: String::new(),
     };
     let events = vec![
         new_account("ana@example.org"),
