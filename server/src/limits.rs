@@ -8,6 +8,16 @@ use std::time::Duration;
 /// Kubernetes, for one, sets `SUBCAT_PORT` and more of its kind beside a service named `subcat`.
 pub const MISTYPED_LETTERS_MAX: usize = 2;
 
+/// Bytes of a file that holds the value of one setting, at most.
+pub const SECRET_BYTES_MAX: usize = 16 << 10;
+
+/// Lines of the log that wait to be written, at most: about 2 MB. Further ones are dropped.
+pub const LOG_LINES_QUEUED_MAX: usize = 8192;
+
+/// Time without a tick, of which there is one a second, after which a worker may count as one that
+/// stands still, at least.
+pub const WORKER_STILL_MIN: Duration = Duration::from_secs(5);
+
 // ===== runtime =====
 
 /// Threads of the control runtime for blocking work, at most: files opened for the first time,

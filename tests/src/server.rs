@@ -74,7 +74,7 @@ impl TestServer {
         let control = Control::start().expect("threads start");
         let service = Service::new(config, Arc::new(engine), control.handle(), clock);
         let server = serve(&service).expect("a port is free");
-        let wanted = service.config.io;
+        let wanted = service.config().io;
         assert!(wanted == Io::Auto || server.io() == wanted, "no {wanted:?}");
         Self {
             service,

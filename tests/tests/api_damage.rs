@@ -46,7 +46,7 @@ fn make_segment(server: &TestServer) {
 }
 
 fn segment_path(server: &TestServer) -> PathBuf {
-    let folder = server.service.config.data.join("index");
+    let folder = server.service.config().data.join("index");
     let mut files = std::fs::read_dir(folder).unwrap();
     let path = files.next().unwrap().unwrap().path();
     assert!(files.next().is_none(), "all records are in one segment");

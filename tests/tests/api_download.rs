@@ -169,7 +169,7 @@ fn rule_7_2_a_lost_file_is_fetched_again() {
 
 /// Paths of the stored files. Beside their folders `blobs/` holds the mark of its file system.
 fn stored_files(server: &TestServer) -> Vec<PathBuf> {
-    let blobs = server.service.config.data.join("blobs");
+    let blobs = server.service.config().data.join("blobs");
     let entries = std::fs::read_dir(blobs).unwrap();
     let folders = entries.map(|entry| entry.unwrap().path());
     let files = folders.filter(|path| path.is_dir()).flat_map(|folder| {
@@ -464,7 +464,7 @@ struct Stored(OwnedFd);
 impl Stored {
     fn by(server: &TestServer) -> Self {
         let watch = inotify::init(CreateFlags::NONBLOCK).unwrap();
-        let folder = server.service.config.data.join("tmp");
+        let folder = server.service.config().data.join("tmp");
         inotify::add_watch(&watch, folder, WatchFlags::CREATE).unwrap();
         Self(watch)
     }

@@ -237,7 +237,10 @@ fn rule_9_2_a_clock_that_is_set_back_revives_no_key() {
     server.stop();
     // The next process learns it from the store.
     let control = Control::start().unwrap();
-    let (engine, config) = (Arc::clone(&service.engine), service.config.clone());
+    let (engine, config) = (
+        Arc::clone(&service.engine),
+        service.config().as_ref().clone(),
+    );
     let next = Service::new(config, engine, control.handle(), clock.clone());
     assert_eq!(next.effective_now(next.now()), expires_at);
 }

@@ -4,7 +4,6 @@
 //! window, then the route, the method, the scope. Endpoints check the parameters themselves.
 
 use std::net::IpAddr;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -164,14 +163,18 @@ impl ApiWorker {
     }
 
     fn limit(&self, known: &KnownKey) -> RateLimit {
-        let default = self.service.config.rate_limit.api_key;
-        known.api_key.limit.unwrap_or(default)
+        known
+            .api_key
+            .limit
+            .unwrap_or_else(|| self.service.rate_limits.api_key())
     }
 
     /// Takes a request from the window of the key, and from that of its account (API.md 8.7).
     fn take(&self, known: &KnownKey, limit: RateLimit, now: Moment) -> TakenQuota {
-        let factor = NonZeroU32::new(self.service.config.rate_limit.account_factor);
-        match (&known.account_window, factor) {
+        match (
+            &known.account_window,
+            self.service.rate_limits.account_factor(),
+        ) {
             (Some(window), Some(factor)) => {
                 let account = SharedLimit {
                     window,
@@ -215,7 +218,7 @@ impl ApiWorker {
         let limit = self.address_limit();
         let quota = self.service.addresses.take(network, limit, request.now);
         let is_limited = quota.retry_after.is_some();
-        let expired_status = self.service.config.auth_expired_status;
+        let expired_status = self.service.config().auth_expired_status;
         let error = if is_limited {
             self.metrics().limited(LimitRejection::AddressWindow);
             ApiError::RateLimited

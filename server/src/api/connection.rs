@@ -57,14 +57,15 @@ impl ConnectionMemory {
 
     /// Address of the client, behind trusted proxies.
     pub fn client_address(&self, service: &Service, headers: &HeaderMap) -> IpAddr {
-        client_address(self.peer, headers, &service.config.trusted_proxies)
+        client_address(self.peer, headers, &service.config().trusted_proxies)
     }
 
     /// True if the peer is a trusted proxy.
     pub fn is_proxied(&self, service: &Service) -> bool {
         let peer = self.peer.to_canonical();
-        let trusted = &service.config.trusted_proxies;
-        trusted.iter().any(|network| network.contains(&peer))
+        let config = service.config();
+        let mut trusted = config.trusted_proxies.iter();
+        trusted.any(|network| network.contains(&peer))
     }
 
     /// A memory of the same peer for a request that is answered after its turn on the connection.

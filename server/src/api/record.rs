@@ -56,7 +56,7 @@ fn write(
     };
     let style = RecordStyle {
         has_imdb_id: false,
-        has_empty_strings: worker.service.config.compat.empty_null_strings,
+        has_empty_strings: worker.service.compat.empty_null_strings,
     };
     // A request that panicked may have left something.
     state.buffer.clear();

@@ -148,7 +148,7 @@ fn look_up(
     snapshot: &Snapshot,
     query_string: &str,
 ) -> Result<CachedSearch, SearchError> {
-    let has_imdb_id = worker.service.config.compat.imdb_id_alias;
+    let has_imdb_id = worker.service.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(SearchError::Rejected)?;
     let hits = locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?;
     if hits.total() == 0 {
@@ -193,7 +193,7 @@ fn write(
 ) -> subcat_engine::Result<()> {
     let style = RecordStyle {
         has_imdb_id: search.echoes_imdb_id,
-        has_empty_strings: worker.service.config.compat.empty_null_strings,
+        has_empty_strings: worker.service.compat.empty_null_strings,
     };
     let locations = search.hits.locations();
     let items = locations

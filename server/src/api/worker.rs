@@ -49,8 +49,9 @@ impl ApiWorker {
         lane: CounterLane,
         worker_idx: usize,
     ) -> Self {
-        let workers_count = service.config.workers;
-        let cache_bytes = service.config.cache_search_bytes / workers_count.max(1);
+        let config = service.config();
+        let workers_count = config.workers;
+        let cache_bytes = config.cache_search_bytes / workers_count.max(1);
         let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
         let state = WorkerState {
             searches: SearchCache::new(cache_bytes),
@@ -81,11 +82,7 @@ impl ApiWorker {
 
     /// Rate limit of a client without a valid key.
     pub(super) fn address_limit(&self) -> RateLimit {
-        let limits = &self.service.config.rate_limit;
-        RateLimit {
-            requests: limits.anonymous_requests,
-            window_seconds: limits.api_key.window_seconds,
-        }
+        self.service.rate_limits.address()
     }
 
     /// State of the window of a client's address; takes nothing from it.
@@ -103,6 +100,8 @@ impl ApiWorker {
             self.service.usage.put(&mut state.usage);
         }
         let cache_bytes = state.searches.memory_bytes() as u64;
-        self.metrics().search_cache_bytes.set(cache_bytes);
+        let metrics = self.metrics();
+        metrics.search_cache_bytes.set(cache_bytes);
+        metrics.ticked_us.set(self.service.clock.now().monotonic_us);
     }
 }

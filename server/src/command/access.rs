@@ -65,7 +65,7 @@ pub(super) enum Access {
 pub(super) struct Opened {
     pub engine: Arc<Engine>,
     pub credentials: Credentials,
-    pub config: Config,
+    pub config: Arc<Config>,
 }
 
 impl Access {
@@ -94,7 +94,7 @@ impl Access {
         Ok(Self::Opened(Box::new(Opened {
             credentials: Credentials::new(Arc::clone(&engine)),
             engine,
-            config,
+            config: Arc::new(config),
         })))
     }
 
@@ -110,11 +110,11 @@ impl Access {
                 let operations = Operations {
                     engine: &opened.engine,
                     credentials: &opened.credentials,
-                    config: &opened.config,
+                    config: Arc::clone(&opened.config),
+                    service: None,
                     actor: Actor::CommandLine,
                     now,
                     effective_now: now.max(opened.engine.usage().latest_moment()?),
-                    is_running: false,
                 };
                 to_json(&operation.execute(&operations)?)
             }

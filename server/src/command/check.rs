@@ -1,14 +1,14 @@
 //! `subcat check`: the configuration in effect, or everything that is wrong with it.
 
 use clap::Args;
-use serde_json::Value;
 use subcat_engine::error_chain;
 
 use super::context::{Context, warn_of_variables};
 use super::error::{CommandError, say};
 use super::output::print;
 use super::subcommand::Subcommand;
-use super::table::table;
+use super::table::{plain, table};
+use crate::config::Applies;
 
 /// Check the configuration and show it with the origin of each value
 #[derive(Debug, Args)]
@@ -38,16 +38,20 @@ impl Subcommand for CheckArguments {
         let rows: Vec<Vec<String>> = effective
             .entries
             .iter()
-            .map(|entry| vec![entry.name.into(), plain(&entry.value), entry.origin.clone()])
+            .map(|entry| {
+                let changed = match entry.applies {
+                    Applies::AtReload => "reload",
+                    Applies::AtStart => "restart",
+                };
+                let value = plain(&entry.value);
+                vec![
+                    entry.name.into(),
+                    value,
+                    changed.into(),
+                    entry.origin.clone(),
+                ]
+            })
             .collect();
-        print(&table(&["SETTING", "VALUE", "ORIGIN"], &rows))
-    }
-}
-
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Null => "-".into(),
-        other => other.to_string(),
+        print(&table(&["SETTING", "VALUE", "CHANGED BY", "ORIGIN"], &rows))
     }
 }

@@ -55,6 +55,11 @@ impl Context {
         self.common.data.as_deref()
     }
 
+    /// Returns true if `--set` names this setting.
+    pub(super) fn is_set(&self, name: &str) -> bool {
+        self.common.set.iter().any(|(set, _)| set == name)
+    }
+
     /// The definition of the whole program, for the manual and the completions.
     pub(super) fn program(&self) -> &Command {
         &self.program

@@ -26,6 +26,8 @@ mod output_file;
 mod program;
 mod progress;
 mod record;
+mod reload;
+mod reloading;
 mod restore;
 mod serve;
 mod stats;
@@ -33,5 +35,6 @@ mod subcommand;
 mod table;
 mod verify;
 mod version;
+mod watchdog;
 
 pub use program::main;

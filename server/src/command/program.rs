@@ -10,8 +10,8 @@ use super::context::{Common, Context};
 use super::error::CommandError;
 use super::subcommand::SubcommandEntry;
 use super::{
-    account, backup, check, compact, completions, demo, explain, export, file, import, key, man,
-    record, restore, serve, stats, verify, version,
+    account, backup, check, compact, completions, demo, explain, export, file, import, key,
+    logging, man, record, reload, restore, serve, stats, verify, version,
 };
 
 /// Every subcommand, in the order of the help.
@@ -26,6 +26,7 @@ static SUBCOMMANDS: &[SubcommandEntry] = &[
     SubcommandEntry::of::<account::AccountArguments>(),
     SubcommandEntry::of::<explain::ExplainArguments>(),
     SubcommandEntry::of::<check::CheckArguments>(),
+    SubcommandEntry::of::<reload::ReloadArguments>(),
     SubcommandEntry::of::<verify::VerifyArguments>(),
     SubcommandEntry::of::<backup::BackupArguments>(),
     SubcommandEntry::of::<restore::RestoreArguments>(),
@@ -54,7 +55,9 @@ fn definition() -> Command {
 
 /// Runs the program. `arguments` begin with the program's name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    match run(arguments) {
+    let outcome = run(arguments);
+    logging::finish();
+    match outcome {
         Ok(Ok(())) => ExitCode::SUCCESS,
         Ok(Err(error)) => error.report(),
         Err(error) => {

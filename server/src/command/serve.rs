@@ -1,5 +1,6 @@
 //! `subcat serve`: the server.
 
+use std::io::IsTerminal;
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -8,21 +9,24 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use clap::Args;
-use subcat_engine::StoreKind;
+use subcat_engine::{Engine, StoreKind};
 
 use super::access::open_engine;
 use super::context::Context;
 use super::error::{CommandError, SubjectError};
 use super::logging;
 use super::output::print;
+use super::reloading;
 use super::subcommand::Subcommand;
+use super::watchdog;
 use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket, starting_pages};
-use crate::config::Config;
-use crate::http::{Server, serve};
+use crate::config::{Config, Effective};
+use crate::http::{Server, serve_on};
 use crate::runtime::{
-    AdminListener, AdminServer, Control, ControlHandle, Descriptors, StopSignals, SystemClock,
+    AdminListener, AdminServer, Control, ControlHandle, Descriptors, InheritedSockets,
+    ServerSignal, ServerSignals, ServiceManager, SystemClock,
 };
-use crate::service::{Service, log_damage};
+use crate::service::{ProcessHooks, Service, log_damage};
 
 /// Time limit of requests that are under way when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
@@ -49,13 +53,12 @@ impl Subcommand for ServeArguments {
 
     fn run(self, context: &Context) -> Result<(), CommandError> {
         let flags = [("listen", self.listen), ("admin", self.admin)];
-        let config = context.effective(&flags)?.config;
-        logging::start(&config.log);
-        let mut running = Running::start(config)?;
+        let effective = context.effective(&flags)?;
+        logging::start(&effective.config.log);
+        let mut running = Running::start(effective)?;
         // A server serves even if nobody can read its announcement.
         let _ = print(&running.announcement());
-        let signal = running.wait();
-        tracing::info!(signal, "stopping");
+        running.wait();
         running.stop()
     }
 }
@@ -71,6 +74,17 @@ struct AlreadyServedError {
     path: PathBuf,
 }
 
+/// Answers that a stop did not wait for.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "stopped, and everything is stored, but {unfinished_count} connections were closed before the \
+     end of their answer: their clients took longer than {} s",
+    GRACE.as_secs()
+)]
+struct UnfinishedError {
+    unfinished_count: u64,
+}
+
 /// A serving process.
 pub(super) struct Running {
     control: Control,
@@ -78,14 +92,21 @@ pub(super) struct Running {
     server: Server,
     admin_address: SocketAddr,
     admin_servers: [AdminServer; 2],
-    stop_signals: StopSignals,
+    signals: ServerSignals,
+    /// True if a terminal started the process: SIGHUP then means that it is gone.
+    is_of_terminal: bool,
 }
 
 impl Running {
     /// Opens the catalog and listens everywhere.
     ///
     /// Errors: the catalog cannot be opened, an address is not available.
-    pub(super) fn start(config: Config) -> Result<Self, CommandError> {
+    pub(super) fn start(effective: Effective) -> Result<Self, CommandError> {
+        let Effective {
+            config, sources, ..
+        } = effective;
+        let inherited = InheritedSockets::take()
+            .map_err(|error| SubjectError::new("a socket of the service manager", error))?;
         if let Some(server) = Client::find(&config.data)? {
             return Err(AlreadyServedError {
                 pid: server.pid(),
@@ -93,48 +114,44 @@ impl Running {
             }
             .into());
         }
-        if config.store == StoreKind::Memory {
-            // The engine needs no directory then, but the admin socket does.
-            let mut builder = std::fs::DirBuilder::new();
-            let made = builder.recursive(true).mode(0o700).create(&config.data);
-            made.map_err(|error| SubjectError::new(config.data.display().to_string(), error))?;
-        }
+        make_directory(&config)?;
         Descriptors::raise();
         let control = Control::start()?;
         let handle = control.handle();
-        let pages = AdminListener::tcp(config.admin, &handle)
-            .map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
+        let pages = match inherited.admin {
+            Some(listener) => AdminListener::inherited(listener, &handle),
+            None => AdminListener::tcp(config.admin, &handle),
+        };
+        let pages =
+            pages.map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
         let served = Arc::new(OnceLock::new());
         let pages = AdminServer::start(pages, &handle, admin_pages(Arc::clone(&served)));
-        let starting = answer_while_starting(&config, &handle)?;
+        let starting = match inherited.public {
+            // Its clients wait in the queue of the socket.
+            Some(_) => None,
+            None => answer_while_starting(&config, &handle)?,
+        };
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
         if let Some(starting) = starting {
             AdminServer::stop([starting], &control, STARTING_GRACE);
         }
         log_damage(&engine);
-        for entries in engine
-            .usage()
-            .passed_over()
-            .chunk_by(|one, next| one.0 == next.0)
-        {
-            let (file, offset) = &entries[0];
-            tracing::warn!(
-                file,
-                offset,
-                entries = entries.len(),
-                "some downloads are lost: a power cut damaged their entries from this byte on"
-            );
-        }
+        log_lost_downloads(&engine);
         // Caught before the announcement: its reader may send a signal at once.
-        let stop_signals = StopSignals::catch(&handle)?;
+        let signals = ServerSignals::catch(&handle)?;
         let socket_path = config.data.join(SOCKET_NAME);
         let socket = AdminListener::unix(&socket_path, &handle)
             .map_err(|error| SubjectError::new(socket_path.display().to_string(), error))?;
         let listen = config.listen;
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
-        let server = serve(&service)
+        let server = serve_on(&service, inherited.public)
             .map_err(|error| SubjectError::new(format!("listen = {listen}"), error))?;
+        service.attach(ProcessHooks {
+            reload: reloading::reload_fn(sources, server.reloader()),
+            dropped_log_lines: logging::dropped_lines,
+        });
+        watchdog::start(&service, &handle);
         let socket = AdminServer::start(socket, &handle, admin_socket(Arc::clone(&service)));
         let admin_servers = [pages, socket];
         // The only place that sets it.
@@ -145,7 +162,8 @@ impl Running {
             server,
             admin_address,
             admin_servers,
-            stop_signals,
+            signals,
+            is_of_terminal: std::io::stderr().is_terminal(),
         })
     }
 
@@ -163,7 +181,7 @@ impl Running {
 
     /// The address under which users reach it, without a slash at its end.
     pub(super) fn base_url(&self) -> String {
-        let public_url = self.service.config.public_url.clone();
+        let public_url = self.service.config().public_url.clone();
         public_url.unwrap_or_else(|| format!("http://{}", self.server.local_addr()))
     }
 
@@ -172,27 +190,87 @@ impl Running {
         &self.service
     }
 
-    /// Blocks until the process is asked to stop; returns the name of the signal.
-    pub(super) fn wait(&mut self) -> &'static str {
-        self.control.block_on(self.stop_signals.wait())
+    /// Blocks until the process is asked to stop. Reads the settings again when asked to.
+    pub(super) fn wait(&mut self) {
+        ServiceManager::ready();
+        loop {
+            match self.control.block_on(self.signals.wait()) {
+                ServerSignal::Reload if !self.is_of_terminal => {
+                    // It is logged, whoever asks for it.
+                    let _ = self.service.reload();
+                }
+                ServerSignal::Reload => {
+                    tracing::info!("stopping: the terminal is gone");
+                    return;
+                }
+                ServerSignal::Stop(signal) => {
+                    tracing::info!(signal, "stopping");
+                    return;
+                }
+            }
+        }
     }
 
-    /// Finishes what is under way and closes the catalog.
+    /// Finishes what is under way and closes the catalog. A second signal ends the process at once.
+    ///
+    /// Errors: answers had to be cut, or the catalog could not be closed.
     pub(super) fn stop(self) -> Result<(), CommandError> {
+        ServiceManager::stopping();
+        let mut signals = self.signals;
+        self.control.handle().spawn(async move {
+            let signal = signals.wait_for_stop().await;
+            tracing::warn!(
+                signal,
+                "asked again to stop: ending the process as if it were killed"
+            );
+            logging::finish();
+            std::process::exit(1);
+        });
         let _stopped = end_after(STOP_LIMIT, || {
             tracing::warn!("closing takes too long: ending the process as if it were killed");
             // What was acknowledged is durable, and the next start repairs the rest. A status that
             // is not 0 tells the supervisor that the catalog was not closed.
+            logging::finish();
             std::process::exit(1);
         });
-        self.server.stop(GRACE);
+        let unfinished_count = self.server.stop(GRACE);
         AdminServer::stop(self.admin_servers, &self.control, ADMIN_GRACE);
-        let socket_path = self.service.config.data.join(SOCKET_NAME);
+        let socket_path = self.service.config().data.join(SOCKET_NAME);
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
         self.service.engine.close()?;
         self.control.stop();
+        if unfinished_count != 0 {
+            return Err(UnfinishedError { unfinished_count }.into());
+        }
         Ok(())
+    }
+}
+
+/// Makes the directory of the admin socket. The engine makes its own.
+fn make_directory(config: &Config) -> Result<(), CommandError> {
+    if config.store == StoreKind::Memory {
+        let mut builder = std::fs::DirBuilder::new();
+        let made = builder.recursive(true).mode(0o700).create(&config.data);
+        made.map_err(|error| SubjectError::new(config.data.display().to_string(), error))?;
+    }
+    Ok(())
+}
+
+/// Names the downloads that a power cut took.
+fn log_lost_downloads(engine: &Engine) {
+    for entries in engine
+        .usage()
+        .passed_over()
+        .chunk_by(|one, next| one.0 == next.0)
+    {
+        let (file, offset) = &entries[0];
+        tracing::warn!(
+            file,
+            offset,
+            entries = entries.len(),
+            "some downloads are lost: a power cut damaged their entries from this byte on"
+        );
     }
 }
 

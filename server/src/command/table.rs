@@ -1,5 +1,7 @@
 //! Answers for people: rows under a header, and facts with names.
 
+use serde_json::Value;
+
 use crate::ops::DayShown;
 
 /// Rows under a header, every column as wide as its widest cell.
@@ -23,6 +25,15 @@ pub(super) fn table(header: &[&str], rows: &[Vec<String>]) -> String {
         out.push('\n');
     }
     out
+}
+
+/// The value of a setting for people.
+pub(super) fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "-".into(),
+        other => other.to_string(),
+    }
 }
 
 /// Facts, one a line, their values under each other.

@@ -49,6 +49,28 @@ pub enum SettingError {
         /// The values that are allowed.
         allowed: &'static str,
     },
+    /// The value in a file of its own is not allowed. It is not shown: it may be a secret.
+    #[error("{name} is not valid ({origin}): expected {allowed}")]
+    Secret {
+        /// The setting.
+        name: &'static str,
+        /// The file, and the place that names it.
+        origin: Origin,
+        /// The values that are allowed.
+        allowed: &'static str,
+    },
+    /// The file of a value cannot be read.
+    #[error("could not read {name} from {} ({origin})", path.display())]
+    SecretUnreadable {
+        /// The setting.
+        name: &'static str,
+        /// The file's path.
+        path: PathBuf,
+        /// The place that names the file.
+        origin: Origin,
+        /// The system's reason.
+        source: std::io::Error,
+    },
     /// The public and the admin address are the same.
     #[error("listen and admin are the same address: give one of them another port")]
     SameAddress,

@@ -11,8 +11,8 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, SettingError};
 use super::origin::Origin;
-use super::settings::{Config, SETTINGS, Setting, VARIABLE_PREFIX};
-use crate::limits::MISTYPED_LETTERS_MAX;
+use super::settings::{Applies, Config, SETTINGS, Setting, VARIABLE_PREFIX};
+use crate::limits::{MISTYPED_LETTERS_MAX, SECRET_BYTES_MAX};
 
 /// The file that is read when none is named, if it exists.
 const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
@@ -51,6 +51,8 @@ pub struct ConfigEntry {
     pub value: Value,
     /// Its origin.
     pub origin: String,
+    /// The time at which a changed value takes effect.
+    pub applies: Applies,
 }
 
 /// The configuration in effect, and the origin of each value.
@@ -62,6 +64,8 @@ pub struct Effective {
     pub entries: Vec<ConfigEntry>,
     /// Variables that look like settings and are none, in order. They are ignored.
     pub ignored_variables: Vec<String>,
+    /// The sources that were read: a reload reads them again.
+    pub sources: Sources,
 }
 
 impl Effective {
@@ -75,10 +79,23 @@ impl Effective {
 
 /// One value of one layer.
 struct Layered {
-    setting_idx: usize,
+    place: SettingPlace,
     value: String,
     origin: Origin,
 }
+
+/// The setting that a name means.
+#[derive(Clone, Copy)]
+struct SettingPlace {
+    setting_idx: usize,
+    /// The name ends in `_file`: the value is the path of a file that holds the setting's value.
+    is_file: bool,
+}
+
+/// End of the name of a setting whose value stands in a file of its own.
+const FILE_SUFFIX: &str = "_file";
+/// Shown in place of a value that came from a file of its own.
+const SECRET_SHOWN: &str = "(secret)";
 
 impl Sources {
     /// Applies the layers over the defaults: file, variables, flags.
@@ -94,9 +111,25 @@ impl Sources {
         let mut config = Config::default();
         let mut origins = vec![Origin::Default; SETTINGS.len()];
         for layered in layers {
-            let setting = &SETTINGS[layered.setting_idx];
+            let SettingPlace { setting_idx, .. } = layered.place;
+            let setting = &SETTINGS[setting_idx];
+            let layered = match layered.unpacked(setting) {
+                Ok(layered) => layered,
+                Err(error) => {
+                    errors.push(error);
+                    continue;
+                }
+            };
             if (setting.set)(&mut config, &layered.value).is_some() {
-                origins[layered.setting_idx] = layered.origin;
+                origins[setting_idx] = layered.origin;
+                continue;
+            }
+            if let Origin::SecretFile(..) = layered.origin {
+                errors.push(SettingError::Secret {
+                    name: setting.name,
+                    origin: layered.origin,
+                    allowed: setting.allowed,
+                });
                 continue;
             }
             errors.push(SettingError::Value {
@@ -112,14 +145,19 @@ impl Sources {
         }
         let entry = |(setting, origin): (&Setting, &Origin)| ConfigEntry {
             name: setting.name,
-            value: (setting.show)(&config),
+            value: match origin {
+                Origin::SecretFile(..) => SECRET_SHOWN.into(),
+                _ => (setting.show)(&config),
+            },
             origin: origin.to_string(),
+            applies: setting.applies,
         };
         let entries = SETTINGS.iter().zip(&origins).map(entry).collect();
         Ok(Effective {
             config,
             entries,
             ignored_variables,
+            sources: self.clone(),
         })
     }
 
@@ -152,9 +190,9 @@ impl Sources {
             }
             let value = value.to_string_lossy().into_owned();
             let origin = Origin::Variable(name.clone().into_owned());
-            if let Some(setting_idx) = SETTINGS.iter().position(|s| s.variable() == name) {
+            if let Some(place) = place_of_variable(&name) {
                 layers.push(Layered {
-                    setting_idx,
+                    place,
                     value,
                     origin,
                 });
@@ -182,9 +220,9 @@ impl Sources {
     fn read_flags(&self, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
         for SettingFlag { name, value, flag } in &self.flags {
             let origin = Origin::CommandLine(flag.clone());
-            match position(name) {
-                Some(setting_idx) => layers.push(Layered {
-                    setting_idx,
+            match place_of(name) {
+                Some(place) => layers.push(Layered {
+                    place,
                     value: value.clone(),
                     origin,
                 }),
@@ -194,8 +232,65 @@ impl Sources {
     }
 }
 
-fn position(name: &str) -> Option<usize> {
-    SETTINGS.iter().position(|setting| setting.name == name)
+impl Layered {
+    /// The value itself: what the named file holds, if it is named by its file.
+    ///
+    /// Errors: the file cannot be read, or is too long.
+    fn unpacked(self, setting: &Setting) -> Result<Self, SettingError> {
+        if !self.place.is_file {
+            return Ok(self);
+        }
+        let path = PathBuf::from(self.value);
+        let unreadable = |path: &Path, origin: &Origin, source| SettingError::SecretUnreadable {
+            name: setting.name,
+            path: path.to_owned(),
+            origin: origin.clone(),
+            source,
+        };
+        let text = match std::fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) => return Err(unreadable(&path, &self.origin, error)),
+        };
+        if SECRET_BYTES_MAX < text.len() {
+            let error = std::io::Error::other(format!("longer than {SECRET_BYTES_MAX} bytes"));
+            return Err(unreadable(&path, &self.origin, error));
+        }
+        Ok(Self {
+            // Editors and `echo` end a file with a line feed.
+            value: text.trim_end_matches(['\r', '\n']).to_owned(),
+            origin: Origin::SecretFile(path, Box::new(self.origin)),
+            ..self
+        })
+    }
+}
+
+fn place_of(name: &str) -> Option<SettingPlace> {
+    let position = |name: &str| SETTINGS.iter().position(|setting| setting.name == name);
+    if let Some(setting_idx) = position(name) {
+        return Some(SettingPlace {
+            setting_idx,
+            is_file: false,
+        });
+    }
+    let setting_idx = position(name.strip_suffix(FILE_SUFFIX)?)?;
+    SETTINGS[setting_idx].is_secret.then_some(SettingPlace {
+        setting_idx,
+        is_file: true,
+    })
+}
+
+fn place_of_variable(variable: &str) -> Option<SettingPlace> {
+    let file_suffix = FILE_SUFFIX.to_uppercase();
+    let (bare, is_file) = match variable.strip_suffix(&file_suffix) {
+        Some(bare) => (bare, true),
+        None => (variable, false),
+    };
+    let is_named = |s: &Setting| s.variable() == bare && (s.is_secret || !is_file);
+    let setting_idx = SETTINGS.iter().position(is_named)?;
+    Some(SettingPlace {
+        setting_idx,
+        is_file,
+    })
 }
 
 fn unknown(name: &str, origin: Origin) -> SettingError {
@@ -268,9 +363,9 @@ impl FileReader<'_> {
         let origin = Origin::File(self.path.to_path_buf(), line_of(self.text, &key));
         let inner = format!("{name}.");
         let is_group = SETTINGS.iter().any(|s| s.name.starts_with(&inner));
-        match (position(name), value.get_ref()) {
-            (Some(setting_idx), value) => self.layers.push(Layered {
-                setting_idx,
+        match (place_of(name), value.get_ref()) {
+            (Some(place), value) => self.layers.push(Layered {
+                place,
                 value: plain_text(value),
                 origin,
             }),
@@ -431,6 +526,35 @@ mod tests {
         let expected = "workers is \"many\" (environment SUBCAT_WORKERS): \
                         expected a whole number from 1 to 1024";
         assert_eq!(errors, [expected]);
+    }
+
+    /// The content of a value's own file is neither shown nor named in an error.
+    #[test]
+    fn a_secret_may_stand_in_a_file_of_its_own() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("url");
+        let url = "https://u.example/{source_release_id}?token=hush";
+        std::fs::write(&path, format!("{url}\n")).unwrap();
+        let path = path.to_str().unwrap();
+        let file = format!("[upstream]\nurl_file = '{path}'");
+        for effective in [
+            load(&file, &[], &[]).unwrap(),
+            load("", &[("SUBCAT_UPSTREAM_URL_FILE", path)], &[]).unwrap(),
+            load("", &[], &[("upstream.url_file", path)]).unwrap(),
+        ] {
+            assert_eq!(effective.config.upstream.url.as_deref(), Some(url));
+            let entry = entry(&effective, "upstream.url");
+            assert_eq!(entry.value, json!("(secret)"));
+            assert!(entry.origin.starts_with(path), "{}", entry.origin);
+        }
+        std::fs::write(path, "hush").unwrap();
+        let error = sources(&file, &[], &[]).join("\n");
+        assert!(error.starts_with("upstream.url is not valid"), "{error}");
+        assert!(!error.contains("hush"), "{error}");
+        let missing = sources("", &[("SUBCAT_UPSTREAM_URL_FILE", "/nonexistent/x")], &[]);
+        assert!(missing[0].contains("/nonexistent/x"), "{missing:?}");
+        // Only what may be a secret has a file of its own.
+        assert_eq!(sources("listen_file = 'x'", &[], &[]).len(), 1);
     }
 
     #[test]

@@ -4,16 +4,18 @@
 //! allowed, and reads and shows its value. Layers of text are applied over the defaults, and each
 //! value keeps its origin.
 
+mod change;
 mod error;
 mod load;
 mod origin;
 mod parse;
 mod settings;
 
+pub use change::SettingChange;
 pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::Origin;
 pub use settings::{
-    Accounts, Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
+    Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
     Registration, UpstreamSettings,
 };

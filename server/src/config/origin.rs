@@ -14,6 +14,8 @@ pub enum Origin {
     Variable(String),
     /// A flag.
     CommandLine(String),
+    /// A file that holds nothing but the value, and the origin of its path.
+    SecretFile(PathBuf, Box<Self>),
 }
 
 impl fmt::Display for Origin {
@@ -23,6 +25,7 @@ impl fmt::Display for Origin {
             Self::File(path, line) => write!(f, "{} line {line}", path.display()),
             Self::Variable(name) => write!(f, "environment {name}"),
             Self::CommandLine(flag) => write!(f, "command line {flag}"),
+            Self::SecretFile(path, by) => write!(f, "{} ({by})", path.display()),
         }
     }
 }

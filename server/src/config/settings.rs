@@ -8,6 +8,7 @@ use std::num::{NonZeroU32, NonZeroUsize};
 use std::path::PathBuf;
 
 use ipnet::IpNet;
+use serde::Serialize;
 use serde_json::{Value, json};
 use subcat_engine::{BLOB_BYTES_MAX, RateLimit, StoreKind};
 
@@ -78,6 +79,36 @@ impl Default for Config {
     }
 }
 
+impl Config {
+    /// Returns true if users reach the service by https.
+    pub fn has_https_url(&self) -> bool {
+        let url = self.public_url.as_deref();
+        url.is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// These settings, as far as a running server can apply them: the others as in `running`.
+    #[must_use]
+    pub fn applied_over(self, running: &Self) -> Self {
+        Self {
+            data: running.data.clone(),
+            listen: running.listen,
+            admin: running.admin,
+            store: running.store,
+            workers: running.workers,
+            io: running.io,
+            // The workers have divided it among themselves.
+            cache_search_bytes: running.cache_search_bytes,
+            // Cached answers are as these settings were.
+            compat: running.compat,
+            log: LogSettings {
+                is_json: running.log.is_json,
+                ..self.log
+            },
+            ..self
+        }
+    }
+}
+
 /// The I/O backend of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
@@ -124,7 +155,7 @@ impl Default for RateLimits {
 }
 
 /// The source of files that are not cached.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct UpstreamSettings {
     /// With `{source_release_id}`.
@@ -193,10 +224,24 @@ pub struct LogSettings {
     pub level: String,
 }
 
+/// The time at which a changed value of a setting takes effect.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Applies {
+    /// When a running server reloads its settings.
+    AtReload,
+    /// When the server is started again.
+    AtStart,
+}
+
 /// An entry of the table of settings.
 pub(super) struct Setting {
     /// Its path, as in the file: `rate_limit.requests`.
     pub name: &'static str,
+    /// The time at which a changed value takes effect.
+    pub applies: Applies,
+    /// The value may hold a secret: it may stand in a file of its own, `NAME_file`.
+    pub is_secret: bool,
     /// The values that are allowed, as the end of an error's sentence.
     pub allowed: &'static str,
     /// Reads a value into the configuration; `None` if it is not allowed.
@@ -228,6 +273,8 @@ const SWITCH: &str = "true or false";
 pub(super) static SETTINGS: &[Setting] = &[
     Setting {
         name: "data",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: "the path of a directory",
         set: |c, v| {
             put(
@@ -239,66 +286,88 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "listen",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: ADDRESS,
         set: |c, v| put(&mut c.listen, v.parse().ok()),
         show: |c| json!(c.listen),
     },
     Setting {
         name: "admin",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: ADDRESS,
         set: |c, v| put(&mut c.admin, v.parse().ok()),
         show: |c| json!(c.admin),
     },
     Setting {
         name: "store",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: "redb or memory",
         set: |c, v| put(&mut c.store, choose(v, &STORES)),
         show: |c| named(c.store, &STORES),
     },
     Setting {
         name: "public_url",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "http:// or https:// with a host and no path, or nothing",
         set: |c, v| put(&mut c.public_url, public_url(v)),
         show: |c| json!(c.public_url),
     },
     Setting {
         name: "trusted_proxies",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
         set: |c, v| put(&mut c.trusted_proxies, networks(v)),
         show: |c| json!(c.trusted_proxies),
     },
     Setting {
         name: "workers",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: "a whole number from 1 to 1024",
         set: |c, v| put(&mut c.workers, number(v, 1, 1024)),
         show: |c| json!(c.workers),
     },
     Setting {
         name: "io",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: "auto, io_uring or epoll",
         set: |c, v| put(&mut c.io, choose(v, &IOS)),
         show: |c| named(c.io, &IOS),
     },
     Setting {
         name: "connections.max",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a whole number from 1 to 1000000",
         set: |c, v| put(&mut c.connections.max, number(v, 1, 1_000_000)),
         show: |c| json!(c.connections.max),
     },
     Setting {
         name: "connections.max_per_address",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a whole number from 1 to 1000000",
         set: |c, v| put(&mut c.connections.max_per_address, number(v, 1, 1_000_000)),
         show: |c| json!(c.connections.max_per_address),
     },
     Setting {
         name: "rate_limit.requests",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: COUNT,
         set: |c, v| put(&mut c.rate_limit.api_key.requests, v.parse().ok()),
         show: |c| json!(c.rate_limit.api_key.requests),
     },
     Setting {
         name: "rate_limit.window_seconds",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: SECONDS,
         set: |c, v| {
             let seconds = number::<u32>(v, 1, 86_400)?.try_into().ok();
@@ -308,42 +377,56 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "rate_limit.anonymous_requests",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: COUNT,
         set: |c, v| put(&mut c.rate_limit.anonymous_requests, v.parse().ok()),
         show: |c| json!(c.rate_limit.anonymous_requests),
     },
     Setting {
         name: "rate_limit.account_factor",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a whole number from 0 to 1000",
         set: |c, v| put(&mut c.rate_limit.account_factor, number(v, 0, 1_000)),
         show: |c| json!(c.rate_limit.account_factor),
     },
     Setting {
         name: "cache.search_bytes",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: BYTES_OR_ZERO,
         set: |c, v| put(&mut c.cache_search_bytes, bytes(v)),
         show: |c| json!(c.cache_search_bytes),
     },
     Setting {
         name: "upstream.url",
+        applies: Applies::AtReload,
+        is_secret: true,
         allowed: "an http:// or https:// address with {source_release_id} after its host",
         set: |c, v| put(&mut c.upstream.url, upstream_url(v)),
         show: |c| json!(c.upstream.url),
     },
     Setting {
         name: "upstream.connect_seconds",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: SECONDS,
         set: |c, v| put(&mut c.upstream.connect_seconds, number(v, 1, 86_400)),
         show: |c| json!(c.upstream.connect_seconds),
     },
     Setting {
         name: "upstream.timeout_seconds",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: SECONDS,
         set: |c, v| put(&mut c.upstream.timeout_seconds, number(v, 1, 86_400)),
         show: |c| json!(c.upstream.timeout_seconds),
     },
     Setting {
         name: "upstream.max_bytes",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: BYTES,
         set: |c, v| {
             let is_allowed = |n: &usize| (1..=BLOB_BYTES_MAX).contains(&(*n as u64));
@@ -353,18 +436,24 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "upstream.concurrency",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a whole number from 1 to 10000",
         set: |c, v| put(&mut c.upstream.concurrency, number(v, 1, 10_000)),
         show: |c| json!(c.upstream.concurrency),
     },
     Setting {
         name: "upstream.failure_ttl_seconds",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: SECONDS_OR_ZERO,
         set: |c, v| put(&mut c.upstream.failure_ttl_seconds, number(v, 0, 86_400)),
         show: |c| json!(c.upstream.failure_ttl_seconds),
     },
     Setting {
         name: "auth.expired_status",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "401 or 403",
         set: |c, v| put(&mut c.auth_expired_status, choose(v, &EXPIRED)),
         show: |c| match c.auth_expired_status {
@@ -374,18 +463,24 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "accounts.registration",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "open or closed",
         set: |c, v| put(&mut c.accounts.registration, choose(v, &REGISTRATIONS)),
         show: |c| named(c.accounts.registration, &REGISTRATIONS),
     },
     Setting {
         name: "accounts.keys_max",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a whole number from 1 to 1000",
         set: |c, v| put(&mut c.accounts.keys_max, number(v, 1, ACTIVE_KEYS_MAX)),
         show: |c| json!(c.accounts.keys_max),
     },
     Setting {
         name: "accounts.admin_totp",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "optional or required",
         set: |c, v| {
             put(
@@ -397,30 +492,40 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "web.catalog",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "accounts or public",
         set: |c, v| put(&mut c.is_catalog_public, choose(v, &CATALOG_READERS)),
         show: |c| named(c.is_catalog_public, &CATALOG_READERS),
     },
     Setting {
         name: "compat.imdb_id_alias",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: SWITCH,
         set: |c, v| put(&mut c.compat.imdb_id_alias, v.parse().ok()),
         show: |c| json!(c.compat.imdb_id_alias),
     },
     Setting {
         name: "compat.null_strings",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: "null or empty",
         set: |c, v| put(&mut c.compat.empty_null_strings, choose(v, &NULL_STRINGS)),
         show: |c| named(c.compat.empty_null_strings, &NULL_STRINGS),
     },
     Setting {
         name: "log.format",
+        applies: Applies::AtStart,
+        is_secret: false,
         allowed: "text or json",
         set: |c, v| put(&mut c.log.is_json, choose(v, &LOG_FORMATS)),
         show: |c| named(c.log.is_json, &LOG_FORMATS),
     },
     Setting {
         name: "log.level",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "off, error, warn, info, debug or trace",
         set: |c, v| {
             let level = LOG_LEVELS.iter().find(|level| **level == v);

@@ -1,13 +1,15 @@
 //! The serving process: start and stop of workers and maintenance.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use super::reload::{Reloader, connection_caps};
 use super::router::Router;
 use crate::api::{ApiWorker, FileVariants};
-use crate::config::{Config, Connections, Io};
+use crate::config::Io;
 use crate::runtime::{Descriptors, ListenSettings, Workers};
 use crate::service::{Maintenance, Phase, Service};
 use crate::web::Site;
@@ -26,13 +28,18 @@ pub struct Server {
 /// Errors: the address is in use or not a local one, no threads, no counter lanes (one per worker
 /// and one for the pages are taken from the engine).
 pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
+    serve_on(service, None)
+}
+
+/// As [`serve`], on a socket that listens already, if there is one.
+pub fn serve_on(service: &Arc<Service>, inherited: Option<TcpListener>) -> io::Result<Server> {
     let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
     let engine = Arc::clone(&service.engine);
     engine
         .files()
         .keep_open(Descriptors::of_process().blobs_max());
     let variants = Arc::new(FileVariants::new(engine, service.control.clone()));
-    let config = &service.config;
+    let config = service.config();
     let mut routers = Vec::new();
     for worker_idx in 0..config.workers {
         let lane = service
@@ -47,11 +54,14 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
     let settings = ListenSettings {
         listen: config.listen,
         io: config.io,
-        connections: connection_caps(config),
+        connections: connection_caps(&config),
         proxies: config.trusted_proxies.clone(),
         counts: Arc::clone(&service.metrics.connections),
     };
-    let workers = Workers::start(settings, routers)?;
+    let workers = match inherited {
+        Some(listener) => Workers::start_inherited(listener, settings, routers)?,
+        None => Workers::start(settings, routers)?,
+    };
     let maintenance = Maintenance::start(Arc::clone(service))?;
     service.set_phase(Phase::Ready);
     Ok(Server {
@@ -60,31 +70,6 @@ pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
         workers,
         maintenance,
     })
-}
-
-/// The caps on connections, lowered to the number of descriptors that are left for them. Lowering
-/// a cap that the operator has set is logged as a warning.
-fn connection_caps(config: &Config) -> Connections {
-    let allowed = Descriptors::of_process().connections_max(config.workers);
-    let mut connections = config.connections;
-    if connections.max <= allowed {
-        return connections;
-    }
-    if connections.max == Config::default().connections.max {
-        tracing::info!(
-            allowed,
-            "connections.max is lowered to fit the limit of open files"
-        );
-    } else {
-        tracing::warn!(
-            allowed,
-            "connections.max = {} is lowered to fit the limit of open files: raise that limit \
-             (ulimit -n, LimitNOFILE=)",
-            connections.max
-        );
-    }
-    connections.max = allowed;
-    connections
 }
 
 impl Server {
@@ -98,17 +83,26 @@ impl Server {
         self.workers.io()
     }
 
+    /// Applies settings to the running server.
+    pub fn reloader(&self) -> Reloader {
+        let limiter = Arc::clone(self.workers.connection_limiter());
+        Reloader::new(Arc::clone(&self.service), limiter)
+    }
+
     /// The pages that it serves.
     pub fn site(&self) -> &Arc<Site> {
         &self.site
     }
 
     /// Stops: no new connections, `/api/health` says draining, requests under way get `grace` to
-    /// finish, usage is stored, merges end. Blocks until it is done. The engine stays open.
-    pub fn stop(self, grace: Duration) {
+    /// finish, usage is stored, merges end. Blocks until it is done. The engine stays open. Returns
+    /// the number of connections that had to be ended before their answer was sent.
+    pub fn stop(self, grace: Duration) -> u64 {
         self.service.set_phase(Phase::Draining);
         self.maintenance.wind_down();
         self.workers.stop(grace);
         self.maintenance.stop();
+        let counts = &self.service.metrics.connections;
+        counts.unfinished.load(Ordering::Relaxed)
     }
 }

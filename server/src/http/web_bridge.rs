@@ -25,11 +25,7 @@ impl PageClient {
         connection: &ConnectionMemory,
         headers: &HeaderMap,
     ) -> Self {
-        let has_https_url = service
-            .config
-            .public_url
-            .as_ref()
-            .is_some_and(|url| url.starts_with("https://"));
+        let has_https_url = service.config().has_https_url();
         let proto = headers.get("x-forwarded-proto");
         let says_https = proto.is_some_and(|proto| proto.as_bytes().eq_ignore_ascii_case(b"https"));
         Self {

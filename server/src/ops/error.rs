@@ -4,6 +4,7 @@ use std::fmt;
 
 use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, ReleaseId, Timestamp};
 
+use crate::config::ConfigError;
 use crate::limits::{KEYS_MAX, ROLL_DAYS_MAX};
 use crate::request::SearchRejection;
 
@@ -40,10 +41,21 @@ impl OperationError {
     }
 }
 
+/// Everything that is wrong with settings, in one line.
+fn one_line(errors: &ConfigError) -> String {
+    errors.to_string().replace('\n', "; ")
+}
+
 /// Reason why an operation cannot be executed on this catalog with these arguments.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum OperationRejection {
+    /// The operation is one of a running server.
+    #[error("no server runs on this data directory: its settings are read when it starts")]
+    NotRunning,
+    /// Settings that were read again are not valid.
+    #[error("nothing was changed: {}", one_line(.0))]
+    InvalidSettings(ConfigError),
     /// The name of a new key is not valid.
     #[error("a key's name has 1 to 100 characters and no control characters")]
     InvalidKeyName,

@@ -10,6 +10,7 @@ use super::api_keys::DayShown;
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
 use crate::request::search_request;
+use crate::service::{Reloaded, Service};
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ExplainSearch>(),
@@ -17,6 +18,7 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<VerifyCatalog>(),
     OperationEntry::of::<BackUpCatalog>(),
     OperationEntry::of::<CompactStores>(),
+    OperationEntry::of::<ReloadSettings>(),
 ];
 
 /// `stats`.
@@ -43,7 +45,7 @@ impl Operation for ReadStats {
     type Answer = StatsRead;
 
     fn execute(self, operations: &Operations<'_>) -> Result<StatsRead, OperationError> {
-        if !operations.is_running {
+        if !operations.is_running() {
             // Nobody waits for the files to be read; in a server the scrubber measures them.
             operations.engine.measure_stores()?;
         }
@@ -57,7 +59,7 @@ impl Operation for ReadStats {
         Ok(StatsRead {
             index_bytes_per_record: bytes_per_record(&stats),
             engine: stats,
-            is_running: operations.is_running,
+            is_running: operations.is_running(),
             days: DayShown::list(&days),
         })
     }
@@ -87,7 +89,7 @@ impl Operation for VerifyCatalog {
     type Answer = Vec<Finding>;
 
     fn execute(self, operations: &Operations<'_>) -> Result<Vec<Finding>, OperationError> {
-        if self.is_repairing && operations.is_running {
+        if self.is_repairing && operations.is_running() {
             return Err(OperationRejection::RepairWhileRunning.into());
         }
         Ok(operations.engine.verify(self.is_repairing)?)
@@ -136,7 +138,7 @@ impl Operation for CompactStores {
 
     fn execute(self, operations: &Operations<'_>) -> Result<Vec<CompactedStore>, OperationError> {
         // Sign-ins, changes and imports would wait, for minutes with millions of records.
-        if operations.is_running {
+        if operations.is_running() {
             return Err(OperationRejection::CompactWhileRunning.into());
         }
         Ok(operations.engine.compact()?)
@@ -164,5 +166,21 @@ impl Operation for ExplainSearch {
         let clock = || u64::try_from(started.elapsed().as_nanos()).unwrap_or(u64::MAX);
         let snapshot = operations.engine.catalog().snapshot();
         Ok(snapshot.explain(&request.query, &clock)?)
+    }
+}
+
+/// `reload`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReloadSettings {}
+
+impl Operation for ReloadSettings {
+    const NAME: &'static str = "reload";
+    type Answer = Reloaded;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<Reloaded, OperationError> {
+        let reloaded = operations.service.and_then(Service::reload);
+        let reloaded = reloaded.ok_or(OperationRejection::NotRunning)?;
+        Ok(reloaded.map_err(OperationRejection::InvalidSettings)?)
     }
 }

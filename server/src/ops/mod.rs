@@ -32,7 +32,8 @@ pub use import::{
     import,
 };
 pub use maintenance::{
-    BackUpCatalog, BackupMade, CompactStores, ExplainSearch, ReadStats, StatsRead, VerifyCatalog,
+    BackUpCatalog, BackupMade, CompactStores, ExplainSearch, ReadStats, ReloadSettings, StatsRead,
+    VerifyCatalog,
 };
 pub(crate) use operation::to_json;
 pub use operation::{Operation, Operations};

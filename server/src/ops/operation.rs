@@ -1,5 +1,7 @@
 //! An operation: its arguments, its execution, its answer.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use subcat_engine::{Change, Engine, Outcome, Timestamp};
@@ -30,15 +32,15 @@ pub struct Operations<'a> {
     /// Its accounts and API keys, which nothing else changes.
     pub credentials: &'a Credentials,
     /// Settings in effect.
-    pub config: &'a Config,
+    pub config: Arc<Config>,
+    /// The running server, if the engine belongs to one.
+    pub service: Option<&'a Service>,
     /// Author of the changes.
     pub actor: Actor<'a>,
     /// The current second.
     pub now: Timestamp,
     /// The second that decides what has expired.
     pub effective_now: Timestamp,
-    /// True if the engine belongs to a running server.
-    pub is_running: bool,
 }
 
 impl<'a> Operations<'a> {
@@ -48,12 +50,17 @@ impl<'a> Operations<'a> {
         Self {
             engine: &service.engine,
             credentials: service.credentials(),
-            config: &service.config,
+            config: Arc::clone(&service.config()),
+            service: Some(service),
             actor,
             now,
             effective_now: service.effective_now(now),
-            is_running: true,
         }
+    }
+
+    /// Returns true if the engine belongs to a running server.
+    pub fn is_running(&self) -> bool {
+        self.service.is_some()
     }
 
     /// Changes accounts or keys, and records that in the audit log.

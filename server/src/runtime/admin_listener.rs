@@ -17,7 +17,6 @@ use hyper::server::conn::http1 as server;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, UnixListener, UnixStream};
-use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
@@ -40,8 +39,12 @@ pub enum AdminListener {
 impl AdminListener {
     /// Listens on an address. Errors: the address is in use or not a local one.
     pub fn tcp(address: SocketAddr, control: &ControlHandle) -> io::Result<Self> {
+        Self::inherited(std::net::TcpListener::bind(address)?, control)
+    }
+
+    /// Listens on a socket that listens already.
+    pub fn inherited(listener: std::net::TcpListener, control: &ControlHandle) -> io::Result<Self> {
         let _context = control.enter();
-        let listener = std::net::TcpListener::bind(address)?;
         listener.set_nonblocking(true)?;
         Ok(Self::Tcp(TcpListener::from_std(listener)?))
     }
@@ -227,31 +230,6 @@ fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     let directory = File::open(parent)?;
     let link = Path::new("/proc/self/fd").join(directory.as_raw_fd().to_string());
     Ok((link.join(name), Some(directory)))
-}
-
-/// Signals that ask the process to stop, caught as soon as this exists.
-pub struct StopSignals {
-    terminate: Signal,
-    interrupt: Signal,
-}
-
-impl StopSignals {
-    /// Installs the handlers. Errors: the system does not allow it.
-    pub fn catch(control: &ControlHandle) -> io::Result<Self> {
-        let _context = control.enter();
-        Ok(Self {
-            terminate: signal(SignalKind::terminate())?,
-            interrupt: signal(SignalKind::interrupt())?,
-        })
-    }
-
-    /// Waits for a signal; returns its name.
-    pub async fn wait(&mut self) -> &'static str {
-        tokio::select! {
-            _ = self.terminate.recv() => "SIGTERM",
-            _ = self.interrupt.recv() => "SIGINT",
-        }
-    }
 }
 
 #[cfg(test)]

@@ -3,12 +3,14 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+use arc_swap::ArcSwap;
 use ipnet::IpNet;
 use parking_lot::Mutex;
 
 use super::client_network::ClientNetwork;
+use crate::config::Connections;
 
 /// Counts of connections.
 #[derive(Debug, Default)]
@@ -23,16 +25,18 @@ pub struct ConnectionCounts {
     pub cut: AtomicU64,
     /// Ended while idle, for a new one.
     pub displaced: AtomicU64,
+    /// Ended by a stop before their answer was sent.
+    pub unfinished: AtomicU64,
     /// Workers that run.
     pub workers_running: AtomicU64,
 }
 
 /// Connection limiter of all workers.
-pub(super) struct ConnectionLimiter {
-    connections_max: u64,
-    per_address_max: u32,
+pub struct ConnectionLimiter {
+    connections_max: AtomicU64,
+    per_address_max: AtomicU32,
     /// Networks without a limit per address: proxies, behind which there are many clients.
-    exempt: Vec<IpNet>,
+    exempt: ArcSwap<Vec<IpNet>>,
     by_network: Mutex<HashMap<ClientNetwork, u32, foldhash::quality::RandomState>>,
     counts: Arc<ConnectionCounts>,
 }
@@ -47,18 +51,30 @@ pub(super) struct ConnectionPermit {
 impl ConnectionLimiter {
     /// A limiter with these limits.
     pub(super) fn new(
-        connections_max: usize,
-        per_address_max: usize,
+        limits: Connections,
         exempt: Vec<IpNet>,
         counts: Arc<ConnectionCounts>,
     ) -> Self {
-        Self {
-            connections_max: connections_max as u64,
-            per_address_max: u32::try_from(per_address_max).unwrap_or(u32::MAX),
-            exempt,
+        let limiter = Self {
+            connections_max: AtomicU64::new(0),
+            per_address_max: AtomicU32::new(0),
+            exempt: ArcSwap::default(),
             by_network: Mutex::default(),
             counts,
-        }
+        };
+        limiter.set(limits, exempt);
+        limiter
+    }
+
+    /// Changes the limits for connections that come from now on; none that is open ends. `exempt`
+    /// are networks without a limit per address.
+    pub fn set(&self, limits: Connections, exempt: Vec<IpNet>) {
+        self.connections_max
+            .store(limits.max as u64, Ordering::Relaxed);
+        let per_address_max = u32::try_from(limits.max_per_address).unwrap_or(u32::MAX);
+        self.per_address_max
+            .store(per_address_max, Ordering::Relaxed);
+        self.exempt.store(Arc::new(exempt));
     }
 
     /// Admits a connection from this address; `None` rejects it. When there are too many in all,
@@ -69,14 +85,18 @@ impl ConnectionLimiter {
         make_room: impl FnOnce() -> bool,
     ) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
-        let is_exempt = self.exempt.iter().any(|network| network.contains(&peer));
+        let is_exempt = self
+            .exempt
+            .load()
+            .iter()
+            .any(|network| network.contains(&peer));
         let network = (!is_exempt).then(|| ClientNetwork::of(peer));
         // Counted first and taken back on rejection: two workers at the limit must not both see the
         // last permit.
         let open_before = self.counts.open.fetch_add(1, Ordering::Relaxed);
         // The address first: one that has its share must not displace others.
         let is_within_share = network.is_none_or(|network| self.enter(network));
-        let has_room = open_before < self.connections_max;
+        let has_room = open_before < self.connections_max.load(Ordering::Relaxed);
         let is_displacing = is_within_share && !has_room && make_room();
         if !is_within_share || !(has_room || is_displacing) {
             if let Some(network) = network.filter(|_| is_within_share) {
@@ -103,10 +123,17 @@ impl ConnectionLimiter {
             .fetch_add(connections_count, Ordering::Relaxed);
     }
 
+    /// Counts connections that a stop ended before their answer was sent.
+    pub(super) fn count_unfinished(&self, connections_count: u64) {
+        self.counts
+            .unfinished
+            .fetch_add(connections_count, Ordering::Relaxed);
+    }
+
     fn enter(&self, network: ClientNetwork) -> bool {
         let mut by_network = self.by_network.lock();
         let count = by_network.entry(network).or_insert(0);
-        let has_room = *count < self.per_address_max;
+        let has_room = *count < self.per_address_max.load(Ordering::Relaxed);
         if has_room {
             *count += 1;
         } else if *count == 0 {
@@ -150,12 +177,11 @@ mod tests {
     fn limiter(connections_max: usize, per_address_max: usize) -> Arc<ConnectionLimiter> {
         let exempt = vec!["10.0.0.0/8".parse().unwrap()];
         let counts = Arc::default();
-        Arc::new(ConnectionLimiter::new(
-            connections_max,
-            per_address_max,
-            exempt,
-            counts,
-        ))
+        let limits = Connections {
+            max: connections_max,
+            max_per_address: per_address_max,
+        };
+        Arc::new(ConnectionLimiter::new(limits, exempt, counts))
     }
 
     #[test]

@@ -2,12 +2,20 @@
 
 use std::future::Future;
 use std::io;
+use std::time::Duration;
 
 use super::priority::Priority;
 use crate::limits::BLOCKING_THREADS_MAX;
 
 /// Handle to the control runtime; clones are cheap.
 pub type ControlHandle = tokio::runtime::Handle;
+
+/// Ticks at this interval, on the control runtime. Ticks that were missed are skipped.
+pub fn interval(period: Duration) -> tokio::time::Interval {
+    let mut interval = tokio::time::interval(period);
+    interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Skip);
+    interval
+}
 
 /// Runtime with threads of its own and a bounded pool for blocking calls. Workers hand over
 /// whatever would block them or take longer than a request.

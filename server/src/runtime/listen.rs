@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
-use socket2::{Domain, Protocol, SockAddr, Socket, Type};
+use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use tokio::sync::watch;
 
 use super::connection_limiter::{ConnectionCounts, ConnectionLimiter};
@@ -22,6 +22,8 @@ use crate::limits::WORKER_FAILURES_MAX;
 
 /// Time after which a worker that ends counts as one that ended for the first time.
 const WORKER_STEADY: Duration = Duration::from_secs(60);
+/// Time for the log to be written before the process ends by itself.
+const LOG_PAUSE: Duration = Duration::from_millis(200);
 /// Connections of one worker that may wait to be accepted.
 const BACKLOG: i32 = 4096;
 
@@ -42,6 +44,7 @@ pub struct ListenSettings {
 /// Running workers.
 pub struct Workers {
     address: SocketAddr,
+    limiter: Arc<ConnectionLimiter>,
     io: Io,
     commands: watch::Sender<WorkerCommand>,
     threads: Vec<JoinHandle<()>>,
@@ -53,13 +56,40 @@ impl Workers {
     /// Errors: the address is taken or not ours; no threads.
     pub fn start<H: Handler>(settings: ListenSettings, handlers: Vec<H>) -> io::Result<Self> {
         let listeners = bind(settings.listen, handlers.len())?;
+        Self::start_on(listeners, settings, handlers)
+    }
+
+    /// Starts one worker per handler on a socket that listens already; `settings.listen` has no
+    /// effect. The workers accept from its one queue.
+    ///
+    /// Errors: too few descriptors, no threads.
+    pub fn start_inherited<H: Handler>(
+        listener: std::net::TcpListener,
+        settings: ListenSettings,
+        handlers: Vec<H>,
+    ) -> io::Result<Self> {
+        // Inherited by accepted sockets: saves a system call for each.
+        SockRef::from(&listener).set_tcp_nodelay(true)?;
+        listener.set_nonblocking(true)?;
+        let mut listeners = Vec::new();
+        for _ in 1..handlers.len() {
+            listeners.push(listener.try_clone()?);
+        }
+        listeners.push(listener);
+        Self::start_on(listeners, settings, handlers)
+    }
+
+    fn start_on<H: Handler>(
+        listeners: Vec<std::net::TcpListener>,
+        settings: ListenSettings,
+        handlers: Vec<H>,
+    ) -> io::Result<Self> {
         let address = match listeners.first() {
             Some(listener) => listener.local_addr()?,
             None => return Err(io::ErrorKind::InvalidInput.into()),
         };
         let limiter = Arc::new(ConnectionLimiter::new(
-            settings.connections.max,
-            settings.connections.max_per_address,
+            settings.connections,
             settings.proxies,
             Arc::clone(&settings.counts),
         ));
@@ -81,6 +111,7 @@ impl Workers {
         }
         Ok(Self {
             address,
+            limiter,
             io: backend.setting(),
             commands,
             threads,
@@ -90,6 +121,11 @@ impl Workers {
     /// Address on which they listen.
     pub fn address(&self) -> SocketAddr {
         self.address
+    }
+
+    /// The limiter of their connections, whose limits may change while they serve.
+    pub fn connection_limiter(&self) -> &Arc<ConnectionLimiter> {
+        &self.limiter
     }
 
     /// I/O backend, never [`Io::Auto`]. A worker that got no ring says so in the log.
@@ -146,6 +182,8 @@ impl<H: Handler> Supervised<H> {
             failures_count += 1;
             if WORKER_FAILURES_MAX < failures_count {
                 tracing::error!(%error, "a worker ends again and again: ending the process");
+                // Another thread writes the log.
+                std::thread::sleep(LOG_PAUSE);
                 std::process::exit(1);
             }
             tracing::error!(%error, "a worker has ended: starting it again, with epoll");

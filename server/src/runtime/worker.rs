@@ -267,6 +267,17 @@ impl<H> WorkerTasks<H> {
         self.limiter.count_aborted(aborted_count);
     }
 
+    /// Number of connections whose request has not got its whole answer.
+    fn unfinished_count(&self) -> u64 {
+        let connections = self.connections.lock();
+        let phases = connections
+            .iter()
+            .filter_map(|c| Some(c.upgrade()?.phase()));
+        let is_unfinished =
+            |phase| matches!(phase, ConnectionPhase::Answering | ConnectionPhase::Sending);
+        phases.filter(|phase| is_unfinished(*phase)).count() as u64
+    }
+
     /// Aborts connections in certain phases. Returns true if any connections are left.
     fn abort(&self, is_aborted: impl Fn(ConnectionPhase) -> bool) -> bool {
         let mut connections = self.connections.lock();
@@ -295,6 +306,7 @@ async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
     while tasks.abort(is_silent) && started.elapsed() < grace {
         tokio::time::sleep(STOP_POLL).await;
     }
+    tasks.limiter.count_unfinished(tasks.unfinished_count());
     tasks.abort(|_| true);
 }
 

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
-use crate::runtime::ConnectionCounts;
+use crate::runtime::{ConnectionCounts, Moment};
 
 /// The kind of a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -130,6 +131,8 @@ pub struct WorkerMetrics {
     pub downloads: Counter,
     /// Requests whose handling panicked.
     pub panics: Counter,
+    /// Monotonic microsecond of the last tick, of which there is one a second; 0 before the first.
+    pub ticked_us: Counter,
 }
 
 impl WorkerMetrics {
@@ -177,6 +180,13 @@ impl Metrics {
             workers: workers.collect(),
             connections: Arc::default(),
         }
+    }
+
+    /// Time since the last tick of the worker that has not ticked for longest.
+    pub fn oldest_tick(&self, now: Moment) -> Duration {
+        let ticks_us = self.workers.iter().map(|worker| worker.ticked_us.get());
+        let oldest_us = ticks_us.min().unwrap_or(now.monotonic_us);
+        Duration::from_micros(now.monotonic_us.saturating_sub(oldest_us))
     }
 
     /// The sum of `number` over all workers.

@@ -6,6 +6,7 @@ mod empty_searches;
 mod maintenance;
 mod metrics;
 mod periodic;
+mod settings;
 mod shared;
 mod slow_searches;
 mod usage;
@@ -18,6 +19,7 @@ pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUSES,
     WorkerMetrics,
 };
-pub use shared::{Phase, Service};
+pub use settings::LiveRateLimits;
+pub use shared::{Phase, ProcessHooks, ReloadFn, Reloaded, Service};
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

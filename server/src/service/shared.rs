@@ -1,18 +1,21 @@
 //! The running service.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::{Arc, OnceLock};
 
+use arc_swap::Guard;
+use serde::{Deserialize, Serialize};
 use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp};
 
 use super::background::BackgroundHealth;
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::metrics::Metrics;
+use super::settings::{LiveRateLimits, LiveSettings};
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
-use crate::config::Config;
+use crate::config::{Compat, Config, ConfigError, SettingChange};
 use crate::limiter::AddressLimiter;
 use crate::runtime::{Clock, ControlHandle};
 use crate::upstream::Upstream;
@@ -41,8 +44,10 @@ impl Phase {
 
 /// The running service.
 pub struct Service {
-    /// Settings in effect.
-    pub config: Config,
+    /// Default limits in effect.
+    pub rate_limits: LiveRateLimits,
+    /// Compatibility with existing clients; only a start changes it.
+    pub compat: Compat,
     /// The catalog.
     pub engine: Arc<Engine>,
     /// Fetches files that are not cached.
@@ -68,6 +73,28 @@ pub struct Service {
     /// The latest second ever observed, by this process or an earlier one.
     latest_second: AtomicI64,
     credentials: Credentials,
+    settings: LiveSettings,
+    process: OnceLock<ProcessHooks>,
+}
+
+/// Reads the settings again and applies what a running server can apply.
+pub type ReloadFn = Box<dyn Fn() -> Result<Reloaded, ConfigError> + Send + Sync>;
+
+/// The process that a service runs in, as far as it needs it. In tests there is none.
+pub struct ProcessHooks {
+    /// Reads the settings again.
+    pub reload: ReloadFn,
+    /// Number of lines that the log has dropped because nobody took them.
+    pub dropped_log_lines: fn() -> u64,
+}
+
+/// Result of a reload: the settings that differ from those of before.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Reloaded {
+    /// They are in effect.
+    pub applied: Vec<SettingChange>,
+    /// They take effect when the server is started again.
+    pub needs_restart: Vec<SettingChange>,
 }
 
 /// Seconds that the wall clock may lag the latest observed time without a warning.
@@ -110,13 +137,49 @@ impl Service {
             empty_searches: EmptySearches::default(),
             background: BackgroundHealth::default(),
             usage: UsageQueue::default(),
-            config,
+            rate_limits: LiveRateLimits::new(&config.rate_limit),
+            compat: config.compat,
+            settings: LiveSettings::new(config),
+            process: OnceLock::new(),
             engine,
             clock,
             control,
             phase: AtomicU8::new(Phase::Starting as u8),
         };
         Arc::new(service)
+    }
+
+    /// Settings in effect. A reload replaces them: hold the guard no longer than a request.
+    pub fn config(&self) -> Guard<Arc<Config>> {
+        self.settings.current()
+    }
+
+    /// Replaces the settings that the service itself reads. The caller keeps those that only a
+    /// start applies.
+    pub fn apply(&self, config: Config) {
+        if self.config().upstream != config.upstream {
+            self.upstream.set(&config.upstream);
+        }
+        self.rate_limits.set(&config.rate_limit);
+        self.settings.replace(config);
+    }
+
+    /// Attaches the process that the service runs in. Only the first call has an effect.
+    pub fn attach(&self, process: ProcessHooks) {
+        let _ = self.process.set(process);
+    }
+
+    /// Number of lines that the log has dropped.
+    pub fn dropped_log_lines(&self) -> u64 {
+        let process = self.process.get();
+        process.map_or(0, |process| (process.dropped_log_lines)())
+    }
+
+    /// Reads the settings again and applies what can be applied; `None` if there is nothing to read
+    /// them from. Errors: everything that is wrong with them; nothing is changed then.
+    pub fn reload(&self) -> Option<Result<Reloaded, ConfigError>> {
+        let process = self.process.get()?;
+        Some((process.reload)())
     }
 
     /// Changes accounts or API keys, now, as [`Credentials::change`] does.

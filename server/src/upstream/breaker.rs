@@ -71,6 +71,11 @@ impl Breaker {
         Some(FetchPass { probed: Some(self) })
     }
 
+    /// Forgets everything: fetches are sent until upstream is down again.
+    pub(super) fn close(&self) {
+        *self.0.lock() = BreakerState::default();
+    }
+
     /// Records that upstream asks to be left alone for a while.
     pub(super) fn suspend(&self, pause: Duration, now: Instant) {
         let until = now + pause.min(SUSPENSION_MAX);

@@ -110,6 +110,12 @@ impl FetchCounts {
         self.health(0).state == UpstreamState::Down
     }
 
+    /// Forgets what is known of upstream's health; the counters go on.
+    pub(super) fn forget_health(&self) {
+        *self.health.lock() = Health::default();
+        self.breaker.close();
+    }
+
     /// Records that the request sent at `began` brought a file.
     pub(super) fn record_success(&self, began: Instant) {
         let now = Instant::now();

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use parking_lot::Mutex;
 use subcat_engine::{CachedFile, Engine, FileFacts, FileName, ReleaseId, error_chain};
 
@@ -29,15 +30,43 @@ pub struct Upstream {
 /// State that all fetches share. Apart from [`Upstream`], because a fetch outlives the call that
 /// started it.
 struct FetchState {
-    /// `None` if `upstream.url` is not set, or no client could be built.
-    client: Option<UpstreamClient>,
+    access: ArcSwap<UpstreamAccess>,
     engine: Arc<Engine>,
     clock: Arc<dyn Clock>,
+    failures: Mutex<RecentFailures>,
+    counts: Arc<FetchCounts>,
+}
+
+/// Access to upstream with the settings in effect. Fetches under way keep theirs.
+struct UpstreamAccess {
+    /// `None` if `upstream.url` is not set, or no client could be built.
+    client: Option<UpstreamClient>,
     /// Bounds the requests sent upstream at once.
     permits: Semaphore,
     timeout: Duration,
-    failures: Mutex<RecentFailures>,
-    counts: Arc<FetchCounts>,
+}
+
+impl UpstreamAccess {
+    fn new(settings: &UpstreamSettings, counts: &Arc<FetchCounts>) -> Self {
+        let client = match UpstreamClient::new(settings, Arc::clone(counts)) {
+            Ok(client) => client,
+            Err(error) => {
+                // Cached files are still served, so the process starts.
+                let error = error_chain(&error);
+                tracing::error!(error, "cannot build an HTTP client: fetching is disabled");
+                None
+            }
+        };
+        Self {
+            client,
+            permits: Semaphore::new(settings.concurrency),
+            timeout: Duration::from_secs(settings.timeout_seconds.into()),
+        }
+    }
+}
+
+fn no_failures(settings: &UpstreamSettings) -> RecentFailures {
+    RecentFailures::new(Duration::from_secs(settings.failure_ttl_seconds.into()))
 }
 
 impl Upstream {
@@ -49,23 +78,11 @@ impl Upstream {
         clock: Arc<dyn Clock>,
     ) -> Self {
         let counts = Arc::new(FetchCounts::default());
-        let client = match UpstreamClient::new(settings, Arc::clone(&counts)) {
-            Ok(client) => client,
-            Err(error) => {
-                // Cached files are still served, so the process starts.
-                let error = error_chain(&error);
-                tracing::error!(error, "cannot build an HTTP client: fetching is disabled");
-                None
-            }
-        };
-        let ttl = Duration::from_secs(settings.failure_ttl_seconds.into());
         let state = FetchState {
-            client,
+            access: ArcSwap::from_pointee(UpstreamAccess::new(settings, &counts)),
             engine,
             clock,
-            permits: Semaphore::new(settings.concurrency),
-            timeout: Duration::from_secs(settings.timeout_seconds.into()),
-            failures: Mutex::new(RecentFailures::new(ttl)),
+            failures: Mutex::new(no_failures(settings)),
             counts,
         };
         Self {
@@ -73,6 +90,16 @@ impl Upstream {
             state: Arc::new(state),
             control,
         }
+    }
+
+    /// Changes the settings for the fetches that start from now on. Everything that is known of the
+    /// upstream of before (failed releases, its health) is forgotten: it may be another one.
+    pub fn set(&self, settings: &UpstreamSettings) {
+        let state = &self.state;
+        let access = UpstreamAccess::new(settings, &state.counts);
+        state.access.store(Arc::new(access));
+        *state.failures.lock() = no_failures(settings);
+        state.counts.forget_health();
     }
 
     /// The file of `release`: the stored one, else [`Upstream::fetch`]. A stored one that is due to
@@ -127,7 +154,7 @@ impl Upstream {
 
     /// Current health. Cost: a pass over the remembered failures.
     pub fn health(&self) -> HealthReport {
-        if self.state.client.is_none() {
+        if self.state.access.load().client.is_none() {
             return HealthReport::not_configured();
         }
         let remembered_failures = self.state.failures.lock().count(Instant::now());
@@ -146,7 +173,7 @@ impl FetchState {
         {
             return Some(Ok(file));
         }
-        if self.client.is_none() {
+        if self.access.load().client.is_none() {
             return Some(Err(FetchError::Unavailable));
         }
         let error = self.failures.lock().get(release, Instant::now())?;
@@ -191,19 +218,20 @@ impl FetchState {
     /// Waits for a permit and fetches. Each may take `upstream.timeout_seconds`: the wait is for
     /// this machine's other fetches, and must neither shorten upstream's time nor count against it.
     async fn fetch_with_permit(&self, release: &ReleaseId) -> Result<Fetched, FetchError> {
-        let client = self.client.as_ref().ok_or(FetchError::Unavailable)?;
+        let access = self.access.load_full();
+        let client = access.client.as_ref().ok_or(FetchError::Unavailable)?;
         // Before the wait, too: clients of a dead upstream get their answer at once.
         if self.counts.refuses() {
             return Err(FetchError::Suspended);
         }
-        let Ok(permit) = time::timeout(self.timeout, self.permits.acquire()).await else {
+        let Ok(permit) = time::timeout(access.timeout, access.permits.acquire()).await else {
             tracing::warn!(%release, "too many fetches: gave up waiting for a permit");
             return Err(FetchError::Busy);
         };
         let _permit = permit.map_err(|_| FetchError::Unavailable)?;
         let pass = self.counts.pass().ok_or(FetchError::Suspended)?;
         let fetching = client.fetch(release, !pass.is_probe());
-        match time::timeout(self.timeout, fetching).await {
+        match time::timeout(access.timeout, fetching).await {
             Ok(fetched) => fetched,
             Err(_) => {
                 tracing::warn!(%release, "the fetch timed out");
@@ -453,7 +481,8 @@ mod tests {
             settings.concurrency = 1;
             settings.timeout_seconds = 1;
         });
-        let permits = &fixture.upstream.state.permits;
+        let access = fixture.upstream.state.access.load_full();
+        let permits = &access.permits;
         let held = fixture.control.block_on(permits.acquire()).unwrap();
         assert_eq!(fixture.fetch("1"), Err(FetchError::Busy));
         assert_eq!(fixture.count(FetchOutcome::Busy), 1);
@@ -492,7 +521,8 @@ mod tests {
     fn no_more_fetches_run_than_the_setting_allows() {
         let concurrency = UpstreamSettings::default().concurrency;
         let fixture = fixture(Some("http://127.0.0.1:1"));
-        let permits = &fixture.upstream.state.permits;
+        let access = fixture.upstream.state.access.load_full();
+        let permits = &access.permits;
         let taken: Vec<_> = std::iter::from_fn(|| permits.try_acquire().ok()).collect();
         assert_eq!(taken.len(), concurrency);
     }

@@ -64,7 +64,7 @@ pub(crate) fn viewer(
     if is_expired || account.disabled_at.is_some() {
         return None;
     }
-    let is_totp_required = service.config.accounts.is_admin_totp_required;
+    let is_totp_required = service.config().accounts.is_admin_totp_required;
     let is_step_missing = is_totp_required
         && account.role == Role::Admin
         && engine.accounts().second_step(account.id).is_none();

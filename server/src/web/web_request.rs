@@ -57,9 +57,8 @@ impl WebRequest {
         is_https: bool,
     ) -> Self {
         let (head, body) = request.into_parts();
-        let public_url = site.service.config.public_url.as_deref();
         // A proxy may end TLS without saying so; the configured URL knows better.
-        let is_secure = is_https || public_url.is_some_and(|url| url.starts_with("https://"));
+        let is_secure = is_https || site.service.config().has_https_url();
         let now = site.service.now();
         let effective_now = site.service.effective_now(now);
         let raw_query = head.uri.query().unwrap_or("").to_owned();
@@ -104,7 +103,7 @@ impl WebRequest {
 
     /// Lets somebody read the catalog: with a session, or anybody if the catalog is public.
     pub(crate) fn reader(&self) -> Result<(), PageError> {
-        if self.viewer.is_some() || self.site.service.config.is_catalog_public {
+        if self.viewer.is_some() || self.site.service.config().is_catalog_public {
             Ok(())
         } else {
             Err(PageError::NotSignedIn)
@@ -161,20 +160,19 @@ impl WebRequest {
     }
 
     pub(crate) fn is_registration_open(&self) -> bool {
-        self.site.service.config.accounts.registration == Registration::Open
+        self.site.service.config().accounts.registration == Registration::Open
     }
 
     /// Base URL of this site without a final slash: `public_url`, or the `Host` of the request.
     pub(crate) fn base_url(&self) -> String {
-        if let Some(url) = &self.site.service.config.public_url {
-            return url.clone();
-        }
-        self.host_url()
+        let public_url = self.site.service.config().public_url.clone();
+        public_url.unwrap_or_else(|| self.host_url())
     }
 
     /// Origins of this site: that of `public_url`, and the `Host` of the request.
     pub(crate) fn origins(&self) -> Vec<String> {
-        let public_url = self.site.service.config.public_url.as_deref();
+        let config = self.site.service.config();
+        let public_url = config.public_url.as_deref();
         let mut origins: Vec<String> = public_url.and_then(origin_of).into_iter().collect();
         origins.push(self.host_url());
         origins
@@ -190,7 +188,7 @@ impl WebRequest {
         };
         match host.filter(is_plain) {
             Some(host) => format!("{scheme}://{host}"),
-            None => format!("{scheme}://{}", self.site.service.config.listen),
+            None => format!("{scheme}://{}", self.site.service.config().listen),
         }
     }
 

@@ -1,6 +1,6 @@
 //! `demo`: everything that a first look needs.
 
-use crate::harness::{Place, Server, exists};
+use crate::harness::{Place, Server, exists, get};
 use serde_json::Value;
 
 /// Starts the demo in a place and reads what it prints.
@@ -59,6 +59,26 @@ fn its_three_curl_lines_work_and_a_second_run_too() {
     }
     assert!(exists(&place.path("subcat-demo.json")));
     place.run(&["verify", "--data", "subcat-demo"]).ok();
+}
+
+/// A setting of the command line wins over the demo's own value.
+#[test]
+fn settings_of_the_command_line_win() {
+    let place = Place::stopped();
+    let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let admin = free.local_addr().unwrap().to_string();
+    drop(free);
+    let mut command = place.command(&["demo", "--json", "--set", "listen=127.0.0.1:0"]);
+    command.args(["--set", &format!("admin={admin}")]);
+    command.args(["--set", "accounts.registration=closed"]);
+    let (server, sheet) = Server::start_demo(command);
+    assert!(
+        !sheet["url"].as_str().unwrap().ends_with(":8080"),
+        "{sheet}"
+    );
+    assert_eq!(get(&admin, "/livez", None).text(), "ok\n");
+    assert_eq!(server.get("/signup", None).status, 404);
+    assert_eq!(server.stop(), 0);
 }
 
 /// The path in a line such as `curl -s … 'http://127.0.0.1:1/api/x'`.

@@ -256,12 +256,22 @@ impl Server {
     /// SIGTERM, and its exit status.
     pub fn stop(mut self) -> i32 {
         self.terminate();
+        self.wait()
+    }
+
+    /// Sends it a signal.
+    pub fn signal(&self, signal: rustix::process::Signal) {
+        let pid = rustix::process::Pid::from_child(&self.child);
+        let _ = rustix::process::kill_process(pid, signal);
+    }
+
+    /// Waits for its end; returns its exit status.
+    pub fn wait(&mut self) -> i32 {
         self.child.wait().unwrap().code().unwrap_or(-1)
     }
 
     fn terminate(&self) {
-        let pid = rustix::process::Pid::from_child(&self.child);
-        let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
+        self.signal(rustix::process::Signal::TERM);
     }
 
     /// A GET on the public address.

@@ -24,7 +24,9 @@ mod import;
 mod key;
 #[cfg(test)]
 mod record;
+mod reload;
 #[cfg(test)]
 mod serve;
+mod supervised;
 #[cfg(test)]
 mod usage;

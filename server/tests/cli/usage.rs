@@ -154,12 +154,19 @@ fn check_shows_every_setting_with_its_origin() {
     assert_eq!(url["value"], "http://a/{source_release_id}");
     assert!(url["origin"].as_str().unwrap().ends_with("s.toml line 2"));
     assert_eq!(entry("log.level")["origin"], "command line --set log.level");
-    let cap = json!({"name": "connections.max", "value": 20000, "origin": "default"});
+    let cap = json!({"name": "connections.max", "value": 20000, "origin": "default",
+        "applies": "at_reload"});
     assert_eq!(entry("connections.max"), cap);
-    assert_eq!(entries.as_array().unwrap().len(), 29);
+    assert_eq!(entries.as_array().unwrap().len(), 30);
     let text = place.run(&["check"]).ok();
     assert!(text.starts_with("SETTING"), "{text}");
     assert!(text.contains("rate_limit.window_seconds"), "{text}");
+    let changed_by = |name: &str| {
+        let line = text.lines().find(|line| line.starts_with(name)).unwrap();
+        line.split_whitespace().nth(2).unwrap().to_owned()
+    };
+    assert_eq!(changed_by("workers "), "restart");
+    assert_eq!(changed_by("log.level "), "reload");
 }
 
 #[test]

@@ -39,9 +39,9 @@ const EMAIL: &str = "demo@example.org";
 /// The data directory is ./subcat-demo unless --data names another. It is kept for the next run.
 #[derive(Debug, Args)]
 pub(in crate::command) struct DemoArguments {
-    /// The public address
-    #[arg(long, value_name = "IP:PORT", default_value = "127.0.0.1:8080")]
-    listen: String,
+    /// The public address [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "IP:PORT")]
+    listen: Option<String>,
 }
 
 /// Account and key of the demo, kept for its next run.
@@ -61,19 +61,27 @@ impl Subcommand for DemoArguments {
             .map_err(|error| SubjectError::new("the local upstream", error))?;
         let data = match context.data() {
             Some(_) => None,
+            None if context.is_set("data") => None,
             None => Some(DATA_DEFAULT.to_owned()),
+        };
+        let own = |name, value: &str| {
+            let is_set = context.is_set(name);
+            (name, (!is_set).then(|| value.to_owned()))
         };
         let flags = [
             ("data", data),
-            ("listen", Some(self.listen)),
-            ("admin", Some("127.0.0.1:0".to_owned())),
-            ("accounts.registration", Some("open".to_owned())),
-            ("upstream.url", Some(upstream.url_template())),
+            match self.listen {
+                Some(listen) => ("listen", Some(listen)),
+                None => own("listen", "127.0.0.1:8080"),
+            },
+            own("admin", "127.0.0.1:0"),
+            own("accounts.registration", "open"),
+            own("upstream.url", &upstream.url_template()),
         ];
-        let config = context.effective(&flags)?.config;
-        logging::start(&config.log);
-        let data = config.data.clone();
-        let mut running = Running::start(config)?;
+        let effective = context.effective(&flags)?;
+        logging::start(&effective.config.log);
+        let data = effective.config.data.clone();
+        let mut running = Running::start(effective)?;
         load_catalog(running.service())?;
         let login = prepare(running.service(), &data)?;
         let summary = DemoSummary::new(running.base_url(), &data, login)?;

@@ -170,7 +170,7 @@ fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
     let hits = metrics.sum(|worker| worker.search_cache_hits.get());
     let misses = metrics.sum(|worker| worker.search_cache_misses.get());
     let cache_bytes = metrics.sum(|worker| worker.search_cache_bytes.get());
-    let cache_bytes_max = service.config.cache_search_bytes as u64;
+    let cache_bytes_max = service.config().cache_search_bytes as u64;
     let percent = (hits * 100).checked_div(hits + misses).unwrap_or(0);
     let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
     let used = format!(

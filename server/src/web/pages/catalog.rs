@@ -64,7 +64,7 @@ struct FoundCounts {
 /// `limit` defaults to the largest page size of the API; `page` selects 25 of these hits.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.reader()?;
-    let has_alias = request.site.service.config.compat.imdb_id_alias;
+    let has_alias = request.site.service.compat.imdb_id_alias;
     let reading = search_box::read(&request.query, has_alias);
     // Filters beside a link ask for a part of its records: a search.
     let filters = reading
@@ -295,7 +295,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
     let template = RecordPage {
         page: request.frame("/catalog"),
         is_available: hit.has_file
-            && (!hit.file.is_empty() || service.config.upstream.url.is_some()),
+            && (!hit.file.is_empty() || service.config().upstream.url.is_some()),
         hit: hit.with_description_cut(RECORD_DESCRIPTION_CHARS_MAX),
         base_url: request.base_url(),
         versions,

@@ -132,7 +132,7 @@ struct HeaderView {
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     let lang = request.lang;
     let api = &document().value;
-    let limit = request.site.service.config.rate_limit.api_key;
+    let limit = request.site.service.rate_limits.api_key();
     let base_url = request.base_url();
     let texts = ApiTexts {
         document: api,

@@ -95,7 +95,7 @@ fn found<'s>(
     snapshot: &'s Snapshot,
     params: &Params,
 ) -> Result<(Vec<Doc<'s>>, String), PageError> {
-    let has_alias = request.site.service.config.compat.imdb_id_alias;
+    let has_alias = request.site.service.compat.imdb_id_alias;
     let reading = search_box::read(params, has_alias);
     let text = reading.params.without(&[]);
     let query = catalog::parse(&reading.params, &text, has_alias);

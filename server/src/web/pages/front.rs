@@ -25,7 +25,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         records: request.site.stats()?.active_records,
         is_first_start: request.site.is_first_start(),
         base_url: request.base_url(),
-        is_public: request.site.service.config.is_catalog_public,
+        is_public: request.site.service.config().is_catalog_public,
     };
     answer::page(StatusCode::OK, &template)
 }

@@ -94,7 +94,7 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
     let owner = other_owner.and_then(|owner| engine.accounts().get(owner));
     let limit = key
         .limit
-        .unwrap_or(request.site.service.config.rate_limit.api_key);
+        .unwrap_or(request.site.service.rate_limits.api_key());
     let unit = request.lang.t("requests in", "peticiones en");
     let template = KeyPage {
         page: request.frame("/keys"),

@@ -156,7 +156,12 @@ fn step_page(
         page: request.frame("/profile"),
         fault,
         codes_left,
-        is_required: request.site.service.config.accounts.is_admin_totp_required,
+        is_required: request
+            .site
+            .service
+            .config()
+            .accounts
+            .is_admin_totp_required,
         email: account.email.as_str().to_owned(),
         secret: second_step::secret_text(&secret),
         drawing: QrDrawing::of(&url).filter(|_| !url.is_empty()),

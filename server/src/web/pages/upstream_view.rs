@@ -154,7 +154,7 @@ fn fetch_figures(request: &WebRequest, health: &HealthReport) -> Vec<NamedFigure
         + counts.outcome(FetchOutcome::Unusable)
         + counts.outcome(FetchOutcome::NotStored);
     let count = |en, es, value| NamedFigure::new(lang.t(en, es), lang.number(value));
-    let ttl_seconds = request.site.service.config.upstream.failure_ttl_seconds;
+    let ttl_seconds = request.site.service.config().upstream.failure_ttl_seconds;
     vec![
         count(
             "Fetched since startup",

@@ -1,0 +1,29 @@
+//! Signs of life for the service manager.
+
+use std::sync::Arc;
+
+use crate::limits::WORKER_STILL_MIN;
+use crate::runtime::{ControlHandle, ServiceManager};
+use crate::service::Service;
+
+/// Tells the service manager at intervals that the process is well, if it wants to know. Once a
+/// worker stands still it is told no more, and restarts the process.
+pub(super) fn start(service: &Arc<Service>, control: &ControlHandle) {
+    let Some(limit) = ServiceManager::watchdog() else {
+        return;
+    };
+    let service = Arc::clone(service);
+    control.spawn(async move {
+        let mut interval = crate::runtime::interval(limit / 3);
+        loop {
+            interval.tick().await;
+            let still = service.metrics.oldest_tick(service.clock.now());
+            if still < limit.max(WORKER_STILL_MIN) {
+                ServiceManager::alive();
+            } else {
+                let seconds = still.as_secs();
+                tracing::error!(seconds, "a worker stands still: no sign of life is sent");
+            }
+        }
+    });
+}

@@ -1,0 +1,121 @@
+//! Differences between two configurations.
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::settings::{Applies, Config, SETTINGS};
+
+/// A setting whose value differs.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct SettingChange {
+    /// The setting's path.
+    pub name: String,
+    /// Its value so far; `null` if it may be a secret.
+    pub from: Value,
+    /// Its new value; `null` if it may be a secret.
+    pub to: Value,
+}
+
+impl Config {
+    /// The settings that differ in `new` and take effect at this time, in the order of the table.
+    pub fn changes(&self, new: &Self, applies: Applies) -> Vec<SettingChange> {
+        let mut changes = Vec::new();
+        for setting in SETTINGS.iter().filter(|s| s.applies == applies) {
+            let (from, to) = ((setting.show)(self), (setting.show)(new));
+            if from == to {
+                continue;
+            }
+            let shown = |value: Value| {
+                if setting.is_secret {
+                    Value::Null
+                } else {
+                    value
+                }
+            };
+            changes.push(SettingChange {
+                name: setting.name.to_owned(),
+                from: shown(from),
+                to: shown(to),
+            });
+        }
+        changes
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Another value for each setting.
+    const OTHERS: [(&str, &str); 30] = [
+        ("data", "/other"),
+        ("listen", "127.0.0.1:1"),
+        ("admin", "127.0.0.1:2"),
+        ("store", "memory"),
+        ("public_url", "https://subs.example"),
+        ("trusted_proxies", "10.0.0.0/8"),
+        ("workers", "1001"),
+        ("io", "epoll"),
+        ("connections.max", "7"),
+        ("connections.max_per_address", "8"),
+        ("rate_limit.requests", "9"),
+        ("rate_limit.window_seconds", "10"),
+        ("rate_limit.anonymous_requests", "11"),
+        ("rate_limit.account_factor", "12"),
+        ("cache.search_bytes", "13"),
+        ("upstream.url", "http://u.example/{source_release_id}"),
+        ("upstream.connect_seconds", "1"),
+        ("upstream.timeout_seconds", "14"),
+        ("upstream.max_bytes", "15"),
+        ("upstream.concurrency", "16"),
+        ("upstream.failure_ttl_seconds", "17"),
+        ("auth.expired_status", "403"),
+        ("accounts.registration", "open"),
+        ("accounts.keys_max", "18"),
+        ("accounts.admin_totp", "required"),
+        ("web.catalog", "public"),
+        ("compat.imdb_id_alias", "false"),
+        ("compat.null_strings", "empty"),
+        ("log.format", "json"),
+        ("log.level", "debug"),
+    ];
+
+    #[test]
+    fn what_a_reload_applies_is_what_the_table_says() {
+        let running = Config::default();
+        let mut loaded = Config::default();
+        for setting in SETTINGS {
+            let other = OTHERS.iter().find(|(name, _)| *name == setting.name);
+            let (_, value) = other.unwrap_or_else(|| panic!("no value for {}", setting.name));
+            (setting.set)(&mut loaded, value).unwrap();
+        }
+        let applied = loaded.clone().applied_over(&running);
+        for setting in SETTINGS {
+            let expected = match setting.applies {
+                Applies::AtReload => &loaded,
+                Applies::AtStart => &running,
+            };
+            let name = setting.name;
+            assert_eq!((setting.show)(&applied), (setting.show)(expected), "{name}");
+        }
+        let now = running.changes(&loaded, Applies::AtReload);
+        let later = running.changes(&loaded, Applies::AtStart);
+        assert_eq!(now.len() + later.len(), SETTINGS.len());
+        assert_eq!(applied.changes(&loaded, Applies::AtReload), []);
+    }
+
+    #[test]
+    fn a_change_names_both_values_unless_it_may_be_a_secret() {
+        let running = Config::default();
+        let mut loaded = Config::default();
+        loaded.accounts.keys_max = 3;
+        loaded.upstream.url = Some("http://u.example/{source_release_id}?token=hush".into());
+        let changes = running.changes(&loaded, Applies::AtReload);
+        let text = serde_json::to_string(&changes).unwrap();
+        assert_eq!(
+            text,
+            "[{\"name\":\"upstream.url\",\"from\":null,\"to\":null},\
+             {\"name\":\"accounts.keys_max\",\"from\":25,\"to\":3}]"
+        );
+    }
+}

@@ -1,0 +1,115 @@
+//! Settings of the running service. A reload replaces them while requests are served.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+use arc_swap::{ArcSwap, Guard};
+use subcat_engine::RateLimit;
+
+use crate::config::{Config, RateLimits};
+
+/// The settings in effect.
+pub(super) struct LiveSettings {
+    current: ArcSwap<Config>,
+}
+
+impl LiveSettings {
+    pub(super) fn new(config: Config) -> Self {
+        Self {
+            current: ArcSwap::from_pointee(config),
+        }
+    }
+
+    pub(super) fn current(&self) -> Guard<Arc<Config>> {
+        self.current.load()
+    }
+
+    pub(super) fn replace(&self, config: Config) {
+        self.current.store(Arc::new(config));
+    }
+}
+
+/// The default limits, apart from the other settings: every request reads them, and a load of a
+/// number costs less than one of the shared pointer.
+pub struct LiveRateLimits {
+    /// Requests, shifted left by 32, and the seconds of the window: they change together.
+    api_key: AtomicU64,
+    anonymous_requests: AtomicU32,
+    account_factor: AtomicU32,
+}
+
+impl LiveRateLimits {
+    pub(super) fn new(limits: &RateLimits) -> Self {
+        let live = Self {
+            api_key: AtomicU64::new(0),
+            anonymous_requests: AtomicU32::new(0),
+            account_factor: AtomicU32::new(0),
+        };
+        live.set(limits);
+        live
+    }
+
+    pub(super) fn set(&self, limits: &RateLimits) {
+        let RateLimit {
+            requests,
+            window_seconds,
+        } = limits.api_key;
+        let word = u64::from(requests.get()) << 32 | u64::from(window_seconds.get());
+        self.api_key.store(word, Ordering::Relaxed);
+        let anonymous = limits.anonymous_requests.get();
+        self.anonymous_requests.store(anonymous, Ordering::Relaxed);
+        let factor = limits.account_factor;
+        self.account_factor.store(factor, Ordering::Relaxed);
+    }
+
+    /// Limit of a key that has none of its own. Cost: one relaxed load.
+    pub fn api_key(&self) -> RateLimit {
+        let word = self.api_key.load(Ordering::Relaxed);
+        RateLimit {
+            requests: not_zero((word >> 32) as u32),
+            window_seconds: not_zero(word as u32),
+        }
+    }
+
+    /// Limit of an address whose requests have no valid key.
+    pub fn address(&self) -> RateLimit {
+        RateLimit {
+            requests: not_zero(self.anonymous_requests.load(Ordering::Relaxed)),
+            ..self.api_key()
+        }
+    }
+
+    /// Requests of all keys of an account together, as a multiple of a key's limit; `None` if they
+    /// have no common limit.
+    pub fn account_factor(&self) -> Option<NonZeroU32> {
+        NonZeroU32::new(self.account_factor.load(Ordering::Relaxed))
+    }
+}
+
+/// A number that was stored from a [`NonZeroU32`].
+fn not_zero(number: u32) -> NonZeroU32 {
+    NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_that_were_set_last() {
+        let live = LiveRateLimits::new(&RateLimits::default());
+        assert_eq!(live.api_key().to_string(), "60/60");
+        assert_eq!(live.address().to_string(), "600/60");
+        assert_eq!(live.account_factor().map(NonZeroU32::get), Some(5));
+        let limits = RateLimits {
+            api_key: RateLimit::parse("4294967295/86400").unwrap(),
+            anonymous_requests: NonZeroU32::MIN,
+            account_factor: 0,
+        };
+        live.set(&limits);
+        assert_eq!(live.api_key(), limits.api_key);
+        assert_eq!(live.address().to_string(), "1/86400");
+        assert_eq!(live.account_factor(), None);
+    }
+}
