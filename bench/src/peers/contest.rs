@@ -3,14 +3,13 @@
 use crate::arguments::QueryArguments;
 use crate::error::{BenchError, Result};
 use crate::search::{
-    BATCH, QuerySet, RecordFile, Records, Times, process_nanoseconds, query_sets,
-    thread_nanoseconds, wall_nanoseconds,
+    BATCH, QuerySet, RecordFile, Records, State, Times, deleted_ranks, piece_starts,
+    process_nanoseconds, query_sets, thread_nanoseconds, wall_nanoseconds,
 };
 
 use super::ours::{OurBuilder, Ours};
 use super::peer::{Answer, Builder, Deletions, PAGE, Peer, Prepared};
 use super::sqlite_index::{Database, SqliteBuilder, SqliteIndex};
-use super::states::{State, deleted_ranks, piece_starts};
 use super::tantivy_index::{Documented, Expert, TantivyBuilder, TantivyIndex};
 
 /// Cost of building an index.

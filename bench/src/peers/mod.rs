@@ -2,7 +2,6 @@
 //! CPU time. Each peer is set up at its best for this job, and its answers are checked.
 
 mod peer;
-mod states;
 mod tantivy_index;
 mod sqlite_index;
 mod ours;
