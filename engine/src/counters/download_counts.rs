@@ -1,6 +1,7 @@
 //! Our own counts of downloads, in memory: read a hundred times for every search answer.
 
 use std::hash::BuildHasher;
+use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -38,6 +39,9 @@ struct CountShard {
     taken_count: Mutex<usize>,
 }
 
+/// Counts that are put into the table together when it is loaded: see [`add_all`].
+const LOAD_BATCH: usize = 64;
+
 /// In a count: it was copied to the slots that come next, and goes on there.
 const MOVED: u64 = 1 << 63;
 
@@ -68,10 +72,15 @@ impl DownloadTable {
                 taken_count: 0,
             })
             .collect();
+        let mut batch = Vec::with_capacity(LOAD_BATCH);
         read(&mut |id, count| {
-            let hash = hash(&hasher, id);
-            shards[shard_idx(hash)].add(hash, count);
+            batch.push((hash(&hasher, id), count));
+            if batch.len() == LOAD_BATCH {
+                add_all(&mut shards, &batch);
+                batch.clear();
+            }
         })?;
+        add_all(&mut shards, &batch);
         Ok(Self {
             hasher,
             shards: shards.into_iter().map(CountShard::from).collect(),
@@ -135,6 +144,24 @@ impl LoadedShard {
     }
 }
 
+/// Adds counts by the hashes of their records.
+///
+/// Each is in another cache line of a table that is larger than the caches. Where every row is read
+/// before the next count is added, a miss for each is waited for; here all slots are read first,
+/// and these misses overlap.
+fn add_all(shards: &mut [LoadedShard], batch: &[(u64, u64)]) {
+    let slots = batch.iter().map(|(hash, _)| {
+        let slots = &shards[shard_idx(*hash)].slots;
+        slots[first_slot_idx(slots, *hash)]
+            .count
+            .load(Ordering::Relaxed)
+    });
+    black_box(slots.fold(0, u64::wrapping_add));
+    for (hash, count) in batch {
+        shards[shard_idx(*hash)].add(*hash, *count);
+    }
+}
+
 impl From<LoadedShard> for CountShard {
     fn from(loaded: LoadedShard) -> Self {
         Self {
@@ -175,11 +202,17 @@ fn shard_idx(hash: u64) -> usize {
 /// Bits of a hash that choose a slot of a part.
 const SLOT_BITS: u32 = u64::BITS - SHARDS_COUNT.ilog2();
 
-/// The slot of a hash, with its count: the one that holds it, or the empty one where it belongs.
-fn find(slots: &[CountSlot], hash: u64) -> (usize, u64) {
+/// The slot where the search for a hash begins.
+#[inline]
+fn first_slot_idx(slots: &[CountSlot], hash: u64) -> usize {
     // A product in place of a remainder: slots are as many as are needed, not a power of two.
     let share = u128::from(hash << SHARDS_COUNT.ilog2()) * slots.len() as u128;
-    let mut slot_idx = (share >> u64::BITS) as usize;
+    (share >> u64::BITS) as usize
+}
+
+/// The slot of a hash, with its count: the one that holds it, or the empty one where it belongs.
+fn find(slots: &[CountSlot], hash: u64) -> (usize, u64) {
+    let mut slot_idx = first_slot_idx(slots, hash);
     loop {
         let slot = &slots[slot_idx];
         // Another thread may fill an empty slot right after this: what was seen counts.
