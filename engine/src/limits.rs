@@ -111,6 +111,8 @@ pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
+/// Pages of a mapping that are looked at, at a time, for being in memory: a megabyte and a bit.
+pub const RESIDENT_PAGES_MAX: usize = 320;
 /// Blobs that are kept open and mapped, at most.
 pub const OPEN_BLOBS_MAX: usize = 1024;
 /// Bytes of memory for pages of the catalog's store.

@@ -48,6 +48,10 @@ pub const RECEIVE_BYTES_MAX: usize = 16 << 10;
 /// without and 3.0 ms with the cork (`compare-serving --only file-8m`, Linux 6.18). In a bare loop
 /// 1 MB took the same with and without it, and 256 KB four times as much with it.
 pub const SENDFILE_BYTES_MAX: usize = 1 << 20;
+/// Threads of one worker that read files which are not in memory, at most.
+pub const COLD_READERS_MAX: usize = 8;
+/// Bytes that such a thread reads at a time.
+pub const COLD_READ_BYTES: usize = 256 << 10;
 /// Bytes of head and body that are copied together and sent by one `send`, at most: with a head of
 /// 600 bytes and a body of 400, 2,048 and 8,192 bytes that took 4.18, 4.13 and 4.78 µs where
 /// `writev` took 4.46, 4.34 and 4.90 (loopback, Linux 6.18).

@@ -4,8 +4,9 @@
 use std::fs::File;
 use std::io::{BufRead, Read, Write};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::{Duration, Instant};
 
 use http::request::Parts;
@@ -22,6 +23,16 @@ struct Stored {
     file: File,
     mapped: Vec<u8>,
     is_truncated: AtomicBool,
+    /// Some as long as nothing of the file is in memory.
+    cold: Option<ColdDisk>,
+}
+
+/// A disk that reads when the test lets it.
+struct ColdDisk {
+    /// Parts of the file that were asked for.
+    asked: Mutex<mpsc::Sender<Range<usize>>>,
+    /// Leave to read one of them.
+    leave: Mutex<mpsc::Receiver<()>>,
 }
 
 impl StoredBytes for Stored {
@@ -36,6 +47,16 @@ impl StoredBytes for Stored {
 
     fn mark_truncated(&self) {
         self.is_truncated.store(true, Ordering::Release);
+    }
+
+    fn resident_bytes(&self, range: Range<usize>) -> usize {
+        if self.cold.is_some() { 0 } else { range.len() }
+    }
+
+    fn read_in(&self, range: Range<usize>) {
+        let cold = self.cold.as_ref().unwrap();
+        cold.asked.lock().unwrap().send(range).unwrap();
+        cold.leave.lock().unwrap().recv().unwrap();
     }
 }
 
@@ -100,6 +121,7 @@ fn stored(file_bytes: usize) -> Arc<Stored> {
         file,
         mapped: vec![0; FILE_BYTES],
         is_truncated: AtomicBool::new(false),
+        cold: None,
     })
 }
 
@@ -259,6 +281,52 @@ fn nothing_waits_behind_a_large_file() {
         };
         let least = (0..10).map(|_| time()).min().unwrap();
         assert!(least < Duration::from_millis(180), "{least:?}");
+        workers.stop(Duration::from_secs(5));
+    });
+}
+
+/// The disk is waited for by another thread, a part of the file at a time.
+#[test]
+fn a_file_that_is_not_in_memory_stalls_no_one() {
+    with_each_io(|io| {
+        let (asked, parts) = mpsc::channel();
+        let (leave, left) = mpsc::channel();
+        let mut cold = Arc::into_inner(stored(FILE_BYTES)).unwrap();
+        cold.cold = Some(ColdDisk {
+            asked: Mutex::new(asked),
+            leave: Mutex::new(left),
+        });
+        let handler = Echo {
+            stored: Arc::new(cold),
+        };
+        let workers = Workers::start(listen_settings(io, 100), vec![handler]).unwrap();
+        let (mut client, mut other) = (
+            Client::connect(workers.address()),
+            Client::connect(workers.address()),
+        );
+        client.send("GET /part HTTP/1.1\r\nHost: a\r\n\r\n");
+        let body = std::thread::spawn(move || client.read_answer(false).body);
+        let mut last = 1000..1000;
+        let mut asked_count = 0;
+        while !body.is_finished() {
+            let Ok(part) = parts.recv_timeout(Duration::from_millis(20)) else {
+                continue;
+            };
+            // What was read is sent, if only some of it: the socket may have room for less.
+            assert!(
+                (last.start..=last.end).contains(&part.start),
+                "{part:?} after {last:?}"
+            );
+            asked_count += 1;
+            assert_eq!(other.get("/a", None).text(), format!("/a {asked_count}"));
+            leave.send(()).unwrap();
+            last = part;
+        }
+        assert!(FILE_BYTES >> 20 <= asked_count, "{asked_count} parts");
+        let body = body.join().unwrap();
+        assert_eq!(body.len(), FILE_BYTES - 2000);
+        let is_right = |(idx, byte): (usize, &u8)| *byte == file_byte(idx + 1000);
+        assert!(body.iter().enumerate().all(is_right));
         workers.stop(Duration::from_secs(5));
     });
 }

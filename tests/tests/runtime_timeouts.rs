@@ -4,6 +4,7 @@
 use std::fs::File;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
+use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::thread::sleep;
@@ -47,6 +48,10 @@ impl StoredBytes for Zeros {
 
     fn mark_truncated(&self) {
         panic!("nobody cuts it");
+    }
+
+    fn resident_bytes(&self, range: Range<usize>) -> usize {
+        range.len()
     }
 }
 

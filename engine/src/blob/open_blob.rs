@@ -1,5 +1,6 @@
 //! An open blob.
 
+use std::ops::Range;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::disk::{Mapping, OsFile};
@@ -29,6 +30,12 @@ impl Blob {
     /// zeros: the serving path sends from [`Blob::file`] instead.
     pub fn bytes(&self) -> &[u8] {
         &self.mapping.as_ref()[..self.size_bytes]
+    }
+
+    /// Bytes from the start of `range` on, within the content, that can be read without waiting for
+    /// the disk; 0 if the first is not in memory. Cost: a system call.
+    pub fn resident_bytes(&self, range: Range<usize>) -> usize {
+        self.mapping.resident_bytes(range)
     }
 
     /// The open file, for zero-copy: its first [`Blob::size_bytes`] bytes are the content.

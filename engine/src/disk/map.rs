@@ -3,10 +3,12 @@
 
 use std::fs::File;
 use std::io;
+use std::ops::Range;
 
 use memmap2::{Mmap, MmapOptions, MmapRaw};
 
 use super::bus_error::MappingGuard;
+use crate::limits::RESIDENT_PAGES_MAX;
 
 /// The content of a file as bytes in memory, read-only.
 ///
@@ -47,6 +49,30 @@ impl Mapping {
         let guard = MappingGuard::begin(addresses.start as usize..addresses.end as usize);
         let mapped = Some(Mapped { guard, map });
         Ok(Self { mapped })
+    }
+
+    /// Bytes from the start of `range` on that are in memory: reading them waits for no disk. Those
+    /// of a long range are looked at in part. All of them if the kernel does not tell. Panics if
+    /// the range is outside. Cost: a system call.
+    pub fn resident_bytes(&self, range: Range<usize>) -> usize {
+        let asked = &self.as_ref()[range];
+        // SAFETY: `sysconf` has no preconditions.
+        let page_bytes = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+        let page_bytes = usize::try_from(page_bytes).expect("pages have a size");
+        let before = asked.as_ptr().addr() % page_bytes;
+        let looked_bytes = (before + asked.len()).min(RESIDENT_PAGES_MAX * page_bytes);
+        let start = asked.as_ptr().wrapping_sub(before).cast_mut();
+        let mut pages = [0_u8; RESIDENT_PAGES_MAX];
+        // SAFETY: nothing is read or written but `pages`, which has a byte for each page of the range.
+        let outcome = unsafe { libc::mincore(start.cast(), looked_bytes, pages.as_mut_ptr()) };
+        if outcome != 0 {
+            return asked.len();
+        }
+        let looked = &pages[..looked_bytes.div_ceil(page_bytes)];
+        let resident = looked.iter().take_while(|page| **page & 1 != 0).count();
+        (resident * page_bytes)
+            .saturating_sub(before)
+            .min(asked.len())
     }
 
     /// Flag that is set once bytes were gone.
@@ -226,6 +252,42 @@ mod tests {
         assert!(mapping.as_ref()[1 << 16..].iter().all(|byte| *byte == 0));
         assert_eq!(other.as_ref(), pages);
         assert!(!other.truncation_flag().is_truncated());
+    }
+
+    /// File systems in memory keep everything there.
+    const TMPFS_MAGIC: i64 = 0x0102_1994;
+
+    #[test]
+    fn bytes_that_are_not_in_memory_are_told() {
+        let part = 1 << 16;
+        let file = file_of(&vec![7; 4 * part]);
+        file.sync_all().unwrap();
+        let mapping = Mapping::of(&file).unwrap();
+        let resident = |range| mapping.resident_bytes(range);
+        assert_eq!(resident(5..4 * part), 4 * part - 5);
+        assert_eq!(resident(7..7), 0);
+        if rustix::fs::fstatfs(&file).unwrap().f_type as i64 == TMPFS_MAGIC {
+            return;
+        }
+        let forget = |from: usize| {
+            let advice = rustix::fs::Advice::DontNeed;
+            rustix::fs::fadvise(&file, from as u64, None, advice).unwrap();
+        };
+        forget(2 * part);
+        assert_eq!(resident(5..4 * part), 2 * part - 5);
+        assert_eq!(resident(part..2 * part), part);
+        assert_eq!(resident(2 * part + 5..4 * part), 0);
+        forget(0);
+        assert_eq!(resident(0..4 * part), 0);
+    }
+
+    #[test]
+    fn a_long_range_is_looked_at_in_part() {
+        let file = file_of(&vec![7; 4 * RESIDENT_PAGES_MAX << 16]);
+        let mapping = Mapping::of(&file).unwrap();
+        let found = mapping.resident_bytes(1..mapping.as_ref().len());
+        assert!((RESIDENT_PAGES_MAX << 12) - 1 <= found);
+        assert!(found < mapping.as_ref().len());
     }
 
     #[test]

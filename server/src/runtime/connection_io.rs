@@ -11,6 +11,7 @@ use std::task::{Context, Poll, ready};
 use hyper::rt::{Read, ReadBufCursor, Write};
 use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 
+use super::cold_read::ColdRead;
 use super::connection::{ConnectionPhase, ConnectionState};
 use super::transport::Transport;
 use crate::limits::{JOINED_BYTES_MAX, LINGER_BYTES_MAX, SENDFILE_BYTES_MAX, WRITE_SLICES_MAX};
@@ -28,6 +29,7 @@ pub(super) struct ConnectionIo {
     /// of which hyper knows nothing, so hyper cannot offer them again.
     rest: Vec<u8>,
     is_corked: Cell<bool>,
+    cold_read: RefCell<ColdRead>,
     lingered_bytes: usize,
 }
 
@@ -38,6 +40,7 @@ impl ConnectionIo {
             state,
             rest: Vec::new(),
             is_corked: Cell::new(false),
+            cold_read: RefCell::default(),
             lingered_bytes: 0,
         }
     }
@@ -157,7 +160,8 @@ impl ConnectionIo {
     /// among the slices.
     ///
     /// A file of several calls is corked: every `sendfile` call ends in a segment of its own
-    /// otherwise. The cork goes with the last part.
+    /// otherwise. The cork goes with the last part. A part that is not in memory is read by another
+    /// thread first.
     fn poll_file(
         &self,
         context: &mut Context<'_>,
@@ -178,6 +182,12 @@ impl ConnectionIo {
         if bytes_count < first.len() && !self.is_corked.get() {
             self.cork(true);
         }
+        let start = usize::try_from(offset).ok()?;
+        let mut cold_read = self.cold_read.borrow_mut();
+        let part = start..start + bytes_count;
+        let Poll::Ready(bytes_count) = cold_read.poll_resident(context, &stored, part) else {
+            return Some(Poll::Pending);
+        };
         let send = |socket: BorrowedFd<'_>| {
             let mut offset = offset;
             let place = Some(&mut offset);

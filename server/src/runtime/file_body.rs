@@ -7,11 +7,15 @@
 //! copy the bytes, and would end the process by `SIGBUS` if the file became shorter.
 
 use std::fs::File;
+use std::io;
 use std::ops::Range;
+use std::os::unix::fs::FileExt;
 use std::sync::{Arc, Weak};
 
 use bytes::Bytes;
 use subcat_engine::Blob;
+
+use crate::limits::COLD_READ_BYTES;
 
 /// An open and mapped file. The mapping gives its bytes addresses; they are sent from the file.
 pub trait StoredBytes: Send + Sync {
@@ -23,6 +27,26 @@ pub trait StoredBytes: Send + Sync {
 
     /// Marks the file as truncated: it is shorter than its mapping.
     fn mark_truncated(&self);
+
+    /// Bytes from the start of `range` on that can be sent without waiting for the disk; 0 if the
+    /// first of them is not in memory.
+    fn resident_bytes(&self, range: Range<usize>) -> usize;
+
+    /// Reads a range of the file, so that it is in memory. Blocks.
+    fn read_in(&self, range: Range<usize>) {
+        let mut buffer = vec![0; COLD_READ_BYTES.min(range.len())];
+        let mut offset = range.start;
+        while offset < range.end {
+            let bytes_max = buffer.len().min(range.end - offset);
+            // An error is met again, and told, where the bytes are sent.
+            match self.file().read_at(&mut buffer[..bytes_max], offset as u64) {
+                Ok(0) => return,
+                Ok(read_count) => offset += read_count,
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    }
 }
 
 impl StoredBytes for Blob {
@@ -36,6 +60,10 @@ impl StoredBytes for Blob {
 
     fn mark_truncated(&self) {
         Blob::mark_truncated(self);
+    }
+
+    fn resident_bytes(&self, range: Range<usize>) -> usize {
+        Blob::resident_bytes(self, range)
     }
 }
 

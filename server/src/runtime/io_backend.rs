@@ -3,6 +3,7 @@
 use std::future::Future;
 use std::io;
 
+use super::cold_read::worker_runtime;
 use super::ring::Ring;
 use crate::config::Io;
 
@@ -55,10 +56,7 @@ impl IoBackend {
     /// Runs a worker's future to its end on the calling thread. Errors: no epoll, no io_uring.
     pub(super) fn run<F: Future<Output = io::Result<()>>>(self, worker: F) -> io::Result<()> {
         match self {
-            Self::Epoll => tokio::runtime::Builder::new_current_thread()
-                .enable_all()
-                .build()?
-                .block_on(worker),
+            Self::Epoll => worker_runtime()?.block_on(worker),
             Self::IoUring => match Ring::new() {
                 Ok(ring) => ring.run(worker),
                 // The probe succeeded, but locked memory may run out at a later worker.

@@ -8,6 +8,7 @@ mod admin_listener;
 mod body;
 mod client_network;
 mod clock;
+mod cold_read;
 mod connection;
 mod connection_io;
 mod connection_limiter;

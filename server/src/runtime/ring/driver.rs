@@ -20,6 +20,7 @@ use tokio::io::unix::AsyncFd;
 use super::provided_buffers::{BUFFER_GROUP, ProvidedBuffers};
 use super::slot::{BufferPool, RingOperation, RingSlot};
 use crate::limits::{RING_FAILURES_MAX, RING_QUEUED_MAX, RING_UNREAD_BYTES_MAX};
+use crate::runtime::cold_read::worker_runtime;
 use crate::runtime::connection::{ConnectionPhase, ConnectionState};
 
 /// Entries of the submission queue; the ring is entered when it is full.
@@ -129,9 +130,7 @@ impl Ring {
         // tasks hold the sockets, which need the ring when they are dropped: the runtime, declared
         // later, is dropped first.
         let _taken_at_last = TakeRing;
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = worker_runtime()?;
         let outcome = runtime.block_on(async {
             // SAFETY: the eventfd stays open as long as the `AsyncFd`, which shares its owner, and
             // nobody replaces the descriptor in between.
