@@ -31,6 +31,8 @@ pub(crate) struct Database {
     pub(crate) blobs: BlobStore,
     /// Held, shared, while a file is stored: its content is there before the row that names it.
     pub(crate) storing: RwLock<()>,
+    /// Bytes that cached files may take together; 0 keeps all.
+    pub(crate) files_bytes_max: AtomicU64,
     pub(crate) counters: Arc<Counters>,
     pub(crate) downloads: Arc<DownloadTable>,
     /// Damage that was met and contained.
@@ -98,6 +100,7 @@ impl Database {
             state,
             blobs,
             storing: RwLock::new(()),
+            files_bytes_max: AtomicU64::new(0),
             counters: Arc::new(counters),
             downloads,
             damage,
@@ -216,6 +219,17 @@ pub(crate) struct StoreFile {
     pub(crate) tables: &'static [Table],
     cache_bytes: usize,
     free_bytes_min: u64,
+    may_use_reserve: bool,
+}
+
+impl StoreFile {
+    fn guard(&self, data_dir: &DataDir) -> SpaceGuard {
+        if self.may_use_reserve {
+            data_dir.last_space_guard(self.free_bytes_min)
+        } else {
+            data_dir.space_guard(self.free_bytes_min)
+        }
+    }
 }
 
 pub(crate) const CATALOG_FILE: StoreFile = StoreFile {
@@ -223,6 +237,7 @@ pub(crate) const CATALOG_FILE: StoreFile = StoreFile {
     tables: CATALOG_TABLES,
     cache_bytes: CATALOG_CACHE_BYTES,
     free_bytes_min: FREE_BYTES_MIN,
+    may_use_reserve: false,
 };
 
 pub(crate) const STATE_FILE: StoreFile = StoreFile {
@@ -230,6 +245,7 @@ pub(crate) const STATE_FILE: StoreFile = StoreFile {
     tables: STATE_TABLES,
     cache_bytes: STATE_CACHE_BYTES,
     free_bytes_min: STATE_FREE_BYTES_MIN,
+    may_use_reserve: true,
 };
 
 pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) -> Result<Store> {
@@ -237,7 +253,7 @@ pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) ->
         let path = data_dir.path(file.name);
         return open_store_at(data_dir, file, path, data_dir.is_new());
     }
-    let guard = data_dir.space_guard(file.free_bytes_min);
+    let guard = file.guard(data_dir);
     Ok(Store::new(Box::<MemoryEngine>::default(), file.name, guard))
 }
 
@@ -257,6 +273,6 @@ pub(crate) fn open_store_at(
         cache_bytes: file.cache_bytes,
         may_create,
     })?);
-    let guard = data_dir.space_guard(file.free_bytes_min);
+    let guard = file.guard(data_dir);
     Ok(Store::new(engine, file.name, guard))
 }

@@ -111,6 +111,12 @@ pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
+/// Contents that are evicted by one transaction, at most.
+pub const EVICTION_BATCH_MAX: usize = 256;
+/// Seconds after a listing that found too much, all of it served recently, until the next one.
+pub const EVICTION_SECONDS: i64 = 10;
+/// Seconds for which a file that was served, or stored, is not evicted.
+pub const SERVED_SECONDS_MIN: i64 = 60;
 /// Pages of a mapping that are looked at, at a time, for being in memory: a megabyte and a bit.
 pub const RESIDENT_PAGES_MAX: usize = 320;
 /// Blobs that are kept open and mapped, at most.

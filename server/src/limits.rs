@@ -148,6 +148,8 @@ pub const FETCH_FAILURES_MAX: usize = 10_000;
 
 // ===== service =====
 
+/// Contents that were served and are not noted yet, at most.
+pub const SERVED_FILES_MAX: usize = 65_536;
 /// Longest pause of a background task after failures: what failed for lack of space works again
 /// soon after space is made.
 pub const TASK_PAUSE_MAX: Duration = Duration::from_secs(4);

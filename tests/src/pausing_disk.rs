@@ -86,6 +86,10 @@ impl Disk for PausingDisk {
         Real.size_bytes(path)
     }
 
+    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
+        Real.set_modified(path, seconds)
+    }
+
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
         Real.open(path)
     }

@@ -12,8 +12,8 @@ use std::time::{Duration, Instant};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
 use subcat_engine::{
-    CachedFile, ContentHash, DraftValue, FileKind, RecordDraft, RecordId, ReleaseId, Scopes,
-    StateEvent,
+    CachedFile, ContentHash, DraftValue, FileKind, MaintenanceTask, RecordDraft, RecordId,
+    ReleaseId, Scopes, StateEvent, Timestamp,
     internals::{Fault, Faulty},
 };
 use subcat_server::config::Config;
@@ -701,5 +701,34 @@ fn rule_14_6_a_forgotten_file_is_fetched_anew_from_the_next_request_on() {
             assert_eq!(scene.get(&[]).body, second);
         }
         assert_eq!(scene.upstream.asked_count(), 2);
+    }
+}
+
+/// Without a source nothing leaves, whatever the limit: nobody could give it again.
+#[test]
+fn rule_14_8_files_beyond_the_limit_leave_and_are_fetched_anew() {
+    for has_limit in [true, false] {
+        let scene = Scene::with(|config| config.files_cache_bytes = usize::from(has_limit));
+        let content = subtitles(2000);
+        scene.upstream.give("r1", content.as_slice());
+        assert_eq!(scene.get(&[]).body, content);
+        assert_eq!(scene.get(&[]).body, content);
+        assert_eq!(scene.upstream.asked_count(), 1);
+        let service = &scene.server.service;
+        let release = ReleaseId::parse("r1").unwrap();
+        let file = service.engine.files().cached_file(&release).unwrap();
+        // An hour after it was served.
+        let later = Timestamp::from_seconds(service.now().seconds() + 3600).unwrap();
+        let files = service.engine.files();
+        let task = MaintenanceTask::EvictFiles;
+        assert!(!service.engine.run_task(task, later).unwrap());
+        let is_there = files.cached_file(&release).is_some();
+        assert_eq!(is_there, !has_limit);
+        assert_eq!(stored_files(&scene.server).is_empty(), has_limit);
+        assert_eq!(scene.downloads(), 2, "counts stay");
+        assert_eq!(scene.get(&[]).body, content);
+        assert_eq!(scene.downloads(), 3);
+        let asked_count = if has_limit { 2 } else { 1 };
+        assert_eq!(scene.upstream.asked_count(), asked_count);
     }
 }

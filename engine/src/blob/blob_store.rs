@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Blob;
-use crate::disk::{Disk, DiskFile, is_out_of_descriptors, publish_file};
+use crate::disk::{DirEntry, Disk, DiskFile, is_out_of_descriptors, publish_file};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_BYTES_MAX, OPEN_BLOBS_MAX};
 use crate::model::{CachedFile, ContentHash, Variant};
@@ -40,6 +40,8 @@ pub(crate) struct BlobStore {
     clock: AtomicU64,
     /// Makes temporary names differ.
     puts_count: AtomicU64,
+    /// Bytes that were written since the start.
+    written_bytes: AtomicU64,
 }
 
 type BlobShard =
@@ -63,6 +65,15 @@ pub(crate) enum BlobFinding {
     Foreign(String),
 }
 
+/// A content in the store, with its variants.
+pub(crate) struct StoredContent {
+    pub(crate) content: ContentHash,
+    /// Bytes of all its files.
+    pub(crate) size_bytes: u64,
+    /// Time of its last service, in seconds; that of its store if it was never noted.
+    pub(crate) served_seconds: i64,
+}
+
 /// A file in the store that no cached file refers to.
 pub(crate) struct Orphan {
     path: PathBuf,
@@ -82,6 +93,7 @@ impl BlobStore {
             shard_max: AtomicUsize::new(OPEN_BLOBS_MAX / SHARDS_COUNT),
             clock: AtomicU64::new(0),
             puts_count: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
         }
     }
 
@@ -226,7 +238,8 @@ impl BlobStore {
                 findings.push(BlobFinding::Damaged(error));
             }
         }
-        self.each_file(&mut |path, name| {
+        self.each_file(&mut |path, entry| {
+            let name = entry.name.as_str();
             let stem = name.split('.').next().unwrap_or_default();
             let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
             let orphan = self.orphan_of(path, name, referenced);
@@ -253,8 +266,8 @@ impl BlobStore {
     /// Contents, and variants of them, that no file refers to.
     pub(crate) fn orphans(&self, referenced: &Referenced) -> Result<Vec<Orphan>> {
         let mut orphans = Vec::new();
-        self.each_file(&mut |path, name| {
-            orphans.extend(self.orphan_of(path, name, referenced));
+        self.each_file(&mut |path, entry| {
+            orphans.extend(self.orphan_of(path, &entry.name, referenced));
             Ok(())
         })?;
         Ok(orphans)
@@ -311,17 +324,61 @@ impl BlobStore {
         Err(Error::corrupt("blobs", 0, expected))
     }
 
-    fn each_file(&self, each: &mut dyn FnMut(&Path, &str) -> Result<()>) -> Result<()> {
+    /// Bytes written since the start, those of files that are gone again included.
+    pub(crate) fn written_bytes(&self) -> u64 {
+        self.written_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Every content. Cost: lists every file.
+    pub(crate) fn stored(&self) -> Result<Vec<StoredContent>> {
+        let mut found: Vec<StoredContent> = Vec::new();
+        self.each_file(&mut |_, entry| {
+            let stem = entry.name.split('.').next().unwrap_or_default();
+            let Some(content) = parse_hash(stem) else {
+                return Ok(());
+            };
+            match found.last_mut() {
+                // They are ordered by name: the variants of a content follow it.
+                Some(last) if last.content == content => last.size_bytes += entry.size_bytes,
+                _ => found.push(StoredContent {
+                    content,
+                    size_bytes: entry.size_bytes,
+                    served_seconds: entry.modified_seconds,
+                }),
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    /// Notes that a content was served at this second. Not durable: a power cut may lose it.
+    pub(crate) fn note_served(&self, content: &ContentHash, seconds: i64) -> Result<()> {
+        let path = self.path(content, Variant::Identity);
+        self.disk.set_modified(&path, seconds)
+    }
+
+    /// Removes a content and its variants. The caller knows that no file refers to it. Whoever has
+    /// it open can read it to its end.
+    pub(crate) fn remove(&self, content: &ContentHash) -> Result<()> {
+        // The content last: a variant alone would not be found again.
+        for variant in [Variant::Brotli, Variant::Gzip, Variant::Identity] {
+            self.forget(content, variant);
+            self.disk.remove(&self.path(content, variant))?;
+        }
+        Ok(())
+    }
+
+    fn each_file(&self, each: &mut dyn FnMut(&Path, &DirEntry) -> Result<()>) -> Result<()> {
         for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
             let dir = self.dir.join(&folder.name);
             if !folder.is_dir {
                 if folder.name != MARK {
-                    each(&dir, &folder.name)?;
+                    each(&dir, &folder)?;
                 }
                 continue;
             }
             for entry in self.disk.list(&dir)?.unwrap_or_default() {
-                each(&dir.join(&entry.name), &entry.name)?;
+                each(&dir.join(&entry.name), &entry)?;
             }
         }
         Ok(())
@@ -334,6 +391,9 @@ impl BlobStore {
         let temporary = self.tmp.join(format!("blob-{put}"));
         publish_file(self.disk.as_ref(), &temporary, path, &mut |out| {
             for part in parts {
+                let written_bytes = part.len() as u64;
+                self.written_bytes
+                    .fetch_add(written_bytes, Ordering::Relaxed);
                 out.write_all(part)
                     .map_err(Error::io("write", &temporary))?;
             }

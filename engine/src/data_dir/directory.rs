@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::format::{FORMATS, Formats, publish_format, read_format};
 use super::names::refuse_foreign;
@@ -28,6 +29,7 @@ pub(crate) struct DataDir {
     is_new: bool,
     /// True if the directory is removed on drop.
     is_temporary: bool,
+    reserve_bytes: Arc<AtomicU64>,
     _lock: DirLock,
 }
 
@@ -54,6 +56,7 @@ impl DataDir {
             root: root.to_path_buf(),
             is_new,
             is_temporary: false,
+            reserve_bytes: Arc::default(),
             _lock: lock,
         };
         data_dir.make_dirs()?;
@@ -75,6 +78,7 @@ impl DataDir {
             root: root.to_path_buf(),
             is_new,
             is_temporary: false,
+            reserve_bytes: Arc::default(),
             _lock: lock,
         };
         data_dir.make_dirs()?;
@@ -131,13 +135,27 @@ impl DataDir {
         &self.root
     }
 
-    /// A guard that fails if fewer bytes than these are free here.
+    /// A guard that fails if fewer bytes than these, and the reserve, are free here.
     pub(crate) fn space_guard(&self, needed_bytes: u64) -> SpaceGuard {
         SpaceGuard {
             disk: Arc::clone(&self.disk),
             dir: self.root.clone(),
             needed_bytes,
+            reserve_bytes: Arc::clone(&self.reserve_bytes),
         }
+    }
+
+    /// A guard for what must work on a nearly full disk, too: the reserve is there for it.
+    pub(crate) fn last_space_guard(&self, needed_bytes: u64) -> SpaceGuard {
+        SpaceGuard {
+            reserve_bytes: Arc::default(),
+            ..self.space_guard(needed_bytes)
+        }
+    }
+
+    /// Keeps this many bytes free beyond what a change needs.
+    pub(crate) fn reserve(&self, bytes: u64) {
+        self.reserve_bytes.store(bytes, Ordering::Relaxed);
     }
 
     /// Makes what is not there and empties `tmp/`.

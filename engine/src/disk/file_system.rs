@@ -34,6 +34,9 @@ pub trait Disk: Send + Sync {
     /// Size of a file in bytes; `None` when there is no such file.
     fn size_bytes(&self, path: &Path) -> Result<Option<u64>>;
 
+    /// Sets the time of a file's last change, in seconds. One that is not there is left so.
+    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()>;
+
     /// Opens a file for reading; `None` when there is no such file.
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>>;
 
@@ -103,6 +106,8 @@ pub struct DirEntry {
     pub is_dir: bool,
     /// Size of a file, in bytes.
     pub size_bytes: u64,
+    /// Time of its last change, in seconds since 1970.
+    pub modified_seconds: i64,
 }
 
 /// A lock that is held as long as this lives.

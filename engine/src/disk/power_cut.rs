@@ -192,6 +192,10 @@ impl Disk for PowerCut {
         Real.size_bytes(path)
     }
 
+    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
+        Real.set_modified(path, seconds)
+    }
+
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {
         Ok(Real.open(path)?.map(|file| self.wrap(path, file)))
     }

@@ -2,9 +2,11 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
 use std::io::{self, ErrorKind, Read};
-use std::os::unix::fs::{DirBuilderExt, FileExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use rustix::fs::{Timespec, Timestamps};
 
 use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, WritableMapping};
 use crate::error::{Error, Result};
@@ -87,6 +89,7 @@ impl Disk for Real {
                 name: entry.file_name().to_string_lossy().into_owned(),
                 is_dir: metadata.is_dir(),
                 size_bytes: metadata.len(),
+                modified_seconds: metadata.mtime(),
             });
         }
         found.sort_unstable();
@@ -96,6 +99,24 @@ impl Disk for Real {
     fn size_bytes(&self, path: &Path) -> Result<Option<u64>> {
         let metadata = present(fs::metadata(path)).map_err(Error::io("look at", path))?;
         Ok(metadata.map(|metadata| metadata.len()))
+    }
+
+    fn set_modified(&self, path: &Path, seconds: i64) -> Result<()> {
+        let omitted = Timespec {
+            tv_sec: 0,
+            tv_nsec: rustix::fs::UTIME_OMIT,
+        };
+        let times = Timestamps {
+            last_access: omitted,
+            last_modification: Timespec {
+                tv_sec: seconds,
+                tv_nsec: 0,
+            },
+        };
+        let (cwd, flags) = (rustix::fs::CWD, rustix::fs::AtFlags::empty());
+        let set = rustix::fs::utimensat(cwd, path, &times, flags).map_err(io::Error::from);
+        present(set).map_err(Error::io("set the time of", path))?;
+        Ok(())
     }
 
     fn open(&self, path: &Path) -> Result<Option<Box<dyn DiskFile>>> {

@@ -1,11 +1,14 @@
 //! The cached files of an engine, by release.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use crate::blob::Blob;
 use crate::database::Database;
 use crate::error::Result;
-use crate::model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Variant};
+use crate::model::{
+    CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Timestamp, Variant,
+};
 use crate::state::{Outcome, StateEvent};
 
 /// The cached files of an engine, from [`Engine::files`](crate::Engine::files).
@@ -101,6 +104,34 @@ impl FilesHandle<'_> {
     #[inline]
     pub fn blob(self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
         self.database.blobs.open(file, variant)
+    }
+
+    /// Limits the bytes of all cached files: beyond them, those that were served least recently are
+    /// forgotten and removed by [`MaintenanceTask::EvictFiles`](crate::MaintenanceTask::EvictFiles),
+    /// and fetched anew when they are wanted. 0 keeps all.
+    pub fn limit(self, bytes_max: u64) {
+        self.database
+            .files_bytes_max
+            .store(bytes_max, Ordering::Relaxed);
+    }
+
+    /// Notes that contents were served at `now`, for the order in which they are evicted. A power
+    /// cut may lose what was noted last. Cost: a system call each.
+    pub fn note_served(
+        self,
+        contents: impl IntoIterator<Item = ContentHash>,
+        now: Timestamp,
+    ) -> Result<()> {
+        for content in contents {
+            self.database.blobs.note_served(&content, now.seconds())?;
+        }
+        Ok(())
+    }
+
+    /// Returns true if a cached file has this content, or one whose hash begins alike. Cost: one
+    /// look-up in memory.
+    pub fn has_content(self, content: ContentHash) -> bool {
+        self.database.state.has_content(content)
     }
 
     /// Limits the number of open blobs to `blobs_max`, and never more than

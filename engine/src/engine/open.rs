@@ -11,6 +11,7 @@ use crate::damage::DamageEntry;
 use crate::database::Database;
 use crate::disk::Disk;
 use crate::error::Result;
+use crate::limits::FREE_BYTES_MIN;
 use crate::maintenance::{
     self, BackupSummary, CompactedStore, EngineStats, Finding, MaintenanceTask, Tasks,
 };
@@ -93,6 +94,14 @@ impl Engine {
     pub fn usage(&self) -> UsageHandle<'_> {
         let database = &self.database;
         UsageHandle { database }
+    }
+
+    /// Refuses changes of records and files while fewer than `bytes` are free on the disk, and never
+    /// with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and counts can be
+    /// changed all the same, as long as there is any room.
+    pub fn keep_free(&self, bytes: u64) {
+        let reserve_bytes = bytes.saturating_sub(FREE_BYTES_MIN);
+        self.database.data_dir().reserve(reserve_bytes);
     }
 
     /// Applies events in order, as one durable transaction, and returns an outcome for each. An

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use super::test_support::{after, id, import, now, open, open_with, title_of};
 use crate::disk::{Disk, Fault, Faulty};
 use crate::error::Error;
-use crate::limits::{AGGREGATE_SECONDS_MAX, ORPHAN_SECONDS_MIN, SWEEP_SECONDS};
+use crate::limits::{
+    AGGREGATE_SECONDS_MAX, EVICTION_SECONDS, ORPHAN_SECONDS_MIN, SERVED_SECONDS_MIN, SWEEP_SECONDS,
+};
 use crate::model::{CachedFile, FileKind, ReleaseId, Variant};
 use crate::{Engine, MaintenanceTask, StoreKind};
 
@@ -193,4 +195,111 @@ fn the_scrubber_finds_damage_before_it_is_needed() {
         found.iter().all(|found| found.is_note || found.is_repaired),
         "{found:?}"
     );
+}
+
+/// Eight files of 1,000 bytes, each with a variant of 100 and its footer, served in turn.
+fn served_in_turn(engine: &Engine) -> Vec<CachedFile> {
+    let mut stored = Vec::new();
+    for number in 0..8 {
+        let file = store(engine, number, &format!("1\n00:00 {number:0992}"));
+        assert_eq!(file.size_bytes, 1000);
+        let files = engine.files();
+        files
+            .store_variant(&file.content, Variant::Gzip, &[0; 84])
+            .unwrap();
+        let served_at = after(i64::try_from(number).unwrap());
+        files.note_served([file.content], served_at).unwrap();
+        stored.push(file);
+    }
+    stored
+}
+
+/// The numbers of the files that are there, in the table and on the disk.
+fn kept(engine: &Engine, data: &Path, stored: &[CachedFile]) -> Vec<u64> {
+    let mut kept = Vec::new();
+    for (number, file) in (0..).zip(stored) {
+        let is_known = engine.files().cached_file(&release(number)).is_some();
+        assert_eq!(engine.files().has_content(file.content), is_known);
+        let path = path_of(data, file);
+        assert_eq!(path.exists(), is_known);
+        assert_eq!(path.with_extension("gz").exists(), is_known);
+        kept.extend(is_known.then_some(number));
+    }
+    kept
+}
+
+fn evict(engine: &Engine, seconds: i64) {
+    let task = MaintenanceTask::EvictFiles;
+    assert!(!engine.run_task(task, after(seconds)).unwrap());
+}
+
+#[test]
+fn files_beyond_their_limit_leave_in_the_order_of_their_last_service() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let stored = served_in_turn(&engine);
+    evict(&engine, 1000);
+    assert_eq!(kept(&engine, dir.path(), &stored).len(), 8, "0 keeps all");
+    engine.files().limit(8 * 1100);
+    evict(&engine, 1000);
+    assert_eq!(kept(&engine, dir.path(), &stored).len(), 8, "they may");
+    let first = [stored[0].content];
+    engine.files().note_served(first, after(100)).unwrap();
+    drop(engine);
+    // The order outlives the process.
+    let engine = open(dir.path());
+    engine.files().limit(6 * 1100 - 1);
+    let sending = engine.files().blob(&stored[1], Variant::Identity);
+    let sending = sending.unwrap().unwrap();
+    let generation = engine.files().generation();
+    evict(&engine, 1000);
+    // A sixteenth less than the limit: room for five.
+    assert_eq!(kept(&engine, dir.path(), &stored), [0, 4, 5, 6, 7]);
+    assert_ne!(engine.files().generation(), generation);
+    assert_eq!(sending.bytes().len(), 1000, "who has it open reads it all");
+    assert!(sending.bytes().ends_with(b"0001"));
+    assert_eq!(engine.verify(false).unwrap(), []);
+    let stats = engine.stats().unwrap();
+    assert_eq!((stats.evicted_files, stats.evicted_bytes), (3, 3300));
+    assert_eq!(stats.cached_files, 5);
+    // One that upstream gives again is as new.
+    assert_eq!(
+        store(&engine, 1, &format!("1\n00:00 {:0992}", 1)),
+        stored[1]
+    );
+    let again = engine.files().blob(&stored[1], Variant::Identity);
+    assert_eq!(again.unwrap().unwrap().bytes(), sending.bytes());
+}
+
+#[test]
+fn a_file_that_was_served_within_a_minute_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let stored = served_in_turn(&engine);
+    engine.files().limit(1);
+    evict(&engine, SERVED_SECONDS_MIN - 1);
+    assert_eq!(kept(&engine, dir.path(), &stored).len(), 8);
+    // The next look is some seconds later.
+    evict(&engine, SERVED_SECONDS_MIN + 1);
+    assert_eq!(kept(&engine, dir.path(), &stored).len(), 8);
+    evict(&engine, SERVED_SECONDS_MIN - 1 + EVICTION_SECONDS);
+    assert_eq!(kept(&engine, dir.path(), &stored), [] as [u64; 0]);
+}
+
+#[test]
+fn releases_with_one_content_leave_together_and_orphans_are_not_evicted() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    engine.maintain(now()).unwrap();
+    let shared = store(&engine, 1, "1\n00:00 shared");
+    assert_eq!(store(&engine, 2, "1\n00:00 shared"), shared);
+    let orphan = leave_orphan(&engine, dir.path(), "1\n00:00 orphan");
+    engine.files().note_served([shared.content], now()).unwrap();
+    engine.files().limit(1);
+    evict(&engine, SERVED_SECONDS_MIN);
+    for number in [1, 2] {
+        assert_eq!(engine.files().cached_file(&release(number)), None);
+    }
+    assert!(!path_of(dir.path(), &shared).exists());
+    assert!(orphan.exists(), "it may be stored just now");
 }

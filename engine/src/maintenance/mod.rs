@@ -6,6 +6,7 @@ mod verify;
 mod backup;
 mod restore;
 mod orphans;
+mod eviction;
 mod scrub;
 mod tasks;
 mod salvage;

@@ -24,6 +24,11 @@ pub struct EngineStats {
     pub state_reclaimable_bytes: Option<u64>,
     pub cached_files: u64,
     pub blob_bytes: u64,
+    /// Since the start.
+    #[serde(default)]
+    pub evicted_files: u64,
+    #[serde(default)]
+    pub evicted_bytes: u64,
     pub accounts: u64,
     pub api_keys: u64,
     pub reindex_jobs_done: u64,
@@ -40,6 +45,7 @@ pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
     let counts = state.counts();
     let (records, active_records) = catalog.counts()?;
     let (scrub_rounds, scrub_findings) = tasks.scrub_figures();
+    let (evicted_files, evicted_bytes) = tasks.eviction_figures();
     let (reindex_jobs_done, merges_done) = catalog.jobs_done();
     let reclaimable = tasks.reclaimable();
     let mut stats = EngineStats {
@@ -51,6 +57,8 @@ pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
         state_reclaimable_bytes: reclaimable.map(|bytes| bytes.state),
         cached_files: counts.cached_files,
         blob_bytes: counts.blob_bytes,
+        evicted_files,
+        evicted_bytes,
         accounts: counts.accounts,
         api_keys: counts.api_keys,
         reindex_jobs_done,

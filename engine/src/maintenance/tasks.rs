@@ -1,6 +1,7 @@
 //! The tasks of maintenance. Each stands alone: one that fails keeps no other from running.
 
 use super::compact::ReclaimableBytes;
+use super::eviction::Eviction;
 use super::orphans::OrphanSweep;
 use super::scrub::Scrub;
 use crate::database::Database;
@@ -19,6 +20,9 @@ pub enum MaintenanceTask {
     Reindex,
     /// Merges a tier of segments. Takes long.
     Merge,
+    /// Removes cached files that were served least recently, if all of them take more than
+    /// [`FilesHandle::limit`](crate::FilesHandle::limit) allows.
+    EvictFiles,
     /// Removes content that no cached file refers to, an hour after it was seen first, and at
     /// start.
     SweepFiles,
@@ -29,11 +33,12 @@ pub enum MaintenanceTask {
 
 impl MaintenanceTask {
     /// The tasks of [`crate::Engine::maintain`], in its order.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::AggregateDownloads,
         Self::RepairIndex,
         Self::Reindex,
         Self::Merge,
+        Self::EvictFiles,
         Self::SweepFiles,
     ];
 
@@ -44,6 +49,7 @@ impl MaintenanceTask {
             Self::RepairIndex => "repair",
             Self::Reindex => "reindex",
             Self::Merge => "merge",
+            Self::EvictFiles => "evict",
             Self::SweepFiles => "sweep",
             Self::Scrub => "scrub",
         }
@@ -53,6 +59,7 @@ impl MaintenanceTask {
 /// State of tasks that are not finished by one call.
 #[derive(Default)]
 pub(crate) struct Tasks {
+    eviction: Eviction,
     sweep: OrphanSweep,
     scrub: Scrub,
 }
@@ -73,6 +80,7 @@ impl Tasks {
                 database.catalog.run_reindex()
             }
             MaintenanceTask::Merge => database.catalog.run_merge(),
+            MaintenanceTask::EvictFiles => self.eviction.run(database, now).map(|()| false),
             MaintenanceTask::SweepFiles => self.sweep.run(database, now).map(|()| false),
             MaintenanceTask::Scrub => self.scrub.step(database, now),
         }
@@ -91,6 +99,11 @@ impl Tasks {
             }
         }
         failed.map(|()| has_more)
+    }
+
+    /// Contents that were evicted since the start, and their bytes.
+    pub(crate) fn eviction_figures(&self) -> (u64, u64) {
+        self.eviction.figures()
     }
 
     /// Rounds of the scrubber, and damage that it found.

@@ -3,7 +3,7 @@
 use std::hash::BuildHasher;
 
 use foldhash::fast::RandomState;
-use hashbrown::{HashMap, HashTable};
+use hashbrown::{HashMap, HashSet, HashTable};
 
 use crate::codec::{decode_cached_file, encode_cached_file};
 use crate::model::{CachedFile, ContentHash, ReleaseId};
@@ -94,6 +94,25 @@ impl FileTable {
         for file in removed {
             self.count_out(&file);
         }
+    }
+
+    /// Returns true if a file has this content, or one whose hash begins alike.
+    pub(super) fn has_content(&self, content: ContentHash) -> bool {
+        self.sharing.contains_key(&beginning(content))
+    }
+
+    /// Releases whose files have one of these contents. Cost: a look at each file.
+    pub(super) fn releases_of(
+        &self,
+        contents: &HashSet<ContentHash, RandomState>,
+    ) -> Vec<ReleaseId> {
+        let entries = self.entries.iter();
+        let with_content = entries.filter(|entry| contents.contains(&entry.file().content));
+        let releases = with_content.filter_map(|entry| {
+            let text = std::str::from_utf8(entry.release()).ok()?;
+            ReleaseId::parse(text)
+        });
+        releases.collect()
     }
 
     /// The files, in no order.

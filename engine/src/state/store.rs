@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use hashbrown::HashMap;
+use hashbrown::{HashMap, HashSet};
 use parking_lot::{Mutex, RwLock};
 
 use super::apply::{AppliedFrame, Effect, FileEffect, apply_state};
@@ -394,6 +394,20 @@ impl State {
     /// Number that changes whenever a file is forgotten or replaced.
     pub(crate) fn files_generation(&self) -> u64 {
         self.files_generation.load(Ordering::Acquire)
+    }
+
+    /// Returns true if a cached file has this content. Of two contents whose hashes begin alike, one
+    /// may be taken for the other. Cost: one look-up under a read lock.
+    pub(crate) fn has_content(&self, content: ContentHash) -> bool {
+        self.files.read().has_content(content)
+    }
+
+    /// Releases whose cached files have one of these contents. Cost: a look at each file.
+    pub(crate) fn releases_of(
+        &self,
+        contents: &HashSet<ContentHash, foldhash::fast::RandomState>,
+    ) -> Vec<ReleaseId> {
+        self.files.read().releases_of(contents)
     }
 
     /// Every content that a cached file refers to, once, with one of these files.

@@ -3,6 +3,7 @@
 use std::ops::ControlFlow;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -27,17 +28,21 @@ pub(crate) struct SpaceGuard {
     pub(crate) dir: PathBuf,
     /// Bytes that must be free for a transaction to begin.
     pub(crate) needed_bytes: u64,
+    /// Bytes that must be free besides.
+    pub(crate) reserve_bytes: Arc<AtomicU64>,
 }
 
 impl SpaceGuard {
     /// Errors: [`Error::Space`] when there is too little.
     pub(crate) fn check(&self) -> Result<()> {
         let free_bytes = self.disk.free_bytes(&self.dir)?;
-        if free_bytes < self.needed_bytes {
+        let reserve_bytes = self.reserve_bytes.load(Ordering::Relaxed);
+        let needed_bytes = self.needed_bytes.saturating_add(reserve_bytes);
+        if free_bytes < needed_bytes {
             return Err(Error::Space {
                 path: self.dir.clone(),
                 free_bytes,
-                needed_bytes: self.needed_bytes,
+                needed_bytes,
             });
         }
         Ok(())

@@ -31,6 +31,7 @@ fn store(engine: Box<dyn StoreEngine>, dir: &Path) -> Store {
         disk: Arc::new(Real),
         dir: dir.to_path_buf(),
         needed_bytes: 1,
+        reserve_bytes: Arc::default(),
     };
     Store::new(engine, "test.redb", guard)
 }
@@ -218,6 +219,7 @@ fn too_little_space_is_told_before_anything_is_written() {
         disk: Arc::new(Real),
         dir: dir.path().to_path_buf(),
         needed_bytes: u64::MAX,
+        reserve_bytes: Arc::default(),
     };
     let store = Store::new(Box::new(MemoryEngine::default()), "test.redb", guard);
     let refused = store.write(|rows| rows.put(A, b"1", b"x"));

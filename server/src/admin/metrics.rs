@@ -287,6 +287,10 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     for (name, help, value) in gauges {
         writer.gauge(name, help, value)?;
     }
+    let help = "Cached files that were removed because all together took too much.";
+    writer.counter("evicted_files", help, stats.evicted_files)?;
+    let help = "Bytes of those files.";
+    writer.counter("evicted_bytes", help, stats.evicted_bytes)?;
     let help = "Reindex jobs that flushed the delta to a segment file.";
     writer.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
     let help = "Times that the scrubber has read everything.";

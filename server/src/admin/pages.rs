@@ -63,8 +63,11 @@ async fn answer(service: Option<Arc<Service>>, request: Request<Incoming>) -> Re
             None => page(StatusCode::OK, TEXT, "starting\n"),
         },
         "/readyz" => {
-            let phase = service.map_or(Phase::Starting, |service| service.phase());
-            readiness(phase)
+            let phase = service
+                .as_ref()
+                .map_or(Phase::Starting, |service| service.phase());
+            let troubles = service.as_ref().map_or(String::new(), |it| troubles(it));
+            readiness(phase, &troubles)
         }
         "/metrics" => match service {
             Some(service) => metrics(service).await,
@@ -87,12 +90,26 @@ fn liveness(service: &Service) -> Response<SentBody> {
     page(StatusCode::OK, TEXT, "ok\n")
 }
 
-fn readiness(phase: Phase) -> Response<SentBody> {
+/// What is not as it should be, a line each, though reads are answered.
+fn troubles(service: &Service) -> String {
+    let mut lines = String::new();
+    if let Err(error) = service.engine.files().check_space() {
+        let cause = error_chain(&error);
+        lines.push_str(&format!("read-only: {cause}\n"));
+    }
+    for failing in service.background.failing() {
+        let (task, error) = (failing.task.name(), failing.error);
+        lines.push_str(&format!("task {task} fails: {error}\n"));
+    }
+    lines
+}
+
+fn readiness(phase: Phase, troubles: &str) -> Response<SentBody> {
     let status = match phase {
         Phase::Ready => StatusCode::OK,
         Phase::Starting | Phase::Draining => StatusCode::SERVICE_UNAVAILABLE,
     };
-    page(status, TEXT, format!("{}\n", phase.as_str()))
+    page(status, TEXT, format!("{}\n{troubles}", phase.as_str()))
 }
 
 async fn metrics(service: Arc<Service>) -> Response<SentBody> {

@@ -271,6 +271,10 @@ fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Res
         headers,
         id,
     } = request;
+    if worker.service.served_files.is_wanted() {
+        let content = ready.prepared.file.content;
+        worker.state.lock().served.insert(content);
+    }
     let size_bytes = ready.open.size_bytes();
     let file = ready.prepared.fields(ready.variant);
     let is_conditional = context.hints.has_condition;

@@ -11,7 +11,7 @@ use super::variants::FileVariants;
 use crate::cache::{OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
 use crate::limiter::Quota;
 use crate::runtime::{ClientNetwork, Descriptors, Moment};
-use crate::service::{Service, UsageSums, WorkerMetrics};
+use crate::service::{ContentSet, Service, UsageSums, WorkerMetrics};
 
 /// The API as one worker serves it.
 pub struct ApiWorker {
@@ -33,6 +33,10 @@ pub(super) struct WorkerState {
     pub(super) prepared_files: PreparedFileCache,
     /// Open files, for downloads.
     pub(super) open_files: OpenFiles,
+    /// State of all files when `open_files` was last compared with them.
+    files_generation: u64,
+    /// Contents that were served since the last tick, if files are evicted.
+    pub(super) served: ContentSet,
     /// The worker's log of downloads.
     pub(super) lane: CounterLane,
     /// Usage of API keys since the last tick.
@@ -58,6 +62,8 @@ impl ApiWorker {
             locations: RecordLocations::new(),
             prepared_files: PreparedFileCache::new(),
             open_files: OpenFiles::new(mapped_max),
+            files_generation: service.engine.files().generation(),
+            served: ContentSet::default(),
             lane,
             usage: UsageSums::default(),
             buffer: BytesMut::new(),
@@ -93,9 +99,20 @@ impl ApiWorker {
             .peek(network, self.address_limit(), now)
     }
 
-    /// Hands the usage of keys to the service. Called once a second and when the worker ends.
+    /// Hands the usage of keys and the served files to the service, and closes files that are gone.
+    /// Called once a second and when the worker ends.
     pub fn tick(&self) {
         let mut state = self.state.lock();
+        let state = &mut *state;
+        self.service.served_files.put(&mut state.served);
+        let files = self.service.engine.files();
+        let generation = files.generation();
+        if generation != state.files_generation {
+            // An open file takes room on the disk though it was removed.
+            let is_kept = |content| files.has_content(content);
+            state.open_files.retain(is_kept);
+            state.files_generation = generation;
+        }
         if !state.usage.is_empty() {
             self.service.usage.put(&mut state.usage);
         }

@@ -76,6 +76,22 @@ impl<K: Hash + Eq, V> Generations<K, V> {
         Some(outcome)
     }
 
+    /// Drops the entries whose keys are not wanted any more. Cost: a visit of each.
+    pub(super) fn retain(&mut self, is_wanted: impl Fn(&K) -> bool) {
+        for (map, map_weight) in [
+            (&mut self.young, &mut self.young_weight),
+            (&mut self.old, &mut self.old_weight),
+        ] {
+            map.retain(|place, (_, weight)| {
+                let is_kept = is_wanted(place);
+                if !is_kept {
+                    *map_weight -= *weight;
+                }
+                is_kept
+            });
+        }
+    }
+
     /// Keeps a value of this weight, unless it exceeds half of the permitted weight.
     pub(super) fn put(&mut self, place: K, value: V, weight: usize) {
         if self.half_weight_max < weight {
@@ -128,6 +144,20 @@ mod tests {
         assert_eq!(map.get(&1), None);
         map.clear();
         assert_eq!((map.get(&0), map.weight()), (None, 0));
+    }
+
+    #[test]
+    fn what_is_not_wanted_any_more_leaves_with_its_weight() {
+        let mut map = Generations::new(20);
+        for number in 0..15_u32 {
+            map.put(number, number, 1);
+        }
+        map.retain(|number| number % 5 == 0);
+        assert_eq!(map.weight(), 3);
+        assert_eq!(
+            [0, 1, 5, 10, 14].map(|n| map.get(&n)),
+            [Some(0), None, Some(5), Some(10), None]
+        );
     }
 
     #[test]

@@ -69,6 +69,11 @@ impl OpenFiles {
         }
     }
 
+    /// Closes the files whose content is not wanted any more.
+    pub fn retain(&mut self, is_wanted: impl Fn(ContentHash) -> bool) {
+        self.files.retain(|(content, _)| is_wanted(*content));
+    }
+
     /// Keeps a file open.
     pub fn put(&mut self, content: ContentHash, variant: Variant, file: OpenFile) {
         let weight = match file {

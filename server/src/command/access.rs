@@ -138,7 +138,7 @@ pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engin
         store: config.store,
         counter_lanes,
     };
-    Engine::open(&config.data, options).map_err(|error| match error {
+    let opened = Engine::open(&config.data, options).map_err(|error| match error {
         Error::Locked { path, pid } => AccessError::Locked { path, pid }.into(),
         source @ (Error::Corrupt { .. } | Error::Store { .. }) => UnreadableError {
             path: config.data.clone(),
@@ -146,7 +146,10 @@ pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engin
         }
         .into(),
         other => other.into(),
-    })
+    });
+    let engine: Engine = opened.map_err(|error: CommandError| error)?;
+    engine.keep_free(config.disk_reserve_bytes as u64);
+    Ok(engine)
 }
 
 /// Makes a data directory readable on which no server runs and which cannot be opened. Returns

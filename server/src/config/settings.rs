@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use ipnet::IpNet;
 use serde::Serialize;
 use serde_json::{Value, json};
-use subcat_engine::{BLOB_BYTES_MAX, RateLimit, StoreKind};
+use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, RateLimit, StoreKind};
 
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
 use crate::limits::ACTIVE_KEYS_MAX;
@@ -31,6 +31,10 @@ pub struct Config {
     pub connections: Connections,
     pub rate_limit: RateLimits,
     pub cache_search_bytes: usize,
+    /// Bytes of the disk that are left free: with fewer, records and files are not changed.
+    pub disk_reserve_bytes: usize,
+    /// Bytes of all cached files; 0 keeps all.
+    pub files_cache_bytes: usize,
     pub upstream: UpstreamSettings,
     pub auth_expired_status: ExpiredStatus,
     pub accounts: Accounts,
@@ -59,6 +63,8 @@ impl Default for Config {
             },
             rate_limit: RateLimits::default(),
             cache_search_bytes: 64 << 20,
+            disk_reserve_bytes: 256 << 20,
+            files_cache_bytes: 0,
             upstream: UpstreamSettings::default(),
             auth_expired_status: ExpiredStatus::Unauthorized,
             accounts: Accounts {
@@ -400,6 +406,21 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| json!(c.cache_search_bytes),
     },
     Setting {
+        name: "disk.reserve_bytes",
+        allowed: "a number of bytes, 48 MiB or more, such as 268435456 or 1 GiB",
+        set: |c, v| {
+            let reserve = bytes(v).filter(|bytes| FREE_BYTES_MIN <= *bytes as u64);
+            put(&mut c.disk_reserve_bytes, reserve)
+        },
+        show: |c| json!(c.disk_reserve_bytes),
+    },
+    Setting {
+        name: "files.cache_bytes",
+        allowed: "a number of bytes, such as 107374182400 or 100 GiB, or 0 to keep every file",
+        set: |c, v| put(&mut c.files_cache_bytes, bytes(v)),
+        show: |c| json!(c.files_cache_bytes),
+    },
+    Setting {
         name: "upstream.url",
         applies: Applies::AtReload,
         is_secret: true,
@@ -589,6 +610,8 @@ mod tests {
             "rate_limit.anonymous_requests": 600,
             "rate_limit.account_factor": 5,
             "cache.search_bytes": 64 << 20,
+            "disk.reserve_bytes": 256 << 20,
+            "files.cache_bytes": 0,
             "upstream.url": null,
             "upstream.connect_seconds": 3,
             "upstream.timeout_seconds": 20,
@@ -651,6 +674,10 @@ mod tests {
         check("upstream.max_bytes", "99999999999999999999GiB", None);
         check("upstream.failure_ttl_seconds", "0", Some(json!(0)));
         check("cache.search_bytes", "0", Some(json!(0)));
+        check("files.cache_bytes", "2 GiB", Some(json!(2_u64 << 30)));
+        check("files.cache_bytes", "-1", None);
+        check("disk.reserve_bytes", "48 MiB", Some(json!(48 << 20)));
+        check("disk.reserve_bytes", "47 MiB", None);
     }
 
     #[test]

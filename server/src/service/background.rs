@@ -27,13 +27,14 @@ pub enum BackgroundTask {
 
 impl BackgroundTask {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Heartbeat,
         Self::DropSessions,
         Self::Engine(MaintenanceTask::AggregateDownloads),
         Self::Engine(MaintenanceTask::RepairIndex),
         Self::Engine(MaintenanceTask::Reindex),
         Self::Engine(MaintenanceTask::Merge),
+        Self::Engine(MaintenanceTask::EvictFiles),
         Self::Engine(MaintenanceTask::SweepFiles),
         Self::Engine(MaintenanceTask::Scrub),
     ];

@@ -2,7 +2,8 @@
 //!
 //! The heartbeat does what must happen every second: it syncs counters, stores usage and reads the
 //! clock. The other two do work that must not delay it. One has what is done soon: aggregating
-//! counters, repairing the index, flushing, dropping expired sessions. The other has what may take
+//! counters, repairing the index, flushing, evicting files, dropping
+//! expired sessions. The other has what may take
 //! minutes, and must not keep damage from being noticed: merging, sweeping, scrubbing.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -24,11 +25,12 @@ const HEARTBEAT_STOP_LIMIT: Duration = Duration::from_secs(3);
 const MAINTENANCE_STOP_LIMIT: Duration = Duration::from_millis(200);
 
 /// Tasks of the thread for what is done soon.
-const QUICK_TASKS: [BackgroundTask; 4] = [
+const QUICK_TASKS: [BackgroundTask; 5] = [
     BackgroundTask::DropSessions,
     BackgroundTask::Engine(MaintenanceTask::AggregateDownloads),
     BackgroundTask::Engine(MaintenanceTask::RepairIndex),
     BackgroundTask::Engine(MaintenanceTask::Reindex),
+    BackgroundTask::Engine(MaintenanceTask::EvictFiles),
 ];
 /// Tasks of the thread for what may take long.
 const SLOW_TASKS: [BackgroundTask; 3] = [
@@ -125,6 +127,11 @@ fn run_task(service: &Service, task: BackgroundTask) -> subcat_engine::Result<()
     match task {
         BackgroundTask::Heartbeat => beat(service, false),
         BackgroundTask::DropSessions => drop_expired_sessions(service),
+        BackgroundTask::Engine(task @ MaintenanceTask::EvictFiles) => {
+            let served = service.served_files.take();
+            service.engine.files().note_served(served, service.now())?;
+            service.engine.run_task(task, service.now()).map(drop)
+        }
         // One step a second: its rate is bounded so.
         BackgroundTask::Engine(task @ MaintenanceTask::Scrub) => {
             service.engine.run_task(task, service.now()).map(drop)
@@ -142,6 +149,7 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     service.observe_time(service.now());
     service.clock.resync();
     service.credentials().settle();
+    service.note_space();
     service.engine.usage().sync_counters()?;
     store_usage(service)?;
     if is_last {

@@ -7,6 +7,7 @@ mod maintenance;
 mod metrics;
 mod periodic;
 mod settings;
+mod served_files;
 mod shared;
 mod slow_searches;
 mod usage;
@@ -21,5 +22,7 @@ pub use metrics::{
 };
 pub use settings::LiveRateLimits;
 pub use shared::{Phase, ProcessHooks, ReloadFn, Reloaded, Service};
+pub use served_files::{ContentSet, ServedFiles};
+pub use shared::{Phase, Service};
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

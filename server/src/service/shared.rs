@@ -6,12 +6,17 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::Guard;
 use serde::{Deserialize, Serialize};
 use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
+
+use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp, error_chain};
 
 use super::background::BackgroundHealth;
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::metrics::Metrics;
 use super::settings::{LiveRateLimits, LiveSettings};
+use super::served_files::ServedFiles;
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
@@ -62,6 +67,8 @@ pub struct Service {
     pub empty_searches: EmptySearches,
     /// State of the background tasks.
     pub background: BackgroundHealth,
+    /// Files that were served lately.
+    pub served_files: ServedFiles,
     /// Usage of keys that is not stored yet.
     pub usage: UsageQueue,
     /// The clock; tests replace it.
@@ -72,6 +79,8 @@ pub struct Service {
     phase: AtomicU8,
     /// The latest second ever observed, by this process or an earlier one.
     latest_second: AtomicI64,
+    /// True if the last look found the disk nearly full.
+    is_disk_full: AtomicBool,
     credentials: Credentials,
     settings: LiveSettings,
     process: OnceLock<ProcessHooks>,
@@ -127,6 +136,14 @@ impl Service {
                 "the clock lags the latest observed time: expired keys and sessions stay expired"
             );
         }
+        // Only what upstream can give again may leave.
+        let has_upstream = config.upstream.url.is_some();
+        let files_bytes_max = if has_upstream {
+            config.files_cache_bytes
+        } else {
+            0
+        };
+        engine.files().limit(files_bytes_max as u64);
         let service = Self {
             latest_second: AtomicI64::new(latest.seconds()),
             credentials: Credentials::new(Arc::clone(&engine)),
@@ -136,6 +153,7 @@ impl Service {
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
             background: BackgroundHealth::default(),
+            served_files: ServedFiles::new(files_bytes_max != 0),
             usage: UsageQueue::default(),
             rate_limits: LiveRateLimits::new(&config.rate_limit),
             compat: config.compat,
@@ -145,6 +163,7 @@ impl Service {
             clock,
             control,
             phase: AtomicU8::new(Phase::Starting as u8),
+            is_disk_full: AtomicBool::new(false),
         };
         Arc::new(service)
     }
@@ -180,6 +199,21 @@ impl Service {
     pub fn reload(&self) -> Option<Result<Reloaded, ConfigError>> {
         let process = self.process.get()?;
         Some((process.reload)())
+    /// Looks at the free space, and logs when it has become too little, and when it is enough again.
+    pub(super) fn note_space(&self) {
+        let space = self.engine.files().check_space();
+        let was_full = self.is_disk_full.swap(space.is_err(), Ordering::Relaxed);
+        match space {
+            Err(error) if !was_full => {
+                let error = error_chain(&error);
+                tracing::error!(
+                    error,
+                    "the disk is nearly full: records and files are read-only"
+                );
+            }
+            Ok(()) if was_full => tracing::info!("there is room on the disk again"),
+            Ok(()) | Err(_) => {}
+        }
     }
 
     /// Changes accounts or API keys, now, as [`Credentials::change`] does.

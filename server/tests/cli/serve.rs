@@ -244,3 +244,35 @@ fn free_address() -> String {
     let probe = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     probe.local_addr().unwrap().to_string()
 }
+
+/// Records and files cannot be changed below the reserve; keys can, and everything is read.
+#[test]
+fn below_the_reserve_of_the_disk_it_is_read_only_and_says_so() {
+    let mut place = Place::serving();
+    place.import(&[line(1, "Heat", "")]);
+    place.stop_server();
+    place.start_server(&["--set", "disk.reserve_bytes=1000000000 GiB"]);
+    let records = place.write("more.jsonl", line(2, "Ronin", ""));
+    let refused = place.run(&["import", &records]).fails(1);
+    assert!(refused.contains("make room and try again"), "{refused}");
+    let key = place.create_key(&[]);
+    let found = place
+        .server()
+        .get("/api/subtitles/search?title=heat", Some(&key));
+    assert_eq!(found.json()["total"], 1);
+    let admin = &place.server().admin;
+    let ready = get(admin, "/readyz", None);
+    assert_eq!(ready.status, 200, "reads are answered");
+    assert!(
+        ready.text().starts_with("ok\nread-only: "),
+        "{}",
+        ready.text()
+    );
+    let metrics = get(admin, "/metrics", None).text();
+    assert!(metrics.contains("subcat_disk_full 1\n"), "{metrics}");
+    place.stop_server();
+    // As when there is room again.
+    place.start_server(&[]);
+    assert_eq!(get(&place.server().admin, "/readyz", None).text(), "ok\n");
+    place.run(&["import", &records]).ok();
+}

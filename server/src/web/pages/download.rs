@@ -9,6 +9,7 @@ use subcat_engine::{Blob, CachedFile, FileName, RecordId, ReleaseId, Variant, er
 
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};
+use crate::service::ContentSet;
 use crate::web::PageBody;
 use crate::web::answer::PageResult;
 use crate::web::error::PageError;
@@ -45,6 +46,8 @@ pub(crate) async fn download(request: &Arc<WebRequest>, id: &str) -> PageResult 
             if request.method != Method::HEAD {
                 count(request, opened.source.id);
             }
+            let mut served = ContentSet::from_iter([opened.file.content]);
+            request.site.service.served_files.put(&mut served);
             answer(&opened.source, &opened.file, opened.blob)
         })
         .await

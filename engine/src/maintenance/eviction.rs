@@ -1,0 +1,137 @@
+//! Eviction of cached files: what upstream can give again leaves when all files together take more
+//! than they may.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use hashbrown::HashSet;
+use parking_lot::Mutex;
+
+use crate::blob::StoredContent;
+use crate::database::Database;
+use crate::error::Result;
+use crate::limits::{EVICTION_BATCH_MAX, EVICTION_SECONDS, SERVED_SECONDS_MIN};
+use crate::model::{ContentHash, Timestamp};
+use crate::state::StateEvent;
+
+/// Keeps the bytes of all cached files below their limit.
+#[derive(Default)]
+pub(crate) struct Eviction {
+    measured: Mutex<Option<Measured>>,
+    evicted_count: AtomicU64,
+    evicted_bytes: AtomicU64,
+}
+
+/// Bytes on the disk as of the last listing.
+struct Measured {
+    stored_bytes: u64,
+    /// Bytes that had been written before it.
+    written_bytes: u64,
+    /// Second of the next listing, at the earliest.
+    next_at: i64,
+}
+
+impl Measured {
+    /// Bytes on the disk now, at most.
+    fn stored_bytes_max(&self, written_bytes: u64) -> u64 {
+        self.stored_bytes + (written_bytes - self.written_bytes)
+    }
+}
+
+impl Eviction {
+    /// Removes what was served least recently, until all files take a sixteenth less than the
+    /// limit: then the next listing is some time away. What was served within a minute stays.
+    ///
+    /// Cost: nothing while they take less than the limit; otherwise lists every file.
+    pub(crate) fn run(&self, database: &Database, now: Timestamp) -> Result<()> {
+        let bytes_max = database.files_bytes_max.load(Ordering::Relaxed);
+        if bytes_max == 0 {
+            return Ok(());
+        }
+        let now = now.seconds();
+        let mut measured = self.measured.lock();
+        // Before the listing: what is written meanwhile counts twice rather than not at all.
+        let written_bytes = database.blobs.written_bytes();
+        let is_within = |measured: &Measured| {
+            now < measured.next_at || measured.stored_bytes_max(written_bytes) <= bytes_max
+        };
+        if measured.as_ref().is_some_and(is_within) {
+            return Ok(());
+        }
+        database.blobs.ensure_present()?;
+        let contents = database.blobs.stored()?;
+        let mut stored_bytes = contents.iter().map(|content| content.size_bytes).sum();
+        if bytes_max < stored_bytes {
+            let target_bytes = bytes_max - bytes_max / 16;
+            let evicted = least_recent(database, contents, stored_bytes - target_bytes, now);
+            stored_bytes -= self.evict(database, &evicted)?;
+        }
+        // What is still too much was served just now.
+        let is_too_much = bytes_max < stored_bytes;
+        *measured = Some(Measured {
+            stored_bytes,
+            written_bytes,
+            next_at: if is_too_much {
+                now + EVICTION_SECONDS
+            } else {
+                now
+            },
+        });
+        Ok(())
+    }
+
+    /// Forgets the files of these contents, then removes the contents. Returns their bytes.
+    ///
+    /// A process that is killed in between leaves orphans, which the next start removes.
+    fn evict(&self, database: &Database, contents: &[StoredContent]) -> Result<u64> {
+        let mut evicted_bytes = 0;
+        for batch in contents.chunks(EVICTION_BATCH_MAX) {
+            // Whoever stores a file puts its content first: no store may be between the two steps.
+            let _no_store = database.storing.write();
+            let hashes: HashSet<ContentHash, _> =
+                batch.iter().map(|content| content.content).collect();
+            let releases = database.state.releases_of(&hashes);
+            let forget = releases.into_iter().map(StateEvent::ForgetFile);
+            database.state.apply(forget.collect())?;
+            for content in batch {
+                database.blobs.remove(&content.content)?;
+                evicted_bytes += content.size_bytes;
+                self.evicted_count.fetch_add(1, Ordering::Relaxed);
+                self.evicted_bytes
+                    .fetch_add(content.size_bytes, Ordering::Relaxed);
+            }
+        }
+        Ok(evicted_bytes)
+    }
+
+    /// Contents that were evicted since the start, and their bytes.
+    pub(crate) fn figures(&self) -> (u64, u64) {
+        (
+            self.evicted_count.load(Ordering::Relaxed),
+            self.evicted_bytes.load(Ordering::Relaxed),
+        )
+    }
+}
+
+/// The contents that were served least recently, together of about `excess_bytes`. An orphan may be
+/// a file that is just being stored: the sweep removes those.
+fn least_recent(
+    database: &Database,
+    mut contents: Vec<StoredContent>,
+    excess_bytes: u64,
+    now: i64,
+) -> Vec<StoredContent> {
+    contents.retain(|stored| {
+        let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;
+        is_idle && database.state.has_content(stored.content)
+    });
+    contents.sort_unstable_by_key(|stored| stored.served_seconds);
+    let mut chosen_bytes = 0;
+    let needed = contents.iter().take_while(|stored| {
+        let is_needed = chosen_bytes < excess_bytes;
+        chosen_bytes += stored.size_bytes;
+        is_needed
+    });
+    let needed_count = needed.count();
+    contents.truncate(needed_count);
+    contents
+}

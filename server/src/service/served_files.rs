@@ -1,0 +1,82 @@
+//! Files that were served, for the order in which cached files are evicted.
+
+use std::collections::HashSet;
+
+use parking_lot::Mutex;
+use subcat_engine::ContentHash;
+
+use crate::limits::SERVED_FILES_MAX;
+
+/// Contents, each once.
+pub type ContentSet = HashSet<ContentHash, foldhash::fast::RandomState>;
+
+/// Contents that were served since maintenance last noted them.
+pub struct ServedFiles {
+    /// False if no file is ever evicted: then nothing is kept.
+    is_wanted: bool,
+    contents: Mutex<ContentSet>,
+}
+
+impl ServedFiles {
+    /// Nothing yet.
+    pub(super) fn new(is_wanted: bool) -> Self {
+        Self {
+            is_wanted,
+            contents: Mutex::default(),
+        }
+    }
+
+    /// Returns true if services are to be noted.
+    pub fn is_wanted(&self) -> bool {
+        self.is_wanted
+    }
+
+    /// Notes what was served, and leaves `contents` empty. What exceeds the bound is not noted:
+    /// then it counts as served a little earlier.
+    pub fn put(&self, contents: &mut ContentSet) {
+        if !self.is_wanted {
+            return;
+        }
+        let mut noted = self.contents.lock();
+        let room = SERVED_FILES_MAX.saturating_sub(noted.len());
+        noted.extend(contents.drain().take(room));
+    }
+
+    /// Takes out what was noted.
+    pub(super) fn take(&self) -> ContentSet {
+        std::mem::take(&mut self.contents.lock())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn content(number: usize) -> ContentHash {
+        let mut hash = [0; 32];
+        hash[..8].copy_from_slice(&number.to_le_bytes());
+        ContentHash(hash)
+    }
+
+    #[test]
+    fn each_is_noted_once_and_within_the_bound() {
+        let served = ServedFiles::new(true);
+        for _ in 0..2 {
+            let mut contents: ContentSet = (0..10).map(content).collect();
+            served.put(&mut contents);
+            assert!(contents.is_empty());
+        }
+        assert_eq!(served.take().len(), 10);
+        served.put(&mut (0..SERVED_FILES_MAX + 10).map(content).collect());
+        served.put(&mut (0..SERVED_FILES_MAX + 10).map(content).collect());
+        assert_eq!(served.take().len(), SERVED_FILES_MAX);
+        assert!(served.take().is_empty());
+    }
+
+    #[test]
+    fn nothing_is_kept_if_nothing_is_evicted() {
+        let served = ServedFiles::new(false);
+        served.put(&mut (0..10).map(content).collect());
+        assert!(served.take().is_empty());
+    }
+}
