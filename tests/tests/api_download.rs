@@ -716,7 +716,6 @@ fn rule_14_8_files_beyond_the_limit_leave_and_are_fetched_anew() {
         assert_eq!(scene.upstream.asked_count(), 1);
         let service = &scene.server.service;
         let release = ReleaseId::parse("r1").unwrap();
-        let file = service.engine.files().cached_file(&release).unwrap();
         // An hour after it was served.
         let later = Timestamp::from_seconds(service.now().seconds() + 3600).unwrap();
         let files = service.engine.files();

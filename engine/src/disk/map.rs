@@ -63,7 +63,8 @@ impl Mapping {
         let looked_bytes = (before + asked.len()).min(RESIDENT_PAGES_MAX * page_bytes);
         let start = asked.as_ptr().wrapping_sub(before).cast_mut();
         let mut pages = [0_u8; RESIDENT_PAGES_MAX];
-        // SAFETY: nothing is read or written but `pages`, which has a byte for each page of the range.
+        // SAFETY: nothing is read or written but `pages`, which has a byte for each page of the
+        // range.
         let outcome = unsafe { libc::mincore(start.cast(), looked_bytes, pages.as_mut_ptr()) };
         if outcome != 0 {
             return asked.len();
@@ -284,7 +285,7 @@ mod tests {
 
     #[test]
     fn a_long_range_is_looked_at_in_part() {
-        let file = file_of(&vec![7; 4 * RESIDENT_PAGES_MAX << 16]);
+        let file = file_of(&vec![7; (2 * RESIDENT_PAGES_MAX) << 16]);
         let mapping = Mapping::of(&file).unwrap();
         let found = mapping.resident_bytes(1..mapping.as_ref().len());
         assert!((RESIDENT_PAGES_MAX << 12) - 1 <= found);

@@ -107,8 +107,9 @@ impl FilesHandle<'_> {
     }
 
     /// Limits the bytes of all cached files: beyond them, those that were served least recently are
-    /// forgotten and removed by [`MaintenanceTask::EvictFiles`](crate::MaintenanceTask::EvictFiles),
-    /// and fetched anew when they are wanted. 0 keeps all.
+    /// forgotten and removed by the task
+    /// [`EvictFiles`](crate::MaintenanceTask::EvictFiles), and fetched anew when they are wanted. 0
+    /// keeps all.
     pub fn limit(self, bytes_max: u64) {
         self.database
             .files_bytes_max

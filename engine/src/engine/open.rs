@@ -96,8 +96,8 @@ impl Engine {
         UsageHandle { database }
     }
 
-    /// Refuses changes of records and files while fewer than `bytes` are free on the disk, and never
-    /// with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and counts can be
+    /// Refuses changes of records and files while fewer than `bytes` are free on the disk, and
+    /// never with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and counts can be
     /// changed all the same, as long as there is any room.
     pub fn keep_free(&self, bytes: u64) {
         let reserve_bytes = bytes.saturating_sub(FREE_BYTES_MIN);

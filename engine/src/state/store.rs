@@ -396,8 +396,8 @@ impl State {
         self.files_generation.load(Ordering::Acquire)
     }
 
-    /// Returns true if a cached file has this content. Of two contents whose hashes begin alike, one
-    /// may be taken for the other. Cost: one look-up under a read lock.
+    /// Returns true if a cached file has this content. Of two contents whose hashes begin alike,
+    /// one may be taken for the other. Cost: one look-up under a read lock.
     pub(crate) fn has_content(&self, content: ContentHash) -> bool {
         self.files.read().has_content(content)
     }

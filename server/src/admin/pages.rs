@@ -90,7 +90,7 @@ fn liveness(service: &Service) -> Response<SentBody> {
     page(StatusCode::OK, TEXT, "ok\n")
 }
 
-/// What is not as it should be, a line each, though reads are answered.
+/// Lines of trouble that does not keep reads from being answered; empty if all is well.
 fn troubles(service: &Service) -> String {
     let mut lines = String::new();
     if let Err(error) = service.engine.files().check_space() {

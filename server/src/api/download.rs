@@ -319,8 +319,7 @@ fn count(worker: &ApiWorker, context: &RequestContext, id: RecordId) {
         .lock()
         .lane
         .count(id, context.record.api_key, day);
-    match counted {
-        Ok(()) => worker.metrics().downloads.add(1),
-        Err(error) => tracing::error!(%error, %id, "a download could not be counted"),
+    if worker.service.note_counted(&counted) {
+        worker.metrics().downloads.add(1);
     }
 }

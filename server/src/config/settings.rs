@@ -407,6 +407,8 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "disk.reserve_bytes",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a number of bytes, 48 MiB or more, such as 268435456 or 1 GiB",
         set: |c, v| {
             let reserve = bytes(v).filter(|bytes| FREE_BYTES_MIN <= *bytes as u64);
@@ -416,6 +418,8 @@ pub(super) static SETTINGS: &[Setting] = &[
     },
     Setting {
         name: "files.cache_bytes",
+        applies: Applies::AtReload,
+        is_secret: false,
         allowed: "a number of bytes, such as 107374182400 or 100 GiB, or 0 to keep every file",
         set: |c, v| put(&mut c.files_cache_bytes, bytes(v)),
         show: |c| json!(c.files_cache_bytes),

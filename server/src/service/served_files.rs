@@ -1,6 +1,7 @@
 //! Files that were served, for the order in which cached files are evicted.
 
 use std::collections::HashSet;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use subcat_engine::ContentHash;
@@ -11,30 +12,29 @@ use crate::limits::SERVED_FILES_MAX;
 pub type ContentSet = HashSet<ContentHash, foldhash::fast::RandomState>;
 
 /// Contents that were served since maintenance last noted them.
+#[derive(Default)]
 pub struct ServedFiles {
-    /// False if no file is ever evicted: then nothing is kept.
-    is_wanted: bool,
+    /// False as long as no file is evicted: then nothing is kept.
+    is_wanted: AtomicBool,
     contents: Mutex<ContentSet>,
 }
 
 impl ServedFiles {
-    /// Nothing yet.
-    pub(super) fn new(is_wanted: bool) -> Self {
-        Self {
-            is_wanted,
-            contents: Mutex::default(),
-        }
+    /// Says whether services are to be noted from now on.
+    pub(super) fn set_wanted(&self, is_wanted: bool) {
+        self.is_wanted.store(is_wanted, Ordering::Relaxed);
     }
 
     /// Returns true if services are to be noted.
     pub fn is_wanted(&self) -> bool {
-        self.is_wanted
+        self.is_wanted.load(Ordering::Relaxed)
     }
 
     /// Notes what was served, and leaves `contents` empty. What exceeds the bound is not noted:
     /// then it counts as served a little earlier.
     pub fn put(&self, contents: &mut ContentSet) {
-        if !self.is_wanted {
+        if !self.is_wanted() {
+            contents.clear();
             return;
         }
         let mut noted = self.contents.lock();
@@ -60,7 +60,8 @@ mod tests {
 
     #[test]
     fn each_is_noted_once_and_within_the_bound() {
-        let served = ServedFiles::new(true);
+        let served = ServedFiles::default();
+        served.set_wanted(true);
         for _ in 0..2 {
             let mut contents: ContentSet = (0..10).map(content).collect();
             served.put(&mut contents);
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn nothing_is_kept_if_nothing_is_evicted() {
-        let served = ServedFiles::new(false);
+        let served = ServedFiles::default();
         served.put(&mut (0..10).map(content).collect());
         assert!(served.take().is_empty());
     }

@@ -79,6 +79,8 @@ pub struct Service {
     phase: AtomicU8,
     /// The latest second ever observed, by this process or an earlier one.
     latest_second: AtomicI64,
+    /// True if the last download could not be counted.
+    is_counting_failing: AtomicBool,
     /// True if the last look found the disk nearly full.
     is_disk_full: AtomicBool,
     credentials: Credentials,
@@ -136,14 +138,6 @@ impl Service {
                 "the clock lags the latest observed time: expired keys and sessions stay expired"
             );
         }
-        // Only what upstream can give again may leave.
-        let has_upstream = config.upstream.url.is_some();
-        let files_bytes_max = if has_upstream {
-            config.files_cache_bytes
-        } else {
-            0
-        };
-        engine.files().limit(files_bytes_max as u64);
         let service = Self {
             latest_second: AtomicI64::new(latest.seconds()),
             credentials: Credentials::new(Arc::clone(&engine)),
@@ -153,7 +147,7 @@ impl Service {
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
             background: BackgroundHealth::default(),
-            served_files: ServedFiles::new(files_bytes_max != 0),
+            served_files: ServedFiles::default(),
             usage: UsageQueue::default(),
             rate_limits: LiveRateLimits::new(&config.rate_limit),
             compat: config.compat,
@@ -163,9 +157,23 @@ impl Service {
             clock,
             control,
             phase: AtomicU8::new(Phase::Starting as u8),
+            is_counting_failing: AtomicBool::new(false),
             is_disk_full: AtomicBool::new(false),
         };
+        service.bound_files(&service.config());
         Arc::new(service)
+    }
+
+    /// Bounds what files take on the disk.
+    fn bound_files(&self, config: &Config) {
+        // Only what upstream can give again may leave.
+        let bytes_max = match config.upstream.url {
+            Some(_) => config.files_cache_bytes,
+            None => 0,
+        };
+        self.engine.files().limit(bytes_max as u64);
+        self.served_files.set_wanted(bytes_max != 0);
+        self.engine.keep_free(config.disk_reserve_bytes as u64);
     }
 
     /// Settings in effect. A reload replaces them: hold the guard no longer than a request.
@@ -180,6 +188,7 @@ impl Service {
             self.upstream.set(&config.upstream);
         }
         self.rate_limits.set(&config.rate_limit);
+        self.bound_files(&config);
         self.settings.replace(config);
     }
 
@@ -199,7 +208,27 @@ impl Service {
     pub fn reload(&self) -> Option<Result<Reloaded, ConfigError>> {
         let process = self.process.get()?;
         Some((process.reload)())
-    /// Looks at the free space, and logs when it has become too little, and when it is enough again.
+    }
+
+    /// Logs when a download could not be counted, and when they are counted again: a line for each
+    /// would fill the log while the disk is full. Returns true if it was counted.
+    pub fn note_counted(&self, counted: &subcat_engine::Result<()>) -> bool {
+        let was_failing = self.is_counting_failing.load(Ordering::Relaxed);
+        if counted.is_err() != was_failing {
+            self.is_counting_failing
+                .store(counted.is_err(), Ordering::Relaxed);
+            match counted {
+                Ok(()) => tracing::info!("downloads are counted again"),
+                Err(error) => {
+                    let error = error_chain(error);
+                    tracing::error!(error, "downloads cannot be counted; files are served");
+                }
+            }
+        }
+        counted.is_ok()
+    }
+
+    /// Looks at the free space, and logs when it has become too little, and when it is enough.
     pub(super) fn note_space(&self) {
         let space = self.engine.files().check_space();
         let was_full = self.is_disk_full.swap(space.is_err(), Ordering::Relaxed);

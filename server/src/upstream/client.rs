@@ -62,17 +62,59 @@ enum RedirectError {
     OtherOrigin,
 }
 
+/// A client that cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum ClientSetupError {
+    /// The resolver would ask public name servers for the name of a host that is often internal.
+    #[error(
+        "upstream.url names the host {host}, and {path}, which says who resolves names, cannot be \
+         read: make it readable, or give an IP address, and restart"
+    )]
+    NoNameServers {
+        host: String,
+        path: &'static str,
+        source: std::io::Error,
+    },
+    /// The TLS configuration cannot be built.
+    #[error(transparent)]
+    Http(#[from] reqwest::Error),
+}
+
+/// The file that names the name servers. The resolver that is built in reads it, and without it
+/// asks public ones.
+const RESOLVER_FILE: &str = "/etc/resolv.conf";
+
+/// Errors: names have to be resolved, and the file that says by whom cannot be read.
+fn ensure_resolvable(url: &str, resolver_file: &'static str) -> Result<(), ClientSetupError> {
+    let url = Url::parse(url).ok();
+    let Some(host) = url.as_ref().and_then(Url::domain) else {
+        return Ok(());
+    };
+    if host == "localhost" {
+        return Ok(());
+    }
+    match std::fs::read(resolver_file) {
+        Ok(_) => Ok(()),
+        Err(source) => Err(ClientSetupError::NoNameServers {
+            host: host.to_owned(),
+            path: resolver_file,
+            source,
+        }),
+    }
+}
+
 impl UpstreamClient {
     /// A client for `settings.url`; `None` if it is not set.
     ///
-    /// Errors: the TLS configuration cannot be built.
+    /// Errors: those of [`ClientSetupError`].
     pub(super) fn new(
         settings: &UpstreamSettings,
         counts: Arc<FetchCounts>,
-    ) -> Result<Option<Self>, reqwest::Error> {
+    ) -> Result<Option<Self>, ClientSetupError> {
         let Some(url) = settings.url.clone() else {
             return Ok(None);
         };
+        ensure_resolvable(&url, RESOLVER_FILE)?;
         // Fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
@@ -311,6 +353,29 @@ mod tests {
             .unwrap();
         let control = Control::start().unwrap();
         control.block_on(client.fetch(&ReleaseId::parse("42").unwrap(), true))
+    }
+
+    #[test]
+    fn names_are_resolved_by_the_servers_of_this_machine_or_not_at_all() {
+        let check = |url, file, is_allowed| {
+            assert_eq!(ensure_resolvable(url, file).is_ok(), is_allowed, "{url}");
+        };
+        let missing = "/nonexistent/resolv.conf";
+        check(
+            "http://files.internal/{source_release_id}",
+            "/dev/null",
+            true,
+        );
+        check("http://files.internal/{source_release_id}", missing, false);
+        check("http://127.0.0.1:9/{source_release_id}", missing, true);
+        check("http://[::1]:9/{source_release_id}", missing, true);
+        check("http://localhost:9/{source_release_id}", missing, true);
+        let error = ensure_resolvable("https://files.internal/", missing).unwrap_err();
+        let text = error_chain(&error);
+        assert!(
+            text.contains("the host files.internal, and /nonexistent"),
+            "{text}"
+        );
     }
 
     #[test]

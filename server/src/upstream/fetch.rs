@@ -53,7 +53,7 @@ impl UpstreamAccess {
             Err(error) => {
                 // Cached files are still served, so the process starts.
                 let error = error_chain(&error);
-                tracing::error!(error, "cannot build an HTTP client: fetching is disabled");
+                tracing::error!(error, "upstream cannot be asked: fetching is disabled");
                 None
             }
         };

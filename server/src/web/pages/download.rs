@@ -79,10 +79,7 @@ fn count(request: &WebRequest, id: RecordId) {
         .counter_lane
         .lock()
         .count(id, None, request.now.day());
-    if let Err(error) = counted {
-        let error = error_chain(&error);
-        tracing::error!(error, %id, "a download could not be counted");
-    }
+    request.site.service.note_counted(&counted);
 }
 
 async fn fetch_and_open(
