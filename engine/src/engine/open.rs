@@ -97,8 +97,8 @@ impl Engine {
     }
 
     /// Refuses changes of records and files while fewer than `bytes` are free on the disk, and
-    /// never with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and counts can be
-    /// changed all the same, as long as there is any room.
+    /// never with fewer than [`FREE_BYTES_MIN`](crate::FREE_BYTES_MIN). Accounts, keys and counts
+    /// can be changed all the same, as long as there is any room.
     pub fn keep_free(&self, bytes: u64) {
         let reserve_bytes = bytes.saturating_sub(FREE_BYTES_MIN);
         self.database.data_dir().reserve(reserve_bytes);
