@@ -20,9 +20,8 @@ pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUSES,
     WorkerMetrics,
 };
+pub use served_files::{ContentSet, ServedFiles};
 pub use settings::LiveRateLimits;
 pub use shared::{Phase, ProcessHooks, ReloadFn, Reloaded, Service};
-pub use served_files::{ContentSet, ServedFiles};
-pub use shared::{Phase, Service};
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

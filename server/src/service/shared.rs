@@ -1,22 +1,18 @@
 //! The running service.
 
-use std::sync::atomic::{AtomicI64, AtomicU8, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::Guard;
 use serde::{Deserialize, Serialize};
-use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU8, Ordering};
-
 use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp, error_chain};
 
 use super::background::BackgroundHealth;
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::metrics::Metrics;
-use super::settings::{LiveRateLimits, LiveSettings};
 use super::served_files::ServedFiles;
+use super::settings::{LiveRateLimits, LiveSettings};
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
