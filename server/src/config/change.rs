@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     /// Another value for each setting.
-    const OTHERS: [(&str, &str); 30] = [
+    const OTHERS: [(&str, &str); 32] = [
         ("data", "/other"),
         ("listen", "127.0.0.1:1"),
         ("admin", "127.0.0.1:2"),
@@ -63,6 +63,8 @@ mod tests {
         ("rate_limit.anonymous_requests", "11"),
         ("rate_limit.account_factor", "12"),
         ("cache.search_bytes", "13"),
+        ("disk.reserve_bytes", "49 MiB"),
+        ("files.cache_bytes", "50"),
         ("upstream.url", "http://u.example/{source_release_id}"),
         ("upstream.connect_seconds", "1"),
         ("upstream.timeout_seconds", "14"),
