@@ -277,6 +277,18 @@ pub const KEYS_PER_PAGE: usize = 25;
 /// Accounts in the list of the administration pages, at most.
 pub const ACCOUNTS_SHOWN_MAX: usize = 50;
 
+/// Entries of the audit log that one page reads at most, for those that pass its filter.
+pub const AUDIT_ENTRIES_READ_MAX: usize = 20_000;
+
+/// Entries in one export of the audit log.
+pub const AUDIT_ENTRIES_EXPORTED_MAX: usize = 10_000;
+
+/// API keys, the newest first, whose usage the console reads to find the busiest ones.
+pub const USED_KEYS_READ_MAX: usize = 500;
+
+/// The busiest API keys that the console shows.
+pub const TOP_KEYS_SHOWN: usize = 5;
+
 /// Entries on one page of the audit log.
 pub const AUDIT_ENTRIES_PER_PAGE: usize = 100;
 

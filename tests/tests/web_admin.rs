@@ -245,9 +245,88 @@ fn the_console_answers_four_questions_first() {
         );
     }
     place("query=nadaqueverconesto");
+    place("Searches without results");
+    assert!(!text.contains("First steps"), "nothing is left to do");
     let mut visitor = portal.visitor();
     let status = plain(visitor.get("/status").text());
     assert!(status.contains("Search and records works"), "{status}");
+}
+
+#[test]
+fn the_audit_log_is_filtered_and_exported() {
+    let (portal, mut ana) = portal(1);
+    make_key(&mut ana, "=1+1");
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    for number in 0..150 {
+        let change = Change::SetDisplayName(AccountId(2), format!("name {number}"));
+        let event = change.into_event("luis@example.com", portal.service().now());
+        portal.service().engine.apply(vec![event]).expect("stored");
+    }
+    let page = ana.get("/admin/audit?kind=key");
+    assert!(page.text().contains(">key created<"), "{}", page.text());
+    assert!(!page.text().contains(">name changed<"));
+    assert!(!page.text().contains("rel=\"next\""), "it is the only one");
+    let page = ana.get("/admin/audit?find=LUIS");
+    assert_eq!(page.text().matches(">name changed<").count(), 100);
+    let (_, rest) = page
+        .text()
+        .split_once("rel=\"next\" href=\"")
+        .expect("more");
+    let next = rest
+        .split('"')
+        .next()
+        .expect("it ends")
+        .replace("&amp;", "&");
+    assert!(next.contains("find=luis"), "{next}");
+    let page = ana.get(&next);
+    assert_eq!(page.text().matches(">name changed<").count(), 50);
+    let nothing = ana.get("/admin/audit?find=nobody");
+    assert!(nothing.text().contains("No entry passes this filter"));
+    let csv = ana.get("/admin/audit.csv?kind=key");
+    assert_eq!(csv.field("content-type"), Some("text/csv; charset=utf-8"));
+    let lines: Vec<&str> = csv.text().lines().collect();
+    assert_eq!(lines[0], "number,at,actor,action,account,key,detail");
+    assert!(
+        lines[1].ends_with(",\"ana@example.com\",\"key created\",1,1,\"'=1+1\""),
+        "{lines:?}"
+    );
+    assert_eq!(lines.len(), 2);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    for path in ["/admin/audit.csv", "/admin/settings"] {
+        assert_eq!(luis.get(path).status, 403);
+    }
+}
+
+#[test]
+fn the_console_shows_settings_keys_and_first_steps() {
+    let portal = Portal::empty(|config| config.public_url = Some("https://sub.example".into()));
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.visitor();
+    let fields = [("email", EMAIL), ("password", PASSWORD)];
+    let headers = [("Origin", "https://sub.example")];
+    assert_eq!(ana.post_from("/signin", &fields, &headers).status, 303);
+    let text = plain(ana.get("/admin").text());
+    for part in [
+        "First steps",
+        "to do Import records subcat import FILE",
+        "to do Create an API key",
+        "done Name the source of files",
+        "done Name the address that users see",
+        "No API key has been used",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let settings = plain(ana.get("/admin/settings").text());
+    assert!(
+        settings.contains("public_url https://sub.example set"),
+        "{settings}"
+    );
+    assert!(
+        settings.contains("accounts.keys_max 25 default"),
+        "{settings}"
+    );
+    let source = "upstream.url (secret) set";
+    assert!(settings.contains(source), "{settings}");
 }
 
 /// The link that a page shows once.

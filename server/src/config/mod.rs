@@ -17,5 +17,5 @@ pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::Origin;
 pub use settings::{
     Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
-    Registration, UpstreamSettings,
+    Registration, SettingShown, UpstreamSettings,
 };

@@ -2,16 +2,19 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::EngineStats;
+use subcat_engine::{ApiKey, Day, EngineStats, Usage};
 
 use super::console::Question;
 use super::figure::NamedFigure;
+use super::first_steps::FirstStep;
 use super::upstream_view::UpstreamView;
+use crate::limits::{TOP_KEYS_SHOWN, USED_KEYS_READ_MAX};
 use crate::service::{
-    LATENCY_BUCKETS_US, Metrics, Phase, Route, SLOW_SEARCH_US, Service, SlowSearch,
+    EmptySearch, LATENCY_BUCKETS_US, Metrics, Phase, Route, SLOW_SEARCH_US, Service, SlowSearch,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
+use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
@@ -32,6 +35,21 @@ struct SlowRow {
     key_name: String,
 }
 
+/// A row of the table of searches without results.
+struct EmptyRow {
+    parameters: String,
+    count: String,
+    at: String,
+}
+
+/// A row of the table of the busiest keys.
+struct TopKey {
+    number: u64,
+    name: String,
+    requests: String,
+    downloads: String,
+}
+
 #[derive(Template)]
 #[template(path = "admin.html")]
 struct AdminPage {
@@ -45,6 +63,9 @@ struct AdminPage {
     damaged_records: u64,
     panels: Vec<FigurePanel>,
     upstream: UpstreamView,
+    first_steps: Vec<FirstStep>,
+    top_keys: Vec<TopKey>,
+    empty_rows: Vec<EmptyRow>,
     slow_rows: Vec<SlowRow>,
     usage: UsageView,
 }
@@ -81,6 +102,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             search_panel(service, lang),
         ],
         upstream: UpstreamView::new(request, &stats),
+        first_steps: FirstStep::all(request, &stats),
+        top_keys: top_keys(request, first, today)?,
+        empty_rows: empty_rows(service, lang),
         slow_rows: slow_rows(service, lang),
         usage: UsageView::new(lang, &usage, today, days_count),
     };
@@ -210,6 +234,42 @@ fn slow_count(metrics: &Metrics) -> u64 {
         .filter(is_slow)
         .map(bucket)
         .sum()
+}
+
+fn empty_rows(service: &Service, lang: Lang) -> Vec<EmptyRow> {
+    let kept = service.empty_searches.list().into_iter();
+    let row = |search: EmptySearch| EmptyRow {
+        parameters: search.parameters,
+        count: lang.number(search.count),
+        at: lang.moment(search.at),
+    };
+    kept.map(row).collect()
+}
+
+/// The keys with the most requests in these days. Cost: reads the days of the keys that were used
+/// in them, of [`USED_KEYS_READ_MAX`] at most.
+fn top_keys(request: &WebRequest, from: Day, to: Day) -> Result<Vec<TopKey>, PageError> {
+    let engine = &request.site.service.engine;
+    let lang = request.lang;
+    let mut used: Vec<(ApiKey, Usage)> = Vec::new();
+    let newest = engine.accounts().api_keys().into_iter().rev();
+    for api_key in newest.take(USED_KEYS_READ_MAX) {
+        let mut sum = Usage::default();
+        for (_, usage) in engine.usage().api_key_usage(api_key.id, from, to)? {
+            sum.add(&usage);
+        }
+        if sum.requests + sum.downloads != 0 {
+            used.push((api_key, sum));
+        }
+    }
+    used.sort_by_key(|(_, sum)| std::cmp::Reverse(sum.requests));
+    let row = |(api_key, sum): (ApiKey, Usage)| TopKey {
+        number: api_key.id.0,
+        name: api_key.name,
+        requests: lang.number(sum.requests),
+        downloads: lang.number(sum.downloads),
+    };
+    Ok(used.into_iter().take(TOP_KEYS_SHOWN).map(row).collect())
 }
 
 fn slow_rows(service: &Service, lang: Lang) -> Vec<SlowRow> {

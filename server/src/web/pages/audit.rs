@@ -4,7 +4,8 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{AuditEntry, Engine};
 
-use crate::limits::AUDIT_ENTRIES_PER_PAGE;
+use super::audit_filter::{AuditFilter, KINDS, csv};
+use crate::limits::{AUDIT_ENTRIES_EXPORTED_MAX, AUDIT_ENTRIES_PER_PAGE};
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
@@ -32,33 +33,76 @@ struct AuditSubject {
 #[template(path = "admin_audit.html")]
 struct AuditPage {
     page: Frame,
+    filter: AuditFilter,
+    kinds: Vec<KindChoice>,
     rows: Vec<AuditRow>,
     /// True if these are not the newest entries.
     is_older: bool,
-    /// Number of the last entry, if there are older ones.
+    /// Number of the last entry that was read, if there are older ones.
     older: Option<u64>,
 }
 
-/// `GET /admin/audit`: newest first; `before` is the number of an entry.
+/// A kind of actions to choose.
+struct KindChoice {
+    value: &'static str,
+    label: &'static str,
+    is_chosen: bool,
+}
+
+fn kinds(chosen: &str, lang: Lang) -> Vec<KindChoice> {
+    let label = |kind| match kind {
+        "account" => lang.t("accounts", "cuentas"),
+        "key" => lang.t("API keys", "claves de API"),
+        "password" => lang.t("passwords", "contraseñas"),
+        "role" => lang.t("roles", "roles"),
+        _ => lang.t("locked sign-ins", "inicios de sesión bloqueados"),
+    };
+    let choice = |value| KindChoice {
+        value,
+        label: label(value),
+        is_chosen: value == chosen,
+    };
+    KINDS.map(choice).into()
+}
+
+/// `GET /admin/audit.csv`: the newest entries that pass the filter, for a spreadsheet.
+pub(crate) fn export(request: &WebRequest) -> PageResult {
+    request.admin()?;
+    let engine = &request.site.service.engine;
+    let before = request.query.get("before").parse().ok();
+    let filter = AuditFilter::read(&request.query);
+    let found = filter.entries(engine, before, AUDIT_ENTRIES_EXPORTED_MAX)?;
+    let text = csv(&found.entries);
+    Ok(answer::bytes(
+        StatusCode::OK,
+        "text/csv; charset=utf-8",
+        text,
+    ))
+}
+
+/// `GET /admin/audit`: newest first; `before` is the number of an entry, `find` and `kind` filter.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.admin()?;
     let engine = &request.site.service.engine;
     let before = request.query.get("before").parse().ok();
+    let filter = AuditFilter::read(&request.query);
     // One more than is shown tells whether there is another page.
-    let mut entries = engine
-        .accounts()
-        .audit_log(before, AUDIT_ENTRIES_PER_PAGE + 1)?;
-    let has_older = AUDIT_ENTRIES_PER_PAGE < entries.len();
-    entries.truncate(AUDIT_ENTRIES_PER_PAGE);
-    let last = entries.last().map(|(number, _)| *number);
-    let rows = entries
+    let mut found = filter.entries(engine, before, AUDIT_ENTRIES_PER_PAGE + 1)?;
+    if AUDIT_ENTRIES_PER_PAGE < found.entries.len() {
+        found.entries.truncate(AUDIT_ENTRIES_PER_PAGE);
+        found.next = found.entries.last().map(|(number, _)| *number);
+    }
+    let rows = found
+        .entries
         .into_iter()
         .map(|(_, entry)| row(entry, engine, request.lang));
     let template = AuditPage {
         page: request.frame("/admin"),
         rows: rows.collect(),
         is_older: before.is_some(),
-        older: last.filter(|_| has_older),
+        older: found.next,
+        kinds: kinds(filter.kind, request.lang),
+        filter,
     };
     answer::page(StatusCode::OK, &template)
 }

@@ -10,7 +10,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
     accounts, admin, audit, catalog, docs, download, feed, files, front, key, key_list, key_new,
-    key_roll, link, look, profile, second_step, sign_in, status, title,
+    key_roll, link, look, profile, second_step, settings, sign_in, status, title,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::{self, Asset};
@@ -128,6 +128,8 @@ const ROUTES: &[PageRoute] = &[
     at("/admin").get(Blocking(admin::show)),
     at("/admin/usage.csv").get(Blocking(admin::usage_csv)),
     at("/admin/audit").get(Blocking(audit::show)),
+    at("/admin/audit.csv").get(Blocking(audit::export)),
+    at("/admin/settings").get(Blocking(settings::show)),
     at("/admin/files")
         .get(Blocking(files::show))
         .post(Blocking(files::forget)),
