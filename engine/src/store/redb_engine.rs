@@ -7,6 +7,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use parking_lot::{RwLock, RwLockReadGuard};
 use redb::{
@@ -49,6 +50,9 @@ pub(crate) struct RedbEngine {
     is_suspect: AtomicBool,
 }
 
+/// Time for which the opening of a suspect database waits for transactions to end.
+const REOPEN_WAIT: Duration = Duration::from_secs(1);
+
 type ByteTable = TableDefinition<'static, &'static [u8], &'static [u8]>;
 
 const fn definition(table: Table) -> ByteTable {
@@ -75,8 +79,11 @@ impl RedbEngine {
 
     /// The open database, opened again if the last one failed.
     fn database(&self) -> Result<RwLockReadGuard<'_, Option<Database>>> {
-        if self.is_suspect.load(Ordering::Acquire) {
-            let mut database = self.database.write();
+        // Not for ever: a reader that begins another transaction would wait for itself. If readers
+        // stay that long, redb answers as it can, and a later caller opens the file again.
+        if self.is_suspect.load(Ordering::Acquire)
+            && let Some(mut database) = self.database.try_write_for(REOPEN_WAIT)
+        {
             // Asked again under the lock: of callers that wait here together, the first opens it.
             if self.is_suspect.load(Ordering::Acquire) {
                 if let Some(suspect) = database.take() {

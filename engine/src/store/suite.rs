@@ -354,6 +354,32 @@ fn a_fault_at_any_operation_loses_nothing_and_heals() {
     }
 }
 
+/// Opening a suspect database waits for readers to end, and one of them may be the caller.
+#[test]
+fn a_reader_that_reads_again_after_a_fault_does_not_wait_for_itself() {
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let disk: Arc<dyn Disk> = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let store = store(redb(dir.path(), &disk).unwrap(), dir.path());
+    store.write(|rows| rows.put(A, b"1", b"x")).unwrap();
+    let mut is_reached = false;
+    let _ = store.read(|_| {
+        faulty.set_fault(Fault {
+            first: faulty.ops_count(),
+            count: 1,
+            errno: Fault::ENOSPC,
+        });
+        assert!(store.write(|rows| rows.put(A, b"2", b"y")).is_err());
+        // Whatever redb answers, it answers.
+        let _ = store.read(|rows| rows.get(A, b"1"));
+        is_reached = true;
+        Ok(())
+    });
+    assert!(is_reached);
+    let found = store.read(|rows| rows.get(A, b"1")).unwrap();
+    assert_eq!(found, Some(b"x".to_vec()));
+}
+
 /// A store of 300 rows, of which all but each tenth were removed, compacted on this disk. Returns
 /// the result of the compaction.
 fn compact_half_empty(dir: &Path, disk: &Arc<dyn Disk>, is_prepared: bool) -> Result<(u64, u64)> {

@@ -11,11 +11,14 @@ use super::subcommand::Subcommand;
 use super::table::bytes;
 use crate::ops::CompactStores;
 
-/// Give the free space of the database files back; the server must be stopped
+/// Give the free space of the database files back
 ///
 /// Deleted and changed records leave free space in catalog.redb, ended sessions and old usage in
 /// state.redb. It is used again by later changes, so this pays after much was deleted: subcat stats
 /// shows how much can be reclaimed. If it is interrupted, nothing is lost, and it can be run again.
+///
+/// A running server goes on answering searches and downloads of cached files. Imports, sign-ins,
+/// changes of keys and first downloads wait until it is done.
 #[derive(Debug, Args)]
 pub(super) struct CompactArguments {}
 

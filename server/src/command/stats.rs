@@ -71,7 +71,7 @@ fn reclaimable(bytes: Option<u64>, store_bytes: u64) -> String {
         return "not measured yet".to_owned();
     };
     if COMPACTION_BYTES_MIN <= bytes && store_bytes / 4 <= bytes {
-        return format!("{} (stop the server and run subcat compact)", size(bytes));
+        return format!("{} (run subcat compact)", size(bytes));
     }
     size(bytes)
 }
@@ -85,7 +85,7 @@ mod tests {
         assert_eq!(reclaimable(None, 0), "not measured yet");
         assert_eq!(reclaimable(Some(15 << 20), 20 << 20), "15.0 MiB");
         assert_eq!(reclaimable(Some(20 << 20), 100 << 20), "20.0 MiB");
-        let proposed = "25.0 MiB (stop the server and run subcat compact)";
+        let proposed = "25.0 MiB (run subcat compact)";
         assert_eq!(reclaimable(Some(25 << 20), 100 << 20), proposed);
     }
 }

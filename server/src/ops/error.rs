@@ -131,9 +131,6 @@ pub enum OperationRejection {
     /// The files to repair are open in a running server.
     #[error("a server is running on this data directory: stop it to repair")]
     RepairWhileRunning,
-    /// The files to compact are open in a running server.
-    #[error("a server is running on this data directory: stop it to compact")]
-    CompactWhileRunning,
     /// Not the parameters of a search.
     #[error("{}", InSearchOptions(.0))]
     InvalidSearch(SearchRejection),

@@ -137,10 +137,6 @@ impl Operation for CompactStores {
     type Answer = Vec<CompactedStore>;
 
     fn execute(self, operations: &Operations<'_>) -> Result<Vec<CompactedStore>, OperationError> {
-        // Sign-ins, changes and imports would wait, for minutes with millions of records.
-        if operations.is_running() {
-            return Err(OperationRejection::CompactWhileRunning.into());
-        }
         Ok(operations.engine.compact()?)
     }
 }
