@@ -184,6 +184,12 @@ impl Database {
         self.counters.mark_aggregated(&aggregate)
     }
 
+    /// Errors: `blobs/` is not the folder in which contents were stored.
+    pub(crate) fn ensure_blobs_present(&self) -> Result<()> {
+        let has_files = 0 < self.state.counts().cached_files;
+        self.blobs.ensure_present(has_files)
+    }
+
     /// Errors: there is too little space for another file.
     pub(crate) fn check_space(&self) -> Result<()> {
         self.space.check()

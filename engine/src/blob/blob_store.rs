@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::RwLock;
@@ -42,6 +42,8 @@ pub(crate) struct BlobStore {
     puts_count: AtomicU64,
     /// Bytes that were written since the start.
     written_bytes: AtomicU64,
+    /// True if this is the folder, and the disk refused its mark.
+    is_mark_due: AtomicBool,
 }
 
 type BlobShard =
@@ -94,6 +96,7 @@ impl BlobStore {
             clock: AtomicU64::new(0),
             puts_count: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
+            is_mark_due: AtomicBool::new(false),
         }
     }
 
@@ -303,6 +306,7 @@ impl BlobStore {
     /// Puts the mark into the folder by which it is known from an empty one that stands in its
     /// place. A folder without contents though there are files gets none: it is not the one.
     pub(crate) fn mark_present(&self, has_files: bool) {
+        self.is_mark_due.store(false, Ordering::Release);
         let mark = self.dir.join(MARK);
         let is_marked = self.disk.size_bytes(&mark).is_ok_and(|size| size.is_some());
         let entries = self.disk.list(&self.dir).ok().flatten().unwrap_or_default();
@@ -310,12 +314,18 @@ impl BlobStore {
             return;
         }
         // Without a mark nothing is forgotten and nothing is removed: a full disk loses no file.
+        // It is tried again when it is asked for.
         let temporary = self.tmp.join(MARK);
-        let _ = publish_file(self.disk.as_ref(), &temporary, &mark, &mut |_| Ok(()));
+        let marked = publish_file(self.disk.as_ref(), &temporary, &mark, &mut |_| Ok(()));
+        self.is_mark_due.store(marked.is_err(), Ordering::Release);
     }
 
     /// Errors: this is not the folder in which contents were stored.
-    pub(crate) fn ensure_present(&self) -> Result<()> {
+    pub(crate) fn ensure_present(&self, has_files: bool) -> Result<()> {
+        // Only after a mark that failed: a folder that lost its mark is not the one.
+        if self.is_mark_due.load(Ordering::Acquire) {
+            self.mark_present(has_files);
+        }
         if self.disk.size_bytes(&self.dir.join(MARK))?.is_some() {
             return Ok(());
         }

@@ -60,6 +60,8 @@ pub struct Faulty {
 struct Plan {
     fault: parking_lot::Mutex<Fault>,
     ops_count: AtomicU64,
+    read_fault: parking_lot::Mutex<Fault>,
+    reads_count: AtomicU64,
     free_bytes_max: AtomicU64,
 }
 
@@ -72,6 +74,15 @@ impl Plan {
         }
         Ok(())
     }
+
+    fn step_of_read(&self) -> io::Result<()> {
+        let read_idx = self.reads_count.fetch_add(1, Ordering::SeqCst);
+        let fault = *self.read_fault.lock();
+        if fault.hits(read_idx) {
+            return Err(io::Error::from_raw_os_error(fault.errno));
+        }
+        Ok(())
+    }
 }
 
 impl Faulty {
@@ -80,6 +91,8 @@ impl Faulty {
         let plan = Plan {
             fault: parking_lot::Mutex::new(fault),
             ops_count: AtomicU64::new(0),
+            read_fault: parking_lot::Mutex::new(Fault::NONE),
+            reads_count: AtomicU64::new(0),
             free_bytes_max: AtomicU64::new(u64::MAX),
         };
         Self {
@@ -95,6 +108,16 @@ impl Faulty {
     /// Another fault from now on; operations are still counted from the beginning.
     pub fn set_fault(&self, fault: Fault) {
         *self.plan.fault.lock() = fault;
+    }
+
+    /// Number of reads and mappings so far.
+    pub fn reads_count(&self) -> u64 {
+        self.plan.reads_count.load(Ordering::SeqCst)
+    }
+
+    /// Reads and mappings that fail from now on, counted from the first of all.
+    pub fn set_read_fault(&self, fault: Fault) {
+        *self.plan.read_fault.lock() = fault;
     }
 
     /// Says from now on that no more than this is free; what is written is written all the same.
@@ -196,6 +219,7 @@ impl DiskFile for FaultyFile {
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+        self.plan.step_of_read()?;
         self.file.read_at(buffer, offset)
     }
 
@@ -219,6 +243,7 @@ impl DiskFile for FaultyFile {
     }
 
     fn map(&self) -> io::Result<Mapping> {
+        self.plan.step_of_read()?;
         self.file.map()
     }
 

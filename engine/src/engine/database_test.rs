@@ -2,14 +2,11 @@
 
 use std::sync::Arc;
 
-use super::test_support::{
-    after, id, import, new_api_key, now, open, open_with, over_both, summary, title_of,
-};
+use super::test_support::{after, id, import, now, open, open_with, over_both, summary, title_of};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
 use crate::limits::{AGGREGATE_SECONDS_MAX, DELTA_RECORDS_MAX};
-use crate::model::{FileKind, ReleaseId, Usage, Variant};
-use crate::state::{StateEvent, UsageBatch, UsageDelta};
+use crate::model::{FileKind, ReleaseId, Variant};
 use crate::{Engine, StoreKind};
 
 #[test]
@@ -228,121 +225,6 @@ fn a_second_process_is_refused() {
     let _first = open(dir.path());
     let second = open_with(dir.path(), Arc::new(Real), StoreKind::Redb);
     assert!(matches!(second, Err(Error::Locked { pid, .. }) if pid == std::process::id()));
-}
-
-#[test]
-fn a_fault_at_any_operation_loses_nothing_acknowledged() {
-    for op_idx in (0..260).step_by(3) {
-        let dir = tempfile::tempdir().unwrap();
-        let faulty = Arc::new(Faulty::new(Fault {
-            first: op_idx,
-            count: 2,
-            errno: Fault::EIO,
-        }));
-        let open = || {
-            open_with(
-                dir.path(),
-                Arc::clone(&faulty) as Arc<dyn Disk>,
-                StoreKind::Redb,
-            )
-        };
-        let engine = (0..4).find_map(|_| open().ok()).expect("it opens");
-        let mut imported = Vec::new();
-        let mut keys_count = 0;
-        let release = ReleaseId::parse("1").unwrap();
-        let mut file = None;
-        for round in 0..6 {
-            let numbers = round * 10..round * 10 + 10;
-            if import(&engine, numbers.clone(), "Uno").is_ok() {
-                imported.extend(numbers);
-            }
-            keys_count += usize::from(engine.apply(vec![new_api_key(None)]).is_ok());
-            let stored =
-                engine
-                    .files()
-                    .store_file(&release, &[round as u8; 99], FileKind::Srt, None);
-            file = stored.ok().or(file);
-            engine.catalog().request_reindex();
-            let _ = engine.maintain(now());
-        }
-        assert!(40 <= imported.len(), "operation {op_idx}: it does not heal");
-        drop(engine);
-        faulty.set_fault(Fault::NONE);
-        let engine = open().unwrap();
-        for number in imported {
-            let title = title_of(&engine, number).expect("an acknowledged record is there");
-            assert_eq!(title, format!("Uno {number}"));
-        }
-        assert!(keys_count <= engine.accounts().api_keys().len());
-        let known = engine.files().cached_file(&release).unwrap();
-        assert!(
-            engine
-                .files()
-                .blob(&known, Variant::Identity)
-                .unwrap()
-                .is_some()
-        );
-        assert!(file.is_some());
-        assert_eq!(
-            engine
-                .verify(true)
-                .unwrap()
-                .iter()
-                .filter(|f| !f.is_repaired)
-                .count(),
-            0
-        );
-    }
-}
-
-#[test]
-fn a_fault_of_any_length_counts_every_download_and_request_once() {
-    let day = now().day();
-    for (first, count) in (0..24).flat_map(|first| [1, 2, 3, 5, 9].map(|count| (first, count))) {
-        let dir = tempfile::tempdir().unwrap();
-        let faulty = Arc::new(Faulty::new(Fault::NONE));
-        let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
-        let engine = open_with(dir.path(), disk, StoreKind::Redb).unwrap();
-        let mut lane = engine.usage().counter_lane().unwrap();
-        for _ in 0..6 {
-            lane.count(id(1), None, day).unwrap();
-        }
-        let batch = UsageBatch {
-            number: engine.usage().last_batch().unwrap() + 1,
-            deltas: vec![UsageDelta {
-                api_key: None,
-                day,
-                usage: Usage {
-                    requests: 10,
-                    ..Usage::default()
-                },
-                last_used_at: None,
-            }],
-        };
-        // Its counts wait from here on.
-        engine.maintain(now()).unwrap();
-        faulty.set_fault(Fault {
-            first: faulty.ops_count() + first,
-            count,
-            errno: Fault::EIO,
-        });
-        let is_done = (1..20).any(|time| {
-            let added = engine.apply(vec![StateEvent::AddUsage(batch.clone())]);
-            engine.maintain(after(time * AGGREGATE_SECONDS_MAX)).is_ok() && added.is_ok()
-        });
-        assert!(is_done, "{count} faults from {first} on: it does not heal");
-        faulty.set_fault(Fault::NONE);
-        drop(lane);
-        drop(engine);
-        let engine = open(dir.path());
-        let usage = engine.usage().per_day(day, day).unwrap()[0].1;
-        let counted = (
-            engine.usage().downloads(id(1)),
-            usage.downloads,
-            usage.requests,
-        );
-        assert_eq!(counted, (6, 6, 10), "{count} faults from {first} on");
-    }
 }
 
 #[test]

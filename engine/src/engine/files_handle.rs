@@ -93,7 +93,7 @@ impl FilesHandle<'_> {
     /// Errors: all contents are lost, as when their file system is not mounted: then nothing is
     /// forgotten.
     pub fn forget_content(self, content: ContentHash) -> Result<()> {
-        self.database.blobs.ensure_present()?;
+        self.database.ensure_blobs_present()?;
         let event = StateEvent::ForgetContent(content);
         self.database.state.apply(vec![event])?;
         Ok(())

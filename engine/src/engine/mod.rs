@@ -19,6 +19,8 @@ mod damaged_rows_test;
 #[cfg(test)]
 mod database_test;
 #[cfg(test)]
+mod faults_test;
+#[cfg(test)]
 mod formats_test;
 #[cfg(test)]
 mod tasks_test;

@@ -57,7 +57,7 @@ impl Eviction {
         if measured.as_ref().is_some_and(is_within) {
             return Ok(());
         }
-        database.blobs.ensure_present()?;
+        database.ensure_blobs_present()?;
         let contents = database.blobs.stored()?;
         let mut stored_bytes = contents.iter().map(|content| content.size_bytes).sum();
         if bytes_max < stored_bytes {

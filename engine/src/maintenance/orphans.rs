@@ -33,7 +33,7 @@ impl OrphanSweep {
         if seen.as_ref().is_some_and(|seen| now < seen.next_at) {
             return Ok(());
         }
-        database.blobs.ensure_present()?;
+        database.ensure_blobs_present()?;
         let orphans = database.blobs.orphans(&database.state.contents())?;
         let mut first_at = HashMap::default();
         let mut old = Vec::new();

@@ -136,7 +136,7 @@ impl Scrub {
             bytes += file.size_bytes;
             match database.blobs.check_content(&file) {
                 Err(error @ Error::Corrupt { .. }) => {
-                    database.blobs.ensure_present()?;
+                    database.ensure_blobs_present()?;
                     self.found(1);
                     database.damage.note(&error, Treatment::Forgotten);
                     let forget = StateEvent::ForgetContent(file.content);

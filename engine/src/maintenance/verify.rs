@@ -106,7 +106,7 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
             }
         });
     }
-    if let Err(error) = database.blobs.ensure_present() {
+    if let Err(error) = database.ensure_blobs_present() {
         if is_repairing {
             database.blobs.mark_present(false);
         }

@@ -1,0 +1,270 @@
+//! Errors of the disk at each operation: nothing acknowledged is lost, everything counts once,
+//! reads are answered, and it heals.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use super::test_support::{after, id, import, new_api_key, now, open, open_with, title_of};
+use crate::disk::{Disk, Fault, Faulty};
+use crate::error::Error;
+use crate::limits::AGGREGATE_SECONDS_MAX;
+use crate::model::{FileKind, ReleaseId, Usage, Variant};
+use crate::state::{StateEvent, UsageBatch, UsageDelta};
+use crate::{Engine, StoreKind};
+
+/// Rounds of work, a second each; more while they fail.
+const ROUNDS: u64 = 3;
+/// Seconds after which a fault must be overcome.
+const HEALING_SECONDS_MAX: u64 = 5;
+
+/// Calls `check` with 0, 1, 2 … on all cores, until it returns false: the fault came too late to be
+/// met. Returns the number of faults that were met.
+fn at_each_operation(check: impl Fn(u64) -> bool + Sync) -> u64 {
+    let threads_count = std::thread::available_parallelism().map_or(1, usize::from);
+    let next = AtomicU64::new(0);
+    let end = AtomicU64::new(u64::MAX);
+    std::thread::scope(|scope| {
+        for _ in 0..threads_count {
+            scope.spawn(|| {
+                loop {
+                    let op_idx = next.fetch_add(1, Ordering::Relaxed);
+                    if end.load(Ordering::Relaxed) <= op_idx {
+                        return;
+                    }
+                    if !check(op_idx) {
+                        end.fetch_min(op_idx, Ordering::Relaxed);
+                    }
+                }
+            });
+        }
+    });
+    end.into_inner()
+}
+
+fn open_faulty(dir: &Path, faulty: &Arc<Faulty>) -> crate::Result<Engine> {
+    let disk = Arc::clone(faulty) as Arc<dyn Disk>;
+    open_with(dir, disk, StoreKind::Redb)
+}
+
+fn release() -> ReleaseId {
+    ReleaseId::parse("1").unwrap()
+}
+
+/// Changes that were acknowledged.
+#[derive(Default)]
+struct Acknowledged {
+    imported: Vec<u64>,
+    keys_count: usize,
+    has_file: bool,
+}
+
+impl Acknowledged {
+    /// Does one second of work; returns what failed of it.
+    fn work(&mut self, engine: &Engine, round: u64) -> Vec<Error> {
+        let numbers = round * 10..round * 10 + 10;
+        let imported = import(engine, numbers.clone(), "Uno");
+        if imported.is_ok() {
+            self.imported.extend(numbers);
+        }
+        let created = engine.apply(vec![new_api_key(None)]);
+        self.keys_count += usize::from(created.is_ok());
+        let content = [round as u8; 99];
+        let files = engine.files();
+        let stored = files.store_file(&release(), &content, FileKind::Srt, None);
+        self.has_file |= stored.is_ok();
+        engine.catalog().request_reindex();
+        let maintained = engine.maintain(after(round as i64));
+        let failed = [
+            imported.err(),
+            created.err(),
+            stored.err(),
+            maintained.err(),
+        ];
+        failed.into_iter().flatten().collect()
+    }
+
+    /// Everything that was acknowledged is there.
+    fn check(&self, engine: &Engine) {
+        for &number in &self.imported {
+            let title = title_of(engine, number).expect("an acknowledged record is there");
+            assert_eq!(title, format!("Uno {number}"));
+        }
+        assert!(self.keys_count <= engine.accounts().api_keys().len());
+        if self.has_file {
+            let known = engine.files().cached_file(&release()).unwrap();
+            let blob = engine.files().blob(&known, Variant::Identity);
+            assert!(blob.unwrap().is_some());
+        }
+    }
+}
+
+fn survives_a_fault(fault: Fault) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(fault));
+    let engine = (0..4)
+        .find_map(|_| open_faulty(dir.path(), &faulty).ok())
+        .expect("it opens");
+    let mut acknowledged = Acknowledged::default();
+    let mut failed_rounds = Vec::new();
+    for round in 0..ROUNDS + HEALING_SECONDS_MAX {
+        let failed = acknowledged.work(&engine, round);
+        let is_well = failed.is_empty();
+        if !is_well {
+            failed_rounds.push((round, failed));
+        }
+        // Reads are answered, whatever fails.
+        acknowledged.check(&engine);
+        if is_well && ROUNDS <= round + 1 {
+            break;
+        }
+    }
+    if let (Some(first), Some(last)) = (failed_rounds.first(), failed_rounds.last()) {
+        let seconds = last.0 - first.0 + 1;
+        assert!(
+            seconds <= HEALING_SECONDS_MAX,
+            "{fault:?}: {failed_rounds:?}"
+        );
+    }
+    let is_met = fault.first < faulty.ops_count();
+    drop(engine);
+    faulty.set_fault(Fault::NONE);
+    let engine = open_faulty(dir.path(), &faulty).unwrap();
+    acknowledged.check(&engine);
+    let findings = engine.verify(true).unwrap();
+    let damage = findings.iter().find(|finding| !finding.is_repaired);
+    assert_eq!(damage, None, "{fault:?}");
+    is_met
+}
+
+#[test]
+fn a_fault_at_any_operation_loses_nothing_acknowledged() {
+    let met_count = at_each_operation(|op_idx| {
+        survives_a_fault(Fault {
+            first: op_idx,
+            count: 2,
+            errno: [Fault::EIO, Fault::ENOSPC][op_idx as usize % 2],
+        })
+    });
+    assert!(100 < met_count, "only {met_count} operations");
+}
+
+fn counts_once(first: u64, count: u64) -> bool {
+    let day = now().day();
+    let dir = tempfile::tempdir().unwrap();
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let engine = open_faulty(dir.path(), &faulty).unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
+    for _ in 0..6 {
+        lane.count(id(1), None, day).unwrap();
+    }
+    let batch = UsageBatch {
+        number: engine.usage().last_batch().unwrap() + 1,
+        deltas: vec![UsageDelta {
+            api_key: None,
+            day,
+            usage: Usage {
+                requests: 10,
+                ..Usage::default()
+            },
+            last_used_at: None,
+        }],
+    };
+    // Its counts wait from here on.
+    engine.maintain(now()).unwrap();
+    let first = faulty.ops_count() + first;
+    faulty.set_fault(Fault {
+        first,
+        count,
+        errno: Fault::EIO,
+    });
+    let is_done = (1..20).any(|time| {
+        let added = engine.apply(vec![StateEvent::AddUsage(batch.clone())]);
+        engine.maintain(after(time * AGGREGATE_SECONDS_MAX)).is_ok() && added.is_ok()
+    });
+    assert!(is_done, "{count} faults from {first} on: it does not heal");
+    let is_met = first < faulty.ops_count();
+    faulty.set_fault(Fault::NONE);
+    drop(lane);
+    drop(engine);
+    let engine = open(dir.path());
+    let usage = engine.usage().per_day(day, day).unwrap()[0].1;
+    let counted = (
+        engine.usage().downloads(id(1)),
+        usage.downloads,
+        usage.requests,
+    );
+    assert_eq!(counted, (6, 6, 10), "{count} faults from {first} on");
+    is_met
+}
+
+#[test]
+fn a_fault_of_any_length_counts_every_download_and_request_once() {
+    let met_count = at_each_operation(|first| {
+        let met = [1, 2, 3, 5, 9].map(|count| counts_once(first, count));
+        met.contains(&true)
+    });
+    assert!(10 < met_count, "only {met_count} operations");
+}
+
+/// A read error costs the answer, never what is stored: nothing is taken for damaged for it.
+#[test]
+fn an_error_at_any_read_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let prepared = dir.path().join("prepared");
+    let mut acknowledged = Acknowledged::default();
+    let engine = open(&prepared);
+    for round in 0..3 {
+        assert!(acknowledged.work(&engine, round).is_empty());
+    }
+    import(&engine, 30..40, "Uno").unwrap();
+    acknowledged.imported.extend(30..40);
+    engine.close().unwrap();
+    drop(engine);
+    let met_count = at_each_operation(|read_idx| {
+        let data = dir.path().join(format!("data-{read_idx}"));
+        copy_dir(&prepared, &data);
+        let faulty = Arc::new(Faulty::new(Fault::NONE));
+        faulty.set_read_fault(Fault::at(read_idx));
+        let engine = (0..3)
+            .find_map(|_| open_faulty(&data, &faulty).ok())
+            .expect("it opens");
+        let _ = engine.catalog().export(&mut |_| Ok(()));
+        let _ = engine.maintain(now());
+        if let Some(known) = engine.files().cached_file(&release()) {
+            let _ = engine.files().blob(&known, Variant::Identity);
+        }
+        let is_met = read_idx < faulty.reads_count();
+        faulty.set_read_fault(Fault::NONE);
+        acknowledged.check(&engine);
+        let mut count = 0;
+        let export = engine.catalog().export(&mut |_| {
+            count += 1;
+            Ok(())
+        });
+        assert!(export.unwrap().is_empty(), "read {read_idx}");
+        assert_eq!(count, 40, "read {read_idx}");
+        let findings = engine.verify(false).unwrap();
+        let damage = findings
+            .iter()
+            .find(|finding| !finding.is_repaired && !finding.is_note);
+        assert_eq!(damage, None, "read {read_idx}");
+        drop(engine);
+        std::fs::remove_dir_all(&data).unwrap();
+        is_met
+    });
+    assert!(20 < met_count, "only {met_count} reads");
+}
+
+fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
