@@ -18,6 +18,14 @@ pub const LOG_LINES_QUEUED_MAX: usize = 8192;
 /// stands still, at least.
 pub const WORKER_STILL_MIN: Duration = Duration::from_secs(5);
 
+/// Requests of a worker of which one gets a line, when the access log is sampled.
+pub const ACCESS_SAMPLE: u64 = 100;
+/// Bytes of a client's own name for a request, at most. A longer one is not logged.
+pub const REQUEST_ID_BYTES_MAX: usize = 64;
+
+/// Bytes of the answer to a question after the server's health that are read, at most.
+pub const HEALTH_BYTES_MAX: u64 = 64 << 10;
+
 // ===== runtime =====
 
 /// Threads of the control runtime for blocking work, at most: files opened for the first time,

@@ -14,7 +14,7 @@ use subcat_engine::EngineStats;
 
 use crate::service::{
     BackgroundHealth, BackgroundTask, LATENCY_BUCKETS_US, LimitRejection, Metrics, Phase, Route,
-    STATUSES, Service, WorkerMetrics,
+    STATUS_CLASSES, STATUSES, Service, WorkerMetrics,
 };
 use crate::upstream::{FetchOutcome, UpstreamState};
 
@@ -114,22 +114,30 @@ fn requests(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
 
 #[expect(clippy::cast_precision_loss, reason = "microseconds of years fit")]
 fn latencies(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result {
-    let help = "Time from a request's head to its answer's, by route.";
+    let help = "Time from a request's head to its answer's, by route and class of status.";
     let name = "request_duration_seconds";
     let mut family = writer.family(name, help, MetricType::Histogram)?;
     for (route_idx, route) in Route::ALL.into_iter().enumerate() {
-        let mut buckets = Vec::with_capacity(LATENCY_BUCKETS_US.len() + 1);
-        for bucket_idx in 0..=LATENCY_BUCKETS_US.len() {
-            let of_worker = |w: &WorkerMetrics| w.routes[route_idx].latency[bucket_idx].get();
-            let end = LATENCY_BUCKETS_US.get(bucket_idx);
-            let end_seconds = end.map_or(f64::INFINITY, |end_us| *end_us as f64 / 1e6);
-            buckets.push((end_seconds, metrics.sum(of_worker)));
+        for (class_idx, class) in STATUS_CLASSES.into_iter().enumerate() {
+            let of = |w: &WorkerMetrics, bucket_idx: usize| {
+                w.routes[route_idx].latencies[class_idx].buckets[bucket_idx].get()
+            };
+            let mut buckets = Vec::with_capacity(LATENCY_BUCKETS_US.len() + 1);
+            for bucket_idx in 0..=LATENCY_BUCKETS_US.len() {
+                let end = LATENCY_BUCKETS_US.get(bucket_idx);
+                let end_seconds = end.map_or(f64::INFINITY, |end_us| *end_us as f64 / 1e6);
+                buckets.push((end_seconds, metrics.sum(|w| of(w, bucket_idx))));
+            }
+            let count: u64 = buckets.iter().map(|(_, count)| count).sum();
+            if count == 0 && class != STATUS_CLASSES[0] {
+                // Most pairs never occur.
+                continue;
+            }
+            let sum_us = metrics.sum(|w| w.routes[route_idx].latencies[class_idx].us_sum.get());
+            let labels = [("route", route.as_str()), ("status", class)];
+            let mut encoder = family.encode_family(&labels)?;
+            encoder.encode_histogram::<NoLabels>(sum_us as f64 / 1e6, count, &buckets, None)?;
         }
-        let sum_us = metrics.sum(|w| w.routes[route_idx].latency_us_sum.get());
-        let count = buckets.iter().map(|(_, count)| count).sum();
-        let labels = [("route", route.as_str())];
-        let mut encoder = family.encode_family(&labels)?;
-        encoder.encode_histogram::<NoLabels>(sum_us as f64 / 1e6, count, &buckets, None)?;
     }
     Ok(())
 }
@@ -327,6 +335,15 @@ fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     let help = "1 if there is too little free space for changes.";
     writer.gauge("disk_full", help, is_full)?;
     background(writer, &service.background)?;
+    let help = "The running program: 1, with its version.";
+    let mut family = writer.family("build_info", help, MetricType::Gauge)?;
+    let labels = [("version", env!("CARGO_PKG_VERSION"))];
+    ConstGauge::new(1_u64).encode(family.encode_family(&labels)?)?;
+    let help = "Seconds since the last tick, one a second, of the worker that waits longest.";
+    let tick_age = service.metrics.oldest_tick(service.clock.now());
+    writer.gauge("worker_tick_age_seconds", help, tick_age.as_secs())?;
+    let help = "Lines of the log that were dropped because nobody took them.";
+    writer.counter("log_lines_dropped", help, service.dropped_log_lines())?;
     let Some(usage) = ProcessUsage::read() else {
         return Ok(());
     };
@@ -395,9 +412,10 @@ mod tests {
         for line in [
             "subcat_requests_total{route=\"search\",status=\"200\"} 2",
             "subcat_requests_total{route=\"download\",status=\"other\"} 1",
-            "subcat_request_duration_seconds_bucket{le=\"0.000025\",route=\"search\"} 1",
-            "subcat_request_duration_seconds_bucket{le=\"+Inf\",route=\"search\"} 2",
-            "subcat_request_duration_seconds_count{route=\"search\"} 2",
+            "subcat_request_duration_seconds_bucket\
+             {le=\"0.000025\",route=\"search\",status=\"2xx\"} 1",
+            "subcat_request_duration_seconds_bucket{le=\"+Inf\",route=\"search\",status=\"2xx\"} 2",
+            "subcat_request_duration_seconds_count{route=\"search\",status=\"2xx\"} 2",
             "subcat_limiter_refusals_total{window=\"address\"} 1",
             "subcat_limiter_refusals_total{window=\"api_key\"} 0",
             "# TYPE subcat_search_cache_hits counter",

@@ -3,6 +3,7 @@
 use http::{HeaderMap, Response};
 use subcat_engine::{ApiKeyId, Usage};
 
+use super::access_log::{AccessLine, AccessOutcome};
 use super::worker::ApiWorker;
 use crate::limiter::Quota;
 use crate::request::HeaderHints;
@@ -27,6 +28,8 @@ pub(super) struct RequestRecord {
     /// True if it consumed a request of a rate limit window.
     pub(super) is_charged: bool,
     pub(super) started: Moment,
+    /// Its line in the access log, if it gets one.
+    pub(super) access: Option<Box<AccessLine>>,
 }
 
 impl RequestContext {
@@ -70,10 +73,18 @@ impl ApiWorker {
     }
 
     /// Counts the response to a request for a page.
-    pub fn record_page(&self, status: u16, started: Moment) {
+    pub fn record_page(&self, status: u16, started: Moment, access: Option<&AccessLine>) {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(started.monotonic_us);
         self.metrics().answered(Route::Page, status, latency_us);
+        if let Some(access) = access {
+            access.write(&AccessOutcome {
+                route: Route::Page,
+                status,
+                latency_us,
+                api_key: None,
+            });
+        }
         // Requests and errors of a day are those of the API: pages have figures of their own.
         if status == 429 {
             let usage = Usage {
@@ -89,6 +100,14 @@ impl ApiWorker {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(record.started.monotonic_us);
         self.metrics().answered(record.route, status, latency_us);
+        if let Some(access) = &record.access {
+            access.write(&AccessOutcome {
+                route: record.route,
+                status,
+                latency_us,
+                api_key: record.api_key,
+            });
+        }
         let is_limited = status == 429;
         let usage = Usage {
             requests: u64::from(record.is_charged),

@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Response};
 use subcat_engine::{RateLimit, Scopes};
 
+use super::access_log::AccessLine;
 use super::accounting::{RequestContext, RequestRecord};
 use super::connection::{AuthResult, ConnectionMemory};
 use super::worker::ApiWorker;
@@ -62,7 +63,8 @@ impl ApiWorker {
         let now = request.now;
         // Health and preflights need no key and consume nothing.
         let is_unmetered = request.head.method == Method::OPTIONS || path == ApiPath::Health;
-        let mut record = new_record(path, now);
+        let access = self.access_line(connection, &request.head.headers);
+        let mut record = new_record(path, now, access);
         let auth = connection.authenticate(&self.service, &request.head.headers, now);
         let known = match auth {
             AuthResult::Valid(known) => known,
@@ -114,7 +116,8 @@ impl ApiWorker {
     ) -> Response<Body> {
         let address = connection.client_address(&self.service, &request.head.headers);
         let quota = self.peek_address(address, request.now);
-        let record = new_record(ApiPath::Unknown, request.now);
+        let access = self.access_line(connection, &request.head.headers);
+        let record = new_record(ApiPath::Unknown, request.now, access);
         let (common, record) = request.context(quota, record).common(HeaderMap::new());
         self.record(&record, preflight(common))
     }
@@ -139,6 +142,7 @@ impl ApiWorker {
                 api_key: None,
                 is_charged: false,
                 started: now,
+                access: self.access_line(connection, &headers),
             },
         };
         self.fail(context, headers, error)
@@ -275,7 +279,7 @@ fn is_served(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 
-fn new_record(path: ApiPath, started: Moment) -> RequestRecord {
+fn new_record(path: ApiPath, started: Moment, access: Option<Box<AccessLine>>) -> RequestRecord {
     let route = match path {
         ApiPath::Health => Route::Health,
         ApiPath::Search => Route::Search,
@@ -288,6 +292,7 @@ fn new_record(path: ApiPath, started: Moment) -> RequestRecord {
         api_key: None,
         is_charged: false,
         started,
+        access,
     }
 }
 

@@ -81,6 +81,11 @@ impl ApiWorker {
         &self.service
     }
 
+    /// The worker's number.
+    pub(super) const fn worker_idx(&self) -> usize {
+        self.worker_idx
+    }
+
     /// Counters of this worker.
     pub fn metrics(&self) -> &WorkerMetrics {
         &self.service.metrics.workers[self.worker_idx]

@@ -10,8 +10,8 @@ use super::context::{Common, Context};
 use super::error::CommandError;
 use super::subcommand::SubcommandEntry;
 use super::{
-    account, backup, check, compact, completions, demo, explain, export, file, import, key,
-    logging, man, record, reload, restore, serve, stats, verify, version,
+    account, backup, check, compact, completions, demo, explain, export, file, health, import, key,
+    logging, man, record, reload, restore, serve, stats, top, verify, version,
 };
 
 /// Every subcommand, in the order of the help.
@@ -32,6 +32,8 @@ static SUBCOMMANDS: &[SubcommandEntry] = &[
     SubcommandEntry::of::<restore::RestoreArguments>(),
     SubcommandEntry::of::<compact::CompactArguments>(),
     SubcommandEntry::of::<stats::StatsArguments>(),
+    SubcommandEntry::of::<top::TopArguments>(),
+    SubcommandEntry::of::<health::HealthArguments>(),
     SubcommandEntry::of::<completions::CompletionsArguments>(),
     SubcommandEntry::of::<man::ManArguments>(),
     SubcommandEntry::of::<version::VersionArguments>(),

@@ -8,7 +8,7 @@ use super::error::CommandError;
 use super::subcommand::Subcommand;
 use super::table::{bytes as size, facts, usage_table};
 use crate::limits::COMPACTION_BYTES_MIN;
-use crate::ops::{ReadStats, StatsRead};
+use crate::ops::{ReadStats, SearchCacheRead, StatsRead};
 
 /// Show sizes, counts and usage per day
 #[derive(Debug, Args)]
@@ -62,7 +62,22 @@ fn shown(read: &StatsRead) -> String {
         ("reindex jobs", stats.reindex_jobs_done.to_string()),
         ("merges", stats.merges_done.to_string()),
     ]);
-    format!("{about}\n{}", usage_table(&read.days))
+    let cache = read
+        .search_cache
+        .as_ref()
+        .map_or(String::new(), cache_facts);
+    format!("{about}{cache}\n{}", usage_table(&read.days))
+}
+
+fn cache_facts(cache: &SearchCacheRead) -> String {
+    let percent = (cache.hits * 100).checked_div(cache.hits + cache.misses);
+    let percent = percent.map_or("-".into(), |percent| format!("{percent} %"));
+    let (used, all) = (size(cache.bytes), size(cache.bytes_max));
+    facts(&[
+        ("search cache", format!("{used} of {all}")),
+        ("searches cached", percent),
+        ("searches run", cache.misses.to_string()),
+    ])
 }
 
 /// Bytes that `subcat compact` may give back; it pays from a quarter of a file of some size on.

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     /// Another value for each setting.
-    const OTHERS: [(&str, &str); 32] = [
+    const OTHERS: [(&str, &str); 33] = [
         ("data", "/other"),
         ("listen", "127.0.0.1:1"),
         ("admin", "127.0.0.1:2"),
@@ -78,6 +78,7 @@ mod tests {
         ("web.catalog", "public"),
         ("compat.imdb_id_alias", "false"),
         ("compat.null_strings", "empty"),
+        ("log.access", "all"),
         ("log.format", "json"),
         ("log.level", "debug"),
     ];

@@ -16,6 +16,6 @@ pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::Origin;
 pub use settings::{
-    Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
-    Registration, SettingShown, UpstreamSettings,
+    AccessLog, Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings,
+    RateLimits, Registration, SettingShown, UpstreamSettings,
 };

@@ -78,6 +78,7 @@ impl Default for Config {
                 empty_null_strings: false,
             },
             log: LogSettings {
+                access: AccessLog::Off,
                 is_json: false,
                 level: "info".into(),
             },
@@ -222,10 +223,20 @@ pub struct Compat {
     pub empty_null_strings: bool,
 }
 
+/// The requests that get a line in the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(missing_docs, reason = "the names are those of the settings")]
+pub enum AccessLog {
+    Off = 0,
+    Sampled = 1,
+    All = 2,
+}
+
 /// Format and level of the log.
 #[derive(Debug, Clone)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct LogSettings {
+    pub access: AccessLog,
     pub is_json: bool,
     pub level: String,
 }
@@ -572,6 +583,14 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| named(c.compat.empty_null_strings, &NULL_STRINGS),
     },
     Setting {
+        name: "log.access",
+        applies: Applies::AtReload,
+        is_secret: false,
+        allowed: "off, sampled or all",
+        set: |c, v| put(&mut c.log.access, choose(v, &ACCESS_LOGS)),
+        show: |c| named(c.log.access, &ACCESS_LOGS),
+    },
+    Setting {
         name: "log.format",
         applies: Applies::AtStart,
         is_secret: false,
@@ -609,6 +628,11 @@ const REGISTRATIONS: [(&str, Registration); 2] = [
 const ADMIN_TOTP: [(&str, bool); 2] = [("optional", false), ("required", true)];
 const CATALOG_READERS: [(&str, bool); 2] = [("accounts", false), ("public", true)];
 const NULL_STRINGS: [(&str, bool); 2] = [("null", false), ("empty", true)];
+const ACCESS_LOGS: [(&str, AccessLog); 3] = [
+    ("off", AccessLog::Off),
+    ("sampled", AccessLog::Sampled),
+    ("all", AccessLog::All),
+];
 const LOG_FORMATS: [(&str, bool); 2] = [("text", false), ("json", true)];
 const LOG_LEVELS: [&str; 6] = ["off", "error", "warn", "info", "debug", "trace"];
 
@@ -661,6 +685,7 @@ mod tests {
             "web.catalog": "accounts",
             "compat.imdb_id_alias": true,
             "compat.null_strings": "null",
+            "log.access": "off",
             "log.format": "text",
             "log.level": "info",
         });

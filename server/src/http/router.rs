@@ -140,6 +140,7 @@ impl Router {
         now: Moment,
     ) -> HandlerOutcome {
         let reject = self.body_rejection(connection, head.headers.clone());
+        let access = self.api.access_line(connection, &head.headers);
         let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
@@ -157,12 +158,12 @@ impl Router {
             let request = Request::from_parts(head, body);
             match web_bridge::answer(api.service(), site, request, client).await {
                 Some(response) => {
-                    api.record_page(response.status().as_u16(), now);
+                    api.record_page(response.status().as_u16(), now, access.as_deref());
                     response
                 }
                 None => {
                     api.metrics().panics.add(1);
-                    api.record_page(500, now);
+                    api.record_page(500, now, access.as_deref());
                     web_bridge::internal_error()
                 }
             }

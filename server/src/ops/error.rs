@@ -53,6 +53,9 @@ pub enum OperationRejection {
     /// The operation is one of a running server.
     #[error("no server runs on this data directory: its settings are read when it starts")]
     NotRunning,
+    /// The operation asks a running server for its counters.
+    #[error("no server runs on this data directory: there is nothing to watch")]
+    NoServer,
     /// Settings that were read again are not valid.
     #[error("nothing was changed: {}", one_line(.0))]
     InvalidSettings(ConfigError),

@@ -2,15 +2,16 @@
 
 use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
-use super::{accounts, api_keys, files, maintenance, records};
+use super::{accounts, api_keys, files, live, maintenance, records};
 
 /// Every operation, in the lists of their files.
-static OPERATIONS: [&[OperationEntry]; 5] = [
+static OPERATIONS: [&[OperationEntry]; 6] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,
     accounts::OPERATIONS,
     files::OPERATIONS,
     maintenance::OPERATIONS,
+    live::OPERATIONS,
 ];
 
 /// Executes the operation of this name. Arguments and answer are JSON.

@@ -36,8 +36,35 @@ pub struct StatsRead {
     pub index_bytes_per_record: f64,
     /// True if a server is running on the data directory.
     pub is_running: bool,
+    /// The cache of search answers; `null` without a server.
+    pub search_cache: Option<SearchCacheRead>,
     /// Usage of the whole service on the last days.
     pub days: Vec<DayShown>,
+}
+
+/// The cache of search answers since the server started.
+#[derive(Debug, Clone, Copy, Serialize, Deserialize)]
+pub struct SearchCacheRead {
+    /// Searches answered from it.
+    pub hits: u64,
+    /// Searches that were run.
+    pub misses: u64,
+    /// Its size.
+    pub bytes: u64,
+    /// Its size, at most.
+    pub bytes_max: u64,
+}
+
+impl SearchCacheRead {
+    fn of(service: &Service) -> Self {
+        let metrics = &service.metrics;
+        Self {
+            hits: metrics.sum(|worker| worker.search_cache_hits.get()),
+            misses: metrics.sum(|worker| worker.search_cache_misses.get()),
+            bytes: metrics.sum(|worker| worker.search_cache_bytes.get()),
+            bytes_max: service.config().cache_search_bytes as u64,
+        }
+    }
 }
 
 impl Operation for ReadStats {
@@ -60,6 +87,7 @@ impl Operation for ReadStats {
             index_bytes_per_record: bytes_per_record(&stats),
             engine: stats,
             is_running: operations.is_running(),
+            search_cache: operations.service.map(SearchCacheRead::of),
             days: DayShown::list(&days),
         })
     }

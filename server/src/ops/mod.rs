@@ -11,6 +11,7 @@ mod error;
 mod execute;
 mod files;
 mod import;
+mod live;
 mod maintenance;
 mod operation;
 mod parsing;
@@ -31,9 +32,10 @@ pub use import::{
     ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, RefusedLine,
     import,
 };
+pub use live::{LiveRead, LiveRoute, ReadLive};
 pub use maintenance::{
-    BackUpCatalog, BackupMade, CompactStores, ExplainSearch, ReadStats, ReloadSettings, StatsRead,
-    VerifyCatalog,
+    BackUpCatalog, BackupMade, CompactStores, ExplainSearch, ReadStats, ReloadSettings,
+    SearchCacheRead, StatsRead, VerifyCatalog,
 };
 pub(crate) use operation::to_json;
 pub use operation::{Operation, Operations};

@@ -104,11 +104,29 @@ impl Counter {
 pub struct RouteMetrics {
     /// Answers by status, in the order of [`STATUSES`].
     pub answers: [Counter; STATUSES.len()],
-    /// Answers by time, in the order of [`LATENCY_BUCKETS_US`] and one for any that took longer.
-    pub latency: [Counter; LATENCY_BUCKETS_US.len() + 1],
-    /// Microseconds of all answers together.
-    pub latency_us_sum: Counter,
+    /// Answers by the class of their status, in the order of [`STATUS_CLASSES`].
+    pub latencies: [LatencyMetrics; STATUS_CLASSES.len()],
 }
+
+impl RouteMetrics {
+    /// Answers of any status in this bucket.
+    pub fn latency_count(&self, bucket_idx: usize) -> u64 {
+        let of_class = |latency: &LatencyMetrics| latency.buckets[bucket_idx].get();
+        self.latencies.iter().map(of_class).sum()
+    }
+}
+
+/// Times of the answers of one route and one class of statuses.
+#[derive(Default)]
+pub struct LatencyMetrics {
+    /// Answers by time, in the order of [`LATENCY_BUCKETS_US`] and one for any that took longer.
+    pub buckets: [Counter; LATENCY_BUCKETS_US.len() + 1],
+    /// Microseconds of all answers together.
+    pub us_sum: Counter,
+}
+
+/// The classes of statuses by which times are counted.
+pub const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
 /// Counters of one worker, on cache lines of its own: 128 bytes, because processors fetch lines in
 /// pairs, and a line shared with another worker would move between the two cores at each request.
@@ -131,6 +149,8 @@ pub struct WorkerMetrics {
     pub downloads: Counter,
     /// Requests whose handling panicked.
     pub panics: Counter,
+    /// Requests counted for the access log, while there is one.
+    pub access_requests: Counter,
     /// Monotonic microsecond of the last tick, of which there is one a second; 0 before the first.
     pub ticked_us: Counter,
 }
@@ -140,8 +160,9 @@ impl WorkerMetrics {
     pub fn answered(&self, route: Route, status: u16, latency_us: u64) {
         let of_route = &self.routes[route as usize];
         of_route.answers[status_idx(status)].add(1);
-        of_route.latency[bucket_idx(latency_us)].add(1);
-        of_route.latency_us_sum.add(latency_us);
+        let of_class = &of_route.latencies[class_idx(status)];
+        of_class.buckets[bucket_idx(latency_us)].add(1);
+        of_class.us_sum.add(latency_us);
     }
 
     /// Counts one request that a limit rejected.
@@ -154,6 +175,15 @@ fn status_idx(status: u16) -> usize {
     let is_known = |known: &u16| *known == status;
     let last_idx = STATUSES.len() - 1;
     STATUSES.iter().position(is_known).unwrap_or(last_idx)
+}
+
+fn class_idx(status: u16) -> usize {
+    match status {
+        0..300 => 0,
+        300..400 => 1,
+        400..500 => 2,
+        500.. => 3,
+    }
 }
 
 fn bucket_idx(latency_us: u64) -> usize {
@@ -207,7 +237,7 @@ mod tests {
         metrics.workers[1].answered(Route::Search, 418, u64::MAX);
         let search = Route::Search as usize;
         let answers = |idx: usize| metrics.sum(|worker| worker.routes[search].answers[idx].get());
-        let latency = |idx: usize| metrics.sum(|worker| worker.routes[search].latency[idx].get());
+        let latency = |idx: usize| metrics.sum(|worker| worker.routes[search].latency_count(idx));
         assert_eq!(answers(0), 2);
         assert_eq!(answers(STATUSES.len() - 1), 1);
         assert_eq!(latency(0), 1);

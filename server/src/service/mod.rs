@@ -17,11 +17,11 @@ pub use credentials::{Actor, Credentials};
 pub use empty_searches::{EmptySearch, EmptySearches};
 pub use maintenance::{Maintenance, log_damage};
 pub use metrics::{
-    Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUSES,
-    WorkerMetrics,
+    Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUS_CLASSES,
+    STATUSES, WorkerMetrics,
 };
 pub use served_files::{ContentSet, ServedFiles};
-pub use settings::LiveRateLimits;
+pub use settings::{LiveAccessLog, LiveRateLimits};
 pub use shared::{Phase, ProcessHooks, ReloadFn, Reloaded, Service};
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

@@ -2,12 +2,13 @@
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::{ArcSwap, Guard};
 use subcat_engine::RateLimit;
 
-use crate::config::{Config, RateLimits};
+use crate::config::{AccessLog, Config, RateLimits};
+use crate::limits::ACCESS_SAMPLE;
 
 /// The settings in effect.
 pub(super) struct LiveSettings {
@@ -87,6 +88,31 @@ impl LiveRateLimits {
     }
 }
 
+/// The requests that get a line in the log, apart from the other settings: every request asks.
+pub struct LiveAccessLog(AtomicU8);
+
+impl LiveAccessLog {
+    pub(super) fn new(setting: AccessLog) -> Self {
+        Self(AtomicU8::new(setting as u8))
+    }
+
+    pub(super) fn set(&self, setting: AccessLog) {
+        self.0.store(setting as u8, Ordering::Relaxed);
+    }
+
+    /// Returns true if no request gets a line. Cost: one relaxed load.
+    pub fn is_off(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == AccessLog::Off as u8
+    }
+
+    /// Returns true if the request of this number gets a line.
+    pub fn wants(&self, number: u64) -> bool {
+        let setting = self.0.load(Ordering::Relaxed);
+        setting == AccessLog::All as u8
+            || (setting == AccessLog::Sampled as u8 && number.is_multiple_of(ACCESS_SAMPLE))
+    }
+}
+
 /// A number that was stored from a [`NonZeroU32`].
 fn not_zero(number: u32) -> NonZeroU32 {
     NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN)
@@ -95,6 +121,17 @@ fn not_zero(number: u32) -> NonZeroU32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_sample_is_one_request_of_a_hundred() {
+        let log = LiveAccessLog::new(AccessLog::Off);
+        let wanted = |log: &LiveAccessLog| (0..1000).filter(|number| log.wants(*number)).count();
+        assert_eq!((log.is_off(), wanted(&log)), (true, 0));
+        log.set(AccessLog::Sampled);
+        assert_eq!((log.is_off(), wanted(&log)), (false, 10));
+        log.set(AccessLog::All);
+        assert_eq!((log.is_off(), wanted(&log)), (false, 1000));
+    }
 
     #[test]
     fn limits_are_those_that_were_set_last() {

@@ -12,7 +12,7 @@ use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::metrics::Metrics;
 use super::served_files::ServedFiles;
-use super::settings::{LiveRateLimits, LiveSettings};
+use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
@@ -47,6 +47,8 @@ impl Phase {
 pub struct Service {
     /// Default limits in effect.
     pub rate_limits: LiveRateLimits,
+    /// The requests that get a line in the log.
+    pub access_log: LiveAccessLog,
     /// Compatibility with existing clients; only a start changes it.
     pub compat: Compat,
     /// The catalog.
@@ -146,6 +148,7 @@ impl Service {
             served_files: ServedFiles::default(),
             usage: UsageQueue::default(),
             rate_limits: LiveRateLimits::new(&config.rate_limit),
+            access_log: LiveAccessLog::new(config.log.access),
             compat: config.compat,
             settings: LiveSettings::new(config),
             process: OnceLock::new(),
@@ -185,6 +188,7 @@ impl Service {
         }
         self.rate_limits.set(&config.rate_limit);
         self.bound_files(&config);
+        self.access_log.set(config.log.access);
         self.settings.replace(config);
     }
 

@@ -30,3 +30,5 @@ mod serve;
 mod supervised;
 #[cfg(test)]
 mod usage;
+#[cfg(test)]
+mod watch;

@@ -229,7 +229,7 @@ fn slow_count(metrics: &Metrics) -> u64 {
             .get(*idx)
             .is_none_or(|end_us| SLOW_SEARCH_US < *end_us)
     };
-    let bucket = |idx: usize| metrics.sum(|worker| worker.routes[search].latency[idx].get());
+    let bucket = |idx: usize| metrics.sum(|worker| worker.routes[search].latency_count(idx));
     (0..=LATENCY_BUCKETS_US.len())
         .filter(is_slow)
         .map(bucket)

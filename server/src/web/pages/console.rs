@@ -107,7 +107,7 @@ fn fast(metrics: &Metrics, lang: Lang) -> Question {
 /// Upper end of the bucket below which this percentage of the answers is; `None` without answers,
 /// or beyond the last bucket.
 fn quantile_us(metrics: &Metrics, route: Route, percent: u64) -> Option<u64> {
-    let in_bucket = |idx: usize| metrics.sum(|it| it.routes[route as usize].latency[idx].get());
+    let in_bucket = |idx: usize| metrics.sum(|it| it.routes[route as usize].latency_count(idx));
     let counts: Vec<u64> = (0..=LATENCY_BUCKETS_US.len()).map(in_bucket).collect();
     quantile_of(&counts, percent)
 }

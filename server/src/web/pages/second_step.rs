@@ -96,6 +96,7 @@ pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
         }
     });
     if !is_right.await? {
+        tracing::warn!(account = id.0, address = %request.peer, "a second step failed");
         let fault = FormRejection::WrongCode.fault("", request.lang);
         let page = CodePage::new(request, next, fault);
         return answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page);

@@ -211,6 +211,7 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         if let (Some(_), Some(account)) = (&rejection.newly_exhausted, account) {
             record_lock(request, account.id);
         }
+        tracing::warn!(address = %request.peer, "a sign-in was rejected: too many tries");
         let form = AccountFormPage::sign_in(request);
         let mut response = form.rejected(request, FormRejection::TooManyAttempts)?;
         let seconds = HeaderValue::from(rejection.retry_after_seconds);
@@ -229,7 +230,10 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
     }
     let is_right = verified?;
     let is_enabled = |account: &Account| account.disabled_at.is_none();
+    // Not what was typed: people type their password into the field of the address, too.
+    let known = account.as_ref().map(|account| account.id.0);
     let Some(account) = account.filter(is_enabled).filter(|_| is_right) else {
+        tracing::warn!(account = known, address = %request.peer, "a sign-in failed");
         let form = AccountFormPage::sign_in(request);
         return form.rejected(request, FormRejection::WrongCredentials);
     };
@@ -333,6 +337,7 @@ pub(super) async fn enter(request: &WebRequest, account: &Account, location: &st
         Some(Err(error)) => return Err(error.into()),
         None => return Err(PageError::SignInLost),
     }
+    tracing::info!(account = account.id.0, address = %request.peer, "signed in");
     let mut response = answer::see_other(location);
     response.headers_mut().append(SET_COOKIE, cookie);
     let known = device::remember(account, request.effective_now, request.is_secure);
