@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
-use crate::service::{LATENCY_BUCKETS_US, Route, Service};
+use crate::service::{Counter, LATENCY_BUCKETS_US, Route, Service};
 use crate::upstream::UpstreamState;
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[OperationEntry::of::<ReadLive>()];
@@ -88,7 +88,7 @@ impl LiveRead {
             workers: read(&connections.workers_running),
             search_cache_hits: metrics.sum(|w| w.search_cache_hits.get()),
             search_cache_misses: metrics.sum(|w| w.search_cache_misses.get()),
-            limited: metrics.sum(|w| w.limited.iter().map(|counter| counter.get()).sum()),
+            limited: metrics.sum(|w| w.limited.iter().map(Counter::get).sum()),
             file_bytes: metrics.sum(|w| w.file_bytes.get()),
             upstream_attempts: counts.attempts(),
             upstream_under_way: counts.in_flight(),
@@ -115,7 +115,7 @@ impl LiveRoute {
             answers: latency.iter().sum(),
             errors: metrics.sum(|w| {
                 let of_server = w.routes[idx].latencies.last();
-                of_server.map_or(0, |times| times.buckets.iter().map(|c| c.get()).sum())
+                of_server.map_or(0, |times| times.buckets.iter().map(Counter::get).sum())
             }),
             latency,
         }
