@@ -54,11 +54,11 @@ impl BitCounts {
                 let ones = (0..DIGITS).filter(|digit| number >> digit & 1 == 1);
                 ones.for_each(|digit| added[digit].push(block.as_chunks().0));
             }
-            adder.add_block(&added);
             let words_left = (limit - block_idx * BLOCK_NUMBERS).div_ceil(64) as usize;
+            let words_count = words_left.min(BLOCK_WORDS);
+            adder.add_block(&added, words_count.div_ceil(LANE_WORDS));
             for (bits, sum) in digits.iter_mut().zip(&adder.sums) {
-                let words = sum.as_flattened();
-                bits.push_words(&words[..words.len().min(words_left)]);
+                bits.push_words(&sum.as_flattened()[..words_count]);
             }
         }
         Self { digits }
@@ -100,9 +100,10 @@ impl Default for Adder {
 }
 
 impl Adder {
-    /// Makes the sums of a block, of the sets that have each digit in their number.
-    fn add_block(&mut self, added: &[Vec<&[Lane]>; DIGITS]) {
-        for lane_idx in 0..BLOCK_WORDS / LANE_WORDS {
+    /// Makes the sums of the first lanes of a block, of the sets that have each digit in their
+    /// number. The last block of a segment, and the only one of a small one, is not full.
+    fn add_block(&mut self, added: &[Vec<&[Lane]>; DIGITS], lanes_count: usize) {
+        for lane_idx in 0..lanes_count {
             self.carries.clear();
             for (sums, blocks) in self.sums.iter_mut().zip(added) {
                 swap(&mut self.inputs, &mut self.carries);
