@@ -19,7 +19,11 @@ pub fn health(
         StatusCode::SERVICE_UNAVAILABLE
     };
     let body = format!(r#"{{"status":"{status}","version":"{version}"}}"#);
-    let answer = common.open(code, CACHE_MAX_AGE_0);
+    let mut answer = common.open(code, CACHE_MAX_AGE_0);
+    if status == "draining" {
+        // The worker closes this connection soon, but may not have come to it yet.
+        answer.close_connection();
+    }
     answer.json(Content::Bytes(body.into()))
 }
 
