@@ -189,7 +189,7 @@ fn a_change_of_an_account_is_confirmed_and_reported() {
         assert!(after.text().contains(reason), "{action}: {}", after.text());
     }
     assert_eq!(
-        ana.get("/admin/accounts/2/change?action=delete").status,
+        ana.get("/admin/accounts/2/change?action=explode").status,
         404
     );
     assert_eq!(
