@@ -1,5 +1,6 @@
 //! Reasons why a submitted form is shown again, with their texts.
 
+use http::StatusCode;
 use subcat_engine::DISPLAY_NAME_CHARS_MAX;
 
 use crate::limits::{EXPIRY_DAYS_MAX, KEYS_MAX};
@@ -51,6 +52,22 @@ pub(super) struct FormFault {
 }
 
 impl FormFault {
+    /// Status of a page with a form, and what the form shows. A rejection of a password stands at
+    /// the field `password`.
+    pub(super) fn of(
+        rejection: Option<FormRejection>,
+        password: &'static str,
+        lang: Lang,
+    ) -> (StatusCode, Self) {
+        match rejection {
+            Some(rejection) => (
+                StatusCode::UNPROCESSABLE_ENTITY,
+                rejection.fault(password, lang),
+            ),
+            None => (StatusCode::OK, Self::default()),
+        }
+    }
+
     /// True if the form was not rejected.
     pub(super) const fn is_none(&self) -> bool {
         self.text.is_empty()

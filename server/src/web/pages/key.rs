@@ -76,13 +76,7 @@ pub(crate) fn rename(request: &WebRequest, number: &str) -> PageResult {
 
 /// The page, with the reason if the form was rejected.
 fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>) -> PageResult {
-    let (status, fault) = match rejection {
-        Some(rejection) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.fault("", request.lang),
-        ),
-        None => (StatusCode::OK, FormFault::default()),
-    };
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
     let viewer = request.viewer()?;
     let engine = &request.site.service.engine;
     let days_count = chart::period(request.query.get("days"));

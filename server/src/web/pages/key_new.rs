@@ -196,13 +196,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 /// The form, again with the reason if it was rejected.
 fn form_page(request: &WebRequest, form: KeyForm, rejection: Option<FormRejection>) -> PageResult {
-    let (status, fault) = match rejection {
-        Some(rejection) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.fault("", request.lang),
-        ),
-        None => (StatusCode::OK, FormFault::default()),
-    };
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
     let template = NewKeyPage {
         page: request.form_frame("/keys", "/keys/new", &Params::default()),
         fault,

@@ -1,7 +1,6 @@
 //! Rolling an API key: a new text at once, while the old one works on for a chosen time.
 
 use askama::Template;
-use http::StatusCode;
 use subcat_engine::ApiKey;
 
 use super::form_rejection::{FormFault, FormRejection};
@@ -61,13 +60,7 @@ fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
 }
 
 fn form_page(request: &WebRequest, key: ApiKey, rejection: Option<FormRejection>) -> PageResult {
-    let (status, fault) = match rejection {
-        Some(rejection) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.fault("", request.lang),
-        ),
-        None => (StatusCode::OK, FormFault::default()),
-    };
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
     let path = format!("/keys/{}/roll", key.id.0);
     let template = RollPage {
         page: request.form_frame("/keys", &path, &Params::default()),

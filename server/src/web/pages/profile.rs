@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use askama::Template;
-use http::StatusCode;
 use http::header::SET_COOKIE;
 use subcat_engine::{Account, ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
 
@@ -93,13 +92,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 
 /// The page, with the reason if a form was rejected.
 fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
-    let (status, fault) = match rejection {
-        Some(rejection) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.fault("new", request.lang),
-        ),
-        None => (StatusCode::OK, FormFault::default()),
-    };
+    let (status, fault) = FormFault::of(rejection, "new", request.lang);
     let viewer = request.viewer()?;
     let account = &viewer.account;
     let typed_name = request.form.get("name");
@@ -201,13 +194,7 @@ pub(crate) fn show_delete(request: &WebRequest) -> PageResult {
 
 fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
     let account = &request.viewer()?.account;
-    let (status, fault) = match rejection {
-        Some(rejection) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.fault("", request.lang),
-        ),
-        None => (StatusCode::OK, FormFault::default()),
-    };
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
     let keys = request
         .site
         .service

@@ -135,13 +135,7 @@ fn step_page(
     rejection: Option<FormRejection>,
 ) -> PageResult {
     let account = &request.viewer()?.account;
-    let (status, fault) = match rejection {
-        Some(rejection) => (
-            StatusCode::UNPROCESSABLE_ENTITY,
-            rejection.fault("", request.lang),
-        ),
-        None => (StatusCode::OK, FormFault::default()),
-    };
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
     let second = request
         .site
         .service
