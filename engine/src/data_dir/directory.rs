@@ -51,16 +51,7 @@ impl DataDir {
         refuse_foreign(disk.as_ref(), root)?;
         let lock = disk.lock(&root.join("lock"))?;
         let is_new = !upgrade(disk.as_ref(), root, formats)?;
-        let data_dir = Self {
-            disk,
-            root: root.to_path_buf(),
-            is_new,
-            is_temporary: false,
-            reserve_bytes: Arc::default(),
-            _lock: lock,
-        };
-        data_dir.make_dirs()?;
-        Ok(data_dir)
+        Self::locked(disk, root, lock, is_new)
     }
 
     /// Opens a data directory that is there, even if its `format` is damaged: then it is written
@@ -73,6 +64,11 @@ impl DataDir {
             Err(Error::Corrupt { .. }) => true,
             read => read?.is_none(),
         };
+        Self::locked(disk, root, lock, is_new)
+    }
+
+    /// The data directory whose lock is held, with its folders.
+    fn locked(disk: Arc<dyn Disk>, root: &Path, lock: DirLock, is_new: bool) -> Result<Self> {
         let data_dir = Self {
             disk,
             root: root.to_path_buf(),
