@@ -245,9 +245,9 @@ pub struct LogSettings {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Applies {
-    /// When a running server reloads its settings.
+    /// The next reload of a running server.
     AtReload,
-    /// When the server is started again.
+    /// The next start of the server.
     AtStart,
 }
 
