@@ -124,7 +124,7 @@ pub enum Error {
     /// The transactional store failed.
     #[error("the store {file} failed to {action}")]
     Store {
-        /// Which of the two files.
+        /// Name of the file, one of two.
         file: &'static str,
         /// The action that failed, as a verb.
         action: &'static str,

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use super::{DirEntry, DirLock, Disk, DiskFile, Mapping, OsFile, Real, WritableMapping};
 use crate::error::{Error, Result};
 
-/// Which changing operations of a [`Faulty`] disk fail, counted from 0: creating, writing,
+/// The changing operations of a [`Faulty`] disk that fail, counted from 0: creating, writing,
 /// resizing, syncing, renaming and removing files, and syncing directories.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fault {

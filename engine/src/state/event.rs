@@ -38,7 +38,7 @@ pub struct UsageDelta {
     pub day: Day,
     /// Usage to add. `downloads` is left 0: downloads come from the counter lanes.
     pub usage: Usage,
-    /// When the key was last used.
+    /// Time of the last use of the key.
     pub last_used_at: Option<Timestamp>,
 }
 

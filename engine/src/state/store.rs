@@ -67,11 +67,11 @@ struct View {
     accounts: BTreeMap<AccountId, Account>,
     emails: SeededMap<Email, AccountId>,
     api_keys: BTreeMap<ApiKeyId, ApiKey>,
-    /// Which account has which keys.
+    /// Keys of each account.
     owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
     second_steps: BTreeMap<AccountId, SecondStep>,
     sessions: SeededMap<[u8; 32], Session>,
-    /// Which account has which sessions, oldest first.
+    /// Sessions of each account, oldest first.
     owned_sessions: SeededMap<AccountId, BTreeSet<(Timestamp, [u8; 32])>>,
 }
 

@@ -383,8 +383,8 @@ mod tests {
         assert_eq!(out, "lost s01e02 x");
     }
 
-    /// When this fails because the locked ICU4X crates brought another version of Unicode, put
-    /// the new fingerprint and version in: indexes built with the old one are then rebuilt.
+    /// Fails when the locked ICU4X crates bring another version of Unicode. Put the new fingerprint
+    /// and version in then: indexes built with the old one are rebuilt.
     #[test]
     fn the_fingerprint_is_that_of_every_character() {
         let mut hash = Xxh3::new();

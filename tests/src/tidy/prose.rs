@@ -3,8 +3,8 @@
 use crate::tidy::source_tree::{SourceTree, Violation};
 
 /// First words that make a doc comment a riddle: the reader learns the subject only at the end.
-const POOR_OPENINGS: [&str; 8] = [
-    "What", "Who", "Whose", "Whom", "Whether", "How", "Where", "That",
+const POOR_OPENINGS: [&str; 11] = [
+    "What", "Who", "Whose", "Whom", "Whether", "How", "Where", "That", "Which", "When", "Why",
 ];
 
 /// Kind of a source line, as far as comments are concerned.
