@@ -159,6 +159,8 @@ pub const SCRUB_BYTES: u64 = 1 << 20;
 pub const SCRUB_ROWS: usize = 2_000;
 /// Seconds from the beginning of one round of the scrubber to that of the next.
 pub const SCRUB_ROUND_SECONDS: i64 = 86_400;
+/// Days of a key's usage that are kept before the latest on which it was used.
+pub const USAGE_DAYS_MAX: u32 = 400;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 /// One-time links that are valid at the same time; beyond, the one that ends first goes.

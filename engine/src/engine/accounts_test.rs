@@ -4,8 +4,8 @@ use super::test_support::{new_account, new_api_key, now, open};
 use crate::Engine;
 use crate::limits::ONE_TIME_LINKS_MAX;
 use crate::model::{
-    AccountId, ApiKeyId, AuditEntry, Email, LinkPurpose, OneTimeLink, Role, SecondStep, Session,
-    Timestamp, Usage, UsedCode,
+    AccountId, ApiKeyId, AuditEntry, Day, Email, LinkPurpose, OneTimeLink, Role, SecondStep,
+    Session, Timestamp, Usage, UsedCode,
 };
 use crate::state::{Change, Outcome, StateEvent, UsageBatch, UsageDelta};
 
@@ -110,6 +110,41 @@ fn whoever_gave_an_old_password_changes_nothing() {
         engine.accounts().audit_log(None, 9).unwrap().len(),
         lines + 1
     );
+}
+
+#[test]
+fn old_days_of_a_key_are_dropped_and_its_totals_stay() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let (key, other) = (ApiKeyId(7), ApiKeyId(8));
+    let today = now().day();
+    let used = |number: u64, api_key: ApiKeyId, days_ago: u32| {
+        let delta = UsageDelta {
+            api_key: Some(api_key),
+            day: Day(today.0 - days_ago),
+            usage: Usage {
+                requests: 1,
+                ..Usage::default()
+            },
+            last_used_at: None,
+        };
+        let deltas = vec![delta];
+        StateEvent::AddUsage(UsageBatch { number, deltas })
+    };
+    let days = [(key, 900), (other, 900), (key, 401), (key, 400), (key, 1)];
+    for (number, (api_key, days_ago)) in (1..).zip(days) {
+        engine.apply(vec![used(number, api_key, days_ago)]).unwrap();
+    }
+    let counted = |api_key: ApiKeyId| {
+        let usage = engine.usage().api_key_usage(api_key, Day(0), today);
+        usage.unwrap().len()
+    };
+    // 400 days before the day before today are kept.
+    assert_eq!((counted(key), counted(other)), (3, 1));
+    engine.apply(vec![used(6, key, 0)]).unwrap();
+    assert_eq!((counted(key), counted(other)), (3, 1));
+    let (totals, _) = engine.usage().api_key_totals(key).unwrap();
+    assert_eq!(totals.requests, 5);
 }
 
 #[test]

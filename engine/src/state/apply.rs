@@ -20,7 +20,7 @@ use crate::codec::{
     encode_usage,
 };
 use crate::error::{Error, Result};
-use crate::limits::AUDIT_ENTRIES_MAX;
+use crate::limits::{AUDIT_ENTRIES_MAX, USAGE_DAYS_MAX};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
     SecondStep, Session, Timestamp, Usage,
@@ -435,12 +435,35 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    /// Adds usage to the day, and to the key, its day and its totals.
+    /// Adds usage to the day, and to the key, its day and its totals. A key's days are bounded:
+    /// its first use on a day drops those that are too old.
     fn count_usage(&mut self, api_key: Option<ApiKeyId>, day: Day, usage: &Usage) -> Result<()> {
         self.add_to_row(USAGE, &day_row(day), usage)?;
         if let Some(id) = api_key {
-            self.add_to_row(API_KEY_USAGE, &api_key_day_row(id, day), usage)?;
+            let row_key = api_key_day_row(id, day);
+            if self.rows.get_or_discard(API_KEY_USAGE, &row_key)?.is_none() {
+                self.drop_days_before(id, Day(day.0.saturating_sub(USAGE_DAYS_MAX)))?;
+            }
+            self.add_to_row(API_KEY_USAGE, &row_key, usage)?;
             self.change_totals(id, |totals| totals.usage.add(usage))?;
+        }
+        Ok(())
+    }
+
+    /// Drops the usage of a key on the days before `first`; its totals keep it.
+    fn drop_days_before(&mut self, id: ApiKeyId, first: Day) -> Result<()> {
+        let mut old = Vec::new();
+        let span = Span {
+            from: &api_key_day_row(id, Day(0)),
+            to: Some(&api_key_day_row(id, first)),
+            order: ScanOrder::Ascending,
+        };
+        self.rows.inspect(API_KEY_USAGE, span, &mut |row_key, _| {
+            old.push(row_key.to_vec());
+            Ok(ControlFlow::Continue(()))
+        })?;
+        for row_key in old {
+            self.rows.remove(API_KEY_USAGE, &row_key)?;
         }
         Ok(())
     }
