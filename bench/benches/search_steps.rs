@@ -1,20 +1,28 @@
 //! The steps of a search, each alone: `cargo bench -p subcat-bench --bench search_steps`.
 
+use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use subcat_bench::catalog::Generator;
-use subcat_bench::search::{parse_record, query_sets};
+use subcat_bench::search::{Deletion, parse_record, query_sets};
 use subcat_engine::{
     Record, Snapshot,
     internals::{
-        DELTA_RECORDS_MAX, Segment, SegmentBuilder, Tombstones, fold, merge, write_fragment,
+        DELTA_RECORDS_MAX, SearchSteps, Segment, SegmentBuilder, Tombstones, fold, merge, words,
+        write_fragment,
     },
 };
 
 /// Records of the catalog that is searched.
 const RECORDS: u64 = 100_000;
+/// Deleted records of it.
+const DELETIONS: [Deletion; 3] = [
+    Deletion::Count(0),
+    Deletion::Count(1),
+    Deletion::Percent(1.0),
+];
 
 fn records(count: u64) -> Vec<Record> {
     let mut generator = Generator::new(42);
@@ -96,24 +104,96 @@ fn building(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn searching(criterion: &mut Criterion) {
+/// Words of the titles, the most frequent first.
+fn title_words(records: &[Record]) -> Vec<String> {
+    let mut counts: HashMap<String, usize> = HashMap::new();
+    for record in records {
+        for word in words(&fold(&record.title)) {
+            *counts.entry(word.to_owned()).or_default() += 1;
+        }
+    }
+    let mut words: Vec<(String, usize)> = counts.into_iter().collect();
+    words.sort_unstable_by(|a, b| (b.1, &a.0).cmp(&(a.1, &b.0)));
+    words.into_iter().map(|(word, _)| word).collect()
+}
+
+fn steps(criterion: &mut Criterion) {
     let records = records(RECORDS);
     let sets = query_sets(&records[..], 50).expect("records in memory are always there");
-    let segment = Arc::new(open(segment_bytes(&records)));
-    let snapshot = Snapshot::new(1, vec![(segment, Arc::new(Tombstones::new()))]);
-    let mut group = criterion.benchmark_group("search, 50 queries");
-    group.sample_size(20);
-    for set in &sets {
-        group.bench_function(&set.name, |bench| {
+    let (segment, tombstones) = (open(segment_bytes(&records)), Tombstones::new());
+    let steps = SearchSteps::new(&segment, &tombstones).expect("the segment is sound");
+    let words = title_words(&records);
+    let (frequent, rare) = (&words[1], &words[words.len() / 2]);
+    let frequent_words: Vec<&str> = words.iter().take(8).map(String::as_str).collect();
+    let listed = |word: &str| steps.listed(word).expect("the segment is sound");
+    let mut group = criterion.benchmark_group("step");
+    group.bench_function("dictionary: look a word up", |bench| {
+        bench.iter(|| steps.docs_count(black_box(rare)));
+    });
+    group.bench_function("dictionary: words at distance 2", |bench| {
+        bench.iter(|| steps.close_words_count(black_box("extraordinary"), 2));
+    });
+    group.bench_function("postings: list a frequent word", |bench| {
+        bench.iter(|| listed(black_box(frequent)));
+    });
+    group.bench_function("postings: reduce a list by a frequent word", |bench| {
+        bench.iter_batched(
+            || listed(rare),
+            |docs| steps.retained(docs, black_box(frequent)),
+            BatchSize::SmallInput,
+        );
+    });
+    group.bench_function("postings: unite eight frequent words", |bench| {
+        bench.iter(|| steps.united_count(black_box(&frequent_words)));
+    });
+    for set in sets.iter().filter(|set| set.name == "title words") {
+        let queries = || set.queries.iter().map(black_box);
+        group.bench_function("plan: 50 queries of title words", |bench| {
             bench.iter(|| {
-                let searched = set.queries.iter().map(|query| snapshot.search(query));
-                searched
-                    .map(|hits| hits.expect("the segment is sound").total())
+                queries()
+                    .map(|query| steps.clauses_count(query).expect("the segment is sound"))
+                    .sum::<usize>()
+            });
+        });
+        group.bench_function("plan and match: 50 queries of title words", |bench| {
+            bench.iter(|| {
+                queries()
+                    .map(|query| steps.matches_count(query).expect("the segment is sound"))
                     .sum::<u64>()
             });
         });
     }
+    group.bench_function("rank: the best 100 of 100,000", |bench| {
+        bench.iter(|| SearchSteps::best_count(black_box(100_000), 100));
+    });
     group.finish();
+}
+
+fn searching(criterion: &mut Criterion) {
+    let records = records(RECORDS);
+    let sets = query_sets(&records[..], 50).expect("records in memory are always there");
+    let segment = Arc::new(open(segment_bytes(&records)));
+    let snapshot = |deletion: Deletion| {
+        let tombstones = Arc::new(deletion.tombstones(segment.len()));
+        Snapshot::new(1, vec![(Arc::clone(&segment), tombstones)])
+    };
+    for deletion in DELETIONS {
+        let snapshot = snapshot(deletion);
+        let mut group = criterion.benchmark_group(format!("search, {deletion} deleted"));
+        group.sample_size(20);
+        for set in &sets {
+            group.bench_function(format!("50 queries, {}", set.name), |bench| {
+                bench.iter(|| {
+                    let searched = set.queries.iter().map(|query| snapshot.search(query));
+                    searched
+                        .map(|hits| hits.expect("the segment is sound").total())
+                        .sum::<u64>()
+                });
+            });
+        }
+        group.finish();
+    }
+    let snapshot = snapshot(Deletion::Count(0));
     let hits = snapshot
         .search(&sets[0].queries[0])
         .expect("the segment is sound");
@@ -131,5 +211,5 @@ fn searching(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, text_and_answers, building, searching);
+criterion_group!(benches, text_and_answers, building, steps, searching);
 criterion_main!(benches);

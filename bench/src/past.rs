@@ -1,4 +1,4 @@
-//! The past of a data directory: counted downloads and cached files.
+//! The past of a data directory: counted downloads, cached files, deleted records.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -9,6 +9,7 @@ use subcat_engine::{
 };
 
 use crate::error::{BenchError, Result};
+use crate::search::Deletion;
 
 /// Events of one transaction.
 const BATCH: usize = 20_000;
@@ -44,6 +45,23 @@ pub fn add(engine: &Engine, files: usize) -> Result<()> {
         apply(engine, batch.iter().map(remembered).collect())?;
     }
     Ok(())
+}
+
+/// Deletes some of the records, those of all ages alike; how many were.
+pub fn delete(engine: &Engine, deletion: Deletion) -> Result<usize> {
+    let mut ids = Vec::new();
+    let exported = engine.catalog().export(&mut |record| {
+        ids.push(record.id);
+        Ok(())
+    });
+    exported.map_err(BenchError::on("read the records"))?;
+    let chosen = deletion.tombstones(ids.len() as u32);
+    let chosen: Vec<RecordId> = chosen.iter().map(|idx| ids[idx as usize]).collect();
+    for batch in chosen.chunks(BATCH) {
+        let deleted = engine.catalog().delete_records(batch);
+        deleted.map_err(BenchError::on("delete records"))?;
+    }
+    Ok(chosen.len())
 }
 
 fn apply(engine: &Engine, events: Vec<StateEvent>) -> Result<()> {

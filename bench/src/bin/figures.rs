@@ -7,6 +7,7 @@ use subcat_bench::arguments::{SEED, ServiceArguments, exit_code, write_page};
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::figures::{Settings, take};
 use subcat_bench::machine::Machine;
+use subcat_bench::search::Deletion;
 
 /// Imports a catalog, starts and kills the service, sends requests. Writes
 /// `bench/runs/DATE-MACHINE/`.
@@ -23,6 +24,9 @@ struct Arguments {
     /// Starts after a clean stop, and as many after kill -9.
     #[arg(long, default_value_t = 7)]
     starts: usize,
+    /// Records deleted after the import, as a number or in percent.
+    #[arg(long, default_value = "0")]
+    deleted: Deletion,
     /// Prints and does not write a run.
     #[arg(long)]
     dry_run: bool,
@@ -47,6 +51,7 @@ fn run(arguments: &Arguments) -> Result<()> {
             None => format!("a generated catalog (seed {SEED})"),
         },
         starts: arguments.starts,
+        deleted: arguments.deleted,
     };
     let figures = take(&settings, machine)?;
     let page = figures.to_page();
@@ -55,11 +60,13 @@ fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let folder = figures.machine.folder()?;
-    write_page(&folder.join("service.md"), &page)?;
-    write_page(
-        &folder.join("service.json"),
-        &format!("{:#}\n", figures.to_json()),
-    )?;
+    let name = match arguments.deleted {
+        Deletion::Count(0) => "service",
+        _ => "service-deleted",
+    };
+    write_page(&folder.join(format!("{name}.md")), &page)?;
+    let json = figures.to_json();
+    write_page(&folder.join(format!("{name}.json")), &format!("{json:#}\n"))?;
     eprintln!("written to {}", folder.display());
     Ok(())
 }

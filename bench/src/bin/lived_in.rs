@@ -10,7 +10,7 @@ use subcat_bench::arguments::exit_code;
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::past;
 use subcat_bench::process::memory;
-use subcat_bench::search::{Times, process_nanoseconds, thread_nanoseconds};
+use subcat_bench::search::{Deletion, Times, process_nanoseconds, thread_nanoseconds};
 use subcat_engine::{DraftValue, Engine, RecordDraft, RecordId};
 
 #[derive(Parser)]
@@ -30,12 +30,15 @@ enum What {
         #[arg(long, default_value_t = 90)]
         rounds: u64,
     },
-    /// Adds downloads of every record and cached files to a data directory.
+    /// Adds downloads of every record and cached files to a data directory, and deletes records.
     Past {
         data: PathBuf,
         /// Cached files.
         #[arg(long, default_value_t = 200_000)]
         files: usize,
+        /// Deleted records, as a number or in percent.
+        #[arg(long, default_value = "0")]
+        deleted: Deletion,
     },
     /// Opens a data directory: time, memory, and what the statistics take.
     Start { data: PathBuf },
@@ -44,8 +47,13 @@ enum What {
 fn main() -> ExitCode {
     let done = match Arguments::parse().what {
         What::Changes { delta, rounds } => changes(delta, rounds),
-        What::Past { data, files } => past::open(&data).and_then(|engine| {
+        What::Past {
+            data,
+            files,
+            deleted,
+        } => past::open(&data).and_then(|engine| {
             past::add(&engine, files)?;
+            past::delete(&engine, deleted)?;
             engine.close().map_err(failed("close"))
         }),
         What::Start { data } => start(&data),

@@ -13,8 +13,10 @@ use crate::compare::{Rig, ServerWork, median};
 use crate::error::{BenchError, Result};
 use crate::fetch::fetch;
 use crate::machine::Machine;
+use crate::past;
 use crate::process::memory;
 use crate::queries::{QuerySet, query_sets};
+use crate::search::Deletion;
 use crate::subcat::Program;
 
 /// Searches are made from the catalog by this seed.
@@ -43,6 +45,8 @@ pub struct Settings {
     pub source: String,
     /// Starts of each kind.
     pub starts: usize,
+    /// Records deleted after the import.
+    pub deleted: Deletion,
 }
 
 /// Takes all figures; progress goes to standard error.
@@ -58,6 +62,7 @@ pub fn take(settings: &Settings, machine: Machine) -> Result<Figures> {
         latencies: Vec::new(),
     };
     import(settings, &data, &mut figures)?;
+    delete(settings, &data, &mut figures)?;
     let api_key = settings.program.api_key(&data)?;
     eprintln!("making searches");
     let sets = query_sets(&settings.catalog, SEED, QUERIES_PER_KIND)?;
@@ -97,6 +102,19 @@ fn import(settings: &Settings, data: &Path, figures: &mut Figures) -> Result<()>
         cpu,
         Bar::Open,
     );
+    Ok(())
+}
+
+fn delete(settings: &Settings, data: &Path, figures: &mut Figures) -> Result<()> {
+    if settings.deleted == Deletion::Count(0) {
+        return Ok(());
+    }
+    let engine = past::open(data)?;
+    let deleted = past::delete(&engine, settings.deleted)?;
+    engine
+        .close()
+        .map_err(BenchError::on("close the data directory"))?;
+    figures.push("records deleted", vec![deleted as f64], Bar::Open);
     Ok(())
 }
 

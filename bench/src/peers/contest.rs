@@ -227,9 +227,14 @@ impl<'i> Field<'i> {
         let mut hits = 0.0;
         let mut answers = Vec::with_capacity(set.queries.len());
         for query in &set.queries {
-            let answer = self.ours.answer(&self.ours.search(query)?)?;
-            hits += answer.total as f64 / set.queries.len() as f64;
-            answers.push(answer);
+            let found = self.ours.search(query)?;
+            hits += found.total() as f64 / set.queries.len() as f64;
+            // When the last record with a word is deleted, ours tries typos; peers find nothing.
+            answers.push(if !set.has_typos && self.ours.is_second_try(query)? {
+                Answer::default()
+            } else {
+                self.ours.answer(&found)?
+            });
         }
         let mut engines = vec![Engine::new(self.prepare_ours(set))];
         for peer in &self.peers {

@@ -121,6 +121,13 @@ impl Ours {
             .map_err(BenchError::on("search"))
     }
 
+    /// True if no record matched the words as they are (SEARCH.md 4.6, 4.8).
+    pub fn is_second_try(&self, request: &Query) -> Result<bool> {
+        let explained = self.snapshot.explanation(request, &|| 0);
+        let explained = explained.map_err(BenchError::on("explain a search"))?;
+        Ok(explained.is_typo_search || explained.is_release_search)
+    }
+
     /// Ranks of the hits.
     pub fn answer(&self, hits: &Hits) -> Result<Answer> {
         let mut page = Vec::with_capacity(hits.len());

@@ -142,6 +142,11 @@ impl Contest {
         for state in &self.states {
             let _ = write!(page, " {:.2} |", least(ratios(state, engine_idx)));
         }
+        page.push_str("\n| answers that differ from ours |");
+        for state in &self.states {
+            let differing = state.sets.iter().map(|set| set.differing[engine_idx - 1]);
+            let _ = write!(page, " {} |", differing.sum::<usize>());
+        }
         page.push_str("\n\n");
     }
 

@@ -15,6 +15,7 @@ mod oracle_test;
 mod release_branch;
 mod segment_search;
 mod snapshot;
+mod steps;
 mod tiered_top;
 mod title_branch;
 mod top;
@@ -26,3 +27,4 @@ pub use explain::{CostValue, Explanation, HitExplanation, PlanStep, SegmentExpla
 pub use explain_release::WordOfRelease;
 pub use hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 pub use snapshot::Snapshot;
+pub use steps::SearchSteps;
