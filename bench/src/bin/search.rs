@@ -1,6 +1,8 @@
 //! Measures building and searching:
-//! `search --catalog FILE [--records N] [--rounds N] [--set NAME] [--deleted 0,1,0.1%,1%,20%]`.
+//! `search --catalog FILE [--records N] [--rounds N] [--set NAME] [--deleted 0,1,0.1%,1%,20%]
+//! [--pieces]`.
 
+use std::ops::Range;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
@@ -9,7 +11,8 @@ use clap::Parser;
 use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{
-    BATCH, Deletion, QuerySet, RecordFile, Times, query_sets, thread_nanoseconds, worst_requests,
+    BATCH, Deletion, QuerySet, RecordFile, Times, piece_starts, query_sets, thread_nanoseconds,
+    worst_requests,
 };
 use subcat_engine::{
     Query, Snapshot,
@@ -27,12 +30,30 @@ struct Arguments {
     /// Deleted documents, as numbers or in percent: each query is measured with each in turn.
     #[arg(long, value_delimiter = ',', default_value = "0")]
     deleted: Vec<Deletion>,
+    /// Also measures, in each turn, the catalog in eight segments.
+    #[arg(long)]
+    pieces: bool,
 }
 
-/// The segment with some of its documents deleted.
+/// The catalog with some of its documents deleted.
 struct Level {
     deletion: Deletion,
+    segments_count: usize,
     snapshot: Snapshot,
+}
+
+impl Level {
+    fn new(segments: &[Arc<Segment>], deletion: Deletion) -> Self {
+        let parts = segments.iter().map(|segment| {
+            let tombstones = Arc::new(deletion.tombstones(segment.len()));
+            (Arc::clone(segment), tombstones)
+        });
+        Self {
+            deletion,
+            segments_count: segments.len(),
+            snapshot: Snapshot::new(1, parts.collect()),
+        }
+    }
 }
 
 /// Measurements of one set over one level.
@@ -55,19 +76,35 @@ fn run(arguments: &Arguments) -> Result<()> {
     let records = RecordFile::open(&arguments.queries.catalog, arguments.queries.records)?;
     let mut sets = query_sets(&records, arguments.queries.queries)?;
     sets.push(worst_requests(&records)?);
-    let segment = Arc::new(build(&records)?);
-    let levels: Vec<Level> = arguments
-        .deleted
+    let count = records.answer_order().len();
+    let mut catalogs = vec![vec![Arc::new(build(&records, 0..count)?)]];
+    if arguments.pieces {
+        let starts = piece_starts(count as u32).into_iter();
+        let mut bounds: Vec<usize> = starts.map(|start| start as usize).collect();
+        bounds.push(count);
+        let pieces = bounds.windows(2);
+        let pieces = pieces.map(|bounds| Ok(Arc::new(build(&records, bounds[0]..bounds[1])?)));
+        catalogs.push(pieces.collect::<Result<_>>()?);
+    }
+    let levels: Vec<Level> = catalogs
         .iter()
-        .map(|&deletion| {
-            let tombstones = Arc::new(deletion.tombstones(segment.len()));
-            let snapshot = Snapshot::new(1, vec![(Arc::clone(&segment), tombstones)]);
-            Level { deletion, snapshot }
+        .flat_map(|segments| {
+            let deleted = arguments.deleted.iter();
+            deleted.map(|&deletion| Level::new(segments, deletion))
         })
         .collect();
     println!(
-        "{:<28} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
-        "set", "deleted", "hits", "first us", "mean us", "p50 us", "p99 us", "max us", "ratio"
+        "{:<28} {:>8} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9} {:>7}",
+        "set",
+        "segments",
+        "deleted",
+        "hits",
+        "first us",
+        "mean us",
+        "p50 us",
+        "p99 us",
+        "max us",
+        "ratio"
     );
     for set in sets
         .iter()
@@ -78,11 +115,12 @@ fn run(arguments: &Arguments) -> Result<()> {
     Ok(())
 }
 
-fn build(records: &RecordFile) -> Result<Segment> {
+/// One segment of the records of these ranks.
+fn build(records: &RecordFile, ranks: Range<usize>) -> Result<Segment> {
     let failed = BenchError::on::<subcat_engine::Error>;
     let mut builder = SegmentBuilder::new();
     let mut adding = 0;
-    for batch in records.answer_order().chunks(BATCH) {
+    for batch in records.answer_order()[ranks].chunks(BATCH) {
         let batch = records.batch(batch)?;
         let began = thread_nanoseconds();
         for record in &batch {
@@ -160,8 +198,9 @@ fn measure(levels: &[Level], set: &QuerySet, arguments: &Arguments) -> Result<()
     for (level, measured) in levels.iter().zip(&all) {
         let times = &measured.later;
         println!(
-            "{:<28} {:>9} {:>9} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>7.2}",
+            "{:<28} {:>8} {:>9} {:>9} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>9.1} {:>7.2}",
             set.name,
+            level.segments_count,
             level.deletion,
             measured.hits_count / set.queries.len() as u64,
             measured.first.mean_us(),

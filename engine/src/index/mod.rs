@@ -31,6 +31,7 @@ mod varint;
 mod verify;
 mod writer;
 
+pub(crate) use bisect::try_gallop;
 pub(crate) use bit_counts::BitCounts;
 pub(crate) use bits::Bits;
 pub use builder::{SegmentBuilder, SegmentSummary};

@@ -12,6 +12,7 @@ mod explain_release;
 mod hits;
 #[cfg(test)]
 mod oracle_test;
+mod page_merge;
 mod release_branch;
 mod segment_search;
 mod snapshot;

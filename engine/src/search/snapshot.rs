@@ -1,6 +1,5 @@
 //! Segments and tombstones of one moment.
 
-use std::cmp::Ordering;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -12,8 +11,8 @@ use crate::query::Query;
 
 use super::branch::BranchResult;
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
+use super::page_merge::{PageRun, merge_pages};
 use super::segment_search::{ParsedQuery, SegmentHits, SegmentSearch};
-use super::top::Ranked;
 
 /// Segments and tombstones of one moment. Readers hold it as long as they need it: a merge that
 /// replaces its segments does not touch them.
@@ -130,55 +129,13 @@ impl Snapshot {
         Ok(prepared)
     }
 
-    /// Merges the best of each segment by relevance, fit, missing weight, time and id.
-    ///
-    /// Each segment gives at most a page, in order, so a merge of their heads is the page of all.
-    /// Document numbers mean nothing across segments, so heads are compared by time and id: one
-    /// document is read for each hit and one for each segment. Few segments exist at a time, so the
-    /// least head is found by comparing all of them.
+    /// The page of all segments.
     fn merge(&self, found: &[(usize, SegmentHits)], page_size: usize) -> Result<Box<[Hit]>> {
-        // One segment: its order is that of the answer, and no document is read.
-        if let [(part_idx, found)] = found {
-            return Ok(found
-                .best
-                .iter()
-                .take(page_size)
-                .map(|&ranked| hit(*part_idx, ranked))
-                .collect());
-        }
-        let mut heads = Vec::with_capacity(found.len());
-        for (part_idx, found) in found {
-            heads.extend(self.head(*part_idx, &found.best)?);
-        }
-        let mut hits = Vec::with_capacity(page_size);
-        while hits.len() < page_size {
-            let best = heads.iter().enumerate().min_by(|a, b| a.1.compare(b.1));
-            let Some((head_idx, head)) = best else {
-                break;
-            };
-            hits.push(hit(head.part_idx, head.ranked));
-            match self.head(head.part_idx, head.rest)? {
-                Some(next) => heads[head_idx] = next,
-                // This changes the order of the heads, which is harmless: no two are equal.
-                None => {
-                    heads.swap_remove(head_idx);
-                }
-            }
-        }
-        Ok(hits.into())
-    }
-
-    fn head<'a>(&'a self, part_idx: usize, best: &'a [Ranked]) -> Result<Option<SegmentHead<'a>>> {
-        let Some((&ranked, rest)) = best.split_first() else {
-            return Ok(None);
-        };
-        let stored = self.parts[part_idx].0.doc(ranked.doc())?;
-        Ok(Some(SegmentHead {
-            part_idx,
-            ranked,
-            stored,
-            rest,
-        }))
+        let runs = found.iter().map(|(part_idx, found)| {
+            let segment = &*self.parts[*part_idx].0;
+            PageRun::new(*part_idx, segment, &found.best)
+        });
+        Ok(merge_pages(runs.collect(), page_size)?.into())
     }
 
     /// The active record with this id. Cost: an interpolation search per segment. Errors: its
@@ -347,34 +304,4 @@ fn search_text(
     let parts = parts.iter();
     let found = parts.map(|(_, part)| part.search_release_name(parsed, &name));
     Ok((found.collect::<Result<_>>()?, QueryReading::ReleaseName))
-}
-
-fn hit(part_idx: usize, ranked: Ranked) -> Hit {
-    Hit {
-        part_idx: part_idx as u32,
-        doc: ranked.doc(),
-        relevance: ranked.relevance(),
-        fit: ranked.fit(),
-        missing: ranked.missing(),
-    }
-}
-
-/// The best document of a segment that is not merged yet.
-struct SegmentHead<'a> {
-    part_idx: usize,
-    ranked: Ranked,
-    stored: StoredDoc<'a>,
-    /// Documents of the segment after this one.
-    rest: &'a [Ranked],
-}
-
-impl SegmentHead<'_> {
-    fn compare(&self, other: &Self) -> Ordering {
-        let rank = |head: &Self| (head.ranked.pair(), head.ranked.missing());
-        // Times are compared as text: `YYYY-MM-DDTHH:MM:SSZ` sorts like the time it stands for.
-        rank(self)
-            .cmp(&rank(other))
-            .then_with(|| other.stored.time().cmp(&self.stored.time()))
-            .then_with(|| self.stored.id().cmp(&other.stored.id()))
-    }
 }

@@ -24,6 +24,11 @@ impl Ranked {
         (self.relevance(), self.fit())
     }
 
+    /// Relevance, fit and missing weight, as a number that sorts like them.
+    pub(super) fn rank(self) -> u32 {
+        (self.0 >> 32) as u32
+    }
+
     /// Its relevance: 0 is best, 9 is worst.
     pub(super) fn relevance(self) -> u8 {
         (self.0 >> 48) as u8
