@@ -150,8 +150,8 @@ pub use model::{Day, Timestamp, Usage};
 
 /// Care of a data directory.
 pub use maintenance::{
-    BackupSummary, CompactedStore, EngineStats, Finding, MaintenanceTask, Restored, restore,
-    salvage,
+    BackupSummary, CompactedStore, DatedBackup, EngineStats, Finding, MaintenanceTask, Restored,
+    newest_backup, restore, salvage,
 };
 
 /// Bounds that callers check or show.

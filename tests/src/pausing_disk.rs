@@ -107,6 +107,10 @@ impl Disk for PausingDisk {
         Real.rename(from, to)
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        Real.link(from, to)
+    }
+
     fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
         Real.exchange(one, other)
     }

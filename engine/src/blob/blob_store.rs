@@ -183,6 +183,30 @@ impl BlobStore {
         to.put(&content).map(drop)
     }
 
+    /// Takes a content from another store under a second name (a hard link), if it is whole there.
+    /// Durable after [`BlobStore::sync_names`]. Returns false when it must be copied.
+    pub(crate) fn adopt(&self, file: &CachedFile, from: &Self) -> Result<bool> {
+        if from.check_content(file).is_err() {
+            return Ok(false);
+        }
+        let path = self.path(&file.content, Variant::Identity);
+        self.disk.create_dir(folder_of(&path))?;
+        let source = from.path(&file.content, Variant::Identity);
+        // Whatever the reason (another owner, too many names, a file system without links), a copy
+        // is as good, and its own errors are reported.
+        Ok(self.disk.link(&source, &path).is_ok())
+    }
+
+    /// Makes the names of all contents durable.
+    pub(crate) fn sync_names(&self) -> Result<()> {
+        for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
+            if folder.is_dir {
+                self.disk.sync_dir(&self.dir.join(&folder.name))?;
+            }
+        }
+        self.disk.sync_dir(&self.dir)
+    }
+
     /// Opens a content or a variant of it. Cost: one look-up when it is open already; otherwise
     /// the file is opened, read once to check it, and mapped.
     ///

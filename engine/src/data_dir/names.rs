@@ -32,6 +32,27 @@ pub(crate) fn fresh_place(disk: &dyn Disk, place: &Path) -> Result<()> {
     Ok(())
 }
 
+/// Empties `place` but for the contents of cached files, which an interrupted backup may have left
+/// there. Errors: [`Error::Locked`] if another process works in it.
+pub(crate) fn empty_but_for_blobs(disk: &dyn Disk, place: &Path) -> Result<()> {
+    let Some(entries) = disk.list(place)? else {
+        return Ok(());
+    };
+    refuse_foreign(disk, place)?;
+    drop(disk.lock(&place.join("lock"))?);
+    // First: from here on nothing takes it for a finished data directory.
+    disk.remove(&place.join("format"))?;
+    for entry in entries {
+        let path = place.join(&entry.name);
+        match entry.name.as_str() {
+            "blobs" | "format" | "lock" => {}
+            _ if entry.is_dir => disk.remove_dir(&path)?,
+            _ => disk.remove(&path).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
 /// A directory without `format` must be empty, or one that we did not finish making.
 pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
     let entries = disk.list(root)?.unwrap_or_default();

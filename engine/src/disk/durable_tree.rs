@@ -218,6 +218,12 @@ impl DurableTree {
         node
     }
 
+    /// Gives a file a second name.
+    pub(super) fn link(&mut self, node: NodeIdx, at: Location) {
+        self.dir_mut(at.0).current.insert(at.1.clone(), node);
+        self.pending.push(NameChange::Insert { at, node });
+    }
+
     /// Removes a name: a file's, or a directory's with all below it.
     pub(super) fn remove(&mut self, at: Location) {
         if self.dir_mut(at.0).current.remove(&at.1).is_some() {

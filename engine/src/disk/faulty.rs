@@ -183,6 +183,11 @@ impl Disk for Faulty {
         Real.rename(from, to)
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.step("link to", to)?;
+        Real.link(from, to)
+    }
+
     fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
         self.step("exchange", other)?;
         Real.exchange(one, other)

@@ -50,6 +50,10 @@ pub trait Disk: Send + Sync {
     /// [`Disk::sync_dir`].
     fn rename(&self, from: &Path, to: &Path) -> Result<()>;
 
+    /// Gives a file a second name (a hard link), which must be free. Durable after
+    /// [`Disk::sync_dir`]. Not every file system can.
+    fn link(&self, from: &Path, to: &Path) -> Result<()>;
+
     /// Exchanges the names of two directories at once. Durable after [`Disk::sync_dir`].
     fn exchange(&self, one: &Path, other: &Path) -> Result<()>;
 

@@ -224,6 +224,15 @@ impl Disk for PowerCut {
         Ok(())
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        self.shared.step_on("link to", to)?;
+        Real.link(from, to)?;
+        if let (Some(node), Some(at)) = (self.shared.find(from), self.shared.locate(to)) {
+            self.shared.change(|tree| tree.link(node, at));
+        }
+        Ok(())
+    }
+
     fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
         self.shared.step_on("exchange", other)?;
         Real.exchange(one, other)?;
@@ -352,7 +361,7 @@ mod tests {
 
     /// Does `work` on a disk that holds `kept`, cuts the power afterwards, and returns what `name`
     /// holds after each seed.
-    fn outcomes(name: &str, work: fn(&PowerCut, &Path)) -> Vec<Option<Vec<u8>>> {
+    fn outcomes(name: &str, work: impl Fn(&PowerCut, &Path)) -> Vec<Option<Vec<u8>>> {
         let root = dir();
         fs::write(root.path().join("kept"), b"kept").unwrap();
         let disk = PowerCut::new(root.path(), u64::MAX, None).unwrap();
@@ -408,6 +417,26 @@ mod tests {
         });
         let whole = Some(b"whole".to_vec());
         assert!(left.iter().all(|content| *content == whole));
+    }
+
+    #[test]
+    fn a_second_name_has_the_content_and_is_lost_without_a_sync_of_its_directory() {
+        for is_synced in [false, true] {
+            let left = outcomes("second", |disk, root| {
+                let (temporary, path) = (root.join("first.tmp"), root.join("first"));
+                publish_file(disk, &temporary, &path, &mut |out| {
+                    out.write_all(b"whole").map_err(Error::io("write", &path))
+                })
+                .unwrap();
+                disk.link(&path, &root.join("second")).unwrap();
+                if is_synced {
+                    disk.sync_dir(root).unwrap();
+                }
+            });
+            let whole = Some(b"whole".to_vec());
+            assert!(left.iter().all(|found| *found == whole || found.is_none()));
+            assert_eq!(left.contains(&None), !is_synced);
+        }
     }
 
     #[test]

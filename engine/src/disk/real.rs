@@ -141,6 +141,10 @@ impl Disk for Real {
         fs::rename(from, to).map_err(Error::io("rename to", to))
     }
 
+    fn link(&self, from: &Path, to: &Path) -> Result<()> {
+        fs::hard_link(from, to).map_err(Error::io("link to", to))
+    }
+
     fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
         let flags = rustix::fs::RenameFlags::EXCHANGE;
         rustix::fs::renameat_with(rustix::fs::CWD, one, rustix::fs::CWD, other, flags)

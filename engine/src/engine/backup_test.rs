@@ -148,6 +148,137 @@ fn a_backup_is_a_data_directory_with_everything() {
     assert_eq!(names.count(), 1, "nothing is left beside it");
 }
 
+fn blob_path(dir: &Path, engine: &Engine, number: u64) -> std::path::PathBuf {
+    let file = engine.files().cached_file(&release(number)).unwrap();
+    let hash = file.content.to_string();
+    dir.join("blobs").join(&hash[..2]).join(hash)
+}
+
+fn inode(path: &Path) -> u64 {
+    use std::os::unix::fs::MetadataExt;
+    std::fs::metadata(path).unwrap().ino()
+}
+
+#[test]
+fn a_dated_backup_links_what_the_newest_one_has_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, folder) = (dir.path().join("data"), dir.path().join("backups"));
+    let engine = open(&data);
+    live(&engine);
+    let first = engine.back_up_dated(&folder, now()).unwrap();
+    assert_eq!(first.path, folder.join("2023-11-14T221320Z"));
+    assert_eq!((first.summary.files, first.summary.reused_files), (3, 0));
+    let damaged = blob_path(&first.path, &engine, 1);
+    std::fs::write(&damaged, "1\n00:00 X").unwrap();
+    engine.files().forget(&release(2)).unwrap();
+    let stored = engine
+        .files()
+        .store_file(&release(9), b"1\n00:00 new", FileKind::Srt, None);
+    stored.unwrap();
+    let second = engine
+        .back_up_dated(&folder, now().plus_seconds(1))
+        .unwrap();
+    let counts = (second.summary.files, second.summary.reused_files);
+    assert_eq!(counts, (3, 1), "one linked, one damaged, one new");
+    let path = |number| blob_path(&second.path, &engine, number);
+    assert_eq!(inode(&path(0)), inode(&blob_path(&first.path, &engine, 0)));
+    assert_ne!(inode(&path(1)), inode(&damaged));
+    assert_eq!(open(&second.path).verify(false).unwrap(), []);
+    // What has its name is never written to again.
+    let again = engine.back_up_dated(&folder, now().plus_seconds(1));
+    assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
+    let inside = engine.back_up_dated(&second.path, now());
+    assert!(matches!(inside, Err(Error::Exists { .. })), "{inside:?}");
+}
+
+#[test]
+fn the_oldest_dated_backups_go_and_nothing_else() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("backups");
+    let engine = open(&dir.path().join("data"));
+    live(&engine);
+    let mut paths = Vec::new();
+    for seconds in 0..4 {
+        let at = now().plus_seconds(seconds);
+        paths.push(engine.back_up_dated(&folder, at).unwrap().path);
+    }
+    let other = folder.join("before the move");
+    engine.backup(&other).unwrap();
+    std::fs::write(folder.join("2020-01-01T000000Z"), "a file").unwrap();
+    // In use: it stays.
+    let opened = open(&paths[0]);
+    let removed = engine.remove_older_backups(&folder, 2).unwrap();
+    assert_eq!(removed, [paths[1].clone()]);
+    drop(opened);
+    let removed = engine.remove_older_backups(&folder, 2).unwrap();
+    assert_eq!(removed, [paths[0].clone()]);
+    assert!(other.exists() && folder.join("2020-01-01T000000Z").exists());
+    assert!(engine.remove_older_backups(&folder, 2).unwrap().is_empty());
+    for path in &paths[2..] {
+        check(&open(path));
+    }
+    // Linked contents outlive the backup that they were copied for.
+    assert_eq!(
+        crate::newest_backup(&Real, &folder).unwrap().as_ref(),
+        paths.last()
+    );
+}
+
+#[test]
+fn a_half_removed_backup_is_not_one_and_goes_next() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("backups");
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let engine = open_with(&dir.path().join("data"), disk).unwrap();
+    live(&engine);
+    let first = engine.back_up_dated(&folder, now()).unwrap().path;
+    engine
+        .back_up_dated(&folder, now().plus_seconds(1))
+        .unwrap();
+    // The sync after `format` was removed.
+    faulty.set_fault(Fault::at(faulty.ops_count() + 1));
+    engine.remove_older_backups(&folder, 1).unwrap_err();
+    faulty.set_fault(Fault::NONE);
+    let refused = restore(&real(), &first, &dir.path().join("new"));
+    assert!(matches!(refused, Err(Error::Unfinished { .. })));
+    assert_eq!(engine.remove_older_backups(&folder, 1).unwrap(), [first]);
+}
+
+#[test]
+fn an_interrupted_backup_is_gone_on_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let folder = dir.path().join("backups");
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let engine = open_with(&dir.path().join("data"), disk).unwrap();
+    live(&engine);
+    let before = faulty.ops_count();
+    engine.backup(&dir.path().join("whole")).unwrap();
+    let ops_count = faulty.ops_count() - before;
+    // Killed with its last operations: everything is copied, and it has not got its name.
+    faulty.set_fault(Fault {
+        first: faulty.ops_count() + ops_count - 30,
+        count: u64::MAX,
+        errno: Fault::EIO,
+    });
+    engine.back_up_dated(&folder, now()).unwrap_err();
+    faulty.set_fault(Fault::NONE);
+    let left = blob_path(&folder.join("backup.partial"), &engine, 0);
+    let inode_before = inode(&left);
+    std::fs::write(blob_path(&folder.join("backup.partial"), &engine, 1), "cut").unwrap();
+    let gone = blob_path(&folder.join("backup.partial"), &engine, 2);
+    engine.files().forget(&release(2)).unwrap();
+    let at = now().plus_seconds(7);
+    let made = engine.back_up_dated(&folder, at).unwrap();
+    assert_eq!((made.summary.files, made.summary.reused_files), (2, 1));
+    assert_eq!(inode(&blob_path(&made.path, &engine, 0)), inode_before);
+    let name = gone.strip_prefix(folder.join("backup.partial")).unwrap();
+    assert!(!made.path.join(name).exists(), "it was forgotten meanwhile");
+    assert_eq!(open(&made.path).verify(false).unwrap(), []);
+    assert!(!folder.join("backup.partial").exists());
+}
+
 #[test]
 fn a_backup_of_what_is_changing_holds_whole_changes() {
     let dir = tempfile::tempdir().unwrap();
@@ -213,6 +344,10 @@ fn a_fault_anywhere_makes_no_backup_or_a_whole_one_and_harms_nothing() {
         });
         let outcome = engine.backup(&copy);
         faulty.set_fault(Fault::NONE);
+        if op_idx.is_multiple_of(2) {
+            // Otherwise the next one goes on with what this one has left.
+            let _ = std::fs::remove_dir_all(dir.path().join("copy.partial"));
+        }
         // The first backup aggregated counters, so this one takes fewer operations.
         assert!(outcome.is_err() || ops_count < op_idx + 50, "{op_idx}");
         if copy.exists() {

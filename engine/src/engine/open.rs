@@ -1,6 +1,6 @@
 //! Opening and closing an engine, and the care of its data directory.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::accounts_handle::AccountsHandle;
@@ -13,7 +13,7 @@ use crate::disk::Disk;
 use crate::error::Result;
 use crate::limits::FREE_BYTES_MIN;
 use crate::maintenance::{
-    self, BackupSummary, CompactedStore, EngineStats, Finding, MaintenanceTask, Tasks,
+    self, BackupSummary, CompactedStore, DatedBackup, EngineStats, Finding, MaintenanceTask, Tasks,
 };
 use crate::model::Timestamp;
 use crate::state::{Outcome, StateEvent};
@@ -159,6 +159,18 @@ impl Engine {
     /// process is killed, `destination` does not exist.
     pub fn backup(&self, destination: &Path) -> Result<BackupSummary> {
         maintenance::backup(&self.database, destination)
+    }
+
+    /// Writes a backup named after the time into a folder of backups. Contents of files that the
+    /// newest one there has are checked and linked, not copied.
+    pub fn back_up_dated(&self, folder: &Path, now: Timestamp) -> Result<DatedBackup> {
+        maintenance::back_up_dated(&self.database, folder, now)
+    }
+
+    /// Removes the oldest dated backups of a folder, all but `kept_count`; returns those.
+    pub fn remove_older_backups(&self, folder: &Path, kept_count: usize) -> Result<Vec<PathBuf>> {
+        let disk = self.database.data_dir().disk();
+        maintenance::remove_older(disk.as_ref(), folder, kept_count)
     }
 
     /// Aggregates counters, syncs, closes the stores. Called once, at the end.

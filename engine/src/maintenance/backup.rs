@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::ops::ControlFlow;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -14,11 +14,12 @@ use crate::catalog::{
     damaged_record,
 };
 use crate::codec::decode_cached_file;
-use crate::data_dir::{DataDir, beside, fresh_place, parent_of};
+use crate::data_dir::{DataDir, beside, empty_but_for_blobs, parent_of};
 use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
+use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
-use crate::model::{ContentHash, RecordId};
+use crate::model::{CachedFile, ContentHash, RecordId};
 use crate::state::{Contents, FILES, OFFSETS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
 
@@ -34,47 +35,127 @@ pub struct BackupSummary {
     pub files: u64,
     /// Their bytes.
     pub file_bytes: u64,
+    /// Those of them that an earlier backup, or an interrupted one, had already: they were checked,
+    /// and not copied.
+    pub reused_files: u64,
+    /// Their bytes.
+    pub reused_bytes: u64,
     /// Damaged values, and cached files that are missing or damaged: they are not in the backup.
     /// Files are fetched again when they are asked for.
     pub left_out: Vec<Finding>,
 }
 
-/// Copies what was acknowledged when this began to `destination`.
+/// Directories of a backup.
+pub(super) struct BackupPlace {
+    /// The directory that the backup becomes.
+    destination: PathBuf,
+    /// The directory that it is made in.
+    partial: PathBuf,
+    /// A finished backup whose contents need not be copied.
+    earlier: Option<PathBuf>,
+}
+
+impl BackupPlace {
+    /// A directory by itself.
+    fn single(destination: &Path) -> Self {
+        Self {
+            destination: destination.to_path_buf(),
+            partial: beside(destination, ".partial"),
+            earlier: None,
+        }
+    }
+
+    /// A directory in a folder of backups.
+    pub(super) fn in_series(folder: &Path, name: &str, earlier: Option<PathBuf>) -> Self {
+        Self {
+            destination: folder.join(name),
+            // One name for all: the next backup, whose name is another, goes on where one stopped.
+            partial: folder.join("backup.partial"),
+            earlier,
+        }
+    }
+}
+
+/// The content stores of a copy and of an earlier one.
+struct CopiedBlobs {
+    copy: BlobStore,
+    earlier: Option<BlobStore>,
+}
+
+impl CopiedBlobs {
+    fn new(disk: &Arc<dyn Disk>, copy: &Path, earlier: Option<&Path>) -> Self {
+        let store =
+            |root: &Path| BlobStore::new(Arc::clone(disk), root.join("blobs"), root.join("tmp"));
+        Self {
+            copy: store(copy),
+            earlier: earlier.map(store),
+        }
+    }
+
+    /// Contents that are there, whole or not, and need no space.
+    fn present(&self) -> Result<HashSet<ContentHash>> {
+        let mut present = HashSet::new();
+        for blobs in self.earlier.iter().chain([&self.copy]) {
+            present.extend(blobs.stored()?.iter().map(|stored| stored.content));
+        }
+        Ok(present)
+    }
+
+    /// Puts a content into the copy. Returns true if it did not have to be copied.
+    fn put(&self, file: &CachedFile, from: &BlobStore) -> Result<bool> {
+        if self.copy.check_content(file).is_ok() {
+            return Ok(true);
+        }
+        if let Some(earlier) = &self.earlier
+            && self.copy.adopt(file, earlier)?
+        {
+            return Ok(true);
+        }
+        from.copy(file, &self.copy)?;
+        Ok(false)
+    }
+}
+
+/// Copies what was acknowledged when this began to `destination`, which must not exist.
+pub(crate) fn backup(database: &Database, destination: &Path) -> Result<BackupSummary> {
+    backup_to(database, &BackupPlace::single(destination))
+}
+
+/// Copies what was acknowledged when this began.
 ///
 /// Rows are read at one moment each file, and written into new files; derived files are left
-/// out: they are built anew when the copy is opened. The copy is made beside `destination`,
-/// made durable, checked, and gets its name last.
-pub(crate) fn backup(database: &Database, destination: &Path) -> Result<BackupSummary> {
+/// out: they are built anew when the copy is opened. Contents of files that an earlier backup has,
+/// or an interrupted one has copied, are checked and not copied again. The copy is made under
+/// another name, made durable, checked, and gets its name last.
+pub(super) fn backup_to(database: &Database, place: &BackupPlace) -> Result<BackupSummary> {
     let disk = database.data_dir().disk();
+    let destination = &place.destination;
     if disk.list(destination)?.is_some() || disk.size_bytes(destination)?.is_some() {
-        let path = destination.to_path_buf();
+        let path = destination.clone();
         return Err(Error::Exists { path });
     }
     let parent = parent_of(destination);
     disk.create_dir(&parent)?;
-    check_space_for_copy(database, &parent)?;
-    let partial = beside(destination, ".partial");
-    fresh_place(disk.as_ref(), &partial)?;
-    let copied = copy_to(database, &partial);
-    let summary = match copied {
-        Ok(summary) => summary,
-        Err(error) => {
-            // The error is reported; the next backup removes what is left.
-            let _ = disk.remove_dir(&partial);
-            return Err(error);
-        }
-    };
-    disk.rename(&partial, destination)?;
+    let blobs = CopiedBlobs::new(disk, &place.partial, place.earlier.as_deref());
+    check_space_for_copy(database, &parent, &blobs.present()?)?;
+    empty_but_for_blobs(disk.as_ref(), &place.partial)?;
+    let summary = copy_to(database, &place.partial, &blobs)?;
+    disk.rename(&place.partial, destination)?;
     disk.sync_dir(&parent)?;
     Ok(summary)
 }
 
-/// Errors: there is too little space for a copy of what there is.
-fn check_space_for_copy(database: &Database, parent: &Path) -> Result<()> {
+/// Errors: there is too little space for a copy of what there is and is not `present`.
+fn check_space_for_copy(
+    database: &Database,
+    parent: &Path,
+    present: &HashSet<ContentHash>,
+) -> Result<()> {
     let blob_bytes: u64 = database
         .state
         .contents()
         .values()
+        .filter(|file| !present.contains(&file.content))
         .map(|file| file.size_bytes)
         .sum();
     let store_bytes =
@@ -91,7 +172,7 @@ fn check_space_for_copy(database: &Database, parent: &Path) -> Result<()> {
     Ok(())
 }
 
-fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
+fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<BackupSummary> {
     let copy = DataDir::open(Arc::clone(database.data_dir().disk()), partial)?;
     // What is counted and not aggregated yet lies in files that are not copied.
     database.counters.sync()?;
@@ -116,7 +197,7 @@ fn copy_to(database: &Database, partial: &Path) -> Result<BackupSummary> {
     let damaged_ids: Vec<RecordId> = damage.iter().filter_map(SkippedRow::record_id).collect();
     database.catalog.contain(&damaged_ids)?;
     left_out.extend(damage.iter().map(SkippedRow::finding));
-    let mut summary = copy_blobs(database, &copy, contents, &state)?;
+    let mut summary = copy_blobs(database, blobs, &contents, &state)?;
     left_out.append(&mut summary.left_out);
     summary.left_out = left_out;
     summary.records = catalog.read(|rows| rows.rows_count(RECORDS))?;
@@ -151,27 +232,36 @@ fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> R
 
 fn copy_blobs(
     database: &Database,
-    copy: &DataDir,
-    contents: Contents,
+    blobs: &CopiedBlobs,
+    contents: &Contents,
     state: &Store,
 ) -> Result<BackupSummary> {
-    let disk = Arc::clone(copy.disk());
-    let blobs = BlobStore::new(disk, copy.path("blobs"), copy.path("tmp"));
     let mut summary = BackupSummary::default();
     let mut missing = HashSet::new();
     for (hash, file) in contents {
-        match database.blobs.copy(&file, &blobs) {
-            Ok(()) => {
+        match blobs.put(file, &database.blobs) {
+            Ok(is_reused) => {
                 summary.files += 1;
                 summary.file_bytes += file.size_bytes;
+                if is_reused {
+                    summary.reused_files += 1;
+                    summary.reused_bytes += file.size_bytes;
+                }
             }
             Err(error @ Error::Corrupt { .. }) => {
                 summary.left_out.push(Finding::of(&error, false));
-                missing.insert(hash);
+                missing.insert(*hash);
             }
             Err(error) => return Err(error),
         }
     }
+    // An interrupted backup may have copied what has been forgotten since.
+    for stored in blobs.copy.stored()? {
+        if !contents.contains_key(&stored.content) {
+            blobs.copy.remove(&stored.content)?;
+        }
+    }
+    blobs.copy.sync_names()?;
     forget(state, &missing)?;
     Ok(summary)
 }

@@ -4,6 +4,7 @@ mod compact;
 mod stats;
 mod verify;
 mod backup;
+mod backup_series;
 mod restore;
 mod orphans;
 mod eviction;
@@ -13,6 +14,8 @@ mod salvage;
 
 pub use backup::BackupSummary;
 pub(crate) use backup::backup;
+pub use backup_series::{DatedBackup, newest_backup};
+pub(crate) use backup_series::{back_up_dated, remove_older};
 pub use compact::CompactedStore;
 pub(crate) use compact::compact;
 pub use restore::{Restored, restore};

@@ -1,5 +1,6 @@
 //! `subcat backup`: a copy of everything, while the server runs or while it does not.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use clap::Args;
@@ -15,12 +16,20 @@ use crate::ops::{BackUpCatalog, BackupMade};
 ///
 /// The copy is a data directory of its own (without the index, which is rebuilt when it is
 /// opened), durable and checked. It gets its name when it is complete: an interrupted copy leaves
-/// nothing under that name.
+/// nothing under that name. The cached files that it has copied are kept under another name
+/// (DEST.partial), and the next backup to the same place checks them instead of copying them again.
+///
+/// With --keep N, DEST is a folder of backups that are named after the time, such as
+/// 2026-11-23T165801Z. Cached files that the newest one has are checked and linked, not copied, and
+/// the oldest backups, all but N, are removed once the new one is complete.
 #[derive(Debug, Args)]
 pub(super) struct BackupArguments {
     /// The directory to create; a running server writes it itself
     #[arg(value_name = "DEST")]
     destination: PathBuf,
+    /// Make a dated backup in the folder DEST and keep the newest N of them
+    #[arg(long, value_name = "N")]
+    keep: Option<NonZeroUsize>,
 }
 
 /// A destination that cannot be sent to the server.
@@ -37,14 +46,20 @@ impl Subcommand for BackupArguments {
         let Some(destination) = path.to_str().map(str::to_owned) else {
             return Err(CommandError::usage(DestinationError(path)));
         };
-        let reply = execute_once(config, Missing::Refuse, BackUpCatalog { destination })?;
+        let keep = self.keep;
+        let operation = BackUpCatalog { destination, keep };
+        let reply = execute_once(config, Missing::Refuse, operation)?;
         if let Ok(made) = reply.read() {
             for damage in &made.summary.left_out {
                 say(&format!("left out: {}: {}", damage.file, damage.problem));
             }
         }
         context.show(&reply, shown)?;
-        match reply.read()?.summary.left_out.len() {
+        let made = reply.read()?;
+        if let Some(reason) = made.removal_error {
+            return Err(RemovalError(reason).into());
+        }
+        match made.summary.left_out.len() {
             0 => Ok(()),
             count => Err(PartialBackupError(count).into()),
         }
@@ -53,16 +68,33 @@ impl Subcommand for BackupArguments {
 
 /// A backup without everything: the rest of it is whole.
 #[derive(Debug, thiserror::Error)]
-#[error("the backup is made without {0} damaged things: subcat verify says what to do about them")]
+#[error(
+    "the backup is made without {0} damaged things, and replaces no older one: subcat verify says \
+     what to do about them"
+)]
 struct PartialBackupError(usize);
+
+/// A backup that is made, and older ones that could not be removed.
+#[derive(Debug, thiserror::Error)]
+#[error("the backup is made; the older ones could not be removed: {0}")]
+struct RemovalError(String);
 
 fn shown(made: &BackupMade) -> String {
     let BackupSummary {
         records,
         files,
         file_bytes,
+        reused_files,
         ..
     } = made.summary;
     let destination = &made.destination;
-    format!("{destination}: {records} records, {files} files of {file_bytes} bytes\n")
+    let mut text = format!("{destination}: {records} records, {files} files of {file_bytes} bytes");
+    if 0 < reused_files {
+        text.push_str(&format!(", {reused_files} of them not copied again"));
+    }
+    text.push('\n');
+    for removed in &made.removed {
+        text.push_str(&format!("removed {removed}\n"));
+    }
+    text
 }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use subcat_engine::{Disk, Real, restore};
+use subcat_engine::{Disk, Real, newest_backup, restore};
 
 use super::context::Context;
 use super::error::{CommandError, say};
@@ -35,6 +35,18 @@ struct RestoreDone {
     replaced: Option<String>,
 }
 
+/// A folder of backups in the place of one of them.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} is a folder of backups: name one of them, such as the newest, {}",
+    folder.display(),
+    newest.display()
+)]
+struct SeriesError {
+    folder: PathBuf,
+    newest: PathBuf,
+}
+
 impl Subcommand for RestoreArguments {
     const NAME: &'static str = "restore";
 
@@ -42,6 +54,10 @@ impl Subcommand for RestoreArguments {
         let config = context.effective_of_existing()?;
         let data = real_path(&config.data)?;
         let disk: Arc<dyn Disk> = Arc::new(Real);
+        if let Some(newest) = newest_backup(disk.as_ref(), &self.source)? {
+            let folder = self.source;
+            return Err(SeriesError { folder, newest }.into());
+        }
         let old = std::fs::metadata(&data).ok();
         let restored = restore(&disk, &self.source, &data)?;
         match &old {

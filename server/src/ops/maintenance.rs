@@ -1,10 +1,11 @@
 //! Operations on the catalog as a whole: sizes, checks, copies, and how a search is answered.
 
+use std::num::NonZeroUsize;
 use std::path::Path;
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::{BackupSummary, CompactedStore, EngineStats, Finding};
+use subcat_engine::{BackupSummary, CompactedStore, EngineStats, Finding, error_chain};
 
 use super::api_keys::DayShown;
 use super::error::{OperationError, OperationRejection};
@@ -128,8 +129,10 @@ impl Operation for VerifyCatalog {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BackUpCatalog {
-    /// Absolute path of the directory to create.
+    /// Absolute path of the directory to create; with `keep`, of the folder of dated ones.
     pub destination: String,
+    /// Number of dated backups to keep in the folder.
+    pub keep: Option<NonZeroUsize>,
 }
 
 /// Answer of [`BackUpCatalog`].
@@ -140,6 +143,21 @@ pub struct BackupMade {
     /// Counts of its content.
     #[serde(flatten)]
     pub summary: BackupSummary,
+    /// Older backups that were removed.
+    pub removed: Vec<String>,
+    /// The reason why older backups could not be removed.
+    pub removal_error: Option<String>,
+}
+
+impl BackupMade {
+    fn of(destination: String, summary: BackupSummary) -> Self {
+        Self {
+            destination,
+            summary,
+            removed: Vec::new(),
+            removal_error: None,
+        }
+    }
 }
 
 impl Operation for BackUpCatalog {
@@ -147,11 +165,25 @@ impl Operation for BackUpCatalog {
     type Answer = BackupMade;
 
     fn execute(self, operations: &Operations<'_>) -> Result<BackupMade, OperationError> {
-        let summary = operations.engine.backup(Path::new(&self.destination))?;
-        Ok(BackupMade {
-            destination: self.destination,
-            summary,
-        })
+        let engine = operations.engine;
+        let destination = Path::new(&self.destination);
+        let Some(keep) = self.keep else {
+            let summary = engine.backup(destination)?;
+            return Ok(BackupMade::of(self.destination, summary));
+        };
+        let dated = engine.back_up_dated(destination, operations.now)?;
+        let mut made = BackupMade::of(dated.path.display().to_string(), dated.summary);
+        // One that lacks something displaces none that may have it.
+        if made.summary.left_out.is_empty() {
+            match engine.remove_older_backups(destination, keep.get()) {
+                Ok(removed) => {
+                    let names = removed.iter().map(|path| path.display().to_string());
+                    made.removed = names.collect();
+                }
+                Err(error) => made.removal_error = Some(error_chain(&error)),
+            }
+        }
+        Ok(made)
     }
 }
 
