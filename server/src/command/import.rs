@@ -2,9 +2,11 @@
 
 use std::fs::File;
 use std::io::{self, Read};
+use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use subcat_engine::{DraftField, Engine, RecordDraft};
@@ -12,7 +14,7 @@ use subcat_engine::{DraftField, Engine, RecordDraft};
 use super::access::{Access, Missing};
 use super::context::{Context, now};
 use super::error::{CommandError, SubjectError};
-use super::follow::follow;
+use super::follow::{follow, follow_url};
 use super::interrupt::{ImportStage, Interrupt, end};
 use super::output::Reply;
 use super::progress::{Progress, Waiting};
@@ -41,7 +43,9 @@ fn fields_help() -> String {
 ///
 /// With --follow, lines are loaded as they come, in batches that end after 10,000 lines or a second
 /// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): lines that
-/// have come by then are loaded. A regular file is followed as it grows.
+/// have come by then are loaded. A regular file is followed as it grows, also when it is truncated
+/// or replaced. A URL (http, https) is fetched whole, and again whenever it has changed: it is asked
+/// for every 60 seconds (--every) by ETag or date.
 #[derive(Debug, Args)]
 #[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {
@@ -57,9 +61,17 @@ pub(super) struct ImportArguments {
     /// Load nothing at all, only report
     #[arg(long)]
     dry_run: bool,
-    /// Load the lines of one FILE as they come
+    /// Load the lines of one FILE as they come, or a URL as it changes
     #[arg(long, conflicts_with_all = ["strict", "dry_run"])]
     follow: bool,
+    /// Seconds between two requests for a URL that is followed
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        requires = "follow",
+        default_value = "60"
+    )]
+    every: NonZeroU32,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,6 +93,10 @@ impl Subcommand for ImportArguments {
         let config = context.effective(&[])?.config;
         if self.follow {
             return self.follow(context, config);
+        }
+        let names = self.files.iter().map(|file| file.to_string_lossy());
+        if let Some(url) = names.into_iter().find(|name| url_of(name).is_some()) {
+            return Err(CommandError::usage(ImportUsageError::UrlOnce(url.into())));
         }
         let options = ImportOptions {
             is_strict: self.strict,
@@ -153,20 +169,38 @@ impl ImportArguments {
         let [file] = &self.files[..] else {
             return Err(CommandError::usage(ImportUsageError::FollowMany));
         };
-        let is_csv = match self.format {
-            Some(format) => format == FormatName::Csv,
-            None => Format::of_name(&file.to_string_lossy()) == Format::Csv,
+        let name = file.to_string_lossy();
+        let url = url_of(&name);
+        let format = match self.format {
+            Some(FormatName::Jsonl) => Format::Jsonl,
+            Some(FormatName::Csv) => Format::Csv,
+            None => Format::of_name(url.map_or(&*name, path_of)),
         };
-        if is_csv {
-            return Err(CommandError::usage(ImportUsageError::FollowCsv));
-        }
         let access = Access::open(config, Missing::Create)?;
-        let followed = follow(&access, file);
+        let pause = Duration::from_secs(self.every.get().into());
+        let followed = match url {
+            Some(url) => follow_url(&access, url, format, pause),
+            None => follow(&access, file, format),
+        };
         access.close()?;
         let result = followed?;
         context.show(&Reply::of(&result), |result| summary(result, false))?;
         status_of(&result)
     }
+}
+
+/// The name itself if it is a URL.
+fn url_of(name: &str) -> Option<&str> {
+    if name.starts_with("http://") || name.starts_with("https://") {
+        Some(name)
+    } else {
+        None
+    }
+}
+
+/// A URL without its query and fragment, which may end like a file's name, too.
+fn path_of(url: &str) -> &str {
+    url.split(['?', '#']).next().unwrap_or(url)
 }
 
 /// Arguments of an import that are not valid together.
@@ -176,8 +210,8 @@ enum ImportUsageError {
     StdinTwice,
     #[error("--follow takes one FILE")]
     FollowMany,
-    #[error("--follow takes JSON lines, not CSV")]
-    FollowCsv,
+    #[error("{0}: a URL is followed (--follow); once is curl -s URL | subcat import -")]
+    UrlOnce(String),
 }
 
 /// A directory in place of a file.

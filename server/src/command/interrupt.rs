@@ -19,6 +19,8 @@ pub(super) struct ImportStage {
     /// True when every file has been read: only then is anything loaded.
     is_read: Arc<AtomicBool>,
     loaded: AtomicU64,
+    /// True when loading has begun: a server has received everything by then.
+    is_begun: AtomicBool,
     is_all_loaded: AtomicBool,
     is_asked: AtomicBool,
 }
@@ -30,15 +32,17 @@ impl ImportStage {
             is_remote,
             is_read: Arc::clone(is_read),
             loaded: AtomicU64::new(0),
+            is_begun: AtomicBool::new(false),
             is_all_loaded: AtomicBool::new(false),
             is_asked: AtomicBool::new(false),
         }
     }
 
-    /// Notes the number of durable records. Returns the last line of the process if it was asked to
+    /// Notes the number of durable records: from the first note on, whoever loads has everything. Returns the last line of the process if it was asked to
     /// stop: the number is exact only between two groups, which is now.
     pub(super) fn loaded(&self, records: u64) -> Option<String> {
         self.loaded.store(records, Ordering::SeqCst);
+        self.is_begun.store(true, Ordering::SeqCst);
         if self.is_asked.load(Ordering::SeqCst) {
             Some(self.last_line(false))
         } else {
@@ -58,24 +62,36 @@ impl ImportStage {
         if self.is_all_loaded.load(Ordering::SeqCst) {
             return Some("interrupted: every record is loaded, the server merges the index".into());
         }
-        let is_loading = self.is_read.load(Ordering::SeqCst) && !self.is_dry_run && !self.is_remote;
-        if is_loading && !was_asked {
+        if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {
+            return Some(self.last_line(false));
+        }
+        // A server that has begun goes on by itself. Before that, the end of this process cuts what
+        // is still on its way, and nothing is loaded: whether it is cannot be known here.
+        let is_waited_for = !self.is_remote || !self.is_begun.load(Ordering::SeqCst);
+        if is_waited_for && !was_asked {
             return None;
         }
-        Some(self.last_line(is_loading))
+        Some(self.last_line(is_waited_for))
     }
 
-    fn last_line(&self, is_within_group: bool) -> String {
+    /// The last line of the process; `is_early` if the group under way, or the server's first word,
+    /// was not waited for.
+    fn last_line(&self, is_early: bool) -> String {
         let loaded = self.loaded.load(Ordering::SeqCst);
         if self.is_dry_run || !self.is_read.load(Ordering::SeqCst) {
             return "interrupted: nothing was loaded".to_owned();
+        }
+        if self.is_remote && is_early {
+            return "interrupted before the server had said that it has everything: it loads all \
+                    of it or nothing, run the import again"
+                .to_owned();
         }
         if self.is_remote {
             return format!(
                 "interrupted: {loaded} records are loaded so far, and the server loads the others"
             );
         }
-        let or_more = if is_within_group { " or more" } else { "" };
+        let or_more = if is_early { " or more" } else { "" };
         format!("interrupted: {loaded} records{or_more} are loaded, run the import again")
     }
 }
@@ -171,6 +187,16 @@ mod tests {
         stage.all_loaded();
         let expected = "interrupted: every record is loaded, the server merges the index";
         assert_eq!(stage.ask_to_stop().as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_server_is_waited_for_until_it_has_everything() {
+        let stage = ImportStage::new(false, true, &Arc::new(true.into()));
+        assert_eq!(stage.ask_to_stop(), None);
+        let said = stage.ask_to_stop().unwrap();
+        assert!(said.contains("loads all of it or nothing"), "{said}");
+        let expected = "interrupted: 7 records are loaded so far, and the server loads the others";
+        assert_eq!(stage.loaded(7).as_deref(), Some(expected));
     }
 
     #[test]

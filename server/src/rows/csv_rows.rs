@@ -90,6 +90,16 @@ pub(super) fn read_csv<E: From<io::Error>>(
     }
 }
 
+/// Returns true for a line that names the required fields of a record: no row of a record does.
+pub fn is_csv_header(line: &[u8]) -> bool {
+    let line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+    let mut reader = ReaderBuilder::new().has_headers(false).from_reader(line);
+    let mut record = ByteRecord::new();
+    let is_read = reader.read_byte_record(&mut record).unwrap_or(false);
+    let names = |name: &str| record.iter().any(|cell| cell == name.as_bytes());
+    is_read && ["video_type", "title", "posted_at"].into_iter().all(names)
+}
+
 /// Returns true for the row of the mark.
 fn is_end(record: &ByteRecord) -> bool {
     record.len() == 1 && record[0] == END_MARK[1..]

@@ -11,6 +11,7 @@ mod line_group;
 mod reading;
 mod row;
 
+pub use csv_rows::is_csv_header;
 pub use export::write_record;
 pub use json_rows::read_line;
 pub use line_group::LineGroup;

@@ -67,10 +67,11 @@ enum RedirectError {
 pub(super) enum ClientSetupError {
     /// The resolver would ask public name servers for the name of a host that is often internal.
     #[error(
-        "upstream.url names the host {host}, and {path}, which says who resolves names, cannot be \
+        "{subject} names the host {host}, and {path}, which says who resolves names, cannot be \
          read: make it readable, or give an IP address, and restart"
     )]
     NoNameServers {
+        subject: &'static str,
         host: String,
         path: &'static str,
         source: std::io::Error,
@@ -84,8 +85,17 @@ pub(super) enum ClientSetupError {
 /// asks public ones.
 const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
-/// Errors: names have to be resolved, and the file that says by whom cannot be read.
-fn ensure_resolvable(url: &str, resolver_file: &'static str) -> Result<(), ClientSetupError> {
+/// Errors: names have to be resolved for the URL, which is `subject`, and the file that says by whom
+/// cannot be read.
+pub(super) fn ensure_resolvable(subject: &'static str, url: &str) -> Result<(), ClientSetupError> {
+    ensure_resolvable_by(RESOLVER_FILE, subject, url)
+}
+
+fn ensure_resolvable_by(
+    resolver_file: &'static str,
+    subject: &'static str,
+    url: &str,
+) -> Result<(), ClientSetupError> {
     let url = Url::parse(url).ok();
     let Some(host) = url.as_ref().and_then(Url::domain) else {
         return Ok(());
@@ -96,6 +106,7 @@ fn ensure_resolvable(url: &str, resolver_file: &'static str) -> Result<(), Clien
     match std::fs::read(resolver_file) {
         Ok(_) => Ok(()),
         Err(source) => Err(ClientSetupError::NoNameServers {
+            subject,
             host: host.to_owned(),
             path: resolver_file,
             source,
@@ -114,7 +125,7 @@ impl UpstreamClient {
         let Some(url) = settings.url.clone() else {
             return Ok(None);
         };
-        ensure_resolvable(&url, RESOLVER_FILE)?;
+        ensure_resolvable("upstream.url", &url)?;
         // Fails if a provider is installed already, which is as good.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let mut headers = HeaderMap::new();
@@ -358,7 +369,8 @@ mod tests {
     #[test]
     fn names_are_resolved_by_the_servers_of_this_machine_or_not_at_all() {
         let check = |url, file, is_allowed| {
-            assert_eq!(ensure_resolvable(url, file).is_ok(), is_allowed, "{url}");
+            let checked = ensure_resolvable_by(file, "upstream.url", url);
+            assert_eq!(checked.is_ok(), is_allowed, "{url}");
         };
         let missing = "/nonexistent/resolv.conf";
         check(
@@ -370,7 +382,8 @@ mod tests {
         check("http://127.0.0.1:9/{source_release_id}", missing, true);
         check("http://[::1]:9/{source_release_id}", missing, true);
         check("http://localhost:9/{source_release_id}", missing, true);
-        let error = ensure_resolvable("https://files.internal/", missing).unwrap_err();
+        let url = "https://files.internal/";
+        let error = ensure_resolvable_by(missing, "upstream.url", url).unwrap_err();
         let text = error_chain(&error);
         assert!(
             text.contains("the host files.internal, and /nonexistent"),

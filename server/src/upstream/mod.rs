@@ -2,6 +2,7 @@
 //!
 //! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.
+//! [`RemoteFile`] is a file of records that an operator names, for imports.
 
 mod breaker;
 mod client;
@@ -10,6 +11,7 @@ mod failures;
 mod fetch;
 mod fetch_error;
 mod health;
+mod remote_file;
 #[cfg(test)]
 mod test_server;
 
@@ -17,3 +19,4 @@ pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::Upstream;
 pub use fetch_error::FetchError;
 pub use health::{AttemptError, HealthReport, UpstreamState};
+pub use remote_file::{RemoteContent, RemoteFile, RemoteFileError, Validators};

@@ -1,7 +1,9 @@
 //! `import` and `export`.
 
 use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpListener;
 use std::process::Stdio;
+use std::sync::mpsc::{Receiver, channel};
 
 use crate::harness::{Place, exists, field_names, id, line};
 use flate2::Compression;
@@ -225,11 +227,126 @@ fn a_file_is_followed_until_somebody_says_stop() {
     let place = Place::stopped();
     for wrong in [
         &["import", "--follow", "a", "b"][..],
-        &["import", "--follow", "a.csv"],
+        &["import", "http://127.0.0.1:9/a.jsonl"],
+        &["import", "--every", "5", "a"],
+        &["import", "--follow", "--every", "0", "a"],
         &["import", "--follow", "--strict", "a"],
     ] {
         assert_eq!(place.run(wrong).status, 2, "{wrong:?}");
     }
+}
+
+#[test]
+fn csv_is_followed_over_a_rotation() {
+    Place::in_both_modes(|place| {
+        let header = "id,video_type,title,posted_at";
+        let row = |number: u32, title: &str| format!("{},movie,{title},2024-01-01", id(number));
+        let file = place.write("a.csv", format!("{header}\n{}\nx\n", row(1, "\"He\nat\"")));
+        let mut command = place.command(&["import", "--follow", &file]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let mut stderr = BufReader::new(child.stderr.take().unwrap());
+        let mut said = String::new();
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.contains("a.csv line 4: "), "{said}");
+        std::fs::rename(&file, place.path("a.csv.1")).unwrap();
+        let other = "title,id,video_type,posted_at";
+        let up = format!("Up,{},movie,2024-01-01", id(2));
+        place.write("a.csv", format!("{other}\n{up}\ny\n"));
+        said.clear();
+        stderr.read_line(&mut said).unwrap();
+        assert!(said.contains("a.csv line 7: "), "{said}");
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(text, "2 inserted, 0 updated, 0 unchanged, 2 refused\n");
+        let titles: Vec<Value> = place.export().iter().map(|r| r["title"].clone()).collect();
+        assert_eq!(titles, ["He\nat", "Up"]);
+    });
+}
+
+/// A server of files that gives each connection the next answer; returns its address and the
+/// requests that it has got.
+fn file_server(answers: Vec<Vec<u8>>) -> (String, Receiver<String>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    let (sender, requests) = channel();
+    std::thread::spawn(move || {
+        for answer in answers {
+            let (mut stream, _) = listener.accept().unwrap();
+            let mut request = String::new();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            while !request.ends_with("\r\n\r\n") {
+                reader.read_line(&mut request).unwrap();
+            }
+            stream.write_all(&answer).unwrap();
+            // The test may have seen enough.
+            let _ = sender.send(request);
+        }
+    });
+    (address, requests)
+}
+
+fn answer(head: &str, body: &[u8]) -> Vec<u8> {
+    let length = body.len();
+    let head = format!("HTTP/1.1 {head}\r\nConnection: close\r\nContent-Length: {length}\r\n\r\n");
+    [head.as_bytes(), body].concat()
+}
+
+#[test]
+fn a_url_is_followed() {
+    Place::in_both_modes(|place| {
+        let rows = |title: &str| {
+            let csv = format!(
+                "id,video_type,title,posted_at\n{},movie,{title},2024-01-01\n",
+                id(1)
+            );
+            let mut gzip = GzEncoder::new(Vec::new(), Compression::fast());
+            gzip.write_all(csv.as_bytes()).unwrap();
+            gzip.finish().unwrap()
+        };
+        let mut cut = answer("200 OK\r\nETag: \"b\"", &rows("Ronin"));
+        cut.truncate(cut.len() - 9);
+        let (address, requests) = file_server(vec![
+            answer("200 OK\r\nETag: \"a\"", &rows("Heat")),
+            answer("304 Not Modified", b""),
+            answer("502 Bad Gateway", b""),
+            cut,
+            answer("200 OK\r\nETag: \"b\"", &rows("Ronin")),
+            answer("304 Not Modified", b""),
+        ]);
+        let url = format!("http://{address}/catalog.csv.gz?token=secret");
+        let mut command = place.command(&["import", "--follow", &url, "--every", "1", "--json"]);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped());
+        let child = command.spawn().unwrap();
+        let seen: Vec<String> = (0..6).map(|_| requests.recv().unwrap()).collect();
+        let tag_of = |request: &String| {
+            let tag = request.split("if-none-match: ").nth(1)?;
+            tag.lines().next().map(str::to_owned)
+        };
+        let tags: Vec<Option<String>> = seen.iter().map(tag_of).collect();
+        let a = || Some("\"a\"".to_owned());
+        assert_eq!(tags, [None, a(), a(), a(), a(), Some("\"b\"".to_owned())]);
+        let pid = rustix::process::Pid::from_child(&child);
+        rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
+        let output = child.wait_with_output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{said}");
+        let result: Value = serde_json::from_slice(&output.stdout).unwrap();
+        assert_eq!(result, summary(1, 1, 0, 0));
+        let lines: Vec<&str> = said.lines().collect();
+        assert_eq!(lines.len(), 2, "{said}");
+        assert!(lines[0].contains("answered 502"), "{said}");
+        assert!(lines[1].contains("nothing was loaded"), "{said}");
+        assert!(!said.contains("secret"), "{said}");
+        assert_eq!(place.export()[0]["title"], "Ronin");
+    });
+    let place = Place::stopped();
+    let (address, _) = file_server(vec![answer("404 Not Found", b"")]);
+    let url = format!("http://{address}/a.jsonl");
+    let sentence = place.run(&["import", "--follow", &url]).fails(1);
+    assert!(sentence.contains("answered 404"), "{sentence}");
 }
 
 #[test]

@@ -1,0 +1,118 @@
+//! A file that is read while it grows.
+
+use std::fs::File;
+use std::io::{self, Read, Seek};
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Poll interval for the growth of a file.
+const GROWTH_POLL_INTERVAL: Duration = Duration::from_millis(100);
+
+/// A file that may still grow: its end is not the end of the input. If it is truncated, or another
+/// one gets its name, reading goes on at the beginning, as `tail -F` does.
+pub(super) struct GrowingFile {
+    path: PathBuf,
+    file: File,
+    read_bytes: u64,
+    /// The last byte that was read. A line that was cut off must not be joined with the next one.
+    last: u8,
+}
+
+impl GrowingFile {
+    pub(super) fn new(path: &Path, file: File) -> Self {
+        Self {
+            path: path.to_owned(),
+            file,
+            read_bytes: 0,
+            last: b'\n',
+        }
+    }
+
+    /// Goes to the beginning of the file that has the name now, if what was read is not the
+    /// beginning of it. Returns false if it is the same file.
+    fn begin_again(&mut self) -> io::Result<bool> {
+        let open = self.file.metadata()?;
+        if open.len() < self.read_bytes {
+            self.file.rewind()?;
+            self.read_bytes = 0;
+            return Ok(true);
+        }
+        // Between the two steps of a rotation nothing has the name.
+        let Ok(named) = std::fs::metadata(&self.path) else {
+            return Ok(false);
+        };
+        let is_same = (named.dev(), named.ino()) == (open.dev(), open.ino());
+        // The writer may have added lines to the old file since it was read to its end.
+        if is_same || self.read_bytes < self.file.metadata()?.len() {
+            return Ok(false);
+        }
+        self.file = File::open(&self.path)?;
+        self.read_bytes = 0;
+        Ok(true)
+    }
+}
+
+impl Read for GrowingFile {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let read_count = self.file.read(buffer)?;
+            if let Some(last) = buffer[..read_count].last() {
+                self.last = *last;
+                self.read_bytes += read_count as u64;
+                return Ok(read_count);
+            }
+            if buffer.is_empty() {
+                return Ok(0);
+            }
+            if self.begin_again()? && self.last != b'\n' {
+                self.last = b'\n';
+                buffer[0] = b'\n';
+                return Ok(1);
+            }
+            std::thread::sleep(GROWTH_POLL_INTERVAL);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The next bytes of a file, up to a line end.
+    fn next(file: &mut GrowingFile) -> String {
+        let mut line = Vec::new();
+        while line.last() != Some(&b'\n') {
+            let mut byte = [0];
+            assert_eq!(file.read(&mut byte).unwrap(), 1);
+            line.push(byte[0]);
+        }
+        String::from_utf8(line).unwrap()
+    }
+
+    #[test]
+    fn a_file_that_is_truncated_or_rotated_is_followed_from_its_beginning() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        std::fs::write(&path, "first\nsecond\n").unwrap();
+        let mut file = GrowingFile::new(&path, File::open(&path).unwrap());
+        assert_eq!(next(&mut file), "first\n");
+        assert_eq!(next(&mut file), "second\n");
+        // The same file, emptied and written again.
+        std::fs::write(&path, "third\ncut o").unwrap();
+        assert_eq!(next(&mut file), "third\n");
+        assert_eq!(file.read(&mut [0; 100]).unwrap(), 5);
+        // Another file under its name. A line that was cut off stands alone.
+        std::fs::rename(&path, dir.path().join("log.1")).unwrap();
+        std::fs::write(&path, "a longer file than the one before\n").unwrap();
+        assert_eq!(next(&mut file), "\n");
+        assert_eq!(next(&mut file), "a longer file than the one before\n");
+        // What the writer adds to the old file before it notices is read.
+        let mut old = File::options().append(true).open(&path).unwrap();
+        std::fs::rename(&path, dir.path().join("log.2")).unwrap();
+        io::Write::write_all(&mut old, b"late\n").unwrap();
+        std::fs::write(&path, "new\n").unwrap();
+        assert_eq!(next(&mut file), "late\n");
+        assert_eq!(next(&mut file), "new\n");
+    }
+}
