@@ -8,7 +8,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::BlobStore;
 use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
-use crate::counters::{Counters, DownloadTable};
+use crate::counters::{BusiestRecords, Counters, DownloadTable};
 use crate::damage::DamageLog;
 use crate::data_dir::DataDir;
 use crate::disk::Disk;
@@ -35,6 +35,8 @@ pub(crate) struct Database {
     pub(crate) files_bytes_max: AtomicU64,
     pub(crate) counters: Arc<Counters>,
     pub(crate) downloads: Arc<DownloadTable>,
+    /// Records that were downloaded most since the start.
+    pub(crate) busiest: BusiestRecords,
     /// Damage that was met and contained.
     pub(crate) damage: Arc<DamageLog>,
     /// One aggregation of the counters at a time.
@@ -103,6 +105,7 @@ impl Database {
             files_bytes_max: AtomicU64::new(0),
             counters: Arc::new(counters),
             downloads,
+            busiest: BusiestRecords::default(),
             damage,
             aggregate: Mutex::new(()),
             reader_second: AtomicI64::new(NEVER),
@@ -181,6 +184,7 @@ impl Database {
             return Ok(());
         }
         self.counts_since.store(NEVER, Ordering::Relaxed);
+        self.busiest.add(&aggregate.records);
         self.counters.mark_aggregated(&aggregate)
     }
 

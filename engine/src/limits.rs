@@ -139,6 +139,8 @@ pub const AGGREGATE_SECONDS_MAX: i64 = 10;
 pub const AGGREGATE_BYTES_MAX: u64 = COUNTER_FILE_BYTES_MAX / 2;
 /// Downloads that one entry of a log file counts at most: one byte has them, less one.
 pub const ENTRY_DOWNLOADS_MAX: u64 = 256;
+/// Records with the most downloads that are told, at most; twice as many are counted.
+pub const BUSIEST_RECORDS_MAX: usize = 512;
 /// Slots of a part of the table of download counts, beyond those of what is counted already.
 pub const DOWNLOAD_SLOTS_MIN: usize = 64;
 /// Ids of damaged records that are remembered, so that they answer with an error; of more, the rest

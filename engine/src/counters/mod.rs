@@ -1,10 +1,12 @@
 //! Download counters: one log file per lane, aggregated into `state.redb`, and the counts in
 //! memory.
 
+mod busiest;
 mod log_file;
 mod download_counts;
 mod lanes;
 
+pub(crate) use busiest::BusiestRecords;
 pub(crate) use download_counts::DownloadTable;
 pub use lanes::CounterLane;
 pub(crate) use lanes::Counters;

@@ -18,6 +18,12 @@ impl UsageHandle<'_> {
         self.database.downloads.get(id)
     }
 
+    /// The records with the most downloads since the start, most first, with these downloads: some
+    /// hundreds at most. Includes what is aggregated. Cost: a sort of about a thousand numbers.
+    pub fn busiest_records(self) -> Vec<(RecordId, u64)> {
+        self.database.busiest.list()
+    }
+
     /// Hands out a counter lane. Panics if more are taken than
     /// [`Options::counter_lanes`](crate::Options::counter_lanes).
     pub fn counter_lane(self) -> Result<CounterLane> {
