@@ -302,6 +302,95 @@ fn a_reload_of_a_new_key_makes_no_second_one() {
 }
 
 #[test]
+fn samples_of_the_docs_have_tabs_and_run_with_a_pasted_key() {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let page = ana.post(
+        "/keys",
+        &[&[("name", "docs")], ALL_SCOPES.as_slice()].concat(),
+    );
+    let key = page
+        .text()
+        .split("class=\"secret\" readonly value=\"")
+        .nth(1);
+    let key = key.and_then(|rest| rest.split('"').next()).expect("a key");
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[1].1);
+    browser.goto(&portal.url("/docs"));
+    // One language at a time, by the arrow keys too.
+    let shown = "return [...document.querySelectorAll('#search [data-language]')]\
+                 .filter(it => !it.hidden).map(it => it.dataset.language).join()";
+    assert_eq!(browser.text(shown), ["curl"; 5].join(","));
+    browser.tab_to("#start [role='tab'][aria-selected='true']");
+    browser.keys("\u{E014}");
+    assert_eq!(browser.text(shown), ["python"; 5].join(","));
+    let selected = "return document.activeElement.textContent";
+    assert_eq!(browser.text(selected), "Python");
+    // Without a key nothing is sent, and the field has the focus.
+    let run = "document.querySelector('#start [data-run]').click();";
+    browser.eval(run);
+    assert_eq!(browser.text("return document.activeElement.id"), "try-key");
+    browser.keys(key);
+    browser.eval(run);
+    let told = browser.eval_async(
+        "return new Promise((done) => {\
+         const output = document.querySelector('#start .output');\
+         const look = () => output.textContent.startsWith('HTTP') ? done(output.textContent)\
+         : setTimeout(look, 20);\
+         setTimeout(done, 5000, 'nothing'); look(); })",
+    );
+    let told = told.as_str().unwrap_or_default();
+    assert!(told.starts_with("HTTP 200"), "{told}");
+    assert!(told.contains("The Matrix"), "{told}");
+    // A file comes with a link that saves it.
+    browser.eval("document.querySelector('#download [data-run]').click()");
+    let name = browser.eval_async(
+        "return new Promise((done) => {\
+         const look = () => { const link = document.querySelector('#download .output a');\
+         link ? done(link.download) : setTimeout(look, 20); };\
+         setTimeout(done, 5000, 'nothing'); look(); })",
+    );
+    assert!(name.as_str().is_some_and(|it| it.contains('.')), "{name}");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn samples_of_the_docs_are_all_shown_without_the_script() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[0].1);
+    browser.block("*/assets/*.js");
+    browser.goto(&portal.url("/docs"));
+    let shown = "return [...document.querySelectorAll('#search .sample')]\
+                 .filter(it => it.offsetParent !== null).length";
+    assert_eq!(browser.eval(shown), 15);
+    let dead = "return [...document.querySelectorAll('main button, #try')]\
+                .filter(it => it.offsetParent !== null).length";
+    assert_eq!(browser.eval(dead), 0, "nothing that does nothing");
+}
+
+#[test]
+fn the_docs_have_three_columns_where_there_is_room() {
+    let portal = Portal::open(|_| ());
+    let driver = Driver::start();
+    let mut browser = driver.open(LOOKS[0].1);
+    browser.goto(&portal.url("/docs"));
+    let columns = "return ['.contents', '#search > div', '#search > .code-column']\
+                   .map(it => Math.round(document.querySelector(it).getBoundingClientRect().left))";
+    for (width, is_side_by_side) in [(1_440, true), (1_024, false), (360, false)] {
+        browser.resize(width, 800);
+        let lefts = browser.eval(columns);
+        let left = |idx: usize| lefts[idx].as_i64().expect("a number");
+        assert_eq!(left(1) < left(2), is_side_by_side, "{width}: {lefts}");
+    }
+    // On a phone the contents are one line until they are opened.
+    let height = "return document.querySelector('.contents').offsetHeight";
+    let folded = browser.eval(height).as_u64().expect("a height");
+    assert!(folded < 60, "{folded}");
+}
+
+#[test]
 fn a_rejected_field_is_seen_and_has_the_focus() {
     let portal = Portal::open(|_| ());
     let driver = Driver::start();

@@ -187,57 +187,98 @@ fn unescaped(html: &str) -> String {
     text.replace("&#38;", "&")
 }
 
-#[test]
-fn every_command_of_the_page_runs_as_copied() {
+/// A sample of the docs page as a reader copies it: its language, and its text.
+struct Copied {
+    language: String,
+    text: String,
+}
+
+/// Every sample of the docs page.
+fn samples(page: &str) -> Vec<Copied> {
+    let pieces = page.split("<div class=\"sample\" data-language=\"").skip(1);
+    pieces
+        .map(|piece| {
+            let language = piece.split('"').next().expect("a language").to_owned();
+            let (_, code) = piece.split_once("<code ").expect("a text");
+            let (_, code) = code.split_once('>').expect("a tag");
+            let text = unescaped(code.split("</code>").next().expect("it ends"));
+            Copied { language, text }
+        })
+        .collect()
+}
+
+/// The program that runs a sample, with its arguments but the last; `None`, said loudly, if it is
+/// not installed.
+fn program(language: &str) -> Option<Command> {
+    let (name, arguments): (_, &[&str]) = match language {
+        "curl" => ("sh", &["-ec"]),
+        "python" => ("python3", &["-c"]),
+        "javascript" => ("node", &["--input-type=module", "-e"]),
+        other => panic!("{other}: samples in this language are not run"),
+    };
+    let tool = if language == "curl" { "curl" } else { name };
+    if Command::new(tool).arg("--version").output().is_err() {
+        eprintln!("SKIPPED: samples in {language}: {tool} is not installed");
+        return None;
+    }
+    let mut command = Command::new(name);
+    command.args(arguments);
+    Some(command)
+}
+
+/// Runs every sample of the docs page in this language.
+fn run_samples(language: &str) {
     let (portal, key, _) = portal();
     let page = portal.visitor().get("/docs").text().to_owned();
-    let commands = page.split("<pre><code id=\"").skip(1).map(|piece| {
-        let (_, code) = piece.split_once('>').expect("a tag");
-        unescaped(code.split("</code>").next().expect("it ends"))
-    });
-    let mut count = 0;
-    for command in commands {
+    let samples = samples(&page);
+    let of_language = samples.iter().filter(|it| it.language == language);
+    let texts: Vec<&str> = of_language.map(|it| it.text.as_str()).collect();
+    assert_eq!(texts.len() * 3, samples.len(), "all in three languages");
+    assert!(9 <= texts.len(), "{texts:?}");
+    for text in texts {
+        let Some(mut command) = program(language) else {
+            return;
+        };
         let folder = tempfile::tempdir().expect("a temporary directory");
-        // The reader puts the key in.
-        let script = command.replace("sct_…", &key);
-        let output = Command::new("sh")
-            .args(["-ec", &script])
+        let output = command
+            .arg(text)
             .current_dir(folder.path())
             .env("SUBCAT_KEY", &key)
             .output()
-            .expect("a shell; curl is installed by scripts/setup");
+            .expect("it is installed");
         let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{command}: {said}");
-        count += 1;
+        assert!(output.status.success(), "{text}: {said}");
+        if text.contains("/download") {
+            let mut files = std::fs::read_dir(folder.path()).expect("a directory");
+            let file = files.next().expect("a file").expect("it can be read");
+            let name = file.file_name().into_string().expect("a plain name");
+            assert!(name.contains('.'), "{name} is the file's own name: {text}");
+        } else {
+            assert_ne!(output.stdout, b"", "{text}");
+        }
     }
-    assert!(7 <= count, "{count} commands");
 }
 
 #[test]
-fn programs_of_the_page_run_as_copied() {
-    let (portal, key, _) = portal();
-    let page = portal.visitor().get("/docs").text().to_owned();
-    let mut count = 0;
-    for piece in page.split("<summary>Python</summary><pre><code>").skip(1) {
-        let program = unescaped(piece.split("</code>").next().expect("it ends"));
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        let output = Command::new("python3")
-            .args(["-c", &program])
-            .current_dir(folder.path())
-            .env("SUBCAT_KEY", &key)
-            .output()
-            .expect("python3; scripts/setup needs it too");
-        let said = String::from_utf8_lossy(&output.stderr);
-        assert!(output.status.success(), "{program}: {said}");
-        count += 1;
-    }
-    assert!(6 <= count, "{count} programs");
+fn every_command_of_the_page_runs_as_copied() {
+    run_samples("curl");
+}
+
+#[test]
+fn every_python_program_of_the_page_runs_as_copied() {
+    run_samples("python");
+}
+
+#[test]
+fn every_javascript_module_of_the_page_runs_as_copied() {
+    run_samples("javascript");
 }
 
 #[test]
 fn every_example_of_the_search_syntax_finds_something() {
-    let (portal, ..) = portal();
+    let (portal, key, _) = portal();
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let mut client = Client::connect(portal.address());
     let page = ana.get("/docs").text().to_owned();
     let (_, syntax) = page.split_once("id=\"syntax\"").expect("a section");
     let links: Vec<&str> = syntax
@@ -253,6 +294,30 @@ fn every_example_of_the_search_syntax_finds_something() {
             is_title || found.text().contains("<ol class=\"hits\">"),
             "{link}"
         );
+        let target = format!("/api/subtitles/search?query={link}");
+        let answer = client.get(&target, Some(&key));
+        let body: Value = serde_json::from_str(answer.text()).expect("it is JSON");
+        assert_ne!(body["total"], 0, "{target}");
+    }
+}
+
+#[test]
+fn every_status_that_is_an_error_is_explained_once() {
+    let (portal, ..) = portal();
+    let document = document(&portal);
+    let page = portal.visitor().get("/docs").text().to_owned();
+    for item in document["paths"].as_object().expect("paths").values() {
+        for status in item["get"]["responses"]
+            .as_object()
+            .expect("responses")
+            .keys()
+        {
+            if status.starts_with(['4', '5']) {
+                let row = format!("id=\"error-{status}\"");
+                assert_eq!(page.matches(&row).count(), 1, "{status}");
+                assert!(page.contains(&format!("href=\"#error-{status}\"")));
+            }
+        }
     }
 }
 

@@ -41,6 +41,9 @@ pub(crate) static STYLE: LazyLock<Asset> =
 /// Script of the copy buttons. Pages work without it.
 pub(crate) static SCRIPT: LazyLock<Asset> =
     LazyLock::new(|| asset("copy", "js", include_bytes!("assets/copy.js")));
+/// Script of the samples in the documentation: tabs, and requests that run. The page works without.
+pub(crate) static SAMPLES_SCRIPT: LazyLock<Asset> =
+    LazyLock::new(|| asset("samples", "js", include_bytes!("assets/samples.js")));
 /// Icon of the site.
 pub(crate) static ICON: LazyLock<Asset> =
     LazyLock::new(|| asset("icon", "svg", include_bytes!("assets/icon.svg")));
@@ -68,7 +71,7 @@ fn compressed(bytes: &[u8], variant: Variant) -> Bytes {
 
 /// The asset with this path.
 pub(crate) fn find(path: &str) -> Option<&'static Asset> {
-    [&*STYLE, &*SCRIPT, &*ICON]
+    [&*STYLE, &*SCRIPT, &*SAMPLES_SCRIPT, &*ICON]
         .into_iter()
         .find(|asset| asset.url == path)
 }

@@ -1,5 +1,6 @@
 //! The documentation of the API, rendered from its OpenAPI document.
 
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use askama::Template;
@@ -7,8 +8,10 @@ use http::StatusCode;
 use serde_json::Value;
 use subcat_engine::{Doc, Engine, Filters, ListPage};
 
+use super::samples::Sample;
 use crate::limits::SAMPLE_DOCS_MAX;
 use crate::web::answer::{self, PageResult};
+use crate::web::assets::SAMPLES_SCRIPT;
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
@@ -19,11 +22,14 @@ use crate::web::web_request::WebRequest;
 /// Length up to which a body is shown on one line, in bytes.
 const BODY_LINE_BYTES: usize = 100;
 
+/// The first request of a reader.
+const FIRST_COMMAND: &str = "curl -H \"Authorization: Bearer $SUBCAT_KEY\" \\\n  \
+                             \"$SUBCAT_URL/api/subtitles/search?title=matrix\"";
+
 #[derive(Template)]
 #[template(path = "docs.html")]
 struct DocsPage {
     page: Frame,
-    base_url: String,
     /// HTML.
     lead: String,
     requests: u32,
@@ -32,6 +38,10 @@ struct DocsPage {
     rate_headers: Vec<HeaderView>,
     fields: Vec<ParameterView>,
     syntax: Vec<SyntaxView>,
+    errors: Vec<ErrorView>,
+    first: Sample,
+    /// Address of the script of the samples.
+    script_url: &'static str,
 }
 
 /// An endpoint. Descriptions are HTML.
@@ -42,7 +52,9 @@ struct EndpointView {
     description: String,
     parameters: Vec<ParameterView>,
     responses: Vec<ResponseView>,
-    examples: Vec<ExampleView>,
+    examples: Vec<Sample>,
+    /// Example of an answer; empty for a file.
+    answer: String,
 }
 
 /// A parameter of a request, or a field of a record.
@@ -57,22 +69,90 @@ struct ParameterView {
 /// A status of an endpoint.
 struct ResponseView {
     status: String,
+    /// True if the errors by status tell more of it.
+    is_error: bool,
+    /// HTML.
+    description: String,
+}
+
+/// A status that is an error, over all endpoints.
+struct ErrorView {
+    status: String,
+    causes: Vec<CauseView>,
+    /// HTML.
+    remedy: String,
+}
+
+/// A cause of an error, and the endpoints that answer so.
+struct CauseView {
     /// HTML.
     description: String,
     /// Example of the body; empty if there is none.
     body: String,
+    endpoints: Vec<LinkView>,
 }
 
-/// A request to try, as a command and as programs.
-struct ExampleView {
+/// A link to an endpoint.
+#[derive(Clone)]
+struct LinkView {
     id: String,
-    title: String,
-    command: String,
-    python: String,
-    javascript: String,
-    /// Page of the catalog that shows what a search finds; empty for other requests.
-    page: String,
+    summary: String,
 }
+
+/// Statuses, and what a client does about them, in English and Spanish.
+const REMEDIES: [(&str, &str, &str); 10] = [
+    (
+        "400",
+        "Change the request: the same one gets the same answer.",
+        "Cambia la petición: repetirla igual da la misma respuesta.",
+    ),
+    (
+        "401",
+        "Check the header, then the key. A revoked or expired key stays rejected: create another.",
+        "Revisa la cabecera y después la clave. Una clave revocada o caducada no vuelve a valer: \
+         crea otra.",
+    ),
+    (
+        "403",
+        "Use a key that has the scope.",
+        "Usa una clave que tenga el permiso.",
+    ),
+    (
+        "404",
+        "Search for the record again: it may have left the catalog.",
+        "Busca la ficha de nuevo: puede haber salido del catálogo.",
+    ),
+    (
+        "416",
+        "Ask for the file without `Range`.",
+        "Pide el archivo sin `Range`.",
+    ),
+    (
+        "422",
+        "Correct the parameters that `loc` names; `msg` says what is wrong with them.",
+        "Corrige los parámetros que nombra `loc`; `msg` dice qué les pasa.",
+    ),
+    (
+        "429",
+        "Wait as many seconds as `Retry-After` says.",
+        "Espera los segundos que indica `Retry-After`.",
+    ),
+    (
+        "500",
+        "Try again later. If it goes on, tell the operator the time of the request.",
+        "Inténtalo más tarde. Si continúa, comunica al operador la hora de la petición.",
+    ),
+    (
+        "502",
+        "Try again in a minute: a failure is remembered for half a minute.",
+        "Inténtalo dentro de un minuto: un fallo se recuerda medio minuto.",
+    ),
+    (
+        "503",
+        "Try again in some seconds.",
+        "Inténtalo dentro de unos segundos.",
+    ),
+];
 
 /// A search and what it means, with a link that runs it.
 struct SyntaxView {
@@ -167,7 +247,13 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
                 meaning: lang.t(en, es),
             })
             .into(),
-        base_url: base_url.clone(),
+        errors: texts.errors(),
+        first: texts.example(
+            "first".to_owned(),
+            lang.t("First request", "Primera petición").to_owned(),
+            FIRST_COMMAND,
+        ),
+        script_url: &SAMPLES_SCRIPT.url,
     };
     let page = answer::page(StatusCode::OK, &template)?;
     Ok(answer::compressed(page, &request.headers))
@@ -198,11 +284,10 @@ impl ApiTexts<'_> {
         responses.sort_unstable_by_key(|(status, _)| *status);
         let responses = responses.into_iter().map(|(status, response)| {
             let response = resolve(self.document, response);
-            let example = &response["content"]["application/json"]["example"];
             ResponseView {
                 status: status.to_owned(),
+                is_error: status.starts_with(['4', '5']),
                 description: described(response, lang),
-                body: body(example),
             }
         });
         let examples = get["x-examples"].as_array().into_iter().flatten();
@@ -211,6 +296,7 @@ impl ApiTexts<'_> {
             self.example(format!("{id}-{idx}"), title, &text(&example["command"]))
         });
         EndpointView {
+            answer: body(&get["responses"]["200"]["content"]["application/json"]["example"]),
             path: path.to_owned(),
             summary: in_language(&get["summary"], &get["x-summary-es"], lang),
             description: described(get, lang),
@@ -226,52 +312,57 @@ impl ApiTexts<'_> {
 
 impl ApiTexts<'_> {
     /// An example with the values of this service in it, so that it runs as it is copied.
-    fn example(self, id: String, title: String, command: &str) -> ExampleView {
+    fn example(self, id: String, title: String, command: &str) -> Sample {
         let command = command
-            .replacen("curl ", "curl --fail-with-body ", 1)
             .replace("$SUBCAT_URL", self.base_url)
             .replace("$SUBTITLE_ID", self.sample_id);
-        let url = command.rsplit('"').nth(1).unwrap_or("");
-        let is_file = url.ends_with("/download");
-        let query = url.split_once("/search?").map(|(_, query)| query);
-        ExampleView {
-            id,
-            title,
-            python: python(url, is_file),
-            javascript: javascript(url, is_file),
-            page: query.map_or(String::new(), |query| format!("/catalog?{query}")),
-            command,
+        Sample::new(id, title, &command, self.base_url)
+    }
+
+    /// The errors of all endpoints by status: a cause that endpoints share is told once.
+    fn errors(self) -> Vec<ErrorView> {
+        let mut errors: BTreeMap<&str, Vec<CauseView>> = BTreeMap::new();
+        for (_, item) in members(&self.document["paths"]) {
+            let get = &item["get"];
+            let endpoint = LinkView {
+                id: text(&get["operationId"]),
+                summary: in_language(&get["summary"], &get["x-summary-es"], self.lang),
+            };
+            for (status, response) in members(&get["responses"]) {
+                if !status.starts_with(['4', '5']) {
+                    continue;
+                }
+                let response = resolve(self.document, response);
+                let description = described(response, self.lang);
+                let body = body(&response["content"]["application/json"]["example"]);
+                let causes = errors.entry(status).or_default();
+                let known = causes
+                    .iter_mut()
+                    .find(|cause| cause.description == description && cause.body == body);
+                if let Some(known) = known {
+                    known.endpoints.push(endpoint.clone());
+                } else {
+                    causes.push(CauseView {
+                        description,
+                        body,
+                        endpoints: vec![endpoint.clone()],
+                    });
+                }
+            }
         }
+        let view = |(status, causes): (&str, Vec<CauseView>)| ErrorView {
+            remedy: remedy(status, self.lang),
+            status: status.to_owned(),
+            causes,
+        };
+        errors.into_iter().map(view).collect()
     }
 }
 
-/// A request in Python, with its standard library.
-fn python(url: &str, is_file: bool) -> String {
-    let end = if is_file {
-        "    open(\"subtitle\", \"wb\").write(answer.read())"
-    } else {
-        "    print(json.load(answer))"
-    };
-    format!(
-        "import json, os, urllib.request\n\n\
-         request = urllib.request.Request(\n    \"{url}\",\n    \
-         headers={{\"Authorization\": \"Bearer \" + os.environ[\"SUBCAT_KEY\"]}},\n)\n\
-         with urllib.request.urlopen(request) as answer:\n{end}"
-    )
-}
-
-/// A request in JavaScript, as a module of Node.js.
-fn javascript(url: &str, is_file: bool) -> String {
-    let end = if is_file {
-        "await (await import('node:fs/promises')).writeFile('subtitle', await answer.bytes());"
-    } else {
-        "console.log(await answer.json());"
-    };
-    format!(
-        "const answer = await fetch('{url}', {{\n  \
-         headers: {{ Authorization: `Bearer ${{process.env.SUBCAT_KEY}}` }},\n}});\n\
-         if (!answer.ok) throw new Error(await answer.text());\n{end}"
-    )
+/// Advice to a client about a status, as HTML.
+fn remedy(status: &str, lang: Lang) -> String {
+    let known = REMEDIES.iter().find(|(known, ..)| *known == status);
+    known.map_or(String::new(), |(_, en, es)| marked(lang.t(en, es)))
 }
 
 /// Id of a record with a file; a placeholder in an empty catalog.
@@ -385,6 +476,27 @@ mod tests {
     #[test]
     fn code_is_marked_and_the_rest_escaped() {
         assert_eq!(marked("a `b` <c>"), "a <code>b</code> &lt;c&gt;");
+    }
+
+    #[test]
+    fn every_error_has_advice() {
+        let texts = ApiTexts {
+            document: &document().value,
+            lang: Lang::Es,
+            base_url: "",
+            sample_id: "",
+        };
+        let errors = texts.errors();
+        let statuses: Vec<&str> = errors.iter().map(|it| it.status.as_str()).collect();
+        assert!(statuses.is_sorted(), "{statuses:?}");
+        assert_eq!(statuses, REMEDIES.map(|(status, ..)| status));
+        for error in &errors {
+            assert!(!error.remedy.is_empty(), "{}", error.status);
+        }
+        // All three endpoints with a key have the same 401, and it is told once.
+        let unauthorized = errors.iter().find(|it| it.status == "401").unwrap();
+        assert_eq!(unauthorized.causes.len(), 1);
+        assert_eq!(unauthorized.causes[0].endpoints.len(), 3);
     }
 
     #[test]

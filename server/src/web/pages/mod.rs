@@ -24,6 +24,7 @@ mod profile;
 mod record_view;
 mod release_words;
 mod route;
+mod samples;
 mod scope_names;
 mod settings;
 mod second_step;
