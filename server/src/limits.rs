@@ -167,6 +167,10 @@ pub const MERGE_PAUSE_MAX: Duration = Duration::from_secs(64);
 pub const SLOW_SEARCHES_MAX: usize = 20;
 /// Searches without results that are kept, at most: the oldest is dropped.
 pub const EMPTY_SEARCHES_MAX: usize = 20;
+/// Minutes whose figures the console keeps.
+pub const HISTORY_MINUTES_MAX: usize = 60;
+/// Days whose figures the console keeps.
+pub const HISTORY_DAYS_MAX: usize = 30;
 /// Characters of one value of a slow search that are kept, at most.
 pub const SLOW_SEARCH_VALUE_CHARS_MAX: usize = 60;
 
@@ -293,6 +297,9 @@ pub const AUDIT_ENTRIES_EXPORTED_MAX: usize = 10_000;
 
 /// API keys, the newest first, whose usage the console reads to find the busiest ones.
 pub const USED_KEYS_READ_MAX: usize = 500;
+
+/// Titles with the most downloads that the console shows.
+pub const TOP_TITLES_SHOWN: usize = 10;
 
 /// The busiest API keys that the console shows.
 pub const TOP_KEYS_SHOWN: usize = 5;

@@ -7,7 +7,8 @@ use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Times
 use subcat_server::ops::Operations;
 use subcat_server::runtime::{Clock, Moment};
 use subcat_server::service::Actor;
-use subcat_tests::portal::{Portal, Visitor};
+use subcat_tests::clocks::SettableClock;
+use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::Client;
 
 const EMAIL: &str = "ana@example.com";
@@ -250,6 +251,58 @@ fn the_console_answers_four_questions_first() {
     let mut visitor = portal.visitor();
     let status = plain(visitor.get("/status").text());
     assert!(status.contains("Search and records works"), "{status}");
+}
+
+#[test]
+fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
+    let clock = Arc::new(SettableClock::at("2026-05-03T23:58:00Z"));
+    let portal = Portal::with_clock(clock.clone(), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let text = plain(ana.get("/admin").text());
+    assert!(text.contains("first minute come when it is over"), "{text}");
+    assert!(
+        text.contains("Nothing has been downloaded since startup"),
+        "{text}"
+    );
+    portal.service().note_history();
+    let fields = [&[("name", "tv")], ALL_SCOPES.as_slice()].concat();
+    let page = ana.post("/keys", &fields);
+    let (_, key) = page.text().split_once("readonly value=\"").expect("a key");
+    let key = key.split('"').next().expect("it ends").to_owned();
+    let mut client = Client::connect(portal.address());
+    let search = "/api/subtitles/search?query=matrix";
+    let found = client.get(search, Some(&key));
+    assert_eq!(client.get(search, Some(&key)).status, 200);
+    let (_, id) = found.text().split_once("\"id\":\"").expect("a hit");
+    let download = format!("/api/subtitles/{}/download", &id[..36]);
+    for _ in 0..3 {
+        assert_eq!(client.get(&download, Some(&key)).status, 200);
+    }
+    clock.advance(60);
+    portal.service().note_history();
+    clock.advance(60);
+    portal.service().note_history();
+    let page = ana.get("/admin").text().to_owned();
+    let text = plain(&page);
+    assert!(
+        text.contains("23:58 5 0 0 ≤"),
+        "two searches, three downloads: {text}"
+    );
+    assert!(
+        text.contains("23:59 0 0 0 – – – –"),
+        "a minute without any: {text}"
+    );
+    assert!(text.contains("50 % 66 % 1 0"), "caches, fetches: {text}");
+    assert_eq!(page.matches("class=\"chart spark\"").count(), 6);
+    assert!(
+        text.contains("Most downloaded titles Title Downloads The Matrix aka Matrix 3"),
+        "{text}"
+    );
+    assert!(page.contains("<a href=\"/title/tt0133093\"><bdi>The Matrix aka Matrix</bdi>"));
+    let text = plain(ana.get("/admin?history=days").text());
+    assert!(text.contains("3 May 2026 5 0 0 ≤"), "{text}");
+    assert!(page.len() < 50_000, "{} bytes", page.len());
 }
 
 #[test]

@@ -38,6 +38,17 @@ pub struct EngineStats {
     pub scrub_findings: u64,
 }
 
+impl EngineStats {
+    /// Bytes of stores, index, documents and files together.
+    pub const fn disk_bytes(&self) -> u64 {
+        self.catalog_store_bytes
+            + self.state_store_bytes
+            + self.index_bytes
+            + self.document_bytes
+            + self.blob_bytes
+    }
+}
+
 /// Sizes and counts of this moment. Cost: a few look-ups and a visit of each segment, whatever the
 /// catalog holds.
 pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {

@@ -150,6 +150,7 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     service.clock.resync();
     service.credentials().settle();
     service.note_space();
+    service.note_history();
     service.engine.usage().sync_counters()?;
     store_usage(service)?;
     if is_last {

@@ -109,6 +109,14 @@ pub struct RouteMetrics {
 }
 
 impl RouteMetrics {
+    /// Answers with a status of which `is_meant` is true; statuses without a counter of their own
+    /// are 0.
+    pub fn answers_count(&self, is_meant: impl Fn(u16) -> bool) -> u64 {
+        let meant = STATUSES.iter().zip(&self.answers);
+        let meant = meant.filter(|(status, _)| is_meant(**status));
+        meant.map(|(_, answers)| answers.get()).sum()
+    }
+
     /// Answers of any status in this bucket.
     pub fn latency_count(&self, bucket_idx: usize) -> u64 {
         let of_class = |latency: &LatencyMetrics| latency.buckets[bucket_idx].get();

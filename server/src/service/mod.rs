@@ -3,6 +3,7 @@
 mod background;
 mod credentials;
 mod empty_searches;
+mod history;
 mod maintenance;
 mod metrics;
 mod periodic;
@@ -15,6 +16,7 @@ mod usage;
 pub use background::{BackgroundHealth, BackgroundTask, FailingTask};
 pub use credentials::{Actor, Credentials};
 pub use empty_searches::{EmptySearch, EmptySearches};
+pub use history::{Figures, Gain, History, Period, latency_quantile_us};
 pub use maintenance::{Maintenance, log_damage};
 pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUS_CLASSES,

@@ -10,6 +10,7 @@ use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp, error_chain}
 use super::background::BackgroundHealth;
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
+use super::history::{Figures, History};
 use super::metrics::Metrics;
 use super::served_files::ServedFiles;
 use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
@@ -63,6 +64,8 @@ pub struct Service {
     pub slow_searches: SlowSearches,
     /// The latest searches that found nothing.
     pub empty_searches: EmptySearches,
+    /// Figures of the last minutes and days.
+    pub history: History,
     /// State of the background tasks.
     pub background: BackgroundHealth,
     /// Files that were served lately.
@@ -144,6 +147,7 @@ impl Service {
             metrics: Metrics::new(config.workers),
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
+            history: History::default(),
             background: BackgroundHealth::default(),
             served_files: ServedFiles::default(),
             usage: UsageQueue::default(),
@@ -243,6 +247,16 @@ impl Service {
             Ok(()) if was_full => tracing::info!("there is room on the disk again"),
             Ok(()) | Err(_) => {}
         }
+    }
+
+    /// Keeps what was counted in the minute that has just ended. Called once a second.
+    pub fn note_history(&self) {
+        self.history.note(self.now(), || {
+            let figures = Figures::read(&self.metrics, self.upstream.counts());
+            // Without statistics the size is not known: a disk that fails is told elsewhere.
+            let stats = self.engine.stats().unwrap_or_default();
+            (figures, stats.disk_bytes())
+        });
     }
 
     /// Changes accounts or API keys, now, as [`Credentials::change`] does.

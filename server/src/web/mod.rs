@@ -27,6 +27,7 @@ mod secret;
 mod session;
 mod setup;
 mod site;
+mod spark;
 mod throttle;
 mod user_agent;
 mod viewer;

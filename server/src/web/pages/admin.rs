@@ -7,6 +7,8 @@ use subcat_engine::{ApiKey, Day, EngineStats, Usage};
 use super::console::Question;
 use super::figure::NamedFigure;
 use super::first_steps::FirstStep;
+use super::history_view::HistoryView;
+use super::top_titles::TopTitle;
 use super::upstream_view::UpstreamView;
 use crate::limits::{TOP_KEYS_SHOWN, USED_KEYS_READ_MAX};
 use crate::service::{
@@ -64,7 +66,9 @@ struct AdminPage {
     panels: Vec<FigurePanel>,
     upstream: UpstreamView,
     first_steps: Vec<FirstStep>,
+    history: HistoryView,
     top_keys: Vec<TopKey>,
+    top_titles: Vec<TopTitle>,
     empty_rows: Vec<EmptyRow>,
     slow_rows: Vec<SlowRow>,
     usage: UsageView,
@@ -103,7 +107,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         ],
         upstream: UpstreamView::new(request, &stats),
         first_steps: FirstStep::all(request, &stats),
+        history: HistoryView::new(request),
         top_keys: top_keys(request, first, today)?,
+        top_titles: TopTitle::all(request)?,
         empty_rows: empty_rows(service, lang),
         slow_rows: slow_rows(service, lang),
         usage: UsageView::new(lang, &usage, today, days_count),

@@ -4,7 +4,7 @@
 use subcat_engine::{ApiKeyState, Day, EngineStats, Usage};
 
 use super::figure::NamedFigure;
-use crate::service::{LATENCY_BUCKETS_US, Metrics, Phase, Route, Service};
+use crate::service::{LATENCY_BUCKETS_US, Metrics, Phase, Route, Service, latency_quantile_us};
 use crate::upstream::UpstreamState;
 use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
@@ -48,11 +48,6 @@ fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
         (Phase::Ready, _) => ("active", lang.t("yes", "sí")),
         _ => ("expired", lang.t("not yet", "todavía no")),
     };
-    let disk_bytes = stats.catalog_store_bytes
-        + stats.state_store_bytes
-        + stats.index_bytes
-        + stats.document_bytes
-        + stats.blob_bytes;
     Question {
         id: "well",
         heading: lang.t("Is it well?", "¿Va bien?"),
@@ -63,7 +58,7 @@ fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
                 lang.t("Records", "Fichas"),
                 lang.number(stats.active_records),
             ),
-            NamedFigure::new(lang.t("Disk", "Disco"), lang.bytes(disk_bytes)),
+            NamedFigure::new(lang.t("Disk", "Disco"), lang.bytes(stats.disk_bytes())),
             NamedFigure::new(
                 lang.t("Panics", "Fallos internos"),
                 lang.number(service.metrics.sum(|worker| worker.panics.get())),
@@ -104,28 +99,11 @@ fn fast(metrics: &Metrics, lang: Lang) -> Question {
     }
 }
 
-/// Upper end of the bucket below which this percentage of the answers is; `None` without answers,
-/// or beyond the last bucket.
+/// Microseconds within which this percentage of the answers since the start was given.
 fn quantile_us(metrics: &Metrics, route: Route, percent: u64) -> Option<u64> {
     let in_bucket = |idx: usize| metrics.sum(|it| it.routes[route as usize].latency_count(idx));
     let counts: Vec<u64> = (0..=LATENCY_BUCKETS_US.len()).map(in_bucket).collect();
-    quantile_of(&counts, percent)
-}
-
-fn quantile_of(counts: &[u64], percent: u64) -> Option<u64> {
-    let total: u64 = counts.iter().sum();
-    let wanted = (total * percent).div_ceil(100);
-    if total == 0 {
-        return None;
-    }
-    let mut passed = 0;
-    for (count, end_us) in counts.iter().zip(LATENCY_BUCKETS_US) {
-        passed += count;
-        if wanted <= passed {
-            return Some(end_us);
-        }
-    }
-    None
+    latency_quantile_us(&counts, percent)
 }
 
 fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
@@ -201,25 +179,5 @@ fn found(service: &Service, lang: Lang) -> Question {
                 value: lang.number(search.count),
             })
             .collect(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_quantile_is_the_end_of_its_bucket() {
-        let mut counts = vec![0; LATENCY_BUCKETS_US.len() + 1];
-        assert_eq!(quantile_of(&counts, 50), None);
-        counts[2] = 98;
-        counts[5] = 1;
-        counts[6] = 1;
-        assert_eq!(quantile_of(&counts, 50), Some(50));
-        assert_eq!(quantile_of(&counts, 99), Some(500));
-        assert_eq!(quantile_of(&counts, 100), Some(1_000));
-        let end = counts.len() - 1;
-        counts[end] = 1_000;
-        assert_eq!(quantile_of(&counts, 99), None);
     }
 }

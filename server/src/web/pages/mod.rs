@@ -14,6 +14,7 @@ mod files;
 mod first_steps;
 mod form_rejection;
 mod front;
+mod history_view;
 mod key;
 mod key_list;
 mod key_new;
@@ -33,6 +34,7 @@ mod search_form;
 mod sign_in;
 mod status;
 mod title;
+mod top_titles;
 mod upstream_view;
 
 pub(crate) use route::{form_page, route};

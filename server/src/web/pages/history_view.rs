@@ -1,0 +1,264 @@
+//! Figures of the last hour or the last days, as small charts and as a table.
+
+use subcat_engine::Timestamp;
+
+use crate::limits::{HISTORY_DAYS_MAX, HISTORY_MINUTES_MAX};
+use crate::service::{Figures, Gain, LATENCY_BUCKETS_US, Period};
+use crate::web::language::Lang;
+use crate::web::spark::{self, SparkScale, SparkSeries};
+use crate::web::web_request::WebRequest;
+
+/// The section of the console with its charts.
+pub(super) struct HistoryView {
+    /// True for days, false for minutes.
+    pub(super) is_by_day: bool,
+    pub(super) charts: Vec<ChartView>,
+    pub(super) rows: Vec<HistoryRow>,
+    /// Times at both ends of the charts.
+    pub(super) first: String,
+    pub(super) last: String,
+}
+
+/// A small chart.
+pub(super) struct ChartView {
+    pub(super) name: &'static str,
+    /// Its last value, or the sum of all.
+    pub(super) value: String,
+    /// An `svg` element of numbers and texts of this program. Safe to insert unescaped.
+    pub(super) svg: String,
+}
+
+/// A minute or a day in the table.
+pub(super) struct HistoryRow {
+    pub(super) start: String,
+    pub(super) requests: String,
+    pub(super) errors: String,
+    pub(super) limited: String,
+    pub(super) p50: String,
+    pub(super) p99: String,
+    pub(super) search_cache: String,
+    pub(super) file_cache: String,
+    pub(super) fetched: String,
+    pub(super) fetch_failures: String,
+    pub(super) disk: String,
+}
+
+impl HistoryView {
+    /// The view that the parameter `history` asks for: `days`, or else minutes.
+    pub(super) fn new(request: &WebRequest) -> Self {
+        let history = &request.site.service.history;
+        let is_by_day = request.query.get("history") == "days";
+        let (periods, seconds, count) = if is_by_day {
+            (history.days(), 86_400, HISTORY_DAYS_MAX)
+        } else {
+            (history.minutes(), 60, HISTORY_MINUTES_MAX)
+        };
+        let lang = request.lang;
+        let named = |start: Timestamp| {
+            if is_by_day {
+                lang.day(start.day())
+            } else {
+                // The date is that of the page; a minute needs its time only.
+                start.to_string()[11..16].to_owned()
+            }
+        };
+        let last = periods.last().map_or(request.now, |period| period.start);
+        let slots = Slots {
+            first: last.plus_seconds(-seconds * (count as i64 - 1)),
+            seconds,
+            periods: &periods,
+            count,
+        };
+        Self {
+            is_by_day,
+            charts: slots.charts(lang),
+            rows: periods
+                .iter()
+                .rev()
+                .map(|period| HistoryRow::new(named(period.start), period, lang))
+                .collect(),
+            first: named(slots.first),
+            last: named(last),
+        }
+    }
+
+    /// True before the end of the first minute.
+    pub(super) fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+/// Periods at their places on the line of time.
+struct Slots<'a> {
+    first: Timestamp,
+    seconds: i64,
+    periods: &'a [Period],
+    count: usize,
+}
+
+impl Slots<'_> {
+    /// A value for each place, `None` where the process was not there.
+    fn values(&self, value: impl Fn(&Period) -> Option<u64>) -> Vec<Option<u64>> {
+        let mut values = vec![None; self.count];
+        for period in self.periods {
+            let offset = (period.start.seconds() - self.first.seconds()) / self.seconds;
+            let slot = usize::try_from(offset).ok();
+            if let Some(slot) = slot.and_then(|idx| values.get_mut(idx)) {
+                *slot = value(period);
+            }
+        }
+        values
+    }
+
+    fn gains(&self, class: &'static str, gain: Gain) -> SparkSeries {
+        SparkSeries {
+            class,
+            values: self.values(|period| Some(period.figures.gained(gain))),
+        }
+    }
+
+    fn sum(&self, gain: Gain) -> u64 {
+        let gained = self.periods.iter().map(|it| it.figures.gained(gain));
+        gained.sum()
+    }
+
+    fn charts(&self, lang: Lang) -> Vec<ChartView> {
+        let latest = self.periods.last();
+        let quantiles = |class, percent| SparkSeries {
+            class,
+            // On the scale of the buckets, on which twice as slow is a step.
+            values: self.values(|it| bucket_of(it.figures.search_quantile_us(percent)?)),
+        };
+        let ratios = |class, ratio: fn(&Figures) -> Option<u64>| SparkSeries {
+            class,
+            values: self.values(|period| ratio(&period.figures)),
+        };
+        let latest_of = |ratio: fn(&Figures) -> Option<u64>| {
+            percent(latest.and_then(|period| ratio(&period.figures)))
+        };
+        let disk = SparkSeries {
+            class: "downloads",
+            values: self.values(|period| Some(period.disk_bytes)),
+        };
+        let chart = |name, value, svg| ChartView { name, value, svg };
+        let speed = lang.t("Search, p50 and p99", "Búsqueda, p50 y p99");
+        let requests = lang.t("Requests", "Peticiones");
+        let hits = lang.t("Searches from the cache", "Búsquedas desde la caché");
+        let files = lang.t("Downloads from the cache", "Descargas desde la caché");
+        let fetches = lang.t("Fetched from upstream", "Obtenidos de upstream");
+        let room = lang.t("Disk", "Disco");
+        let slowest = SparkScale::Fixed(LATENCY_BUCKETS_US.len() as u64 - 1);
+        vec![
+            chart(
+                speed,
+                latest.map_or(String::new(), |period| {
+                    let figures = &period.figures;
+                    format!(
+                        "{} · {}",
+                        quantile(figures, 50, lang),
+                        quantile(figures, 99, lang)
+                    )
+                }),
+                spark::lines(
+                    speed,
+                    &[quantiles("errors", 99), quantiles("requests", 50)],
+                    slowest,
+                ),
+            ),
+            chart(
+                requests,
+                lang.number(self.sum(Gain::Requests)),
+                spark::bars(
+                    requests,
+                    &[
+                        self.gains("requests", Gain::Requests),
+                        self.gains("limited", Gain::Limited),
+                        self.gains("errors", Gain::ServerErrors),
+                    ],
+                ),
+            ),
+            chart(
+                hits,
+                latest_of(search_cache),
+                spark::lines(
+                    hits,
+                    &[ratios("requests", search_cache)],
+                    SparkScale::Fixed(100),
+                ),
+            ),
+            chart(
+                files,
+                latest_of(file_cache),
+                spark::lines(
+                    files,
+                    &[ratios("downloads", file_cache)],
+                    SparkScale::Fixed(100),
+                ),
+            ),
+            chart(
+                fetches,
+                lang.number(self.sum(Gain::Fetched)),
+                spark::bars(
+                    fetches,
+                    &[
+                        self.gains("downloads", Gain::Fetched),
+                        self.gains("errors", Gain::FetchFailures),
+                    ],
+                ),
+            ),
+            chart(
+                room,
+                latest.map_or(String::new(), |period| lang.bytes(period.disk_bytes)),
+                spark::lines(room, &[disk], SparkScale::Highest),
+            ),
+        ]
+    }
+}
+
+impl HistoryRow {
+    fn new(start: String, period: &Period, lang: Lang) -> Self {
+        let figures = &period.figures;
+        let gained = |gain| lang.number(figures.gained(gain));
+        Self {
+            start,
+            requests: gained(Gain::Requests),
+            errors: gained(Gain::ServerErrors),
+            limited: gained(Gain::Limited),
+            p50: quantile(figures, 50, lang),
+            p99: quantile(figures, 99, lang),
+            search_cache: percent(search_cache(figures)),
+            file_cache: percent(file_cache(figures)),
+            fetched: gained(Gain::Fetched),
+            fetch_failures: gained(Gain::FetchFailures),
+            disk: lang.bytes(period.disk_bytes),
+        }
+    }
+}
+
+/// Position of a latency on the scale of the buckets.
+fn bucket_of(end_us: u64) -> Option<u64> {
+    let bucket_idx = LATENCY_BUCKETS_US.iter().position(|end| *end == end_us);
+    bucket_idx.map(|idx| idx as u64)
+}
+
+fn quantile(figures: &Figures, percent: u64, lang: Lang) -> String {
+    let end_us = figures.search_quantile_us(percent);
+    end_us.map_or("–".to_owned(), |us| format!("≤ {} µs", lang.number(us)))
+}
+
+fn percent(ratio: Option<u64>) -> String {
+    ratio.map_or("–".to_owned(), |percent| format!("{percent} %"))
+}
+
+/// Searches that were answered from cached hits, in percent.
+fn search_cache(figures: &Figures) -> Option<u64> {
+    let hits = figures.gained(Gain::CacheHits);
+    (hits * 100).checked_div(hits + figures.gained(Gain::CacheMisses))
+}
+
+/// Downloads for which nothing was fetched, in percent.
+fn file_cache(figures: &Figures) -> Option<u64> {
+    let downloads = figures.gained(Gain::Downloads);
+    let cached = downloads.saturating_sub(figures.gained(Gain::Fetched));
+    (cached * 100).checked_div(downloads)
+}
