@@ -13,9 +13,9 @@ use crate::service::ReloadFn;
 pub(super) fn reload_fn(sources: Sources, reloader: Reloader) -> ReloadFn {
     Box::new(move || {
         ServiceManager::reloading();
-        let reloaded = sources.load().map(|effective| {
-            reloader.apply(effective.config, |config| logging::set_level(&config.log))
-        });
+        let reloaded = sources
+            .load()
+            .map(|effective| reloader.apply(effective, |config| logging::set_level(&config.log)));
         ServiceManager::ready();
         match &reloaded {
             Ok(reloaded) => {

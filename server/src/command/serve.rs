@@ -103,7 +103,10 @@ impl Running {
     /// Errors: the catalog cannot be opened, an address is not available.
     pub(super) fn start(effective: Effective) -> Result<Self, CommandError> {
         let Effective {
-            config, sources, ..
+            config,
+            origins,
+            sources,
+            ..
         } = effective;
         let inherited = InheritedSockets::take()
             .map_err(|error| SubjectError::new("a socket of the service manager", error))?;
@@ -147,6 +150,7 @@ impl Running {
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
         let server = serve_on(&service, inherited.public)
             .map_err(|error| SubjectError::new(format!("listen = {listen}"), error))?;
+        service.set_origins(&origins);
         service.attach(ProcessHooks {
             reload: reloading::reload_fn(sources, server.reloader()),
             dropped_log_lines: logging::dropped_lines,

@@ -10,7 +10,7 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, SettingError};
-use super::origin::Origin;
+use super::origin::{Origin, Origins};
 use super::settings::{Applies, Config, SETTINGS, Setting, VARIABLE_PREFIX};
 use crate::limits::{MISTYPED_LETTERS_MAX, SECRET_BYTES_MAX};
 
@@ -62,6 +62,8 @@ pub struct Effective {
     pub config: Config,
     /// Every setting in the order of the table.
     pub entries: Vec<ConfigEntry>,
+    /// The origin of each value.
+    pub origins: Origins,
     /// Variables that look like settings and are none, in order. They are ignored.
     pub ignored_variables: Vec<String>,
     /// The sources that were read: a reload reads them again.
@@ -109,7 +111,7 @@ impl Sources {
         self.read_flags(&mut layers, &mut errors);
 
         let mut config = Config::default();
-        let mut origins = vec![Origin::Default; SETTINGS.len()];
+        let mut origins = Origins::defaults();
         for layered in layers {
             let SettingPlace { setting_idx, .. } = layered.place;
             let setting = &SETTINGS[setting_idx];
@@ -121,7 +123,7 @@ impl Sources {
                 }
             };
             if (setting.set)(&mut config, &layered.value).is_some() {
-                origins[setting_idx] = layered.origin;
+                origins.set(setting_idx, layered.origin);
                 continue;
             }
             if let Origin::SecretFile(..) = layered.origin {
@@ -152,10 +154,11 @@ impl Sources {
             origin: origin.to_string(),
             applies: setting.applies,
         };
-        let entries = SETTINGS.iter().zip(&origins).map(entry).collect();
+        let entries = SETTINGS.iter().zip(origins.all()).map(entry).collect();
         Ok(Effective {
             config,
             entries,
+            origins,
             ignored_variables,
             sources: self.clone(),
         })

@@ -14,7 +14,7 @@ mod settings;
 pub use change::SettingChange;
 pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
-pub use origin::Origin;
+pub use origin::{Origin, Origins};
 pub use settings::{
     AccessLog, Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings,
     RateLimits, Registration, SettingShown, UpstreamSettings,

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use parking_lot::Mutex;
 
-use crate::config::{Applies, Config, Connections};
+use crate::config::{Applies, Config, Connections, Effective};
 use crate::runtime::{ConnectionLimiter, Descriptors};
 use crate::service::{Reloaded, Service};
 
@@ -27,7 +27,8 @@ impl Reloader {
 
     /// Applies what a running server can apply, and returns what that is and what it is not.
     /// `then` is called with the settings in effect, for what is set outside of the service.
-    pub fn apply(&self, loaded: Config, then: impl FnOnce(&Config)) -> Reloaded {
+    pub fn apply(&self, effective: Effective, then: impl FnOnce(&Config)) -> Reloaded {
+        let loaded = effective.config;
         let _turn = self.turn.lock();
         let running = Arc::clone(&self.service.config());
         let reloaded = Reloaded {
@@ -39,6 +40,7 @@ impl Reloader {
             .set(connection_caps(&config), config.trusted_proxies.clone());
         then(&config);
         self.service.apply(config);
+        self.service.set_origins(&effective.origins);
         reloaded
     }
 }

@@ -4,21 +4,24 @@ use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
-use arc_swap::{ArcSwap, Guard};
+use arc_swap::{ArcSwap, ArcSwapOption, Guard};
 use subcat_engine::RateLimit;
 
-use crate::config::{AccessLog, Config, RateLimits};
+use crate::config::{AccessLog, Config, Origins, RateLimits};
 use crate::limits::ACCESS_SAMPLE;
 
 /// The settings in effect.
 pub(super) struct LiveSettings {
     current: ArcSwap<Config>,
+    /// Where the values come from; `None` in tests, which have no sources.
+    origins: ArcSwapOption<Origins>,
 }
 
 impl LiveSettings {
     pub(super) fn new(config: Config) -> Self {
         Self {
             current: ArcSwap::from_pointee(config),
+            origins: ArcSwapOption::empty(),
         }
     }
 
@@ -28,6 +31,20 @@ impl LiveSettings {
 
     pub(super) fn replace(&self, config: Config) {
         self.current.store(Arc::new(config));
+    }
+
+    pub(super) fn origins(&self) -> Option<Arc<Origins>> {
+        self.origins.load_full()
+    }
+
+    /// Replaces the origins of what is in effect: the first ones of all, later ones of what a
+    /// reload applies.
+    pub(super) fn set_origins(&self, loaded: &Origins) {
+        let origins = match self.origins() {
+            Some(running) => loaded.applied_over(&running),
+            None => loaded.clone(),
+        };
+        self.origins.store(Some(Arc::new(origins)));
     }
 }
 

@@ -17,7 +17,7 @@ use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
-use crate::config::{Compat, Config, ConfigError, SettingChange};
+use crate::config::{Compat, Config, ConfigError, Origins, SettingChange};
 use crate::limiter::AddressLimiter;
 use crate::runtime::{Clock, ControlHandle};
 use crate::upstream::Upstream;
@@ -194,6 +194,16 @@ impl Service {
         self.bound_files(&config);
         self.access_log.set(config.log.access);
         self.settings.replace(config);
+    }
+
+    /// Origins of the settings in effect; `None` if there are no sources, as in tests.
+    pub fn origins(&self) -> Option<Arc<Origins>> {
+        self.settings.origins()
+    }
+
+    /// Notes where settings come from: at the start of all, later of those that a reload applies.
+    pub fn set_origins(&self, loaded: &Origins) {
+        self.settings.set_origins(loaded);
     }
 
     /// Attaches the process that the service runs in. Only the first call has an effect.

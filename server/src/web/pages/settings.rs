@@ -4,15 +4,16 @@ use askama::Template;
 use http::StatusCode;
 use serde_json::Value;
 
-use crate::config::SettingShown;
+use crate::config::{Origin, SettingShown};
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
+use crate::web::language::Lang;
 use crate::web::web_request::WebRequest;
 
 struct SettingRow {
     name: &'static str,
     value: String,
-    is_default: bool,
+    origin: String,
 }
 
 #[derive(Template)]
@@ -25,6 +26,8 @@ struct SettingsPage {
 /// `GET /admin/settings`: names and values as `subcat check` prints them, without secrets.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     request.admin()?;
+    let lang = request.lang;
+    let origins = request.site.service.origins();
     let row = |setting: SettingShown| SettingRow {
         name: setting.name,
         value: match setting.value {
@@ -32,7 +35,12 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             Value::Null => "-".to_owned(),
             other => other.to_string(),
         },
-        is_default: setting.is_default,
+        origin: match origins.as_ref().and_then(|known| known.of(setting.name)) {
+            Some(origin) => origin_text(origin, lang),
+            // Without sources it is only known whether the value is the default.
+            None if setting.is_default => lang.t("default", "por defecto").to_owned(),
+            None => lang.t("set", "establecido").to_owned(),
+        },
     };
     let shown = request.site.service.config().shown();
     let template = SettingsPage {
@@ -40,4 +48,34 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         rows: shown.into_iter().map(row).collect(),
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// An origin as `subcat check` prints it, in the language of the page.
+fn origin_text(origin: &Origin, lang: Lang) -> String {
+    match (lang, origin) {
+        (Lang::En, origin) => origin.to_string(),
+        (Lang::Es, Origin::Default) => "por defecto".to_owned(),
+        (Lang::Es, Origin::File(path, line)) => format!("{}, línea {line}", path.display()),
+        (Lang::Es, Origin::Variable(name)) => format!("variable de entorno {name}"),
+        (Lang::Es, Origin::CommandLine(flag)) => format!("línea de órdenes {flag}"),
+        (Lang::Es, Origin::SecretFile(path, by)) => {
+            format!("{} ({})", path.display(), origin_text(by, lang))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn origins_are_told_in_both_languages() {
+        let by = Box::new(Origin::Variable("SUBCAT_UPSTREAM_URL_FILE".to_owned()));
+        let origin = Origin::SecretFile("/run/url".into(), by);
+        assert_eq!(origin_text(&origin, Lang::En), origin.to_string());
+        assert_eq!(
+            origin_text(&origin, Lang::Es),
+            "/run/url (variable de entorno SUBCAT_UPSTREAM_URL_FILE)"
+        );
+    }
 }
