@@ -276,6 +276,9 @@ pub const FEED_ENTRIES_MAX: usize = 50;
 /// Pages of a list of records without words, at most.
 pub const LIST_PAGES_MAX: usize = 100;
 
+/// Newest records that are read for those of an uploader: about 1 ms.
+pub const UPLOADER_RECORDS_READ_MAX: usize = 10_000;
+
 /// Other versions on the page of a record, at most; the page of its title has all.
 pub const OTHER_VERSIONS_MAX: usize = 8;
 

@@ -186,6 +186,42 @@ fn a_hit_says_what_people_choose_by() {
 }
 
 #[test]
+fn an_uploader_has_a_page_and_a_name_that_is_searched_leads_there() {
+    let (portal, mut ana) = portal();
+    let page = ana.get("/catalog?query=matrix&limit=1").text().to_owned();
+    let (_, link) = page
+        .split_once("<a href=\"/uploader?name=")
+        .expect("a link");
+    let name = link.split('"').next().expect("it ends");
+    let listed = ana.get(&format!("/uploader?name={name}"));
+    assert_eq!(listed.status, 200);
+    let hits = listed.text().matches("<li><div><h2>").count();
+    let theirs = listed
+        .text()
+        .matches(&format!("/uploader?name={name}\""))
+        .count();
+    assert!(1 <= hits && hits <= theirs, "{hits} {theirs}");
+    // All of the small catalog were looked at, and another name is not theirs.
+    assert!(!listed.text().contains("records were searched"));
+    let nobody = ana.get("/uploader?name=nobody%20of%20this%20name");
+    assert!(nobody.text().contains("No uploads by this name"));
+    assert_eq!(ana.get("/uploader").status, 200);
+    assert_eq!(portal.visitor().get("/uploader?name=x").status, 303);
+    // An uploader whose name no text contains.
+    let id = id_of(1);
+    let only = RecordDraft {
+        uploader_name: text("Zyx Uv"),
+        ..film(&id, "Ran", 1985, "release-u")
+    };
+    portal.import(vec![only]);
+    let found = ana.get("/catalog?query=Zyx+Uv").text().to_owned();
+    assert!(
+        found.contains("<a href=\"/uploader?name=Zyx%20Uv\">"),
+        "{found}"
+    );
+}
+
+#[test]
 fn a_series_is_a_grid_and_its_records_have_neighbours() {
     let (portal, mut ana) = portal();
     import_series(&portal);

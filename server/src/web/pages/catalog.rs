@@ -2,6 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
+use http::header::REFERER;
 use subcat_engine::{
     CatalogId, EpisodeSlot, Filters, Hits, ListPage, PAGE_SIZE_MAX, Query, RecordId, Snapshot,
     TitlePart,
@@ -10,6 +11,7 @@ use subcat_engine::{
 use super::record_view::{RecordView, episode_number, title_path};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
+use super::uploader::known_uploader;
 use crate::limits::{
     HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
     OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
@@ -25,6 +27,8 @@ use crate::web::web_request::WebRequest;
 #[template(path = "catalog.html")]
 struct CatalogPage {
     page: Frame,
+    /// Path of the page of the uploader whose name was searched in vain; else empty.
+    uploader_path: String,
     form: SearchForm,
     errors: SearchErrors,
     results: Option<SearchResults>,
@@ -97,8 +101,14 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     } else {
         StatusCode::UNPROCESSABLE_ENTITY
     };
+    let is_in_vain = results.as_ref().is_some_and(|it| it.hits.is_empty());
     let template = CatalogPage {
         page: request.frame("/catalog"),
+        uploader_path: if is_in_vain {
+            known_uploader(request, request.query.get("query"))?
+        } else {
+            String::new()
+        },
         form: SearchForm::new(&reading.params, &errors, request.lang),
         errors,
         results,
@@ -245,6 +255,8 @@ struct RecordPage {
     page: Frame,
     hit: RecordView,
     base_url: String,
+    /// Address of the list that led here, if it was one.
+    back: String,
     /// True if the file is available: it is cached, or there is an upstream to fetch it from.
     is_available: bool,
     /// Other records of the same film or episode.
@@ -298,6 +310,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
             && (!hit.file.is_empty() || service.config().upstream.url.is_some()),
         hit: hit.with_description_cut(RECORD_DESCRIPTION_CHARS_MAX),
         base_url: request.base_url(),
+        back: list_before(request),
         versions,
         has_more_versions,
         previous,
@@ -305,6 +318,22 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
     };
     snapshot.ensure_not_truncated()?;
     answer::page(StatusCode::OK, &template)
+}
+
+/// The page of this site with the list that a record was chosen from: what the browser says that it
+/// comes from. Empty if it says nothing, or another kind of page.
+fn list_before(request: &WebRequest) -> String {
+    let referer = request.headers.get(REFERER);
+    let referer = referer.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let origins = request.origins();
+    let path = origins
+        .iter()
+        .find_map(|it| referer.strip_prefix(it.as_str()));
+    let is_list = |path: &&str| {
+        let is_searched = path.starts_with("/catalog?") || path.starts_with("/uploader?");
+        is_searched || path.starts_with("/title/")
+    };
+    path.filter(is_list).unwrap_or("").to_owned()
 }
 
 /// The episodes before and after one, as far as the title has records of them.

@@ -35,6 +35,7 @@ mod sign_in;
 mod status;
 mod title;
 mod top_titles;
+mod uploader;
 mod upstream_view;
 
 pub(crate) use route::{form_page, route};

@@ -6,6 +6,7 @@ use subcat_engine::{
 };
 
 use super::release_words::ReleaseWords;
+use super::uploader::uploader_path;
 use crate::limits::UPLOADER_CHARS_MAX;
 use crate::web::error::PageError;
 use crate::web::language::Lang;
@@ -26,6 +27,8 @@ pub(super) struct RecordView {
     pub(super) file_name: String,
     /// Path of the page of its title, if it has a catalog id.
     pub(super) title_path: String,
+    /// Path of the page of its uploader, if it has one.
+    pub(super) uploader_path: String,
     downloads: u64,
     now: Timestamp,
     lang: Lang,
@@ -111,6 +114,10 @@ impl RecordView {
             }),
             file_name: doc.file_name().unwrap_or("").to_owned(),
             title_path: title_number.map_or(String::new(), title_path),
+            uploader_path: record
+                .uploader_name
+                .as_deref()
+                .map_or(String::new(), uploader_path),
             has_file: doc.source_release_id().is_some(),
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             record,

@@ -10,7 +10,7 @@ use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
     accounts, admin, audit, catalog, docs, download, feed, files, front, key, key_list, key_new,
-    key_roll, link, look, profile, second_step, settings, sign_in, status, title,
+    key_roll, link, look, profile, second_step, settings, sign_in, status, title, uploader,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::{self, Asset};
@@ -124,6 +124,7 @@ const ROUTES: &[PageRoute] = &[
         Box::pin(async move { download::download(&request, &id).await })
     })),
     at("/title/{id}").get(BlockingWith(title::show)),
+    at("/uploader").get(Blocking(uploader::show)),
     at("/status").get(Inline(status::show)),
     at("/admin").get(Blocking(admin::show)),
     at("/admin/usage.csv").get(Blocking(admin::usage_csv)),
@@ -198,7 +199,7 @@ impl PageRoute {
 /// Answers a request with the page of its path.
 pub(crate) async fn route(request: &Arc<WebRequest>) -> PageResult {
     let segments = request.segments();
-    if let Some(&("catalog" | "title")) = segments.first() {
+    if let Some(&("catalog" | "title" | "uploader")) = segments.first() {
         let subjects = [match &request.viewer {
             Some(viewer) => AttemptSubject::Catalog(viewer.account.id.0),
             None => AttemptSubject::CatalogAddress(request.peer),
