@@ -4,6 +4,7 @@
 pub mod clocks;
 pub mod filled;
 pub mod io_backend;
+pub mod lived_in;
 pub mod pausing_disk;
 pub mod portal;
 pub mod raw;

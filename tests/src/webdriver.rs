@@ -270,6 +270,16 @@ impl Browser {
         entries.iter().map(text).collect()
     }
 
+    /// Writes a picture of what the window shows.
+    pub fn capture(&mut self, file: &Path) {
+        let answer = self.cdp("Page.captureScreenshot", &json!({"format": "png"}));
+        let data = answer["data"].as_str().expect("a picture has data");
+        if let Some(folder) = file.parent() {
+            std::fs::create_dir_all(folder).expect("a folder for pictures");
+        }
+        std::fs::write(file, from_base64(data)).expect("the picture is written");
+    }
+
     /// Writes a picture of the whole page.
     pub fn screenshot(&mut self, file: &Path) {
         let height = self.eval("return document.documentElement.scrollHeight");
@@ -277,12 +287,7 @@ impl Browser {
         let width = u32::try_from(width).expect("a viewport is small");
         let height = u32::try_from(height.as_u64().unwrap_or(800)).expect("a page is small");
         self.resize(width, height.clamp(800, 6000));
-        let answer = self.cdp("Page.captureScreenshot", &json!({"format": "png"}));
-        let data = answer["data"].as_str().expect("a picture has data");
-        if let Some(folder) = file.parent() {
-            std::fs::create_dir_all(folder).expect("a folder for pictures");
-        }
-        std::fs::write(file, from_base64(data)).expect("the picture is written");
+        self.capture(file);
         self.resize(width, 800);
     }
 }

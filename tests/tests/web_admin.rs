@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp};
+use subcat_server::config::Sources;
 use subcat_server::ops::Operations;
 use subcat_server::runtime::{Clock, Moment};
 use subcat_server::service::Actor;
@@ -234,7 +235,7 @@ fn the_console_answers_four_questions_first() {
     let text = plain(ana.get("/admin").text());
     let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part}: {text}"));
     for (question, after) in [
-        ("Is it well? yes", "Disk"),
+        ("Is it healthy? yes", "Disk"),
         ("Is it fast? yes", "Search, 99 of 100 ≤"),
         ("Is it used?", "Active API keys 1"),
         ("What is not found?", "query=zumbido"),
@@ -260,7 +261,10 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
     portal.make_account(EMAIL, PASSWORD, Role::Admin);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
     let text = plain(ana.get("/admin").text());
-    assert!(text.contains("first minute come when it is over"), "{text}");
+    assert!(
+        text.contains("first figures appear after a minute"),
+        "{text}"
+    );
     assert!(
         text.contains("Nothing has been downloaded since startup"),
         "{text}"
@@ -380,6 +384,45 @@ fn the_console_shows_settings_keys_and_first_steps() {
     );
     let source = "upstream.url (secret) set";
     assert!(settings.contains(source), "{settings}");
+}
+
+#[test]
+fn the_settings_name_the_origin_of_each_value() {
+    let portal = Portal::open(|_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let dir = tempfile::tempdir().expect("a temporary directory");
+    let file = dir.path().join("s.toml");
+    std::fs::write(&file, "workers = 3\nrate_limit.requests = 9\n").expect("it is written");
+    let sources = |keys_max: &str| Sources {
+        file: Some(file.clone()),
+        variables: vec![("SUBCAT_ACCOUNTS_KEYS_MAX".into(), keys_max.into())],
+        flags: Vec::new(),
+    };
+    let loaded = sources("7").load().expect("they are valid");
+    portal.service().set_origins(&loaded.origins);
+    let text = plain(ana.get("/admin/settings").text());
+    // The values are those of this service; where they come from was told.
+    for part in [
+        "default",
+        &format!("{} line 2", file.display()),
+        "environment SUBCAT_ACCOUNTS_KEYS_MAX",
+    ] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    // A reload that moves a setting to another place; the workers stay as they were started.
+    std::fs::write(&file, "accounts.keys_max = 8\n").expect("it is written");
+    let mut moved = sources("8");
+    moved.variables.clear();
+    let loaded = moved.load().expect("they are valid");
+    portal.service().set_origins(&loaded.origins);
+    let text = plain(ana.get("/admin/settings").text());
+    let line = |number: u32| format!("{} line {number}", file.display());
+    assert_eq!(text.matches(&line(1)).count(), 2, "{text}");
+    assert!(!text.contains(&line(2)), "{text}");
+    assert!(!text.contains("environment"), "{text}");
+    let spanish = ana.send("GET", "/admin/settings", &[("Accept-Language", "es")], "");
+    assert!(plain(spanish.text()).contains(", línea 1"));
 }
 
 /// The link that a page shows once.

@@ -88,4 +88,24 @@ mod tests {
         assert!(find("/assets/style-00000000.css").is_none());
         assert!(find("/assets/../Cargo.toml").is_none());
     }
+
+    #[test]
+    fn sizes_of_type_and_distances_are_those_of_the_scales() {
+        let text = std::str::from_utf8(STYLE.bytes).unwrap();
+        let mut checked = 0;
+        for declaration in text.split([';', '{', '}']) {
+            let Some((property, value)) = declaration.trim().split_once(": ") else {
+                continue;
+            };
+            let family = property.split('-').next().unwrap_or("");
+            let is_scaled = matches!(family, "margin" | "padding" | "gap" | "font")
+                && property != "font-family";
+            // The largest heading grows with the window.
+            if is_scaled && !value.starts_with("clamp(") {
+                assert!(!value.contains("rem"), "{declaration}: use --t1… or --s1…");
+                checked += 1;
+            }
+        }
+        assert!(200 < checked, "{checked}");
+    }
 }

@@ -1,0 +1,329 @@
+//! What every page must pass in a real browser: no overflow from a small phone to a large screen,
+//! with large text too; the keyboard reaches everything; nothing needs a script.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use subcat_tests::lived_in::{EMAIL, OVERHANG, PASSWORD, closed_pages, lived_in, record_path};
+use subcat_tests::portal::Portal;
+use subcat_tests::webdriver::{Browser, Driver, ENTER, Looks, TAB};
+use totp_rs::{Builder, Secret};
+
+const WIDTHS: [u32; 9] = [320, 360, 480, 640, 740, 800, 1_024, 1_280, 1_920];
+
+/// Pages without an account.
+const OPEN_PAGES: [&str; 7] = [
+    "/",
+    "/signin",
+    "/signin?next=%2Fcatalog",
+    "/signup",
+    "/docs",
+    "/status",
+    "/nowhere",
+];
+
+fn looks(language: &'static str) -> Looks {
+    Looks {
+        language,
+        width: 1_280,
+        is_dark: false,
+    }
+}
+
+/// Submits a form of the page that is shown, with these fields, as a person does.
+fn submit(browser: &mut Browser, path: &str, fields: &[(&str, &str)]) {
+    let fields = serde_json::to_string(fields).expect("texts");
+    browser.eval(&format!(
+        "window.isOld = true; const form = document.createElement('form');\
+         form.method = 'post'; form.action = '{path}'; document.body.append(form);\
+         for (const [name, value] of {fields}) {{\
+         const input = document.createElement('input'); input.name = name; input.value = value;\
+         form.append(input); }} form.submit()"
+    ));
+    for _ in 0..500 {
+        let script = "return !window.isOld && document.readyState === 'complete'";
+        if browser.eval(script) == true {
+            return;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    panic!("{path}: no answer came");
+}
+
+/// Pages that only a form leads to: shows one after the other, and calls `check` at each.
+fn each_page_behind_a_form(
+    portal: &Portal,
+    browser: &mut Browser,
+    check: &mut dyn FnMut(&mut Browser, &str),
+) {
+    let scopes = [("scope", "search"), ("scope", "download")];
+    let name = ("name", "Reproductor del dormitorio de los invitados");
+    browser.goto(&portal.url("/keys/new"));
+    submit(
+        browser,
+        "/keys",
+        &[&[name, ("expires", "90")][..], &scopes].concat(),
+    );
+    check(browser, "a new key");
+    submit(browser, "/keys", &[("name", ""), ("expires", "date")]);
+    check(browser, "a rejected key");
+    browser.goto(&portal.url("/keys/1/roll"));
+    check(browser, "the question before a roll");
+    submit(browser, "/keys/1/roll", &[("days", "7")]);
+    check(browser, "a rolled key");
+    browser.goto(&portal.url("/admin/accounts"));
+    submit(browser, "/admin/accounts", &[("email", "eva@example.com")]);
+    check(browser, "an invitation");
+    let link = "return document.getElementById('link')?.value ?? ''";
+    let link = browser.text(link);
+    let path = link.split_once("/link/").map(|(_, token)| token.to_owned());
+    submit(browser, "/admin/accounts/2/password-link", &[]);
+    check(browser, "a link for a password");
+    if let Some(token) = path {
+        browser.goto(&portal.url(&format!("/link/{token}")));
+        check(browser, "the page of an invitation");
+    }
+    browser.goto(&portal.url("/profile"));
+    submit(browser, "/profile", &[("old", "wrong"), ("new", "x")]);
+    check(browser, "a rejected password");
+    let secret = two_step(portal, browser);
+    check(browser, "recovery codes");
+    assert!(!secret.is_empty());
+    submit(browser, "/signout", &[]);
+    check(browser, "signed out");
+    submit(
+        browser,
+        "/signin",
+        &[("email", EMAIL), ("password", PASSWORD)],
+    );
+    assert_eq!(browser.path(), "/signin/code");
+    check(browser, "the code of the second step");
+    submit(browser, "/signin/code", &[("code", "000000")]);
+    check(browser, "a wrong code");
+}
+
+/// Turns the second step on; returns the secret.
+fn two_step(portal: &Portal, browser: &mut Browser) -> String {
+    browser.goto(&portal.url("/profile/second-step"));
+    let secret = browser.text("return document.querySelector('[name=secret]').value");
+    let parsed = Secret::try_from_base32(&secret).expect("base32");
+    let builder = Builder::new().with_secret(parsed).with_account_name("ana");
+    let totp = builder.build().expect("the secret is long enough");
+    let seconds = portal.service().now().seconds();
+    let code = totp.generate(seconds.try_into().expect("after 1970"));
+    let code = code.to_string();
+    submit(
+        browser,
+        "/profile/second-step",
+        &[
+            ("action", "on"),
+            ("secret", &secret),
+            ("code", &code),
+            ("old", PASSWORD),
+        ],
+    );
+    secret
+}
+
+/// Checks that nothing hangs over the edge at any width, and with text of twice the size.
+fn fits(browser: &mut Browser, name: &str) {
+    for width in WIDTHS {
+        browser.resize(width, 800);
+        let overhang = browser.eval(OVERHANG);
+        assert_eq!(overhang, 0, "{name} hangs over the edge at {width}");
+    }
+    browser.resize(1_280, 800);
+    browser.eval("document.documentElement.style.fontSize = '200%'");
+    let overhang = browser.eval(OVERHANG);
+    assert_eq!(overhang, 0, "{name} hangs over the edge with large text");
+    browser.eval("document.documentElement.style.fontSize = ''");
+}
+
+#[test]
+fn nothing_hangs_over_the_edge_at_any_width_or_size_of_text() {
+    let driver = Driver::start();
+    for language in ["es", "en"] {
+        let (portal, session) = lived_in();
+        let record = record_path(&portal);
+        let mut browser = driver.open(looks(language));
+        for path in OPEN_PAGES {
+            browser.goto(&portal.url(path));
+            fits(&mut browser, path);
+        }
+        browser.cookie("subcat-session", &session);
+        let faulty = ("fault", "/catalog?query=x&year=1&season=1".to_owned());
+        for (_, path) in closed_pages(&record).into_iter().chain([faulty]) {
+            browser.goto(&portal.url(&path));
+            fits(&mut browser, &path);
+        }
+        each_page_behind_a_form(&portal, &mut browser, &mut fits);
+    }
+    let empty = Portal::empty(|_| ());
+    let mut browser = driver.open(looks("es"));
+    browser.goto(&empty.url(&empty.setup_path().expect("a link")));
+    fits(&mut browser, "the first account");
+}
+
+/// Everything that can be used with a pointer: for each a path that names it on the page.
+const REACHABLE: &str = "\
+    const seen = (it) => it.checkVisibility({visibilityProperty: true});\
+    const all = document.querySelectorAll('a[href], button, input, select, summary, [tabindex]');\
+    const isMeant = (it) => seen(it) && it.tabIndex >= 0 && it.type !== 'hidden' && !it.disabled\
+    && !(it.type === 'radio' && !it.checked);\
+    window.wanted = [...all].filter(isMeant);\
+    return window.wanted.length";
+
+/// The element that has the focus: its place among the wanted ones, and the width of its outline.
+const FOCUSED: &str = "\
+    const it = document.activeElement;\
+    const style = getComputedStyle(it);\
+    const box = it.getBoundingClientRect();\
+    return [window.wanted.indexOf(it),\
+    style.outlineStyle === 'none' ? 0 : parseFloat(style.outlineWidth),\
+    it.outerHTML.slice(0, 120), box.width * box.height]";
+
+/// Goes through a page with the tab key: everything is reached, once, and seen to have the focus.
+fn is_usable_by_keyboard(browser: &mut Browser, name: &str) {
+    let wanted_count = browser.eval(REACHABLE).as_u64().expect("a number");
+    browser.eval("document.activeElement.blur(); getSelection().removeAllRanges()");
+    let mut reached = BTreeSet::new();
+    for _ in 0..wanted_count + 8 {
+        browser.keys(&TAB.to_string());
+        let focused = browser.eval(FOCUSED);
+        let Some(place) = focused[0].as_u64() else {
+            continue;
+        };
+        let outline = focused[1].as_f64().unwrap_or(0.0);
+        let element = &focused[2];
+        assert!(2.0 <= outline, "{name}: no outline at {element}");
+        reached.insert(place);
+    }
+    let missed: Vec<Value> = (0..wanted_count)
+        .filter(|place| !reached.contains(place))
+        .map(|place| browser.eval(&format!("return window.wanted[{place}].outerHTML")))
+        .collect();
+    assert!(missed.is_empty(), "{name}: not reached: {missed:?}");
+}
+
+#[test]
+fn everything_is_reached_by_the_keyboard_on_every_page() {
+    let (portal, session) = lived_in();
+    let record = record_path(&portal);
+    let driver = Driver::start();
+    let mut browser = driver.open(looks("en"));
+    for path in OPEN_PAGES {
+        browser.goto(&portal.url(path));
+        is_usable_by_keyboard(&mut browser, path);
+    }
+    browser.cookie("subcat-session", &session);
+    for (_, path) in closed_pages(&record) {
+        browser.goto(&portal.url(&path));
+        is_usable_by_keyboard(&mut browser, &path);
+    }
+    each_page_behind_a_form(&portal, &mut browser, &mut is_usable_by_keyboard);
+}
+
+/// Checks a page without its scripts: it is painted, and shows nothing that does nothing.
+fn needs_no_script(browser: &mut Browser, name: &str) {
+    assert!(browser.is_painted(), "{name} is painted");
+    let dead = "return [...document.querySelectorAll('button[type=button], [data-run]')]\
+                .filter(it => it.checkVisibility()).map(it => it.outerHTML)";
+    assert_eq!(browser.eval(dead), Value::Array(Vec::new()), "{name}");
+    let mute = "return [...document.forms].filter(it => !it.querySelector(\
+                'button:not([type=button])')).length";
+    assert_eq!(browser.eval(mute), 0, "{name}: a form that cannot be sent");
+    let words = "return document.querySelector('main').innerText.length";
+    assert!(20 < browser.eval(words).as_u64().unwrap_or(0), "{name}");
+}
+
+#[test]
+fn no_page_needs_a_script() {
+    let (portal, session) = lived_in();
+    let record = record_path(&portal);
+    let driver = Driver::start();
+    let mut browser = driver.open(looks("es"));
+    browser.block("*/assets/*.js");
+    for path in OPEN_PAGES {
+        browser.goto(&portal.url(path));
+        needs_no_script(&mut browser, path);
+    }
+    browser.cookie("subcat-session", &session);
+    for (_, path) in closed_pages(&record) {
+        browser.goto(&portal.url(&path));
+        needs_no_script(&mut browser, &path);
+    }
+}
+
+#[test]
+fn lists_keep_their_distance_and_titles_say_things_once() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(looks("es"));
+    browser.goto(&portal.url("/"));
+    browser.cookie("subcat-session", &session);
+    browser.goto(&portal.url("/catalog"));
+    let gap = "return document.querySelector('.pages').getBoundingClientRect().top\
+               - document.querySelector('.hits').getBoundingClientRect().bottom";
+    assert!(8.0 <= browser.eval(gap).as_f64().expect("pages"));
+    for query in ["blade+runner", "breaking+bad", "matrix"] {
+        browser.goto(&portal.url(&format!("/catalog?query={query}")));
+        let twice = "return [...document.querySelectorAll('.hits h2')].map(it => it.innerText)\
+                     .filter(it => /\\((\\d{4})\\)\\s+\\1|(S\\d+E\\d+)\\s+\\2/.test(it))";
+        assert_eq!(browser.eval(twice), Value::Array(Vec::new()), "{query}");
+    }
+    // Blocks of code take the focus only where they scroll.
+    browser.goto(&portal.url("/docs"));
+    let needless = "return [...document.querySelectorAll('pre[tabindex]')].filter(it =>\
+                    it.checkVisibility() && it.scrollWidth <= it.clientWidth\
+                    && it.scrollHeight <= it.clientHeight).length";
+    assert_eq!(browser.eval(needless), 0);
+    let unnamed = "return document.querySelectorAll('pre[aria-label]:not([role])').length";
+    assert_eq!(browser.eval(unnamed), 0);
+}
+
+#[test]
+fn the_header_of_a_phone_leaves_room_for_the_page() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(Looks {
+        language: "es",
+        width: 360,
+        is_dark: false,
+    });
+    browser.goto(&portal.url("/"));
+    browser.cookie("subcat-session", &session);
+    for path in ["/catalog", "/admin", "/docs"] {
+        browser.goto(&portal.url(path));
+        let height = browser.eval("return document.querySelector('.top').offsetHeight");
+        assert!(
+            height.as_u64().expect("a height") <= 104,
+            "{path}: {height}"
+        );
+        let top = browser.eval("return document.querySelector('h1').getBoundingClientRect().top");
+        assert!(top.as_f64().expect("a place") < 240.0, "{path}: {top}");
+    }
+}
+
+#[test]
+fn a_record_leads_back_to_the_search_that_it_came_from() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(looks("en"));
+    browser.goto(&portal.url("/"));
+    browser.cookie("subcat-session", &session);
+    browser.goto(&portal.url("/catalog?query=matrix&video_type=movie"));
+    // The search again, without a filter: a chip takes it away.
+    browser.tab_to(".chips a[href='/catalog?query=matrix']");
+    browser.press_and_follow(ENTER);
+    let address = browser.text("return location.href");
+    browser.tab_to(".hits h2 a");
+    browser.press_and_follow(ENTER);
+    browser.tab_to(".trail a");
+    browser.press_and_follow(ENTER);
+    assert_eq!(browser.text("return location.href"), address);
+    // From a bookmark there is no list to go back to.
+    let record = record_path(&portal);
+    browser.goto(&portal.url(&record));
+    let trail = "return document.querySelector('.trail a').getAttribute('href')";
+    assert_eq!(browser.text(trail), "/catalog");
+}
