@@ -48,7 +48,7 @@ pub struct Figures {
 
 impl Figures {
     /// The counters of this moment.
-    pub(super) fn read(metrics: &Metrics, fetches: &FetchCounts) -> Self {
+    pub fn read(metrics: &Metrics, fetches: &FetchCounts) -> Self {
         const ROUTES: [Route; 4] = [Route::Search, Route::Record, Route::Download, Route::Other];
         let mut figures = Self::default();
         for worker in &metrics.workers {

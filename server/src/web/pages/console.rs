@@ -50,7 +50,7 @@ fn well(service: &Service, stats: &EngineStats, lang: Lang) -> Question {
     };
     Question {
         id: "well",
-        heading: lang.t("Is it well?", "¿Va bien?"),
+        heading: lang.t("Is it healthy?", "¿Va bien?"),
         class,
         answer: answer.to_owned(),
         figures: vec![

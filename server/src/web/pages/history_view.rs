@@ -123,95 +123,95 @@ impl Slots<'_> {
     }
 
     fn charts(&self, lang: Lang) -> Vec<ChartView> {
-        let latest = self.periods.last();
+        let hits = lang.t("Searches from the cache", "Búsquedas desde la caché");
+        let files = lang.t("Downloads from the cache", "Descargas desde la caché");
+        vec![
+            self.speed_chart(lang),
+            self.requests_chart(lang),
+            self.ratio_chart(hits, "requests", search_cache),
+            self.ratio_chart(files, "downloads", file_cache),
+            self.fetches_chart(lang),
+            self.disk_chart(lang),
+        ]
+    }
+
+    fn speed_chart(&self, lang: Lang) -> ChartView {
+        let name = lang.t("Search, p50 and p99", "Búsqueda, p50 y p99");
         let quantiles = |class, percent| SparkSeries {
             class,
             // On the scale of the buckets, on which twice as slow is a step.
             values: self.values(|it| bucket_of(it.figures.search_quantile_us(percent)?)),
         };
-        let ratios = |class, ratio: fn(&Figures) -> Option<u64>| SparkSeries {
+        let slowest = SparkScale::Fixed(LATENCY_BUCKETS_US.len() as u64 - 1);
+        let series = [quantiles("errors", 99), quantiles("requests", 50)];
+        let latest = self.periods.last().map(|period| {
+            let shown = |percent| quantile(&period.figures, percent, lang);
+            format!("{} · {}", shown(50), shown(99))
+        });
+        ChartView {
+            name,
+            value: latest.unwrap_or_default(),
+            svg: spark::lines(name, &series, slowest),
+        }
+    }
+
+    fn requests_chart(&self, lang: Lang) -> ChartView {
+        let name = lang.t("Requests", "Peticiones");
+        let series = [
+            self.gains("requests", Gain::Requests),
+            self.gains("limited", Gain::Limited),
+            self.gains("errors", Gain::ServerErrors),
+        ];
+        ChartView {
+            name,
+            value: lang.number(self.sum(Gain::Requests)),
+            svg: spark::bars(name, &series),
+        }
+    }
+
+    fn ratio_chart(
+        &self,
+        name: &'static str,
+        class: &'static str,
+        ratio: fn(&Figures) -> Option<u64>,
+    ) -> ChartView {
+        let series = SparkSeries {
             class,
             values: self.values(|period| ratio(&period.figures)),
         };
-        let latest_of = |ratio: fn(&Figures) -> Option<u64>| {
-            percent(latest.and_then(|period| ratio(&period.figures)))
-        };
-        let disk = SparkSeries {
+        let latest = self.periods.last();
+        ChartView {
+            name,
+            value: percent(latest.and_then(|period| ratio(&period.figures))),
+            svg: spark::lines(name, &[series], SparkScale::Fixed(100)),
+        }
+    }
+
+    fn fetches_chart(&self, lang: Lang) -> ChartView {
+        let name = lang.t("Fetched from upstream", "Obtenidos de upstream");
+        let series = [
+            self.gains("downloads", Gain::Fetched),
+            self.gains("errors", Gain::FetchFailures),
+        ];
+        ChartView {
+            name,
+            value: lang.number(self.sum(Gain::Fetched)),
+            svg: spark::bars(name, &series),
+        }
+    }
+
+    fn disk_chart(&self, lang: Lang) -> ChartView {
+        let name = lang.t("Disk", "Disco");
+        let series = SparkSeries {
             class: "downloads",
             values: self.values(|period| Some(period.disk_bytes)),
         };
-        let chart = |name, value, svg| ChartView { name, value, svg };
-        let speed = lang.t("Search, p50 and p99", "Búsqueda, p50 y p99");
-        let requests = lang.t("Requests", "Peticiones");
-        let hits = lang.t("Searches from the cache", "Búsquedas desde la caché");
-        let files = lang.t("Downloads from the cache", "Descargas desde la caché");
-        let fetches = lang.t("Fetched from upstream", "Obtenidos de upstream");
-        let room = lang.t("Disk", "Disco");
-        let slowest = SparkScale::Fixed(LATENCY_BUCKETS_US.len() as u64 - 1);
-        vec![
-            chart(
-                speed,
-                latest.map_or(String::new(), |period| {
-                    let figures = &period.figures;
-                    format!(
-                        "{} · {}",
-                        quantile(figures, 50, lang),
-                        quantile(figures, 99, lang)
-                    )
-                }),
-                spark::lines(
-                    speed,
-                    &[quantiles("errors", 99), quantiles("requests", 50)],
-                    slowest,
-                ),
-            ),
-            chart(
-                requests,
-                lang.number(self.sum(Gain::Requests)),
-                spark::bars(
-                    requests,
-                    &[
-                        self.gains("requests", Gain::Requests),
-                        self.gains("limited", Gain::Limited),
-                        self.gains("errors", Gain::ServerErrors),
-                    ],
-                ),
-            ),
-            chart(
-                hits,
-                latest_of(search_cache),
-                spark::lines(
-                    hits,
-                    &[ratios("requests", search_cache)],
-                    SparkScale::Fixed(100),
-                ),
-            ),
-            chart(
-                files,
-                latest_of(file_cache),
-                spark::lines(
-                    files,
-                    &[ratios("downloads", file_cache)],
-                    SparkScale::Fixed(100),
-                ),
-            ),
-            chart(
-                fetches,
-                lang.number(self.sum(Gain::Fetched)),
-                spark::bars(
-                    fetches,
-                    &[
-                        self.gains("downloads", Gain::Fetched),
-                        self.gains("errors", Gain::FetchFailures),
-                    ],
-                ),
-            ),
-            chart(
-                room,
-                latest.map_or(String::new(), |period| lang.bytes(period.disk_bytes)),
-                spark::lines(room, &[disk], SparkScale::Highest),
-            ),
-        ]
+        let latest = self.periods.last();
+        ChartView {
+            name,
+            value: latest.map_or(String::new(), |period| lang.bytes(period.disk_bytes)),
+            svg: spark::lines(name, &[series], SparkScale::Highest),
+        }
     }
 }
 

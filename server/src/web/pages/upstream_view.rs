@@ -70,7 +70,7 @@ fn described(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &
         ),
         UpstreamState::Slow => (
             "expired",
-            lang.t("slow", "lenta"),
+            lang.t("slow", "lento"),
             lang.t(
                 "It usually takes more than 2 s to send a file.",
                 "Suele tardar más de 2 s en enviar un archivo.",
@@ -86,7 +86,7 @@ fn described(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &
         ),
         UpstreamState::Down => (
             "down",
-            lang.t("down", "caída"),
+            lang.t("down", "caído"),
             lang.t(
                 "The last three requests got no answer. Cached files are still served.",
                 "Tres peticiones seguidas sin respuesta. Los archivos en caché siguen disponibles.",
