@@ -1,5 +1,4 @@
-//! A service as it is after some weeks of use, its pages, and what every page must pass in a
-//! browser.
+//! A service as it is after some weeks of use, its pages, and checks of them in a browser.
 
 use std::path::Path;
 

@@ -290,16 +290,16 @@ fn samples_of_the_docs_have_tabs_and_run_with_a_pasted_key() {
     assert_eq!(browser.text("return document.activeElement.id"), "try-key");
     browser.keys(key);
     browser.eval(run);
-    let told = browser.eval_async(
+    let output = browser.eval_async(
         "return new Promise((done) => {\
          const output = document.querySelector('#start .output');\
          const look = () => output.textContent.startsWith('HTTP') ? done(output.textContent)\
          : setTimeout(look, 20);\
          setTimeout(done, 5000, 'nothing'); look(); })",
     );
-    let told = told.as_str().unwrap_or_default();
-    assert!(told.starts_with("HTTP 200"), "{told}");
-    assert!(told.contains("The Matrix"), "{told}");
+    let output = output.as_str().unwrap_or_default();
+    assert!(output.starts_with("HTTP 200"), "{output}");
+    assert!(output.contains("The Matrix"), "{output}");
     // A file comes with a link that saves it.
     browser.eval("document.querySelector('#download [data-run]').click()");
     let name = browser.eval_async(

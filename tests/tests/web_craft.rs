@@ -1,4 +1,4 @@
-//! What every page must pass in a real browser: no overflow from a small phone to a large screen,
+//! Tests of every page in a real browser: no overflow from a small phone to a large screen,
 //! with large text too; the keyboard reaches everything; nothing needs a script.
 
 use std::collections::BTreeSet;
@@ -125,17 +125,32 @@ fn two_step(portal: &Portal, browser: &mut Browser) -> String {
     secret
 }
 
+/// Beginnings of the elements that end right of the window.
+const CULPRITS: &str = "\
+    const width = document.documentElement.clientWidth;\
+    const isOut = (it) => it.getBoundingClientRect().right > width + 1;\
+    return [...document.querySelectorAll('main *, header *, footer *')].filter(isOut).slice(0, 4)\
+    .map((it) => it.outerHTML.slice(0, 160))";
+
 /// Checks that nothing hangs over the edge at any width, and with text of twice the size.
 fn fits(browser: &mut Browser, name: &str) {
     for width in WIDTHS {
         browser.resize(width, 800);
         let overhang = browser.eval(OVERHANG);
-        assert_eq!(overhang, 0, "{name} hangs over the edge at {width}");
+        let culprits = browser.eval(CULPRITS);
+        assert_eq!(
+            overhang, 0,
+            "{name} hangs over the edge at {width}: {culprits}"
+        );
     }
     browser.resize(1_280, 800);
     browser.eval("document.documentElement.style.fontSize = '200%'");
     let overhang = browser.eval(OVERHANG);
-    assert_eq!(overhang, 0, "{name} hangs over the edge with large text");
+    let culprits = browser.eval(CULPRITS);
+    assert_eq!(
+        overhang, 0,
+        "{name} hangs over the edge with large text: {culprits}"
+    );
     browser.eval("document.documentElement.style.fontSize = ''");
 }
 

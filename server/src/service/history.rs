@@ -85,7 +85,7 @@ impl Figures {
         self.gains[gain as usize] += count;
     }
 
-    /// What a counter gained.
+    /// Gain of a counter.
     pub fn gained(&self, gain: Gain) -> u64 {
         self.gains[gain as usize]
     }
@@ -128,7 +128,7 @@ pub fn latency_quantile_us(counts: &[u64], percent: u64) -> Option<u64> {
 pub struct Period {
     /// Its first second.
     pub start: Timestamp,
-    /// What was counted.
+    /// Counts of the period.
     pub figures: Figures,
     /// Bytes of the data directory at its end.
     pub disk_bytes: u64,
@@ -191,7 +191,7 @@ impl History {
     }
 }
 
-/// Adds to the last period if it is the same one, or if the clock was set back; else begins another.
+/// Adds to the last period if it is the same one or the clock was set back; else begins another.
 fn add(periods: &mut VecDeque<Period>, period: Period, count_max: usize) {
     match periods.back_mut() {
         Some(last) if period.start <= last.start => {

@@ -13,7 +13,7 @@ use crate::limits::ACCESS_SAMPLE;
 /// The settings in effect.
 pub(super) struct LiveSettings {
     current: ArcSwap<Config>,
-    /// Where the values come from; `None` in tests, which have no sources.
+    /// Origins of the values; `None` in tests, which have no sources.
     origins: ArcSwapOption<Origins>,
 }
 

@@ -8,7 +8,7 @@ use http::StatusCode;
 use serde_json::Value;
 use subcat_engine::{Doc, Engine, Filters, ListPage};
 
-use super::samples::Sample;
+use super::samples::ApiSample;
 use crate::limits::SAMPLE_DOCS_MAX;
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::SAMPLES_SCRIPT;
@@ -39,7 +39,7 @@ struct DocsPage {
     fields: Vec<ParameterView>,
     syntax: Vec<SyntaxView>,
     errors: Vec<ErrorView>,
-    first: Sample,
+    first: ApiSample,
     /// Address of the script of the samples.
     script_url: &'static str,
 }
@@ -52,7 +52,7 @@ struct EndpointView {
     description: String,
     parameters: Vec<ParameterView>,
     responses: Vec<ResponseView>,
-    examples: Vec<Sample>,
+    examples: Vec<ApiSample>,
     /// Example of an answer; empty for a file.
     answer: String,
 }
@@ -312,11 +312,11 @@ impl ApiTexts<'_> {
 
 impl ApiTexts<'_> {
     /// An example with the values of this service in it, so that it runs as it is copied.
-    fn example(self, id: String, title: String, command: &str) -> Sample {
+    fn example(self, id: String, title: String, command: &str) -> ApiSample {
         let command = command
             .replace("$SUBCAT_URL", self.base_url)
             .replace("$SUBTITLE_ID", self.sample_id);
-        Sample::new(id, title, &command, self.base_url)
+        ApiSample::new(id, title, &command, self.base_url)
     }
 
     /// The errors of all endpoints by status: a cause that endpoints share is told once.

@@ -6,10 +6,10 @@ use subcat_engine::{
 };
 
 use super::release_words::ReleaseWords;
-use super::uploader::uploader_path;
 use crate::limits::UPLOADER_CHARS_MAX;
 use crate::web::error::PageError;
 use crate::web::language::Lang;
+use crate::web::params;
 use crate::web::web_request::WebRequest;
 
 /// A record with its downloads of now.
@@ -233,6 +233,11 @@ impl RecordView {
 /// Path of the page of a title.
 pub(super) fn title_path(number: u64) -> String {
     format!("/title/tt{number:07}")
+}
+
+/// Path of the page of an uploader.
+pub(super) fn uploader_path(name: &str) -> String {
+    format!("/uploader?name={}", params::encode(name))
 }
 
 /// The number of a catalog id as an address has it.

@@ -1,7 +1,7 @@
 //! Examples of requests, as a command and as programs that run as they are copied.
 
 /// A request to try, as a command and as programs.
-pub(super) struct Sample {
+pub(super) struct ApiSample {
     /// Prefix of the ids of its texts; unique on a page.
     pub(super) id: String,
     pub(super) title: String,
@@ -22,7 +22,7 @@ pub(super) struct SampleText {
     pub(super) code: String,
 }
 
-impl Sample {
+impl ApiSample {
     /// The sample of a `curl` command whose last quoted word is its address, below `base_url`.
     pub(super) fn new(id: String, title: String, command: &str, base_url: &str) -> Self {
         let command = command.replacen("curl ", "curl --fail-with-body ", 1);
@@ -123,7 +123,7 @@ mod tests {
     fn a_sample_is_taken_apart() {
         let command = "curl -H \"Authorization: Bearer $SUBCAT_KEY\" \\\n  \
                        \"http://h/api/subtitles/search?title=x&limit=5\"";
-        let sample = Sample::new("s".into(), String::new(), command, "http://h");
+        let sample = ApiSample::new("s".into(), String::new(), command, "http://h");
         assert_eq!(sample.path, "/api/subtitles/search?title=x&limit=5");
         assert_eq!(sample.page, "/catalog?title=x&limit=5");
         assert!(sample.needs_key);
@@ -135,7 +135,7 @@ mod tests {
 
     #[test]
     fn a_request_without_a_key_reads_none() {
-        let sample = Sample::new("s".into(), String::new(), "curl \"/api/health\"", "");
+        let sample = ApiSample::new("s".into(), String::new(), "curl \"/api/health\"", "");
         assert!(!sample.needs_key);
         assert!(sample.page.is_empty());
         let reads_key = |text: &SampleText| text.code.contains("SUBCAT_KEY");

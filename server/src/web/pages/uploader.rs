@@ -4,7 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::ListPage;
 
-use super::record_view::RecordView;
+use super::record_view::{RecordView, uploader_path};
 use crate::limits::{
     HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
     UPLOADER_RECORDS_READ_MAX,
@@ -59,18 +59,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         },
         page_number,
         has_next: listing.has_more && page_number < LIST_PAGES_MAX,
-        search: search_of(name),
+        search: format!("name={}", params::encode(name)),
     };
     answer::page(StatusCode::OK, &template)
-}
-
-fn search_of(name: &str) -> String {
-    format!("name={}", params::encode(name))
-}
-
-/// Path of the page of an uploader.
-pub(super) fn uploader_path(name: &str) -> String {
-    format!("/uploader?{}", search_of(name))
 }
 
 /// Path of the page of the uploader with this name; empty if none of the newest records is theirs.
