@@ -122,8 +122,9 @@ fn note_an_hour(portal: &Portal) {
         worker.answered(Route::Download, 200, 90);
         worker.search_cache_hits.add(wave * 2 / 3);
         worker.search_cache_misses.add(wave / 3);
-        let ago_seconds = (60 - minute).cast_signed() * 60;
-        service.history.note(now.plus_seconds(-ago_seconds), || {
+        // In the coming hour: the heartbeat has noted this minute already.
+        let seconds = minute.cast_signed() * 60;
+        service.history.note(now.plus_seconds(seconds), || {
             let figures = Figures::read(&service.metrics, service.upstream.counts());
             (figures, 3_000_000 + minute * 9_000)
         });

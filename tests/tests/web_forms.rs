@@ -1,6 +1,6 @@
 //! Forms of the pages: names, confirmations, repeated and interrupted forms, and what they tell.
 
-use subcat_engine::{Change, NewApiKey, Role, Scopes};
+use subcat_engine::{AccountId, Change, NewApiKey, Role, Scopes};
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
 
@@ -460,4 +460,35 @@ fn a_rolled_key_has_a_new_text_and_the_old_one_lives_on_for_a_while() {
     let mut root = portal.signed_in("root@example.com", PASSWORD);
     assert_eq!(root.get("/keys/3").status, 200);
     assert_eq!(root.post("/keys/3/roll", &[("days", "0")]).status, 403);
+}
+
+#[test]
+fn spanish_pages_are_spanish_and_a_home_makes_no_pitch() {
+    let (portal, mut ana) = portal(Role::Admin);
+    new_key(&mut ana, &[("name", "salón")]);
+    ana.headers.push(("Accept-Language".into(), "es".into()));
+    let question = ana.get("/keys/1/revoke").text().to_owned();
+    assert!(
+        question.contains("¿Revocar «<bdi>salón</bdi>»?"),
+        "{question}"
+    );
+    let key = ana.get("/keys/1").text().to_owned();
+    assert!(key.contains("<dd>buscar, leer, descargar</dd>"), "{key}");
+    let change = Change::SetDisplayName(AccountId(1), "Ana".to_owned());
+    let event = change.into_event("command line", portal.service().now());
+    let engine = &portal.service().engine;
+    engine.apply(vec![event]).expect("it is stored");
+    let log = ana.get("/admin/audit").text().to_owned();
+    assert!(log.contains("línea de órdenes"), "{log}");
+    assert!(!log.contains(">command line<"), "{log}");
+    let home = ana.get("/").text().to_owned();
+    for pitch in [
+        "Basta un correo",
+        "Solo necesitas un correo",
+        "Crea una cuenta",
+    ] {
+        assert!(!home.contains(pitch), "{pitch}");
+        assert!(home.contains("class=\"steps homes\""));
+    }
+    assert!(portal.visitor().get("/").text().contains("id=\"minute\""));
 }
