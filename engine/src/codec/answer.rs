@@ -13,8 +13,9 @@ pub(crate) const FRAGMENT_VERSION: u32 = 1;
 /// Start of every fragment; the id's 36 characters follow. Fixed positions let [`fragment_id`] and
 /// [`fragment_time`] read both without parsing JSON.
 const HEAD: &[u8] = b"{\"id\":\"";
-/// End of every fragment, after the time's 20 characters.
+/// Bytes before the time.
 const TIME_NAME: &[u8] = b",\"posted_at\":\"";
+/// End of every fragment, after the time's 20 characters.
 const TAIL: &[u8] = b"\",\"downloads\":";
 const ID_CHARS: usize = 36;
 const TIME_CHARS: usize = 20;
