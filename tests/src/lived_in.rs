@@ -126,7 +126,7 @@ fn note_an_hour(portal: &Portal) {
         let seconds = minute.cast_signed() * 60;
         service.history.note(now.plus_seconds(seconds), || {
             let figures = Figures::read(&service.metrics, service.upstream.counts());
-            (figures, 3_000_000 + minute * 9_000)
+            (figures, 250_000 + minute * 600)
         });
     }
 }
