@@ -308,6 +308,7 @@ fn rule_2_5_preflights_and_origins() {
     }
     let answer = client.get("/api/x", None);
     assert_eq!(answer.field("access-control-allow-origin"), Some("*"));
+    assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
     let exposed = answer.field("access-control-expose-headers").unwrap();
     for name in [
         "X-RateLimit-Reset",

@@ -9,6 +9,7 @@ use crate::runtime::{Body, Content};
 
 /// Headers that are the same in every response.
 const COMMON: &[u8] = b"vary: Authorization, Accept-Encoding\r\n\
+    x-content-type-options: nosniff\r\n\
     access-control-allow-origin: *\r\n\
     access-control-expose-headers: X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, \
     X-RateLimit-Window, Retry-After, Content-Disposition, ETag, Content-Length, \
