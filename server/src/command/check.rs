@@ -30,6 +30,13 @@ impl Subcommand for CheckArguments {
             }
         };
         warn_of_variables(&effective);
+        let config = &effective.config;
+        if config.files_cache_bytes != 0 && config.upstream.url.is_none() {
+            say(
+                "files.cache_bytes has no effect without upstream.url: files that cannot be fetched \
+                 again are kept",
+            );
+        }
         if context.is_json() {
             let entries = serde_json::to_string(&effective.entries);
             let entries = entries.expect("texts and numbers always serialise");

@@ -178,3 +178,17 @@ fn without_a_server_there_is_nothing_to_reload() {
     let sentence = place.run(&["reload"]).fails(1);
     assert!(sentence.contains("no server runs"), "{sentence}");
 }
+
+#[test]
+fn a_bound_on_files_without_an_upstream_is_warned_of() {
+    let place = Place::stopped();
+    let bound = ["check", "--set", "files.cache_bytes=1GiB"];
+    let warned = place.run(&bound);
+    assert_eq!(warned.status, 0, "{warned:?}");
+    let sentence = "files.cache_bytes has no effect without upstream.url";
+    assert!(warned.stderr.contains(sentence), "{warned:?}");
+    let url = "upstream.url=http://127.0.0.1:9/{source_release_id}";
+    let quiet = place.run(&[&bound[..], &["--set", url]].concat());
+    assert_eq!(quiet.stderr, "", "{quiet:?}");
+    assert_eq!(place.run(&["check"]).stderr, "");
+}
