@@ -35,7 +35,10 @@ async fn download(words: &str) -> Result<String, Box<dyn Error>> {
     let client = Client::builder().timeout(Duration::from_secs(60)).build()?;
     let base = Url::parse(&env::var("SUBCAT_URL")?)?;
     let mut search = base.join("/api/subtitles/search")?;
-    search.query_pairs_mut().append_pair("query", words).append_pair("limit", "1");
+    search
+        .query_pairs_mut()
+        .append_pair("query", words)
+        .append_pair("limit", "1");
     let hits: Value = serde_json::from_str(&get(&client, &search).await?.text().await?)?;
     let id = hits["items"][0]["id"].as_str().ok_or("nothing found")?;
     let file = base.join(&format!("/api/subtitles/{id}/download"))?;
@@ -49,7 +52,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     // Only for `reqwest` without its default features, as in this workspace.
     let _ = rustls::crypto::ring::default_provider().install_default();
     let words: Vec<String> = env::args().skip(1).collect();
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()?;
     println!("{}", runtime.block_on(download(&words.join(" ")))?);
     Ok(())
 }

@@ -11,6 +11,8 @@ mod backup;
 #[cfg(test)]
 mod care;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod demo;
@@ -27,6 +29,8 @@ mod record;
 mod reload;
 #[cfg(test)]
 mod serve;
+#[cfg(test)]
+mod snippets;
 mod supervised;
 #[cfg(test)]
 mod usage;
