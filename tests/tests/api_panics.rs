@@ -76,6 +76,8 @@ fn a_panic_in_a_page_is_one_500() {
     // Pages run on the control runtime, where the first reading is that of the page.
     let answer = scene.check("GET / HTTP/1.1\r\nHost: a\r\n\r\n", 0, "control");
     assert!(!answer.body.is_empty());
+    assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.field("cache-control"), Some("no-store"));
     assert_eq!(
         Client::connect(scene.portal.address())
             .get("/", None)

@@ -34,6 +34,20 @@ fn a_browser_that_has_signed_in_before_is_not_locked_out_by_others() {
     assert_eq!(ana.post("/signin", &right).status, 429);
 }
 
+/// API.md 12.2 and 12.9
+#[test]
+fn a_form_that_is_too_large_is_refused_as_pages_are() {
+    let portal = portal();
+    let long = "x".repeat(17 << 10);
+    let answer = portal.visitor().post("/signin", &[("email", &long)]);
+    assert_eq!(answer.status, 413);
+    assert_eq!(answer.field("access-control-allow-origin"), None);
+    assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
+    assert_eq!(answer.field("cache-control"), Some("no-store"));
+    assert_eq!(answer.field("connection"), Some("close"));
+    assert_eq!(answer.text(), "Content Too Large\n");
+}
+
 /// API.md 12.12
 #[test]
 fn the_forms_of_an_account_are_limited() {

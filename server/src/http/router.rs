@@ -139,7 +139,6 @@ impl Router {
         body: RequestBody,
         now: Moment,
     ) -> HandlerOutcome {
-        let reject = self.body_rejection(connection, head.headers.clone());
         let access = self.api.access_line(connection, &head.headers);
         let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
         let api = Arc::clone(&self.api);
@@ -153,7 +152,11 @@ impl Router {
             };
             let body = match form {
                 Ok(body) => body,
-                Err(rejection) => return reject(rejection),
+                Err(rejection) => {
+                    let response = web_bridge::body_rejection(&rejection);
+                    api.record_page(response.status().as_u16(), now, access.as_deref());
+                    return response;
+                }
             };
             let request = Request::from_parts(head, body);
             match web_bridge::answer(api.service(), site, request, client).await {

@@ -4,11 +4,13 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::header::{CONTENT_LENGTH, CONTENT_TYPE};
+use http::header::{
+    CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
+};
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::api::ConnectionMemory;
-use crate::runtime::{Body, Content, StoredBytes};
+use crate::runtime::{Body, BodyRejection, Content, StoredBytes};
 use crate::service::Service;
 use crate::web::{PageBody, Site, handle};
 
@@ -75,10 +77,32 @@ fn without_body(mut response: Response<Body>) -> Response<Body> {
 
 /// Response to a request whose page panicked.
 pub(super) fn internal_error() -> Response<Body> {
-    const TEXT: HeaderValue = HeaderValue::from_static("text/plain; charset=utf-8");
-    let body = Bytes::from_static(b"Internal Server Error\n");
+    plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n")
+}
+
+/// Response to a request whose form cannot be read. The rest of it is not read either.
+pub(super) fn body_rejection(rejection: &BodyRejection) -> Response<Body> {
+    let mut response = match rejection {
+        BodyRejection::TooLarge => plain(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large\n"),
+        BodyRejection::Broken => plain(StatusCode::BAD_REQUEST, "Bad Request\n"),
+    };
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
+    response
+}
+
+/// A line of text with the headers that pages have.
+fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
+    let body = Bytes::from_static(text.as_bytes());
     let mut response = Response::new(Body::from(Content::Bytes(body)));
-    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
-    response.headers_mut().insert(CONTENT_TYPE, TEXT);
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (CONTENT_TYPE, "text/plain; charset=utf-8"),
+        (X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
     response
 }
