@@ -1,4 +1,5 @@
-//! Searches for a title and downloads the first hit: `cargo run --example download blade runner 2049`
+//! Searches for a title and downloads the first hit:
+//! `cargo run --example download blade runner 2049`
 //!
 //! In a project of its own: `cargo add reqwest serde_json tokio --features tokio/full`.
 

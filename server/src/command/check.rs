@@ -33,8 +33,8 @@ impl Subcommand for CheckArguments {
         let config = &effective.config;
         if config.files_cache_bytes != 0 && config.upstream.url.is_none() {
             say(
-                "files.cache_bytes has no effect without upstream.url: files that cannot be fetched \
-                 again are kept",
+                "files.cache_bytes has no effect without upstream.url: files that cannot be \
+                 fetched again are kept",
             );
         }
         if context.is_json() {

@@ -44,8 +44,8 @@ fn fields_help() -> String {
 /// With --follow, lines are loaded as they come, in batches that end after 10,000 lines or a second
 /// without one. It ends with its input, or when it is asked to stop (SIGINT, SIGTERM): lines that
 /// have come by then are loaded. A regular file is followed as it grows, also when it is truncated
-/// or replaced. A URL (http, https) is fetched whole, and again whenever it has changed: it is asked
-/// for every 60 seconds (--every) by ETag or date.
+/// or replaced. A URL (http, https) is fetched whole, and again whenever it has changed: it is
+/// asked for every 60 seconds (--every) by ETag or date.
 #[derive(Debug, Args)]
 #[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {

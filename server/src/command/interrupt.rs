@@ -38,8 +38,9 @@ impl ImportStage {
         }
     }
 
-    /// Notes the number of durable records: from the first note on, whoever loads has everything. Returns the last line of the process if it was asked to
-    /// stop: the number is exact only between two groups, which is now.
+    /// Notes the number of durable records: from the first note on, whoever loads has everything.
+    /// Returns the last line of the process if it was asked to stop: the number is exact only
+    /// between two groups, which is now.
     pub(super) fn loaded(&self, records: u64) -> Option<String> {
         self.loaded.store(records, Ordering::SeqCst);
         self.is_begun.store(true, Ordering::SeqCst);

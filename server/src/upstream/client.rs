@@ -85,8 +85,8 @@ pub(super) enum ClientSetupError {
 /// asks public ones.
 const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
-/// Errors: names have to be resolved for the URL, which is `subject`, and the file that says by whom
-/// cannot be read.
+/// Errors: names have to be resolved for the URL, which is `subject`, and the file that says by
+/// whom cannot be read.
 pub(super) fn ensure_resolvable(subject: &'static str, url: &str) -> Result<(), ClientSetupError> {
     ensure_resolvable_by(RESOLVER_FILE, subject, url)
 }

@@ -121,8 +121,8 @@ fn dated_backups_are_kept_to_a_number() {
     });
 }
 
-/// A damaged cached file: it is taken from the backup before. Where that is damaged, too, the new one
-/// lacks it, says so, and removes no older one.
+/// A damaged cached file: it is taken from the backup before. Where that is damaged, too, the new
+/// one lacks it, says so, and removes no older one.
 #[test]
 fn a_backup_that_lacks_something_removes_none() {
     let place = with_one_file();
@@ -143,7 +143,7 @@ fn a_backup_that_lacks_something_removes_none() {
     assert_eq!(dated(&folder).len(), 2);
 }
 
-/// What `rsync` or `cp` brings to another machine has other owners, times and no links.
+/// A copy by `rsync` or `cp` on another machine has other owners, times and no links.
 #[test]
 fn a_backup_is_restored_on_another_machine() {
     let place = with_one_file();
