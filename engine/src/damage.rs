@@ -38,6 +38,12 @@ pub(crate) enum Treatment {
     CountedAnew,
     /// An account or a key: nobody can use it.
     Disabled,
+    /// An account or a key that the audit log says is out of use: it is so again.
+    RevokedAgain,
+    /// A row that is not as it was stored last: it is stored again.
+    StoredAgain,
+    /// A file of the truth with a page that is not as it was written last.
+    Unverified,
 }
 
 impl Treatment {
@@ -51,6 +57,12 @@ impl Treatment {
             Self::Forgotten => "forgotten: the next download fetches it",
             Self::CountedAnew => "counted from zero again",
             Self::Disabled => "left out: restore a backup, or make a new one",
+            Self::RevokedAgain => "out of use again, as the audit log says",
+            Self::StoredAgain => "stored again from memory",
+            Self::Unverified => {
+                "in use, though a part may be older than it was: stop the server and run subcat \
+                 verify --repair, or restore a backup (subcat restore)"
+            }
         }
     }
 
@@ -58,7 +70,12 @@ impl Treatment {
     const fn is_repair(self) -> bool {
         matches!(
             self,
-            Self::Rebuilt | Self::Dropped | Self::Forgotten | Self::CountedAnew
+            Self::Rebuilt
+                | Self::Dropped
+                | Self::Forgotten
+                | Self::CountedAnew
+                | Self::RevokedAgain
+                | Self::StoredAgain
         )
     }
 }

@@ -9,7 +9,7 @@ use parking_lot::{Mutex, RwLock};
 use crate::blob::BlobStore;
 use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
 use crate::counters::{BusiestRecords, Counters, DownloadTable};
-use crate::damage::DamageLog;
+use crate::damage::{DamageLog, Treatment};
 use crate::data_dir::DataDir;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
@@ -18,7 +18,7 @@ use crate::limits::{
     FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::model::Timestamp;
-use crate::state::{Outcome, STATE_TABLES, State, StateEvent};
+use crate::state::{Outcome, STATE_TABLES, State, StateEvent, revoke_as_logged};
 use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
 
 /// Value of a time that nothing waits since.
@@ -71,6 +71,10 @@ impl Database {
         let state_store = open_store(&data_dir, is_kept, &STATE_FILE)?;
         data_dir.finish()?;
         let damage = Arc::<DamageLog>::default();
+        for store in [&catalog_store, &state_store] {
+            check_pages(store, &damage);
+        }
+        revoke_as_logged(&state_store, &damage)?;
         let state = State::new(state_store, Arc::clone(&damage));
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
@@ -215,6 +219,17 @@ impl Database {
     pub(crate) fn data_dir(&self) -> &DataDir {
         &self.data_dir
     }
+}
+
+/// Notes it if a page of a file is not as it was written last, and returns true then. What is in
+/// the file is used all the same: a damaged row costs what it holds, and this one may hold nothing
+/// that is needed.
+pub(crate) fn check_pages(store: &Store, damage: &DamageLog) -> bool {
+    let checked = store.check_when_small();
+    if let Err(error) = &checked {
+        damage.note(error, Treatment::Unverified);
+    }
+    checked.is_err()
 }
 
 /// Seconds since `since`, which becomes `now` if it is later.

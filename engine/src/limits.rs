@@ -159,6 +159,9 @@ pub const SWEEP_SECONDS: i64 = ORPHAN_SECONDS_MIN / 2;
 pub const SCRUB_BYTES: u64 = 1 << 20;
 /// Rows that one step of the scrubber reads.
 pub const SCRUB_ROWS: usize = 2_000;
+/// Size up to which a file of the truth is checked page by page at a start and by the scrubber, in
+/// bytes: above it the check would delay the start, and whoever changes something, for too long.
+pub const PAGES_CHECK_BYTES_MAX: u64 = 64 << 20;
 /// Seconds from the beginning of one round of the scrubber to that of the next.
 pub const SCRUB_ROUND_SECONDS: i64 = 86_400;
 /// Days of a key's usage that are kept before the latest on which it was used.

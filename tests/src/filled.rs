@@ -16,7 +16,7 @@ use subcat_engine::{
 /// Records that were ever imported.
 pub const RECORDS: u64 = 320;
 /// Session of the first account.
-const SESSION: [u8; 32] = [7; 32];
+pub const SESSION: [u8; 32] = [7; 32];
 /// Releases whose files are cached.
 const RELEASES: [&str; 3] = ["r1", "r2", "r3"];
 /// Searches of every branch.
@@ -94,16 +94,20 @@ pub fn import(engine: &Engine, numbers: Range<u64>, word: &str) -> Result<(), Er
 /// Fills an empty place: segments with tombstones, a journal, accounts, keys, a session, usage,
 /// files, and downloads that are aggregated and that are not. It is left as by a killed process.
 pub fn fill(data: &Path) -> Result<(), Error> {
-    let engine = open(data)?;
-    import(&engine, 0..300, "primera")?;
-    flush(&engine)?;
-    import(&engine, 280..RECORDS, "segunda")?;
+    fill_engine(&open(data)?)
+}
+
+/// Fills an empty engine with the same.
+pub fn fill_engine(engine: &Engine) -> Result<(), Error> {
+    import(engine, 0..300, "primera")?;
+    flush(engine)?;
+    import(engine, 280..RECORDS, "segunda")?;
     engine.catalog().delete_records(&[id(3), id(290)])?;
-    flush(&engine)?;
-    import(&engine, 100..108, "tercera")?;
+    flush(engine)?;
+    import(engine, 100..108, "tercera")?;
     engine.catalog().set_active(id(50), false)?;
     engine.catalog().delete_records(&[id(4)])?;
-    fill_accounts(&engine)?;
+    fill_accounts(engine)?;
     for (idx, name) in RELEASES.iter().enumerate() {
         let facts = FileFacts {
             kind: FileKind::Srt,
@@ -135,7 +139,8 @@ pub fn fill(data: &Path) -> Result<(), Error> {
     Ok(())
 }
 
-fn flush(engine: &Engine) -> Result<(), Error> {
+/// Writes the newest commits to a segment file.
+pub fn flush(engine: &Engine) -> Result<(), Error> {
     engine.catalog().request_reindex();
     while engine.maintain(now())? {}
     Ok(())

@@ -5,6 +5,7 @@ pub mod clocks;
 pub mod filled;
 pub mod io_backend;
 pub mod lived_in;
+pub mod lying_disk;
 pub mod pausing_disk;
 pub mod portal;
 pub mod raw;

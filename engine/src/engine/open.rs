@@ -68,6 +68,11 @@ impl Engine {
         })
     }
 
+    #[cfg(test)]
+    pub(super) fn database(&self) -> &Database {
+        &self.database
+    }
+
     /// Records: snapshots to search, imports, changes.
     #[inline]
     pub fn catalog(&self) -> CatalogHandle<'_> {

@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 
 use super::compact::{ReclaimableBytes, reclaimable_bytes};
 use crate::damage::Treatment;
-use crate::database::Database;
+use crate::database::{Database, check_pages};
 use crate::error::{Error, Result};
 use crate::index::Segment;
 use crate::limits::{SCRUB_BYTES, SCRUB_ROUND_SECONDS, SCRUB_ROWS};
@@ -111,7 +111,7 @@ impl Scrub {
                     Err(error) => (blobs_of(database), Err(error)),
                 }
             }
-            Stage::Stores => (blobs_of(database), self.measure(database)),
+            Stage::Stores => (blobs_of(database), self.check_stores(database)),
             Stage::Blobs(mut files) => {
                 let checked = self.check_blobs(database, &mut files);
                 let next = if files.is_empty() {
@@ -125,6 +125,15 @@ impl Scrub {
                 (self.check_blocks(segments, block_idx), Ok(()))
             }
         }
+    }
+
+    /// Checks the files page by page, and what is kept of them in memory.
+    fn check_stores(&self, database: &Database) -> Result<()> {
+        for store in [database.catalog.store(), database.state.store()] {
+            self.found(u64::from(check_pages(store, &database.damage)));
+        }
+        self.found(database.state.store_again_what_differs()?);
+        self.measure(database)
     }
 
     /// Checks contents from the end of the list on.

@@ -10,8 +10,11 @@ mod apply;
 mod sign_in_rows;
 mod file_table;
 mod repair;
+mod audit_witness;
 mod store;
+mod memory_witness;
 
+pub(crate) use audit_witness::revoke_as_logged;
 pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
     StateEvent, UsageBatch, UsageDelta,

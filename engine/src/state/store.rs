@@ -18,11 +18,13 @@ use super::repair::{
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
     LAST_USAGE, LATEST_SECOND, LINKS, META, OFFSETS, SECOND_STEPS, SESSIONS, STATE_TABLES, USAGE,
-    api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row, number_of_audit_row,
+    account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
+    number_of_audit_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
     decode_link, decode_number, decode_second_step, decode_session, decode_totals, decode_usage,
+    encode_account, encode_api_key, encode_second_step, encode_session,
 };
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
@@ -39,7 +41,7 @@ pub(crate) type Contents = SeededMap<ContentHash, CachedFile>;
 
 /// `state.redb` and the tables in memory that follow it.
 pub(crate) struct State {
-    store: Store,
+    pub(super) store: Store,
     view: RwLock<View>,
     /// Never locked together with `view`: downloads would wait for what the pages wait for.
     files: RwLock<FileTable>,
@@ -47,9 +49,12 @@ pub(crate) struct State {
     files_generation: AtomicU64,
     queue: Mutex<Vec<Arc<Ticket>>>,
     /// Notes what is damaged, for the log.
-    damage: Arc<DamageLog>,
+    pub(super) damage: Arc<DamageLog>,
     writer: Mutex<FrameWriter>,
 }
+
+/// Rows of a table: row key, value.
+pub(super) type RowsOfTable = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// Numbers of what is in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -293,6 +298,37 @@ impl State {
             self.load(&mut writer)?;
         }
         Ok(())
+    }
+
+    /// Calls `work` while no frame can be applied: memory and file say the same then.
+    pub(super) fn with_writer_locked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
+        let mut writer = self.writer.lock();
+        if self.applied()? != writer.applied {
+            self.load(&mut writer)?;
+        }
+        work()
+    }
+
+    /// The rows of a table of which everything is kept in memory, as they would be stored now.
+    pub(super) fn rows_in_memory(&self, table: Table) -> RowsOfTable {
+        let view = self.view.read();
+        let mut rows = RowsOfTable::new();
+        if table == ACCOUNTS {
+            let accounts = view.accounts.values();
+            rows.extend(accounts.map(|it| (account_row(it.id).to_vec(), encode_account(it))));
+        } else if table == API_KEYS {
+            let api_keys = view.api_keys.values();
+            rows.extend(api_keys.map(|it| (api_key_row(it.id).to_vec(), encode_api_key(it))));
+        } else if table == SECOND_STEPS {
+            let second_steps = view.second_steps.iter();
+            rows.extend(
+                second_steps.map(|(id, it)| (account_row(*id).to_vec(), encode_second_step(it))),
+            );
+        } else if table == SESSIONS {
+            let sessions = view.sessions.values();
+            rows.extend(sessions.map(|it| (it.digest.to_vec(), encode_session(it))));
+        }
+        rows
     }
 
     fn applied(&self) -> Result<u64> {

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use super::seam::{ReadRows, RowVisitor, Span, StoreEngine, Table, WriteRows};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::limits::PAGES_CHECK_BYTES_MAX;
 
 /// Bytes of the checksum at the end of every stored value.
 const CHECKSUM_BYTES: usize = 8;
@@ -114,6 +115,15 @@ impl Store {
     /// Checks what is below the rows.
     pub(crate) fn check(&self) -> Result<()> {
         self.engine.check()
+    }
+
+    /// Checks what is below the rows, unless that would take long.
+    pub(crate) fn check_when_small(&self) -> Result<()> {
+        if self.size_bytes()? <= PAGES_CHECK_BYTES_MAX {
+            self.check()
+        } else {
+            Ok(())
+        }
     }
 
     /// Bytes that [`Store::compact`] may give back.

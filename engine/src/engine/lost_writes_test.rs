@@ -1,0 +1,137 @@
+//! A row that is as it was before, with a checksum that matches: the page was written back after a
+//! write of it was lost. The audit log and memory know better.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::test_support::{new_account, new_api_key, now, open};
+use crate::codec::{decode_account, decode_api_key, encode_account, encode_api_key};
+use crate::data_dir::DataDir;
+use crate::database::{STATE_FILE, open_store};
+use crate::disk::Real;
+use crate::model::{AccountId, ApiKeyId, Session};
+use crate::state::{Change, StateEvent};
+use crate::store::{Store, Table};
+use crate::{Engine, MaintenanceTask};
+
+const ACCOUNTS: Table = Table("accounts");
+const API_KEYS: Table = Table("api_keys");
+const SESSIONS: Table = Table("sessions");
+const SESSION: [u8; 32] = [7; 32];
+
+/// A directory in which the first key is revoked, the second account disabled, and the third one,
+/// which has the third key, deleted.
+fn prepare(data: &Path) -> Engine {
+    let engine = open(data);
+    let events = vec![
+        new_account("ana@example.org"),
+        new_account("luz@example.org"),
+        new_account("sol@example.org"),
+        new_api_key(Some(AccountId(1))),
+        new_api_key(None),
+        new_api_key(Some(AccountId(3))),
+        Change::RevokeApiKey(ApiKeyId(1)).into_event("ana@example.org", now()),
+        Change::SetDisabled(AccountId(1), true).into_event("luz@example.org", now()),
+        Change::SetDisabled(AccountId(1), false).into_event("luz@example.org", now()),
+        Change::SetDisabled(AccountId(2), true).into_event("ana@example.org", now()),
+        Change::DeleteAccount(AccountId(3)).into_event("ana@example.org", now()),
+        StateEvent::OpenSession(
+            Session {
+                digest: SESSION,
+                account: AccountId(1),
+                created_at: now(),
+                expires_at: now().plus_seconds(60),
+                device: String::new(),
+            },
+            "x".into(),
+        ),
+    ];
+    engine.apply(events).unwrap();
+    engine
+}
+
+/// Puts the rows of keys and accounts back to before they were out of use.
+fn undo(store: &Store) {
+    store
+        .write(|rows| {
+            for number in [1, 3_u64] {
+                let row_key = number.to_be_bytes();
+                let stored = rows.get(API_KEYS, &row_key)?.expect("keys stay");
+                let mut api_key = decode_api_key(&stored)?;
+                assert!(api_key.revoked_at.take().is_some());
+                rows.put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+            }
+            let row_key = 2_u64.to_be_bytes();
+            let stored = rows.get(ACCOUNTS, &row_key)?.expect("it is there");
+            let mut account = decode_account(&stored)?;
+            assert!(account.disabled_at.take().is_some());
+            rows.put(ACCOUNTS, &row_key, &encode_account(&account))?;
+            account.id = AccountId(3);
+            rows.put(ACCOUNTS, &3_u64.to_be_bytes(), &encode_account(&account))
+        })
+        .unwrap();
+}
+
+/// For each key whether it is revoked, and for each account whether it is disabled.
+fn out_of_use(engine: &Engine) -> (Vec<bool>, Vec<bool>) {
+    let keys = engine.accounts().api_keys().into_iter();
+    let accounts = engine.accounts().all().into_iter();
+    (
+        keys.map(|key| key.revoked_at.is_some()).collect(),
+        accounts.map(|it| it.disabled_at.is_some()).collect(),
+    )
+}
+
+#[test]
+fn a_start_believes_the_audit_log() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let engine = prepare(&data);
+    let expected = (vec![true, false, true], vec![false, true]);
+    assert_eq!(out_of_use(&engine), expected);
+    engine.close().unwrap();
+    drop(engine);
+    {
+        let data_dir = DataDir::open(Arc::new(Real), &data).unwrap();
+        let store = open_store(&data_dir, true, &STATE_FILE).unwrap();
+        undo(&store);
+        store.close().unwrap();
+    }
+    for noted_count in [4, 0] {
+        let engine = open(&data);
+        let (keys, accounts) = out_of_use(&engine);
+        assert_eq!(keys, [true, false, true]);
+        // The third is back, and of no use: its row was in the same page.
+        assert_eq!(accounts, [false, true, true]);
+        let noted = engine.take_damage();
+        assert_eq!(noted.len(), noted_count, "{noted:?}");
+        assert!(noted.iter().all(|entry| entry.is_repaired));
+    }
+}
+
+#[test]
+fn the_scrubber_believes_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let engine = prepare(&data);
+    let store = engine.database().state.store();
+    undo(store);
+    store.write(|rows| rows.remove(SESSIONS, &SESSION)).unwrap();
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    let noted = engine.take_damage();
+    assert_eq!(noted.len(), 5, "{noted:?}");
+    assert!(
+        noted
+            .iter()
+            .all(|entry| entry.outcome == "stored again from memory")
+    );
+    assert_eq!(engine.stats().unwrap().scrub_findings, 5);
+    drop(engine);
+    let engine = open(&data);
+    assert_eq!(
+        out_of_use(&engine),
+        (vec![true, false, true], vec![false, true])
+    );
+    assert!(engine.accounts().session(&SESSION).is_some());
+    assert_eq!(engine.take_damage(), []);
+}

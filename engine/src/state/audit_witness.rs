@@ -1,0 +1,149 @@
+//! The audit log as a witness of what is out of use.
+//!
+//! A disk that lost a write, and said that all went well, gives back the page as it was before: a
+//! key that was revoked looks valid again, and its row has a checksum that matches. The entry of
+//! the revocation lies in another page. So a start believes the log.
+
+use std::collections::BTreeMap;
+use std::ops::ControlFlow;
+
+use super::event::Change;
+use super::tables::{ACCOUNTS, API_KEYS, AUDIT, account_row, api_key_row};
+use crate::codec::{
+    decode_account, decode_api_key, decode_audit_entry, encode_account, encode_api_key,
+};
+use crate::damage::{DamageLog, Treatment};
+use crate::error::{Error, Result};
+use crate::model::{AccountId, ApiKeyId, Timestamp};
+use crate::store::{Span, Store, Transaction};
+
+/// Accounts and keys that are out of use by the log, with the time since when.
+#[derive(Default)]
+struct Logged {
+    revoked: BTreeMap<ApiKeyId, Timestamp>,
+    disabled: BTreeMap<AccountId, Timestamp>,
+    deleted: BTreeMap<AccountId, Timestamp>,
+}
+
+/// Puts accounts and keys out of use that the audit log says are, and whose rows say otherwise.
+///
+/// Cost: a read of the log and of all keys; nothing is written when both agree.
+pub(crate) fn revoke_as_logged(store: &Store, damage: &DamageLog) -> Result<()> {
+    let logged = Logged::read(store)?;
+    let stored = store.write(|rows| logged.put_out_of_use(rows));
+    let found = match stored {
+        // A full disk prevents no reads; the rows are set right at a later start.
+        Err(Error::Space { .. }) => return Ok(()),
+        stored => stored?,
+    };
+    for error in &found {
+        damage.note(error, Treatment::RevokedAgain);
+    }
+    Ok(())
+}
+
+impl Logged {
+    fn read(store: &Store) -> Result<Self> {
+        let [revoke, disable, enable, delete] = [
+            Change::RevokeApiKey(ApiKeyId(0)).action(),
+            Change::SetDisabled(AccountId(0), true).action(),
+            Change::SetDisabled(AccountId(0), false).action(),
+            Change::DeleteAccount(AccountId(0)).action(),
+        ];
+        let mut logged = Self::default();
+        store.read(|rows| {
+            rows.inspect(AUDIT, Span::ALL, &mut |_, value| {
+                // A damaged entry witnesses nothing.
+                let Ok(entry) = value.and_then(decode_audit_entry) else {
+                    return Ok(ControlFlow::Continue(()));
+                };
+                let (action, at) = (entry.action.as_str(), entry.at);
+                if action == revoke
+                    && let Some(api_key) = entry.api_key
+                {
+                    logged.revoked.insert(api_key, at);
+                } else if let Some(account) = entry.account {
+                    if action == disable {
+                        logged.disabled.insert(account, at);
+                    } else if action == enable {
+                        logged.disabled.remove(&account);
+                    } else if action == delete {
+                        logged.deleted.insert(account, at);
+                    }
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        Ok(logged)
+    }
+
+    /// Returns the rows that said otherwise.
+    fn put_out_of_use(&self, rows: &mut Transaction<'_>) -> Result<Vec<Error>> {
+        let mut found = Vec::new();
+        for (&id, &at) in &self.revoked {
+            found.extend(revoke(rows, id, at)?);
+        }
+        for (&id, &at) in self.disabled.iter().chain(&self.deleted) {
+            found.extend(disable(rows, id, at)?);
+        }
+        if !self.deleted.is_empty() {
+            for (id, at) in self.keys_of_deleted(rows)? {
+                found.extend(revoke(rows, id, at)?);
+            }
+        }
+        Ok(found)
+    }
+
+    fn keys_of_deleted(&self, rows: &Transaction<'_>) -> Result<Vec<(ApiKeyId, Timestamp)>> {
+        let mut owned = Vec::new();
+        rows.inspect(API_KEYS, Span::ALL, &mut |_, value| {
+            if let Ok(api_key) = value.and_then(decode_api_key)
+                && let Some(account) = api_key.account
+                && let Some(at) = self.deleted.get(&account)
+            {
+                owned.push((api_key.id, *at));
+            }
+            Ok(ControlFlow::Continue(()))
+        })?;
+        Ok(owned)
+    }
+}
+
+/// Revokes a key, unless it is, or cannot be read, and nobody can use it. Returns its row then.
+fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Option<Error>> {
+    let row_key = api_key_row(id);
+    let Some(stored) = rows.get_or_discard(API_KEYS, &row_key)? else {
+        return Ok(None);
+    };
+    let Ok(mut api_key) = decode_api_key(&stored) else {
+        return Ok(None);
+    };
+    if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
+        return Ok(None);
+    }
+    api_key.revoked_at = Some(at);
+    rows.put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
+    Ok(Some(contradicted("api_keys", id.0)))
+}
+
+/// Disables an account, unless it is, or is gone, or cannot be read.
+fn disable(rows: &mut Transaction<'_>, id: AccountId, at: Timestamp) -> Result<Option<Error>> {
+    let row_key = account_row(id);
+    let Some(stored) = rows.get_or_discard(ACCOUNTS, &row_key)? else {
+        return Ok(None);
+    };
+    let Ok(mut account) = decode_account(&stored) else {
+        return Ok(None);
+    };
+    if account.disabled_at.is_some() {
+        return Ok(None);
+    }
+    account.disabled_at = Some(at);
+    rows.put(ACCOUNTS, &row_key, &encode_account(&account))?;
+    Ok(Some(contradicted("accounts", id.0)))
+}
+
+fn contradicted(table: &'static str, number: u64) -> Error {
+    let place = format!("state.redb, table {table}, row {number:016x}");
+    Error::corrupt(place, 0, "a row as the audit log tells it")
+}

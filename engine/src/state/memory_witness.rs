@@ -1,0 +1,104 @@
+//! The tables in memory as a witness of what was stored last.
+//!
+//! A lost write leaves a page as it was before. While the process runs, memory knows better: a row
+//! that differs is stored again, before a start believes it.
+
+use std::ops::ControlFlow;
+
+use super::store::{RowsOfTable, State};
+use super::tables::{ACCOUNTS, API_KEYS, SECOND_STEPS, SESSIONS};
+use crate::codec::{
+    decode_account, decode_api_key, decode_second_step, decode_session, encode_account,
+    encode_api_key, encode_second_step, encode_session,
+};
+use crate::damage::Treatment;
+use crate::error::{Error, Result};
+use crate::store::{Span, Table};
+
+/// Tables whose readable rows are all kept in memory, and which decide who may do what.
+const KEPT_TABLES: [Table; 4] = [ACCOUNTS, API_KEYS, SECOND_STEPS, SESSIONS];
+
+/// A row that is not as it was stored last.
+struct Differing {
+    row_key: Vec<u8>,
+    /// Its value in memory; `None` if the row was removed.
+    value: Option<Vec<u8>>,
+}
+
+impl State {
+    /// Compares rows with memory, and stores those again that differ. Returns how many there were.
+    ///
+    /// Cost: a read of these tables, during which no change is made.
+    pub(crate) fn store_again_what_differs(&self) -> Result<u64> {
+        self.with_writer_locked(|| {
+            let mut count = 0;
+            for table in KEPT_TABLES {
+                count += self.store_table_again(table)?;
+            }
+            Ok(count)
+        })
+    }
+
+    fn store_table_again(&self, table: Table) -> Result<u64> {
+        let mut missing = self.rows_in_memory(table);
+        let mut differing = Vec::new();
+        self.store.read(|rows| {
+            rows.inspect(table, Span::ALL, &mut |row_key, value| {
+                let kept = missing.remove(row_key);
+                let stored = match value.and_then(|value| encoded_now(table, value)) {
+                    // A row that could not be read when the tables were is out of use.
+                    Err(Error::Corrupt { .. }) if kept.is_none() => None,
+                    Err(Error::Corrupt { .. }) => Some(Vec::new()),
+                    stored => Some(stored?),
+                };
+                if stored != kept {
+                    differing.push(Differing {
+                        row_key: row_key.to_vec(),
+                        value: kept,
+                    });
+                }
+                Ok(ControlFlow::Continue(()))
+            })
+        })?;
+        differing.extend(missing_rows(missing));
+        if differing.is_empty() {
+            return Ok(0);
+        }
+        self.store.write(|rows| {
+            for Differing { row_key, value } in &differing {
+                match value {
+                    Some(value) => rows.put(table, row_key, value)?,
+                    None => drop(rows.remove(table, row_key)?),
+                }
+            }
+            Ok(())
+        })?;
+        for Differing { row_key, .. } in &differing {
+            let row: String = row_key.iter().map(|byte| format!("{byte:02x}")).collect();
+            let place = format!("state.redb, table {}, row {row}", table.0);
+            let error = Error::corrupt(place, 0, "the row as it was stored last");
+            self.damage.note(&error, Treatment::StoredAgain);
+        }
+        Ok(differing.len() as u64)
+    }
+}
+
+fn missing_rows(missing: RowsOfTable) -> impl Iterator<Item = Differing> {
+    missing.into_iter().map(|(row_key, value)| Differing {
+        row_key,
+        value: Some(value),
+    })
+}
+
+/// A stored value as this version would store it: an older form of the same does not differ.
+fn encoded_now(table: Table, value: &[u8]) -> Result<Vec<u8>> {
+    if table == ACCOUNTS {
+        decode_account(value).map(|it| encode_account(&it))
+    } else if table == API_KEYS {
+        decode_api_key(value).map(|it| encode_api_key(&it))
+    } else if table == SECOND_STEPS {
+        decode_second_step(value).map(|it| encode_second_step(&it))
+    } else {
+        decode_session(value).map(|it| encode_session(&it))
+    }
+}
