@@ -5,13 +5,13 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{id, import, new_account, new_api_key, now, open, open_with, title_of};
-use crate::catalog::{INDEX_VERSION, META, RECORDS, SEGMENTS, TOMBSTONES};
+use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, META, RECORDS, SEGMENTS, TOMBSTONES};
 use crate::data_dir::DataDir;
 use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
 use crate::disk::Real;
 use crate::error::Error;
-use crate::model::{AccountId, FileFacts, FileKind, ReleaseId, Session, Variant};
-use crate::state::{FILES, STATE_TABLES, StateEvent};
+use crate::model::{AccountId, ApiKeyId, FileFacts, FileKind, ReleaseId, Session, Usage, Variant};
+use crate::state::{FILES, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
 use crate::store::{Span, Store, Table};
 use crate::{Engine, StoreKind, restore};
 
@@ -45,6 +45,11 @@ fn prepare(data: &Path) {
         StateEvent::OpenSession(session, "x".into()),
     ];
     engine.apply(events).unwrap();
+    let used = usage_of(&engine);
+    engine.apply(vec![used]).unwrap();
+    let mut lane = engine.usage().counter_lane().unwrap();
+    lane.count(id(1), Some(ApiKeyId(1)), now().day()).unwrap();
+    engine.usage().aggregate_downloads(now());
     let release = ReleaseId::parse("1").unwrap();
     let facts = FileFacts {
         kind: FileKind::Srt,
@@ -56,6 +61,22 @@ fn prepare(data: &Path) {
     let made = engine.files().store_variant(&hash, Variant::Gzip, b"gz");
     made.unwrap();
     engine.close().unwrap();
+}
+
+/// The next batch of usage of the first key.
+fn usage_of(engine: &Engine) -> StateEvent {
+    StateEvent::AddUsage(UsageBatch {
+        number: engine.usage().last_batch().unwrap() + 1,
+        deltas: vec![UsageDelta {
+            api_key: Some(ApiKeyId(1)),
+            day: now().day(),
+            usage: Usage {
+                requests: 10,
+                ..Usage::default()
+            },
+            last_used_at: Some(now()),
+        }],
+    })
 }
 
 /// Raises the version byte of the first value of a table: the next version of the program.
@@ -118,6 +139,146 @@ fn a_newer_row_that_is_read_at_the_start_refuses_it_and_stays() {
         assert!(text.contains(&format!("table {name}")), "{text}");
         assert!(text.contains("or a newer one"), "{text}");
         assert_eq!(rows_count(&data, &STATE_FILE, table), before);
+    }
+}
+
+fn is_newer<T>(answer: &crate::Result<T>) -> bool {
+    matches!(answer, Err(Error::NewerValue { .. }))
+}
+
+/// Sums and log entries are read when they are asked for. This program is the older one then: it
+/// does not add to what it cannot read, and drops nothing.
+#[test]
+fn a_newer_row_of_use_is_told_and_stays() {
+    type Ask = fn(&Engine) -> bool;
+    let asked: [(&str, Ask); 4] = [
+        ("usage", |engine| {
+            let day = now().day();
+            is_newer(&engine.usage().per_day(day, day))
+        }),
+        ("api_key_usage", |engine| {
+            let day = now().day();
+            is_newer(&engine.usage().api_key_usage(ApiKeyId(1), day, day))
+        }),
+        ("api_key_totals", |engine| {
+            is_newer(&engine.usage().api_key_totals(ApiKeyId(1)))
+        }),
+        ("audit", |engine| {
+            is_newer(&engine.accounts().audit_log(None, 10))
+        }),
+    ];
+    let dir = tempfile::tempdir().unwrap();
+    for (name, is_told) in asked {
+        let data = dir.path().join(name);
+        prepare(&data);
+        let table = *STATE_TABLES.iter().find(|table| table.0 == name).unwrap();
+        raise_version(&data, &STATE_FILE, table);
+        let before = value_of_first(&data, &STATE_FILE, table);
+        let engine = open(&data);
+        assert!(is_told(&engine), "{name}");
+        let added = engine.apply(vec![usage_of(&engine)]);
+        // The log is added to without a look at what is there.
+        assert_eq!(is_newer(&added), name != "audit", "{name}");
+        ensure_whole(&engine);
+        drop(engine);
+        assert_eq!(value_of_first(&data, &STATE_FILE, table), before, "{name}");
+    }
+}
+
+/// Counts are kept in memory: they are all read at the start.
+#[test]
+fn a_newer_count_refuses_the_start_and_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    let table = *STATE_TABLES
+        .iter()
+        .find(|table| table.0 == "downloads")
+        .unwrap();
+    raise_version(dir.path(), &STATE_FILE, table);
+    let before = value_of_first(dir.path(), &STATE_FILE, table);
+    assert!(refusal(dir.path()).contains("or a newer one"));
+    assert_eq!(value_of_first(dir.path(), &STATE_FILE, table), before);
+}
+
+fn value_of_first(data: &Path, file: &StoreFile, table: Table) -> Vec<u8> {
+    with_store(data, file, |store| {
+        let read = store.write(|rows| {
+            let row_key = rows.row_keys(table)?.swap_remove(0);
+            Ok(rows.get(table, &row_key)?.expect("the row is there"))
+        });
+        read.unwrap()
+    })
+}
+
+/// Rows of another version in the journal and among the ids of damaged records are not read: its
+/// index version says so. An older program leaves such rows for this one, too.
+#[test]
+fn the_journal_of_another_index_version_is_not_read() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, row_key) in [
+        ("journal", 9_u64.to_be_bytes().to_vec()),
+        ("damaged", vec![1; 3]),
+    ] {
+        let data = dir.path().join(name);
+        prepare(&data);
+        let table = *CATALOG_TABLES.iter().find(|table| table.0 == name).unwrap();
+        with_store(&data, &CATALOG_FILE, |store| {
+            let put = store.write(|rows| rows.put(table, &row_key, b"of another form"));
+            put.unwrap();
+        });
+        set_index_version(&data);
+        ensure_whole(&open(&data));
+        assert!(!row_keys(&data, table).contains(&row_key), "{name}");
+    }
+}
+
+fn row_keys(data: &Path, table: Table) -> Vec<Vec<u8>> {
+    with_store(data, &CATALOG_FILE, |store| {
+        store.write(|rows| rows.row_keys(table)).unwrap()
+    })
+}
+
+/// This program is the older one: it changes no part of a record that it cannot read. An import
+/// replaces it whole.
+#[test]
+fn an_older_program_changes_no_part_of_a_newer_record() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    raise_version(dir.path(), &CATALOG_FILE, RECORDS);
+    let before = value_of_first(dir.path(), &CATALOG_FILE, RECORDS);
+    let engine = open(dir.path());
+    let first = (0..60).min_by_key(|number| id(*number)).unwrap();
+    assert!(is_newer(&engine.catalog().set_active(id(first), false)));
+    engine.close().unwrap();
+    drop(engine);
+    assert_eq!(value_of_first(dir.path(), &CATALOG_FILE, RECORDS), before);
+    let engine = open(dir.path());
+    import(&engine, std::iter::once(first), "Cuatro").unwrap();
+    let title = format!("Cuatro {first}");
+    assert_eq!(title_of(&engine, first), Some(title.clone()));
+    let stored = engine.catalog().stored_record(id(first)).unwrap().unwrap();
+    assert_eq!(*stored.title, *title);
+}
+
+/// A release with another redb format raises `format`, which is read first: the files below it are
+/// not opened, and not changed.
+#[test]
+fn stores_below_a_raised_format_are_not_opened() {
+    let dir = tempfile::tempdir().unwrap();
+    prepare(dir.path());
+    let line = std::fs::read_to_string(dir.path().join("format")).unwrap();
+    std::fs::write(
+        dir.path().join("format"),
+        line.replace("format 1", "format 2"),
+    )
+    .unwrap();
+    for name in ["catalog.redb", "state.redb"] {
+        std::fs::write(dir.path().join(name), b"a redb of the future").unwrap();
+    }
+    assert!(refusal(dir.path()).contains("or a newer one"));
+    for name in ["catalog.redb", "state.redb"] {
+        let content = std::fs::read(dir.path().join(name)).unwrap();
+        assert_eq!(content, b"a redb of the future");
     }
 }
 
