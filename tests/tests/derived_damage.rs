@@ -6,6 +6,7 @@ use std::borrow::Cow;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use subcat_engine::{
     DraftValue, Engine, Error, Filters, Options, Query, Real, RecordDraft, RecordId, SearchText,
@@ -89,6 +90,14 @@ fn segment_of(data: &Path) -> PathBuf {
         .collect();
     assert_eq!(segments.len(), 1);
     segments.pop().unwrap()
+}
+
+fn largest_segment(data: &Path) -> PathBuf {
+    let files = fs::read_dir(data.join("index")).unwrap();
+    let paths = files.map(|entry| entry.unwrap().path());
+    paths
+        .max_by_key(|path| fs::metadata(path).unwrap().len())
+        .unwrap()
 }
 
 fn damage_byte(path: &Path, at: usize) {
@@ -228,4 +237,71 @@ fn a_merge_that_meets_damage_ends() {
         "{failed_steps} steps of maintenance failed"
     );
     find_fault(&engine).unwrap();
+}
+
+/// Time after which answers are right again.
+const HEALING_MAX: Duration = Duration::from_secs(10);
+
+/// Seconds from the start of an engine with a damaged segment to right answers; records by
+/// `SUBCAT_HEAL_RECORDS` (`scripts/crash --healing`). While the index is built anew, each answer is
+/// right or an error.
+#[test]
+fn answers_are_right_within_seconds() {
+    let records = std::env::var("SUBCAT_HEAL_RECORDS").map_or(RECORDS, |it| it.parse().unwrap());
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path()).unwrap();
+    import(&engine, 0..records, "primera");
+    engine.catalog().request_reindex();
+    while engine.maintain(now()).unwrap() {}
+    engine.close().unwrap();
+    drop(engine);
+    // A byte of the documents, and two of what is behind them.
+    for eighth in [1, 4, 7] {
+        let segment = largest_segment(dir.path());
+        let size = fs::metadata(&segment).unwrap().len() as usize;
+        let at = size / 8 * eighth;
+        damage_byte(&segment, at);
+        let began = Instant::now();
+        let engine = open(dir.path()).unwrap();
+        let (mut wrong, mut answered) = (0, 0);
+        let healed = std::thread::scope(|scope| {
+            let healing = scope.spawn(|| {
+                while find_total(&engine, "película") != Ok(records)
+                    || !is_each_found(&engine, records)
+                {
+                    let _ = engine.maintain(now());
+                }
+                began.elapsed()
+            });
+            while !healing.is_finished() {
+                match find_total(&engine, "primera") {
+                    Ok(total) if total == records => answered += 1,
+                    Ok(_) => wrong += 1,
+                    Err(_) => {}
+                }
+            }
+            healing.join().unwrap()
+        });
+        println!(
+            "{records} records, byte {at} of {size}: right after {healed:?}, {answered} answers"
+        );
+        assert_eq!(wrong, 0, "an answer with another total");
+        assert!(healed <= HEALING_MAX, "{healed:?}");
+        engine.close().unwrap();
+    }
+}
+
+fn find_total(engine: &Engine, word: &str) -> Result<u64, String> {
+    let snapshot = engine.catalog().snapshot();
+    let text = SearchText::query(word).unwrap();
+    let query = Query::new(Filters::default(), 200).with_query(text);
+    let hits = snapshot.search(&query).map_err(|error| error.to_string())?;
+    let checked = snapshot.ensure_not_truncated();
+    checked.map_err(|error| error.to_string())?;
+    Ok(hits.total())
+}
+
+fn is_each_found(engine: &Engine, records: u64) -> bool {
+    let snapshot = engine.catalog().snapshot();
+    (0..records).all(|number| matches!(snapshot.doc(id(number)), Ok(Some(_))))
 }
