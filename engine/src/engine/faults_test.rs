@@ -1,9 +1,13 @@
 //! Errors of the disk at each operation: nothing acknowledged is lost, everything counts once,
 //! reads are answered, and it heals.
 
+use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
 
 use super::test_support::{after, id, import, new_api_key, now, open, open_with, title_of};
 use crate::disk::{Disk, Fault, Faulty};
@@ -60,8 +64,8 @@ struct Acknowledged {
 }
 
 impl Acknowledged {
-    /// Does one second of work; returns what failed of it.
-    fn work(&mut self, engine: &Engine, round: u64) -> Vec<Error> {
+    /// Does one second of work; returns what failed of it, by name.
+    fn work(&mut self, engine: &Engine, round: u64) -> Vec<(&'static str, Error)> {
         let numbers = round * 10..round * 10 + 10;
         let imported = import(engine, numbers.clone(), "Uno");
         if imported.is_ok() {
@@ -76,12 +80,15 @@ impl Acknowledged {
         engine.catalog().request_reindex();
         let maintained = engine.maintain(after(round as i64));
         let failed = [
-            imported.err(),
-            created.err(),
-            stored.err(),
-            maintained.err(),
+            ("import", imported.err()),
+            ("create a key", created.err()),
+            ("store a file", stored.err()),
+            ("maintain", maintained.err()),
         ];
-        failed.into_iter().flatten().collect()
+        let failed = failed.into_iter();
+        failed
+            .filter_map(|(name, error)| Some((name, error?)))
+            .collect()
     }
 
     /// Everything that was acknowledged is there.
@@ -99,18 +106,35 @@ impl Acknowledged {
     }
 }
 
-fn survives_a_fault(fault: Fault) -> bool {
+/// Ends of faults that a campaign must have met: a fault of each kind of work, one that was
+/// overcome within the call, and one at the first start.
+const REACHED: [&str; 6] = [
+    "create a key",
+    "import",
+    "maintain",
+    "overcome",
+    "start",
+    "store a file",
+];
+
+fn survives_a_fault(fault: Fault, reached: &Mutex<BTreeSet<&'static str>>) -> bool {
     let dir = tempfile::tempdir().unwrap();
     let faulty = Arc::new(Faulty::new(fault));
-    let engine = (0..4)
-        .find_map(|_| open_faulty(dir.path(), &faulty).ok())
-        .expect("it opens");
+    let mut starts = (0..4).map(|_| open_faulty(dir.path(), &faulty));
+    let engine = match starts.next() {
+        Some(Ok(engine)) => engine,
+        _ => {
+            reached.lock().insert("start");
+            starts.find_map(Result::ok).expect("it opens")
+        }
+    };
     let mut acknowledged = Acknowledged::default();
     let mut failed_rounds = Vec::new();
     for round in 0..ROUNDS + HEALING_SECONDS_MAX {
         let failed = acknowledged.work(&engine, round);
         let is_well = failed.is_empty();
         if !is_well {
+            reached.lock().extend(failed.iter().map(|(name, _)| *name));
             failed_rounds.push((round, failed));
         }
         // Reads are answered, whatever fails.
@@ -127,6 +151,9 @@ fn survives_a_fault(fault: Fault) -> bool {
         );
     }
     let is_met = fault.first < faulty.ops_count();
+    if is_met && failed_rounds.is_empty() {
+        reached.lock().insert("overcome");
+    }
     drop(engine);
     faulty.set_fault(Fault::NONE);
     let engine = open_faulty(dir.path(), &faulty).unwrap();
@@ -139,14 +166,44 @@ fn survives_a_fault(fault: Fault) -> bool {
 
 #[test]
 fn a_fault_at_any_operation_loses_nothing_acknowledged() {
+    let reached = Mutex::default();
     let met_count = at_each_operation(|op_idx| {
-        survives_a_fault(Fault {
+        let fault = Fault {
             first: op_idx,
             count: 2,
             errno: [Fault::EIO, Fault::ENOSPC][op_idx as usize % 2],
-        })
+        };
+        survives_a_fault(fault, &reached)
     });
     assert!(100 < met_count, "only {met_count} operations");
+    let reached: Vec<&str> = reached.into_inner().into_iter().collect();
+    assert_eq!(reached, REACHED);
+}
+
+/// The canary: what was acknowledged and is not there is noticed.
+#[test]
+fn a_loss_is_noticed() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let mut acknowledged = Acknowledged::default();
+    assert!(acknowledged.work(&engine, 0).is_empty());
+    acknowledged.check(&engine);
+    let is_noticed =
+        |lost: &Acknowledged| catch_unwind(AssertUnwindSafe(|| lost.check(&engine))).is_err();
+    let lost_record = Acknowledged {
+        imported: vec![99],
+        ..Acknowledged::default()
+    };
+    let lost_key = Acknowledged {
+        keys_count: acknowledged.keys_count + 1,
+        ..Acknowledged::default()
+    };
+    assert!(is_noticed(&lost_record));
+    assert!(is_noticed(&lost_key));
+    engine
+        .apply(vec![StateEvent::ForgetFile(release())])
+        .unwrap();
+    assert!(is_noticed(&acknowledged), "the file is gone");
 }
 
 fn counts_once(first: u64, count: u64) -> bool {
