@@ -83,16 +83,10 @@ fn fast(metrics: &Metrics, lang: Lang) -> Question {
         class,
         answer: answer.to_owned(),
         figures: vec![
+            NamedFigure::new(lang.t("Search, p50", "Búsqueda, p50"), shown(median)),
+            NamedFigure::new(lang.t("Search, p99", "Búsqueda, p99"), shown(slowest)),
             NamedFigure::new(
-                lang.t("Search, half of them", "Búsqueda, la mitad"),
-                shown(median),
-            ),
-            NamedFigure::new(
-                lang.t("Search, 99 of 100", "Búsqueda, 99 de 100"),
-                shown(slowest),
-            ),
-            NamedFigure::new(
-                lang.t("Download, 99 of 100", "Descarga, 99 de 100"),
+                lang.t("Download, p99", "Descarga, p99"),
                 shown(quantile_us(metrics, Route::Download, 99)),
             ),
         ],
