@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::import_frames::ImportFrameWriter;
 use super::socket::{ImportLine, SOCKET_NAME};
-use super::stream::{ReceivedBody, SentBody};
+use super::stream::{SentBody, received_body};
 use crate::limits::SOCKET_PIECE_BYTES_MAX;
 use crate::ops::{ImportOptions, ImportReport, ImportResult, Operation, to_json};
 use crate::runtime::{Control, ask_socket};
@@ -155,10 +155,7 @@ impl Client {
     /// The lines of every record, to be read to their end.
     pub fn export(&self) -> Result<impl Read, ClientError> {
         let response = self.post("/export", SentBody::whole("{}"))?;
-        Ok(ReceivedBody::new(
-            response.into_body(),
-            &self.control.handle(),
-        ))
+        Ok(received_body(response.into_body(), &self.control.handle()))
     }
 
     fn post(&self, path: &str, body: SentBody) -> io::Result<Response<Incoming>> {
@@ -180,7 +177,7 @@ impl Client {
         response: Response<Incoming>,
         report: &mut dyn FnMut(ImportReport),
     ) -> Result<ImportResult, ClientError> {
-        let body = ReceivedBody::new(response.into_body(), &self.control.handle());
+        let body = received_body(response.into_body(), &self.control.handle());
         for line in BufReader::new(body).lines() {
             let line: ImportLine = serde_json::from_str(&line?).map_err(io::Error::from)?;
             match line {

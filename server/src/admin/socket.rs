@@ -13,7 +13,7 @@ use serde_json::json;
 use subcat_engine::error_chain;
 
 use super::import_frames::FrameReader;
-use super::stream::{ReceivedBody, SentBody};
+use super::stream::{SentBody, received_body};
 use crate::limits::{OPERATION_BYTES_MAX, SOCKET_PIECE_BYTES_MAX};
 use crate::ops::{
     ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, Operations, execute_named,
@@ -21,6 +21,7 @@ use crate::ops::{
 };
 use crate::request::parameters;
 use crate::rows::{unpacked, write_record};
+use crate::runtime::PieceReader;
 use crate::service::{Actor, Service};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
@@ -116,7 +117,7 @@ impl From<String> for SentBody {
 
 /// The files in the body of an import.
 struct SentFiles {
-    frames: FrameReader<ReceivedBody>,
+    frames: FrameReader<PieceReader>,
 }
 
 impl ImportFiles for SentFiles {
@@ -142,7 +143,7 @@ fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
         is_dry_run: is_given("dry_run"),
     };
     let (sender, body) = SentBody::pieces();
-    let received = ReceivedBody::new(request.into_body(), &service.control);
+    let received = received_body(request.into_body(), &service.control);
     let engine = Arc::clone(&service.engine);
     service.control.spawn_blocking(move || {
         let mut files = SentFiles {

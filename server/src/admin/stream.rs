@@ -1,15 +1,15 @@
 //! Bodies on the admin socket: whole, or written and read in pieces by code that blocks.
 
-use std::io::{self, Read};
+use std::io;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-use bytes::{Buf, Bytes};
+use bytes::Bytes;
 use http_body::{Body, Frame, SizeHint};
 use http_body_util::BodyExt;
 
 use crate::limits::BODY_PIECES_MAX;
-use crate::runtime::ControlHandle;
+use crate::runtime::{ControlHandle, PieceReader};
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
@@ -66,45 +66,20 @@ impl Body for SentBody {
     }
 }
 
-/// A received body for code that blocks.
-pub struct ReceivedBody {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
-    current: Bytes,
-}
-
-impl ReceivedBody {
-    /// Forwards `body` on the control runtime. Reading blocks, so it must not happen there.
-    pub fn new(mut body: Incoming, control: &ControlHandle) -> Self {
-        let (sender, pieces) = mpsc::channel(BODY_PIECES_MAX);
-        control.spawn(async move {
-            while let Some(frame) = body.frame().await {
-                let piece = match frame.map(Frame::into_data) {
-                    Ok(Ok(bytes)) => Ok(bytes),
-                    Ok(Err(_)) => continue,
-                    Err(error) => Err(io::Error::other(error)),
-                };
-                if sender.send(piece).await.is_err() {
-                    return;
-                }
-            }
-        });
-        Self {
-            pieces,
-            current: Bytes::new(),
-        }
-    }
-}
-
-impl Read for ReceivedBody {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.current.is_empty() {
-            match self.pieces.blocking_recv() {
-                Some(piece) => self.current = piece?,
-                None => return Ok(0),
+/// A received body for code that blocks, forwarded on the control runtime.
+pub fn received_body(mut body: Incoming, control: &ControlHandle) -> PieceReader {
+    let (sender, reader) = PieceReader::new();
+    control.spawn(async move {
+        while let Some(frame) = body.frame().await {
+            let piece = match frame.map(Frame::into_data) {
+                Ok(Ok(bytes)) => Ok(bytes),
+                Ok(Err(_)) => continue,
+                Err(error) => Err(io::Error::other(error)),
+            };
+            if sender.send(piece).await.is_err() {
+                return;
             }
         }
-        let count = buffer.len().min(self.current.len());
-        self.current.copy_to_slice(&mut buffer[..count]);
-        Ok(count)
-    }
+    });
+    reader
 }

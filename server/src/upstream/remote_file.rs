@@ -3,7 +3,6 @@
 use std::io::{self, Read};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
 use reqwest::header::{
     ACCEPT_ENCODING, CONTENT_TYPE, ETAG, HeaderMap, HeaderName, HeaderValue, IF_MODIFIED_SINCE,
     IF_NONE_MATCH, LAST_MODIFIED,
@@ -12,9 +11,8 @@ use reqwest::redirect::{Action, Attempt, Policy};
 use reqwest::{Client, Response, StatusCode, Url};
 
 use super::client::{ClientSetupError, ensure_resolvable};
-use crate::limits::{BODY_PIECES_MAX, UPSTREAM_REDIRECTS_MAX};
-use crate::runtime::ControlHandle;
-use tokio::sync::mpsc;
+use crate::limits::UPSTREAM_REDIRECTS_MAX;
+use crate::runtime::{ControlHandle, PieceReader};
 
 /// Time to connect, and between two pieces of the body.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
@@ -164,7 +162,7 @@ impl RemoteContent {
     /// The content for code that blocks, which must not happen on the control runtime.
     pub fn into_read(self, control: &ControlHandle) -> impl Read + Send + 'static {
         let mut response = self.response;
-        let (sender, pieces) = mpsc::channel(BODY_PIECES_MAX);
+        let (sender, reader) = PieceReader::new();
         control.spawn(async move {
             loop {
                 let piece = match response.chunk().await {
@@ -178,29 +176,7 @@ impl RemoteContent {
                 }
             }
         });
-        RemoteRead {
-            pieces,
-            current: Bytes::new(),
-        }
-    }
-}
-
-struct RemoteRead {
-    pieces: mpsc::Receiver<io::Result<Bytes>>,
-    current: Bytes,
-}
-
-impl Read for RemoteRead {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        while self.current.is_empty() {
-            match self.pieces.blocking_recv() {
-                Some(piece) => self.current = piece?,
-                None => return Ok(0),
-            }
-        }
-        let count = buffer.len().min(self.current.len());
-        self.current.copy_to_slice(&mut buffer[..count]);
-        Ok(count)
+        reader
     }
 }
 
