@@ -6,7 +6,10 @@
 //! | 4 | version, little-endian |
 //! | 4 | low half of the xxh3 of the 12 bytes before |
 //! | 32 each | entries: record id 16, key number 8 (0: none), day 3, downloads less one 1, low half
-//! | | of the xxh3 of those 28; zeros where none was written yet |
+//! | | of the xxh3 of those 28, seeded by their place; zeros where none was written yet |
+//!
+//! The seed is the xxh3 of the file's name plus the offset of the entry: an entry that a disk has
+//! written to a second place as well counts once.
 //!
 //! If the file system can reserve space, entries are written to a mapping of the file: 0.05 µs
 //! each, where a write by system call takes 0.75 (ext4, Linux 6.18), of the 8 or so of a download.
@@ -21,7 +24,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use hashbrown::HashMap;
 use parking_lot::Mutex;
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
 use crate::disk::{Disk, DiskFile, WritableMapping};
 use crate::error::{Error, Result};
@@ -29,9 +32,10 @@ use crate::limits::{COUNTER_FILE_BYTES_MAX, ENTRY_DOWNLOADS_MAX};
 use crate::model::{ApiKeyId, Day, RecordId};
 
 const MAGIC: &[u8; 8] = b"subcatCT";
-const VERSION: u32 = 2;
-/// Its entries count one download each, as those of this version do when they are new.
-const VERSION_BEFORE: u32 = 1;
+const VERSION: u32 = 3;
+/// Versions whose entries are checked without a seed. In the first, each counts one download, as
+/// those of the others do when they are new.
+const UNPLACED_VERSIONS: [u32; 2] = [1, 2];
 /// Offset of the first entry.
 pub(super) const HEADER_BYTES: u64 = 16;
 /// Bytes of one entry.
@@ -58,7 +62,7 @@ struct CountEntry {
 }
 
 impl CountEntry {
-    fn to_bytes(self) -> [u8; ENTRY_BYTES as usize] {
+    fn to_bytes(self, seed: u64) -> [u8; ENTRY_BYTES as usize] {
         let mut bytes = [0; ENTRY_BYTES as usize];
         bytes[..16].copy_from_slice(self.counted.record.as_bytes());
         let api_key = self.counted.api_key.map_or(0, |id| id.0);
@@ -66,13 +70,14 @@ impl CountEntry {
         // Days are fewer: a timestamp ends with the year 9999.
         bytes[24..28].copy_from_slice(&self.counted.day.0.to_le_bytes());
         bytes[27] = (self.downloads - 1) as u8;
-        let check = check(&bytes[..28]);
+        let check = check(&bytes[..28], seed);
         bytes[28..].copy_from_slice(&check);
         bytes
     }
 
-    /// `None` when the checksum does not match: an entry that a power cut tore.
-    fn from_bytes(bytes: &[u8; ENTRY_BYTES as usize]) -> Option<Self> {
+    /// `None` when the checksum does not match: an entry that a power cut tore, or one of another
+    /// place.
+    fn from_bytes(bytes: &[u8; ENTRY_BYTES as usize], seed: u64) -> Option<Self> {
         let (content, found) = bytes.split_last_chunk::<4>()?;
         let (id, rest) = content.split_first_chunk::<16>()?;
         let (api_key, rest) = rest.split_first_chunk::<8>()?;
@@ -90,8 +95,19 @@ impl CountEntry {
             counted,
             downloads: u64::from(*more) + 1,
         };
-        (*found == check(content)).then_some(entry)
+        (*found == check(content, seed)).then_some(entry)
     }
+}
+
+/// Seeds of the checksums of a file's entries, by its header.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum EntrySeeds {
+    /// Their places.
+    Placed,
+    /// None: a file of a version before.
+    Unplaced,
+    /// One or the other: the header is torn.
+    Either,
 }
 
 /// A file that a lane appends to, or has appended to.
@@ -99,6 +115,9 @@ pub(super) struct CounterFile {
     pub(super) name: String,
     path: PathBuf,
     file: Box<dyn DiskFile>,
+    seeds: EntrySeeds,
+    /// The xxh3 of the name, to which the offset of an entry is added.
+    name_seed: u64,
     /// Up to where entries stand; stored after they are written.
     written_bytes: AtomicU64,
     /// Up to where entries do not change any more. Held while one is written.
@@ -133,7 +152,7 @@ impl CounterWriter {
         let mut header = [0; HEADER_BYTES as usize];
         header[..8].copy_from_slice(MAGIC);
         header[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        let check = check(&header[..12]);
+        let check = check(&header[..12], 0);
         header[12..].copy_from_slice(&check);
         file.write_at(&header, 0)
             .map_err(Error::io("write", &path))?;
@@ -141,6 +160,8 @@ impl CounterWriter {
             .reserve(COUNTER_FILE_BYTES_MAX)
             .map_err(Error::io("map", &path))?;
         let begun = CounterFile {
+            seeds: EntrySeeds::Placed,
+            name_seed: xxh3_64(name.as_bytes()),
             name,
             path,
             file,
@@ -229,8 +250,9 @@ impl CounterFile {
         let mut header = [0; HEADER_BYTES as usize];
         file.read_at(&mut header, 0)
             .map_err(Error::io("read", &path))?;
-        ensure_known(&header, &name)?;
         Ok(Some(Self {
+            seeds: seeds_of(&header, &name)?,
+            name_seed: xxh3_64(name.as_bytes()),
             name,
             path,
             file,
@@ -246,7 +268,7 @@ impl CounterFile {
     /// the same place.
     fn append(&self, entry: CountEntry, mapping: &mut Option<WritableMapping>) -> Result<u64> {
         let offset = self.written_bytes();
-        let bytes = entry.to_bytes();
+        let bytes = self.encoded(entry, offset);
         let mapped = mapping.as_mut();
         if !mapped.is_some_and(|mapped| mapped.write_at(&bytes, offset as usize)) {
             *mapping = None;
@@ -265,7 +287,7 @@ impl CounterFile {
         offset: u64,
         mapping: &mut Option<WritableMapping>,
     ) -> Result<()> {
-        let bytes = raised.to_bytes();
+        let bytes = self.encoded(raised, offset);
         let cell = *bytes.last_chunk().expect("an entry ends with its cell");
         let cell_offset = offset as usize + CELL_OFFSET;
         let mapped = mapping.as_mut();
@@ -278,12 +300,27 @@ impl CounterFile {
                     ..raised
                 };
                 // If this write fails, too, the first error is the one to report.
-                let _ = self.write_at(&before.to_bytes(), offset);
+                let _ = self.write_at(&self.encoded(before, offset), offset);
                 return Err(error);
             }
         }
         self.is_dirty.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Bytes of an entry of this place, in a file of this version: no other is written to.
+    fn encoded(&self, entry: CountEntry, offset: u64) -> [u8; ENTRY_BYTES as usize] {
+        entry.to_bytes(self.name_seed.wrapping_add(offset))
+    }
+
+    fn decoded(&self, bytes: &[u8; ENTRY_BYTES as usize], offset: u64) -> Option<CountEntry> {
+        let placed = || CountEntry::from_bytes(bytes, self.name_seed.wrapping_add(offset));
+        let unplaced = || CountEntry::from_bytes(bytes, 0);
+        match self.seeds {
+            EntrySeeds::Placed => placed(),
+            EntrySeeds::Unplaced => unplaced(),
+            EntrySeeds::Either => placed().or_else(unplaced),
+        }
     }
 
     fn write_at(&self, bytes: &[u8], offset: u64) -> Result<()> {
@@ -333,10 +370,11 @@ impl CounterFile {
                 .map_err(Error::io("read", &self.path))?;
             let (entries, _) = chunk.as_chunks::<{ ENTRY_BYTES as usize }>();
             for (entry_idx, bytes) in entries.iter().enumerate() {
-                match CountEntry::from_bytes(bytes) {
+                let entry_offset = offset + entry_idx as u64 * ENTRY_BYTES;
+                match self.decoded(bytes, entry_offset) {
                     Some(entry) => each(entry.counted, entry.downloads),
                     None if *bytes == [0; ENTRY_BYTES as usize] => {}
-                    None => torn(offset + entry_idx as u64 * ENTRY_BYTES),
+                    None => torn(entry_offset),
                 }
             }
             offset += chunk_bytes;
@@ -362,31 +400,33 @@ impl CounterFile {
 }
 
 /// Errors: [`Error::NewerValue`] for a whole header with a later version; a torn one tells nothing.
-fn ensure_known(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<()> {
-    if header[12..] != check(&header[..12]) {
-        return Ok(());
+fn seeds_of(header: &[u8; HEADER_BYTES as usize], name: &str) -> Result<EntrySeeds> {
+    let [content @ .., _, _, _, _] = header;
+    if header[12..] != check(content, 0) {
+        return Ok(EntrySeeds::Either);
     }
-    let [.., low, second, third, high] = header[..12] else {
-        return Ok(());
-    };
+    let [.., low, second, third, high] = *content;
     let found = u32::from_le_bytes([low, second, third, high]);
-    if header.starts_with(MAGIC) && VERSION < found {
+    let is_ours = header.starts_with(MAGIC);
+    if is_ours && VERSION < found {
         return Err(Error::NewerValue {
             place: "counters",
             found: u8::try_from(found).unwrap_or(u8::MAX),
             supported: VERSION as u8,
         });
     }
-    let is_ours = header.starts_with(MAGIC) && [VERSION, VERSION_BEFORE].contains(&found);
-    if !is_ours {
+    if is_ours && found == VERSION {
+        Ok(EntrySeeds::Placed)
+    } else if is_ours && UNPLACED_VERSIONS.contains(&found) {
+        Ok(EntrySeeds::Unplaced)
+    } else {
         let file = format!("counters/{name}");
-        return Err(Error::corrupt(file, 0, "the header of a counter file"));
+        Err(Error::corrupt(file, 0, "the header of a counter file"))
     }
-    Ok(())
 }
 
-fn check(bytes: &[u8]) -> [u8; 4] {
-    (xxh3_64(bytes) as u32).to_le_bytes()
+fn check(bytes: &[u8], seed: u64) -> [u8; 4] {
+    (xxh3_64_with_seed(bytes, seed) as u32).to_le_bytes()
 }
 
 #[cfg(test)]
@@ -500,29 +540,63 @@ mod tests {
         assert_eq!(read(&writer.file, 0).0, [(COUNTED, 3), (COUNTED, 2)]);
     }
 
+    /// The sum of what a file counts, and how many of its entries are passed over.
+    fn sum(path: &Path, name: &str) -> (u64, usize) {
+        let file = CounterFile::open(&Real, path.to_path_buf(), name.to_owned());
+        let (mut sum, mut torn_count) = (0, 0);
+        let mut each = |_, downloads| sum += downloads;
+        let read = file.unwrap().unwrap();
+        read.read_from(0, &mut each, &mut |_| torn_count += 1)
+            .unwrap();
+        (sum, torn_count)
+    }
+
     #[test]
-    fn entries_of_the_version_before_count_one_each() {
+    fn an_entry_in_a_second_place_counts_once() {
+        let dir = tempfile::tempdir().unwrap();
+        let mut writer = writer_at(&Real, dir.path());
+        writer.count(COUNTED).unwrap();
+        let path = dir.path().join("a");
+        let whole = std::fs::read(&path).unwrap();
+        let mut content = whole.clone();
+        content.copy_within(16..48, 4_096 + 16);
+        std::fs::write(&path, &content).unwrap();
+        assert_eq!(sum(&path, "a"), (1, 1));
+        // A torn header does not make it count.
+        content[9] = 7;
+        std::fs::write(&path, &content).unwrap();
+        assert_eq!(sum(&path, "a"), (1, 1));
+        // Nor does the same place in another file.
+        std::fs::write(&path, &whole).unwrap();
+        assert_eq!(sum(&path, "b"), (0, 1));
+    }
+
+    #[test]
+    fn entries_of_versions_before_are_read() {
         let dir = tempfile::tempdir().unwrap();
         let mut writer = writer_at(&Real, dir.path());
         writer.count(COUNTED).unwrap();
         let path = dir.path().join("a");
         let mut content = std::fs::read(&path).unwrap();
-        content[8] = VERSION_BEFORE as u8;
-        let header_check = check(&content[..12]);
-        content[12..16].copy_from_slice(&header_check);
-        // As that version wrote it: the day in four bytes, nothing else before the checksum.
+        let mut set_version = |version: u32| {
+            content[8] = version as u8;
+            let header_check = check(&content[..12], 0);
+            content[12..16].copy_from_slice(&header_check);
+            content.clone()
+        };
+        // As they wrote it: the day in four bytes, of which the second has the last for downloads.
         let fields: [&[u8]; 3] = [&[1; 16], &5_u64.to_le_bytes(), &20_000_u32.to_le_bytes()];
         let mut entry = fields.concat();
-        entry.extend(check(&entry));
-        content[16..48].copy_from_slice(&entry);
-        std::fs::write(&path, &content).unwrap();
-        let file = CounterFile::open(&Real, path.clone(), "a".to_owned());
-        assert_eq!(read(&file.unwrap().unwrap(), 0).0, [(COUNTED, 1)]);
-        content[8] = VERSION as u8 + 1;
-        let header_check = check(&content[..12]);
-        content[12..16].copy_from_slice(&header_check);
-        std::fs::write(&path, &content).unwrap();
+        entry.extend(check(&entry, 0));
+        for version in UNPLACED_VERSIONS {
+            let mut before = set_version(version);
+            before[16..48].copy_from_slice(&entry);
+            std::fs::write(&path, &before).unwrap();
+            let file = CounterFile::open(&Real, path.clone(), "a".to_owned());
+            assert_eq!(read(&file.unwrap().unwrap(), 0).0, [(COUNTED, 1)]);
+        }
+        std::fs::write(&path, set_version(VERSION + 1)).unwrap();
         let refused = CounterFile::open(&Real, path, "a".to_owned()).err();
-        assert!(matches!(refused, Some(Error::NewerValue { found: 3, .. })));
+        assert!(matches!(refused, Some(Error::NewerValue { found: 4, .. })));
     }
 }

@@ -382,7 +382,7 @@ fn a_counter_file_of_a_newer_version_refuses_the_start_and_stays() {
     let dir = tempfile::tempdir().unwrap();
     prepare(dir.path());
     let path = dir.path().join("counters/0000000077.count");
-    let mut header = *b"subcatCT\x03\0\0\0____";
+    let mut header = *b"subcatCT\x04\0\0\0____";
     let checksum = xxhash_rust::xxh3::xxh3_64(&header[..12]) as u32;
     header[12..].copy_from_slice(&checksum.to_le_bytes());
     std::fs::write(&path, header).unwrap();
