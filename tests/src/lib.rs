@@ -1,6 +1,7 @@
 //! Support for tests of the service from outside: servers, clients, upstreams, and rules of the
 //! source tree.
 
+pub mod campaign;
 pub mod clocks;
 pub mod filled;
 pub mod io_backend;

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use subcat_tests::campaign::Random;
+
 /// Bytes of a sector, which a disk loses or misdirects as a whole.
 const SECTOR_BYTES: usize = 512;
 /// Bytes of a page.
@@ -39,19 +41,6 @@ impl std::fmt::Debug for Damage {
     }
 }
 
-/// Repeatable random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: usize) -> usize {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        ((mixed ^ (mixed >> 31)) % bound.max(1) as u64) as usize
-    }
-}
-
 impl Damage {
     /// No damage.
     pub fn nothing() -> Self {
@@ -79,17 +68,17 @@ impl Damage {
             .keys()
             .filter(|path| path.ends_with(".redb"))
             .collect();
-        let path = if random.below(2) == 0 {
-            truth[random.below(truth.len())]
+        let path = if random.index(2) == 0 {
+            truth[random.index(truth.len())]
         } else {
-            files.keys().nth(random.below(files.len()))?
+            files.keys().nth(random.index(files.len()))?
         };
         let before = &files[path];
         let mut content = before.clone();
-        let kind = KINDS[random.below(KINDS.len())];
+        let kind = KINDS[random.index(KINDS.len())];
         // Most of a new store is empty: half of the places are near bytes that are not zero.
-        let mut at = random.below(content.len());
-        if random.below(2) == 0 {
+        let mut at = random.index(content.len());
+        if random.index(2) == 0 {
             at += content[at..].iter().position(|byte| *byte != 0)?;
         }
         let (sector, page) = (at / SECTOR_BYTES, at / PAGE_BYTES);
@@ -97,13 +86,13 @@ impl Damage {
             let start = unit * bytes;
             start..(start + bytes).min(before.len())
         };
-        let other = random.below(before.len());
+        let other = random.index(before.len());
         match kind {
-            "a flipped bit" => *content.get_mut(at)? ^= 1 << random.below(8),
+            "a flipped bit" => *content.get_mut(at)? ^= 1 << random.index(8),
             "a zero sector" => content[range(sector, SECTOR_BYTES)].fill(0),
             "a garbage page" => {
                 for byte in &mut content[range(page, PAGE_BYTES)] {
-                    *byte = random.below(256) as u8;
+                    *byte = random.index(256) as u8;
                 }
             }
             "a truncation" => content.truncate(at),
@@ -129,7 +118,7 @@ impl Damage {
             }
             // A write that went nowhere: what was there before, or in another file, stays.
             _ => {
-                let source = files.values().nth(random.below(files.len()))?;
+                let source = files.values().nth(random.index(files.len()))?;
                 let into = range(page, PAGE_BYTES);
                 let from = source.get(into.clone())?;
                 content[into].copy_from_slice(from);

@@ -11,57 +11,18 @@ mod damage;
 mod round;
 
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::time::Instant;
 
 use damage::{Damage, KINDS};
-use round::{Outcome, Prepared, run};
+use round::{Prepared, run};
+use subcat_tests::campaign::{run_rounds, setting, work_dir};
 use subcat_tests::filled::fill;
-use tempfile::TempDir;
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
-
-/// A directory in memory where there is one: a round writes some megabytes.
-fn work_dir() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let made = if memory.is_dir() {
-        TempDir::new_in(memory)
-    } else {
-        TempDir::new()
-    };
-    made.unwrap()
-}
 
 fn prepare() -> Prepared {
     let dir = work_dir();
     let data = dir.path().join("data");
     fill(&data).unwrap();
     Prepared::read(&data)
-}
-
-/// Rounds on all cores; what each came to, or the first failure.
-fn campaign(prepared: &Prepared, seeds: std::ops::Range<u64>) -> Result<Vec<Outcome>, String> {
-    let workers_count = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let results: Vec<Result<Vec<Outcome>, String>> = std::thread::scope(|scope| {
-        let start = |worker: u64| {
-            let seeds = seeds.clone();
-            scope.spawn(move || {
-                let dir = work_dir();
-                let own = seeds.filter(|seed| seed % workers_count == worker);
-                own.map(|seed| run(prepared, dir.path(), seed)).collect()
-            })
-        };
-        let workers: Vec<_> = (0..workers_count).map(start).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().unwrap();
-        workers.into_iter().map(join).collect()
-    });
-    let mut outcomes = Vec::new();
-    for result in results {
-        outcomes.extend(result?);
-    }
-    Ok(outcomes)
 }
 
 /// Rounds after which each kind of damage must have met each kind of file and each outcome.
@@ -77,7 +38,7 @@ fn damage_is_never_believed() {
     }
     let prepared = prepare();
     let began = Instant::now();
-    let outcomes = campaign(&prepared, first..first + rounds);
+    let outcomes = run_rounds(&(first..first + rounds), |seed| run(&prepared, seed));
     let _ = std::panic::take_hook();
     let outcomes = outcomes.unwrap_or_else(|failure| panic!("{failure}"));
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();

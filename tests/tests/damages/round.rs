@@ -5,13 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::{Disk, Engine, Finding, MaintenanceTask, Real, salvage};
-use subcat_tests::filled::{Answers, now, open};
+use subcat_engine::{Disk, Engine, Finding, Real, salvage};
+use subcat_tests::campaign::{maintain, work_dir};
+use subcat_tests::filled::{Answers, open};
 
 use crate::damage::{Damage, Files};
-
-/// Steps of maintenance after which a round of the scrubber must have ended, and the repair.
-const STEPS_MAX: usize = 100;
 
 /// The directory before it is damaged, and what an engine tells about it.
 pub struct Prepared {
@@ -181,25 +179,11 @@ impl Prepared {
     }
 }
 
-/// Lets the scrubber read everything, then maintains until there is nothing to do. A step that
-/// meets damage may fail: the next one repairs it.
-fn maintain(engine: &Engine) {
-    let steps = || 0..STEPS_MAX;
-    steps().find(|_| matches!(engine.run_task(MaintenanceTask::Scrub, now()), Ok(false)));
-    let mut idle_steps = 0;
-    for _ in steps() {
-        let is_idle = matches!(engine.maintain(now()), Ok(false));
-        idle_steps = if is_idle { idle_steps + 1 } else { 0 };
-        if idle_steps == 2 {
-            return;
-        }
-    }
-}
-
 /// Runs a round. Errors: what is wrong, and how to see it again.
-pub fn run(prepared: &Prepared, work: &Path, seed: u64) -> Result<Outcome, String> {
+pub fn run(prepared: &Prepared, seed: u64) -> Result<Outcome, String> {
+    let dir = work_dir();
     let damage = Damage::choose(&prepared.files, seed);
-    let ran = catch_unwind(AssertUnwindSafe(|| prepared.check(work, &damage)));
+    let ran = catch_unwind(AssertUnwindSafe(|| prepared.check(dir.path(), &damage)));
     let end = ran.unwrap_or_else(|_| Err("it panicked".to_owned()));
     let end = end.map_err(|failure| {
         format!(

@@ -11,34 +11,9 @@
 mod round;
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 
-use round::{Outcome, Prepared};
-
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
-
-/// Rounds on all cores; what each came to, or the first failure.
-fn campaign(prepared: &Prepared, seeds: &Range<u64>) -> Result<Vec<Outcome>, String> {
-    let workers_count = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let results: Vec<Result<Vec<Outcome>, String>> = std::thread::scope(|scope| {
-        let start = |worker: u64| {
-            let own = seeds
-                .clone()
-                .filter(move |seed| seed % workers_count == worker);
-            scope.spawn(move || own.map(|seed| prepared.run(seed)).collect())
-        };
-        let workers: Vec<_> = (0..workers_count).map(start).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().unwrap();
-        workers.into_iter().map(join).collect()
-    });
-    let mut outcomes = Vec::new();
-    for result in results {
-        outcomes.extend(result?);
-    }
-    Ok(outcomes)
-}
+use round::Prepared;
+use subcat_tests::campaign::{run_rounds, setting};
 
 /// Rounds after which a campaign must have come to each of [`ENDS`].
 const ROUNDS_OF_ALL: u64 = 200;
@@ -60,7 +35,8 @@ fn a_lost_write_is_never_believed() {
     std::panic::set_hook(Box::new(|_| {}));
     let first = setting("SUBCAT_LIE_SEED", 1);
     let rounds = setting("SUBCAT_LIES", 200);
-    let outcomes = campaign(&Prepared::new(None), &(first..first + rounds));
+    let prepared = Prepared::new(None);
+    let outcomes = run_rounds(&(first..first + rounds), |seed| prepared.run(seed));
     let _ = std::panic::take_hook();
     let outcomes = outcomes.unwrap_or_else(|failure| panic!("{failure}"));
     let mut counts: BTreeMap<(&str, &str), u64> = BTreeMap::new();
@@ -80,7 +56,7 @@ fn a_lost_write_is_never_believed() {
 fn without_the_check_of_pages_a_lost_write_is_believed() {
     std::panic::set_hook(Box::new(|_| {}));
     let prepared = Prepared::new(Some(1 << 40));
-    let outcome = campaign(&prepared, &(1..1 + ROUNDS_OF_ALL));
+    let outcome = run_rounds(&(1..1 + ROUNDS_OF_ALL), |seed| prepared.run(seed));
     let _ = std::panic::take_hook();
     println!(
         "not checked: {:?}",

@@ -5,15 +5,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::Path;
 use std::sync::Arc;
 
-use subcat_engine::{
-    AccountId, ApiKeyId, Change, Disk, Engine, Error, MaintenanceTask, Real, StateEvent, salvage,
-};
+use subcat_engine::{AccountId, ApiKeyId, Change, Disk, Engine, Error, Real, StateEvent, salvage};
+use subcat_tests::campaign::{Random, maintain, work_dir};
 use subcat_tests::filled::{Answers, SESSION, fill_engine, flush, id, import, now, open_on};
 use subcat_tests::lying_disk::{Deed, Lie, LyingDisk};
-use tempfile::TempDir;
 
-/// Steps of maintenance after which a round of the scrubber must have ended, and the repair.
-const STEPS_MAX: usize = 200;
 /// Keys that the second session revokes, one after the other.
 const REVOKED: [u64; 2] = [1, 5];
 /// Account that the second session disables.
@@ -218,20 +214,6 @@ fn repair(data: &Path, acknowledged: &Acknowledged) -> Result<&'static str, Stri
     Ok("salvaged")
 }
 
-/// Lets the scrubber read everything, then maintains until there is nothing to do.
-fn maintain(engine: &Engine) {
-    let steps = || 0..STEPS_MAX;
-    steps().find(|_| matches!(engine.run_task(MaintenanceTask::Scrub, now()), Ok(false)));
-    let mut idle_steps = 0;
-    for _ in steps() {
-        let is_idle = matches!(engine.maintain(now()), Ok(false));
-        idle_steps = if is_idle { idle_steps + 1 } else { 0 };
-        if idle_steps == 2 {
-            return;
-        }
-    }
-}
-
 fn first_difference(found: &str, expected: &str) -> String {
     let mut lines: BTreeMap<&str, i64> = BTreeMap::new();
     for line in found.lines() {
@@ -258,28 +240,4 @@ fn kind_of(path: &str) -> &'static str {
     let mut kinds = kinds.into_iter();
     let found = kinds.find(|(part, _)| path.contains(part));
     found.map_or("another", |(_, kind)| kind)
-}
-
-/// A directory in memory where there is one: a round writes some megabytes.
-fn work_dir() -> TempDir {
-    let memory = Path::new("/dev/shm");
-    let made = if memory.is_dir() {
-        TempDir::new_in(memory)
-    } else {
-        TempDir::new()
-    };
-    made.unwrap()
-}
-
-/// Repeatable random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, bound: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound.max(1)
-    }
 }

@@ -15,36 +15,14 @@ use std::collections::BTreeMap;
 
 use round::{Outcome, Round, STEPS, run};
 use subcat_engine::internals::IgnoredSyncs;
+use subcat_tests::campaign::{run_rounds, setting};
 
-fn setting(name: &str, default: u64) -> u64 {
-    std::env::var(name).map_or(default, |text| text.parse().expect("a number"))
-}
-
-/// Runs rounds on all cores; the outcome of each that ended well, or the first failure.
+/// Runs rounds; the outcome of each that ended well, or a failure.
 fn campaign(
     seeds: std::ops::Range<u64>,
     ignored: Option<IgnoredSyncs>,
 ) -> Result<Vec<Outcome>, String> {
-    let workers_count = std::thread::available_parallelism().map_or(1, usize::from) as u64;
-    let results: Vec<Result<Vec<Outcome>, String>> = std::thread::scope(|scope| {
-        let mut workers = Vec::new();
-        for worker in 0..workers_count {
-            let seeds = seeds
-                .clone()
-                .filter(move |seed| seed % workers_count == worker);
-            workers.push(scope.spawn(move || {
-                let rounds = seeds.map(|seed| Round { seed, ignored });
-                rounds.map(|round| run(&round)).collect()
-            }));
-        }
-        let join = |worker: std::thread::ScopedJoinHandle<'_, _>| worker.join().unwrap();
-        workers.into_iter().map(join).collect()
-    });
-    let mut outcomes = Vec::new();
-    for result in results {
-        outcomes.extend(result?);
-    }
-    Ok(outcomes)
+    run_rounds(&seeds, |seed| run(&Round { seed, ignored }))
 }
 
 #[test]
