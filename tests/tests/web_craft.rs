@@ -202,22 +202,30 @@ fn is_usable_by_keyboard(browser: &mut Browser, name: &str) {
     let wanted_count = browser.eval(REACHABLE).as_u64().expect("a number");
     browser.eval("document.activeElement.blur(); getSelection().removeAllRanges()");
     let mut reached = BTreeSet::new();
+    // Elements that took the focus and are not wanted, or had it before.
+    let mut between = Vec::new();
     for _ in 0..wanted_count + 8 {
         browser.keys(&TAB.to_string());
         let focused = browser.eval(FOCUSED);
+        let element = focused[2].clone();
         let Some(place) = focused[0].as_u64() else {
+            between.push(element);
             continue;
         };
         let outline = focused[1].as_f64().unwrap_or(0.0);
-        let element = &focused[2];
         assert!(2.0 <= outline, "{name}: no outline at {element}");
-        reached.insert(place);
+        if !reached.insert(place) {
+            between.push(element);
+        }
     }
     let missed: Vec<Value> = (0..wanted_count)
         .filter(|place| !reached.contains(place))
         .map(|place| browser.eval(&format!("return window.wanted[{place}].outerHTML")))
         .collect();
-    assert!(missed.is_empty(), "{name}: not reached: {missed:?}");
+    assert!(
+        missed.is_empty(),
+        "{name}: not reached: {missed:?}; the focus was between at {between:?}"
+    );
 }
 
 #[test]

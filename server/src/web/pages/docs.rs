@@ -22,8 +22,9 @@ use crate::web::web_request::WebRequest;
 /// Length up to which a body is shown on one line, in bytes.
 const BODY_LINE_BYTES: usize = 100;
 
-/// The first request of a reader.
-const FIRST_COMMAND: &str = "curl -H \"Authorization: Bearer $SUBCAT_KEY\" \\\n  \
+/// The first request of a reader. Its second line has no indent: it would become a line by itself
+/// where the URL is too long.
+const FIRST_COMMAND: &str = "curl -H \"Authorization: Bearer $SUBCAT_KEY\" \\\n\
                              \"$SUBCAT_URL/api/subtitles/search?title=matrix\"";
 
 #[derive(Template)]

@@ -121,7 +121,7 @@ mod tests {
 
     #[test]
     fn a_sample_is_taken_apart() {
-        let command = "curl -H \"Authorization: Bearer $SUBCAT_KEY\" \\\n  \
+        let command = "curl -H \"Authorization: Bearer $SUBCAT_KEY\" \\\n\
                        \"http://h/api/subtitles/search?title=x&limit=5\"";
         let sample = ApiSample::new("s".into(), String::new(), command, "http://h");
         assert_eq!(sample.path, "/api/subtitles/search?title=x&limit=5");
