@@ -17,8 +17,8 @@ use super::packed::PackedBuilder;
 use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
 use super::writer::{
-    CatalogEntry, ColumnBuffers, Groups, PostingsWriter, write_catalogs, write_columns,
-    write_titles, write_values,
+    CatalogEntry, ColumnBuffers, Groups, PostingsWriter, TitleTexts, write_catalogs, write_columns,
+    write_values,
 };
 
 /// Size of a finished segment.
@@ -192,7 +192,7 @@ impl SegmentBuilder {
         let columns = self.columns(&order, &title_ranks);
         write_columns(&mut writer, &columns)?;
         let titles = title_order.iter().map(|&title| self.titles.get(title));
-        let title_docs = write_titles(&mut writer, titles, &columns.titles)?;
+        let title_docs = TitleTexts::new(titles).write(&mut writer, &columns.titles)?;
         let orders = SegmentOrders {
             entries: &order,
             titles: &title_order,

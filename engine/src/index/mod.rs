@@ -26,6 +26,8 @@ mod segment;
 mod set_counts;
 mod suffix;
 mod suffix_sort;
+mod term_merge;
+mod title_merge;
 mod tombstones;
 mod varint;
 mod verify;

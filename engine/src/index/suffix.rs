@@ -74,12 +74,12 @@ const STRIDE: usize = 64;
 /// each title, and the end.
 ///
 /// Cost: linear in the text. Memory besides it: about 6 bytes for each of its bytes.
-pub(crate) fn encode_suffixes(text: Vec<u8>, starts: &[u64]) -> Vec<u8> {
+pub(crate) fn encode_suffixes(text: &mut Vec<u8>, starts: &[u64]) -> Vec<u8> {
     let lengths = starts.windows(2).map(|pair| pair[1] - pair[0]);
     let offset_bits = u64::BITS - lengths.max().unwrap_or(0).leading_zeros();
     let titles_count = starts.len() as u64;
     let first_titles = first_titles(text.len(), starts);
-    let (text, sorted) = sort_positions(text);
+    let sorted = sort_positions(text);
     let mut positions = PackedBuilder::new(titles_count << (1 + offset_bits), sorted.len());
     for at in sorted {
         let at = at as usize;
@@ -91,7 +91,6 @@ pub(crate) fn encode_suffixes(text: Vec<u8>, starts: &[u64]) -> Vec<u8> {
         let begins_word = matches!(text[at - 1], b' ' | b'\n');
         positions.push((title as u64) << (1 + offset_bits) | offset << 1 | u64::from(begins_word));
     }
-    drop(text);
     let mut bytes = vec![0; HEAD_BYTES];
     bytes[0] = offset_bits as u8;
     bytes.extend(positions.finish());
@@ -113,18 +112,18 @@ fn first_titles(text_bytes: usize, starts: &[u64]) -> Vec<u32> {
 
 /// Positions in a text of distinct, sorted titles between line feeds at which a character other
 /// than a space or a line feed begins, sorted by the bytes up to the next line feed; equal ones by
-/// position. Returns the text, too.
-fn sort_positions(mut text: Vec<u8>) -> (Vec<u8>, Vec<u32>) {
+/// position. The text is as before afterwards.
+fn sort_positions(text: &mut Vec<u8>) -> Vec<u32> {
     // Beyond its line feed a suffix is compared by the titles that follow, which are sorted: so
     // equal ones are in the order of their positions, if what follows the last title is greatest.
     text.push(END);
-    let mut sorted = sort_suffixes(&text);
+    let mut sorted = sort_suffixes(text);
     text.pop();
     sorted.retain(|&at| {
         let byte = text.get(at as usize).copied().unwrap_or(b' ');
         byte != b' ' && byte != b'\n' && byte & 0xc0 != 0x80
     });
-    (text, sorted)
+    sorted
 }
 
 #[cfg(test)]
@@ -152,7 +151,7 @@ mod tests {
                 .map(|(at, _)| at as u32)
                 .collect();
             expected.sort_by_key(|&at| (rest(at), at));
-            prop_assert_eq!(sort_positions(text.clone().into()).1, expected);
+            prop_assert_eq!(sort_positions(&mut text.clone().into()), expected);
         }
 
         #[test]
@@ -162,9 +161,9 @@ mod tests {
             let text = text_of(titles);
             let ends = text.match_indices('\n').map(|(at, _)| at as u64 + 1);
             let starts: Vec<u64> = ends.collect();
-            let bytes = encode_suffixes(text.clone().into(), &starts);
+            let bytes = encode_suffixes(&mut text.clone().into(), &starts);
             let suffixes = Suffixes::read(&bytes).unwrap();
-            let sorted = sort_positions(text.clone().into()).1;
+            let sorted = sort_positions(&mut text.clone().into());
             prop_assert_eq!(suffixes.len(), sorted.len());
             for (idx, at) in sorted.into_iter().enumerate() {
                 let position = suffixes.get(idx);

@@ -69,29 +69,49 @@ impl Groups {
     }
 }
 
-/// Writes the distinct folded titles, which come sorted, and the documents of each. Returns the
-/// documents of each title.
-pub(crate) fn write_titles<'t>(
-    writer: &mut SectionWriter<'_>,
-    titles: impl Iterator<Item = &'t str>,
-    doc_titles: &[u32],
-) -> Result<Groups> {
-    let mut text = vec![b'\n'];
-    let mut offsets = vec![1u64];
-    for title in titles {
-        text.extend_from_slice(title.as_bytes());
-        text.push(b'\n');
-        offsets.push(text.len() as u64);
+/// The distinct folded titles, and where each text occurs in them.
+pub(crate) struct TitleTexts {
+    /// The titles, sorted, between line feeds.
+    text: Vec<u8>,
+    /// Start of each title in the text, and the end.
+    offsets: Vec<u64>,
+    /// The section of suffixes.
+    suffixes: Vec<u8>,
+}
+
+impl TitleTexts {
+    /// Sorts the suffixes of titles, which come sorted themselves.
+    pub(crate) fn new<'t>(titles: impl Iterator<Item = &'t str>) -> Self {
+        let mut text = vec![b'\n'];
+        let mut offsets = vec![1u64];
+        for title in titles {
+            text.extend_from_slice(title.as_bytes());
+            text.push(b'\n');
+            offsets.push(text.len() as u64);
+        }
+        let suffixes = encode_suffixes(&mut text, &offsets);
+        Self {
+            text,
+            offsets,
+            suffixes,
+        }
     }
-    let titles_count = offsets.len() - 1;
-    let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
-    writer.section(Section::TitleText, &text)?;
-    writer.section(Section::TitleOffsets, &pack(offsets.iter().copied()))?;
-    let docs = invert(doc_titles, titles_count);
-    writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
-    writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
-    writer.section(Section::Suffixes, &encode_suffixes(text, &offsets))?;
-    Ok(docs)
+
+    /// Writes the titles, and the documents of each, which it returns.
+    pub(crate) fn write(
+        self,
+        writer: &mut SectionWriter<'_>,
+        doc_titles: &[u32],
+    ) -> Result<Groups> {
+        let numbers = |column: &[u32]| pack(column.iter().copied().map(u64::from));
+        writer.section(Section::TitleText, &self.text)?;
+        writer.section(Section::TitleOffsets, &pack(self.offsets.iter().copied()))?;
+        let docs = invert(doc_titles, self.offsets.len() - 1);
+        writer.section(Section::TitleStarts, &numbers(&docs.starts))?;
+        writer.section(Section::TitleDocuments, &numbers(&docs.numbers))?;
+        writer.section(Section::Suffixes, &self.suffixes)?;
+        Ok(docs)
+    }
 }
 
 /// Groups the documents by their number, ascending in each group: a counting sort.
