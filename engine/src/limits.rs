@@ -166,6 +166,10 @@ pub const PAGES_CHECK_BYTES_MAX: u64 = 64 << 20;
 pub const SCRUB_ROUND_SECONDS: i64 = 86_400;
 /// Days of a key's usage that are kept before the latest on which it was used.
 pub const USAGE_DAYS_MAX: u32 = 400;
+/// Days whose figures are kept, the latest included.
+pub const FIGURE_DAYS_MAX: u32 = 30;
+/// Figures of a day, at most.
+pub const FIGURES_MAX: usize = 64;
 /// Entries of the audit log that are kept.
 pub const AUDIT_ENTRIES_MAX: u64 = 100_000;
 /// One-time links that are valid at the same time; beyond, the one that ends first goes.

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp};
-use subcat_server::config::Sources;
+use subcat_server::config::{Config, Sources};
 use subcat_server::ops::Operations;
 use subcat_server::runtime::{Clock, Moment};
-use subcat_server::service::Actor;
+use subcat_server::service::{Actor, Gain, Service};
 use subcat_tests::clocks::SettableClock;
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::Client;
@@ -269,7 +269,7 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
         text.contains("Nothing has been downloaded since startup"),
         "{text}"
     );
-    portal.service().note_history();
+    portal.service().note_history(false).expect("it is stored");
     let fields = [&[("name", "tv")], ALL_SCOPES.as_slice()].concat();
     let page = ana.post("/keys", &fields);
     let (_, key) = page.text().split_once("readonly value=\"").expect("a key");
@@ -284,9 +284,9 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
         assert_eq!(client.get(&download, Some(&key)).status, 200);
     }
     clock.advance(60);
-    portal.service().note_history();
+    portal.service().note_history(false).expect("it is stored");
     clock.advance(60);
-    portal.service().note_history();
+    portal.service().note_history(false).expect("it is stored");
     let page = ana.get("/admin").text().to_owned();
     let text = plain(&page);
     assert!(
@@ -307,6 +307,16 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
     let text = plain(ana.get("/admin?history=days").text());
     assert!(text.contains("3 May 2026 5 0 0 ≤"), "{text}");
     assert!(page.len() < 50_000, "{} bytes", page.len());
+    // As after a restart: days stay, and go on; minutes begin anew.
+    let ended = portal.service();
+    let config = Config::clone(&ended.config());
+    let (engine, control) = (Arc::clone(&ended.engine), ended.control.clone());
+    let started = Service::new(config, engine, control, clock);
+    assert_eq!(started.history.minutes(), []);
+    let days = started.history.days();
+    assert_eq!(days[0].figures, ended.history.days()[0].figures);
+    assert_eq!(days[0].figures.gained(Gain::Requests), 5);
+    assert!(days[0].figures.search_quantile_us(99).is_some());
 }
 
 #[test]

@@ -18,8 +18,9 @@ pub(crate) use record::is_active;
 pub use record::{decode_record, encode_record};
 pub(crate) use state::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
-    decode_link, decode_number, decode_second_step, decode_session, decode_totals, decode_usage,
-    encode_account, encode_api_key, encode_audit_entry, encode_cached_file, encode_link,
-    encode_number, encode_second_step, encode_session, encode_totals, encode_usage,
+    decode_figures, decode_link, decode_number, decode_second_step, decode_session, decode_totals,
+    decode_usage, encode_account, encode_api_key, encode_audit_entry, encode_cached_file,
+    encode_figures, encode_link, encode_number, encode_second_step, encode_session, encode_totals,
+    encode_usage,
 };
 pub(crate) use wire::{Decoder, Encoder};

@@ -2,6 +2,7 @@
 
 use super::wire::{Decoder, Encoder};
 use crate::error::Result;
+use crate::limits::FIGURES_MAX;
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Email, FileKind,
     FileName, LinkPurpose, OneTimeLink, RateLimit, Role, Scopes, SecondStep, Session, Timestamp,
@@ -214,6 +215,28 @@ pub(crate) fn decode_usage(bytes: &[u8]) -> Result<Usage> {
     let usage = take_usage(&mut from)?;
     from.finish()?;
     Ok(usage)
+}
+
+pub(crate) fn encode_figures(figures: &[u64]) -> Vec<u8> {
+    assert!(figures.len() <= FIGURES_MAX, "a day has too many figures");
+    let mut out = Encoder::new(VERSION);
+    out.put_integer(figures.len() as u64);
+    for figure in figures {
+        out.put_integer(*figure);
+    }
+    out.finish()
+}
+
+pub(crate) fn decode_figures(bytes: &[u8]) -> Result<Vec<u64>> {
+    let mut from = Decoder::new(bytes, VERSION, "state.redb, table figures")?;
+    let count = from.integer()?;
+    if (FIGURES_MAX as u64) < count {
+        return Err(from.error("64 figures at most"));
+    }
+    let figures = (0..count).map(|_| from.integer());
+    let figures = figures.collect::<Result<_>>()?;
+    from.finish()?;
+    Ok(figures)
 }
 
 pub(crate) fn encode_totals(totals: &ApiKeyTotals) -> Vec<u8> {
@@ -441,6 +464,10 @@ mod tests {
             limited: u64::MAX,
         };
         assert_eq!(decode_usage(&encode_usage(&usage)).unwrap(), usage);
+        for figures in [vec![], vec![0, 7, u64::MAX], vec![1; FIGURES_MAX]] {
+            let stored = encode_figures(&figures);
+            assert_eq!(decode_figures(&stored).unwrap(), figures);
+        }
         let totals = ApiKeyTotals {
             usage,
             last_used_at: Some(at(7)),

@@ -148,6 +148,32 @@ fn old_days_of_a_key_are_dropped_and_its_totals_stay() {
 }
 
 #[test]
+fn figures_of_a_day_are_replaced_and_old_days_are_dropped() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let today = now().day();
+    let keep = |days_ago: u32, figures: &[u64]| {
+        StateEvent::KeepFigures(Day(today.0 - days_ago), figures.to_vec())
+    };
+    let events = vec![
+        keep(30, &[1]),
+        keep(29, &[2, 3]),
+        keep(1, &[4]),
+        keep(0, &[5]),
+        keep(0, &[6, 7]),
+    ];
+    engine.apply(events).unwrap();
+    drop(engine);
+    let kept = open(dir.path()).usage().figures().unwrap();
+    let expected = [
+        (Day(today.0 - 29), vec![2, 3]),
+        (Day(today.0 - 1), vec![4]),
+        (today, vec![6, 7]),
+    ];
+    assert_eq!(kept, expected);
+}
+
+#[test]
 fn the_latest_moment_is_kept() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());

@@ -88,6 +88,7 @@ fn prepare(data: &Path) {
         }),
         Change::SetSecondStep(AccountId(1), Some(second_step)).into_event("ana", now()),
         usage_of(&engine, 1, ApiKeyId(1)),
+        StateEvent::KeepFigures(now().day(), vec![7]),
     ];
     engine.apply(events).unwrap();
     let release = ReleaseId::parse("1").unwrap();
@@ -131,6 +132,7 @@ struct Contents {
     downloads: u64,
     requests_of_key: u64,
     requests_of_day: u64,
+    days_with_figures: usize,
     audit_entries: usize,
 }
 
@@ -148,6 +150,7 @@ impl Contents {
         downloads: 1,
         requests_of_key: 10,
         requests_of_day: 10,
+        days_with_figures: 1,
         audit_entries: 5,
     };
 
@@ -173,6 +176,7 @@ impl Contents {
             downloads: usage.downloads(id(DOWNLOADED)),
             requests_of_key: usage.api_key_totals(ApiKeyId(1)).unwrap().0.requests,
             requests_of_day: days.iter().map(|(_, usage)| usage.requests).sum(),
+            days_with_figures: usage.figures().unwrap().len(),
             audit_entries: engine.accounts().audit_log(None, 100).unwrap().len(),
         }
     }
@@ -236,9 +240,10 @@ fn outcome(table: Table, row_key: &[u8]) -> (Contents, bool) {
             },
             true,
         ),
-        ("audit", _) => (
+        ("figures" | "audit", _) => (
             Contents {
-                audit_entries: 4,
+                days_with_figures: usize::from(table.0 != "figures"),
+                audit_entries: if table.0 == "audit" { 4 } else { 5 },
                 ..whole
             },
             true,

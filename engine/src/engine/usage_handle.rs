@@ -65,6 +65,12 @@ impl UsageHandle<'_> {
         self.database.state.usage(from, to)
     }
 
+    /// Figures of the last days that were kept with
+    /// [`StateEvent::KeepFigures`](crate::StateEvent::KeepFigures), in ascending order.
+    pub fn figures(self) -> Result<Vec<(Day, Vec<u64>)>> {
+        self.database.state.figures()
+    }
+
     /// Number of the last [`UsageBatch`](crate::UsageBatch) that was added; 0 before the first.
     pub fn last_batch(self) -> Result<u64> {
         self.database.state.last_usage()

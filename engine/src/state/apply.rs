@@ -9,18 +9,18 @@ use super::event::{
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AUDIT_COUNT,
-    AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
+    AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
     LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, account_row, api_key_day_row,
     api_key_row, audit_row, audit_rows, day_of_row, day_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
     decode_session, decode_totals, decode_usage, encode_account, encode_api_key,
-    encode_audit_entry, encode_cached_file, encode_number, encode_session, encode_totals,
-    encode_usage,
+    encode_audit_entry, encode_cached_file, encode_figures, encode_number, encode_session,
+    encode_totals, encode_usage,
 };
 use crate::error::{Error, Result};
-use crate::limits::{AUDIT_ENTRIES_MAX, USAGE_DAYS_MAX};
+use crate::limits::{AUDIT_ENTRIES_MAX, FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
     SecondStep, Session, Timestamp, Usage,
@@ -113,6 +113,7 @@ impl EventStep<'_, '_> {
                 Ok(Outcome::Done)
             }
             StateEvent::AddUsage(batch) => self.add_usage(batch),
+            StateEvent::KeepFigures(day, figures) => self.keep_figures(*day, figures),
             StateEvent::Audit(entry) => self.audit(entry, true),
             StateEvent::RememberFile(release, file) => self.remember_file(release, file),
             StateEvent::ForgetFile(release) => self.forget_file(release),
@@ -452,18 +453,32 @@ impl EventStep<'_, '_> {
 
     /// Drops the usage of a key on the days before `first`; its totals keep it.
     fn drop_days_before(&mut self, id: ApiKeyId, first: Day) -> Result<()> {
+        let from = api_key_day_row(id, Day(0));
+        self.drop_rows(API_KEY_USAGE, &from, &api_key_day_row(id, first))
+    }
+
+    fn keep_figures(&mut self, day: Day, figures: &[u64]) -> Result<Outcome> {
+        let first = Day(day.0.saturating_sub(FIGURE_DAYS_MAX - 1));
+        self.drop_rows(FIGURES, &day_row(Day(0)), &day_row(first))?;
+        self.rows
+            .put(FIGURES, &day_row(day), &encode_figures(figures))?;
+        Ok(Outcome::Done)
+    }
+
+    /// Drops the rows from one row key up to another, which stays.
+    fn drop_rows(&mut self, table: Table, from: &[u8], to: &[u8]) -> Result<()> {
         let mut old = Vec::new();
         let span = Span {
-            from: &api_key_day_row(id, Day(0)),
-            to: Some(&api_key_day_row(id, first)),
+            from,
+            to: Some(to),
             order: ScanOrder::Ascending,
         };
-        self.rows.inspect(API_KEY_USAGE, span, &mut |row_key, _| {
+        self.rows.inspect(table, span, &mut |row_key, _| {
             old.push(row_key.to_vec());
             Ok(ControlFlow::Continue(()))
         })?;
         for row_key in old {
-            self.rows.remove(API_KEY_USAGE, &row_key)?;
+            self.rows.remove(table, &row_key)?;
         }
         Ok(())
     }

@@ -212,6 +212,9 @@ pub enum StateEvent {
     DropExpiredSessions(Timestamp),
     /// Add usage. Refused when this batch was added before.
     AddUsage(UsageBatch),
+    /// Keep the figures of a day, in place of those that were kept of it before, and drop the days
+    /// that are too old. The engine does not know what they mean.
+    KeepFigures(Day, Vec<u64>),
     /// Add a line to the audit log about something that changes nothing else.
     Audit(AuditEntry),
     /// Remember the file of a release, in place of what was known of it.

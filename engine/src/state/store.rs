@@ -16,15 +16,15 @@ use super::repair::{
     repair_second_steps, scrub_rows,
 };
 use super::tables::{
-    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FILES,
+    ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FIGURES, FILES,
     LAST_USAGE, LATEST_SECOND, LINKS, META, OFFSETS, SECOND_STEPS, SESSIONS, STATE_TABLES, USAGE,
     account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
     number_of_audit_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
-    decode_link, decode_number, decode_second_step, decode_session, decode_totals, decode_usage,
-    encode_account, encode_api_key, encode_second_step, encode_session,
+    decode_figures, decode_link, decode_number, decode_second_step, decode_session, decode_totals,
+    decode_usage, encode_account, encode_api_key, encode_second_step, encode_session,
 };
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
@@ -540,28 +540,43 @@ impl State {
         to: Day,
     ) -> Result<Vec<(Day, Usage)>> {
         let end = api_key_day_row(id, Day(to.0.saturating_add(1)));
-        self.usage_rows(API_KEY_USAGE, &api_key_day_row(id, from), &end)
+        let span = Span {
+            from: &api_key_day_row(id, from),
+            to: Some(&end),
+            order: ScanOrder::Ascending,
+        };
+        self.day_rows(API_KEY_USAGE, span, decode_usage)
     }
 
     pub(crate) fn usage(&self, from: Day, to: Day) -> Result<Vec<(Day, Usage)>> {
         let end = day_row(Day(to.0.saturating_add(1)));
-        self.usage_rows(USAGE, &day_row(from), &end)
-    }
-
-    fn usage_rows(&self, table: Table, from: &[u8], to: &[u8]) -> Result<Vec<(Day, Usage)>> {
-        let mut found = Vec::new();
         let span = Span {
-            from,
-            to: Some(to),
+            from: &day_row(from),
+            to: Some(&end),
             order: ScanOrder::Ascending,
         };
+        self.day_rows(USAGE, span, decode_usage)
+    }
+
+    pub(crate) fn figures(&self) -> Result<Vec<(Day, Vec<u64>)>> {
+        self.day_rows(FIGURES, Span::ALL, decode_figures)
+    }
+
+    /// Values of rows whose key ends with a day. Damaged ones are left out.
+    fn day_rows<T>(
+        &self,
+        table: Table,
+        span: Span<'_>,
+        decode: fn(&[u8]) -> Result<T>,
+    ) -> Result<Vec<(Day, T)>> {
+        let mut found = Vec::new();
         self.store.read(|rows| {
             rows.inspect(table, span, &mut |row_key, value| {
-                let day = day_of_row(row_key).ok_or_else(|| bad_row("usage"))?;
-                match value.and_then(decode_usage) {
+                let day = day_of_row(row_key).ok_or_else(|| bad_row(table.0))?;
+                match value.and_then(decode) {
                     // One day less: the others are shown.
                     Err(Error::Corrupt { .. }) => {}
-                    usage => found.push((day, usage?)),
+                    value => found.push((day, value?)),
                 }
                 Ok(ControlFlow::Continue(()))
             })

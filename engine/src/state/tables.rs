@@ -17,6 +17,8 @@ pub(super) const API_KEY_TOTALS: Table = Table("api_key_totals");
 pub(super) const API_KEY_USAGE: Table = Table("api_key_usage");
 /// Day → usage of the whole service.
 pub(super) const USAGE: Table = Table("usage");
+/// Day → figures of the whole service; what they mean is known to who keeps them.
+pub(super) const FIGURES: Table = Table("figures");
 /// Digest of a cookie → session.
 pub(super) const SESSIONS: Table = Table("sessions");
 /// Account number → second step of its sign-in.
@@ -41,6 +43,7 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     API_KEY_TOTALS,
     API_KEY_USAGE,
     USAGE,
+    FIGURES,
     SESSIONS,
     SECOND_STEPS,
     LINKS,

@@ -1,13 +1,19 @@
 //! Figures of the last minutes and days, for the console: what the counters have gained in each.
+//! Days outlive the process: each minute with requests stores those of its day.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
-use subcat_engine::Timestamp;
+use subcat_engine::{Day, FIGURE_DAYS_MAX, FIGURES_MAX, StateEvent, Timestamp};
 
 use super::metrics::{LATENCY_BUCKETS_US, Metrics, Route};
 use crate::limits::{HISTORY_DAYS_MAX, HISTORY_MINUTES_MAX};
 use crate::upstream::{FetchCounts, FetchOutcome};
+
+/// Number of the order of stored figures; those of another order are not shown.
+const STORED_ORDER: u64 = 1;
+const _: () = assert!(STORED_FIGURES <= FIGURES_MAX);
+const _: () = assert!(HISTORY_DAYS_MAX as u32 == FIGURE_DAYS_MAX);
 
 /// Seconds of a minute.
 const MINUTE_SECONDS: i64 = 60;
@@ -96,6 +102,11 @@ impl Figures {
         latency_quantile_us(&self.search_latencies, percent)
     }
 
+    /// True if nothing was counted.
+    fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
     fn each(&mut self, other: &Self, change: impl Fn(u64, u64) -> u64) {
         let numbers = self.gains.iter_mut().chain(&mut self.search_latencies);
         let others = other.gains.iter().chain(&other.search_latencies);
@@ -134,7 +145,38 @@ pub struct Period {
     pub disk_bytes: u64,
 }
 
-/// Figures of the last minutes and days since the process started.
+/// Numbers of a stored day: the order, the bytes of the disk, gains, latencies.
+const STORED_FIGURES: usize = 2 + GAINS_COUNT + LATENCY_BUCKETS_US.len() + 1;
+
+impl Period {
+    fn to_stored(&self) -> Vec<u64> {
+        let Figures {
+            gains,
+            search_latencies,
+        } = &self.figures;
+        let head = [STORED_ORDER, self.disk_bytes];
+        [&head[..], gains, search_latencies].concat()
+    }
+
+    /// The figures of a day; `None` if another version of the program stored them.
+    fn from_stored(day: Day, stored: &[u64]) -> Option<Self> {
+        let (head, rest) = stored.split_first_chunk::<2>()?;
+        let (gains, search_latencies) = rest.split_first_chunk()?;
+        if head[0] != STORED_ORDER {
+            return None;
+        }
+        Some(Self {
+            start: day.start(),
+            figures: Figures {
+                gains: *gains,
+                search_latencies: search_latencies.try_into().ok()?,
+            },
+            disk_bytes: head[1],
+        })
+    }
+}
+
+/// Figures of the last minutes since the process started, and of the last days.
 ///
 /// One thread writes, once a minute; readers are the pages of administrators. No request of the
 /// API comes here. About 50 KB.
@@ -150,33 +192,41 @@ struct Periods {
 }
 
 impl History {
+    /// A history that goes on with the stored figures of days.
+    pub fn of_days(stored: &[(Day, Vec<u64>)]) -> Self {
+        let days = stored.iter();
+        let days = days.filter_map(|(day, figures)| Period::from_stored(*day, figures));
+        Self(Mutex::new(Periods {
+            days: days.collect(),
+            ..Periods::default()
+        }))
+    }
+
     /// Keeps the figures of the minute that has just ended; within a minute does nothing. `read`
-    /// gives the counters of now and the bytes of the data directory.
-    pub fn note(&self, now: Timestamp, read: impl FnOnce() -> (Figures, u64)) {
+    /// gives the counters of now and the bytes of the data directory. Returns the event that stores
+    /// the day of that minute, unless nothing was counted.
+    pub fn note(
+        &self,
+        now: Timestamp,
+        read: impl FnOnce() -> (Figures, u64),
+    ) -> Option<StateEvent> {
         let minute = now.seconds().div_euclid(MINUTE_SECONDS);
         let mut periods = self.0.lock();
         if matches!(&periods.before, Some((known, _)) if *known == minute) {
-            return;
+            return None;
         }
         let (counters, disk_bytes) = read();
-        let before = periods.before.replace((minute, counters.clone()));
-        let Some((ended_minute, before)) = before else {
-            return;
-        };
-        let mut figures = counters;
-        figures.each(&before, u64::saturating_sub);
-        let start = Timestamp::from_seconds(ended_minute * MINUTE_SECONDS).unwrap_or(now);
-        let ended = Period {
-            start,
-            figures,
-            disk_bytes,
-        };
-        let day = Period {
-            start: start.day().start(),
-            ..ended.clone()
-        };
-        add(&mut periods.days, day, HISTORY_DAYS_MAX);
-        add(&mut periods.minutes, ended, HISTORY_MINUTES_MAX);
+        periods.end_minute(now, counters, disk_bytes)
+    }
+
+    /// Does the same for the minute that has begun, at the end of the process.
+    pub fn note_last(
+        &self,
+        now: Timestamp,
+        read: impl FnOnce() -> (Figures, u64),
+    ) -> Option<StateEvent> {
+        let (counters, disk_bytes) = read();
+        self.0.lock().end_minute(now, counters, disk_bytes)
     }
 
     /// The last minutes that have ended, the oldest first. Minutes that the process slept through
@@ -188,6 +238,36 @@ impl History {
     /// The last days, the oldest first, today included up to its last minute.
     pub fn days(&self) -> Vec<Period> {
         self.0.lock().days.iter().cloned().collect()
+    }
+}
+
+impl Periods {
+    fn end_minute(
+        &mut self,
+        now: Timestamp,
+        counters: Figures,
+        disk_bytes: u64,
+    ) -> Option<StateEvent> {
+        let minute = now.seconds().div_euclid(MINUTE_SECONDS);
+        let (ended_minute, before) = self.before.replace((minute, counters.clone()))?;
+        let mut figures = counters;
+        figures.each(&before, u64::saturating_sub);
+        let is_idle = figures.is_empty();
+        let start = Timestamp::from_seconds(ended_minute * MINUTE_SECONDS).unwrap_or(now);
+        let ended = Period {
+            start,
+            figures,
+            disk_bytes,
+        };
+        let day = Period {
+            start: start.day().start(),
+            ..ended.clone()
+        };
+        add(&mut self.days, day, HISTORY_DAYS_MAX);
+        add(&mut self.minutes, ended, HISTORY_MINUTES_MAX);
+        // An idle service writes nothing.
+        let day = self.days.back().filter(|_| !is_idle)?;
+        Some(StateEvent::KeepFigures(day.start.day(), day.to_stored()))
     }
 }
 
@@ -266,6 +346,58 @@ mod tests {
         history.note(at(4), || requests(8));
         assert_eq!(gained(&history.minutes()), [5, 3]);
         assert!(history.minutes().is_sorted_by_key(|minute| minute.start));
+    }
+
+    /// The stored form of a day.
+    fn stored(event: Option<StateEvent>) -> Option<(Day, Vec<u64>)> {
+        match event? {
+            StateEvent::KeepFigures(day, figures) => Some((day, figures)),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn days_go_on_after_a_restart() {
+        let history = History::default();
+        assert_eq!(history.note(at(0), || requests(100)), None);
+        assert!(stored(history.note(at(1), || requests(103))).is_some());
+        assert_eq!(history.note(at(2), || requests(103)), None, "it was idle");
+        // Half a minute before the end of the process.
+        let kept = stored(history.note_last(at(2).plus_seconds(30), || requests(110)));
+        let kept = [kept.unwrap()];
+        let history = History::of_days(&kept);
+        assert_eq!(history.days()[0].disk_bytes, 7);
+        assert_eq!(history.minutes(), []);
+        // A new process counts from 0.
+        history.note(at(3), || requests(0));
+        let kept = stored(history.note(at(4), || requests(5))).unwrap();
+        assert_eq!(gained(&history.days()), [15]);
+        assert_eq!(kept.0, at(0).day());
+        assert_eq!(gained(&History::of_days(&[kept]).days()), [15]);
+        history.note(at(1_441), || requests(6));
+        history.note(at(1_442), || requests(8));
+        assert_eq!(gained(&history.days()), [16, 2]);
+    }
+
+    #[test]
+    fn figures_of_another_version_are_not_shown() {
+        let (figures, disk_bytes) = requests(3);
+        let period = Period {
+            start: at(0),
+            figures,
+            disk_bytes,
+        };
+        let known = period.to_stored();
+        assert_eq!(known.len(), STORED_FIGURES);
+        let is_shown = |figures: &[u64]| {
+            let kept = [(at(0).day(), figures.to_vec())];
+            !History::of_days(&kept).days().is_empty()
+        };
+        assert!(is_shown(&known));
+        assert!(!is_shown(&[&known[..], &[0]].concat()));
+        assert!(!is_shown(&known[1..]));
+        assert!(!is_shown(&[&[STORED_ORDER + 1], &known[1..]].concat()));
+        assert!(!is_shown(&[]));
     }
 
     #[test]

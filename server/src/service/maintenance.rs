@@ -150,9 +150,11 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     service.clock.resync();
     service.credentials().settle();
     service.note_space();
-    service.note_history();
+    // A failure to store it must not keep usage from being stored.
+    let noted = service.note_history(is_last);
     service.engine.usage().sync_counters()?;
     store_usage(service)?;
+    noted?;
     if is_last {
         // The event also stores the observed time, so that the next process knows it.
         drop_expired_sessions(service)?;

@@ -109,6 +109,16 @@ pub struct Reloaded {
     pub needs_restart: Vec<SettingChange>,
 }
 
+/// The history with the days of earlier processes.
+fn stored_history(engine: &Engine) -> History {
+    let stored = engine.usage().figures().unwrap_or_else(|error| {
+        let error = error_chain(&error);
+        tracing::error!(error, "the figures of earlier days could not be read");
+        Vec::new()
+    });
+    History::of_days(&stored)
+}
+
 /// Seconds that the wall clock may lag the latest observed time without a warning.
 const CLOCK_LAG_SECONDS: i64 = 60;
 
@@ -147,7 +157,7 @@ impl Service {
             metrics: Metrics::new(config.workers),
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
-            history: History::default(),
+            history: stored_history(&engine),
             background: BackgroundHealth::default(),
             served_files: ServedFiles::default(),
             usage: UsageQueue::default(),
@@ -259,14 +269,25 @@ impl Service {
         }
     }
 
-    /// Keeps what was counted in the minute that has just ended. Called once a second.
-    pub fn note_history(&self) {
-        self.history.note(self.now(), || {
+    /// Keeps what was counted in the minute that has just ended, and at the end of the process in
+    /// the minute that has begun. Called once a second. Errors: the engine's; the next minute
+    /// stores the same day.
+    pub fn note_history(&self, is_last: bool) -> subcat_engine::Result<()> {
+        let read = || {
             let figures = Figures::read(&self.metrics, self.upstream.counts());
             // Without statistics the size is not known: a disk that fails is told elsewhere.
             let stats = self.engine.stats().unwrap_or_default();
             (figures, stats.disk_bytes())
-        });
+        };
+        let changed_day = if is_last {
+            self.history.note_last(self.now(), read)
+        } else {
+            self.history.note(self.now(), read)
+        };
+        if let Some(event) = changed_day {
+            self.engine.apply(vec![event])?;
+        }
+        Ok(())
     }
 
     /// Changes accounts or API keys, now, as [`Credentials::change`] does.
