@@ -245,6 +245,10 @@ pub const COUNTED_EMAIL_BYTES_MAX: usize = 254;
 /// Bars of a chart that are elements of their own, at most: more would make the page large.
 pub const NAMED_BARS_MAX: usize = 31;
 
+/// A key's limit as a multiple of its busiest day, at most, at which the chart draws it: the bars
+/// beside a higher line would be too small to be seen.
+pub const LIMIT_LINE_FACTOR_MAX: u64 = 4;
+
 /// Days until a new API key expires, at most: a hundred years.
 pub const EXPIRY_DAYS_MAX: u32 = 36_525;
 

@@ -407,6 +407,82 @@ fn a_key_is_renamed_and_its_days_are_a_spreadsheet() {
 }
 
 #[test]
+fn an_administrator_changes_the_limit_of_a_key() {
+    let (portal, mut ana) = portal(Role::User);
+    let page = new_key(&mut ana, &[("name", "tv")]);
+    let key = between(page.text(), "readonly value=\"", "\"").to_owned();
+    let limit = || {
+        let mut client = Client::connect(portal.address());
+        let answer = client.get("/api/subtitles/search?title=x", Some(&key));
+        let field = |name| answer.field(name).unwrap_or("").to_owned();
+        [field("x-ratelimit-limit"), field("x-ratelimit-window")]
+    };
+    assert_eq!(limit(), ["60", "60"]);
+    let wanted = [("action", "limit"), ("requests", "7"), ("seconds", "30")];
+    assert_eq!(ana.post("/keys/1", &wanted).status, 403);
+    assert!(!ana.get("/keys/1").text().contains("name=\"seconds\""));
+    assert_eq!(limit(), ["60", "60"], "its owner cannot");
+    portal.make_account("root@example.com", PASSWORD, Role::Admin);
+    let mut root = portal.signed_in("root@example.com", PASSWORD);
+    assert_eq!(location(&root.post("/keys/1", &wanted)), "/keys/1");
+    assert_eq!(limit(), ["7", "30"]);
+    let page = root.get("/keys/1").text().to_owned();
+    assert!(page.contains("7 requests in 30 s"), "{page}");
+    assert!(page.contains("name=\"seconds\" inputmode=\"numeric\" maxlength=\"10\" value=\"30\""));
+    for (requests, seconds) in [("0", "30"), ("7", ""), ("x", "y")] {
+        let fields = [
+            ("action", "limit"),
+            ("requests", requests),
+            ("seconds", seconds),
+        ];
+        let rejected = root.post("/keys/1", &fields);
+        assert_eq!(rejected.status, 422, "{requests}/{seconds}");
+        assert!(
+            rejected
+                .text()
+                .contains(&format!("value=\"{requests}\" aria-invalid"))
+        );
+    }
+    let default = [("action", "limit"), ("requests", ""), ("seconds", "")];
+    assert_eq!(root.post("/keys/1", &default).status, 303);
+    assert_eq!(limit(), ["60", "60"]);
+    let log = portal.service().engine.accounts().audit_log(None, 9);
+    let log = log.expect("it is read");
+    let changes = log
+        .iter()
+        .filter(|(_, entry)| entry.action == "key limit changed");
+    assert_eq!(changes.count(), 2);
+}
+
+#[test]
+fn a_list_of_keys_draws_their_use() {
+    let (portal, mut ana) = portal(Role::User);
+    for name in ["used", "unused"] {
+        assert_eq!(new_key(&mut ana, &[("name", name)]).status, 200);
+    }
+    let today = portal.service().now().day();
+    let delta = |days_ago: u32, requests| UsageDelta {
+        api_key: Some(ApiKeyId(1)),
+        day: Day(today.0 - days_ago),
+        usage: Usage {
+            requests,
+            ..Usage::default()
+        },
+        last_used_at: None,
+    };
+    // Forty days ago is before the line.
+    let deltas = vec![delta(40, 900), delta(29, 10), delta(0, 5)];
+    let number = portal.service().engine.usage().last_batch().expect("read") + 1;
+    let events = vec![StateEvent::AddUsage(UsageBatch { number, deltas })];
+    portal.service().engine.apply(events).expect("stored");
+    let page = ana.get("/keys").text().to_owned();
+    assert_eq!(page.matches("class=\"chart spark\"").count(), 1, "{page}");
+    let line = between(&page, "<path class=\"bars requests\" d=\"", "\"");
+    assert_eq!(line, "M0 60V2h9V60zM290 60V30h9V60z");
+    assert!(page.contains("aria-label=\"Requests per day, last 30 days\""));
+}
+
+#[test]
 fn one_session_is_closed_and_the_others_stay() {
     let (portal, mut here) = portal(Role::User);
     let mut there = portal.signed_in(EMAIL, PASSWORD);

@@ -12,7 +12,7 @@ use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::model::{
     AccountId, ApiKeyId, AuditEntry, CachedFile, ContentHash, FileKind, LinkPurpose, OneTimeLink,
-    RecordId, ReleaseId, Role, SecondStep, Session, Usage,
+    RateLimit, RecordId, ReleaseId, Role, SecondStep, Session, Usage,
 };
 use crate::state::{
     Change, DownloadAggregate, KeyRoll, STATE_TABLES, StateEvent, UsageBatch, UsageDelta,
@@ -94,6 +94,10 @@ fn event(random: &mut Random, number: u64) -> StateEvent {
             partial: "sct_AbCd…wXyZ".into(),
             old_ends_at: after(number as i64 + 60),
         })),
+        7 if number.is_multiple_of(2) => {
+            let limit = RateLimit::parse(&format!("{number}/60"));
+            by_ana(Change::SetApiKeyLimit(api_key, limit))
+        }
         7 => by_ana(Change::RenameApiKey(api_key, format!("key {number}"))),
         8 => by_ana(Change::SetDisabled(account, random.below(2) == 0)),
         9 => by_ana(Change::SetRole(account, Role::Admin)),

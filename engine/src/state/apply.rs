@@ -178,7 +178,12 @@ impl EventStep<'_, '_> {
                 Ok(Outcome::Done)
             }
             Change::CreateApiKey(new) => self.create_api_key(new, by.at),
-            Change::RenameApiKey(id, name) => self.rename_api_key(*id, name),
+            Change::RenameApiKey(id, name) => self.change_api_key(*id, |api_key| {
+                api_key.name.clone_from(name);
+            }),
+            Change::SetApiKeyLimit(id, limit) => self.change_api_key(*id, |api_key| {
+                api_key.limit = *limit;
+            }),
             Change::RevokeApiKey(id) => self.revoke_api_key(*id, by.at),
             Change::RollApiKey(roll) => self.roll_api_key(roll, by.at),
         }
@@ -266,17 +271,22 @@ impl EventStep<'_, '_> {
         Ok(Outcome::ApiKey(api_key))
     }
 
-    fn rename_api_key(&mut self, id: ApiKeyId, name: &str) -> Result<Outcome> {
+    fn change_api_key(
+        &mut self,
+        id: ApiKeyId,
+        change: impl FnOnce(&mut ApiKey),
+    ) -> Result<Outcome> {
         let Some(stored) = self.rows.get(API_KEYS, &api_key_row(id))? else {
             return Ok(Outcome::Unknown);
         };
-        let mut api_key = decode_api_key(&stored)?;
-        // Without an effect there is no audit entry: the same name is not a change.
-        if api_key.name == name {
+        let api_key = decode_api_key(&stored)?;
+        let mut changed = api_key.clone();
+        change(&mut changed);
+        // Without an effect there is no audit entry: setting what is set already is not a change.
+        if changed == api_key {
             return Ok(Outcome::ApiKey(api_key));
         }
-        name.clone_into(&mut api_key.name);
-        self.put_api_key(api_key)
+        self.put_api_key(changed)
     }
 
     pub(super) fn revoke_api_key(&mut self, id: ApiKeyId, at: Timestamp) -> Result<Outcome> {

@@ -120,6 +120,8 @@ pub enum Change {
     CreateApiKey(NewApiKey),
     /// Change the name of an API key.
     RenameApiKey(ApiKeyId, String),
+    /// Give an API key a rate limit of its own, or the server's again.
+    SetApiKeyLimit(ApiKeyId, Option<RateLimit>),
     /// Revoke an API key for good.
     RevokeApiKey(ApiKeyId),
     /// Replace an API key by a new one. Refused when it is revoked, or will be.
@@ -162,6 +164,7 @@ impl Change {
             Self::CreateAccount(_)
             | Self::CreateApiKey(_)
             | Self::RenameApiKey(..)
+            | Self::SetApiKeyLimit(..)
             | Self::RevokeApiKey(_)
             | Self::RollApiKey(_) => None,
         }
@@ -184,6 +187,7 @@ impl Change {
             Self::CloseSessions(_) => "signed out everywhere",
             Self::CreateApiKey(_) => "key created",
             Self::RenameApiKey(..) => "key renamed",
+            Self::SetApiKeyLimit(..) => "key limit changed",
             Self::RevokeApiKey(_) => "key revoked",
             Self::RollApiKey(_) => "key rolled",
         }

@@ -10,8 +10,11 @@ use super::subcommand::Subcommand;
 use super::table::{facts, or_dash, or_never, table, usage_table};
 use crate::limits::ROLL_DAYS_MAX;
 use crate::ops::{
-    CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, RollKey, ShowKey,
+    CreateKey, KeyCreated, KeyListed, KeyShown, ListKeys, RevokeKey, RollKey, SetKeyLimit, ShowKey,
 };
+
+/// Value of a limit that stands for the server's.
+const DEFAULT_LIMIT: &str = "default";
 
 /// Create, list, show and revoke API keys
 #[derive(Debug, Args)]
@@ -56,6 +59,14 @@ enum KeyAction {
               value_parser = clap::value_parser!(u32).range(..=i64::from(ROLL_DAYS_MAX)))]
         grace_days: u32,
     },
+    /// Change the rate limit of a key: it holds from the next request on
+    Limit {
+        /// Its number in the list
+        id: u64,
+        /// Its own rate limit, such as 1000/60, or default for the server's
+        #[arg(value_name = "N/SECONDS", value_parser = limit_or_default)]
+        limit: String,
+    },
     /// Revoke a key for good: requests with it are rejected from then on
     Revoke {
         /// Its number in the list
@@ -77,6 +88,14 @@ fn limit(text: &str) -> Result<String, ArgumentError> {
     let limit = RateLimit::parse(text).map(|_| text.to_owned());
     let advice = "write REQUESTS/SECONDS, such as 60/60, both at least 1";
     ArgumentError::unless(limit, advice)
+}
+
+fn limit_or_default(text: &str) -> Result<String, ArgumentError> {
+    if text == DEFAULT_LIMIT {
+        Ok(text.to_owned())
+    } else {
+        limit(text)
+    }
 }
 
 impl Subcommand for KeyArguments {
@@ -123,6 +142,14 @@ impl Subcommand for KeyArguments {
                     let old_end = &rolled.old_ends_at;
                     let text = created(&rolled.created);
                     format!("{text}Key {id}, which it replaces, is revoked at {old_end}.\n")
+                })
+            }
+            KeyAction::Limit { id, limit } => {
+                let limit = Some(limit).filter(|limit| limit != DEFAULT_LIMIT);
+                let set = SetKeyLimit { id, limit };
+                let reply = execute_once(config, Missing::Refuse, set)?;
+                context.show(&reply, |set| {
+                    format!("key {id} may make {} requests/seconds\n", set.limit)
                 })
             }
             KeyAction::Revoke { id } => {

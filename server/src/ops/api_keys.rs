@@ -18,6 +18,7 @@ pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ShowKey>(),
     OperationEntry::of::<RevokeKey>(),
     OperationEntry::of::<RollKey>(),
+    OperationEntry::of::<SetKeyLimit>(),
 ];
 
 const SECONDS_PER_DAY: i64 = 86_400;
@@ -72,6 +73,18 @@ impl Operations<'_> {
     pub fn rename_api_key(&self, id: ApiKeyId, name: &KeyName) -> Result<(), OperationError> {
         self.known_key(id)?;
         self.change(Change::RenameApiKey(id, name.as_str().to_owned()))?;
+        Ok(())
+    }
+
+    /// Gives an API key a rate limit of its own, or with `None` the server's again. It holds from
+    /// the next request on.
+    pub fn set_api_key_limit(
+        &self,
+        id: ApiKeyId,
+        limit: Option<RateLimit>,
+    ) -> Result<(), OperationError> {
+        self.known_key(id)?;
+        self.change(Change::SetApiKeyLimit(id, limit))?;
         Ok(())
     }
 
@@ -333,6 +346,44 @@ impl Operation for RevokeKey {
             id: self.id,
             name: api_key.name,
             state: ApiKeyState::Revoked.as_str().to_owned(),
+        })
+    }
+}
+
+/// `key limit ID LIMIT`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SetKeyLimit {
+    /// The key's number.
+    pub id: u64,
+    /// `REQUESTS/SECONDS`; none means the server's default.
+    pub limit: Option<String>,
+}
+
+/// Answer of [`SetKeyLimit`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyLimitSet {
+    /// The key's number.
+    pub id: u64,
+    /// The limit in effect: `REQUESTS/SECONDS`.
+    pub limit: String,
+}
+
+impl Operation for SetKeyLimit {
+    const NAME: &'static str = "key/limit";
+    type Answer = KeyLimitSet;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<KeyLimitSet, OperationError> {
+        let limit = match self.limit {
+            Some(text) => {
+                Some(RateLimit::parse(&text).ok_or(OperationRejection::InvalidLimit(text))?)
+            }
+            None => None,
+        };
+        operations.set_api_key_limit(ApiKeyId(self.id), limit)?;
+        Ok(KeyLimitSet {
+            id: self.id,
+            limit: operations.limit_of(limit),
         })
     }
 }

@@ -23,7 +23,7 @@ pub use accounts::{
 };
 pub use api_keys::{
     CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,
-    RollKey, ShowKey,
+    RollKey, SetKeyLimit, ShowKey,
 };
 pub use error::{OperationError, OperationRejection, RecordIds};
 pub use execute::execute_named;

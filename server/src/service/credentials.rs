@@ -234,7 +234,7 @@ impl AffectedKeys {
         match change {
             Change::SetDisabled(id, _) | Change::DeleteAccount(id) => Self::OfAccount(*id),
             Change::CreateApiKey(_) => Self::Created,
-            Change::RevokeApiKey(id) => Self::One(*id),
+            Change::RevokeApiKey(id) | Change::SetApiKeyLimit(id, _) => Self::One(*id),
             Change::RollApiKey(roll) => Self::Rolled(roll.old),
             Change::CreateAccount(_)
             | Change::SetRole(..)

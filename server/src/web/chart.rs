@@ -5,7 +5,7 @@ use std::fmt::Write;
 use subcat_engine::{Day, Usage};
 
 use super::language::Lang;
-use crate::limits::NAMED_BARS_MAX;
+use crate::limits::{LIMIT_LINE_FACTOR_MAX, NAMED_BARS_MAX};
 
 /// Size of the drawing, in its own units.
 const WIDTH: u64 = 960;
@@ -82,6 +82,9 @@ const LINE: Series = Series {
     value: |usage| usage.downloads,
 };
 
+/// The limit as a line, in the legend.
+const LIMIT_CLASS: &str = "limit";
+
 /// Periods that the pages offer, in days.
 pub(crate) const PERIODS: [u32; 3] = [7, 30, 90];
 
@@ -112,8 +115,15 @@ pub(crate) fn csv(usage: &[(Day, Usage)]) -> String {
 }
 
 impl UsageView {
-    /// Draws `usage` (ascending days) over the `days_count` days that end with `today`.
-    pub(crate) fn new(lang: Lang, usage: &[(Day, Usage)], today: Day, days_count: u32) -> Self {
+    /// Draws `usage` (ascending days) over the `days_count` days that end with `today`, and the
+    /// most requests that a limit allows in a day.
+    pub(crate) fn new(
+        lang: Lang,
+        usage: &[(Day, Usage)],
+        today: Day,
+        days_count: u32,
+        day_limit: Option<u64>,
+    ) -> Self {
         let first = first_day(today, days_count);
         let mut days = vec![Usage::default(); days_count as usize];
         // Days without usage have no row, so each row is added at the place of its day.
@@ -131,6 +141,12 @@ impl UsageView {
                 total: lang.number(values.fold(0, u64::saturating_add)),
             }
         });
+        let drawing = Drawing::new(lang, first, &days, day_limit);
+        let limit = day_limit.map(|limit| SeriesTotal {
+            name: drawing.limit_name(),
+            class: LIMIT_CLASS,
+            total: lang.number(limit),
+        });
         let is_used = |(_, usage): &&(Day, Usage)| *usage != Usage::default();
         let rows = usage
             .iter()
@@ -145,8 +161,8 @@ impl UsageView {
             });
         Self {
             days_count,
-            series: series.collect(),
-            svg: Drawing::new(lang, first, &days).draw(),
+            series: series.chain(limit).collect(),
+            svg: drawing.draw(),
             rows: rows.collect(),
         }
     }
@@ -164,18 +180,34 @@ struct Drawing<'a> {
     days: &'a [Usage],
     /// Value at the upper end of the scale.
     scale: u64,
+    /// Value of the line of the limit, if it is on the scale.
+    limit: Option<u64>,
 }
 
 impl<'a> Drawing<'a> {
-    fn new(lang: Lang, first: Day, days: &'a [Usage]) -> Self {
+    fn new(lang: Lang, first: Day, days: &'a [Usage], day_limit: Option<u64>) -> Self {
         let highest = days
             .iter()
             .map(|usage| stacked(usage, STACK.len()).max(usage.downloads));
+        let highest = highest.max().unwrap_or(0);
+        let drawn_max = highest.saturating_mul(LIMIT_LINE_FACTOR_MAX);
+        let limit = day_limit.filter(|limit| *limit <= drawn_max);
         Self {
             lang,
             first,
             days,
-            scale: rounded_up(highest.max().unwrap_or(0)),
+            scale: rounded_up(highest.max(limit.unwrap_or(0))),
+            limit,
+        }
+    }
+
+    fn limit_name(&self) -> &'static str {
+        match self.limit {
+            Some(_) => self.lang.t("Limit per day", "Límite por día"),
+            None => self.lang.t(
+                "Limit per day (above this scale)",
+                "Límite por día (por encima de esta escala)",
+            ),
         }
     }
 
@@ -193,6 +225,13 @@ impl<'a> Drawing<'a> {
             self.draw_bars(&mut svg, series.class, idx);
         }
         self.draw_line(&mut svg);
+        if let Some(limit) = self.limit {
+            let y = self.y(limit);
+            put(
+                &mut svg,
+                format_args!(r#"<path class="{LIMIT_CLASS}" d="M{LEFT} {y}.5H{WIDTH}"/>"#),
+            );
+        }
         if self.days.len() <= NAMED_BARS_MAX {
             self.draw_tooltips(&mut svg);
         }
@@ -382,6 +421,7 @@ mod tests {
             &[(Day(19_994), busy), (today, usage(5))],
             today,
             7,
+            None,
         );
         let svg = &view.svg;
         // The scale is 200 over 204 units: 75 answered, 25 errors, 20 limited on top.
@@ -402,14 +442,38 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_is_a_line_where_it_does_not_dwarf_the_days() {
+        let today = Day(20_000);
+        let view = |limit| UsageView::new(Lang::En, &[(today, usage(90))], today, 7, Some(limit));
+        let near = view(300);
+        // The scale ends at 400, and 300 of it is at three quarters of 204 units.
+        assert!(
+            near.svg
+                .contains(r#"<path class="limit" d="M64 67.5H960"/>"#),
+            "{}",
+            near.svg
+        );
+        let legend = near.series.last().unwrap();
+        assert_eq!(
+            (legend.name, legend.total.as_str()),
+            ("Limit per day", "300")
+        );
+        let far = view(86_400);
+        assert!(!far.svg.contains("limit"), "{}", far.svg);
+        let legend = far.series.last().unwrap();
+        assert_eq!(legend.name, "Limit per day (above this scale)");
+        assert_eq!(legend.total, "86,400");
+    }
+
+    #[test]
     fn days_outside_the_period_and_huge_figures_do_no_harm() {
         let rows = [(Day(1), usage(1)), (Day(90_000), usage(u64::MAX))];
-        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30);
+        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30, None);
         assert!(!view.svg.contains("bars"));
         let rows = [(Day(20_000), usage(u64::MAX))];
-        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 90);
+        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 90, None);
         assert!(view.svg.contains("220V16h"), "{}", view.svg);
-        assert!(UsageView::new(Lang::Es, &[], Day(0), 90).is_empty());
+        assert!(UsageView::new(Lang::Es, &[], Day(0), 90, None).is_empty());
     }
 
     #[test]

@@ -19,6 +19,7 @@ const NOTICE_SECONDS: i64 = 60;
 pub(crate) enum Notice {
     KeyRevoked,
     KeyRenamed,
+    KeyLimitChanged,
     SessionClosed,
     /// The form of a new key was sent again: its key exists.
     KeyExists,
@@ -43,9 +44,10 @@ pub(crate) enum Notice {
 }
 
 impl Notice {
-    const ALL: [Self; 21] = [
+    const ALL: [Self; 22] = [
         Self::KeyRevoked,
         Self::KeyRenamed,
+        Self::KeyLimitChanged,
         Self::SessionClosed,
         Self::KeyExists,
         Self::NameSaved,
@@ -72,6 +74,7 @@ impl Notice {
         match self {
             Self::KeyRevoked => "key-revoked",
             Self::KeyRenamed => "key-renamed",
+            Self::KeyLimitChanged => "key-limit-changed",
             Self::SessionClosed => "session-closed",
             Self::KeyExists => "key-exists",
             Self::NameSaved => "name-saved",
@@ -119,6 +122,10 @@ impl Notice {
             Self::KeyRenamed => lang.t(
                 "The API key has been renamed.",
                 "La clave de API tiene un nombre nuevo.",
+            ),
+            Self::KeyLimitChanged => lang.t(
+                "The rate limit of the API key has been changed.",
+                "El límite de peticiones de la clave de API se ha cambiado.",
             ),
             Self::SessionClosed => {
                 lang.t("The session has been closed.", "La sesión se ha cerrado.")

@@ -49,6 +49,12 @@ fn a_key_is_created_listed_shown_and_revoked() {
         assert_eq!(shown["name"], "first");
         assert_eq!(shown["limit"], "60/60");
         assert_eq!(shown["days"], json!([]));
+        for (limit, expected) in [("5/10", "5/10"), ("default", "60/60")] {
+            let set = place.run(&["key", "limit", &number, limit, "--json"]);
+            assert_eq!(set.json()["limit"], expected);
+            let shown = place.run(&["key", "show", &number, "--json"]).json();
+            assert_eq!(shown["limit"], expected);
+        }
         let text = place.run(&["key", "revoke", &number]).ok();
         assert!(text.contains("is revoked"), "{text}");
         place.run(&["key", "revoke", &number]).ok();

@@ -112,7 +112,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         top_titles: TopTitle::all(request)?,
         empty_rows: empty_rows(service, lang),
         slow_rows: slow_rows(service, lang),
-        usage: UsageView::new(lang, &usage, today, days_count),
+        usage: UsageView::new(lang, &usage, today, days_count, None),
     };
     answer::page(StatusCode::OK, &template)
 }

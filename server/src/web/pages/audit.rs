@@ -160,6 +160,8 @@ fn action_name(action: &str, lang: Lang) -> String {
         "password link created" => "enlace de contraseña creado",
         "key created" => "clave creada",
         "key renamed" => "clave renombrada",
+        "key limit changed" => "límite de clave cambiado",
+        "sign-in" => "inicio de sesión",
         "key rolled" => "clave renovada",
         "key revoked" => "clave revocada",
         _ => return action.to_owned(),

@@ -27,6 +27,7 @@ pub(super) enum FormRejection {
     PasswordTooLong,
     PasswordTooCommon,
     InvalidKeyName,
+    InvalidLimit,
     /// An expiry is filled in, but another one is chosen.
     AmbiguousExpiry,
     InvalidExpiryDate,
@@ -114,6 +115,7 @@ impl FormRejection {
             Self::InvalidEmail | Self::EmailTaken => "email",
             Self::InvalidDisplayName | Self::InvalidKeyName => "name",
             Self::PasswordTooShort | Self::PasswordTooLong | Self::PasswordTooCommon => password,
+            Self::InvalidLimit => "requests",
             Self::InvalidExpiryDate => "expires_on",
             Self::AmbiguousExpiry
             | Self::InvalidExpiryDays
@@ -195,6 +197,10 @@ impl FormRejection {
             Self::InvalidKeyName => lang.t(
                 "Enter a name of 1 to 100 characters.",
                 "Escribe un nombre de 1 a 100 caracteres.",
+            ),
+            Self::InvalidLimit => lang.t(
+                "Enter two whole numbers of at least 1, or leave both empty.",
+                "Escribe dos números enteros de 1 como mínimo, o deja los dos campos vacíos.",
             ),
             Self::AmbiguousExpiry => lang.t(
                 "You entered a date or a number of days, but chose another option.",

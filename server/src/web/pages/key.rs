@@ -2,7 +2,7 @@
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, KeyName};
+use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, KeyName, RateLimit};
 
 use super::form_rejection::{FormFault, FormRejection};
 use super::key_list::KeyRow;
@@ -13,6 +13,7 @@ use crate::web::answer::{self, PageResult};
 use crate::web::chart::{self, UsageView};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::language::Lang;
 use crate::web::notice::Notice;
 use crate::web::web_request::WebRequest;
 
@@ -34,6 +35,11 @@ struct KeyPage {
     typed_name: String,
     /// True if no account owns the key.
     is_unowned: bool,
+    /// Fields of the form of the limit: empty for the server's default.
+    limit_requests: String,
+    limit_seconds: String,
+    /// The server's default.
+    default_limit: String,
     usage: UsageView,
 }
 
@@ -62,11 +68,35 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
     key_page(request, &key, None)
 }
 
-/// `POST /keys/{number}`: a new name.
-pub(crate) fn rename(request: &WebRequest, number: &str) -> PageResult {
+/// `POST /keys/{number}`: a new name, or with `action=limit` a new limit.
+pub(crate) fn change(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
+    match request.form.get("action") {
+        "limit" => set_limit(request, &key),
+        _ => rename(request, &key),
+    }
+}
+
+/// A limit of its own, by an administrator; two empty fields are the server's default.
+fn set_limit(request: &WebRequest, key: &ApiKey) -> PageResult {
+    let viewer = request.admin()?;
+    let fields = ["requests", "seconds"].map(|name| request.form.get(name));
+    let limit = match fields {
+        ["", ""] => None,
+        [requests, seconds] => match RateLimit::parse(&format!("{requests}/{seconds}")) {
+            None => return key_page(request, key, Some(FormRejection::InvalidLimit)),
+            limit => limit,
+        },
+    };
+    let actor = Actor::Account(&viewer.account.email);
+    Operations::of_service(&request.site.service, actor).set_api_key_limit(key.id, limit)?;
+    let location = format!("/keys/{}", key.id.0);
+    Ok(request.see_other_with(&location, Notice::KeyLimitChanged))
+}
+
+fn rename(request: &WebRequest, key: &ApiKey) -> PageResult {
     let Some(name) = KeyName::parse(request.form.get("name")) else {
-        return key_page(request, &key, Some(FormRejection::InvalidKeyName));
+        return key_page(request, key, Some(FormRejection::InvalidKeyName));
     };
     let actor = Actor::Account(&request.viewer()?.account.email);
     Operations::of_service(&request.site.service, actor).rename_api_key(key.id, &name)?;
@@ -89,11 +119,20 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
     let limit = key
         .limit
         .unwrap_or(request.site.service.rate_limits.api_key());
-    let unit = request.lang.t("requests in", "peticiones en");
+    let typed_limit = match fault.field {
+        "requests" => ["requests", "seconds"].map(|name| request.form.get(name).to_owned()),
+        _ => key.limit.map_or([String::new(), String::new()], |own| {
+            [own.requests.to_string(), own.window_seconds.to_string()]
+        }),
+    };
+    let [limit_requests, limit_seconds] = typed_limit;
     let template = KeyPage {
         page: request.frame("/keys"),
         scopes: scope_names(key.scopes, request.lang),
-        limit: format!("{} {unit} {} s", limit.requests, limit.window_seconds),
+        limit: limit_in_words(limit, request.lang),
+        default_limit: limit_in_words(request.site.service.rate_limits.api_key(), request.lang),
+        limit_requests,
+        limit_seconds,
         revoked: key
             .revoked_at
             .filter(|at| *at <= request.effective_now)
@@ -101,7 +140,13 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
         owner_number: owner.as_ref().map_or(0, |owner| owner.id.0),
         owner: owner.map_or(String::new(), |owner| owner.email.as_str().to_owned()),
         is_unowned: key.account.is_none(),
-        usage: UsageView::new(request.lang, &usage, today, days_count),
+        usage: UsageView::new(
+            request.lang,
+            &usage,
+            today,
+            days_count,
+            Some(per_day(limit)),
+        ),
         typed_name: match fault.field {
             "name" => request.form.get("name").to_owned(),
             _ => key.name.clone(),
@@ -110,6 +155,18 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
         key: KeyRow::new(request, key)?,
     };
     answer::page(status, &template)
+}
+
+/// `60 requests in 60 s`.
+fn limit_in_words(limit: RateLimit, lang: Lang) -> String {
+    let unit = lang.t("requests in", "peticiones en");
+    let requests = lang.number(u64::from(limit.requests.get()));
+    format!("{requests} {unit} {} s", limit.window_seconds)
+}
+
+/// Requests that a limit allows in a day, at most.
+fn per_day(limit: RateLimit) -> u64 {
+    u64::from(limit.requests.get()) * 86_400 / u64::from(limit.window_seconds.get())
 }
 
 /// `GET /keys/{number}/usage.csv`: the days of the chart, for a spreadsheet.

@@ -107,7 +107,7 @@ const ROUTES: &[PageRoute] = &[
     at("/keys/new").get(Blocking(key_new::show)),
     at("/keys/{number}")
         .get(BlockingWith(key::show))
-        .post(BlockingWith(key::rename)),
+        .post(BlockingWith(key::change)),
     at("/keys/{number}/roll")
         .get(BlockingWith(key_roll::show))
         .post(BlockingWith(key_roll::roll)),
