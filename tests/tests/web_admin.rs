@@ -329,6 +329,12 @@ fn the_audit_log_is_filtered_and_exported() {
         let event = change.into_event("luis@example.com", portal.service().now());
         portal.service().engine.apply(vec![event]).expect("stored");
     }
+    let page = ana.get("/admin/audit?kind=sign-in");
+    assert!(
+        plain(page.text()).contains("sign-in ana@example.com ana@example.com"),
+        "{}",
+        page.text()
+    );
     let page = ana.get("/admin/audit?kind=key");
     assert!(page.text().contains(">key created<"), "{}", page.text());
     assert!(!page.text().contains(">name changed<"));

@@ -6,7 +6,9 @@ use std::time::Duration;
 
 use http::header::COOKIE;
 use http::{HeaderMap, HeaderValue};
-use subcat_engine::{AccountId, Engine, Outcome, Role, Session, StateEvent, Timestamp};
+use subcat_engine::{
+    AccountId, AuditEntry, Engine, Outcome, Role, Session, StateEvent, Timestamp, error_chain,
+};
 
 use super::secret::Secret;
 use super::viewer::Viewer;
@@ -16,7 +18,7 @@ use crate::service::Service;
 
 /// Lifetime of a session.
 const SESSION_SECONDS: i64 = 14 * 86_400;
-/// Minimum time between two transactions that open sessions. A durable transaction keeps its core
+/// Minimum time between two groups of sign-ins. A durable transaction keeps its core
 /// in the kernel for up to a millisecond, and a worker on that core has to wait: with a transaction
 /// for each of 50 sign-ins a second, the p99 of searches rose by a third (`pages`, 2 cores).
 pub(super) const SIGN_INS_PAUSE: Duration = Duration::from_millis(200);
@@ -112,12 +114,43 @@ pub(crate) fn store_sign_ins(engine: &Engine, sign_ins: &[SignIn]) -> Vec<SignIn
     match engine.apply(opened.chain(closed).collect()) {
         Ok(outcomes) => {
             let own = outcomes.iter().take(sign_ins.len());
-            own.map(|outcome| Ok(*outcome == Outcome::Done)).collect()
+            let is_open: Vec<bool> = own.map(|outcome| *outcome == Outcome::Done).collect();
+            let opened = sign_ins.iter().zip(&is_open);
+            let opened = opened.filter(|(_, is_open)| **is_open);
+            note_sign_ins(engine, opened.map(|(sign_in, _)| sign_in));
+            is_open.into_iter().map(Ok).collect()
         }
         Err(error) => {
             let error = Arc::new(error);
             vec![Err(error); sign_ins.len()]
         }
+    }
+}
+
+/// Adds sign-ins to the audit log. Only now is it known which were accepted; a failure costs their
+/// lines, not the sign-ins.
+fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>) {
+    let line = |sign_in: &SignIn| {
+        let StateEvent::OpenSession(session, _) = &sign_in.opened else {
+            return None;
+        };
+        let account = engine.accounts().get(sign_in.account)?;
+        Some(StateEvent::Audit(AuditEntry {
+            at: session.created_at,
+            actor: account.email.as_str().to_owned(),
+            action: "sign-in".to_owned(),
+            account: Some(account.id),
+            api_key: None,
+            detail: session.device.clone(),
+        }))
+    };
+    let lines: Vec<StateEvent> = sign_ins.filter_map(line).collect();
+    if lines.is_empty() {
+        return;
+    }
+    if let Err(error) = engine.apply(lines) {
+        let error = error_chain(&error);
+        tracing::error!(error, "sign-ins could not be recorded in the audit log");
     }
 }
 

@@ -99,7 +99,16 @@ struct AccountPage {
     row: AccountRow,
     is_own: bool,
     has_second_step: bool,
+    /// Open sessions, newest first.
+    sessions: Vec<SessionLine>,
     list: KeyList,
+}
+
+/// An open session, as administrators see it.
+struct SessionLine {
+    device: String,
+    opened: String,
+    expires: String,
 }
 
 /// `GET /admin/accounts/{number}`.
@@ -117,9 +126,21 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
             .accounts()
             .second_step(account.id)
             .is_some(),
+        sessions: session_lines(request, account.id),
         list: KeyList::of(request, account.id)?,
     };
     answer::page(StatusCode::OK, &template)
+}
+
+fn session_lines(request: &WebRequest, account: AccountId) -> Vec<SessionLine> {
+    let mut sessions = request.site.service.engine.accounts().sessions_of(account);
+    sessions.retain(|session| !session.is_expired(request.effective_now));
+    let line = |session: Session| SessionLine {
+        device: session.device,
+        opened: request.lang.moment(session.created_at),
+        expires: request.lang.moment(session.expires_at),
+    };
+    sessions.into_iter().rev().map(line).collect()
 }
 
 /// A change of an account that the administration offers.

@@ -55,7 +55,7 @@ fn kinds(chosen: &str, lang: Lang) -> Vec<KindChoice> {
         "key" => lang.t("API keys", "claves de API"),
         "password" => lang.t("passwords", "contraseñas"),
         "role" => lang.t("roles", "roles"),
-        _ => lang.t("locked sign-ins", "inicios de sesión bloqueados"),
+        _ => lang.t("sign-ins", "inicios de sesión"),
     };
     let choice = |value| KindChoice {
         value,
