@@ -136,6 +136,35 @@ fn filters_alone_list_the_newest_and_an_episode_implies_its_type() {
 }
 
 #[test]
+fn a_filter_that_is_not_valid_is_told_at_its_field() {
+    let (_portal, mut ana) = portal();
+    let page = ana.get("/catalog?query=matrix&year=99&episode=0");
+    assert_eq!(page.status, 422);
+    let shown = page.text();
+    for part in [
+        "<title>Error: matrix",
+        "value=\"99\" aria-invalid=\"true\" aria-describedby=\"year-fault\" autofocus",
+        "id=\"year-fault\" role=\"alert\">Year: must be at least 1900",
+        "id=\"episode-fault\"",
+    ] {
+        assert!(shown.contains(part), "{part}: {shown}");
+    }
+    assert_eq!(shown.matches("autofocus").count(), 1, "{shown}");
+    assert!(!shown.contains("notice bad"), "no box beside the fields");
+    let page = ana.get("/catalog?query=matrix&limit=900");
+    assert!(
+        page.text().contains("notice bad"),
+        "the form has no field of it"
+    );
+    let page = ana.get(&format!("/catalog?query={}", "x+".repeat(33)));
+    assert!(
+        page.text().contains("aria-describedby=\"query-fault\""),
+        "{}",
+        page.text()
+    );
+}
+
+#[test]
 fn a_hit_says_what_people_choose_by() {
     let (portal, mut ana) = portal();
     let (id, twin) = (id_of(900), id_of(901));

@@ -129,7 +129,10 @@ pub(super) struct FilterView {
     pub(super) value: String,
     pub(super) is_broad: bool,
     pub(super) is_number: bool,
-    pub(super) is_invalid: bool,
+    /// Message about the value; empty if it is valid.
+    pub(super) fault: String,
+    /// True for the first filter with a fault, which gets the focus.
+    pub(super) is_first_fault: bool,
     pub(super) chars_max: u32,
     pub(super) placeholder: &'static str,
     /// Options of a choice; empty for a text field.
@@ -164,7 +167,8 @@ pub(super) struct Chip {
 /// The search form as it was filled in.
 pub(super) struct SearchForm {
     pub(super) query: String,
-    pub(super) is_query_invalid: bool,
+    /// Message about the words; empty if they are valid.
+    pub(super) query_fault: String,
     /// True if a filter has to be corrected, so that the filters are shown open.
     pub(super) is_open: bool,
     pub(super) filters: Vec<FilterView>,
@@ -175,14 +179,21 @@ impl SearchForm {
     /// The form with the values of a query string and marks at the invalid ones.
     pub(super) fn new(params: &Params, errors: &SearchErrors, lang: Lang) -> Self {
         let fields = FIELDS.iter();
-        let filters: Vec<FilterView> = fields
+        let mut filters: Vec<FilterView> = fields
             .clone()
             .filter_map(|field| field.view(params, errors, lang))
             .collect();
+        let query_fault = errors.at("query");
+        let has_fault = |filter: &&mut FilterView| !filter.fault.is_empty();
+        let first_fault = filters.iter_mut().find(has_fault);
+        let is_open = first_fault.is_some();
+        if let Some(filter) = first_fault {
+            filter.is_first_fault = query_fault.is_empty();
+        }
         Self {
             query: params.get("query").to_owned(),
-            is_query_invalid: errors.has("query"),
-            is_open: filters.iter().any(|filter| filter.is_invalid),
+            query_fault,
+            is_open,
             filters,
             chips: fields
                 .filter_map(|field| field.chip(params, lang))
@@ -226,7 +237,8 @@ impl SearchField {
             value: params.get(self.name).to_owned(),
             is_broad: false,
             is_number: false,
-            is_invalid: errors.has(self.name),
+            fault: errors.at(self.name),
+            is_first_fault: false,
             chars_max: 0,
             placeholder: "",
             options: Vec::new(),
@@ -265,34 +277,40 @@ impl SearchField {
     }
 }
 
-/// Messages about a search that is not valid; empty for a valid one.
+/// Messages about a search that is not valid; none for a valid one.
 #[derive(Default)]
-pub(super) struct SearchErrors {
-    parameters: Vec<&'static str>,
-    pub(super) messages: Vec<String>,
+pub(super) struct SearchErrors(Vec<SearchFault>);
+
+/// A message, and the parameter that it is about.
+struct SearchFault {
+    parameter: &'static str,
+    message: String,
 }
 
 impl SearchErrors {
     /// The messages of a rejected search, in the language of the page.
     pub(super) fn new(rejection: &SearchRejection, lang: Lang) -> Self {
-        let one = |parameters: &[&'static str], message: &str| Self {
-            parameters: parameters.to_vec(),
-            messages: vec![message.to_owned()],
+        let one = |parameter, message: &str| {
+            let message = message.to_owned();
+            Self(vec![SearchFault { parameter, message }])
         };
         match rejection {
-            SearchRejection::Parameters(rejections) => Self {
-                parameters: rejections.iter().map(|it| it.parameter).collect(),
-                messages: rejections.iter().map(|it| message(it, lang)).collect(),
-            },
+            SearchRejection::Parameters(rejections) => {
+                let fault = |it: &ParameterRejection| SearchFault {
+                    parameter: it.parameter,
+                    message: message(it, lang),
+                };
+                Self(rejections.iter().map(fault).collect())
+            }
             SearchRejection::NoCriterion => one(
-                &["query"],
+                "query",
                 lang.t(
                     "Enter at least one word, a title or an ID.",
                     "Escribe al menos una palabra, un título o un ID.",
                 ),
             ),
             SearchRejection::SeasonWithoutEpisodes => one(
-                &["season", "episode"],
+                "season",
                 lang.t(
                     "Season and episode need the type “Episodes”.",
                     "Temporada y episodio requieren el tipo «Episodios».",
@@ -302,11 +320,28 @@ impl SearchErrors {
     }
 
     pub(super) fn is_empty(&self) -> bool {
-        self.messages.is_empty()
+        self.0.is_empty()
     }
 
-    fn has(&self, parameter: &str) -> bool {
-        self.parameters.contains(&parameter)
+    /// The message about a parameter; empty if there is none.
+    fn at(&self, parameter: &str) -> String {
+        let fault = self.0.iter().find(|fault| fault.parameter == parameter);
+        fault.map_or(String::new(), |fault| fault.message.clone())
+    }
+
+    /// Messages about parameters that the form does not show.
+    pub(super) fn of_address(&self) -> Vec<&str> {
+        let is_shown = |name: &str| {
+            FIELDS.iter().any(|field| {
+                let has_input = !matches!(
+                    field.input,
+                    SearchInput::NotAFilter | SearchInput::AddressOnly
+                );
+                field.name == name && (has_input || name == "query")
+            })
+        };
+        let hidden = self.0.iter().filter(|fault| !is_shown(fault.parameter));
+        hidden.map(|fault| fault.message.as_str()).collect()
     }
 }
 
@@ -361,10 +396,35 @@ mod tests {
     }
 
     #[test]
+    fn a_fault_stands_at_its_field_or_above_the_form() {
+        let form = |query: &str| {
+            let rejection = search_request(query, true).unwrap_err();
+            let errors = SearchErrors::new(&rejection, Lang::En);
+            let hidden = errors.of_address().join("; ");
+            let form = SearchForm::new(&Params::parse(query), &errors, Lang::En);
+            let focused = form.filters.iter().find(|filter| filter.is_first_fault);
+            let focused = focused.map_or("", |filter| filter.name);
+            (form.is_open, focused, form.query_fault, hidden)
+        };
+        let none = String::new;
+        let found = form("query=a&year=x&episode=0&video_type=episode");
+        assert_eq!(found, (true, "year", none(), none()));
+        let too_long = form(&format!("query={}", "x+".repeat(33)));
+        assert_eq!((too_long.0, too_long.1), (false, ""));
+        assert!(too_long.2.contains("32 words"), "{too_long:?}");
+        let of_address = "Maximum results: must be at most 200".to_owned();
+        assert_eq!(form("query=a&limit=201"), (false, "", none(), of_address));
+    }
+
+    #[test]
     fn every_message_is_in_both_languages() {
         let check = |query: &str, en: &str, es: &str| {
             let rejection = search_request(query, true).unwrap_err();
-            let messages = |lang| SearchErrors::new(&rejection, lang).messages.join("; ");
+            let messages = |lang| {
+                let SearchErrors(faults) = SearchErrors::new(&rejection, lang);
+                let messages: Vec<String> = faults.into_iter().map(|it| it.message).collect();
+                messages.join("; ")
+            };
             assert_eq!(messages(Lang::En), en);
             assert_eq!(messages(Lang::Es), es);
         };
