@@ -174,6 +174,7 @@ pub fn closed_pages(record: &str) -> Vec<(&'static str, String)> {
         ("uploader", "/uploader?name=mrubio"),
         ("admin-days", "/admin?history=days"),
         ("front", "/"),
+        ("changes", "/docs/changes"),
     ];
     let mut pages: Vec<_> = pages.map(|(name, path)| (name, path.to_owned())).into();
     pages.push(("record", record.to_owned()));

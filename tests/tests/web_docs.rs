@@ -393,6 +393,13 @@ fn the_document_may_be_cached_and_the_docs_page_needs_no_account() {
     assert_eq!(again.status, 304);
     let document: Value = serde_json::from_str(first.text()).expect("it is JSON");
     assert_eq!(document["openapi"], "3.1.0");
+    let changes = visitor.get("/docs/changes");
+    assert_eq!(changes.status, 200);
+    assert!(
+        changes.text().contains("<h3>Fixed</h3>"),
+        "{}",
+        changes.text()
+    );
     for language in ["en", "es"] {
         let fields = [("Accept-Language", language)];
         let page = visitor.send("GET", "/docs", &fields, "");

@@ -146,6 +146,7 @@ fn a_page_and_all_it_loads_are_within_50_kb() {
         "/catalog?title=a&limit=100",
         "/catalog?title=a&limit=200",
         "/docs",
+        "/docs/changes",
         "/profile",
         "/admin?days=90",
         "/admin/accounts",

@@ -446,7 +446,7 @@ fn text(value: &Value) -> String {
 }
 
 /// HTML of a text: words between backticks become `code`, everything else is escaped.
-fn marked(text: &str) -> String {
+pub(super) fn marked(text: &str) -> String {
     let mut html = String::with_capacity(text.len() + 32);
     for (idx, part) in text.split('`').enumerate() {
         // Between the first and the second backtick, the third and the fourth, and so on.

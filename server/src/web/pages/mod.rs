@@ -5,6 +5,7 @@ mod admin;
 mod audit;
 mod audit_filter;
 mod catalog;
+mod changes;
 mod console;
 mod docs;
 mod download;

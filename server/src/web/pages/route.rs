@@ -9,8 +9,9 @@ use http::header::{CACHE_CONTROL, CONTENT_ENCODING, ETAG, IF_NONE_MATCH, VARY};
 use http::{HeaderValue, Method, Response, StatusCode};
 
 use super::{
-    accounts, admin, audit, catalog, docs, download, feed, files, front, key, key_list, key_new,
-    key_roll, link, look, profile, second_step, settings, sign_in, status, title, uploader,
+    accounts, admin, audit, catalog, changes, docs, download, feed, files, front, key, key_list,
+    key_new, key_roll, link, look, profile, second_step, settings, sign_in, status, title,
+    uploader,
 };
 use crate::web::answer::{self, PageResult};
 use crate::web::assets::{self, Asset};
@@ -63,6 +64,7 @@ const ROUTES: &[PageRoute] = &[
     at("/.well-known/change-password").get(Inline(change_password)),
     at("/openapi.json").get(Inline(openapi_document)),
     at("/docs").get(Blocking(docs::show)),
+    at("/docs/changes").get(Inline(changes::show)),
     at("/setup")
         .get(Blocking(sign_in::show_set_up))
         .post(Waiting(|request, _| {
