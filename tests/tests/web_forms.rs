@@ -1,6 +1,9 @@
 //! Forms of the pages: names, confirmations, repeated and interrupted forms, and what they tell.
 
-use subcat_engine::{AccountId, Change, NewApiKey, Role, Scopes};
+use subcat_engine::{
+    AccountId, ApiKeyId, Change, Day, NewApiKey, Role, Scopes, StateEvent, Usage, UsageBatch,
+    UsageDelta,
+};
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
 

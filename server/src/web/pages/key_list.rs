@@ -8,14 +8,19 @@ use super::feed::is_feed_key;
 use super::scope_names::scope_names;
 use crate::limits::KEYS_PER_PAGE;
 use crate::web::answer::{self, PageResult};
+use crate::web::chart;
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::params;
+use crate::web::spark::{self, SparkSeries};
 use crate::web::web_request::WebRequest;
 
 /// Time before its expiry from which a key is marked.
 const WARNING_SECONDS: i64 = 14 * 86_400;
+
+/// Days of the line of use of a key.
+const USE_LINE_DAYS: u32 = 30;
 
 /// A row of a list of API keys.
 pub(super) struct KeyRow {
@@ -30,6 +35,9 @@ pub(super) struct KeyRow {
     /// True if the key is active and expires soon.
     pub(super) is_expiring: bool,
     pub(super) requests: String,
+    /// An `svg` element with the requests of the last days, in a list of keys that were used.
+    /// Safe to insert unescaped.
+    pub(super) use_line: String,
     pub(super) downloads: String,
     /// Owner of the key; `None` if it has none, or the list is that of one account.
     pub(super) owner: Option<KeyOwner>,
@@ -61,6 +69,7 @@ impl KeyRow {
             is_expiring: state == ApiKeyState::Active
                 && is_expiring(key.expires_at, request.effective_now),
             requests: lang.number(usage.requests),
+            use_line: String::new(),
             downloads: lang.number(usage.downloads),
             owner: None,
         })
@@ -85,6 +94,30 @@ impl KeyRow {
     pub(super) fn is_revocable(&self) -> bool {
         self.state != ApiKeyState::Revoked
     }
+}
+
+/// Requests of a key on each of the last 30 days, drawn small; empty without any. Cost: a scan of
+/// these days.
+fn use_line(request: &WebRequest, key: &ApiKey) -> Result<String, PageError> {
+    let today = request.now.day();
+    let first = chart::first_day(today, USE_LINE_DAYS);
+    let usage = request.site.service.engine.usage();
+    let mut values = vec![Some(0); USE_LINE_DAYS as usize];
+    for (day, usage) in usage.api_key_usage(key.id, first, today)? {
+        let slot = day.0.checked_sub(first.0).map(|idx| idx as usize);
+        if let Some(value) = slot.and_then(|idx| values.get_mut(idx)) {
+            *value = Some(usage.requests);
+        }
+    }
+    if values.iter().all(|value| *value == Some(0)) {
+        return Ok(String::new());
+    }
+    let label = request.lang.t(
+        "Requests per day, last 30 days",
+        "Peticiones por día, últimos 30 días",
+    );
+    let class = "requests";
+    Ok(spark::bars(label, &[SparkSeries { class, values }]))
 }
 
 fn is_expiring(expires_at: Option<Timestamp>, now: Timestamp) -> bool {
@@ -183,6 +216,7 @@ impl KeyList {
         let mut rows = Vec::with_capacity(KEYS_PER_PAGE);
         for key in shown.take(KEYS_PER_PAGE) {
             let mut row = KeyRow::new(request, key)?;
+            row.use_line = use_line(request, key)?;
             let owner = owner_of(key).filter(|_| has_owners);
             row.owner = owner.map(|account| KeyOwner {
                 number: account.id.0,
