@@ -258,6 +258,9 @@ pub const SAMPLE_DOCS_MAX: usize = 100;
 /// Search results on one page.
 pub const HITS_PER_PAGE: usize = 25;
 
+/// Newest records on the front page.
+pub const FRONT_HITS: usize = 5;
+
 /// Characters of a title in the list of results, at most.
 pub const HIT_TITLE_CHARS_MAX: usize = 120;
 

@@ -205,8 +205,10 @@ fn a_hit_says_what_people_choose_by() {
         !shown.contains(" srt "),
         "nothing is known of a file that is not cached"
     );
+    assert!(shown.contains(">0 downloads<"), "{shown}");
     assert_eq!(ana.get(&format!("/catalog/{id}/download")).status, 200);
     let page = ana.get("/catalog?query=zumbido");
+    assert!(page.text().contains(">1 download<"), "{}", page.text());
     assert!(
         page.text().contains("srt ") || page.text().contains("zip "),
         "{}",
@@ -260,7 +262,8 @@ fn a_series_is_a_grid_and_its_records_have_neighbours() {
     for link in ["?season=2\"", "?season=3&amp;episode=10\""] {
         assert!(shown.contains(link), "{link}: {shown}");
     }
-    assert!(shown.contains("packs: 1"), "{shown}");
+    assert!(shown.contains("21 subtitles, 1 pack<"), "{shown}");
+    assert!(shown.contains("Episode 10: 2 subtitles"), "{shown}");
     let season = hits(&ana.get(&format!("/title/{SERIES}?season=2")));
     assert_eq!(season.len(), 21);
     assert_eq!(season[0], id_of(60), "packs are on top");
@@ -548,6 +551,18 @@ fn a_public_catalog_needs_no_account() {
     for path in ["/keys", "/profile", "/admin"] {
         assert_eq!(visitor.get(path).status, 303, "{path}");
     }
+    // Readers of feeds find theirs by themselves, and people see it.
+    for (path, feed) in [
+        ("/catalog?year=1999", "/feed.atom?year=1999"),
+        ("/title/tt0133093", "/feed.atom?title_id=tt0133093"),
+    ] {
+        let page = visitor.get(path);
+        let link = format!("type=\"application/atom+xml\" href=\"{feed}\"");
+        assert!(page.text().contains(&link), "{path}: {}", page.text());
+        assert_eq!(visitor.get(feed).status, 200, "{feed}");
+    }
+    let home = visitor.get("/");
+    assert_eq!(hits(&home).len(), 5, "the newest");
     let limited = (0..130).any(|_| visitor.get("/catalog/none").status == 429);
     assert!(limited, "an address has a limit");
 }

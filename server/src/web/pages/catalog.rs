@@ -8,6 +8,7 @@ use subcat_engine::{
     TitlePart,
 };
 
+use super::feed_link::public_feed;
 use super::record_view::{RecordView, episode_number, title_path};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
@@ -32,6 +33,8 @@ struct CatalogPage {
     form: SearchForm,
     errors: SearchErrors,
     results: Option<SearchResults>,
+    /// Address of the feed of the same list, if anybody may read it; else empty.
+    feed_path: String,
 }
 
 /// One page of the records that were found or listed.
@@ -110,6 +113,11 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             String::new()
         },
         form: SearchForm::new(&reading.params, &errors, request.lang),
+        feed_path: if errors.is_empty() {
+            public_feed(request, &search_string)
+        } else {
+            String::new()
+        },
         errors,
         results,
     };

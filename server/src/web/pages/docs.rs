@@ -381,6 +381,12 @@ fn sample_id(engine: &Engine) -> Result<String, PageError> {
 }
 
 /// An example of a body, on one line if it is short.
+/// Example of the answer to a search.
+pub(super) fn search_answer() -> String {
+    let search = &document().value["paths"]["/api/subtitles/search"]["get"];
+    body(&search["responses"]["200"]["content"]["application/json"]["example"])
+}
+
 fn body(example: &Value) -> String {
     if example.is_null() {
         return String::new();

@@ -10,6 +10,7 @@ mod console;
 mod docs;
 mod download;
 mod feed;
+mod feed_link;
 mod figure;
 mod files;
 mod first_steps;

@@ -228,6 +228,15 @@ impl RecordView {
     pub(super) fn downloads(&self) -> String {
         self.lang.number(self.downloads)
     }
+
+    /// The same in words: `1 download`, `473 downloads`.
+    pub(super) fn downloads_in_words(&self) -> String {
+        let word = match self.downloads {
+            1 => self.lang.t("download", "descarga"),
+            _ => self.lang.t("downloads", "descargas"),
+        };
+        format!("{} {word}", self.downloads())
+    }
 }
 
 /// Path of the page of a title.

@@ -7,6 +7,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{EpisodeSlot, ListPage, Snapshot, TitlePart};
 
+use super::feed_link::public_feed;
 use super::record_view::{RecordView, episode_number, title_number, title_path};
 use crate::limits::{
     GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
@@ -28,8 +29,8 @@ struct TitlePage {
     catalog_id: String,
     /// Path of this page without parameters.
     path: String,
+    /// `11 subtitles`.
     total: String,
-    is_one: bool,
     seasons: Vec<SeasonView>,
     /// `S01E02` or `S01`, if a part of the series was chosen; else empty.
     part: String,
@@ -38,6 +39,8 @@ struct TitlePage {
     has_next: bool,
     /// Query string of the chosen part, for links to its other pages.
     search: String,
+    /// Address of the feed of the title, if anybody may read it; else empty.
+    feed_path: String,
 }
 
 /// A season of a series.
@@ -52,11 +55,39 @@ struct SeasonView {
     is_chosen: bool,
 }
 
+impl SeasonView {
+    /// Its counts: `4 subtitles, 1 pack`.
+    fn in_words(&self, lang: &Lang) -> String {
+        let all = subtitles(self.records_count, *lang);
+        match self.packs_count {
+            0 => all,
+            1 => format!("{all}, 1 pack"),
+            packs_count => format!("{all}, {} packs", lang.number(u64::from(packs_count))),
+        }
+    }
+}
+
+/// A number of records: `1 subtitle`, `4 subtitles`.
+fn subtitles(count: u32, lang: Lang) -> String {
+    let word = match count {
+        1 => lang.t("subtitle", "subtítulo"),
+        _ => lang.t("subtitles", "subtítulos"),
+    };
+    format!("{} {word}", lang.number(u64::from(count)))
+}
+
 /// An episode, and how many records it has.
 struct EpisodeView {
     number: u16,
     records_count: u32,
     is_chosen: bool,
+}
+
+impl EpisodeView {
+    /// Its count: `2 subtitles`.
+    fn in_words(&self, lang: &Lang) -> String {
+        subtitles(self.records_count, *lang)
+    }
 }
 
 /// Records that stand together under a heading.
@@ -100,8 +131,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         year: newest.record.year,
         catalog_id: format!("tt{number:07}"),
         path: title_path(number),
-        total: request.lang.number(u64::from(total)),
-        is_one: total == 1,
+        total: subtitles(total, request.lang),
         seasons: if is_series {
             seasons(&counts, chosen)
         } else {
@@ -112,6 +142,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         page_number,
         has_next: listing.has_more && page_number < LIST_PAGES_MAX,
         search: request.query.without(&["lang", "theme", "page"]),
+        feed_path: public_feed(request, &format!("title_id=tt{number:07}")),
     };
     answer::page(StatusCode::OK, &template)
 }
@@ -189,7 +220,7 @@ fn groups(hits: Vec<RecordView>, chosen: EpisodeSlot, lang: Lang) -> Vec<Release
     for heading in [
         lang.t("Spain", "España"),
         lang.t("Latin America", "Latinoamérica"),
-        lang.t("Other", "Otros"),
+        lang.t("Region not stated", "Sin región indicada"),
     ] {
         groups.push(ReleaseGroup {
             heading: heading.to_owned(),
@@ -229,7 +260,8 @@ mod tests {
         ]);
         let seasons = seasons(&counts, slot(1, 2));
         assert_eq!(seasons.len(), 2);
-        assert_eq!((seasons[0].packs_count, seasons[0].records_count), (2, 6));
+        assert_eq!(seasons[0].in_words(&Lang::Es), "6 subtítulos, 2 packs");
+        assert_eq!(subtitles(1, Lang::En), "1 subtitle");
         let chosen: Vec<bool> = seasons[0].episodes.iter().map(|it| it.is_chosen).collect();
         assert_eq!(chosen, [false, true]);
         assert_eq!(seasons[1].episodes.len(), 1);
