@@ -100,7 +100,17 @@ impl Lang {
 
     /// A day of UTC: `3 May 2026`, `3 may 2026`.
     pub(crate) fn day(self, day: Day) -> String {
-        let text = day.to_string();
+        self.written_day(&day.to_string())
+    }
+
+    /// The day of a time, in UTC.
+    pub(crate) fn date(self, time: Timestamp) -> String {
+        // From the text, as `Day` counts from 1970 and there are older films.
+        self.written_day(&time.to_string()[..10])
+    }
+
+    /// A day that is given as `YYYY-MM-DD`.
+    fn written_day(self, text: &str) -> String {
         let mut parts = text.split('-');
         let year = parts.next().unwrap_or("");
         let month_idx = parts.next().and_then(|month| month.parse::<usize>().ok());
@@ -113,13 +123,13 @@ impl Lang {
         format!("{date} {} {year}", month.copied().unwrap_or(""))
     }
 
-    /// The day of a time, in UTC.
-    pub(crate) fn date(self, time: Timestamp) -> String {
-        if time.seconds() < 0 {
-            // `Day` counts from 1970. Older times are rare and shown as YYYY-MM-DD.
-            return time.to_string().chars().take(10).collect();
+    /// Microseconds, from a thousand on as milliseconds: `250 µs`, `2.5 ms`.
+    pub(crate) fn microseconds(self, us: u64) -> String {
+        match (us / 1_000, us % 1_000 / 100) {
+            (0, _) => format!("{us} µs"),
+            (ms, 0) => format!("{} ms", self.number(ms)),
+            (ms, tenths) => format!("{}{}{tenths} ms", self.number(ms), self.t(".", ",")),
         }
-        self.day(time.day())
     }
 
     /// A length of time in its largest unit: `42 s`, `5 min`, `3 h`, `2 days`.
@@ -207,6 +217,8 @@ mod tests {
         assert_eq!(ago(800, 0), "hace 2 años");
         assert_eq!(ago(-1, 0), "ahora mismo");
         let old = Timestamp::parse("1931-01-02T00:00:00Z").unwrap();
-        assert_eq!(Lang::En.date(old), "1931-01-02");
+        assert_eq!(Lang::En.date(old), "2 Jan 1931");
+        let durations = [250, 1_000, 2_500, 48_210].map(|us| Lang::Es.microseconds(us));
+        assert_eq!(durations, ["250 µs", "1 ms", "2,5 ms", "48,2 ms"]);
     }
 }

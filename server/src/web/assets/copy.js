@@ -1,4 +1,5 @@
-// Copy buttons. They are hidden until this script runs; every page works without it.
+// Buttons that copy, and that show a password. They are hidden until this script runs; every page
+// works without it.
 'use strict';
 for (const button of document.querySelectorAll('button[data-copy]')) {
   const source = document.getElementById(button.dataset.copy);
@@ -18,4 +19,15 @@ for (const button of document.querySelectorAll('button[data-copy]')) {
     button.textContent = button.dataset.done;
     setTimeout(() => { button.textContent = label; }, 2000);
   });
+}
+for (const button of document.querySelectorAll('button[data-show]')) {
+  const field = document.getElementById(button.dataset.show);
+  const show = (isShown) => {
+    field.type = isShown ? 'text' : 'password';
+    button.setAttribute('aria-pressed', isShown);
+  };
+  button.hidden = false;
+  button.addEventListener('click', () => show(field.type === 'password'));
+  // Browsers remember what was typed into a text field.
+  field.form.addEventListener('submit', () => show(false));
 }

@@ -30,7 +30,7 @@ struct FigurePanel {
 /// A row of the table of slow searches.
 struct SlowRow {
     at: String,
-    duration_us: String,
+    duration: String,
     parameters: String,
     /// Number of the API key; 0 for a search on a page.
     key_number: u64,
@@ -110,7 +110,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         history: HistoryView::new(request),
         top_keys: top_keys(request, first, today)?,
         top_titles: TopTitle::all(request)?,
-        empty_rows: empty_rows(service, lang),
+        empty_rows: empty_rows(request),
         slow_rows: slow_rows(service, lang),
         usage: UsageView::new(lang, &usage, today, days_count, None),
     };
@@ -242,12 +242,13 @@ fn slow_count(metrics: &Metrics) -> u64 {
         .sum()
 }
 
-fn empty_rows(service: &Service, lang: Lang) -> Vec<EmptyRow> {
-    let kept = service.empty_searches.list().into_iter();
+fn empty_rows(request: &WebRequest) -> Vec<EmptyRow> {
+    let lang = request.lang;
+    let kept = request.site.service.empty_searches.list().into_iter();
     let row = |search: EmptySearch| EmptyRow {
         parameters: search.parameters,
         count: lang.number(search.count),
-        at: lang.moment(search.at),
+        at: lang.ago(search.at, request.now),
     };
     kept.map(row).collect()
 }
@@ -286,7 +287,7 @@ fn slow_rows(service: &Service, lang: Lang) -> Vec<SlowRow> {
             .and_then(|id| api_keys.iter().find(|key| key.id == id));
         SlowRow {
             at: lang.moment(search.at),
-            duration_us: lang.number(search.duration_us),
+            duration: lang.microseconds(search.duration_us),
             parameters: search.parameters,
             key_number: key.map_or(0, |key| key.id.0),
             key_name: key.map_or(String::new(), |key| key.name.clone()),

@@ -75,8 +75,11 @@ fn fast(metrics: &Metrics, lang: Lang) -> Question {
         Some(us) if us <= SLOW_SEARCHES_TARGET_US => ("active", lang.t("yes", "sí")),
         Some(_) => ("expired", lang.t("not always", "no siempre")),
     };
-    let shown =
-        |us: Option<u64>| us.map_or("–".to_owned(), |us| format!("≤ {} µs", lang.number(us)));
+    let shown = |us: Option<u64>| {
+        us.map_or("–".to_owned(), |us| {
+            format!("≤ {}", lang.microseconds(us))
+        })
+    };
     Question {
         id: "fast",
         heading: lang.t("Is it fast?", "¿Es rápido?"),

@@ -188,7 +188,7 @@ impl Slots<'_> {
     }
 
     fn fetches_chart(&self, lang: Lang) -> ChartView {
-        let name = lang.t("Fetched from upstream", "Obtenidos de upstream");
+        let name = lang.t("Fetched from upstream", "Obtenidos del origen");
         let series = [
             self.gains("downloads", Gain::Fetched),
             self.gains("errors", Gain::FetchFailures),
@@ -243,7 +243,9 @@ fn bucket_of(end_us: u64) -> Option<u64> {
 
 fn quantile(figures: &Figures, percent: u64, lang: Lang) -> String {
     let end_us = figures.search_quantile_us(percent);
-    end_us.map_or("–".to_owned(), |us| format!("≤ {} µs", lang.number(us)))
+    end_us.map_or("–".to_owned(), |us| {
+        format!("≤ {}", lang.microseconds(us))
+    })
 }
 
 fn percent(ratio: Option<u64>) -> String {

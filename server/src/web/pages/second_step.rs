@@ -124,6 +124,15 @@ struct StepPage {
     drawing: Option<QrDrawing>,
 }
 
+impl StepPage {
+    /// The secret in groups of four, as people type it; apps ignore the spaces.
+    fn secret_in_groups(&self) -> String {
+        let digits: Vec<char> = self.secret.chars().collect();
+        let groups = digits.chunks(4).map(|group| group.iter().collect());
+        groups.collect::<Vec<String>>().join(" ")
+    }
+}
+
 /// `GET /profile/second-step`.
 pub(crate) fn show(request: &WebRequest) -> PageResult {
     step_page(request, second_step::new_secret(), None)

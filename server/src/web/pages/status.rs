@@ -13,6 +13,7 @@ use crate::web::web_request::WebRequest;
 #[template(path = "status.html")]
 struct StatusPage {
     page: Frame,
+    is_well: bool,
     lines: Vec<StatusLine>,
 }
 
@@ -36,6 +37,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     };
     let template = StatusPage {
         page: request.frame("/status"),
+        is_well: is_ready && upstream != UpstreamState::Down,
         lines: vec![
             StatusLine {
                 name: lang.t("Search and records", "Búsquedas y fichas"),
