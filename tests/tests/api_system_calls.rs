@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 
 use rustix::process::{PTracer, Pid, Signal, kill_process, set_ptracer};
 use subcat_server::config::Io;
@@ -17,6 +18,9 @@ const REQUESTS_BEFORE: u64 = 100;
 const REQUESTS: u64 = 1000;
 /// Calls that are no request's: the worker looks after its connections once a second.
 const OTHERS_MAX: u64 = 30;
+
+/// Held by the test that runs: the one worker of the process is its own.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// The one worker, as the kernel numbers its threads. It gives itself its name as it starts: who
 /// has an answer of it finds it.
@@ -95,6 +99,7 @@ fn check_calls(what: &str, io: Io, mut calls: BTreeMap<String, u64>) {
 /// A client alone asks again and again: its request is received, answered and waited for.
 #[test]
 fn a_repeated_answer_takes_at_most_three_system_calls() {
+    let _alone = ALONE.lock();
     // A kernel with yama asks for it; one without refuses to hear of it.
     let _ = set_ptracer(PTracer::Any);
     for io in each_io().iter().copied() {
@@ -122,5 +127,35 @@ fn a_repeated_answer_takes_at_most_three_system_calls() {
                 }
             }
         }
+    }
+}
+
+/// A connection that a ring serves has nothing to do with epoll, not even while it is accepted.
+#[test]
+fn a_connection_of_a_ring_is_never_registered_with_epoll() {
+    const CONNECTIONS: u64 = 200;
+    if !each_io().contains(&Io::IoUring) {
+        return;
+    }
+    let _alone = ALONE.lock();
+    // A kernel with yama asks for it; one without refuses to hear of it.
+    let _ = set_ptracer(PTracer::Any);
+    let server = TestServer::with(|config| {
+        config.workers = 1;
+        config.io = Io::IoUring;
+    });
+    let connect = || assert_eq!(server.connect().get("/api/health", None).status, 200);
+    connect();
+    let counted = count_calls(&worker_thread(), || {
+        (0..CONNECTIONS).for_each(|_| connect());
+    });
+    match counted {
+        Ok(calls) => {
+            assert!(CONNECTIONS <= calls["accept4"], "{calls:?}");
+            let registered = calls.get("epoll_ctl").copied().unwrap_or(0);
+            assert!(registered <= OTHERS_MAX, "{calls:?}");
+        }
+        // The test harness keeps what `println` says of tests that pass.
+        Err(why) => writeln!(std::io::stderr(), "SKIPPED: {why}").unwrap(),
     }
 }

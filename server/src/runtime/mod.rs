@@ -18,6 +18,7 @@ mod file_body;
 mod handler;
 mod io_backend;
 mod listen;
+mod listener;
 mod outgoing;
 mod piece_reader;
 mod priority;

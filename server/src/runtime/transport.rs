@@ -36,12 +36,14 @@ pub(super) enum Transport {
 
 impl Transport {
     /// A transport of this worker's I/O backend.
-    pub(super) fn new(stream: TcpStream, state: &Arc<ConnectionState>) -> io::Result<Self> {
+    pub(super) fn new(
+        stream: std::net::TcpStream,
+        state: &Arc<ConnectionState>,
+    ) -> io::Result<Self> {
         if ring::is_here() {
-            let stream = stream.into_std()?;
             return Ok(Self::Ring(RingSocket::new(stream, Arc::clone(state))));
         }
-        Ok(Self::Readiness(stream))
+        Ok(Self::Readiness(TcpStream::from_std(stream)?))
     }
 
     /// The socket itself, which does not block.

@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 use std::convert::Infallible;
 use std::future::Future;
-use std::io;
-use std::net::SocketAddr;
+use std::io::{self, Write};
+use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
@@ -17,7 +17,6 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::upgrade::OnUpgrade;
 use parking_lot::Mutex;
-use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
 use super::body::{OutgoingBody, RequestBody};
@@ -25,6 +24,7 @@ use super::connection::{ConnectionPhase, ConnectionState, ConnectionTask, Heartb
 use super::connection_io::ConnectionIo;
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Handler, HandlerOutcome};
+use super::listener::Listener;
 use super::transport::Transport;
 use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, IDLE_SCAN_MAX, REJECTED_CONNECTIONS_MAX};
 
@@ -79,7 +79,7 @@ struct WorkerTasks<H> {
 impl<H: Handler> Worker<H> {
     /// Serves until a command to stop. Runs inside a current-thread runtime.
     pub(super) async fn run(mut self, listener: std::net::TcpListener) -> io::Result<()> {
-        let listener = TcpListener::from_std(listener)?;
+        let listener = Listener::new(listener)?;
         let tasks = Arc::new(WorkerTasks {
             handler: self.handler,
             limiter: self.limiter,
@@ -130,7 +130,7 @@ async fn at_once<F: Future>(future: F) -> Option<F::Output> {
     }
 }
 
-async fn accept<H: Handler>(tasks: &Arc<WorkerTasks<H>>, listener: &TcpListener) {
+async fn accept<H: Handler>(tasks: &Arc<WorkerTasks<H>>, listener: &Listener) {
     loop {
         match listener.accept().await {
             Ok((stream, peer)) => enter(tasks, stream, peer),
@@ -160,9 +160,12 @@ fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: Socke
         let response = tasks.handler.reject(peer);
         // The response fits into the send buffer of a new socket. hyper never sees this connection:
         // a flood of them must cost little.
-        let is_sent = stream.try_write(&response).is_ok();
+        let is_sent = (&stream).write(&response).is_ok();
         let permit = Arc::clone(&tasks.rejected);
-        if is_sent && Arc::strong_count(&permit) <= REJECTED_CONNECTIONS_MAX {
+        if is_sent
+            && Arc::strong_count(&permit) <= REJECTED_CONNECTIONS_MAX
+            && let Ok(stream) = tokio::net::TcpStream::from_std(stream)
+        {
             let state = tasks.new_state();
             let closing = Box::pin(linger_close(stream, Arc::clone(&state)));
             tokio::spawn(ConnectionTask::new(closing, state, permit));
@@ -195,7 +198,7 @@ fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: Socke
 }
 
 /// Lingering close of a rejected connection.
-async fn linger_close(stream: TcpStream, state: Arc<ConnectionState>) {
+async fn linger_close(stream: tokio::net::TcpStream, state: Arc<ConnectionState>) {
     let mut socket = ConnectionIo::new(Transport::Readiness(stream), state);
     let shut_down =
         |context: &mut Context<'_>| hyper::rt::Write::poll_shutdown(Pin::new(&mut socket), context);
