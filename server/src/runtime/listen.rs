@@ -44,6 +44,8 @@ pub struct ListenSettings {
 /// Running workers.
 pub struct Workers {
     address: SocketAddr,
+    /// Held as long as they listen; none on an inherited socket.
+    _lock: Option<AddressLock>,
     limiter: Arc<ConnectionLimiter>,
     io: Io,
     commands: watch::Sender<WorkerCommand>,
@@ -55,8 +57,12 @@ impl Workers {
     ///
     /// Errors: the address is taken or not ours; no threads.
     pub fn start<H: Handler>(settings: ListenSettings, handlers: Vec<H>) -> io::Result<Self> {
-        let listeners = bind(settings.listen, handlers.len())?;
-        Self::start_on(listeners, settings, handlers)
+        let (listeners, lock) = bind(settings.listen, handlers.len())?;
+        let workers = Self::start_on(listeners, settings, handlers)?;
+        Ok(Self {
+            _lock: Some(lock),
+            ..workers
+        })
     }
 
     /// Starts one worker per handler on a socket that listens already; `settings.listen` has no
@@ -111,6 +117,7 @@ impl Workers {
         }
         Ok(Self {
             address,
+            _lock: None,
             limiter,
             io: backend.setting(),
             commands,
@@ -224,7 +231,11 @@ fn start_thread<H: Handler>(
 
 /// One listener per worker on one address: the kernel spreads connections over them by a hash, and
 /// no worker waits for another in `accept`.
-fn bind(address: SocketAddr, listeners_count: usize) -> io::Result<Vec<std::net::TcpListener>> {
+fn bind(
+    address: SocketAddr,
+    listeners_count: usize,
+) -> io::Result<(Vec<std::net::TcpListener>, AddressLock)> {
+    let lock = AddressLock::take(address)?;
     if address.port() != 0 {
         // With SO_REUSEPORT a second server of the same user could share the port silently. A
         // socket without that option finds out.
@@ -244,7 +255,31 @@ fn bind(address: SocketAddr, listeners_count: usize) -> io::Result<Vec<std::net:
         socket.listen(BACKLOG)?;
         listeners.push(socket.into());
     }
-    Ok(listeners)
+    Ok((listeners, lock))
+}
+
+/// Exclusive use of an address among the servers of a machine: a name in the abstract namespace of
+/// Unix sockets, which one socket has at a time and which ends with it. Between the look for
+/// another server and the bind a second one could do the same, and both would share the port.
+struct AddressLock {
+    /// None for port 0: each server gets a free port of its own.
+    _socket: Option<Socket>,
+}
+
+impl AddressLock {
+    /// Errors: another server listens on the address, or is about to.
+    fn take(address: SocketAddr) -> io::Result<Self> {
+        if address.port() == 0 {
+            return Ok(Self { _socket: None });
+        }
+        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
+        // The leading zero makes it a name of the abstract namespace.
+        let name = SockAddr::unix(format!("\0subcat/listen/{address}"))?;
+        socket.bind(&name)?;
+        Ok(Self {
+            _socket: Some(socket),
+        })
+    }
 }
 
 fn socket(address: SocketAddr) -> io::Result<Socket> {
@@ -340,6 +375,38 @@ mod tests {
             workers.stop(Duration::from_secs(1));
             assert_eq!(counts.open.load(Ordering::Relaxed), 0);
             assert_eq!(counts.workers_running.load(Ordering::Relaxed), 0);
+        }
+    }
+
+    /// An address on which nothing listens.
+    fn free_address() -> SocketAddr {
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        listener.local_addr().unwrap()
+    }
+
+    /// Of two servers that start at the same moment one gets the address.
+    #[test]
+    fn an_address_has_one_server() {
+        let address = free_address();
+        let held = AddressLock::take(address).unwrap();
+        let refused = bind(address, 2).map(drop).unwrap_err();
+        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
+        drop(held);
+        let (listeners, lock) = bind(address, 2).unwrap();
+        assert!(bind(address, 2).is_err());
+        drop((listeners, lock));
+        for _ in 0..50 {
+            let address = free_address();
+            let start = std::sync::Barrier::new(2);
+            let bound = std::thread::scope(|scope| {
+                let server = || {
+                    start.wait();
+                    bind(address, 1)
+                };
+                let servers = [scope.spawn(server), scope.spawn(server)];
+                servers.map(|server| server.join().unwrap())
+            });
+            assert_eq!(bound.iter().filter(|bound| bound.is_ok()).count(), 1);
         }
     }
 
