@@ -38,10 +38,12 @@ pub const CLOCK_JUMP_MS_MIN: i64 = 250;
 pub const OPEN_BLOBS_MAX: usize = 1024;
 /// Large files that one worker keeps open, at most.
 pub const WORKER_FILES_MAX: usize = 2048;
-/// Descriptors reserved for stores, counters, fetches and administration, at most.
+/// Descriptors reserved for stores, counters and administration, at most. Fetches have their own.
 pub const OTHER_DESCRIPTORS_MAX: usize = 512;
 /// Bytes of one connection that hyper buffers, at most: a request head, or queued output.
 pub const CONNECTION_BUFFER_BYTES_MAX: usize = 64 << 10;
+/// Connections of one listener of administration at once, at most: beyond them new ones are closed.
+pub const ADMIN_CONNECTIONS_MAX: usize = 256;
 /// Ends of a worker within a minute of each other, at most: at the next one the process ends.
 pub const WORKER_FAILURES_MAX: usize = 5;
 /// Connections that are looked at for one that is idle, at most, when a new one finds no place.

@@ -48,7 +48,8 @@ impl Reloader {
 /// The caps on connections, lowered to the number of descriptors that are left for them. Lowering
 /// a cap that the operator has set is logged as a warning.
 pub(super) fn connection_caps(config: &Config) -> Connections {
-    let allowed = Descriptors::of_process().connections_max(config.workers);
+    let fetches = config.upstream.concurrency;
+    let allowed = Descriptors::of_process().connections_max(config.workers, fetches);
     let mut connections = config.connections;
     if connections.max <= allowed {
         return connections;

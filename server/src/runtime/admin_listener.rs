@@ -21,7 +21,7 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use super::{Control, ControlHandle};
-use crate::limits::SOCKET_PATH_BYTES_MAX;
+use crate::limits::{ADMIN_CONNECTIONS_MAX, SOCKET_PATH_BYTES_MAX};
 
 /// Time in which a client must send the head of a request.
 const HEADER_READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -87,17 +87,19 @@ impl AdminListener {
         match self {
             Self::Tcp(listener) => {
                 let io = TokioIo::new(listener.accept().await?.0);
-                let connection = serve_connection(io, handler.clone(), is_stopping);
-                connections.tasks.spawn(connection);
+                if connections.has_room() {
+                    let connection = serve_connection(io, handler.clone(), is_stopping);
+                    connections.tasks.spawn(connection);
+                }
             }
             Self::Unix(listener) => {
                 let io = TokioIo::new(listener.accept().await?.0);
-                let connection = serve_connection(io, handler.clone(), is_stopping);
-                connections.tasks.spawn(connection);
+                if connections.has_room() {
+                    let connection = serve_connection(io, handler.clone(), is_stopping);
+                    connections.tasks.spawn(connection);
+                }
             }
         }
-        // Forget the tasks that have ended; a set keeps them until they are joined.
-        while connections.tasks.try_join_next().is_some() {}
         Ok(())
     }
 }
@@ -106,6 +108,19 @@ impl AdminListener {
 struct AdminConnections {
     tasks: JoinSet<()>,
     is_stopping: watch::Receiver<bool>,
+}
+
+impl AdminConnections {
+    /// True if one more may be served. Forgets the tasks that have ended, which a set keeps until
+    /// they are joined.
+    fn has_room(&mut self) -> bool {
+        while self.tasks.try_join_next().is_some() {}
+        let has_room = self.tasks.len() < ADMIN_CONNECTIONS_MAX;
+        if !has_room {
+            tracing::debug!("too many admin connections: closing the newest");
+        }
+        has_room
+    }
 }
 
 /// A running admin listener. Dropping it closes the listener and its connections.
@@ -234,6 +249,8 @@ fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
+
     use bytes::Bytes;
     use http_body_util::{BodyExt, Full};
 
@@ -312,6 +329,33 @@ mod tests {
         drop(unread);
         let request = Request::post("/x").body(body("")).unwrap();
         assert!(control.block_on(ask_socket(&path, request)).is_err());
+    }
+
+    /// Without a bound a scanner that opens connections and says nothing takes all descriptors.
+    #[test]
+    fn connections_are_bounded_and_one_that_ends_makes_room() {
+        let control = Control::start().unwrap();
+        let address = "127.0.0.1:0".parse().unwrap();
+        let listener = AdminListener::tcp(address, &control.handle()).unwrap();
+        let address = listener.local_addr().unwrap();
+        let handler = |_: Request<Incoming>| async { Response::new(body("answer")) };
+        let server = AdminServer::start(listener, &control.handle(), handler);
+        let connect = || std::net::TcpStream::connect(address).unwrap();
+        // Asks on a connection; false if it was closed instead.
+        let is_served = |stream: &mut std::net::TcpStream| {
+            let mut answer = [0; 12];
+            let sent = stream.write_all(b"GET / HTTP/1.1\r\nHost: a\r\n\r\n");
+            sent.is_ok() && stream.read_exact(&mut answer).is_ok() && answer.ends_with(b" 200")
+        };
+        let mut open: Vec<_> = (0..ADMIN_CONNECTIONS_MAX).map(|_| connect()).collect();
+        assert!(open.iter_mut().all(is_served));
+        assert!(!is_served(&mut connect()));
+        open.pop();
+        // Its end is seen by the server, which makes room, a little later.
+        while !is_served(&mut connect()) {
+            std::thread::yield_now();
+        }
+        AdminServer::stop([server], &control, Duration::from_secs(1));
     }
 
     #[test]

@@ -45,11 +45,20 @@ impl Descriptors {
         (self.count_max / 8 / workers_count.max(1)).min(WORKER_FILES_MAX)
     }
 
-    /// Number of connections for which descriptors are left.
-    pub fn connections_max(self, workers_count: usize) -> usize {
+    /// Number of fetches from upstream at once, of `wanted_count` that are wanted: each takes a
+    /// socket.
+    pub fn fetches_max(self, wanted_count: usize) -> usize {
+        wanted_count.min((self.count_max / 8).max(1))
+    }
+
+    /// Number of connections for which descriptors are left, beside `fetches_count` fetches.
+    pub fn connections_max(self, workers_count: usize, fetches_count: usize) -> usize {
         let files = self.blobs_max() + self.worker_files_max(workers_count) * workers_count;
         let others = (self.count_max / 4).min(OTHER_DESCRIPTORS_MAX);
-        (self.count_max - files - others).max(1)
+        let fetches = self.fetches_max(fetches_count);
+        (self.count_max - files - others)
+            .saturating_sub(fetches)
+            .max(1)
     }
 }
 
@@ -59,20 +68,36 @@ mod tests {
 
     #[test]
     fn files_take_at_most_a_quarter_and_connections_the_rest() {
-        let check = |count_max: usize, workers: usize, expected: [usize; 3]| {
+        let check = |count_max: usize, workers: usize, expected: [usize; 4]| {
             let descriptors = Descriptors { count_max };
             let found = [
                 descriptors.blobs_max(),
                 descriptors.worker_files_max(workers),
-                descriptors.connections_max(workers),
+                descriptors.fetches_max(64),
+                descriptors.connections_max(workers, 64),
             ];
             assert_eq!(found, expected, "{count_max} for {workers}");
             assert!(found[0] + found[1] * workers <= count_max / 4);
         };
-        check(256, 2, [32, 16, 128]);
-        check(1_024, 2, [128, 64, 512]);
-        check(65_536, 4, [1_024, 2_048, 65_536 - 1_024 - 4 * 2_048 - 512]);
-        check(8, 64, [1, 0, 5]);
+        check(256, 2, [32, 16, 32, 96]);
+        check(1_024, 2, [128, 64, 64, 448]);
+        let left = 65_536 - 1_024 - 4 * 2_048 - 64 - 512;
+        check(65_536, 4, [1_024, 2_048, 64, left]);
+        check(8, 64, [1, 0, 1, 4]);
+    }
+
+    /// `upstream.concurrency` may be larger than the limit of open files.
+    #[test]
+    fn fetches_leave_descriptors_for_connections() {
+        for count_max in [8, 256, 1_024, 20_000] {
+            let descriptors = Descriptors { count_max };
+            let fetches = descriptors.fetches_max(10_000);
+            assert!((1..=count_max / 8).contains(&fetches));
+            let files = descriptors.blobs_max() + 2 * descriptors.worker_files_max(2);
+            let connections = descriptors.connections_max(2, 10_000);
+            assert!(files + fetches + connections <= count_max);
+            assert!(count_max / 4 <= connections);
+        }
     }
 
     #[test]

@@ -15,7 +15,7 @@ use super::health::{AttemptError, HealthReport};
 use crate::config::UpstreamSettings;
 use crate::files::{named_kind, recognise, upstream_name};
 use crate::limits::REFETCH_SECONDS;
-use crate::runtime::{Clock, ControlHandle, Joined, SingleFlight, result_of};
+use crate::runtime::{Clock, ControlHandle, Descriptors, Joined, SingleFlight, result_of};
 use tokio::sync::Semaphore;
 use tokio::time;
 
@@ -57,9 +57,18 @@ impl UpstreamAccess {
                 None
             }
         };
+        let fetches = Descriptors::of_process().fetches_max(settings.concurrency);
+        if fetches < settings.concurrency {
+            tracing::warn!(
+                fetches,
+                "upstream.concurrency = {} is lowered to fit the limit of open files: raise that \
+                 limit (ulimit -n, LimitNOFILE=)",
+                settings.concurrency
+            );
+        }
         Self {
             client,
-            permits: Semaphore::new(settings.concurrency),
+            permits: Semaphore::new(fetches),
             timeout: Duration::from_secs(settings.timeout_seconds.into()),
         }
     }
@@ -291,6 +300,7 @@ mod tests {
     use subcat_engine::{FileKind, Options, Real, StoreKind};
 
     use super::*;
+    use crate::limits::BLOCKING_THREADS_MAX;
     use crate::runtime::{Control, Moment};
     use crate::upstream::UpstreamState;
     use crate::upstream::test_server::{answer, upstream};
@@ -525,6 +535,45 @@ mod tests {
         let permits = &access.permits;
         let taken: Vec<_> = std::iter::from_fn(|| permits.try_acquire().ok()).collect();
         assert_eq!(taken.len(), concurrency);
+    }
+
+    /// Up to 10 MiB are decoded: on a control thread everything else there would wait.
+    #[test]
+    fn content_is_recognised_off_the_control_threads() {
+        let html = answer("200 OK", "", "<!DOCTYPE html><p>no");
+        let (base, seen) = upstream([html]);
+        let fixture = fixture(Some(&base));
+        let (release_threads, held) = mpsc::channel::<()>();
+        let held = Arc::new(Mutex::new(held));
+        for _ in 0..BLOCKING_THREADS_MAX {
+            let held = Arc::clone(&held);
+            let hold = move || {
+                // An error is the end of the test, which is waited for.
+                let _ = held.lock().recv();
+            };
+            fixture.control.handle().spawn_blocking(hold);
+        }
+        let (upstream, release) = (
+            Arc::clone(&fixture.upstream),
+            ReleaseId::parse("1").unwrap(),
+        );
+        let fetching = async move { upstream.fetch(&release, None).await };
+        let mut fetching = fixture.control.handle().spawn(fetching);
+        while seen.lock().is_empty() || fixture.upstream.health().last_success.is_none() {
+            std::thread::yield_now();
+        }
+        // Its bytes are here. It would be refused within a millisecond.
+        let pause = Duration::from_millis(200);
+        let waited = fixture
+            .control
+            .block_on(async { time::timeout(pause, &mut fetching).await.is_err() });
+        assert!(
+            waited,
+            "the content was looked at without a blocking thread"
+        );
+        drop(release_threads);
+        let fetched = fixture.control.block_on(fetching).unwrap();
+        assert_eq!(fetched, Err(FetchError::Unusable));
     }
 
     #[test]
