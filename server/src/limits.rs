@@ -137,6 +137,8 @@ pub const RECORD_LOCATIONS_MAX: usize = 4096;
 pub const OPEN_FILES_MAX: usize = 2048;
 /// Open files of a worker that the cap may be lowered to: a map of two halves holds one in each.
 pub const OPEN_FILES_MIN: usize = 2;
+/// Variants that are remembered as not worth making, at most: 40 bytes each.
+pub const USELESS_VARIANTS_MAX: usize = 4096;
 
 // ===== upstream =====
 

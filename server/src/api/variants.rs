@@ -5,9 +5,10 @@ use std::os::unix::fs::FileExt;
 use std::sync::Arc;
 
 use bytes::Bytes;
+use parking_lot::Mutex;
 use subcat_engine::{Blob, CachedFile, ContentHash, Engine, Error, Variant};
 
-use crate::cache::OpenFile;
+use crate::cache::{OpenFile, UselessVariants};
 use crate::limits::FILE_READ_BYTES_MAX;
 use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of};
 
@@ -25,6 +26,7 @@ pub struct FileVariants {
     engine: Arc<Engine>,
     control: ControlHandle,
     flight: SingleFlight<(ContentHash, Variant), Result<Option<OpenFile>, VariantError>>,
+    useless: Arc<Mutex<UselessVariants>>,
 }
 
 impl FileVariants {
@@ -34,6 +36,7 @@ impl FileVariants {
             engine,
             control,
             flight: SingleFlight::new(),
+            useless: Arc::default(),
         }
     }
 
@@ -47,12 +50,22 @@ impl FileVariants {
         let subject = (file.content, variant);
         let work = || {
             let (engine, file) = (Arc::clone(&self.engine), file.clone());
-            let blocking = self
-                .control
-                .spawn_blocking(move || make_ready(&engine, &file, variant));
+            let useless = Arc::clone(&self.useless);
+            let blocking = self.control.spawn_blocking(move || {
+                let ready = make_ready(&engine, &file, variant);
+                if let Ok(None) = ready {
+                    useless.lock().insert(file.content, variant);
+                }
+                ready
+            });
             async move { blocking.await.unwrap_or(Err(VariantError)) }
         };
-        match self.flight.join(&subject, &self.control, || None, work) {
+        // A worker forgets it sooner, and other workers have not learned it.
+        let known = || {
+            let is_useless = self.useless.lock().contains(file.content, variant);
+            is_useless.then_some(Ok(None))
+        };
+        match self.flight.join(&subject, &self.control, known, work) {
             Joined::Known(result) => result,
             Joined::Leader(outcome) | Joined::Follower(outcome) => {
                 result_of(outcome).await.unwrap_or(Err(VariantError))
@@ -170,7 +183,44 @@ pub fn compress(content: &[u8], variant: Variant) -> std::io::Result<Vec<u8>> {
 mod tests {
     use std::io::Read;
 
+    use subcat_engine::{FileFacts, FileKind, Options, Real, ReleaseId, StoreKind};
+
     use super::*;
+    use crate::runtime::Control;
+
+    /// Its compression would be as long: to try it again, after each worker and each eviction,
+    /// would cost as much as to make a variant.
+    #[test]
+    fn a_variant_that_is_not_worth_making_is_tried_once() {
+        let control = Control::start().unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            disk: Arc::new(Real),
+            store: StoreKind::Redb,
+            counter_lanes: 0,
+        };
+        let engine = Arc::new(Engine::open(dir.path(), options).unwrap());
+        let release = ReleaseId::parse("1").unwrap();
+        let facts = FileFacts {
+            kind: FileKind::Srt,
+            upstream_name: None,
+            refetch_at: None,
+        };
+        let file = engine.files().store_fetched(&release, b"x", facts).unwrap();
+        let variants = FileVariants::new(Arc::clone(&engine), control.handle());
+        let open = |variant| control.block_on(variants.open(&file, variant));
+        for variant in [Variant::Gzip, Variant::Brotli] {
+            assert!(matches!(open(variant), Ok(None)));
+        }
+        // Whoever looks at the content again finds that it is gone.
+        let name = file.content.to_string();
+        let path = dir.path().join("blobs").join(&name[..2]).join(&name);
+        std::fs::write(path, "").unwrap();
+        assert!(open(Variant::Identity).is_err());
+        for variant in [Variant::Gzip, Variant::Brotli] {
+            assert!(matches!(open(variant), Ok(None)), "it was tried again");
+        }
+    }
 
     #[test]
     fn variants_unpack_to_the_same_bytes() {

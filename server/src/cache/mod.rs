@@ -1,5 +1,5 @@
-//! Caches of one worker: hits and answers of searches, records, prepared and open files. All are
-//! bounded.
+//! Caches of one worker: hits and answers of searches, records, prepared and open files; and what
+//! all workers know of variants. All are bounded.
 
 mod generations;
 mod open_files;
@@ -7,8 +7,10 @@ mod prepared_files;
 mod record_locations;
 mod search;
 mod snapshot_cache;
+mod useless_variants;
 
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache};
 pub use record_locations::RecordLocations;
 pub use search::{CachedSearch, Finished, SearchCache};
+pub use useless_variants::UselessVariants;
