@@ -2,6 +2,7 @@
 
 use subcat_engine::Role;
 use subcat_tests::portal::Portal;
+use subcat_tests::server::TestServer;
 
 const EMAIL: &str = "ana@example.com";
 const PASSWORD: &str = "correct horse";
@@ -45,7 +46,63 @@ fn a_form_that_is_too_large_is_refused_as_pages_are() {
     assert_eq!(answer.field("x-content-type-options"), Some("nosniff"));
     assert_eq!(answer.field("cache-control"), Some("no-store"));
     assert_eq!(answer.field("connection"), Some("close"));
-    assert_eq!(answer.text(), "Content Too Large\n");
+    assert_eq!(
+        answer.field("content-type"),
+        Some("text/html; charset=utf-8")
+    );
+    assert!(answer.text().contains("Too much text"));
+}
+
+/// API.md 3.1 and 12.9: what is refused before anything is looked at is a page, too.
+#[test]
+fn requests_for_pages_that_break_the_rules_of_http_get_pages() {
+    let server = TestServer::start();
+    let long = "x".repeat(9_000);
+    let cookies = format!("Cookie: a={}\r\n", "x".repeat(17_000));
+    for (line, fields, status, says) in [
+        (
+            format!("GET /catalog?query={long}"),
+            "",
+            414,
+            "Address too long",
+        ),
+        (
+            "GET /".to_owned(),
+            cookies.as_str(),
+            431,
+            "Too many cookies",
+        ),
+        (
+            "GET /".to_owned(),
+            "Accept-Language: es\r\nTransfer-Encoding: chunked\r\n",
+            411,
+            "Petición no válida",
+        ),
+        (
+            "POST /signin".to_owned(),
+            "Content-Length: 70000\r\n",
+            413,
+            "Too much text",
+        ),
+        ("get /".to_owned(), "", 400, "Request not understood"),
+    ] {
+        let mut client = server.connect();
+        let answer = client.ask(format!("{line} HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
+        assert_eq!(answer.status, status, "{says}");
+        assert!(answer.text().contains(says), "{}", answer.text());
+        assert!(answer.text().starts_with("<!doctype html>"), "{says}");
+        assert_eq!(answer.field("access-control-allow-origin"), None);
+        assert_eq!(answer.field("x-ratelimit-limit"), None);
+        assert!(answer.field("content-security-policy").is_some(), "{says}");
+        assert_eq!(answer.field("cache-control"), Some("no-store"));
+        assert_eq!(answer.field("connection"), Some("close"));
+        assert!(client.is_closed(), "{says}");
+    }
+    let mut client = server.connect();
+    let answer = client.ask(format!(
+        "HEAD /catalog?query={long} HTTP/1.1\r\nHost: a\r\n\r\n"
+    ));
+    assert_eq!((answer.status, answer.body.len()), (414, 0));
 }
 
 /// API.md 12.12

@@ -11,9 +11,9 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
-use crate::api::{ApiRequest, ApiWorker, ConnectionMemory};
+use crate::api::{AccessLine, ApiRequest, ApiWorker, ConnectionMemory};
 use crate::limits::{BODY_BYTES_MAX, FORM_BYTES_MAX};
-use crate::request::{ApiPath, api_path, check_head};
+use crate::request::{ApiPath, HeadRejection, api_path, check_head};
 use crate::respond::ApiError;
 use crate::runtime::{
     Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
@@ -45,6 +45,29 @@ impl ApiCall {
 fn take_head(head: &mut Parts) -> Parts {
     let (empty, ()) = Request::new(()).into_parts();
     std::mem::replace(head, empty)
+}
+
+/// The rejection of a head that is like that of a body.
+const fn head_rejection(rejection: &BodyRejection) -> HeadRejection {
+    match rejection {
+        BodyRejection::TooLarge => HeadRejection::ContentTooLarge,
+        BodyRejection::Broken => HeadRejection::BadRequest,
+    }
+}
+
+/// Counts the response to a request for a page, which has none if it panicked.
+fn recorded(
+    api: &ApiWorker,
+    page: Option<Response<Body>>,
+    started: Moment,
+    access: Option<&AccessLine>,
+) -> Response<Body> {
+    let response = page.unwrap_or_else(|| {
+        api.metrics().panics.add(1);
+        web_bridge::internal_error()
+    });
+    api.record_page(response.status().as_u16(), started, access);
+    response
 }
 
 /// Handler of all requests of one worker.
@@ -124,10 +147,7 @@ impl Router {
         let api = Arc::clone(&self.api);
         let connection = connection.detached();
         move |rejection| {
-            let error = match rejection {
-                BodyRejection::TooLarge => ApiError::ContentTooLarge,
-                BodyRejection::Broken => ApiError::BadRequest,
-            };
+            let error = ApiError::from(head_rejection(&rejection));
             api.reject(&connection, headers, false, error)
         }
     }
@@ -150,26 +170,43 @@ impl Router {
             } else {
                 body.discard(BODY_BYTES_MAX).await.map(|()| Bytes::new())
             };
-            let body = match form {
-                Ok(body) => body,
+            let page = match form {
+                Ok(body) => {
+                    let request = Request::from_parts(head, body);
+                    web_bridge::answer(api.service(), site, request, client).await
+                }
                 Err(rejection) => {
-                    let response = web_bridge::body_rejection(&rejection);
-                    api.record_page(response.status().as_u16(), now, access.as_deref());
-                    return response;
+                    let rejection = head_rejection(&rejection);
+                    web_bridge::refusal(api.service(), site, rejection, head, client).await
                 }
             };
-            let request = Request::from_parts(head, body);
-            match web_bridge::answer(api.service(), site, request, client).await {
-                Some(response) => {
-                    api.record_page(response.status().as_u16(), now, access.as_deref());
-                    response
-                }
-                None => {
-                    api.metrics().panics.add(1);
-                    api.record_page(500, now, access.as_deref());
-                    web_bridge::internal_error()
-                }
-            }
+            recorded(&api, page, now, access.as_deref())
+        }))
+    }
+
+    /// Answers a request that HTTP's own rules refuse: with a page where there are pages.
+    fn refuse(
+        &self,
+        connection: &ConnectionMemory,
+        head: &mut Parts,
+        rejection: HeadRejection,
+        now: Moment,
+    ) -> HandlerOutcome {
+        let is_head = head.method == Method::HEAD;
+        let path = head.uri.path();
+        if !path.starts_with('/') || api_path(path).is_some() {
+            let error = ApiError::from(rejection);
+            let headers = std::mem::take(&mut head.headers);
+            return HandlerOutcome::Now(self.api.reject(connection, headers, is_head, error));
+        }
+        let head = take_head(head);
+        let access = self.api.access_line(connection, &head.headers);
+        let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
+        let api = Arc::clone(&self.api);
+        let site = Arc::clone(&self.site);
+        HandlerOutcome::Later(Box::pin(async move {
+            let page = web_bridge::refusal(api.service(), site, rejection, head, client).await;
+            recorded(&api, page, now, access.as_deref())
         }))
     }
 
@@ -199,12 +236,7 @@ impl Handler for Router {
         let is_head = head.method == Method::HEAD;
         let hints = match check_head(head, connection.known_host()) {
             Ok(hints) => hints,
-            Err(rejection) => {
-                let error = ApiError::from(rejection);
-                let headers = std::mem::take(&mut head.headers);
-                let response = self.api.reject(connection, headers, is_head, error);
-                return HandlerOutcome::Now(response);
-            }
+            Err(rejection) => return self.refuse(connection, head, rejection, now),
         };
         // A request that hits a defect must not end its worker with all of its connections. What
         // it leaves half done is safe: caches hold whole values, and the buffer is cleared first.

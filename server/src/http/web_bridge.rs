@@ -7,12 +7,14 @@ use bytes::Bytes;
 use http::header::{
     CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, X_CONTENT_TYPE_OPTIONS,
 };
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::api::ConnectionMemory;
-use crate::runtime::{Body, BodyRejection, Content, StoredBytes};
+use crate::request::HeadRejection;
+use crate::runtime::{Body, Content, StoredBytes};
 use crate::service::Service;
-use crate::web::{PageBody, Site, handle};
+use crate::web::{PageBody, Site, handle, refuse};
 
 /// Client of a page, and how it is connected.
 pub(super) struct PageClient {
@@ -35,6 +37,30 @@ impl PageClient {
             is_https: has_https_url || (says_https && connection.is_proxied(service)),
         }
     }
+}
+
+/// The page that answers a request which HTTP's own rules refuse; `None` if it panicked. What is
+/// left of the request is not read: the connection ends.
+pub(super) async fn refusal(
+    service: &Service,
+    site: Arc<Site>,
+    rejection: HeadRejection,
+    head: Parts,
+    client: PageClient,
+) -> Option<Response<Body>> {
+    let is_head = head.method == Method::HEAD;
+    let PageClient { address, is_https } = client;
+    let page = service
+        .control
+        .spawn(async move { refuse(&site, rejection, head.headers, address, is_https) });
+    let mut response = page.await.ok()?.map(body_of);
+    let close = HeaderValue::from_static("close");
+    response.headers_mut().insert(CONNECTION, close);
+    Some(if is_head {
+        without_body(response)
+    } else {
+        response
+    })
 }
 
 /// The page; `None` if it panicked.
@@ -77,25 +103,9 @@ fn without_body(mut response: Response<Body>) -> Response<Body> {
 
 /// Response to a request whose page panicked.
 pub(super) fn internal_error() -> Response<Body> {
-    plain(StatusCode::INTERNAL_SERVER_ERROR, "Internal Server Error\n")
-}
-
-/// Response to a request whose form cannot be read. The rest of it is not read either.
-pub(super) fn body_rejection(rejection: &BodyRejection) -> Response<Body> {
-    let mut response = match rejection {
-        BodyRejection::TooLarge => plain(StatusCode::PAYLOAD_TOO_LARGE, "Content Too Large\n"),
-        BodyRejection::Broken => plain(StatusCode::BAD_REQUEST, "Bad Request\n"),
-    };
-    let close = HeaderValue::from_static("close");
-    response.headers_mut().insert(CONNECTION, close);
-    response
-}
-
-/// A line of text with the headers that pages have.
-fn plain(status: StatusCode, text: &'static str) -> Response<Body> {
-    let body = Bytes::from_static(text.as_bytes());
+    let body = Bytes::from_static(b"Internal Server Error\n");
     let mut response = Response::new(Body::from(Content::Bytes(body)));
-    *response.status_mut() = status;
+    *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
     let headers = response.headers_mut();
     for (name, value) in [
         (CONTENT_TYPE, "text/plain; charset=utf-8"),

@@ -8,6 +8,7 @@ use subcat_engine::{ContentHash, RecordId};
 use super::hashing::HashingQueueError;
 use super::throttle::AttemptsRejection;
 use crate::ops::{OperationError, OperationRejection};
+use crate::request::HeadRejection;
 use crate::upstream::FetchError;
 
 /// Reason why a page is not shown: a rejected request, or a failure of the server.
@@ -21,6 +22,9 @@ pub(crate) enum PageError {
     /// The path has no handler for this method; the value of the header `Allow`.
     #[error("method not allowed: use {0}")]
     MethodNotAllowed(&'static str),
+    /// The request breaks HTTP's own rules.
+    #[error("the request is refused: {0:?}")]
+    Refused(HeadRejection),
     /// The form was not sent from a page of this site.
     #[error("the form was sent from another site")]
     ForeignForm,

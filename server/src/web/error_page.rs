@@ -12,6 +12,7 @@ use super::frame::Frame;
 use super::notice::Notice;
 use super::web_request::WebRequest;
 use super::{pages, params};
+use crate::request::HeadRejection;
 use crate::upstream::FetchError;
 
 #[derive(Template)]
@@ -115,6 +116,7 @@ fn status(error: &PageError) -> StatusCode {
     match error {
         PageError::NotFound => StatusCode::NOT_FOUND,
         PageError::MethodNotAllowed(_) => StatusCode::METHOD_NOT_ALLOWED,
+        PageError::Refused(rejection) => refused_status(*rejection),
         PageError::ForeignForm | PageError::Forbidden => StatusCode::FORBIDDEN,
         PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         PageError::NotSignedIn | PageError::StepMissing => StatusCode::SEE_OTHER,
@@ -125,6 +127,16 @@ fn status(error: &PageError) -> StatusCode {
             StatusCode::BAD_GATEWAY
         }
         _ => StatusCode::INTERNAL_SERVER_ERROR,
+    }
+}
+
+const fn refused_status(rejection: HeadRejection) -> StatusCode {
+    match rejection {
+        HeadRejection::BadRequest => StatusCode::BAD_REQUEST,
+        HeadRejection::LengthRequired => StatusCode::LENGTH_REQUIRED,
+        HeadRejection::ContentTooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        HeadRejection::UriTooLong => StatusCode::URI_TOO_LONG,
+        HeadRejection::FieldsTooLarge => StatusCode::REQUEST_HEADER_FIELDS_TOO_LARGE,
     }
 }
 
@@ -145,6 +157,7 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
                 "Esta página no admite este método de petición.",
             ),
         ],
+        PageError::Refused(rejection) => refused_texts(*rejection),
         PageError::ForeignForm | PageError::InvalidForm => [
             ("Form rejected", "Formulario rechazado"),
             (
@@ -181,6 +194,45 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
             (
                 "The server failed and has logged the error. Try again later.",
                 "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
+            ),
+        ],
+    }
+}
+
+/// Heading and text of a request that breaks HTTP's own rules.
+const fn refused_texts(rejection: HeadRejection) -> [(&'static str, &'static str); 2] {
+    match rejection {
+        HeadRejection::ContentTooLarge => [
+            ("Too much text", "Demasiado texto"),
+            (
+                "The form holds more text than any page here asks for. Shorten it and try again.",
+                "El formulario contiene más texto del que pide cualquier página. Acórtalo y \
+                 vuelve a intentarlo.",
+            ),
+        ],
+        HeadRejection::UriTooLong => [
+            ("Address too long", "Dirección demasiado larga"),
+            (
+                "The address of the page is too long. Shorten the search and try again.",
+                "La dirección de la página es demasiado larga. Acorta la búsqueda y vuelve a \
+                 intentarlo.",
+            ),
+        ],
+        HeadRejection::FieldsTooLarge => [
+            ("Too many cookies", "Demasiadas cookies"),
+            (
+                "The browser sent more cookies than are read here. Delete those of this site and \
+                 try again.",
+                "El navegador ha enviado más cookies de las que se aceptan. Borra las de este \
+                 sitio y vuelve a intentarlo.",
+            ),
+        ],
+        HeadRejection::BadRequest | HeadRejection::LengthRequired => [
+            ("Request not understood", "Petición no válida"),
+            (
+                "The browser, or a program between it and this site, sent a request that is not \
+                 valid.",
+                "El navegador, o un programa intermedio, ha enviado una petición que no es válida.",
             ),
         ],
     }

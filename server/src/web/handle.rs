@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{CONTENT_TYPE, SET_COOKIE};
-use http::{Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response};
 
 use super::answer::{self, PageBody};
 use super::error::PageError;
@@ -15,6 +15,7 @@ use super::notice::Notice;
 use super::site::Site;
 use super::web_request::WebRequest;
 use super::{error_page, origin, pages, session};
+use crate::request::HeadRejection;
 
 /// Answers a request outside `/api`. Runs on the control runtime.
 ///
@@ -35,7 +36,28 @@ pub async fn handle(
         },
         Err(error) => Err(error),
     };
-    let mut response = result.unwrap_or_else(|error| error_page::answer(&error, &request));
+    let response = result.unwrap_or_else(|error| error_page::answer(&error, &request));
+    finish(response, &request)
+}
+
+/// The page that says why HTTP's own rules refuse a request. Its target may be the fault: of the
+/// request only the header fields are read, for language and session.
+pub fn refuse(
+    site: &Arc<Site>,
+    rejection: HeadRejection,
+    headers: HeaderMap,
+    peer: IpAddr,
+    is_https: bool,
+) -> Response<PageBody> {
+    let mut request = Request::new(Bytes::new());
+    *request.headers_mut() = headers;
+    let request = WebRequest::read(site, request, peer, is_https);
+    let response = error_page::answer(&PageError::Refused(rejection), &request);
+    finish(response, &request)
+}
+
+/// Sets the fields that every page has.
+fn finish(mut response: Response<PageBody>, request: &WebRequest) -> Response<PageBody> {
     answer::set_security_headers(response.headers_mut());
     // A page shows the message once; a redirect leaves it for its target.
     if request.notice.is_some() && !response.status().is_redirection() {

@@ -34,6 +34,6 @@ mod viewer;
 mod web_request;
 
 pub use answer::PageBody;
-pub use handle::handle;
+pub use handle::{handle, refuse};
 pub use password::{Password, PasswordRejection};
 pub use site::Site;
