@@ -5,6 +5,7 @@
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::io::{Read, Write};
 use std::net::TcpStream;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use subcat_tests::server::{TestServer, film};
@@ -52,6 +53,9 @@ unsafe impl GlobalAlloc for Counting {
 static ALLOCATOR: Counting = Counting;
 
 const ROUNDS: u64 = 2000;
+
+/// Held by the test that runs: the count is one for the process.
+static ALONE: Mutex<()> = Mutex::new(());
 
 /// Allocations of the worker for each time that these are asked for, one after the other, again and
 /// again on one connection.
@@ -104,6 +108,7 @@ fn read_answer(stream: &mut TcpStream, answer: &mut [u8]) {
 
 #[test]
 fn repeated_answers_allocate_next_to_nothing() {
+    let _alone = ALONE.lock();
     let server = TestServer::with(|config| config.workers = 1);
     let api_key = server.api_key();
     let ids: Vec<String> = (0..100)
@@ -143,4 +148,46 @@ fn repeated_answers_allocate_next_to_nothing() {
         let changed = allocations(&server, &[search, &download], &api_key) - file;
         assert!((1.5..3.5).contains(&changed));
     }
+}
+
+/// The front page, which anybody may load, and every scrape ask for these: their cost must not grow
+/// with what is stored.
+#[test]
+fn statistics_cost_the_same_however_much_is_stored() {
+    let _alone = ALONE.lock();
+    let server = TestServer::start();
+    let engine = &server.service.engine;
+    let store = |numbers: std::ops::Range<u32>| {
+        for number in numbers {
+            let release = subcat_engine::ReleaseId::parse(&format!("r{number}")).unwrap();
+            let content = format!("1\n00:00:01,000 --> 00:00:02,000\n{number}\n");
+            let kind = subcat_engine::FileKind::Srt;
+            let files = engine.files();
+            files
+                .store_file(&release, content.as_bytes(), kind, None)
+                .unwrap();
+            server.account(&format!("user{number}@example.org"));
+        }
+    };
+    // What is counted is what threads of this name allocate.
+    let measure = || {
+        std::thread::scope(|scope| {
+            let asking = std::thread::Builder::new().name("worker-asks".into());
+            let ask = || {
+                let before = ALLOCATIONS.load(Ordering::SeqCst);
+                let stats = engine.stats().unwrap();
+                let has_administrator = engine.accounts().has_administrator();
+                let after = ALLOCATIONS.load(Ordering::SeqCst);
+                (after - before, stats.cached_files, has_administrator)
+            };
+            asking.spawn_scoped(scope, ask).unwrap().join().unwrap()
+        })
+    };
+    store(0..10);
+    let (few, cached_files, _) = measure();
+    assert_eq!(cached_files, 10);
+    store(10..300);
+    let (many, cached_files, _) = measure();
+    assert_eq!(cached_files, 300);
+    assert!(many < few + 100, "{few}, then {many}");
 }

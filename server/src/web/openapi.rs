@@ -149,6 +149,33 @@ mod tests {
         }
     }
 
+    /// A client that is generated from it returns nothing for a content without a schema.
+    #[test]
+    fn every_content_has_a_schema_and_a_file_is_binary() {
+        let document = &document().value;
+        let mut contents_count = 0;
+        for (path, operations) in document["paths"].as_object().unwrap() {
+            let responses = operations["get"]["responses"].as_object().unwrap();
+            for (status, response) in responses {
+                let contents = resolve(document, response)["content"].as_object();
+                for (media_type, content) in contents.into_iter().flatten() {
+                    let schema = resolve(document, &content["schema"]);
+                    assert!(schema["type"].is_string(), "{path} {status} {media_type}");
+                    contents_count += 1;
+                    if media_type == "application/octet-stream" {
+                        assert_eq!(schema["format"], "binary", "{path} {status}");
+                    }
+                }
+            }
+        }
+        let download = &document["paths"]["/api/subtitles/{subtitle_id}/download"]["get"];
+        for status in ["200", "206"] {
+            let contents = &download["responses"][status]["content"];
+            assert!(contents["application/octet-stream"].is_object(), "{status}");
+        }
+        assert!(10 < contents_count);
+    }
+
     #[test]
     fn every_reference_resolves_and_every_description_is_translated() {
         fn check_tree(document: &Value, value: &Value) {

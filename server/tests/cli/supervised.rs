@@ -203,6 +203,29 @@ fn a_stop_that_cuts_an_answer_is_status_1() {
     drop(stream);
 }
 
+/// A checker that opens a connection for each question is told, too: on the admin address, which
+/// listens until the last answer has been sent.
+#[test]
+fn a_server_that_drains_says_so_on_new_connections() {
+    let place = Place::stopped();
+    let mut server = Server::start(serve(&place));
+    // A request that has begun keeps the server for the grace period.
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    stream.write_all(b"GET / HTTP/1.1\r\n").unwrap();
+    assert_eq!(get(&server.admin, "/readyz", None).status, 200);
+    server.signal(Signal::TERM);
+    let answer = loop {
+        let answer = get(&server.admin, "/readyz", None);
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(answer.status, 503);
+    assert!(answer.text().contains("draining"), "{answer:?}");
+    drop(stream);
+    server.wait();
+}
+
 #[test]
 fn a_second_signal_ends_the_process_at_once_with_status_1() {
     let place = Place::stopped();
