@@ -158,6 +158,16 @@ pub const SUSPENSION_MAX: Duration = Duration::from_secs(300);
 /// Failed fetches that are remembered at once, at most; the oldest are dropped first.
 pub const FETCH_FAILURES_MAX: usize = 10_000;
 
+// ===== traces =====
+
+/// Spans that wait to be sent, at most: about 2 MB. Further ones are dropped.
+pub const SPANS_QUEUED_MAX: usize = 4096;
+/// Spans that are sent to the collector at once, at most.
+pub const SPANS_SENT_AT_ONCE: usize = 512;
+/// Milliseconds that a background task takes for a span of its own, at least: most runs find
+/// nothing to do.
+pub const TASK_SPAN_MS_MIN: u64 = 10;
+
 // ===== service =====
 
 /// Contents that were served and are not noted yet, at most.

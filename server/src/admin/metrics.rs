@@ -344,6 +344,11 @@ fn process(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     writer.gauge("worker_tick_age_seconds", help, tick_age.as_secs())?;
     let help = "Lines of the log that were dropped because nobody took them.";
     writer.counter("log_lines_dropped", help, service.dropped_log_lines())?;
+    let tracer = &service.tracer;
+    let help = "Spans of traces that the collector has taken.";
+    writer.counter("trace_spans_sent", help, tracer.sent_count())?;
+    let help = "Spans that were dropped: the queue was full, or the collector did not take them.";
+    writer.counter("trace_spans_dropped", help, tracer.dropped_count())?;
     let Some(usage) = ProcessUsage::read() else {
         return Ok(());
     };

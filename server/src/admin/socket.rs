@@ -1,5 +1,6 @@
 //! The server's side of the admin socket: one POST per operation, import or export.
 
+use std::borrow::Cow;
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
@@ -21,8 +22,9 @@ use crate::ops::{
 };
 use crate::request::parameters;
 use crate::rows::{unpacked, write_record};
-use crate::runtime::PieceReader;
+use crate::runtime::{Moment, PieceReader};
 use crate::service::{Actor, Service};
+use crate::traces::SpanFacts;
 use hyper::body::Incoming;
 use tokio::sync::mpsc;
 
@@ -79,8 +81,11 @@ async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Respons
     };
     let control = service.control.clone();
     let executed = control.spawn_blocking(move || {
+        let started = service.clock.now();
         let operations = Operations::of_service(&service, Actor::CommandLine);
-        execute_named(&operations, &name, &arguments)
+        let executed = execute_named(&operations, &name, &arguments);
+        trace(&service, name.into(), started, executed.is_err());
+        executed
     });
     match executed.await {
         Ok(Ok(answer)) => respond(StatusCode::OK, answer),
@@ -97,6 +102,15 @@ async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Respons
             "the operation panicked: the log of the server says where",
         ),
     }
+}
+
+/// Records the span of an operation that has ended.
+fn trace(service: &Service, name: Cow<'static, str>, started: Moment, is_failed: bool) {
+    service.tracer.record(SpanFacts {
+        name,
+        is_failed,
+        ..SpanFacts::of_step("operation", started, service.clock.now())
+    });
 }
 
 fn respond(status: StatusCode, body: impl Into<SentBody>) -> Response<SentBody> {
@@ -144,13 +158,17 @@ fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
     };
     let (sender, body) = SentBody::pieces();
     let received = received_body(request.into_body(), &service.control);
-    let engine = Arc::clone(&service.engine);
-    service.control.spawn_blocking(move || {
+    let control = service.control.clone();
+    let service = Arc::clone(service);
+    control.spawn_blocking(move || {
+        let started = service.clock.now();
         let mut files = SentFiles {
             frames: FrameReader::new(received),
         };
         let mut report = |report| send_line(&sender, &ImportLine::Report(report));
-        let last = match import(&engine, &mut files, options, &mut report) {
+        let imported = import(&service.engine, &mut files, options, &mut report);
+        trace(&service, "import".into(), started, imported.is_err());
+        let last = match imported {
             Ok(result) => ImportLine::Done(result),
             Err(error) => ImportLine::Failed(error_chain(&error)),
         };

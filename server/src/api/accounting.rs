@@ -3,7 +3,7 @@
 use http::{HeaderMap, Response};
 use subcat_engine::{ApiKeyId, Usage};
 
-use super::access_log::{AccessLine, AccessOutcome};
+use super::request_report::{RequestOutcome, RequestReport};
 use super::worker::ApiWorker;
 use crate::limiter::Quota;
 use crate::request::HeaderHints;
@@ -28,8 +28,8 @@ pub(super) struct RequestRecord {
     /// True if it consumed a request of a rate limit window.
     pub(super) is_charged: bool,
     pub(super) started: Moment,
-    /// Its line in the access log, if it gets one.
-    pub(super) access: Option<Box<AccessLine>>,
+    /// Its report, if there is one.
+    pub(super) report: Option<Box<RequestReport>>,
 }
 
 impl RequestContext {
@@ -73,17 +73,19 @@ impl ApiWorker {
     }
 
     /// Counts the response to a request for a page.
-    pub fn record_page(&self, status: u16, started: Moment, access: Option<&AccessLine>) {
+    pub fn record_page(&self, status: u16, started: Moment, report: Option<&RequestReport>) {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(started.monotonic_us);
         self.metrics().answered(Route::Page, status, latency_us);
-        if let Some(access) = access {
-            access.write(&AccessOutcome {
+        if let Some(report) = report {
+            let outcome = RequestOutcome {
                 route: Route::Page,
                 status,
+                started,
                 latency_us,
                 api_key: None,
-            });
+            };
+            report.write(&self.service, &outcome);
         }
         // Requests and errors of a day are those of the API: pages have figures of their own.
         if status == 429 {
@@ -100,13 +102,15 @@ impl ApiWorker {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(record.started.monotonic_us);
         self.metrics().answered(record.route, status, latency_us);
-        if let Some(access) = &record.access {
-            access.write(&AccessOutcome {
+        if let Some(report) = &record.report {
+            let outcome = RequestOutcome {
                 route: record.route,
                 status,
+                started: record.started,
                 latency_us,
                 api_key: record.api_key,
-            });
+            };
+            report.write(&self.service, &outcome);
         }
         let is_limited = status == 429;
         let usage = Usage {

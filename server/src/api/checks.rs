@@ -11,9 +11,9 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Response};
 use subcat_engine::{RateLimit, Scopes};
 
-use super::access_log::AccessLine;
 use super::accounting::{RequestContext, RequestRecord};
 use super::connection::{AuthResult, ConnectionMemory};
+use super::request_report::RequestReport;
 use super::worker::ApiWorker;
 use super::{download, health, record, search};
 use crate::auth::KnownKey;
@@ -63,8 +63,9 @@ impl ApiWorker {
         let now = request.now;
         // Health and preflights need no key and consume nothing.
         let is_unmetered = request.head.method == Method::OPTIONS || path == ApiPath::Health;
-        let access = self.access_line(connection, &request.head.headers);
-        let mut record = new_record(path, now, access);
+        let method = Some(&request.head.method);
+        let report = self.report(connection, &request.head.headers, method);
+        let mut record = new_record(path, now, report);
         let auth = connection.authenticate(&self.service, &request.head.headers, now);
         let known = match auth {
             AuthResult::Valid(known) => known,
@@ -116,8 +117,9 @@ impl ApiWorker {
     ) -> Response<Body> {
         let address = connection.client_address(&self.service, &request.head.headers);
         let quota = self.peek_address(address, request.now);
-        let access = self.access_line(connection, &request.head.headers);
-        let record = new_record(ApiPath::Unknown, request.now, access);
+        let method = Some(&request.head.method);
+        let report = self.report(connection, &request.head.headers, method);
+        let record = new_record(ApiPath::Unknown, request.now, report);
         let (common, record) = request.context(quota, record).common(HeaderMap::new());
         self.record(&record, preflight(common))
     }
@@ -142,7 +144,7 @@ impl ApiWorker {
                 api_key: None,
                 is_charged: false,
                 started: now,
-                access: self.access_line(connection, &headers),
+                report: self.report(connection, &headers, None),
             },
         };
         self.fail(context, headers, error)
@@ -279,7 +281,7 @@ fn is_served(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 
-fn new_record(path: ApiPath, started: Moment, access: Option<Box<AccessLine>>) -> RequestRecord {
+fn new_record(path: ApiPath, started: Moment, report: Option<Box<RequestReport>>) -> RequestRecord {
     let route = match path {
         ApiPath::Health => Route::Health,
         ApiPath::Search => Route::Search,
@@ -292,7 +294,7 @@ fn new_record(path: ApiPath, started: Moment, access: Option<Box<AccessLine>>) -
         api_key: None,
         is_charged: false,
         started,
-        access,
+        report,
     }
 }
 

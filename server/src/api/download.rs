@@ -215,7 +215,9 @@ async fn fetch_and_open(
     request: &DownloadRequest,
 ) -> Result<ReadyFile, DownloadError> {
     let (hints, headers) = (request.context.hints, &request.headers);
-    let prepared = prepare(worker, source).await;
+    let report = request.context.record.report.as_deref();
+    let prepared = worker.traced(report, "prepare file", prepare(worker, source));
+    let prepared = prepared.await;
     let prepared = Arc::new(prepared.map_err(DownloadError::Answered)?);
     worker
         .state
@@ -227,7 +229,8 @@ async fn fetch_and_open(
         return Ok(ready);
     }
     for variant in acceptable(hints, headers, &prepared) {
-        let open = worker.variants.open(&prepared.file, variant).await;
+        let open = worker.variants.open(&prepared.file, variant);
+        let open = worker.traced(report, "open file", open).await;
         let open = open.map_err(|_| DownloadError::NotOpened)?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
         let content = prepared.file.content;

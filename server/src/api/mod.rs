@@ -1,18 +1,18 @@
 //! The four endpoints, one file each; the order of checks stands in one place, `checks`.
 
-mod access_log;
 mod accounting;
 mod checks;
 mod connection;
 mod download;
 mod health;
 mod record;
+mod request_report;
 mod search;
 mod variants;
 mod worker;
 
-pub use access_log::AccessLine;
 pub use checks::ApiRequest;
 pub use connection::{AuthResult, ConnectionMemory};
+pub use request_report::RequestReport;
 pub use variants::{FileVariants, compress, stored_file};
 pub use worker::ApiWorker;

@@ -34,6 +34,8 @@ const GRACE: Duration = Duration::from_secs(4);
 const STARTING_GRACE: Duration = Duration::from_millis(100);
 /// Time limit of operations that are still under way after that.
 const ADMIN_GRACE: Duration = Duration::from_millis(300);
+/// Time limit of sending the last spans of traces.
+const TRACE_GRACE: Duration = Duration::from_millis(300);
 /// Time after which the process ends, whatever is still under way in it (API.md 11.4).
 const STOP_LIMIT: Duration = Duration::from_millis(4_900);
 
@@ -243,6 +245,8 @@ impl Running {
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
         self.service.engine.close()?;
+        self.control
+            .block_on(self.service.tracer.finish(TRACE_GRACE));
         self.control.stop();
         if unfinished_count != 0 {
             return Err(UnfinishedError { unfinished_count }.into());

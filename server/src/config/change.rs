@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     /// Another value for each setting.
-    const OTHERS: [(&str, &str); 33] = [
+    const OTHERS: [(&str, &str); 35] = [
         ("data", "/other"),
         ("listen", "127.0.0.1:1"),
         ("admin", "127.0.0.1:2"),
@@ -81,6 +81,8 @@ mod tests {
         ("log.access", "all"),
         ("log.format", "json"),
         ("log.level", "debug"),
+        ("traces.url", "http://127.0.0.1:4318"),
+        ("traces.every", "19"),
     ];
 
     #[test]

@@ -74,6 +74,12 @@ pub enum SettingError {
     /// The public and the admin address are the same.
     #[error("listen and admin are the same address: give one of them another port")]
     SameAddress,
+    /// Traces cannot be sent.
+    #[error(
+        "traces.url has no effect, as this program was built without the feature otlp: build it \
+         with --features subcat-server/otlp, or leave traces.url out"
+    )]
+    NoExporter,
     /// A whole fetch has less time than its connection.
     #[error(
         "upstream.timeout_seconds is below upstream.connect_seconds: it includes the time to \

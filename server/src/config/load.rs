@@ -320,6 +320,9 @@ fn contradiction(config: &Config) -> Option<SettingError> {
     if config.upstream.timeout_seconds < config.upstream.connect_seconds {
         return Some(SettingError::TimeoutTooShort);
     }
+    if config.traces.url.is_some() && !cfg!(feature = "otlp") {
+        return Some(SettingError::NoExporter);
+    }
     None
 }
 
@@ -580,6 +583,9 @@ mod tests {
             errors[0].starts_with("upstream.timeout_seconds"),
             "{errors:?}"
         );
+        let errors = sources("traces.url = 'http://127.0.0.1:4318'", &[], &[]);
+        let is_refused = errors.iter().any(|error| error.contains("feature otlp"));
+        assert_eq!(is_refused, !cfg!(feature = "otlp"), "{errors:?}");
     }
 
     #[test]

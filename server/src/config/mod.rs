@@ -10,6 +10,7 @@ mod load;
 mod origin;
 mod parse;
 mod settings;
+mod trace_settings;
 
 pub use change::SettingChange;
 pub use error::{ConfigError, SettingError};
@@ -19,3 +20,4 @@ pub use settings::{
     AccessLog, Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings,
     RateLimits, Registration, SettingShown, UpstreamSettings,
 };
+pub use trace_settings::TraceSettings;

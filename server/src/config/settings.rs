@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, RateLimit, StoreKind};
 
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
+use super::trace_settings::{TraceSettings, collector_url};
 use crate::limits::ACTIVE_KEYS_MAX;
 
 /// The effective configuration. Fields have the names of the settings.
@@ -42,6 +43,7 @@ pub struct Config {
     pub is_catalog_public: bool,
     pub compat: Compat,
     pub log: LogSettings,
+    pub traces: TraceSettings,
 }
 
 impl Default for Config {
@@ -82,6 +84,7 @@ impl Default for Config {
                 is_json: false,
                 level: "info".into(),
             },
+            traces: TraceSettings::default(),
         }
     }
 }
@@ -111,6 +114,7 @@ impl Config {
                 is_json: running.log.is_json,
                 ..self.log
             },
+            traces: running.traces.clone(),
             ..self
         }
     }
@@ -609,6 +613,22 @@ pub(super) static SETTINGS: &[Setting] = &[
         },
         show: |c| json!(c.log.level),
     },
+    Setting {
+        name: "traces.url",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "http:// or https:// with a host and perhaps a path, or nothing",
+        set: |c, v| put(&mut c.traces.url, collector_url(v)),
+        show: |c| json!(c.traces.url),
+    },
+    Setting {
+        name: "traces.every",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: COUNT,
+        set: |c, v| put(&mut c.traces.every, number(v, 1, u32::MAX)),
+        show: |c| json!(c.traces.every),
+    },
 ];
 
 const STORES: [(&str, StoreKind); 2] = [("redb", StoreKind::Redb), ("memory", StoreKind::Memory)];
@@ -688,6 +708,8 @@ mod tests {
             "log.access": "off",
             "log.format": "text",
             "log.level": "info",
+            "traces.url": null,
+            "traces.every": 100,
         });
         let config = Config::default();
         let shown = |setting: &Setting| (setting.name.to_owned(), (setting.show)(&config));

@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
-use crate::api::{AccessLine, ApiRequest, ApiWorker, ConnectionMemory};
+use crate::api::{ApiRequest, ApiWorker, ConnectionMemory, RequestReport};
 use crate::limits::{BODY_BYTES_MAX, FORM_BYTES_MAX};
 use crate::request::{ApiPath, HeadRejection, api_path, check_head};
 use crate::respond::ApiError;
@@ -60,13 +60,13 @@ fn recorded(
     api: &ApiWorker,
     page: Option<Response<Body>>,
     started: Moment,
-    access: Option<&AccessLine>,
+    report: Option<&RequestReport>,
 ) -> Response<Body> {
     let response = page.unwrap_or_else(|| {
         api.metrics().panics.add(1);
         web_bridge::internal_error()
     });
-    api.record_page(response.status().as_u16(), started, access);
+    api.record_page(response.status().as_u16(), started, report);
     response
 }
 
@@ -159,7 +159,9 @@ impl Router {
         body: RequestBody,
         now: Moment,
     ) -> HandlerOutcome {
-        let access = self.api.access_line(connection, &head.headers);
+        let report = self
+            .api
+            .report(connection, &head.headers, Some(&head.method));
         let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
@@ -180,7 +182,7 @@ impl Router {
                     web_bridge::refusal(api.service(), site, rejection, head, client).await
                 }
             };
-            recorded(&api, page, now, access.as_deref())
+            recorded(&api, page, now, report.as_deref())
         }))
     }
 
@@ -200,13 +202,15 @@ impl Router {
             return HandlerOutcome::Now(self.api.reject(connection, headers, is_head, error));
         }
         let head = take_head(head);
-        let access = self.api.access_line(connection, &head.headers);
+        let report = self
+            .api
+            .report(connection, &head.headers, Some(&head.method));
         let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
         HandlerOutcome::Later(Box::pin(async move {
             let page = web_bridge::refusal(api.service(), site, rejection, head, client).await;
-            recorded(&api, page, now, access.as_deref())
+            recorded(&api, page, now, report.as_deref())
         }))
     }
 

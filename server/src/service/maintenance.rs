@@ -15,6 +15,8 @@ use subcat_engine::{DamageEntry, Engine, MaintenanceTask, StateEvent};
 use super::Service;
 use super::background::BackgroundTask;
 use super::periodic::{PeriodicTask, TaskError};
+use crate::limits::TASK_SPAN_MS_MIN;
+use crate::traces::SpanFacts;
 
 /// Time between two runs of each thread.
 const PERIOD: Duration = Duration::from_secs(1);
@@ -112,8 +114,14 @@ fn run_tasks(service: &Service, tasks: &[BackgroundTask]) {
         if !service.background.is_due(task, Instant::now()) {
             continue;
         }
+        let started = service.clock.now();
         // One that panics must not keep those behind it from running.
         let run = catch_unwind(AssertUnwindSafe(|| run_task(service, task)));
+        let mut facts = SpanFacts::of_step(task.name(), started, service.clock.now());
+        if TASK_SPAN_MS_MIN * 1000 <= facts.took_us {
+            facts.is_failed = !matches!(run, Ok(Ok(())));
+            service.tracer.record(facts);
+        }
         let outcome = match run {
             Ok(outcome) => outcome.map_err(TaskError::Engine),
             Err(_) => Err(TaskError::Panicked),

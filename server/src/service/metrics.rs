@@ -49,6 +49,17 @@ impl Route {
             Self::Refused => "refused",
         }
     }
+
+    /// The path of its requests under `/api`; `None` if they have several.
+    pub const fn path(self) -> Option<&'static str> {
+        match self {
+            Self::Health => Some("/api/health"),
+            Self::Search => Some("/api/subtitles/search"),
+            Self::Record => Some("/api/subtitles/{subtitle_id}"),
+            Self::Download => Some("/api/subtitles/{subtitle_id}/download"),
+            Self::Other | Self::Page | Self::Refused => None,
+        }
+    }
 }
 
 /// The rate limit that rejected a request.
@@ -157,8 +168,8 @@ pub struct WorkerMetrics {
     pub downloads: Counter,
     /// Requests whose handling panicked.
     pub panics: Counter,
-    /// Requests counted for the access log, while there is one.
-    pub access_requests: Counter,
+    /// Requests counted for access log and traces, while there is one of them.
+    pub reported_requests: Counter,
     /// Monotonic microsecond of the last tick, of which there is one a second; 0 before the first.
     pub ticked_us: Counter,
 }

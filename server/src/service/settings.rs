@@ -106,27 +106,41 @@ impl LiveRateLimits {
 }
 
 /// The requests that get a line in the log, apart from the other settings: every request asks.
-pub struct LiveAccessLog(AtomicU8);
+pub struct LiveAccessLog {
+    setting: AtomicU8,
+    /// Number of this process, so that names of requests differ from those before a restart.
+    process: u32,
+}
 
 impl LiveAccessLog {
     pub(super) fn new(setting: AccessLog) -> Self {
-        Self(AtomicU8::new(setting as u8))
+        Self {
+            setting: AtomicU8::new(setting as u8),
+            // Without randomness names repeat after a restart, and nothing else is lost.
+            process: getrandom::u32().unwrap_or(0),
+        }
     }
 
     pub(super) fn set(&self, setting: AccessLog) {
-        self.0.store(setting as u8, Ordering::Relaxed);
+        self.setting.store(setting as u8, Ordering::Relaxed);
     }
 
     /// Returns true if no request gets a line. Cost: one relaxed load.
     pub fn is_off(&self) -> bool {
-        self.0.load(Ordering::Relaxed) == AccessLog::Off as u8
+        self.setting.load(Ordering::Relaxed) == AccessLog::Off as u8
     }
 
     /// Returns true if the request of this number gets a line.
     pub fn wants(&self, number: u64) -> bool {
-        let setting = self.0.load(Ordering::Relaxed);
+        let setting = self.setting.load(Ordering::Relaxed);
         setting == AccessLog::All as u8
             || (setting == AccessLog::Sampled as u8 && number.is_multiple_of(ACCESS_SAMPLE))
+    }
+
+    /// The name of a request of this number: no other one has it, on any worker, before or after
+    /// a restart.
+    pub fn request_id(&self, worker_idx: usize, number: u64) -> String {
+        format!("{:08x}-{worker_idx}-{number}", self.process)
     }
 }
 
@@ -148,6 +162,16 @@ mod tests {
         assert_eq!((log.is_off(), wanted(&log)), (false, 10));
         log.set(AccessLog::All);
         assert_eq!((log.is_off(), wanted(&log)), (false, 1000));
+    }
+
+    #[test]
+    fn names_of_requests_differ_by_process_worker_and_number() {
+        let [log, after_restart] = [(); 2].map(|()| LiveAccessLog::new(AccessLog::All));
+        let mut names = vec![log.request_id(0, 1), log.request_id(0, 2)];
+        names.extend([log.request_id(1, 1), after_restart.request_id(0, 1)]);
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), 4, "{names:?}");
     }
 
     #[test]

@@ -20,6 +20,7 @@ use crate::auth::KeyTable;
 use crate::config::{Compat, Config, ConfigError, Origins, SettingChange};
 use crate::limiter::AddressLimiter;
 use crate::runtime::{Clock, ControlHandle};
+use crate::traces::Tracer;
 use crate::upstream::Upstream;
 
 /// State of the service, as `/api/health` and `/readyz` report it.
@@ -60,6 +61,8 @@ pub struct Service {
     pub addresses: AddressLimiter,
     /// Counters, per worker.
     pub metrics: Metrics,
+    /// Maker of the spans of traces.
+    pub tracer: Tracer,
     /// The latest slow searches.
     pub slow_searches: SlowSearches,
     /// The latest searches that found nothing.
@@ -119,6 +122,15 @@ fn stored_history(engine: &Engine) -> History {
     History::of_days(&stored)
 }
 
+/// The tracer that the settings want. Without its collector everything else works.
+fn tracer(config: &Config, control: &ControlHandle) -> Tracer {
+    Tracer::start(&config.traces, control).unwrap_or_else(|error| {
+        let error = error_chain(&error);
+        tracing::error!(error, "nothing is traced");
+        Tracer::off()
+    })
+}
+
 /// Seconds that the wall clock may lag the latest observed time without a warning.
 const CLOCK_LAG_SECONDS: i64 = 60;
 
@@ -155,6 +167,7 @@ impl Service {
             upstream,
             addresses: AddressLimiter::new(),
             metrics: Metrics::new(config.workers),
+            tracer: tracer(&config, &control),
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
             history: stored_history(&engine),

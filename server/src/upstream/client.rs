@@ -64,7 +64,7 @@ enum RedirectError {
 
 /// A client that cannot be set up.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum ClientSetupError {
+pub(crate) enum ClientSetupError {
     /// The resolver would ask public name servers for the name of a host that is often internal.
     #[error(
         "{subject} names the host {host}, and {path}, which says who resolves names, cannot be \
@@ -87,7 +87,7 @@ const RESOLVER_FILE: &str = "/etc/resolv.conf";
 
 /// Errors: names have to be resolved for the URL, which is `subject`, and the file that says by
 /// whom cannot be read.
-pub(super) fn ensure_resolvable(subject: &'static str, url: &str) -> Result<(), ClientSetupError> {
+pub(crate) fn ensure_resolvable(subject: &'static str, url: &str) -> Result<(), ClientSetupError> {
     ensure_resolvable_by(RESOLVER_FILE, subject, url)
 }
 

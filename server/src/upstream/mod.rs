@@ -1,4 +1,5 @@
-//! Fetches files that are not cached yet. The only module that connects to other servers.
+//! Fetches files that are not cached yet. With the exporter of `traces` the only module that
+//! connects to other servers.
 //!
 //! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.
@@ -15,6 +16,8 @@ mod remote_file;
 #[cfg(test)]
 mod test_server;
 
+#[cfg(feature = "otlp")]
+pub(crate) use client::ensure_resolvable;
 pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::Upstream;
 pub use fetch_error::FetchError;

@@ -8,13 +8,24 @@ use std::process::Stdio;
 use crate::harness::{Place, Server, get, line};
 
 /// A server whose log goes to `log`.
-fn serving(place: &Place, access: &str) -> Server {
+fn serving(place: &Place, access: &str, proxies: &str) -> Server {
     let log = std::fs::File::create(place.path("log")).unwrap();
     let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
     command.args(["--admin", "127.0.0.1:0", "--set"]);
     command.arg(format!("log.access={access}"));
+    command.args(["--set", &format!("trusted_proxies={proxies}")]);
     command.args(["--set", "log.format=json"]).stderr(log);
     Server::start(command)
+}
+
+/// Asks for the health of a server, with a name for the request.
+fn get_named(server: &Server, name: &str) {
+    let mut stream = TcpStream::connect(&server.address).unwrap();
+    let request = format!(
+        "GET /api/health HTTP/1.1\r\nHost: a\r\nX-Request-Id: {name}\r\nConnection: close\r\n\r\n"
+    );
+    stream.write_all(request.as_bytes()).unwrap();
+    stream.read_to_end(&mut Vec::new()).unwrap();
 }
 
 /// Stops a server; returns the lines of its access log.
@@ -34,15 +45,11 @@ fn every_request_has_a_line_with_its_key_address_status_and_name() {
     let place = Place::stopped();
     let key = place.create_key(&[]);
     place.import(&[line(1, "Heat", "")]);
-    let server = serving(&place, "all");
+    let server = serving(&place, "all", "127.0.0.0/8");
     server.get("/api/subtitles/search?title=heat", Some(&key));
     server.get("/api/subtitles/search?title=heat", Some("sct_wrong"));
     server.get("/signin", None);
-    let mut stream = TcpStream::connect(&server.address).unwrap();
-    let named = "GET /api/health HTTP/1.1\r\nHost: a\r\nX-Request-Id: abc-1\r\n\
-                 Connection: close\r\n\r\n";
-    stream.write_all(named.as_bytes()).unwrap();
-    stream.read_to_end(&mut Vec::new()).unwrap();
+    get_named(&server, "abc-1");
     let lines = access_lines(&place, server);
     let facts: Vec<_> = lines
         .iter()
@@ -73,12 +80,85 @@ fn every_request_has_a_line_with_its_key_address_status_and_name() {
     }
 }
 
+/// A client's own name for a request could be that of another one.
+#[test]
+fn a_request_is_named_by_the_server_or_a_trusted_proxy() {
+    let place = Place::stopped();
+    place.create_key(&[]);
+    let mut names = Vec::new();
+    for _ in 0..2 {
+        let server = serving(&place, "all", "");
+        get_named(&server, "abc-1");
+        get_named(&server, "abc-1");
+        let lines = access_lines(&place, server);
+        names.extend(lines.iter().map(|line| line["request"].to_string()));
+    }
+    assert_eq!(names.len(), 4);
+    let different: BTreeSet<&String> = names.iter().collect();
+    assert_eq!(different.len(), 4, "{names:?}");
+    assert!(!names.iter().any(|name| name.contains("abc")), "{names:?}");
+}
+
+/// Abuse can be traced to an address afterwards.
+#[test]
+fn sign_ins_that_worked_or_failed_have_lines() {
+    let place = Place::stopped();
+    let create = ["account", "create", "ana@example.org", "--password-stdin"];
+    place.run_with(&create, "correct horse\n").ok();
+    let server = serving(&place, "off", "");
+    for (email, password, status) in [
+        ("ana@example.org", "wrong+horse", 422),
+        ("nobody@example.org", "wrong+horse", 422),
+        ("ana@example.org", "correct+horse", 303),
+    ] {
+        let form = format!("email={}&password={password}", email.replace('@', "%40"));
+        let mut stream = TcpStream::connect(&server.address).unwrap();
+        let head = format!(
+            "POST /signin HTTP/1.1\r\nHost: a\r\nSec-Fetch-Site: same-origin\r\n\
+             Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\
+             Connection: close\r\n\r\n",
+            form.len()
+        );
+        stream.write_all((head + &form).as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        assert!(
+            answer.starts_with(&format!("HTTP/1.1 {status} ")),
+            "{answer}"
+        );
+    }
+    assert_eq!(server.stop(), 0);
+    let log = std::fs::read_to_string(place.path("log")).unwrap();
+    let lines: Vec<serde_json::Value> = log
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .filter(|line: &serde_json::Value| line["fields"]["address"].is_string())
+        .collect();
+    let messages: Vec<_> = lines
+        .iter()
+        .map(|line| line["fields"]["message"].as_str().unwrap())
+        .collect();
+    assert_eq!(
+        messages,
+        ["a sign-in failed", "a sign-in failed", "signed in"]
+    );
+    assert_eq!(lines[0]["fields"]["account"], 1);
+    assert!(lines[1]["fields"].get("account").is_none());
+    assert_eq!(lines[2]["fields"]["account"], 1);
+    for line in &lines {
+        assert_eq!(line["fields"]["address"], "127.0.0.1");
+    }
+    for secret in ["horse", "ana@", "nobody"] {
+        assert!(!log.contains(secret), "{secret} is in\n{log}");
+    }
+}
+
 #[test]
 fn a_sampled_log_has_some_of_the_requests_and_none_is_the_default() {
     let place = Place::stopped();
     place.create_key(&[]);
     for (access, expected) in [("sampled", 2), ("off", 0)] {
-        let server = serving(&place, access);
+        let server = serving(&place, access, "");
         for _ in 0..250 {
             server.get("/api/health", None);
         }
