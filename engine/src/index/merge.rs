@@ -230,3 +230,59 @@ fn merge_columns(
     }
     Ok(columns)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+    use crate::index::SegmentBuilder;
+    use crate::model::Record;
+
+    /// Documents of each input: enough for several batches of the documents of terms.
+    const DOCS: u128 = 3_000;
+
+    fn input(first: u128) -> (Arc<Segment>, Arc<Tombstones>) {
+        let mut builder = SegmentBuilder::new();
+        for number in first..first + DOCS {
+            let words = (0..20).map(|word| format!("word{} ", number % 97 * word));
+            let record = Record {
+                description: Some(words.collect()),
+                ..Record::new(RecordId::from_bytes(number.to_be_bytes()), "The title")
+            };
+            builder.add(&record).unwrap();
+        }
+        let mut bytes = Vec::new();
+        builder.finish(&mut bytes).unwrap();
+        let segment = Segment::open(bytes.into(), "test").unwrap();
+        (Arc::new(segment), Arc::new(Tombstones::new()))
+    }
+
+    /// Takes some bytes, then fails.
+    struct Full {
+        bytes_left: usize,
+    }
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let left = self.bytes_left.checked_sub(bytes.len());
+            self.bytes_left = left.ok_or(io::ErrorKind::StorageFull)?;
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_failing_write_ends_the_merge_wherever_it_is() {
+        let inputs = [input(0), input(DOCS)];
+        let mut whole = Vec::new();
+        merge(&inputs, &mut whole).unwrap();
+        for bytes_left in (0..whole.len()).step_by(whole.len() / 64) {
+            let merged = merge(&inputs, &mut Full { bytes_left });
+            assert!(matches!(merged, Err(crate::Error::Io { .. })), "{merged:?}");
+        }
+    }
+}

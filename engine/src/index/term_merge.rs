@@ -16,8 +16,8 @@ use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
 use super::writer::{Groups, PostingsWriter};
 
-/// Numbers of one batch of documents, about.
-const BATCH_DOCS: usize = 1 << 18;
+/// Numbers of one batch of documents, about: it takes longer to make than to hand over.
+const BATCH_DOCS: usize = 1 << 16;
 /// Batches that wait to be written, at most.
 const BATCHES_MAX: usize = 2;
 
