@@ -190,7 +190,7 @@ fn a_hit_says_what_people_choose_by() {
         "badge latin\">Latin America",
         "lang=\"es-ES\"",
         "<bdi>Anacleto</bdi>",
-        "<bdi>Zumbido</bdi></a> <span class=\"year\">1999",
+        "\"><bdi>Zumbido</bdi></a> <span class=\"year\">1999",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
     }
@@ -201,6 +201,10 @@ fn a_hit_says_what_people_choose_by() {
         rest.split('>').next().unwrap_or("").to_owned()
     };
     assert_ne!(label(&id), label(&twin), "a screen reader tells them apart");
+    assert!(
+        !shown.contains("lang=\"es-ES\"><bdi>Zumbido"),
+        "nobody knows the language of a title"
+    );
     assert!(
         !shown.contains(" srt "),
         "nothing is known of a file that is not cached"

@@ -298,6 +298,12 @@ fn lists_keep_their_distance_and_titles_say_things_once() {
                      .filter(it => /\\((\\d{4})\\)\\s+\\1|(S\\d+E\\d+)\\s+\\2/.test(it))";
         assert_eq!(browser.eval(twice), Value::Array(Vec::new()), "{query}");
     }
+    // A record of the demo with a text.
+    let text = "/catalog/69d40d03-2837-540b-87b5-fc2ebf0c1919";
+    browser.goto(&portal.url(&format!("{text}/look")));
+    let gap = "return document.querySelector('.cues dt').getBoundingClientRect().top\
+               - document.querySelector('.cues').getBoundingClientRect().top";
+    assert!(browser.eval(gap).as_f64().expect("cues") < 48.0);
     // Blocks of code take the focus only where they scroll.
     browser.goto(&portal.url("/docs"));
     let needless = "return [...document.querySelectorAll('pre[tabindex]')].filter(it =>\
@@ -306,6 +312,32 @@ fn lists_keep_their_distance_and_titles_say_things_once() {
     assert_eq!(browser.eval(needless), 0);
     let unnamed = "return document.querySelectorAll('pre[aria-label]:not([role])').length";
     assert_eq!(browser.eval(unnamed), 0);
+}
+
+#[test]
+fn the_entry_of_a_menu_that_is_chosen_moves_no_other() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    let mut browser = driver.open(looks("es"));
+    browser.goto(&portal.url("/"));
+    browser.cookie("subcat-session", &session);
+    let places = |menu: &str| {
+        format!(
+            "return [...document.querySelectorAll('{menu} a')]\
+             .map(it => it.getBoundingClientRect().left)"
+        )
+    };
+    for (menu, paths) in [
+        (".sections", ["/catalog", "/keys"]),
+        ("main .ranges", ["/admin/files", "/admin/settings"]),
+    ] {
+        let [first, other] = paths.map(|path| {
+            browser.goto(&portal.url(path));
+            browser.eval(&places(menu))
+        });
+        assert!(first.as_array().is_some_and(|it| 3 < it.len()), "{first}");
+        assert_eq!(first, other, "{menu}");
+    }
 }
 
 #[test]

@@ -551,6 +551,12 @@ fn keys_of_any_state_are_bounded() {
     assert_eq!(refused.status, 422);
     assert!(refused.text().contains("5000"), "{}", refused.text());
     assert_eq!(engine.accounts().api_keys_of(owner).len(), 5_000);
+    // Either end of a long list is one step away.
+    let middle = ana.get("/keys?state=expired&page=100");
+    for link in ["?state=expired\">First<", "&#38;page=200\">Last<"] {
+        assert!(middle.text().contains(link), "{link}: {}", middle.text());
+    }
+    assert!(!ana.get("/keys").text().contains(">First<"));
 }
 
 /// API.md 12.7
