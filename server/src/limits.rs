@@ -48,6 +48,9 @@ pub const ADMIN_CONNECTIONS_MAX: usize = 256;
 pub const WORKER_FAILURES_MAX: usize = 5;
 /// Connections that are looked at for one that is idle, at most, when a new one finds no place.
 pub const IDLE_SCAN_MAX: usize = 1024;
+/// Ticks of a worker's clock, one a second, that a connection has been idle for, at least, to end
+/// for a new one: more than a second. Between two requests one that is in use is idle for less.
+pub const IDLE_TICKS_MIN: u32 = 2;
 /// Rejected connections of one worker in lingering close, at most. More of them are closed at
 /// once, and their clients may see a reset instead of the answer.
 pub const REJECTED_CONNECTIONS_MAX: usize = 64;

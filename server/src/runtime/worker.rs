@@ -26,7 +26,9 @@ use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
 use super::handler::{Handler, HandlerOutcome};
 use super::listener::Listener;
 use super::transport::Transport;
-use crate::limits::{CONNECTION_BUFFER_BYTES_MAX, IDLE_SCAN_MAX, REJECTED_CONNECTIONS_MAX};
+use crate::limits::{
+    CONNECTION_BUFFER_BYTES_MAX, IDLE_SCAN_MAX, IDLE_TICKS_MIN, REJECTED_CONNECTIONS_MAX,
+};
 
 /// Pause of accepting when the process has no file descriptor left.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -227,7 +229,7 @@ impl<H> WorkerTasks<H> {
 
     /// Ends the connection of this worker that has been idle for longest, of those looked at.
     /// Returns false if none is idle. Clients expect that: a connection may end between two
-    /// requests at any time.
+    /// requests at any time. One that is in use is idle for a moment, too: it stays.
     fn end_idle(&self) -> bool {
         let connections = self.connections.lock();
         let from = self.idle_scan_idx.load(Ordering::Relaxed) % connections.len().max(1);
@@ -238,7 +240,10 @@ impl<H> WorkerTasks<H> {
                 continue;
             };
             let is_older = |oldest: &Arc<ConnectionState>| oldest.idle_for() < state.idle_for();
-            if state.idle_for().is_some() && oldest.as_ref().is_none_or(is_older) {
+            let is_unused = state
+                .idle_for()
+                .is_some_and(|ticks| IDLE_TICKS_MIN <= ticks);
+            if is_unused && oldest.as_ref().is_none_or(is_older) {
                 oldest = Some(state);
             }
         }
