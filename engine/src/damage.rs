@@ -42,7 +42,9 @@ pub(crate) enum Treatment {
     RevokedAgain,
     /// A row that is not as it was stored last: it is stored again.
     StoredAgain,
-    /// A file of the truth with a page that is not as it was written last.
+    /// A file of the truth with a page that is not as it was written last, found at a start.
+    Copied,
+    /// The same, which is in use all the same.
     Unverified,
 }
 
@@ -59,6 +61,10 @@ impl Treatment {
             Self::Disabled => "left out: restore a backup, or make a new one",
             Self::RevokedAgain => "out of use again, as the audit log says",
             Self::StoredAgain => "stored again from memory",
+            Self::Copied => {
+                "all rows were copied into a new file, though some may be older than they were: \
+                 compare with a backup (the damaged file is kept beside it)"
+            }
             Self::Unverified => {
                 "in use, though a part may be older than it was: stop the server and run subcat \
                  verify --repair, or restore a backup (subcat restore)"
@@ -76,6 +82,7 @@ impl Treatment {
                 | Self::CountedAnew
                 | Self::RevokedAgain
                 | Self::StoredAgain
+                | Self::Copied
         )
     }
 }

@@ -1,5 +1,6 @@
 //! Open stores, index and counters of one data directory.
 
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
@@ -10,7 +11,7 @@ use crate::blob::BlobStore;
 use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
 use crate::counters::{BusiestRecords, Counters, DownloadTable};
 use crate::damage::{DamageLog, Treatment};
-use crate::data_dir::DataDir;
+use crate::data_dir::{DataDir, damaged_name};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::{
@@ -18,8 +19,10 @@ use crate::limits::{
     FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
 use crate::model::Timestamp;
-use crate::state::{Outcome, STATE_TABLES, State, StateEvent, revoke_as_logged};
-use crate::store::{MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Store, StoreEngine, Table};
+use crate::state::{Outcome, STATE_TABLES, State, StateEvent};
+use crate::store::{
+    MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
+};
 
 /// Value of a time that nothing waits since.
 const NEVER: i64 = i64::MAX;
@@ -67,14 +70,11 @@ impl Database {
             DataDir::open_temporary(disk)?
         });
         let disk = data_dir.disk();
-        let catalog_store = open_store(&data_dir, is_kept, &CATALOG_FILE)?;
-        let state_store = open_store(&data_dir, is_kept, &STATE_FILE)?;
-        data_dir.finish()?;
         let damage = Arc::<DamageLog>::default();
-        for store in [&catalog_store, &state_store] {
-            check_pages(store, &damage);
-        }
-        revoke_as_logged(&state_store, &damage)?;
+        let (catalog_store, is_catalog_doubtful) =
+            open_checked(&data_dir, is_kept, &CATALOG_FILE, &damage)?;
+        let (state_store, _) = open_checked(&data_dir, is_kept, &STATE_FILE, &damage)?;
+        data_dir.finish()?;
         let state = State::new(state_store, Arc::clone(&damage));
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
@@ -83,7 +83,13 @@ impl Database {
             let downloads = scope.spawn(|| {
                 DownloadTable::load(state.downloads_count()?, |add| state.each_download(add))
             });
-            let opened = state.open().and_then(|()| catalog.open());
+            let opened = state.open().and_then(|()| {
+                catalog.open()?;
+                if is_catalog_doubtful {
+                    catalog.contain_all_contradicted()?;
+                }
+                Ok(())
+            });
             (opened, downloads.join())
         });
         opened?;
@@ -280,6 +286,96 @@ pub(crate) fn open_store(data_dir: &DataDir, is_kept: bool, file: &StoreFile) ->
     }
     let guard = file.guard(data_dir);
     Ok(Store::new(Box::<MemoryEngine>::default(), file.name, guard))
+}
+
+/// Opens a file of the truth, and checks its pages. Returns true if one is not as it was written
+/// last.
+///
+/// Nothing is written to such a file: where redb keeps which pages are in use, an older page names
+/// some that are by now. All rows are copied into a new file, which takes its place. If not all can
+/// be read, it is used as it is.
+fn open_checked(
+    data_dir: &DataDir,
+    is_kept: bool,
+    file: &StoreFile,
+    damage: &DamageLog,
+) -> Result<(Store, bool)> {
+    let store = open_store(data_dir, is_kept, file)?;
+    let Err(error) = store.check_when_small() else {
+        return Ok((store, false));
+    };
+    if !is_page_damage(&error) {
+        damage.note(&error, Treatment::Unverified);
+        return Ok((store, true));
+    }
+    match copy_rows(data_dir, file, &store) {
+        Ok(copied) => {
+            drop(store);
+            replace_file(data_dir, file, &copied)?;
+            damage.note(&error, Treatment::Copied);
+            Ok((open_store(data_dir, is_kept, file)?, true))
+        }
+        Err(_) => {
+            damage.note(&error, Treatment::Unverified);
+            Ok((store, true))
+        }
+    }
+}
+
+/// Returns true if an error of a check is about the file's content, not about reading it.
+fn is_page_damage(error: &Error) -> bool {
+    match error {
+        Error::Corrupt { .. } => true,
+        // A panic of redb.
+        Error::Store { source, .. } => source.downcast_ref::<Error>().is_some_and(is_page_damage),
+        _ => false,
+    }
+}
+
+/// Copies all rows into a new file below `tmp/`; returns its path. A damaged value stays damaged.
+fn copy_rows(data_dir: &DataDir, file: &StoreFile, from: &Store) -> Result<PathBuf> {
+    let path = data_dir.temporary(&format!("copied-{}", file.name));
+    data_dir.disk().remove(&path)?;
+    let to = open_store_at(data_dir, file, path.clone(), true)?;
+    from.read(|rows| {
+        to.write(|into| {
+            for &table in file.tables {
+                rows.inspect(table, Span::ALL, &mut |row_key, value| {
+                    match value {
+                        Ok(value) => into.put(table, row_key, value)?,
+                        Err(_) => into.discredit(table, row_key)?,
+                    }
+                    Ok(ControlFlow::Continue(()))
+                })?;
+            }
+            Ok(())
+        })
+    })?;
+    to.close()?;
+    Ok(path)
+}
+
+/// Puts a new file in the place of a damaged one, which is kept under the name that is returned.
+/// There is a file under its name at every moment.
+pub(crate) fn replace_file(data_dir: &DataDir, file: &StoreFile, new: &Path) -> Result<String> {
+    let disk = data_dir.disk();
+    let path = data_dir.path(file.name);
+    let mut number = 1;
+    let kept = loop {
+        let kept = damaged_name(file.name, number);
+        if disk.size_bytes(&data_dir.path(&kept))?.is_none() {
+            break kept;
+        }
+        number += 1;
+    };
+    let kept_path = data_dir.path(&kept);
+    if disk.link(&path, &kept_path).is_err() {
+        // A file system without second names.
+        disk.rename(&path, &kept_path)?;
+    }
+    disk.rename(new, &path)?;
+    disk.sync_dir(data_dir.root())?;
+    Ok(kept)
 }
 
 /// Opens a file of the truth under this name, and makes it if it `may_create`.

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 use std::path::Path;
+use std::sync::Once;
 
 use subcat_engine::{Engine, MaintenanceTask};
 use tempfile::TempDir;
@@ -41,6 +42,20 @@ pub fn run_rounds<T: Send>(
         outcomes.extend(result?);
     }
     Ok(outcomes)
+}
+
+/// Writes no panics of the threads of [`run_rounds`], which have no name: redb panics on damaged
+/// pages, which is caught, and thousands of traces say nothing.
+pub fn silence_workers() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let write = std::panic::take_hook();
+        std::panic::set_hook(Box::new(move |info| {
+            if std::thread::current().name().is_some() {
+                write(info);
+            }
+        }));
+    });
 }
 
 /// A directory in memory where there is one: a round writes some megabytes.

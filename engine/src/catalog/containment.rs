@@ -68,9 +68,10 @@ impl Catalog {
             .filter_map(|record| record.id)
             .collect();
         self.contain(&ids)?;
+        let contradicted_count = self.contain_contradicted(&batch.records)?;
         Ok(ScrubbedRecords {
             next: batch.last.map(row_key_after),
-            damaged_count: batch.damaged.len() as u64,
+            damaged_count: batch.damaged.len() as u64 + contradicted_count,
         })
     }
 
@@ -144,6 +145,9 @@ fn note_left_out(rows: &mut Transaction<'_>, left_out: &[LeftOut]) -> Result<()>
         let is_new = rows.get_or_discard(DAMAGED, id.as_bytes())?.is_none();
         active_count = active_count.saturating_sub(u64::from(is_new && *was_live));
         rows.put(DAMAGED, id.as_bytes(), &[])?;
+        // Also of one whose value looks sound, and is older than another part of the directory
+        // says: a rebuild of the index would believe it.
+        rows.discredit(RECORDS, id.as_bytes())?;
     }
     rows.put(META, ACTIVE, &encode_number(active_count))
 }

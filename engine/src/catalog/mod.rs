@@ -16,6 +16,7 @@ mod catalog_store;
 mod flush;
 mod records;
 mod containment;
+mod index_witness;
 mod index_check;
 mod chunk;
 mod import;

@@ -43,6 +43,14 @@ impl Catalog {
         read
     }
 
+    /// The record as stored, for a caller that has the writer locked; `None` also if it is damaged.
+    pub(super) fn stored_record_locked(&self, id: RecordId) -> Result<Option<Record>> {
+        let decoded = self
+            .stored_row(id)
+            .and_then(|stored| stored.map(|stored| decode_record(id, &stored)).transpose());
+        Ok(damage_of(id, decoded)?.unwrap_or_default())
+    }
+
     /// Returns true if there is a record with this id, readable or not.
     pub(crate) fn has_record(&self, id: RecordId) -> Result<bool> {
         let stored = damage_of(id, self.stored_row(id))?;

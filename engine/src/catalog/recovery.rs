@@ -11,8 +11,8 @@ use super::manifest_change::{ManifestChange, manifest_entry};
 use super::records::{DamagedRecord, row_key_after};
 use super::segment_files::file_name;
 use super::tables::{
-    ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, META, ManifestEntry, RECORDS, SEGMENTS, TOMBSTONES,
-    damage_of, read_damaged, read_journal,
+    ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, JournalEntry, META, ManifestEntry, RECORDS, SEGMENTS,
+    TOMBSTONES, damage_of, read_damaged, read_journal,
 };
 use super::writer::Writer;
 use crate::codec::{FRAGMENT_VERSION, decode_record, encode_number};
@@ -188,22 +188,22 @@ impl Catalog {
     /// marked deleted, and the record as it is stored now is shown. So it does not matter how often
     /// a record changed, nor whether an earlier recovery has replayed the same commits.
     fn replay(&self, writer: &mut Writer) -> Result<()> {
-        let (commits, ids) = self.store.read(read_journal)?;
-        for id in &ids {
-            writer.mark_deleted(*id)?;
+        let (commits, entries) = self.store.read(read_journal)?;
+        for entry in &entries {
+            writer.mark_deleted(entry.id)?;
         }
         writer.delta_mut().cover(&commits);
         // Without space for a segment file the delta is as large as it must be.
         let is_full = matches!(self.files.check_space(0), Err(Error::Space { .. }));
-        if ids.len() <= DELTA_RECORDS_MAX || is_full {
-            for record in self.read_active(writer, &ids)? {
+        if entries.len() <= DELTA_RECORDS_MAX || is_full {
+            for record in self.read_active(writer, &entries)? {
                 writer.delta_mut().insert(record)?;
             }
             return writer.delta_mut().build();
         }
         let mut made = Vec::new();
-        for ids in ids.chunks(IMPORT_SEGMENT_RECORDS) {
-            let records = self.read_active(writer, ids)?;
+        for entries in entries.chunks(IMPORT_SEGMENT_RECORDS) {
+            let records = self.read_active(writer, entries)?;
             if !records.is_empty() {
                 let number = writer.next_segment_number();
                 made.push(self.write_segment(number, records.iter())?);
@@ -222,15 +222,16 @@ impl Catalog {
         Ok(())
     }
 
-    /// The active records among some ids; damaged ones are left out.
-    fn read_active(&self, writer: &mut Writer, ids: &[RecordId]) -> Result<Vec<Record>> {
+    /// The active records among those that commits changed; damaged ones are left out, and those
+    /// that are not as the last commit left them.
+    fn read_active(&self, writer: &mut Writer, entries: &[JournalEntry]) -> Result<Vec<Record>> {
         let mut damaged = Vec::new();
         let records = self.store.read(|rows| {
-            let mut records = Vec::with_capacity(ids.len());
-            for &id in ids {
+            let mut records = Vec::with_capacity(entries.len());
+            for entry in entries {
+                let id = entry.id;
                 let stored = rows.get(RECORDS, id.as_bytes());
-                let decoded = stored
-                    .and_then(|stored| stored.map(|stored| decode_record(id, &stored)).transpose());
+                let decoded = stored.and_then(|stored| decode_committed(entry, stored.as_deref()));
                 match damage_of(id, decoded)? {
                     Ok(record) => records.extend(record),
                     Err(error) => {
@@ -306,6 +307,20 @@ impl Catalog {
         let segment = self.finish_segment(number, builder)?;
         Ok(LiveSegment::new(number, segment))
     }
+}
+
+/// The record as the commit left it. Errors: it is an older one, as the disk has lost a write.
+fn decode_committed(entry: &JournalEntry, stored: Option<&[u8]>) -> Result<Option<Record>> {
+    // First: a record of a newer version is not damage.
+    let decoded = stored
+        .as_ref()
+        .map(|stored| decode_record(entry.id, stored));
+    let decoded = decoded.transpose()?;
+    if !entry.is_of(stored) {
+        let place = "catalog.redb, table records";
+        return Err(Error::corrupt(place, 0, "the record as it was stored last"));
+    }
+    Ok(decoded)
 }
 
 /// Replaces the ids of damaged records.

@@ -3,6 +3,8 @@
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::event::{CatalogEvent, CatalogOutcome};
 use crate::codec::{
     Decoder, Encoder, decode_number, decode_record, encode_number, encode_record, is_active,
@@ -15,8 +17,13 @@ use crate::store::{Inspector, Rows, ScanOrder, Span, Table, Transaction};
 pub(crate) const META: Table = Table("meta");
 /// Record id → record.
 pub(crate) const RECORDS: Table = Table("records");
-/// Number of a commit → ids of the records that it changed, until a segment file covers them.
+/// Number of a commit → ids of the records that it changed, each with a digest of the record, until
+/// a segment file covers them.
 pub(crate) const JOURNAL: Table = Table("journal");
+/// First byte of a journal row. Rows of ids alone, of older versions, have none.
+const JOURNAL_VERSION: u8 = 1;
+/// Bytes of an id and of a digest.
+const JOURNAL_ENTRY_BYTES: usize = 24;
 /// Number of a segment file → what it is.
 pub(crate) const SEGMENTS: Table = Table("segments");
 /// Number of a segment file → its tombstones.
@@ -273,32 +280,86 @@ pub(crate) fn read_damaged(
 }
 
 fn write_journal(rows: &mut Transaction<'_>, applied: &AppliedChanges) -> Result<()> {
-    let mut ids = Vec::with_capacity(applied.changes.len() * 16);
+    let mut row = Vec::with_capacity(1 + applied.changes.len() * JOURNAL_ENTRY_BYTES);
+    row.push(JOURNAL_VERSION);
     for change in &applied.changes {
-        ids.extend_from_slice(change.id.as_bytes());
+        row.extend_from_slice(change.id.as_bytes());
+        row.extend_from_slice(&digest_of(change.stored.as_deref()).to_le_bytes());
     }
-    rows.put(JOURNAL, &applied.number.to_be_bytes(), &ids)
+    rows.put(JOURNAL, &applied.number.to_be_bytes(), &row)
 }
 
-/// The commits that no segment file covers: their numbers, and the ids that they changed, in
-/// ascending order and without repetition.
-pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<RecordId>)> {
+/// Digest of a record's bytes; of one that is gone, that of none.
+fn digest_of(stored: Option<&[u8]>) -> u64 {
+    xxh3_64(stored.unwrap_or_default())
+}
+
+/// A record that a commit changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct JournalEntry {
+    pub(crate) id: RecordId,
+    /// Digest of its bytes as the commit left them; `None` if an older version wrote the entry.
+    digest: Option<u64>,
+}
+
+impl JournalEntry {
+    /// Returns true if these are the record's bytes as the commit left them, as far as it is known.
+    pub(crate) fn is_of(&self, stored: Option<&[u8]>) -> bool {
+        self.digest.is_none_or(|digest| digest == digest_of(stored))
+    }
+}
+
+/// The commits that no segment file covers: their numbers, and what they changed, in ascending
+/// order of ids. Of a record that several commits changed, there is the last change.
+pub(crate) fn read_journal(rows: &Rows<'_>) -> Result<(Vec<u64>, Vec<JournalEntry>)> {
     let mut numbers = Vec::new();
-    let mut ids = Vec::new();
+    let mut entries: Vec<JournalEntry> = Vec::new();
     rows.range(JOURNAL, Span::ALL, &mut |row_key, value| {
         numbers.push(number_of(row_key)?);
-        let (whole, rest) = value.as_chunks::<16>();
-        if !rest.is_empty() {
-            let place = "catalog.redb, table journal";
-            return Err(Error::corrupt(place, 0, "a list of record ids"));
-        }
-        ids.extend(whole.iter().map(|id| RecordId::from_bytes(*id)));
+        push_entries(value, &mut entries)?;
         Ok(ControlFlow::Continue(()))
     })?;
-    // A record that several commits changed is replayed once, as it is stored now.
-    ids.sort_unstable();
-    ids.dedup();
-    Ok((numbers, ids))
+    // Stable: changes of one record stay in the order of their commits.
+    entries.sort_by_key(|entry| entry.id);
+    entries.dedup_by(|later, kept| {
+        let is_same = later.id == kept.id;
+        if is_same {
+            kept.digest = later.digest;
+        }
+        is_same
+    });
+    Ok((numbers, entries))
+}
+
+/// Adds the entries of a journal row.
+fn push_entries(row: &[u8], out: &mut Vec<JournalEntry>) -> Result<()> {
+    // The length of a row of this version is not a multiple of 16: none is taken for another.
+    if let (ids, []) = row.as_chunks::<16>() {
+        let entries = ids.iter().map(|id| JournalEntry {
+            id: RecordId::from_bytes(*id),
+            digest: None,
+        });
+        out.extend(entries);
+        return Ok(());
+    }
+    let version_and_entries = row.split_first();
+    let entries = version_and_entries.map(|(version, rest)| (version, rest.as_chunks()));
+    let Some((&JOURNAL_VERSION, (entries, []))) = entries else {
+        let place = "catalog.redb, table journal";
+        return Err(Error::corrupt(place, 0, "a list of record ids"));
+    };
+    for entry in entries {
+        let entry: &[u8; JOURNAL_ENTRY_BYTES] = entry;
+        let (id, digest) = entry
+            .split_first_chunk()
+            .expect("an entry begins with an id");
+        let digest = digest.try_into().expect("an entry ends with a digest");
+        out.push(JournalEntry {
+            id: RecordId::from_bytes(*id),
+            digest: Some(u64::from_le_bytes(digest)),
+        });
+    }
+    Ok(())
 }
 
 /// A number of the table `meta`; 0 when there is none.

@@ -309,6 +309,56 @@ mod tests {
         }
     }
 
+    /// A mapping for each page that is missed would reach the limit of mappings of a process.
+    #[test]
+    fn a_cut_file_takes_one_more_mapping_however_it_is_read() {
+        const PAGES: usize = 4_096;
+        // Other tests of this process map files meanwhile, hundreds at most.
+        const OTHERS_MAX: usize = 1_000;
+        let mappings_count = || {
+            let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+            maps.lines().count()
+        };
+        let file = file_of(&vec![7; PAGES << 12]);
+        let mapping = Mapping::of(&file).unwrap();
+        let before = mappings_count();
+        file.set_len(0).unwrap();
+        // Every other page, from the end: each access is the first to what lies before.
+        for page in (0..PAGES).rev().step_by(2) {
+            assert_eq!(mapping.as_ref()[page << 12], 0);
+        }
+        assert!(mapping.truncation_flag().is_truncated());
+        assert!(mappings_count() < before + OTHERS_MAX);
+    }
+
+    /// Readers that meet no gap, as another closed it just before, must find the mark.
+    #[test]
+    fn the_mark_is_there_before_the_zeros() {
+        for _ in 0..300 {
+            let file = file_of(&vec![7; 1 << 16]);
+            let mapping = Mapping::of(&file).unwrap();
+            let flag = mapping.truncation_flag();
+            let start = std::sync::Barrier::new(3);
+            std::thread::scope(|scope| {
+                for _ in 0..2 {
+                    scope.spawn(|| {
+                        start.wait();
+                        loop {
+                            // Not kept in a register: it is read anew.
+                            let byte = std::hint::black_box(mapping.as_ref())[1 << 15];
+                            if byte == 0 {
+                                assert!(flag.is_truncated());
+                                return;
+                            }
+                        }
+                    });
+                }
+                start.wait();
+                file.set_len(0).unwrap();
+            });
+        }
+    }
+
     #[test]
     fn a_watch_that_is_used_again_knows_nothing_of_what_was() {
         let file = file_of(&[7; 1 << 16]);

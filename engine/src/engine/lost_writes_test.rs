@@ -4,15 +4,15 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::test_support::{new_account, new_api_key, now, open};
+use super::test_support::{new_account, new_api_key, now, open, open_with};
 use crate::codec::{decode_account, decode_api_key, encode_account, encode_api_key};
 use crate::data_dir::DataDir;
 use crate::database::{STATE_FILE, open_store};
-use crate::disk::Real;
+use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::model::{AccountId, ApiKeyId, Session};
 use crate::state::{Change, StateEvent};
 use crate::store::{Store, Table};
-use crate::{Engine, MaintenanceTask};
+use crate::{Engine, MaintenanceTask, StoreKind};
 
 const ACCOUNTS: Table = Table("accounts");
 const API_KEYS: Table = Table("api_keys");
@@ -107,6 +107,36 @@ fn a_start_believes_the_audit_log() {
         assert_eq!(noted.len(), noted_count, "{noted:?}");
         assert!(noted.iter().all(|entry| entry.is_repaired));
     }
+}
+
+/// Changes that cannot be stored are held in memory, and stored by the scrubber once there is room.
+#[test]
+fn a_full_disk_makes_nothing_valid_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let engine = prepare(&data);
+    engine.close().unwrap();
+    drop(engine);
+    {
+        let data_dir = DataDir::open(Arc::new(Real), &data).unwrap();
+        let store = open_store(&data_dir, true, &STATE_FILE).unwrap();
+        undo(&store);
+        store.close().unwrap();
+    }
+    let faulty = Arc::new(Faulty::new(Fault::NONE));
+    faulty.set_free_bytes(1 << 20);
+    let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
+    let engine = open_with(&data, disk, StoreKind::Redb).unwrap();
+    let expected = (vec![true, false, true], vec![false, true, true]);
+    assert_eq!(out_of_use(&engine), expected);
+    assert_eq!(engine.take_damage().len(), 4);
+    faulty.set_free_bytes(u64::MAX);
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    assert_eq!(engine.take_damage().len(), 4, "stored again");
+    drop(engine);
+    let engine = open(&data);
+    assert_eq!(out_of_use(&engine), expected);
+    assert_eq!(engine.take_damage(), []);
 }
 
 #[test]

@@ -25,6 +25,8 @@ mod formats_test;
 #[cfg(test)]
 mod histories_test;
 #[cfg(test)]
+mod lost_records_test;
+#[cfg(test)]
 mod lost_writes_test;
 #[cfg(test)]
 mod tasks_test;

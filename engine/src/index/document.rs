@@ -106,6 +106,14 @@ impl<'a> StoredDoc<'a> {
         self.fragment
     }
 
+    /// Returns true if it is the document of this record, to the byte.
+    pub(crate) fn is_of(&self, record: &Record) -> bool {
+        let mut expected = Vec::new();
+        write_document(record, &mut expected);
+        let parts = [&self.head[..], self.release, self.file_name, self.fragment];
+        parts.concat() == expected
+    }
+
     /// Its id.
     pub(crate) fn id(&self) -> Option<RecordId> {
         fragment_id(self.fragment)

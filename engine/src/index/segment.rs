@@ -582,3 +582,47 @@ impl Occurrences<'_> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::disk::{Disk, Real};
+    use crate::index::SegmentBuilder;
+    use crate::model::Record;
+
+    /// The mark is asked before, too: who reads on meets the gap again, and wastes the work.
+    #[test]
+    fn a_segment_that_is_known_to_be_truncated_is_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("1.seg");
+        let mut builder = SegmentBuilder::new();
+        for number in 0..200 {
+            let record = Record::new(RecordId::from_bytes([number; 16]), "Ran");
+            builder.add(&record).unwrap();
+        }
+        let mut bytes = Vec::new();
+        builder.finish(&mut bytes).unwrap();
+        std::fs::write(&path, &bytes).unwrap();
+        let file = Real.open(&path).unwrap().unwrap();
+        let segment = Segment::open_mapped(file.map().unwrap(), "1.seg").unwrap();
+        let read = |reads_count: &mut u32| {
+            read_whole(std::iter::once(&segment), || {
+                *reads_count += 1;
+                segment.id(7)
+            })
+        };
+        let mut reads_count = 0;
+        assert!(read(&mut reads_count).is_ok());
+        std::fs::OpenOptions::new()
+            .write(true)
+            .open(&path)
+            .unwrap()
+            .set_len(0)
+            .unwrap();
+        // The first one meets the gap and marks it, the second finds the mark.
+        for _ in 0..2 {
+            assert!(matches!(read(&mut reads_count), Err(Error::Corrupt { .. })));
+            assert_eq!(reads_count, 2);
+        }
+    }
+}

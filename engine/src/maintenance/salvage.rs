@@ -11,8 +11,8 @@ use std::sync::Arc;
 use super::verify::Finding;
 use crate::catalog::{ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
 use crate::codec::encode_number;
-use crate::data_dir::{DataDir, damaged_name};
-use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store_at};
+use crate::data_dir::DataDir;
+use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store_at, replace_file};
 use crate::disk::Disk;
 use crate::error::{Error, Result, error_chain};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
@@ -46,7 +46,7 @@ pub fn salvage(disk: &Arc<dyn Disk>, data: &Path) -> Result<Vec<Finding>> {
 /// Replaces one file if it cannot be read to its end.
 fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>> {
     let path = data_dir.path(file.name);
-    let damaged = match open_store_at(data_dir, file, path.clone(), false) {
+    let damaged = match open_store_at(data_dir, file, path, false) {
         Ok(store) => match read_all(&store, file) {
             Ok(()) => {
                 store.close()?;
@@ -61,9 +61,8 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
         }
         Err(error) => return Err(error),
     };
-    let disk = data_dir.disk().as_ref();
     let new_path = data_dir.temporary(&format!("salvaged-{}", file.name));
-    disk.remove(&new_path)?;
+    data_dir.disk().remove(&new_path)?;
     let salvaged = open_store_at(data_dir, file, new_path.clone(), true)?;
     let mut lost = Vec::new();
     for &table in file.tables {
@@ -80,15 +79,15 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
     }
     salvaged.close()?;
     drop(damaged);
-    let kept = free_name(data_dir, file)?;
-    disk.rename(&path, &data_dir.path(&kept))?;
-    disk.rename(&new_path, &path)?;
-    disk.sync_dir(data_dir.root())?;
+    let kept = replace_file(data_dir, file, &new_path)?;
     let problem = if lost.is_empty() {
         format!("pages that match their checksums were expected: every row was copied, see {kept}")
     } else {
         let tables = lost.join(", ");
-        format!("a part of these tables is lost: {tables}; the damaged file is kept as {kept}")
+        format!(
+            "a part of these tables is lost, and another may be older than it was: {tables}; the \
+             damaged file is kept as {kept}"
+        )
     };
     Ok(Some(Finding::at(file.name.to_owned(), &problem, true)))
 }
@@ -196,17 +195,5 @@ impl Copy<'_> {
             }
             Ok(())
         })
-    }
-}
-
-/// A name for the damaged file that nothing has.
-fn free_name(data_dir: &DataDir, file: &StoreFile) -> Result<String> {
-    let mut number = 1;
-    loop {
-        let name = damaged_name(file.name, number);
-        if data_dir.disk().size_bytes(&data_dir.path(&name))?.is_none() {
-            return Ok(name);
-        }
-        number += 1;
     }
 }

@@ -129,9 +129,11 @@ impl Scrub {
 
     /// Checks the files page by page, and what is kept of them in memory.
     fn check_stores(&self, database: &Database) -> Result<()> {
-        for store in [database.catalog.store(), database.state.store()] {
-            self.found(u64::from(check_pages(store, &database.damage)));
+        if check_pages(database.catalog.store(), &database.damage) {
+            self.found(1 + database.catalog.contain_all_contradicted()?);
         }
+        let is_state_doubtful = check_pages(database.state.store(), &database.damage);
+        self.found(u64::from(is_state_doubtful));
         self.found(database.state.store_again_what_differs()?);
         self.measure(database)
     }

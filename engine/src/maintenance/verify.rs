@@ -90,12 +90,16 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
     let Database { catalog, state, .. } = database;
     let mut findings = Vec::new();
     verify_store(state.store(), "state.redb", STATE_TABLES, &mut findings);
-    verify_store(
+    let catalog_tables = CATALOG_TABLES;
+    if !verify_store(
         catalog.store(),
         "catalog.redb",
-        CATALOG_TABLES,
+        catalog_tables,
         &mut findings,
-    );
+    ) {
+        // Records that are older than the index says are damaged records below.
+        catalog.contain_all_contradicted()?;
+    }
     let damaged_records = catalog.check_records()?;
     findings.extend(damaged_records.iter().map(Finding::of_record));
     for finding in catalog.check_index(is_repairing)? {
@@ -161,7 +165,7 @@ fn verify_names(database: &Database, findings: &mut Vec<Finding>) -> Result<()> 
         if !is_known(&entry.name) {
             findings.push(Finding::at(entry.name, "it is not a subcat file", false));
         } else if is_damaged_copy(&entry.name) {
-            let problem = "verify --repair has replaced it: remove it when it is not needed";
+            let problem = "another file has replaced it: remove it when it is not needed";
             findings.push(Finding {
                 is_note: true,
                 ..Finding::at(entry.name, problem, false)
@@ -171,10 +175,11 @@ fn verify_names(database: &Database, findings: &mut Vec<Finding>) -> Result<()> 
     Ok(())
 }
 
-/// Checks the pages of a store, then every value.
-fn verify_store(store: &Store, file: &str, tables: &[Table], findings: &mut Vec<Finding>) {
-    if let Err(error) = store.check() {
-        findings.push(Finding::at(file.to_owned(), &error_chain(&error), false));
+/// Checks the pages of a store, then every value. Returns false if a page differs.
+fn verify_store(store: &Store, file: &str, tables: &[Table], findings: &mut Vec<Finding>) -> bool {
+    let checked = store.check();
+    if let Err(error) = &checked {
+        findings.push(Finding::at(file.to_owned(), &error_chain(error), false));
     }
     // Records are decoded one by one elsewhere, where their ids are known.
     for table in tables.iter().filter(|table| **table != RECORDS) {
@@ -191,4 +196,5 @@ fn verify_store(store: &Store, file: &str, tables: &[Table], findings: &mut Vec<
             findings.push(Finding::at(place, &error_chain(&error), false));
         }
     }
+    checked.is_ok()
 }

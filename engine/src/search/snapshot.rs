@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
-use crate::model::{CatalogId, RecordId};
+use crate::model::{CatalogId, Record, RecordId};
 use crate::plan::{CostModel, Trace, Typos};
-use crate::query::Query;
+use crate::query::{LanguageTerm, Query};
 
 use super::branch::BranchResult;
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
@@ -151,6 +151,24 @@ impl Snapshot {
             part_idx: part_idx as u32,
             number: doc,
         }))
+    }
+
+    /// Returns true if the record is left out because its stored value is damaged.
+    pub(crate) fn is_damaged(&self, id: RecordId) -> bool {
+        self.damaged.contains(&id)
+    }
+
+    /// Returns true if a document of this snapshot is that of the record as it is given.
+    pub(crate) fn is_doc_of(&self, doc: &Doc<'_>, record: &Record) -> Result<bool> {
+        let segment = &self.parts[doc.part_idx as usize].0;
+        read_whole(std::iter::once(&**segment), || {
+            // All but the language stands in the document itself.
+            let view = segment.view()?;
+            let language = view.language_of(doc.number) as usize;
+            let has_language =
+                view.language_terms()?.nth(language) == Some(LanguageTerm::of(&record.language));
+            Ok(has_language && doc.stored.is_of(record))
+        })
     }
 
     /// The active records, segment by segment, newest first in each.

@@ -14,32 +14,34 @@ use crate::codec::{
 };
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
-use crate::model::{AccountId, ApiKeyId, Timestamp};
+use crate::model::{Account, AccountId, ApiKey, ApiKeyId, Timestamp};
 use crate::store::{Span, Store, Transaction};
 
 /// Accounts and keys that are out of use by the log, with the time since when.
 #[derive(Default)]
-struct Logged {
+pub(super) struct Logged {
     revoked: BTreeMap<ApiKeyId, Timestamp>,
     disabled: BTreeMap<AccountId, Timestamp>,
     deleted: BTreeMap<AccountId, Timestamp>,
 }
 
 /// Puts accounts and keys out of use that the audit log says are, and whose rows say otherwise.
+/// Returns those of the log if this cannot be stored, for the tables in memory.
 ///
 /// Cost: a read of the log and of all keys; nothing is written when both agree.
-pub(crate) fn revoke_as_logged(store: &Store, damage: &DamageLog) -> Result<()> {
+pub(super) fn revoke_as_logged(store: &Store, damage: &DamageLog) -> Result<Logged> {
     let logged = Logged::read(store)?;
     let stored = store.write(|rows| logged.put_out_of_use(rows));
     let found = match stored {
-        // A full disk prevents no reads; the rows are set right at a later start.
-        Err(Error::Space { .. }) => return Ok(()),
+        // A full disk prevents no reads, and makes nothing valid again. The scrubber stores what
+        // memory says once there is room.
+        Err(Error::Space { .. }) => return Ok(logged),
         stored => stored?,
     };
     for error in &found {
         damage.note(error, Treatment::RevokedAgain);
     }
-    Ok(())
+    Ok(Logged::default())
 }
 
 impl Logged {
@@ -75,6 +77,34 @@ impl Logged {
             })
         })?;
         Ok(logged)
+    }
+
+    /// An account as the log tells it.
+    pub(super) fn account(&self, mut account: Account, damage: &DamageLog) -> Account {
+        let logged = self.disabled.get(&account.id);
+        let logged = logged.or_else(|| self.deleted.get(&account.id));
+        if let Some(&at) = logged
+            && disable_since(&mut account, at)
+        {
+            let error = contradicted("accounts", account.id.0);
+            damage.note(&error, Treatment::RevokedAgain);
+        }
+        account
+    }
+
+    /// A key as the log tells it.
+    pub(super) fn api_key(&self, mut api_key: ApiKey, damage: &DamageLog) -> ApiKey {
+        let of_deleted = api_key
+            .account
+            .and_then(|account| self.deleted.get(&account));
+        let logged = self.revoked.get(&api_key.id).or(of_deleted);
+        if let Some(&at) = logged
+            && revoke_since(&mut api_key, at)
+        {
+            let error = contradicted("api_keys", api_key.id.0);
+            damage.note(&error, Treatment::RevokedAgain);
+        }
+        api_key
     }
 
     /// Returns the rows that said otherwise.
@@ -118,10 +148,9 @@ fn revoke(rows: &mut Transaction<'_>, id: ApiKeyId, at: Timestamp) -> Result<Opt
     let Ok(mut api_key) = decode_api_key(&stored) else {
         return Ok(None);
     };
-    if api_key.revoked_at.is_some_and(|revoked| revoked <= at) {
+    if !revoke_since(&mut api_key, at) {
         return Ok(None);
     }
-    api_key.revoked_at = Some(at);
     rows.put(API_KEYS, &row_key, &encode_api_key(&api_key))?;
     Ok(Some(contradicted("api_keys", id.0)))
 }
@@ -135,12 +164,29 @@ fn disable(rows: &mut Transaction<'_>, id: AccountId, at: Timestamp) -> Result<O
     let Ok(mut account) = decode_account(&stored) else {
         return Ok(None);
     };
-    if account.disabled_at.is_some() {
+    if !disable_since(&mut account, at) {
         return Ok(None);
     }
-    account.disabled_at = Some(at);
     rows.put(ACCOUNTS, &row_key, &encode_account(&account))?;
     Ok(Some(contradicted("accounts", id.0)))
+}
+
+/// Revokes a key from a time on; false if it is already.
+fn revoke_since(api_key: &mut ApiKey, at: Timestamp) -> bool {
+    let is_revoked = api_key.revoked_at.is_some_and(|revoked| revoked <= at);
+    if !is_revoked {
+        api_key.revoked_at = Some(at);
+    }
+    !is_revoked
+}
+
+/// Disables an account since a time; false if it is already.
+fn disable_since(account: &mut Account, at: Timestamp) -> bool {
+    let is_enabled = account.disabled_at.is_none();
+    if is_enabled {
+        account.disabled_at = Some(at);
+    }
+    is_enabled
 }
 
 fn contradicted(table: &'static str, number: u64) -> Error {

@@ -14,7 +14,6 @@ mod audit_witness;
 mod store;
 mod memory_witness;
 
-pub(crate) use audit_witness::revoke_as_logged;
 pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
     StateEvent, UsageBatch, UsageDelta,

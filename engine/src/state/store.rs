@@ -9,6 +9,7 @@ use hashbrown::{HashMap, HashSet};
 use parking_lot::{Mutex, RwLock};
 
 use super::apply::{AppliedFrame, Effect, FileEffect, apply_state};
+use super::audit_witness::revoke_as_logged;
 use super::event::{Outcome, StateEvent};
 use super::file_table::FileTable;
 use super::repair::{
@@ -374,14 +375,15 @@ impl State {
     fn load(&self, writer: &mut FrameWriter) -> Result<()> {
         let (store, damage) = (&self.store, &*self.damage);
         repair_numbers(store, damage)?;
+        let logged = revoke_as_logged(store, damage)?;
         let mut view = View::default();
         let unreadable = each_readable(store, ACCOUNTS, &mut |_, value| {
-            view.put_account(decode_account(value)?);
+            view.put_account(logged.account(decode_account(value)?, damage));
             Ok(())
         })?;
         note_disabled(damage, &unreadable);
         let unreadable = each_readable(store, API_KEYS, &mut |_, value| {
-            view.put_api_key(decode_api_key(value)?);
+            view.put_api_key(logged.api_key(decode_api_key(value)?, damage));
             Ok(())
         })?;
         note_disabled(damage, &unreadable);

@@ -264,6 +264,19 @@ impl Transaction<'_> {
         self.rows.put(table, row_key, &self.checksummed)
     }
 
+    /// Makes the value of a row one that does not match its checksum, also of a row that is not
+    /// there: what it holds is not what was stored last, and must never be believed again.
+    pub(crate) fn discredit(&mut self, table: Table, row_key: &[u8]) -> Result<()> {
+        let stored = self.rows.get(table, row_key)?;
+        let mut checksummed = stored.unwrap_or_else(|| checksum_of(table, row_key, &[]).to_vec());
+        if verified_value(self.file, table, row_key, &checksummed).is_ok() {
+            // The value stays as it is, for whoever examines the file.
+            *checksummed.last_mut().expect("a checksum is not empty") ^= 0xFF;
+            self.rows.put(table, row_key, &checksummed)?;
+        }
+        Ok(())
+    }
+
     /// Removes a row; false when there is none.
     pub(crate) fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
         self.rows.remove(table, row_key)

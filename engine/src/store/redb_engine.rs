@@ -3,7 +3,7 @@
 use std::cell::RefCell;
 use std::io;
 use std::ops::Bound;
-use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -87,7 +87,7 @@ impl RedbEngine {
             // Asked again under the lock: of callers that wait here together, the first opens it.
             if self.is_suspect.load(Ordering::Acquire) {
                 if let Some(suspect) = database.take() {
-                    discard(&self.place, suspect);
+                    discard(suspect);
                 }
                 *database = Some(open(&self.place)?);
                 self.is_suspect.store(false, Ordering::Release);
@@ -240,6 +240,11 @@ impl StoreEngine for RedbEngine {
         let Some(database) = self.database.write().take() else {
             return Ok(());
         };
+        if self.is_suspect.load(Ordering::Acquire) {
+            // What was committed is durable, and nothing else may be written.
+            discard(database);
+            return Ok(());
+        }
         let closed = guarded(&self.place, "close", || database.close())?;
         closed.map_err(failed(&self.place, "close"))
     }
@@ -262,7 +267,7 @@ fn used_bytes(place: &RedbPlace, database: &Database) -> Result<u64> {
 impl Drop for RedbEngine {
     fn drop(&mut self) {
         if let Some(database) = self.database.get_mut().take() {
-            discard(&self.place, database);
+            discard(database);
         }
     }
 }
@@ -298,7 +303,7 @@ fn open(place: &RedbPlace) -> Result<Database> {
     match add_tables(place, &database) {
         Ok(()) => Ok(database),
         Err(error) => {
-            discard(place, database);
+            discard(database);
             Err(error)
         }
     }
@@ -326,10 +331,19 @@ fn add_tables(place: &RedbPlace, database: &Database) -> Result<()> {
     Ok(())
 }
 
-/// Lets go of a database. redb commits once more when it is dropped, and a damaged page may panic
-/// there, too: what it says then is known already, or nothing that the caller asked for.
-fn discard(place: &RedbPlace, database: Database) {
-    let _ = guarded(place, "close", || drop(database));
+/// Lets go of a database as if the process was killed.
+///
+/// redb commits once more when it is dropped. With a damaged page among those that say which pages
+/// are in use, that commit takes one that is, and panics in a destructor, which ends the process.
+/// It commits nothing while its thread unwinds.
+fn discard(database: Database) {
+    if std::thread::panicking() {
+        return drop(database);
+    }
+    let _ = catch_unwind(AssertUnwindSafe(move || {
+        let _dropped = database;
+        resume_unwind(Box::new(()))
+    }));
 }
 
 fn open_file(place: &RedbPlace, file: Box<dyn DiskFile>) -> Result<Database> {

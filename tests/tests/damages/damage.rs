@@ -7,7 +7,7 @@ use subcat_tests::campaign::Random;
 /// Bytes of a sector, which a disk loses or misdirects as a whole.
 const SECTOR_BYTES: usize = 512;
 /// Bytes of a page.
-const PAGE_BYTES: usize = 4_096;
+pub const PAGE_BYTES: usize = 4_096;
 
 /// Names of the kinds of damage.
 pub const KINDS: [&str; 7] = [

@@ -11,6 +11,9 @@ use subcat_tests::filled::{Answers, open};
 
 use crate::damage::{Damage, Files};
 
+/// Beginning of what is wrong after `salvage`, which says what it did.
+pub const AFTER_SALVAGE: &str = "after salvage: ";
+
 /// The directory before it is damaged, and what an engine tells about it.
 pub struct Prepared {
     /// Its files.
@@ -110,7 +113,8 @@ impl Prepared {
                     }
                     return Ok("refused");
                 };
-                self.compare(&engine, true)?;
+                let compared = self.compare(&engine, true);
+                compared.map_err(|failure| format!("{AFTER_SALVAGE}{failure}"))?;
                 return Ok("salvaged");
             }
         };
