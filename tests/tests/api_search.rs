@@ -312,6 +312,37 @@ fn rule_5_4_downloads_are_those_of_this_moment() {
     }
 }
 
+/// API.md 5.4: an import replaces upstream's part of the count only.
+#[test]
+fn rule_5_4_our_own_downloads_outlive_an_import() {
+    let server = TestServer::start();
+    let alien = |downloads: i64| RecordDraft {
+        downloads: DraftValue::Integer(downloads),
+        ..film(ALIEN, "Alien", 1979, "1")
+    };
+    server.import(vec![alien(5)]);
+    let engine = &server.service.engine;
+    let release = subcat_engine::ReleaseId::parse("1").unwrap();
+    let kind = subcat_engine::FileKind::Srt;
+    let stored = engine.files().store_file(&release, b"1\n", kind, None);
+    stored.unwrap();
+    let mut searcher = Searcher::new(&server);
+    let path = format!("/api/subtitles/{ALIEN}/download");
+    for _ in 0..3 {
+        assert_eq!(server.get(&path, Some(&searcher.api_key)).status, 200);
+    }
+    for upstream in [5, 100, 7, 0] {
+        server.import(vec![alien(upstream)]);
+        let answer = searcher.ask("title=alien");
+        let list: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(list["items"][0]["downloads"], upstream + 3);
+        let path = format!("/api/subtitles/{ALIEN}");
+        let answer = server.get(&path, Some(&searcher.api_key));
+        let record: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(record["downloads"], upstream + 3);
+    }
+}
+
 #[test]
 fn rule_5_5_remembered_hits_go_with_their_snapshot() {
     let server = TestServer::start();

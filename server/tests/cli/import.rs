@@ -519,3 +519,33 @@ fn what_is_imported_into_a_running_server_is_searchable_when_import_returns() {
     assert_eq!(answer.json()["total"], 1);
     assert_eq!(answer.json()["items"][0]["id"], id(1));
 }
+
+/// On a terminal, which `script` (util-linux) provides, there is a bar.
+#[test]
+fn a_terminal_gets_a_bar() {
+    let place = Place::stopped();
+    // Enough to be seen: the bar is drawn twenty times a second at most.
+    let lines: Vec<String> = (1..20_000).map(|n| line(n, "Heat", "")).collect();
+    let path = place.write("lines", lines.join("\n"));
+    let import = place.command(&["import", &path]);
+    let program = import.get_program().to_str().unwrap();
+    let typed = format!("{program} import {path}");
+    let mut command = std::process::Command::new("script");
+    command.args(["--quiet", "--return", "--command", &typed, "/dev/null"]);
+    command
+        .env("SUBCAT_DATA", place.path("data"))
+        .env("TERM", "xterm");
+    let done = command.stdin(Stdio::null()).output().unwrap();
+    let shown = String::from_utf8_lossy(&done.stdout);
+    assert!(done.status.success(), "{shown}");
+    // Bytes that were read, of all.
+    let is_bar = shown.contains("MiB/") && shown.contains("lines read");
+    assert!(is_bar, "{shown}");
+    assert!(shown.contains("records loaded"), "{shown}");
+    // It leaves the line to the summary.
+    assert!(
+        shown
+            .trim_end()
+            .ends_with("19999 inserted, 0 updated, 0 unchanged, 0 refused")
+    );
+}
