@@ -299,6 +299,9 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
     );
     assert!(text.contains("50 % 66 % 1 0"), "caches, fetches: {text}");
     assert_eq!(page.matches("class=\"chart spark\"").count(), 6);
+    // The minute that has just ended had none: the charts name the one before.
+    assert!(text.contains("Search p50 · p99 ≤"), "{text}");
+    assert!(text.contains("Searches from the cache 50 %"), "{text}");
     assert!(
         text.contains("Most downloaded titles Title Downloads The Matrix aka Matrix 3"),
         "{text}"

@@ -136,7 +136,7 @@ impl Slots<'_> {
     }
 
     fn speed_chart(&self, lang: Lang) -> ChartView {
-        let name = lang.t("Search, p50 and p99", "Búsqueda, p50 y p99");
+        let name = lang.t("Search p50 · p99", "Búsqueda p50 · p99");
         let quantiles = |class, percent| SparkSeries {
             class,
             // On the scale of the buckets, on which twice as slow is a step.
@@ -144,13 +144,18 @@ impl Slots<'_> {
         };
         let slowest = SparkScale::Fixed(LATENCY_BUCKETS_US.len() as u64 - 1);
         let series = [quantiles("errors", 99), quantiles("requests", 50)];
-        let latest = self.periods.last().map(|period| {
-            let shown = |percent| quantile(&period.figures, percent, lang);
-            format!("{} · {}", shown(50), shown(99))
-        });
+        // Of the last period with searches: the one that has just ended may have none.
+        let figures = self.periods.iter().rev().map(|period| &period.figures);
+        let latest = figures
+            .filter(|figures| figures.search_quantile_us(50).is_some())
+            .map(|figures| {
+                let shown = |percent| quantile(figures, percent, lang);
+                format!("{} · {}", shown(50), shown(99))
+            })
+            .next();
         ChartView {
             name,
-            value: latest.unwrap_or_default(),
+            value: latest.unwrap_or_else(|| "–".to_owned()),
             svg: spark::lines(name, &series, slowest),
         }
     }
@@ -179,10 +184,10 @@ impl Slots<'_> {
             class,
             values: self.values(|period| ratio(&period.figures)),
         };
-        let latest = self.periods.last();
+        let mut latest = self.periods.iter().rev();
         ChartView {
             name,
-            value: percent(latest.and_then(|period| ratio(&period.figures))),
+            value: percent(latest.find_map(|period| ratio(&period.figures))),
             svg: spark::lines(name, &[series], SparkScale::Fixed(100)),
         }
     }
