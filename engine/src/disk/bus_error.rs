@@ -97,6 +97,13 @@ impl MappingGuard {
         }
     }
 
+    /// Marks the mapping, then fills what is gone; false if that is refused. Marked first: a reader
+    /// of the zeros must find the mark.
+    fn mark_and_fill(&self, fill: impl FnOnce() -> bool) -> bool {
+        self.is_truncated.store(true, Ordering::SeqCst);
+        fill()
+    }
+
     /// The end of the mapping, if the address lies in it.
     ///
     /// A guard that changes meanwhile is not the one: that of the faulting thread's mapping stays
@@ -156,12 +163,10 @@ extern "C" fn on_bus_error(
     let mut place = FIRST.load(Ordering::Acquire);
     // SAFETY: what the list points to was leaked, so it is valid for ever.
     while let Some(guard) = unsafe { place.as_ref() } {
-        if let Some(end) = guard.end_if_held(address) {
-            // Marked first: a reader of the zeros must find the mark.
-            guard.is_truncated.store(true, Ordering::SeqCst);
-            if put_zeros(address, end) {
-                return;
-            }
+        if let Some(end) = guard.end_if_held(address)
+            && guard.mark_and_fill(|| put_zeros(address, end))
+        {
+            return;
         }
         place = guard.next.load(Ordering::Acquire);
     }
@@ -198,4 +203,17 @@ fn put_zeros(address: usize, end: usize) -> bool {
         )
     };
     mapped != libc::MAP_FAILED
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mark_is_there_before_the_zeros() {
+        let guard = MappingGuard::begin(0..0);
+        assert!(!guard.is_truncated());
+        assert!(guard.mark_and_fill(|| guard.is_truncated()));
+        guard.end();
+    }
 }

@@ -331,34 +331,6 @@ mod tests {
         assert!(mappings_count() < before + OTHERS_MAX);
     }
 
-    /// Readers that meet no gap, as another closed it just before, must find the mark.
-    #[test]
-    fn the_mark_is_there_before_the_zeros() {
-        for _ in 0..300 {
-            let file = file_of(&vec![7; 1 << 16]);
-            let mapping = Mapping::of(&file).unwrap();
-            let flag = mapping.truncation_flag();
-            let start = std::sync::Barrier::new(3);
-            std::thread::scope(|scope| {
-                for _ in 0..2 {
-                    scope.spawn(|| {
-                        start.wait();
-                        loop {
-                            // Not kept in a register: it is read anew.
-                            let byte = std::hint::black_box(mapping.as_ref())[1 << 15];
-                            if byte == 0 {
-                                assert!(flag.is_truncated());
-                                return;
-                            }
-                        }
-                    });
-                }
-                start.wait();
-                file.set_len(0).unwrap();
-            });
-        }
-    }
-
     #[test]
     fn a_watch_that_is_used_again_knows_nothing_of_what_was() {
         let file = file_of(&[7; 1 << 16]);
