@@ -86,6 +86,11 @@ pub const MERGE_SEGMENTS_COUNT: usize = 4;
 pub const MERGE_INPUTS_MAX: usize = 64;
 /// Bytes of memory that a merge takes, about and at most.
 pub const MERGE_MEMORY_MAX: u64 = 384 << 20;
+/// Documents of terms that one thread of a merge hands to another at a time, about: collecting them
+/// takes longer than handing them over.
+pub const MERGE_BATCH_DOCS: usize = 1 << 16;
+/// Such batches that wait to be written, at most.
+pub const MERGE_BATCHES_MAX: usize = 2;
 /// Documents of a merged segment, at most.
 pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 /// Sets of bits, each of a bit for every document of a segment at most, that a thread keeps for its

@@ -10,16 +10,14 @@ use std::thread;
 use crate::error::Result;
 use crate::model::{CatalogId, RecordId};
 
+use super::merge_input::{DROPPED, MergeInput};
 use super::packed::PackedBuilder;
 use super::section::{Section, SectionWriter};
-use super::segment::{SegmentView, read_whole};
+use super::segment::read_whole;
 use super::term_merge::{TermMerger, merge_title_terms};
 use super::title_merge::merge_titles;
 use super::writer::{CatalogEntry, ColumnBuffers, write_catalogs, write_columns, write_values};
 use super::{Segment, SegmentSummary, Tombstones};
-
-/// New number of a document or title that is not kept.
-pub(super) const DROPPED: u32 = u32::MAX;
 
 /// Writes one segment with the live documents of `inputs`. No id may be live in two inputs.
 ///
@@ -42,8 +40,8 @@ fn merge_all(
 ) -> Result<SegmentSummary> {
     let inputs = inputs
         .iter()
-        .map(Input::new)
-        .collect::<Result<Vec<Input<'_>>>>()?;
+        .map(|(segment, tombstones)| MergeInput::new(segment, tombstones))
+        .collect::<Result<Vec<MergeInput<'_>>>>()?;
     let docs_count = live_count(&inputs);
     let mut writer = SectionWriter::new(out, docs_count)?;
     // Titles and their terms need no number of a document, and take about as long as copying the
@@ -79,59 +77,25 @@ fn merge_all(
     })
 }
 
-/// One input.
-pub(super) struct Input<'a> {
-    pub(super) segment: &'a Segment,
-    tombstones: &'a Tombstones,
-    pub(super) view: SegmentView<'a>,
-}
-
-impl<'a> Input<'a> {
-    fn new((segment, tombstones): &'a (Arc<Segment>, Arc<Tombstones>)) -> Result<Self> {
-        Ok(Self {
-            segment,
-            tombstones,
-            view: segment.view()?,
-        })
-    }
-
-    /// The text of a title.
-    pub(super) fn title_text(&self, title: u32) -> Result<&'a str> {
-        let damaged = |_| self.segment.corrupt(Section::TitleText, "titles in UTF-8");
-        str::from_utf8(self.view.title(title)).map_err(damaged)
-    }
-
-    /// First live document from `from` on.
-    fn next_doc(&self, from: u32) -> Option<u32> {
-        (from..self.segment.len()).find(|&doc| self.is_live(doc))
-    }
-
-    /// True for a live document.
-    pub(super) fn is_live(&self, doc: u32) -> bool {
-        !self.tombstones.contains(doc)
-    }
-
-    /// Merge head of the first live document from `from` on. Of several heads, the first in answer
-    /// order is the greatest.
-    fn head(&self, input_idx: usize, from: u32) -> Result<Option<MergeHead<'a>>> {
-        let Some(doc) = self.next_doc(from) else {
-            return Ok(None);
-        };
-        let stored = self.segment.doc(doc)?;
-        Ok(Some((stored.time(), Reverse(stored.id()), input_idx, doc)))
-    }
-}
-
 /// The next document of an input: its time and id, the input and the document.
 type MergeHead<'a> = (Option<&'a [u8]>, Reverse<Option<RecordId>>, usize, u32);
 
-fn live_count(inputs: &[Input<'_>]) -> u32 {
-    let alive = |input: &Input<'_>| u64::from(input.segment.len()) - input.tombstones.len();
-    let count: u64 = inputs.iter().map(alive).sum();
+/// Merge head of the first live document of an input from `from` on. Of several heads, the first in
+/// answer order is the greatest.
+fn head<'a>(input: &MergeInput<'a>, input_idx: usize, from: u32) -> Result<Option<MergeHead<'a>>> {
+    let Some(doc) = input.next_doc(from) else {
+        return Ok(None);
+    };
+    let stored = input.segment.doc(doc)?;
+    Ok(Some((stored.time(), Reverse(stored.id()), input_idx, doc)))
+}
+
+fn live_count(inputs: &[MergeInput<'_>]) -> u32 {
+    let count: u64 = inputs.iter().map(MergeInput::live_count).sum();
     u32::try_from(count).expect("documents are below 2^32")
 }
 
-/// What is known once the documents are written.
+/// Facts that are known once the documents are written.
 struct MergedDocuments {
     /// New number of each document of each input, or [`DROPPED`].
     numbers: Vec<Vec<u32>>,
@@ -143,20 +107,20 @@ struct MergedDocuments {
 
 /// Writes the documents newest first, then by id, and numbers them.
 fn write_documents(
-    inputs: &[Input<'_>],
+    inputs: &[MergeInput<'_>],
     writer: &mut SectionWriter<'_>,
 ) -> Result<MergedDocuments> {
     let document_bytes = inputs.iter().map(|input| input.segment.size_bytes().1);
     let docs_count = live_count(inputs) as usize;
     let mut offsets = PackedBuilder::new(document_bytes.sum(), docs_count + 1);
     offsets.push(0);
-    let unnumbered = |input: &Input<'_>| vec![DROPPED; input.segment.len() as usize];
+    let unnumbered = |input: &MergeInput<'_>| vec![DROPPED; input.segment.len() as usize];
     let mut numbers: Vec<Vec<u32>> = inputs.iter().map(unnumbered).collect();
     let (mut catalogs, mut ids) = (Vec::new(), Vec::with_capacity(docs_count));
     // Documents of each input are in answer order, so the greatest head is the next document.
     let mut heads = BinaryHeap::with_capacity(inputs.len());
     for (input_idx, input) in inputs.iter().enumerate() {
-        heads.extend(input.head(input_idx, 0)?);
+        heads.extend(head(input, input_idx, 0)?);
     }
     while let Some((.., input_idx, doc)) = heads.pop() {
         let number = ids.len() as u32;
@@ -175,7 +139,7 @@ fn write_documents(
                 doc: number,
             }));
         }
-        heads.extend(input.head(input_idx, doc + 1)?);
+        heads.extend(head(input, input_idx, doc + 1)?);
     }
     writer.end(Section::Documents)?;
     writer.section(Section::DocumentOffsets, &offsets.finish())?;
@@ -189,7 +153,7 @@ fn write_documents(
 }
 
 fn merge_columns(
-    inputs: &[Input<'_>],
+    inputs: &[MergeInput<'_>],
     documents: &MergedDocuments,
     title_numbers: &[Vec<u32>],
 ) -> Result<ColumnBuffers> {

@@ -16,6 +16,7 @@ mod dictionary;
 mod document;
 mod interner;
 mod merge;
+mod merge_input;
 mod number_list;
 mod packed;
 mod postings;

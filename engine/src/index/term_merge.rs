@@ -9,17 +9,13 @@ use fst::Streamer;
 use fst::raw::OpBuilder;
 
 use crate::error::Result;
+use crate::limits::{MERGE_BATCH_DOCS, MERGE_BATCHES_MAX};
 
 use super::dictionary::DictionaryBuilder;
-use super::merge::{DROPPED, Input};
+use super::merge_input::{DROPPED, MergeInput};
 use super::prefix_counts::PrefixCounter;
 use super::section::{Section, SectionWriter};
 use super::writer::{Groups, PostingsWriter};
-
-/// Numbers of one batch of documents, about: it takes longer to make than to hand over.
-const BATCH_DOCS: usize = 1 << 16;
-/// Batches that wait to be written, at most.
-const BATCHES_MAX: usize = 2;
 
 /// The ranks of one term in the inputs that have it.
 type TermRanks = Vec<(usize, u32)>;
@@ -34,7 +30,10 @@ pub(super) struct TitleTerms {
 
 /// Collects the title terms of all inputs. `titles` has the new numbers of the titles of each
 /// input. Reads no new number of a document, so it can run beside their merge.
-pub(super) fn merge_title_terms(inputs: &[Input<'_>], titles: &[Vec<u32>]) -> Result<TitleTerms> {
+pub(super) fn merge_title_terms(
+    inputs: &[MergeInput<'_>],
+    titles: &[Vec<u32>],
+) -> Result<TitleTerms> {
     let mut terms = Vec::new();
     // A title term may keep documents only by their descriptions, after the last title with it
     // was dropped. It stays a title term, with an empty set of titles: no answer differs.
@@ -74,7 +73,7 @@ pub(super) fn merge_title_terms(inputs: &[Input<'_>], titles: &[Vec<u32>]) -> Re
 }
 
 /// True if a term has a live document.
-fn is_kept(inputs: &[Input<'_>], ranks: &TermRanks) -> Result<bool> {
+fn is_kept(inputs: &[MergeInput<'_>], ranks: &TermRanks) -> Result<bool> {
     for &(input_idx, rank) in ranks {
         let input = &inputs[input_idx];
         let search = input.view.term_docs(rank)?.try_for_each(|doc| {
@@ -94,7 +93,7 @@ fn is_kept(inputs: &[Input<'_>], ranks: &TermRanks) -> Result<bool> {
 /// Calls `each` with every term of the inputs, in order, until it breaks: the bytes of the term,
 /// true if it is a title term in any of them, and its ranks.
 fn for_each_term(
-    inputs: &[Input<'_>],
+    inputs: &[MergeInput<'_>],
     mut each: impl FnMut(&[u8], bool, TermRanks) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let mut streams = OpBuilder::new();
@@ -123,7 +122,7 @@ fn for_each_term(
 
 /// Writer of the terms, and of their documents by the new numbers.
 pub(super) struct TermMerger<'m> {
-    pub(super) inputs: &'m [Input<'m>],
+    pub(super) inputs: &'m [MergeInput<'m>],
     /// New number of each document of each input, or [`DROPPED`].
     pub(super) docs: &'m [Vec<u32>],
     pub(super) title_terms: &'m TitleTerms,
@@ -182,7 +181,7 @@ impl TermMerger<'_> {
         collect: impl FnOnce(&mut BatchSender) -> Result<()> + Send,
     ) -> Result<Vec<u8>> {
         thread::scope(|scope| {
-            let (sender, receiver) = sync_channel(BATCHES_MAX);
+            let (sender, receiver) = sync_channel(MERGE_BATCHES_MAX);
             let collector = scope.spawn(move || {
                 let mut batches = BatchSender {
                     sender,
@@ -230,7 +229,7 @@ impl TermMerger<'_> {
         batch.docs[start..].sort();
         batch.terms.extend_from_slice(term);
         batch.ends.push((batch.terms.len(), batch.docs.len()));
-        if batch.docs.len() < BATCH_DOCS {
+        if batch.docs.len() < MERGE_BATCH_DOCS {
             return Ok(ControlFlow::Continue(()));
         }
         Ok(batches.send())
@@ -262,7 +261,7 @@ impl BatchSender {
     }
 }
 
-/// Where the documents of terms are written and counted.
+/// Output of the documents of terms, and their counts.
 struct TermOutput<'o, 'w> {
     writer: &'o mut SectionWriter<'w>,
     postings: PostingsWriter,

@@ -5,7 +5,7 @@ use std::collections::BinaryHeap;
 
 use crate::error::Result;
 
-use super::merge::{DROPPED, Input};
+use super::merge_input::{DROPPED, MergeInput};
 use super::writer::TitleTexts;
 
 /// The titles that still have documents.
@@ -19,7 +19,7 @@ pub(super) struct MergedTitles {
 /// Numbers the titles of all inputs that a live document has, and sorts their suffixes.
 ///
 /// Reads nothing that depends on the new numbers of documents, so it can run beside their merge.
-pub(super) fn merge_titles(inputs: &[Input<'_>]) -> Result<MergedTitles> {
+pub(super) fn merge_titles(inputs: &[MergeInput<'_>]) -> Result<MergedTitles> {
     let mut numbers: Vec<Vec<u32>> = inputs.iter().map(kept_titles).collect();
     // Titles are sorted in each input, so the least head is the next title.
     let mut heads = BinaryHeap::with_capacity(inputs.len());
@@ -42,7 +42,7 @@ pub(super) fn merge_titles(inputs: &[Input<'_>]) -> Result<MergedTitles> {
 }
 
 /// For each title of an input 0 if a live document has it, else [`DROPPED`].
-fn kept_titles(input: &Input<'_>) -> Vec<u32> {
+fn kept_titles(input: &MergeInput<'_>) -> Vec<u32> {
     let mut titles = vec![DROPPED; input.view.titles_count() as usize];
     for doc in (0..input.segment.len()).filter(|&doc| input.is_live(doc)) {
         titles[input.view.title_of(doc) as usize] = 0;
@@ -55,7 +55,7 @@ type TitleHead<'a> = Reverse<(&'a str, usize, u32)>;
 
 /// Merge head of the first kept title from `from` on.
 fn head<'a>(
-    input: &Input<'a>,
+    input: &MergeInput<'a>,
     input_idx: usize,
     numbers: &[u32],
     from: u32,
