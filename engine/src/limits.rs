@@ -164,6 +164,9 @@ pub const SWEEP_SECONDS: i64 = ORPHAN_SECONDS_MIN / 2;
 pub const SCRUB_BYTES: u64 = 1 << 20;
 /// Rows that one step of the scrubber reads.
 pub const SCRUB_ROWS: usize = 2_000;
+/// Records of such a step that differ from the index and are left out, at most: a page of the store
+/// has fewer.
+pub const CONTRADICTED_RECORDS_MAX: usize = 256;
 /// Size up to which a file of the truth is checked page by page at a start and by the scrubber, in
 /// bytes: above it the check would delay the start, and whoever changes something, for too long.
 pub const PAGES_CHECK_BYTES_MAX: u64 = 64 << 20;

@@ -11,7 +11,9 @@ use super::catalog_store::Catalog;
 use super::records::{DamagedRecord, row_key_after};
 use super::tables::read_journal;
 use super::writer::Writer;
+use crate::damage::Treatment;
 use crate::error::{Error, Result};
+use crate::limits::CONTRADICTED_RECORDS_MAX;
 use crate::model::{Record, RecordId};
 use crate::search::Snapshot;
 
@@ -21,6 +23,9 @@ const BATCH_RECORDS: usize = 10_000;
 impl Catalog {
     /// Leaves out those of some records, as they were read, that differ from their documents.
     /// Returns their number. Cost: a look-up in each segment for each record.
+    ///
+    /// Many at once stay in use, and are told: a lost write concerns the few records of a page,
+    /// and a fault of the index must not cost the truth.
     pub(super) fn contain_contradicted(&self, records: &[Record]) -> Result<u64> {
         let snapshot = self.snapshot();
         let mut suspects = Vec::new();
@@ -42,6 +47,11 @@ impl Catalog {
         }
         let unsettled = self.unsettled()?;
         let contradicted = self.contradicted(&records, &unsettled)?;
+        if CONTRADICTED_RECORDS_MAX < contradicted.len() {
+            let error = Error::corrupt("index", 0, "documents of the records as they are stored");
+            self.damage.note(&error, Treatment::Unverified);
+            return Ok(contradicted.len() as u64);
+        }
         self.leave_out_contradicted(&mut writer, contradicted)
     }
 

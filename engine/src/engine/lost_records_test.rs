@@ -134,6 +134,27 @@ fn the_scrubber_believes_the_index() {
     assert_eq!(title_of(&engine, 7).unwrap(), "Dos 7");
 }
 
+/// More than a page has: the index is suspected, and nothing is lost.
+#[test]
+fn the_scrubber_does_not_believe_an_index_that_contradicts_most_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let numbers: Vec<u64> = (0..400).collect();
+    import(&engine, 0..400, "Uno").unwrap();
+    let before = rows_of(&engine, &numbers);
+    import(&engine, 0..400, "Dos").unwrap();
+    flush(&engine);
+    put_back(engine.database().catalog.store(), &before);
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    for number in numbers {
+        let stored = engine.catalog().stored_record(id(number)).unwrap().unwrap();
+        assert_eq!(stored.title, format!("Uno {number}"));
+    }
+    let told = engine.take_damage();
+    assert_eq!(told.len(), 1, "{told:?}");
+    assert!(told[0].place == "index" && !told[0].is_repaired);
+}
+
 /// The language is part of no document: it is compared apart.
 #[test]
 fn an_older_language_is_noticed() {
