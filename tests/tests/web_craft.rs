@@ -204,7 +204,7 @@ fn is_usable_by_keyboard(browser: &mut Browser, name: &str) {
     let mut reached = BTreeSet::new();
     // Elements that took the focus and are not wanted, or had it before.
     let mut between = Vec::new();
-    // Twice around: a busy machine loses a press at times, and what follows it comes again.
+    // Twice around: one run of many missed an element, and no cause was found.
     for _ in 0..2 * wanted_count + 8 {
         if reached.len() as u64 == wanted_count {
             break;
