@@ -150,9 +150,9 @@ fn the_scrubber_does_not_believe_an_index_that_contradicts_most_records() {
         let stored = engine.catalog().stored_record(id(number)).unwrap().unwrap();
         assert_eq!(stored.title, format!("Uno {number}"));
     }
-    let told = engine.take_damage();
-    assert_eq!(told.len(), 1, "{told:?}");
-    assert!(told[0].place == "index" && !told[0].is_repaired);
+    let noted = engine.take_damage();
+    assert_eq!(noted.len(), 1, "{noted:?}");
+    assert!(noted[0].place == "index" && !noted[0].is_repaired);
 }
 
 /// The language is part of no document: it is compared apart.
