@@ -64,22 +64,21 @@ impl Catalog {
         self.ensure_recovered(&mut writer)?;
         let unsettled = self.unsettled()?;
         let mut contradicted = Vec::new();
-        let mut stored = BTreeSet::new();
         let mut from = Vec::new();
         loop {
             let batch = self.read_records(&from, BATCH_RECORDS)?;
             let Some(last) = batch.last else { break };
             from = row_key_after(last);
             contradicted.extend(self.contradicted(&batch.records, &unsettled)?);
-            stored.extend(batch.records.iter().map(|record| record.id));
-            stored.extend(batch.damaged.iter().filter_map(|record| record.id));
         }
+        let snapshot = self.snapshot();
         // A damaged segment witnesses nothing: maintenance rebuilds it.
-        let mut shown = BTreeSet::new();
-        for id in self.snapshot().docs().flatten().map(|doc| doc.id()) {
+        for doc in snapshot.docs().flatten() {
+            let id = doc.id();
             // Two documents of one record: manifest or tombstones are older.
-            let is_first = shown.insert(id);
-            if !is_first || !stored.contains(&id) && !unsettled.contains(&id) {
+            let found = snapshot.doc(id).ok().flatten();
+            let is_second = found.is_some_and(|found| !found.is_at(&doc));
+            if is_second || !unsettled.contains(&id) && !self.has_record(id)? {
                 contradicted.push(id);
             }
         }

@@ -120,6 +120,11 @@ impl<'a> Doc<'a> {
         self.id
     }
 
+    /// Returns true if both are one document of one snapshot.
+    pub(crate) fn is_at(&self, other: &Self) -> bool {
+        (self.part_idx, self.number) == (other.part_idx, other.number)
+    }
+
     /// Finished JSON of the answer up to and with `"downloads":`; the count and `}` follow.
     pub fn fragment(&self) -> &'a [u8] {
         self.stored.fragment()
