@@ -72,6 +72,16 @@ fn undo(store: &Store) {
         .unwrap();
 }
 
+/// Does the same in the file of a closed directory.
+fn close_and_undo(engine: Engine, data: &Path) {
+    engine.close().unwrap();
+    drop(engine);
+    let data_dir = DataDir::open(Arc::new(Real), data).unwrap();
+    let store = open_store(&data_dir, true, &STATE_FILE).unwrap();
+    undo(&store);
+    store.close().unwrap();
+}
+
 /// For each key whether it is revoked, and for each account whether it is disabled.
 fn out_of_use(engine: &Engine) -> (Vec<bool>, Vec<bool>) {
     let keys = engine.accounts().api_keys().into_iter();
@@ -89,14 +99,7 @@ fn a_start_believes_the_audit_log() {
     let engine = prepare(&data);
     let expected = (vec![true, false, true], vec![false, true]);
     assert_eq!(out_of_use(&engine), expected);
-    engine.close().unwrap();
-    drop(engine);
-    {
-        let data_dir = DataDir::open(Arc::new(Real), &data).unwrap();
-        let store = open_store(&data_dir, true, &STATE_FILE).unwrap();
-        undo(&store);
-        store.close().unwrap();
-    }
+    close_and_undo(engine, &data);
     for noted_count in [4, 0] {
         let engine = open(&data);
         let (keys, accounts) = out_of_use(&engine);
@@ -115,14 +118,7 @@ fn a_full_disk_makes_nothing_valid_again() {
     let dir = tempfile::tempdir().unwrap();
     let data = dir.path().join("data");
     let engine = prepare(&data);
-    engine.close().unwrap();
-    drop(engine);
-    {
-        let data_dir = DataDir::open(Arc::new(Real), &data).unwrap();
-        let store = open_store(&data_dir, true, &STATE_FILE).unwrap();
-        undo(&store);
-        store.close().unwrap();
-    }
+    close_and_undo(engine, &data);
     let faulty = Arc::new(Faulty::new(Fault::NONE));
     faulty.set_free_bytes(1 << 20);
     let disk = Arc::clone(&faulty) as Arc<dyn Disk>;
