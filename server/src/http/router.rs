@@ -1,5 +1,6 @@
 //! Routes each request of a worker to the API or to the web pages.
 
+use std::future::ready;
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::Pin;
@@ -159,6 +160,26 @@ impl Router {
         body: RequestBody,
         now: Moment,
     ) -> HandlerOutcome {
+        let is_form = head.method == Method::POST;
+        self.page_after(connection, head, now, async move {
+            // Only a form is read. Whatever else comes with a request takes no memory.
+            let form = if is_form {
+                body.collect(FORM_BYTES_MAX).await
+            } else {
+                body.discard(BODY_BYTES_MAX).await.map(|()| Bytes::new())
+            };
+            form.map_err(|rejection| head_rejection(&rejection))
+        })
+    }
+
+    /// Answers a request for a page once its form is there, or is refused.
+    fn page_after(
+        &self,
+        connection: &ConnectionMemory,
+        head: Parts,
+        started: Moment,
+        form: impl Future<Output = Result<Bytes, HeadRejection>> + Send + 'static,
+    ) -> HandlerOutcome {
         let report = self
             .api
             .report(connection, &head.headers, Some(&head.method));
@@ -166,23 +187,16 @@ impl Router {
         let api = Arc::clone(&self.api);
         let site = Arc::clone(&self.site);
         HandlerOutcome::Later(Box::pin(async move {
-            // Only a form is read. Whatever else comes with a request takes no memory.
-            let form = if head.method == Method::POST {
-                body.collect(FORM_BYTES_MAX).await
-            } else {
-                body.discard(BODY_BYTES_MAX).await.map(|()| Bytes::new())
-            };
-            let page = match form {
-                Ok(body) => {
-                    let request = Request::from_parts(head, body);
+            let page = match form.await {
+                Ok(form) => {
+                    let request = Request::from_parts(head, form);
                     web_bridge::answer(api.service(), site, request, client).await
                 }
                 Err(rejection) => {
-                    let rejection = head_rejection(&rejection);
                     web_bridge::refusal(api.service(), site, rejection, head, client).await
                 }
             };
-            recorded(&api, page, now, report.as_deref())
+            recorded(&api, page, started, report.as_deref())
         }))
     }
 
@@ -201,17 +215,7 @@ impl Router {
             let headers = std::mem::take(&mut head.headers);
             return HandlerOutcome::Now(self.api.reject(connection, headers, is_head, error));
         }
-        let head = take_head(head);
-        let report = self
-            .api
-            .report(connection, &head.headers, Some(&head.method));
-        let client = web_bridge::PageClient::of(self.api.service(), connection, &head.headers);
-        let api = Arc::clone(&self.api);
-        let site = Arc::clone(&self.site);
-        HandlerOutcome::Later(Box::pin(async move {
-            let page = web_bridge::refusal(api.service(), site, rejection, head, client).await;
-            recorded(&api, page, now, report.as_deref())
-        }))
+        self.page_after(connection, take_head(head), now, ready(Err(rejection)))
     }
 
     /// Answers a request whose handling panicked.
