@@ -137,7 +137,7 @@ impl SourceTree {
     /// Marks the files of modules that are declared under `#[cfg(test)]`.
     pub fn mark_tests(&mut self) {
         let mut test_modules = Vec::new();
-        for source in &self.sources {
+        for source in self.sources.iter().filter(|source| !source.is_test) {
             for item in &source.ast.items {
                 if let syn::Item::Mod(module) = item
                     && module.content.is_none()
