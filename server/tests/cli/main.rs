@@ -32,6 +32,8 @@ mod serve;
 #[cfg(test)]
 mod snippets;
 mod supervised;
+#[cfg(all(test, feature = "otlp"))]
+mod traces;
 #[cfg(test)]
 mod usage;
 #[cfg(test)]
