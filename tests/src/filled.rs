@@ -8,15 +8,17 @@ use std::sync::Arc;
 
 use subcat_engine::{
     AccountId, ApiKeyId, CachedFile, Change, Disk, DraftValue, Email, Engine, Error, FileFacts,
-    FileKind, FileName, Filters, KeyRoll, NewAccount, NewApiKey, Options, Query, RateLimit, Real,
-    Record, RecordDraft, RecordId, ReleaseId, Role, Scopes, SearchText, Session, StateEvent,
-    StoreKind, Timestamp, Usage, UsageBatch, UsageDelta, Variant,
+    FileKind, FileName, Filters, KeyRoll, LinkPurpose, NewAccount, NewApiKey, OneTimeLink, Options,
+    Query, RateLimit, Real, Record, RecordDraft, RecordId, ReleaseId, Role, Scopes, SearchText,
+    SecondStep, Session, StateEvent, StoreKind, Timestamp, Usage, UsageBatch, UsageDelta, Variant,
 };
 
 /// Records that were ever imported.
 pub const RECORDS: u64 = 320;
 /// Session of the first account.
 pub const SESSION: [u8; 32] = [7; 32];
+/// One-time link for a new password of the second account.
+const LINK: [u8; 32] = [8; 32];
 /// Releases whose files are cached.
 const RELEASES: [&str; 3] = ["r1", "r2", "r3"];
 /// Searches of every branch.
@@ -180,6 +182,11 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         partial: "sct_AbCd…wXyZ".into(),
         old_ends_at: now().plus_seconds(3_600),
     };
+    let second_step = SecondStep {
+        secret: [5; 20],
+        last_step: 56_666_666,
+        recovery_digests: vec![[6; 32], [7; 32]],
+    };
     let changes = [
         new_account("ana@example.org", Role::Admin),
         new_account("luz@example.org", Role::User),
@@ -191,6 +198,7 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         Change::RevokeApiKey(ApiKeyId(4)),
         Change::RollApiKey(roll),
         Change::SetDisabled(AccountId(3), true),
+        Change::SetSecondStep(AccountId(2), Some(second_step)),
     ];
     let mut events: Vec<StateEvent> = changes
         .into_iter()
@@ -204,6 +212,12 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         device: String::new(),
     };
     events.push(StateEvent::OpenSession(session, "hash".into()));
+    events.push(StateEvent::IssueLink(OneTimeLink {
+        digest: LINK,
+        purpose: LinkPurpose::NewPassword(AccountId(2)),
+        expires_at: now().plus_seconds(86_400),
+    }));
+    events.push(StateEvent::KeepFigures(now().day(), vec![3, 1, 4, 1, 5]));
     let delta = |key| UsageDelta {
         api_key: Some(ApiKeyId(key)),
         day: now().day(),
@@ -358,6 +372,25 @@ impl Answers {
             let value = format!("{} {}", session.account.0, session.expires_at);
             self.tell("session".to_owned(), value);
         }
+        for account in engine.accounts().all() {
+            let Some(step) = engine.accounts().second_step(account.id) else {
+                continue;
+            };
+            let id = account.id.0;
+            self.tell(format!("account {id} has a second step"), String::new());
+            // One that was damaged lets nobody in.
+            if step.secret != [0; 20] {
+                let codes = step.recovery_digests.iter().map(|digest| digest[0]);
+                let codes: Vec<u8> = codes.collect();
+                let value = format!("{:?} {} {codes:?}", step.secret[0], step.last_step);
+                self.tell(format!("second step of account {id}"), value);
+            }
+        }
+        let link = engine.accounts().link(&LINK);
+        if let Some(Some(link)) = self.answer("link", link) {
+            let value = format!("{:?} {}", link.purpose, link.expires_at);
+            self.tell("link".to_owned(), value);
+        }
         let audit = engine.accounts().audit_log(None, 100);
         for (number, entry) in self.answer("audit", audit).unwrap_or_default() {
             let value = format!("{} {} {}", entry.at, entry.actor, entry.action);
@@ -370,6 +403,10 @@ impl Answers {
         let per_day = engine.usage().per_day(day, day);
         for (day, usage) in self.answer("usage", per_day).unwrap_or_default() {
             self.add_usage(&format!("usage of {day}"), &usage);
+        }
+        let figures = engine.usage().figures();
+        for (day, figures) in self.answer("figures", figures).unwrap_or_default() {
+            self.tell(format!("figures of {day}"), format!("{figures:?}"));
         }
         for key in 1..=5 {
             let name = format!("usage of key {key}");

@@ -1,10 +1,11 @@
 //! Data directories that earlier versions wrote open with this one, and hold what they held.
 //!
-//! `tests/fixtures/data-N` is one of format N: its files, compressed, and `facts.txt`, what an
-//! engine of its version told about it. A released version adds one:
+//! Each directory of `tests/fixtures` is one of an earlier version: its files, compressed, and
+//! `facts.txt`, what an engine of its version told about it. A version adds one when it writes a
+//! table or a file that no other has, and when it is released:
 //!
 //! ```text
-//! SUBCAT_FIXTURE=data-1 cargo test --test compat writes
+//! SUBCAT_FIXTURE=data-2 cargo test --test compat writes
 //! ```
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -139,6 +140,9 @@ fn what_this_version_writes_is_what_a_fixture_holds() {
         "{:?}",
         facts.searches
     );
+    for fact in ["session", "link", "account 2 has a second step"] {
+        assert!(facts.values.contains_key(fact), "{fact}");
+    }
     if let Ok(name) = std::env::var("SUBCAT_FIXTURE") {
         let data = dir.path().join("unpacked");
         unpack(&copy, &data);
