@@ -1,6 +1,6 @@
 //! Names of files in headers, and kinds of files by their content.
 
-use subcat_engine::FileKind;
+use subcat_engine::{FileKind, FileName};
 use subcat_server::files::{clean_name, content_disposition, kind_of, served_name, upstream_name};
 
 use crate::choices::Choices;
@@ -33,10 +33,10 @@ pub fn file_name(data: &[u8]) {
     );
     assert!(!header.contains('\\'), "{header:?}");
     assert_eq!(header.matches('"').count(), 2, "{header:?}");
-    if let Some(read) = upstream_name(Some(header.as_bytes()), "") {
-        assert_eq!(read.as_str(), served, "{header:?}");
-    } else {
-        assert!(255 < served.chars().count(), "{header:?}");
+    // A longer name than a record may have is read from its ASCII form, if that is short enough.
+    if FileName::parse(&served).is_some() {
+        let read = upstream_name(Some(header.as_bytes()), "");
+        assert_eq!(read.as_ref().map(FileName::as_str), Some(served.as_str()));
     }
 }
 
