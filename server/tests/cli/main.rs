@@ -19,6 +19,8 @@ mod demo;
 #[cfg(test)]
 mod export;
 mod file;
+#[cfg(test)]
+mod full_disk;
 mod harness;
 #[cfg(test)]
 mod import;
