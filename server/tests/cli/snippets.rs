@@ -19,14 +19,20 @@ fn block(parts: &[&str]) -> String {
     text.to_owned()
 }
 
-/// Returns true if a program is there; else says loudly that nothing is tested.
+/// Returns true if a program is there; else says loudly that nothing is tested, which is a failure
+/// in CI.
 fn is_installed(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
     let is_found = path
         .split(':')
         .any(|dir| Path::new(dir).join(program).exists());
     if !is_found {
-        eprintln!("SKIPPED, NOTHING TESTED: {program} is not installed");
+        let sentence = format!("{program} is not installed");
+        assert!(
+            std::env::var_os("CI").is_none(),
+            "{sentence}: scripts/setup"
+        );
+        eprintln!("SKIPPED, NOTHING TESTED: {sentence}");
     }
     is_found
 }
