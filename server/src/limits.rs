@@ -241,7 +241,8 @@ pub const PASSWORD_CHARS_MIN: usize = 8;
 /// Bytes of a password, at most: a bound on the work of one request.
 pub const PASSWORD_BYTES_MAX: usize = 256;
 
-/// Passwords that wait for a hashing thread, at most: about a second of work for one thread.
+/// Passwords that wait for a hashing thread, at most, those of known applicants and of others
+/// each: about a second of work for one thread.
 pub const PASSWORD_QUEUE_MAX: usize = 64;
 
 /// Sessions of one account, at most; the oldest are closed first.

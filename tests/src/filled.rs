@@ -157,7 +157,8 @@ fn new_account(email: &str, role: Role) -> Change {
     })
 }
 
-fn fill_accounts(engine: &Engine) -> Result<(), Error> {
+/// Accounts and keys of every kind.
+fn account_changes() -> Vec<Change> {
     let key = |number: u8, account: u64| NewApiKey {
         account: Some(AccountId(account)),
         name: format!("key {number}"),
@@ -187,7 +188,7 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         last_step: 56_666_666,
         recovery_digests: vec![[6; 32], [7; 32]],
     };
-    let changes = [
+    vec![
         new_account("ana@example.org", Role::Admin),
         new_account("luz@example.org", Role::User),
         new_account("sol@example.org", Role::User),
@@ -199,8 +200,11 @@ fn fill_accounts(engine: &Engine) -> Result<(), Error> {
         Change::RollApiKey(roll),
         Change::SetDisabled(AccountId(3), true),
         Change::SetSecondStep(AccountId(2), Some(second_step)),
-    ];
-    let mut events: Vec<StateEvent> = changes
+    ]
+}
+
+fn fill_accounts(engine: &Engine) -> Result<(), Error> {
+    let mut events: Vec<StateEvent> = account_changes()
         .into_iter()
         .map(|change| change.into_event("ana@example.org", now()))
         .collect();

@@ -1,12 +1,12 @@
 //! The bounded pool of threads that hash passwords. They yield to all other threads.
 
+use std::collections::VecDeque;
 use std::num::NonZero;
 use std::sync::Arc;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use parking_lot::Mutex;
+use parking_lot::{Condvar, Mutex};
 
 use super::password::{self, Password, Workspace};
 use crate::limits::PASSWORD_QUEUE_MAX;
@@ -22,12 +22,79 @@ const REST_PER_WORK: u32 = 4;
 
 type Job = Box<dyn FnOnce(&mut Workspace) + Send>;
 
-/// Threads that only run argon2. They end when the pool is dropped.
-pub(crate) struct HashingPool {
-    jobs: SyncSender<Job>,
+/// Somebody whose password is hashed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Applicant {
+    /// Somebody with a session, a one-time link, or a browser that has signed in before.
+    Known,
+    /// Anybody else.
+    Unknown,
 }
 
-/// The queue of passwords is full: this one would wait for more than about a second.
+/// Passwords that wait, those of known applicants apart: a flood of sign-ins by others, from any
+/// number of networks, takes at most every second turn while somebody who is known waits.
+#[derive(Default)]
+struct WaitingJobs {
+    known: VecDeque<Job>,
+    unknown: VecDeque<Job>,
+    /// True if the last job was that of a known applicant.
+    was_known: bool,
+    /// True if the pool was dropped.
+    is_closed: bool,
+}
+
+impl WaitingJobs {
+    fn line(&mut self, applicant: Applicant) -> &mut VecDeque<Job> {
+        match applicant {
+            Applicant::Known => &mut self.known,
+            Applicant::Unknown => &mut self.unknown,
+        }
+    }
+
+    /// The next job: while both wait, one of each in turn.
+    fn take(&mut self) -> Option<(Applicant, Job)> {
+        let is_known = match (self.known.is_empty(), self.unknown.is_empty()) {
+            (false, false) => !self.was_known,
+            (is_empty, _) => !is_empty,
+        };
+        let applicant = if is_known {
+            Applicant::Known
+        } else {
+            Applicant::Unknown
+        };
+        let job = self.line(applicant).pop_front()?;
+        self.was_known = is_known;
+        Some((applicant, job))
+    }
+}
+
+/// The queue, and what wakes the threads.
+#[derive(Default)]
+struct HashingQueue {
+    waiting: Mutex<WaitingJobs>,
+    arrival: Condvar,
+}
+
+impl HashingQueue {
+    /// Queues a job, unless too many of its kind wait.
+    fn put(&self, applicant: Applicant, job: Job) -> Result<(), HashingQueueError> {
+        let mut waiting = self.waiting.lock();
+        let line = waiting.line(applicant);
+        if PASSWORD_QUEUE_MAX <= line.len() {
+            return Err(HashingQueueError);
+        }
+        line.push_back(job);
+        self.arrival.notify_one();
+        Ok(())
+    }
+}
+
+/// Threads that only run argon2. They end when the pool is dropped.
+pub(crate) struct HashingPool {
+    queue: Arc<HashingQueue>,
+}
+
+/// The queue of passwords is full: this one would wait for more than about two seconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many passwords wait to be hashed")]
 pub(crate) struct HashingQueueError;
@@ -35,35 +102,42 @@ pub(crate) struct HashingQueueError;
 impl HashingPool {
     /// Starts half as many threads as there are cores, at least one.
     pub(crate) fn start() -> std::io::Result<Self> {
-        let (jobs, queue) = sync_channel(PASSWORD_QUEUE_MAX);
-        let queue = Arc::new(Mutex::new(queue));
+        let queue = Arc::<HashingQueue>::default();
         for _ in 0..threads_count() {
             let queue = Arc::clone(&queue);
             thread::Builder::new()
                 .name("passwords".to_owned())
                 .spawn(move || work(&queue))?;
         }
-        Ok(Self { jobs })
+        Ok(Self { queue })
     }
 
     /// [`Password::hash`], on the pool.
-    pub(crate) async fn hash(&self, password: Password) -> Result<String, HashingQueueError> {
-        self.run(move |workspace| password.hash_in(workspace)).await
+    pub(crate) async fn hash(
+        &self,
+        applicant: Applicant,
+        password: Password,
+    ) -> Result<String, HashingQueueError> {
+        let hash = move |workspace: &mut Workspace| password.hash_in(workspace);
+        self.run(applicant, hash).await
     }
 
     /// [`password::verify_in`], on the pool.
     pub(crate) async fn verify(
         &self,
+        applicant: Applicant,
         text: &str,
         stored: Option<String>,
     ) -> Result<bool, HashingQueueError> {
         let text = text.to_owned();
-        self.run(move |workspace| password::verify_in(workspace, &text, stored.as_deref()))
-            .await
+        let verify =
+            move |workspace: &mut _| password::verify_in(workspace, &text, stored.as_deref());
+        self.run(applicant, verify).await
     }
 
     async fn run<T: Send + 'static>(
         &self,
+        applicant: Applicant,
         work: impl FnOnce(&mut Workspace) -> T + Send + 'static,
     ) -> Result<T, HashingQueueError> {
         let (reply, answer) = oneshot::channel();
@@ -71,8 +145,15 @@ impl HashingPool {
             // The receiver was dropped (client disconnected); ignore.
             drop(reply.send(work(workspace)));
         });
-        self.jobs.try_send(job).map_err(|_| HashingQueueError)?;
+        self.queue.put(applicant, job)?;
         answer.await.map_err(|_| HashingQueueError)
+    }
+}
+
+impl Drop for HashingPool {
+    fn drop(&mut self) {
+        self.queue.waiting.lock().is_closed = true;
+        self.queue.arrival.notify_all();
     }
 }
 
@@ -81,21 +162,25 @@ fn threads_count() -> usize {
     (cores_count / 2).max(1)
 }
 
-fn work(queue: &Mutex<Receiver<Job>>) {
+fn work(queue: &HashingQueue) {
     let mut workspace = Workspace::default();
     let mut pace = Pace::default();
-    loop {
-        let job = queue.lock().recv_timeout(MEMORY_KEPT);
-        match job {
-            Ok(job) => {
-                // If the system refuses the class, only fairness suffers.
-                let _ = pace.begin(Instant::now()).map(Priority::enter);
-                job(&mut workspace);
-                pace.end(Instant::now());
+    let mut waiting = queue.waiting.lock();
+    while !waiting.is_closed {
+        let Some((applicant, job)) = waiting.take() else {
+            let woken = queue.arrival.wait_for(&mut waiting, MEMORY_KEPT);
+            if woken.timed_out() {
+                workspace = Workspace::default();
             }
-            Err(RecvTimeoutError::Timeout) => workspace = Workspace::default(),
-            Err(RecvTimeoutError::Disconnected) => return,
-        }
+            continue;
+        };
+        drop(waiting);
+        let class = pace.begin(applicant, Instant::now());
+        // If the system refuses the class, only fairness suffers.
+        let _ = class.map(Priority::enter);
+        job(&mut workspace);
+        pace.end(Instant::now());
+        waiting = queue.waiting.lock();
     }
 }
 
@@ -109,12 +194,12 @@ struct Pace {
 
 impl Pace {
     /// Notes that a job begins. Returns the class to enter if it differs from the current one.
-    fn begin(&mut self, now: Instant) -> Option<Priority> {
+    fn begin(&mut self, applicant: Applicant, now: Instant) -> Option<Priority> {
         self.began = Some(now);
         let is_flood = self
             .last
             .is_some_and(|(ended, work)| now.duration_since(ended) < work * REST_PER_WORK);
-        let class = if is_flood {
+        let class = if is_flood && applicant == Applicant::Unknown {
             Priority::Idle
         } else {
             Priority::Low
@@ -143,55 +228,74 @@ mod tests {
         let control = Control::start().unwrap();
         let pool = HashingPool::start().unwrap();
         let password = Password::parse("correct horse").unwrap();
-        let stored = control.block_on(pool.hash(password)).unwrap();
-        let verify = |text: &str, stored| control.block_on(pool.verify(text, stored));
+        let stored = control.block_on(pool.hash(Applicant::Known, password));
+        let stored = stored.unwrap();
+        let verify = |text: &str, stored| {
+            let verified = pool.verify(Applicant::Unknown, text, stored);
+            control.block_on(verified)
+        };
         assert_eq!(verify("correct horse", Some(stored.clone())), Ok(true));
         assert_eq!(verify("wrong horse", Some(stored)), Ok(false));
         assert_eq!(verify("correct horse", None), Ok(false));
     }
 
     #[test]
-    fn a_flood_is_idle_class_and_a_single_job_is_not() {
+    fn a_flood_is_idle_class_and_known_applicants_are_not() {
         let (mut pace, start) = (Pace::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
-        assert_eq!(pace.begin(at(0)), Some(Priority::Low));
+        assert_eq!(pace.begin(Applicant::Unknown, at(0)), Some(Priority::Low));
         pace.end(at(20));
-        assert_eq!(pace.begin(at(99)), Some(Priority::Idle));
+        assert_eq!(pace.begin(Applicant::Unknown, at(99)), Some(Priority::Idle));
         pace.end(at(119));
-        assert_eq!(pace.begin(at(120)), None);
+        assert_eq!(pace.begin(Applicant::Unknown, at(120)), None);
         pace.end(at(140));
-        assert_eq!(pace.begin(at(220)), Some(Priority::Low));
+        assert_eq!(pace.begin(Applicant::Known, at(141)), Some(Priority::Low));
+        pace.end(at(161));
+        assert_eq!(
+            pace.begin(Applicant::Unknown, at(162)),
+            Some(Priority::Idle)
+        );
+        pace.end(at(182));
+        assert_eq!(pace.begin(Applicant::Unknown, at(280)), Some(Priority::Low));
     }
 
     #[test]
-    fn a_full_queue_is_refused_at_once() {
+    fn a_flood_takes_every_second_turn_at_most() {
+        let mut waiting = WaitingJobs::default();
+        for _ in 0..10 {
+            waiting.unknown.push_back(Box::new(|_| {}));
+        }
+        for _ in 0..3 {
+            waiting.known.push_back(Box::new(|_| {}));
+        }
+        let order = std::iter::from_fn(|| waiting.take());
+        let order: Vec<_> = order.map(|(applicant, _)| applicant).take(7).collect();
+        let (known, unknown) = (Applicant::Known, Applicant::Unknown);
+        let expected = [known, unknown, known, unknown, known, unknown, unknown];
+        assert_eq!(order, expected);
+    }
+
+    #[test]
+    fn a_full_queue_is_refused_at_once_and_serves_who_is_known() {
         let control = Control::start().unwrap();
         let pool = HashingPool::start().unwrap();
         let gate = Arc::new(Mutex::new(()));
         let closed = gate.lock();
-        // Wait until every thread has a job: one that took its job later would free a place in
-        // the full queue.
-        let (begun, begins) = sync_channel(threads_count());
-        for _ in 0..threads_count() {
-            let (gate, begun) = (Arc::clone(&gate), begun.clone());
-            let job: Job = Box::new(move |_| {
-                begun.send(()).unwrap();
-                drop(gate.lock());
-            });
-            assert!(pool.jobs.try_send(job).is_ok());
-        }
-        (0..threads_count()).for_each(|_| begins.recv().unwrap());
-        let mut refused_count = 0;
-        for _ in 0..PASSWORD_QUEUE_MAX + 64 {
+        let waits = || -> Job {
             let gate = Arc::clone(&gate);
-            let job: Job = Box::new(move |_| drop(gate.lock()));
-            refused_count += usize::from(pool.jobs.try_send(job).is_err());
-        }
-        assert!(0 < refused_count);
-        assert_eq!(
-            control.block_on(pool.verify("x", None)),
-            Err(HashingQueueError)
-        );
+            Box::new(move |_| drop(gate.lock()))
+        };
+        // More than wait: the threads take some of them.
+        let put = (0..threads_count() + PASSWORD_QUEUE_MAX + 1)
+            .filter(|_| pool.queue.put(Applicant::Unknown, waits()).is_ok());
+        assert!(PASSWORD_QUEUE_MAX <= put.count());
+        while pool.queue.put(Applicant::Unknown, waits()).is_ok() {}
+        let refused = control.block_on(pool.verify(Applicant::Unknown, "x", None));
+        assert_eq!(refused, Err(HashingQueueError));
+        let (reply, answer) = std::sync::mpsc::channel();
+        let of_known = Box::new(move |_: &mut Workspace| reply.send(()).unwrap());
+        pool.queue.put(Applicant::Known, of_known).unwrap();
         drop(closed);
+        answer.recv().unwrap();
     }
 }

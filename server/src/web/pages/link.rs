@@ -12,6 +12,7 @@ use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::hashing::Applicant;
 use crate::web::one_time_links;
 use crate::web::web_request::WebRequest;
 
@@ -114,7 +115,7 @@ async fn accept(request: &Arc<WebRequest>, token: &str, role: Role) -> PageResul
     if accounts.by_email(draft.email()).is_some() {
         return form(request, token)?.rejected(request, FormRejection::EmailTaken);
     }
-    let account = draft.hashed(request, role).await?;
+    let account = draft.hashed(request, Applicant::Known, role).await?;
     let token = token.to_owned();
     let account = request.blocking(move |request| {
         use_up(request, &token)?;
@@ -130,7 +131,8 @@ async fn set_password(request: &Arc<WebRequest>, token: &str, id: AccountId) -> 
         Ok(password) => password,
         Err(rejection) => return form(request, token)?.rejected(request, rejection),
     };
-    let hash = request.site.hashing.hash(password).await?;
+    let hashing = &request.site.hashing;
+    let hash = hashing.hash(Applicant::Known, password).await?;
     let token = token.to_owned();
     let account = request.blocking(move |request| {
         use_up(request, &token)?;

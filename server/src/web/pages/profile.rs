@@ -14,6 +14,7 @@ use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::hashing::Applicant;
 use crate::web::notice::Notice;
 use crate::web::session;
 use crate::web::throttle::AttemptSubject;
@@ -148,7 +149,8 @@ pub(super) async fn is_password(
     request.site.throttle.take(&subjects, request.elapsed())?;
     let hash = account.password_hash.clone();
     let typed = request.form.raw(field);
-    let verified = request.site.hashing.verify(typed, Some(hash)).await;
+    let hashing = &request.site.hashing;
+    let verified = hashing.verify(Applicant::Known, typed, Some(hash)).await;
     // What is right, or could not be tried, is not counted.
     if !matches!(verified, Ok(false)) {
         request.site.throttle.give_back(&subjects);
@@ -261,7 +263,8 @@ async fn change_password(request: &Arc<WebRequest>) -> PageResult {
         return profile_page(request, Some(FormRejection::WrongCurrentPassword));
     }
     let old_hash = account.password_hash.clone();
-    let hash = request.site.hashing.hash(password).await?;
+    let hashing = &request.site.hashing;
+    let hash = hashing.hash(Applicant::Known, password).await?;
     let (opened, cookie) = session::open(
         account.id,
         hash.clone(),

@@ -20,6 +20,7 @@ use crate::web::answer::{self, PageResult};
 use crate::web::device;
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
+use crate::web::hashing::Applicant;
 use crate::web::notice::Notice;
 use crate::web::params::{self, Params};
 use crate::web::password::Password;
@@ -223,7 +224,12 @@ pub(crate) async fn sign_in(request: &Arc<WebRequest>) -> PageResult {
         .map(|account| account.password_hash.clone());
     let password = request.form.raw("password");
     // Verified even without an account or for a disabled one: the time must not tell.
-    let verified = request.site.hashing.verify(password, stored).await;
+    let applicant = match subjects.as_slice() {
+        [AttemptSubject::SignInDevice(_)] => Applicant::Known,
+        _ => Applicant::Unknown,
+    };
+    let hashing = &request.site.hashing;
+    let verified = hashing.verify(applicant, password, stored).await;
     if verified.is_err() {
         // Nothing was tried: a flood that keeps the server busy must not cost others their tries.
         request.site.throttle.give_back(&subjects);
@@ -373,7 +379,7 @@ pub(crate) async fn sign_up(request: &Arc<WebRequest>) -> PageResult {
     };
     let subjects = [AttemptSubject::SignUpAddress(request.peer)];
     request.site.throttle.take(&subjects, request.elapsed())?;
-    let hashed = draft.hashed(request, Role::User).await;
+    let hashed = draft.hashed(request, Applicant::Unknown, Role::User).await;
     if hashed.is_err() {
         request.site.throttle.give_back(&subjects);
     }
@@ -416,7 +422,7 @@ pub(crate) async fn set_up(request: &Arc<WebRequest>) -> PageResult {
             return form.rejected(request, rejection);
         }
     };
-    let account = draft.hashed(request, Role::Admin).await?;
+    let account = draft.hashed(request, Applicant::Known, Role::Admin).await?;
     let account = request.blocking(move |request| {
         let _turn = request.site.setup.lock.lock();
         // Again, now under the lock: hashing took a while, and another request may have been first.
@@ -480,13 +486,15 @@ impl AccountDraft {
     pub(super) async fn hashed(
         self,
         request: &WebRequest,
+        applicant: Applicant,
         role: Role,
     ) -> Result<NewAccount, PageError> {
+        let hashing = &request.site.hashing;
         Ok(NewAccount {
             email: self.email,
             display_name: self.name,
             role,
-            password_hash: request.site.hashing.hash(self.password).await?,
+            password_hash: hashing.hash(applicant, self.password).await?,
         })
     }
 }
