@@ -5,18 +5,20 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{new_account, new_api_key, now, open, open_with};
-use crate::codec::{decode_account, decode_api_key, encode_account, encode_api_key};
+use crate::codec::{decode_account, decode_api_key, encode_account, encode_api_key, encode_number};
 use crate::data_dir::DataDir;
 use crate::database::{STATE_FILE, open_store};
 use crate::disk::{Disk, Fault, Faulty, Real};
+use crate::error::Result;
 use crate::model::{AccountId, ApiKeyId, Session};
 use crate::state::{Change, StateEvent};
-use crate::store::{Store, Table};
+use crate::store::{Store, Table, Transaction};
 use crate::{Engine, MaintenanceTask, StoreKind};
 
 const ACCOUNTS: Table = Table("accounts");
 const API_KEYS: Table = Table("api_keys");
 const SESSIONS: Table = Table("sessions");
+const NUMBERS: Table = Table("meta");
 const SESSION: [u8; 32] = [7; 32];
 
 /// A directory in which the first key is revoked, the second account disabled, and the third one,
@@ -160,4 +162,56 @@ fn the_scrubber_believes_memory() {
     );
     assert!(engine.accounts().session(&SESSION).is_some());
     assert_eq!(engine.take_damage(), []);
+}
+
+/// Changes the rows of numbers in the file of a closed directory.
+fn change_numbers(data: &Path, change: impl Fn(&mut Transaction<'_>, &[u8]) -> Result<()>) {
+    let data_dir = DataDir::open(Arc::new(Real), data).unwrap();
+    let store = open_store(&data_dir, true, &STATE_FILE).unwrap();
+    let changed = store.write(|rows| {
+        for row_key in rows.row_keys(NUMBERS)? {
+            if row_key.starts_with(b"last a") {
+                change(rows, &row_key)?;
+            }
+        }
+        Ok(())
+    });
+    changed.unwrap();
+    store.close().unwrap();
+}
+
+/// The last numbers that were given are lost, or as they were before: no account, key or entry of
+/// the audit log takes the place of another.
+#[test]
+fn a_number_is_never_given_twice() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, is_lost) in [("older", false), ("lost", true)] {
+        let data = dir.path().join(name);
+        let engine = prepare(&data);
+        let entries = engine.accounts().audit_log(None, 100).unwrap().len();
+        engine.close().unwrap();
+        drop(engine);
+        change_numbers(&data, |rows, row_key| {
+            if is_lost {
+                return rows.remove(NUMBERS, row_key).map(drop);
+            }
+            rows.put(NUMBERS, row_key, &encode_number(1))
+        });
+        let engine = open(&data);
+        let events = vec![
+            new_account("mar@example.org"),
+            new_api_key(Some(AccountId(1))),
+        ];
+        engine.apply(events).unwrap();
+        let ids: Vec<u64> = engine.accounts().all().iter().map(|it| it.id.0).collect();
+        // The third account was deleted: only what names it still shows its number.
+        let expected: &[u64] = if is_lost { &[1, 2, 4] } else { &[1, 2, 3] };
+        assert_eq!(ids, expected, "{name}");
+        let keys = engine.accounts().api_keys();
+        let ids: Vec<u64> = keys.iter().map(|api_key| api_key.id.0).collect();
+        assert_eq!(ids, [1, 2, 3, 4], "{name}");
+        let audit = engine.accounts().audit_log(None, 100).unwrap();
+        assert_eq!(audit.len(), entries + 2, "{name}");
+        engine.close().unwrap();
+    }
 }

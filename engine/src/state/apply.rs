@@ -7,6 +7,7 @@ use std::ops::ControlFlow;
 use super::event::{
     By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
 };
+use super::repair::last_number;
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AUDIT_COUNT,
     AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
@@ -191,7 +192,7 @@ impl EventStep<'_, '_> {
 
     /// The next number of a kind; numbers are never used twice.
     fn next_number(&mut self, name: &[u8]) -> Result<u64> {
-        let next = number(self.rows, META, name)? + 1;
+        let next = last_number(self.rows, name)? + 1;
         self.rows.put(META, name, &encode_number(next))?;
         Ok(next)
     }

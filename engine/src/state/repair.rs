@@ -8,7 +8,7 @@ use std::ops::ControlFlow;
 
 use super::tables::{
     ACCOUNTS, API_KEYS, APPLIED, AUDIT, EMAILS, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT, LAST_USAGE,
-    LATEST_SECOND, META, SECOND_STEPS, number_of_audit_row,
+    LATEST_SECOND, META, SECOND_STEPS, audit_rows, number_of_audit_row,
 };
 use crate::codec::{
     decode_api_key, decode_audit_entry, decode_number, decode_second_step, encode_number,
@@ -190,6 +190,23 @@ pub(super) fn repair_numbers(store: &Store, damage: &DamageLog) -> Result<()> {
     Ok(())
 }
 
+/// The last number that was given to an account, a key or an entry of the audit log. The stored one
+/// may be lost, or older than the rows when a write of its page was lost: then the rows count, as a
+/// number that is given twice would replace one of them.
+pub(super) fn last_number(rows: &Transaction<'_>, name: &[u8]) -> Result<u64> {
+    let stored = rows.get(META, name)?;
+    let stored = stored.map(|stored| decode_number(&stored)).transpose()?;
+    let Some(stored) = stored else {
+        return Ok(derived_number(rows, name)?.unwrap_or(0));
+    };
+    let shown = match name {
+        LAST_ACCOUNT => last_row(rows, ACCOUNTS)?,
+        LAST_API_KEY => last_row(rows, API_KEYS)?,
+        _ => last_audit_row(rows)?,
+    };
+    Ok(stored.max(shown))
+}
+
 /// A number that is as good as the one that is lost; `None` if nothing is.
 fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
     Ok(match name {
@@ -197,11 +214,7 @@ fn derived_number(rows: &Transaction<'_>, name: &[u8]) -> Result<Option<u64>> {
         // their keys and the audit log know the numbers.
         LAST_ACCOUNT => Some(last_account(rows)?),
         LAST_API_KEY => Some(last_row(rows, API_KEYS)?),
-        LAST_AUDIT => {
-            let row_keys = rows.row_keys(AUDIT)?;
-            let numbers = row_keys.iter().filter_map(|it| number_of_audit_row(it));
-            Some(numbers.max().unwrap_or(0))
-        }
+        LAST_AUDIT => Some(last_audit_row(rows)?),
         // They are compared with what this process read here, and only from now on.
         APPLIED | LAST_USAGE => Some(0),
         // Only the clock tells the time then.
@@ -232,13 +245,37 @@ fn last_account(rows: &Transaction<'_>) -> Result<u64> {
 
 /// The greatest number that is a row key of a table; 0 without rows.
 fn last_row(rows: &Transaction<'_>, table: Table) -> Result<u64> {
+    let last = last_key(rows, table, Span::ALL)?;
+    let number = last.and_then(|row_key| row_key.try_into().ok());
+    Ok(number.map_or(0, u64::from_be_bytes))
+}
+
+/// The greatest number of an entry of the audit log, of either class; 0 without entries.
+fn last_audit_row(rows: &Transaction<'_>) -> Result<u64> {
     let mut last = 0;
-    let span = Span {
+    for is_routine in [false, true] {
+        let (from, to) = audit_rows(is_routine);
+        let span = Span {
+            from: &from,
+            to: Some(&to),
+            ..Span::ALL
+        };
+        let row_key = last_key(rows, AUDIT, span)?;
+        let number = row_key.and_then(|row_key| number_of_audit_row(&row_key));
+        last = last.max(number.unwrap_or(0));
+    }
+    Ok(last)
+}
+
+/// The greatest row key in a span.
+fn last_key(rows: &Transaction<'_>, table: Table, span: Span<'_>) -> Result<Option<Vec<u8>>> {
+    let mut last = None;
+    let descending = Span {
         order: ScanOrder::Descending,
-        ..Span::ALL
+        ..span
     };
-    rows.inspect(table, span, &mut |row_key, _| {
-        last = row_key.try_into().map_or(0, u64::from_be_bytes);
+    rows.inspect(table, descending, &mut |row_key, _| {
+        last = Some(row_key.to_vec());
         Ok(ControlFlow::Break(()))
     })?;
     Ok(last)
