@@ -7,8 +7,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use subcat_engine::{
-    Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StoreKind, salvage,
+    AccountId, Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StoreKind,
+    salvage,
 };
+use subcat_tests::filled::fill;
 
 const RECORDS: u64 = 4_000;
 const PAGE_BYTES: usize = 4_096;
@@ -128,4 +130,34 @@ fn a_damaged_format_line_is_written_anew() {
         "{findings:?}"
     );
     assert_eq!(exported(&open(&data).unwrap()), 10);
+}
+
+/// A second step that cannot be read is one that no code passes, not one that is gone.
+#[test]
+fn a_damaged_second_step_still_asks() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    fill(&data).unwrap();
+    let owner = AccountId(2);
+    let engine = open(&data).unwrap();
+    let secret = engine.accounts().second_step(owner).unwrap().secret;
+    engine.close().unwrap();
+    drop(engine);
+    let file = data.join("state.redb");
+    let mut bytes = fs::read(&file).unwrap();
+    let mut found_count = 0;
+    for at in 0..bytes.len() - secret.len() {
+        if bytes[at..].starts_with(&secret) {
+            bytes[at] ^= 1;
+            found_count += 1;
+        }
+    }
+    assert!(0 < found_count);
+    fs::write(&file, bytes).unwrap();
+    let disk: Arc<dyn Disk> = Arc::new(Real);
+    assert_ne!(salvage(&disk, &data).unwrap(), [], "the page is damaged");
+    let engine = open(&data).unwrap();
+    let step = engine.accounts().second_step(owner).unwrap();
+    assert_ne!(step.secret, secret);
+    assert!(step.recovery_digests.is_empty());
 }

@@ -64,13 +64,15 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
     let new_path = data_dir.temporary(&format!("salvaged-{}", file.name));
     data_dir.disk().remove(&new_path)?;
     let salvaged = open_store_at(data_dir, file, new_path.clone(), true)?;
-    let mut lost = Vec::new();
+    let (mut lost, mut damaged_count) = (Vec::new(), 0);
     for &table in file.tables {
         // Derived: the index is rebuilt without them.
         if [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED].contains(&table) {
             continue;
         }
-        if !copy_table(&damaged, &salvaged, table)? {
+        let copied = copy_table(&damaged, &salvaged, table)?;
+        damaged_count += copied.damaged_count;
+        if !copied.is_whole {
             lost.push(table.0);
             if table == OFFSETS {
                 forget_entries(data_dir, &salvaged)?;
@@ -81,7 +83,14 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
     drop(damaged);
     let kept = replace_file(data_dir, file, &new_path)?;
     let problem = if lost.is_empty() {
-        format!("pages that match their checksums were expected: every row was copied, see {kept}")
+        let expected = "pages that match their checksums were expected";
+        match damaged_count {
+            0 => format!("{expected}: every row was copied, see {kept}"),
+            1 => format!("{expected}: every row was copied, one of them damaged, see {kept}"),
+            _ => format!(
+                "{expected}: every row was copied, {damaged_count} of them damaged, see {kept}"
+            ),
+        }
     } else {
         let tables = lost.join(", ");
         format!(
@@ -117,15 +126,9 @@ fn read_all(store: &Store, file: &StoreFile) -> Result<()> {
     store.check()
 }
 
-/// Copies the rows of a table that can be reached from its beginning and from its end. Returns
-/// false if some could not be.
-fn copy_table(from: &Store, to: &Store, table: Table) -> Result<bool> {
-    let mut copy = Copy {
-        to,
-        table,
-        rows: Vec::new(),
-        last: None,
-    };
+/// Copies the rows of a table that can be reached from its beginning and from its end.
+fn copy_table(from: &Store, to: &Store, table: Table) -> Result<CopiedTable> {
+    let mut copy = Copy::new(to, table);
     let read = from.read(|rows| {
         rows.inspect(table, Span::ALL, &mut |row_key, value| {
             copy.add(row_key, value.ok())?;
@@ -134,16 +137,15 @@ fn copy_table(from: &Store, to: &Store, table: Table) -> Result<bool> {
     });
     copy.put()?;
     if read.is_ok() {
-        return Ok(true);
+        return Ok(CopiedTable {
+            is_whole: true,
+            damaged_count: copy.damaged_count,
+        });
     }
     // From the other side up to the damaged page.
-    let Copy { last, .. } = copy;
-    let mut copy = Copy {
-        to,
-        table,
-        rows: Vec::new(),
-        last: None,
-    };
+    let mut damaged_count = copy.damaged_count;
+    let last = copy.last;
+    let mut copy = Copy::new(to, table);
     let span = Span {
         order: ScanOrder::Descending,
         ..Span::ALL
@@ -158,25 +160,52 @@ fn copy_table(from: &Store, to: &Store, table: Table) -> Result<bool> {
         })
     });
     copy.put()?;
-    Ok(false)
+    damaged_count += copy.damaged_count;
+    Ok(CopiedTable {
+        is_whole: false,
+        damaged_count,
+    })
+}
+
+/// Result of copying a table.
+struct CopiedTable {
+    /// False if some rows could not be reached.
+    is_whole: bool,
+    /// Number of rows whose values are damaged.
+    damaged_count: usize,
 }
 
 /// Rows on their way into a new file.
 struct Copy<'s> {
     to: &'s Store,
     table: Table,
-    rows: Vec<(Vec<u8>, Vec<u8>)>,
+    /// Row keys and values; `None` for a damaged value.
+    rows: Vec<(Vec<u8>, Option<Vec<u8>>)>,
+    damaged_count: usize,
     /// The last row key that was reached.
     last: Option<Vec<u8>>,
 }
 
-impl Copy<'_> {
-    /// Adds a row, unless its value is damaged or derived.
+impl<'s> Copy<'s> {
+    fn new(to: &'s Store, table: Table) -> Self {
+        Self {
+            to,
+            table,
+            rows: Vec::new(),
+            damaged_count: 0,
+            last: None,
+        }
+    }
+
+    /// Adds a row, unless its value is derived. A damaged value stays damaged: who opens the file
+    /// contains it, and `verify` names it.
     fn add(&mut self, row_key: &[u8], value: Option<&[u8]>) -> Result<()> {
         self.last = Some(row_key.to_vec());
         let is_derived = self.table == META && [INDEX_VERSION, ACTIVE].contains(&row_key);
-        if let Some(value) = value.filter(|_| !is_derived) {
-            self.rows.push((row_key.to_vec(), value.to_vec()));
+        if !is_derived {
+            self.damaged_count += usize::from(value.is_none());
+            self.rows
+                .push((row_key.to_vec(), value.map(<[u8]>::to_vec)));
         }
         if BATCH_ROWS <= self.rows.len() {
             self.put()?;
@@ -191,7 +220,10 @@ impl Copy<'_> {
         }
         self.to.write(|into| {
             for (row_key, value) in &rows {
-                into.put(self.table, row_key, value)?;
+                match value {
+                    Some(value) => into.put(self.table, row_key, value)?,
+                    None => into.discredit(self.table, row_key)?,
+                }
             }
             Ok(())
         })

@@ -101,3 +101,18 @@ fn a_damaged_record_can_be_deleted() {
         assert_eq!(place.export().len(), 2);
     }
 }
+
+/// Also where the damaged page makes the whole file be copied.
+#[test]
+fn repairing_names_a_damaged_record_and_keeps_it() {
+    let place = damaged_place(false);
+    let repaired = place.run(&["verify", "--repair"]);
+    assert_eq!(repaired.status, 1, "{repaired:?}");
+    assert!(repaired.stdout.contains(&id(2)), "{repaired:?}");
+    let again = place.run(&["verify"]);
+    assert_eq!(again.status, 1, "{again:?}");
+    assert!(again.stdout.contains(&id(2)), "{again:?}");
+    place.import(&[line(2, "Ronin", "")]);
+    place.run(&["verify"]).ok();
+    assert_eq!(place.export().len(), 3);
+}
