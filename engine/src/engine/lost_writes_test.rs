@@ -215,3 +215,60 @@ fn a_number_is_never_given_twice() {
         engine.close().unwrap();
     }
 }
+
+/// A row that is damaged while the engine runs is met by a change: memory has what it was.
+#[test]
+fn a_change_heals_the_rows_that_it_meets() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let engine = prepare(&data);
+    let store = engine.database().state.store();
+    let key_row = 2_u64.to_be_bytes();
+    store
+        .write(|rows| rows.discredit(API_KEYS, &key_row))
+        .unwrap();
+    let revoke = Change::RevokeApiKey(ApiKeyId(2)).into_event("ana@example.org", now());
+    engine.apply(vec![revoke]).unwrap();
+    store
+        .write(|rows| rows.discredit(NUMBERS, b"applied"))
+        .unwrap();
+    engine.apply(vec![new_account("mar@example.org")]).unwrap();
+    // As if the last commits had gone nowhere.
+    undo(store);
+    store
+        .write(|rows| rows.put(NUMBERS, b"applied", &encode_number(0)))
+        .unwrap();
+    engine.apply(vec![new_account("sal@example.org")]).unwrap();
+    let expected = (vec![true; 3], vec![false, true, false, false]);
+    assert_eq!(out_of_use(&engine), expected);
+    engine.close().unwrap();
+    drop(engine);
+    let engine = open(&data);
+    assert_eq!(out_of_use(&engine), expected);
+    assert_eq!(engine.take_damage(), []);
+}
+
+/// What could not be read at the start, and can be later, was not removed meanwhile.
+#[test]
+fn the_scrubber_removes_nothing_that_was_unreadable() {
+    let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
+    let engine = prepare(&data);
+    let row_key = 2_u64.to_be_bytes();
+    let store = engine.database().state.store();
+    let stored = store.read(|rows| rows.get(API_KEYS, &row_key)).unwrap();
+    store
+        .write(|rows| rows.discredit(API_KEYS, &row_key))
+        .unwrap();
+    drop(engine);
+    let engine = open(&data);
+    assert_eq!(engine.accounts().api_keys().len(), 2);
+    let store = engine.database().state.store();
+    let whole = stored.unwrap();
+    store
+        .write(|rows| rows.put(API_KEYS, &row_key, &whole))
+        .unwrap();
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    drop(engine);
+    assert_eq!(open(&data).accounts().api_keys().len(), 3);
+}

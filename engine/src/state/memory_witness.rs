@@ -30,13 +30,16 @@ impl State {
     ///
     /// Cost: a read of these tables, during which no change is made.
     pub(crate) fn store_again_what_differs(&self) -> Result<u64> {
-        self.with_writer_locked(|| {
-            let mut count = 0;
-            for table in KEPT_TABLES {
-                count += self.store_table_again(table)?;
-            }
-            Ok(count)
-        })
+        self.with_writer_locked(|| self.store_kept_tables_again())
+    }
+
+    /// The same, for a caller that has the lock of the writer.
+    pub(super) fn store_kept_tables_again(&self) -> Result<u64> {
+        let mut count = 0;
+        for table in KEPT_TABLES {
+            count += self.store_table_again(table)?;
+        }
+        Ok(count)
     }
 
     fn store_table_again(&self, table: Table) -> Result<u64> {
@@ -46,7 +49,9 @@ impl State {
             rows.inspect(table, Span::ALL, &mut |row_key, value| {
                 let kept = missing.remove(row_key);
                 let stored = match value.and_then(|value| encoded_now(table, value)) {
-                    // A row that could not be read when the tables were is out of use.
+                    // A row that could not be read when the tables were is out of use, and not
+                    // removed, even if it can be read now.
+                    _ if kept.is_none() && self.is_unreadable(table, row_key) => None,
                     Err(Error::Corrupt { .. }) if kept.is_none() => None,
                     Err(Error::Corrupt { .. }) => Some(Vec::new()),
                     stored => Some(stored?),

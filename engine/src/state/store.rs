@@ -13,8 +13,8 @@ use super::audit_witness::revoke_as_logged;
 use super::event::{Outcome, StateEvent};
 use super::file_table::FileTable;
 use super::repair::{
-    EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails, repair_numbers,
-    repair_second_steps, scrub_rows,
+    DamagedRow, EachRow, ScrubbedRows, drop_rows, each_readable, note_disabled, repair_emails,
+    repair_numbers, repair_second_steps, scrub_rows,
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FIGURES, FILES,
@@ -25,7 +25,8 @@ use super::tables::{
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
     decode_figures, decode_link, decode_number, decode_second_step, decode_session, decode_totals,
-    decode_usage, encode_account, encode_api_key, encode_second_step, encode_session,
+    decode_usage, encode_account, encode_api_key, encode_number, encode_second_step,
+    encode_session,
 };
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
@@ -70,6 +71,8 @@ pub(crate) struct StateCounts {
 /// Accounts, keys and sessions in memory, replaced row by row once a frame is durable.
 #[derive(Default)]
 struct View {
+    /// Row keys of accounts and keys that could not be read, by table.
+    unreadable: BTreeMap<&'static str, BTreeSet<Vec<u8>>>,
     accounts: BTreeMap<AccountId, Account>,
     emails: SeededMap<Email, AccountId>,
     api_keys: BTreeMap<ApiKeyId, ApiKey>,
@@ -259,12 +262,42 @@ impl State {
         writer: &mut FrameWriter,
         frame: &[StateEvent],
     ) -> Result<Vec<Outcome>, Failed> {
-        // The number in the file is compared before every frame, which costs one look-up: a view
-        // that lags would show a revoked key as valid.
-        if self.applied()? != writer.applied {
-            // An earlier commit failed and is durable all the same.
-            self.load(writer)?;
+        self.settle(writer)?;
+        let committed = self.try_commit(writer, frame);
+        if let Err(Failed {
+            error: Error::Corrupt { .. },
+            is_open: false,
+        }) = committed
+            && self.store_kept_tables_again()? != 0
+        {
+            // A row was damaged since it was read into memory, and is whole again.
+            return self.try_commit(writer, frame);
         }
+        committed
+    }
+
+    /// Sees to it that memory and file agree. The number in the file is compared, which costs one
+    /// look-up: a view that lags would show a revoked key as valid.
+    fn settle(&self, writer: &mut FrameWriter) -> Result<()> {
+        match self.applied() {
+            Ok(applied) if applied == writer.applied => Ok(()),
+            // A write was lost: the file is older than what was acknowledged, and memory is not.
+            Ok(applied) if applied < writer.applied => {
+                self.store_kept_tables_again()?;
+                let number = encode_number(writer.applied);
+                self.store.write(|rows| rows.put(META, APPLIED, &number))
+            }
+            // An earlier commit failed and is durable all the same; or the number is damaged.
+            Ok(_) | Err(Error::Corrupt { .. }) => self.load(writer),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn try_commit(
+        &self,
+        writer: &mut FrameWriter,
+        frame: &[StateEvent],
+    ) -> Result<Vec<Outcome>, Failed> {
         let mut applied = None;
         let committed = self.store.write(|rows| {
             applied = Some(apply_state(rows, frame)?);
@@ -294,19 +327,13 @@ impl State {
 
     /// Reads the tables in memory again if a commit that failed is durable all the same.
     pub(crate) fn catch_up(&self) -> Result<()> {
-        let mut writer = self.writer.lock();
-        if self.applied()? != writer.applied {
-            self.load(&mut writer)?;
-        }
-        Ok(())
+        self.settle(&mut self.writer.lock())
     }
 
     /// Calls `work` while no frame can be applied: memory and file say the same then.
     pub(super) fn with_writer_locked<R>(&self, work: impl FnOnce() -> Result<R>) -> Result<R> {
         let mut writer = self.writer.lock();
-        if self.applied()? != writer.applied {
-            self.load(&mut writer)?;
-        }
+        self.settle(&mut writer)?;
         work()
     }
 
@@ -330,6 +357,14 @@ impl State {
             rows.extend(sessions.map(|it| (it.digest.to_vec(), encode_session(it))));
         }
         rows
+    }
+
+    /// Returns true if the row could not be read when its table was, so that memory knows nothing of
+    /// it.
+    pub(super) fn is_unreadable(&self, table: Table, row_key: &[u8]) -> bool {
+        let view = self.view.read();
+        let rows = view.unreadable.get(table.0);
+        rows.is_some_and(|rows| rows.contains(row_key))
     }
 
     fn applied(&self) -> Result<u64> {
@@ -382,11 +417,13 @@ impl State {
             Ok(())
         })?;
         note_disabled(damage, &unreadable);
+        view.note_unreadable(ACCOUNTS, unreadable);
         let unreadable = each_readable(store, API_KEYS, &mut |_, value| {
             view.put_api_key(logged.api_key(decode_api_key(value)?, damage));
             Ok(())
         })?;
         note_disabled(damage, &unreadable);
+        view.note_unreadable(API_KEYS, unreadable);
         repair_emails(store, damage, &|email| {
             let email = Email::parse(email)?;
             view.emails.get(&email).map(|id| id.0)
@@ -644,6 +681,11 @@ impl State {
 }
 
 impl View {
+    fn note_unreadable(&mut self, table: Table, damaged: Vec<DamagedRow>) {
+        let row_keys = damaged.into_iter().map(|row| row.row_key);
+        self.unreadable.insert(table.0, row_keys.collect());
+    }
+
     fn put_account(&mut self, account: Account) {
         let (id, email) = (account.id, account.email.clone());
         if let Some(before) = self.accounts.insert(id, account)
