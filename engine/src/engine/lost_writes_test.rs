@@ -248,7 +248,7 @@ fn a_change_heals_the_rows_that_it_meets() {
     assert_eq!(engine.take_damage(), []);
 }
 
-/// What could not be read at the start, and can be later, was not removed meanwhile.
+/// A row that could not be read at the start, and can be later, was not removed meanwhile.
 #[test]
 fn the_scrubber_removes_nothing_that_was_unreadable() {
     let dir = tempfile::tempdir().unwrap();

@@ -359,8 +359,7 @@ impl State {
         rows
     }
 
-    /// Returns true if the row could not be read when its table was, so that memory knows nothing of
-    /// it.
+    /// Returns true if the row could not be read when its table was: memory knows nothing of it.
     pub(super) fn is_unreadable(&self, table: Table, row_key: &[u8]) -> bool {
         let view = self.view.read();
         let rows = view.unreadable.get(table.0);
