@@ -26,15 +26,13 @@ type Lane = [u64; LANE_WORDS];
 /// A number below 128 for each document.
 #[derive(Debug, Clone)]
 pub(crate) struct BitCounts {
-    /// Lowest digit first.
-    digits: [Bits; DIGITS],
+    /// Lowest digit first; as many as the sum of all sets' numbers has.
+    digits: Vec<Bits>,
 }
 
 impl BitCounts {
     /// Greatest number.
     pub(crate) const MAX: u8 = (1 << DIGITS) - 1;
-    /// The highest digit, for [`BitCounts::digit`].
-    pub(crate) const HIGHEST_DIGIT: usize = DIGITS - 1;
 
     /// For each document below `limit` the sum of the numbers of the sets that have it. No sum may
     /// exceed [`BitCounts::MAX`].
@@ -43,7 +41,11 @@ impl BitCounts {
     pub(crate) fn sums(limit: u32, sets: &[(Postings<'_>, u8)]) -> Self {
         let mut readers: Vec<BlockReader<'_>> =
             sets.iter().map(|(set, _)| set.block_reader()).collect();
-        let mut digits: [Bits; DIGITS] = std::array::from_fn(|_| Bits::with_capacity(limit));
+        let number_max: u8 = sets.iter().map(|(_, number)| number).sum();
+        let digits_count = (u8::BITS - number_max.leading_zeros()) as usize;
+        let mut digits: Vec<Bits> = (0..digits_count)
+            .map(|_| Bits::with_capacity(limit))
+            .collect();
         let mut adder = Adder::default();
         for block_idx in 0..limit.div_ceil(BLOCK_NUMBERS) {
             let mut added: [Vec<&[Lane]>; DIGITS] = Default::default();
@@ -71,6 +73,11 @@ impl BitCounts {
         digits.fold(0, |number, (digit, bits)| {
             number | u8::from(bits.contains(doc)) << digit
         })
+    }
+
+    /// Number of digits.
+    pub(crate) fn digits_count(&self) -> usize {
+        self.digits.len()
     }
 
     /// The documents whose number has this digit.
@@ -189,10 +196,11 @@ mod tests {
             for (docs, number) in &sets {
                 docs.iter().for_each(|&doc| expected[doc as usize] += number);
             }
-            let digits: Vec<u64> = (0..DIGITS).map(|digit| counts.digit(digit).count()).collect();
-            for (digit, count) in digits.into_iter().enumerate() {
+            let greatest = expected.iter().copied().max().unwrap_or(0);
+            prop_assert_eq!(greatest >> counts.digits_count(), 0);
+            for digit in 0..counts.digits_count() {
                 let ones = expected.iter().filter(|&sum| sum >> digit & 1 == 1);
-                prop_assert_eq!(count, ones.count() as u64);
+                prop_assert_eq!(counts.digit(digit).count(), ones.count() as u64);
             }
             for (doc, &sum) in expected.iter().enumerate() {
                 prop_assert_eq!(counts.get(doc as u32), sum);
@@ -206,6 +214,6 @@ mod tests {
         let counts = sums(70, &sets);
         assert_eq!(counts.get(69), BitCounts::MAX);
         assert_eq!(counts.get(68), 0);
-        assert!(counts.digit(BitCounts::HIGHEST_DIGIT).contains(69));
+        assert!(counts.digit(counts.digits_count() - 1).contains(69));
     }
 }

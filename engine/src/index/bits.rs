@@ -148,6 +148,21 @@ impl Bits {
         Self { words }
     }
 
+    /// Number of numbers that both sets have.
+    pub(crate) fn count_common(&self, other: &Self) -> u64 {
+        let both = self.words.iter().zip(&other.words);
+        both.map(|(word, other)| u64::from((word & other).count_ones()))
+            .sum()
+    }
+
+    /// The numbers that the other set does not have.
+    pub(crate) fn difference(&self, other: &Self) -> Self {
+        let mut words = empty_words();
+        let both = self.words.iter().zip(&other.words);
+        words.extend(both.map(|(word, other)| word & !other));
+        Self { words }
+    }
+
     /// Removes the numbers that the other set has.
     pub(crate) fn and_not(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {

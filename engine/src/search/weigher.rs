@@ -159,21 +159,20 @@ impl<'a> Weigher<'a> {
             DocSet::Bits(bits, _) if self.sets.sets.is_empty() => {
                 bits.try_for_each(|doc| each(doc, self.sets.weight_sum))
             }
-            DocSet::Bits(bits, _) => self.visit(bits.clone(), BitCounts::HIGHEST_DIGIT + 1, each),
+            DocSet::Bits(bits, count) => {
+                self.visit(bits, *count, self.counts().digits_count(), each)
+            }
         }
     }
 
-    /// Visits documents that have the same digits above; `digits_left` are undecided.
+    /// Visits `count` documents that have the same digits above; `digits_left` are undecided.
     fn visit(
         &self,
-        mut docs: Bits,
+        docs: &Bits,
+        count: u64,
         digits_left: usize,
         each: &mut dyn FnMut(u32, u8) -> ControlFlow<()>,
     ) -> ControlFlow<()> {
-        let count = docs.count();
-        if count == 0 {
-            return ControlFlow::Continue(());
-        }
         let docs_count = self.context.view.docs_count();
         if digits_left == 0 || self.context.costs.prefers_list(count, docs_count) {
             let mut list = Vec::with_capacity(count as usize);
@@ -181,9 +180,14 @@ impl<'a> Weigher<'a> {
             return self.visit_list(&list, each);
         }
         let digit = self.counts().digit(digits_left - 1);
-        self.visit(docs.intersection(digit), digits_left - 1, each)?;
-        docs.and_not(digit);
-        self.visit(docs, digits_left - 1, each)
+        let with_digit = docs.count_common(digit);
+        // Nothing is copied for a digit that all have, or none.
+        if with_digit == 0 || with_digit == count {
+            return self.visit(docs, count, digits_left - 1, each);
+        }
+        self.visit(&docs.intersection(digit), with_digit, digits_left - 1, each)?;
+        let rest = docs.difference(digit);
+        self.visit(&rest, count - with_digit, digits_left - 1, each)
     }
 
     fn visit_list(
