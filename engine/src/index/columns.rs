@@ -13,7 +13,7 @@
 use crate::limits::{YEAR_MAX, YEAR_MIN};
 use crate::model::{Number, Record, VideoType, Year};
 
-use super::packed::{Packed, PackedBuilder};
+use super::packed::{Packed, PackedBuilder, PackedShape};
 
 const YEAR_SHIFT: u32 = 1;
 const YEAR_BITS: u32 = 8;
@@ -84,6 +84,14 @@ pub(crate) struct Columns<'a> {
     season_mask: u64,
 }
 
+/// Shape of packed columns, as their head gives it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ColumnsShape {
+    rows: PackedShape,
+    episode_shift: u32,
+    season_mask: u64,
+}
+
 impl<'a> Columns<'a> {
     /// View of the columns, or `None` when the head is damaged.
     pub(crate) fn read(bytes: &'a [u8]) -> Option<Self> {
@@ -97,6 +105,24 @@ impl<'a> Columns<'a> {
             episode_shift: SEASON_SHIFT + season_bits,
             season_mask: (1 << season_bits) - 1,
         })
+    }
+
+    /// View of columns whose shape was read before. Their bytes are not touched.
+    pub(crate) fn of_shape(bytes: &'a [u8], shape: ColumnsShape) -> Self {
+        Self {
+            rows: Packed::of_shape(&bytes[HEAD_BYTES..], shape.rows),
+            episode_shift: shape.episode_shift,
+            season_mask: shape.season_mask,
+        }
+    }
+
+    /// Their shape.
+    pub(crate) fn shape(&self) -> ColumnsShape {
+        ColumnsShape {
+            rows: self.rows.shape(),
+            episode_shift: self.episode_shift,
+            season_mask: self.season_mask,
+        }
     }
 
     /// Number of documents.

@@ -18,6 +18,13 @@ const TAIL_BYTES: usize = 8;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Packed<'a> {
     data: &'a [u8],
+    shape: PackedShape,
+}
+
+/// Shape of packed numbers, as their head gives it.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct PackedShape {
+    /// Bits of each.
     width: usize,
     mask: u64,
     len: usize,
@@ -36,17 +43,30 @@ impl<'a> Packed<'a> {
         if !is_width_ok || data.len() != data_bytes {
             return None;
         }
-        Some(Self {
-            data,
+        let shape = PackedShape {
             width: width as usize,
             mask: (1u64 << width) - 1,
             len,
-        })
+        };
+        Some(Self { data, shape })
+    }
+
+    /// View of packed numbers whose shape was read before. Their bytes are not touched.
+    pub(crate) fn of_shape(bytes: &'a [u8], shape: PackedShape) -> Self {
+        Self {
+            data: &bytes[HEAD_BYTES..],
+            shape,
+        }
+    }
+
+    /// Their shape.
+    pub(crate) fn shape(&self) -> PackedShape {
+        self.shape
     }
 
     /// Count of numbers.
     pub(crate) fn len(&self) -> usize {
-        self.len
+        self.shape.len
     }
 
     /// The number at `idx`. Cost: one unaligned read, a shift and a mask. Panics only far beyond
@@ -55,10 +75,10 @@ impl<'a> Packed<'a> {
     pub(crate) fn get(&self, idx: usize) -> u64 {
         // Eight bytes hold any number of 56 bits that begins within the first of them; the eight
         // zero bytes at the end make this true of the last number.
-        let bit = idx * self.width;
+        let bit = idx * self.shape.width;
         let at = bit >> 3;
         let bytes = self.data[at..at + 8].try_into().expect("a slice of eight");
-        (u64::from_le_bytes(bytes) >> (bit & 7)) & self.mask
+        (u64::from_le_bytes(bytes) >> (bit & 7)) & self.shape.mask
     }
 
     /// The number at `idx` as an index or document.

@@ -333,12 +333,18 @@ impl Sections {
         Ok(&self.bytes[state.offset + range.start..state.offset + range.end])
     }
 
+    /// A section that [`Sections::whole`] returned before: its blocks are known to be sound.
+    #[inline]
+    pub(crate) fn known_whole(&self, section: Section) -> &[u8] {
+        let state = &self.sections[section as usize];
+        &self.bytes[state.offset..state.offset + state.len]
+    }
+
     /// A part of a section that [`Sections::part`] returned before: its blocks are known to be
     /// sound. Panics outside the section.
     #[inline]
     pub(crate) fn known_part(&self, section: Section, range: std::ops::Range<usize>) -> &[u8] {
-        let state = &self.sections[section as usize];
-        &self.bytes[state.offset..state.offset + state.len][range]
+        &self.known_whole(section)[range]
     }
 
     fn check(&self, section: Section, from: usize, to: usize) -> Result<()> {

@@ -13,10 +13,10 @@ use crate::model::RecordId;
 use crate::query::LanguageTerm;
 
 use super::bisect::{gallop, partition};
-use super::columns::{ColumnValue, Columns};
+use super::columns::{ColumnValue, Columns, ColumnsShape};
 use super::dictionary::Dictionary;
 use super::document::StoredDoc;
-use super::packed::Packed;
+use super::packed::{Packed, PackedShape};
 use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
@@ -33,7 +33,30 @@ pub struct Segment {
     id_bounds: OnceLock<[u128; 2]>,
     /// Times of its first and its last document; read when it is first merged with another.
     time_bounds: OnceLock<TimeBounds>,
+    /// Shapes of the sections of a view; read when it is first searched.
+    view_shapes: OnceLock<ViewShapes>,
 }
+
+/// Shapes of the sections that a view holds: their heads lie far apart, a cache miss each.
+struct ViewShapes {
+    columns: ColumnsShape,
+    packed: [PackedShape; PACKED_SECTIONS.len()],
+}
+
+/// Sections of packed numbers that a view holds, in the order of its fields.
+const PACKED_SECTIONS: [Section; 11] = [
+    Section::Languages,
+    Section::DocumentTitles,
+    Section::TitleOffsets,
+    Section::TitleStarts,
+    Section::TitleDocuments,
+    Section::TermTitleOffsets,
+    Section::TermDocumentOffsets,
+    Section::CatalogNumbers,
+    Section::CatalogOffsets,
+    Section::ValueCodes,
+    Section::ValueOffsets,
+];
 
 /// Times of the newest and of the oldest document of a segment, tombstones included, as text:
 /// `YYYY-MM-DDTHH:MM:SSZ` sorts like the time it stands for.
@@ -71,6 +94,7 @@ impl Segment {
             other_terms,
             id_bounds: OnceLock::new(),
             time_bounds: OnceLock::new(),
+            view_shapes: OnceLock::new(),
         })
     }
 
@@ -242,23 +266,49 @@ impl Segment {
         self.sections.known_part(Section::Documents, range)
     }
 
-    /// Everything that a search reads, resolved once. Cost: a dozen atomic loads; the first
-    /// time also the checksums of all columns.
+    /// Everything that a search reads, resolved once. Cost: no read of the sections; the first time
+    /// the checksums of all that it holds.
     pub(crate) fn view(&self) -> Result<SegmentView<'_>> {
-        let columns = Columns::read(self.sections.whole(Section::Columns)?)
-            .ok_or_else(|| self.sections.corrupt(Section::Columns, 0, "columns"))?;
+        let shapes = self.view_shapes()?;
+        let mut packed = PACKED_SECTIONS.into_iter().zip(shapes.packed);
+        let mut next = || {
+            let (section, shape) = packed.next().expect("a section for each field");
+            Packed::of_shape(self.sections.known_whole(section), shape)
+        };
         Ok(SegmentView {
             segment: self,
-            columns,
-            languages: self.packed(Section::Languages)?,
-            doc_titles: self.packed(Section::DocumentTitles)?,
-            title_text: self.sections.whole(Section::TitleText)?,
-            title_offsets: self.packed(Section::TitleOffsets)?,
-            title_starts: self.packed(Section::TitleStarts)?,
-            title_docs: self.packed(Section::TitleDocuments)?,
-            term_title_offsets: self.packed(Section::TermTitleOffsets)?,
-            term_doc_offsets: self.packed(Section::TermDocumentOffsets)?,
+            columns: Columns::of_shape(self.sections.known_whole(Section::Columns), shapes.columns),
+            title_text: self.sections.known_whole(Section::TitleText),
+            languages: next(),
+            doc_titles: next(),
+            title_offsets: next(),
+            title_starts: next(),
+            title_docs: next(),
+            term_title_offsets: next(),
+            term_doc_offsets: next(),
+            catalog_numbers: next(),
+            catalog_offsets: next(),
+            value_codes: next(),
+            value_offsets: next(),
         })
+    }
+
+    fn view_shapes(&self) -> Result<&ViewShapes> {
+        if let Some(shapes) = self.view_shapes.get() {
+            return Ok(shapes);
+        }
+        let columns = Columns::read(self.sections.whole(Section::Columns)?)
+            .ok_or_else(|| self.sections.corrupt(Section::Columns, 0, "columns"))?;
+        self.sections.whole(Section::TitleText)?;
+        let mut packed = Vec::with_capacity(PACKED_SECTIONS.len());
+        for section in PACKED_SECTIONS {
+            packed.push(self.packed(section)?.shape());
+        }
+        let shapes = ViewShapes {
+            columns: columns.shape(),
+            packed: packed.try_into().expect("a shape for each section"),
+        };
+        Ok(self.view_shapes.get_or_init(|| shapes))
     }
 
     fn damaged_doc(&self, doc: u32, expected: &'static str) -> Error {
@@ -327,14 +377,18 @@ pub(crate) struct SegmentView<'a> {
     segment: &'a Segment,
     /// Type, year, season, episode of each document.
     pub(crate) columns: Columns<'a>,
+    title_text: &'a [u8],
     languages: Packed<'a>,
     doc_titles: Packed<'a>,
-    title_text: &'a [u8],
     title_offsets: Packed<'a>,
     title_starts: Packed<'a>,
     title_docs: Packed<'a>,
     term_title_offsets: Packed<'a>,
     term_doc_offsets: Packed<'a>,
+    catalog_numbers: Packed<'a>,
+    catalog_offsets: Packed<'a>,
+    value_codes: Packed<'a>,
+    value_offsets: Packed<'a>,
 }
 
 impl<'a> SegmentView<'a> {
@@ -491,12 +545,11 @@ impl<'a> SegmentView<'a> {
 
     /// Documents with this catalog id, and those of its episodes that are not among them.
     pub(crate) fn catalog_docs(&self, number: u64) -> Result<[Postings<'a>; 2]> {
-        let numbers = self.segment.packed(Section::CatalogNumbers)?;
+        let (numbers, offsets) = (&self.catalog_numbers, &self.catalog_offsets);
         let at = partition(0, numbers.len(), |at| numbers.get(at) < number);
         if at == numbers.len() || numbers.get(at) != number {
             return Ok([Postings::EMPTY; 2]);
         }
-        let offsets = self.segment.packed(Section::CatalogOffsets)?;
         let own = self.postings(Section::CatalogDocuments, offsets.span(2 * at))?;
         let parent = self.postings(Section::CatalogDocuments, offsets.span(2 * at + 1))?;
         Ok([own, parent])
@@ -516,8 +569,7 @@ impl<'a> SegmentView<'a> {
     }
 
     fn values_docs(&self, wanted: Range<u64>) -> Result<Vec<Postings<'a>>> {
-        let codes = self.segment.packed(Section::ValueCodes)?;
-        let offsets = self.segment.packed(Section::ValueOffsets)?;
+        let (codes, offsets) = (&self.value_codes, &self.value_offsets);
         let from = partition(0, codes.len(), |at| codes.get(at) < wanted.start);
         (from..codes.len())
             .take_while(|&at| codes.get(at) < wanted.end)
