@@ -14,6 +14,7 @@ use crate::query::LanguageTerm;
 
 use super::bisect::{gallop, partition};
 use super::columns::{ColumnValue, Columns, ColumnsShape};
+use super::cursor::BLOCK;
 use super::dictionary::Dictionary;
 use super::document::StoredDoc;
 use super::packed::{Packed, PackedShape};
@@ -58,13 +59,15 @@ const PACKED_SECTIONS: [Section; 11] = [
     Section::ValueOffsets,
 ];
 
-/// Times of the newest and of the oldest document of a segment, tombstones included, as text:
-/// `YYYY-MM-DDTHH:MM:SSZ` sorts like the time it stands for.
-#[derive(Debug)]
+/// Times of the newest and of the oldest document of a segment, tombstones included.
+#[derive(Debug, Clone, Copy)]
 struct TimeBounds {
-    newest: Box<[u8]>,
-    oldest: Box<[u8]>,
+    newest: TimeText,
+    oldest: TimeText,
 }
+
+/// `YYYY-MM-DDTHH:MM:SSZ`: sorts like the time it stands for.
+type TimeText = [u8; 20];
 
 impl Segment {
     /// Checks header, footer and dictionaries; every other block is checked at its first use.
@@ -216,21 +219,31 @@ impl Segment {
         Ok(self.time_bounds()?.oldest > other.time_bounds()?.newest)
     }
 
-    fn time_bounds(&self) -> Result<&TimeBounds> {
+    /// True if its oldest document is older than that of another segment. Neither may be empty.
+    pub(crate) fn ends_before(&self, other: &Self) -> Result<bool> {
+        Ok(self.time_bounds()?.oldest < other.time_bounds()?.oldest)
+    }
+
+    /// Time of its newest document, as text that sorts like the time. It may not be empty.
+    pub(crate) fn newest_time(&self) -> Result<[u8; 20]> {
+        Ok(self.time_bounds()?.newest)
+    }
+
+    fn time_bounds(&self) -> Result<TimeBounds> {
         if let Some(bounds) = self.time_bounds.get() {
-            return Ok(bounds);
+            return Ok(*bounds);
         }
         // Documents are numbered newest first.
-        let time_of = |doc: u32| -> Result<Box<[u8]>> {
+        let time_of = |doc: u32| -> Result<TimeText> {
             let time = self.doc(doc)?.time();
-            time.map(Box::from)
-                .ok_or_else(|| self.damaged_doc(doc, "a time"))
+            let time = time.and_then(|time| time.try_into().ok());
+            time.ok_or_else(|| self.damaged_doc(doc, "a time"))
         };
         let bounds = TimeBounds {
             newest: time_of(0)?,
             oldest: time_of(self.len() - 1)?,
         };
-        Ok(self.time_bounds.get_or_init(|| bounds))
+        Ok(*self.time_bounds.get_or_init(|| bounds))
     }
 
     /// The id of a document. Panics when there is no such document.
@@ -471,6 +484,19 @@ impl<'a> SegmentView<'a> {
     #[inline(always)]
     pub(crate) fn title_of(&self, doc: u32) -> u32 {
         self.doc_titles.get_u32(doc as usize)
+    }
+
+    /// Ranks of the folded titles of up to [`BLOCK`] documents, in their order.
+    ///
+    /// No read depends on another, so the processor has many under way at once; where each title is
+    /// used before the next is read, a loop waits for every one.
+    #[inline]
+    pub(crate) fn titles_of(&self, docs: &[u32]) -> [u32; BLOCK] {
+        let mut titles = [0; BLOCK];
+        for (title, &doc) in titles.iter_mut().zip(docs) {
+            *title = self.title_of(doc);
+        }
+        titles
     }
 
     /// The folded title with this rank.

@@ -6,7 +6,7 @@
 //! decides if the second clause is then probed for each of them (a column read of 4 ns and a
 //! look-up of 8 ns each) or united as bits first (a word for each 64 documents of the segment).
 
-use crate::index::{BLOCK, Bits, Cursor, Lookup, Postings, RowTest, SegmentView, retain_blocks};
+use crate::index::{Bits, Cursor, Lookup, Postings, RowTest, SegmentView, retain_blocks};
 
 use super::cost::PlanContext;
 use super::doc_list::retain;
@@ -160,6 +160,38 @@ impl<'a> Clause<'a> {
         docs
     }
 
+    /// Documents that satisfy it and are accepted, ascending. For a clause of titles, whose
+    /// documents come in no order: most need not be sorted.
+    ///
+    /// Cost: linear; a sort of the accepted ones, or a word of bits for each 64 documents.
+    pub(crate) fn accepted_docs(
+        &self,
+        context: &PlanContext<'_>,
+        accepts: impl Fn(u32) -> bool,
+    ) -> Vec<u32> {
+        let view = &context.view;
+        let mut docs = Vec::new();
+        let mut collect = |doc: u32| {
+            if accepts(doc) {
+                docs.push(doc);
+            }
+        };
+        self.sets.iter().for_each(|set| set.for_each(&mut collect));
+        self.for_each_title_doc(view, &mut collect);
+        if context
+            .costs
+            .prefers_sort(docs.len() as u64, view.docs_count())
+        {
+            docs.sort_unstable();
+            docs.dedup();
+            return docs;
+        }
+        let mut bits = Bits::new(view.docs_count());
+        docs.drain(..).for_each(|doc| bits.insert(doc));
+        bits.decode(&mut docs);
+        docs
+    }
+
     /// Keeps the ascending documents that satisfy it.
     ///
     /// Cost: the lesser of probing each document and uniting all documents that satisfy it.
@@ -266,11 +298,7 @@ impl ClauseSeeker<'_> {
             matching |= set.seek(docs);
         }
         if self.probes_titles {
-            // All titles are read before the first is looked up, for the same reason.
-            let mut titles = [0; BLOCK];
-            for (title, &doc) in titles.iter_mut().zip(docs) {
-                *title = view.title_of(doc);
-            }
+            let titles = view.titles_of(docs);
             for (idx, &title) in titles[..docs.len()].iter().enumerate() {
                 matching |= u64::from(self.has_title(title)) << idx;
             }

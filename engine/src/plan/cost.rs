@@ -26,6 +26,8 @@ pub(crate) struct CostModel {
     pub(crate) seek_ns: u64,
     /// Nanoseconds to look up one document in one posting list, in no order.
     pub(crate) lookup_ns: u64,
+    /// Nanoseconds to find the sets of the filters of a request.
+    pub(crate) filter_sets_ns: u64,
     /// Nanoseconds to visit one document of a posting list.
     pub(crate) visit_ns: u64,
     /// Nanoseconds to read one document of a title and set its bit.
@@ -74,6 +76,7 @@ impl CostModel {
         cached_docs_max: 2_000_000,
         seek_ns: 8,
         lookup_ns: 40,
+        filter_sets_ns: 400,
         visit_ns: 2,
         title_doc_ns: 2,
         title_docs_estimate: 8,
@@ -96,6 +99,7 @@ impl CostModel {
     #[cfg(test)]
     pub(crate) const TINY: Self = Self {
         cached_docs_max: 20,
+        filter_sets_ns: 8,
         list_share: 4,
         sort_share: 8,
         scan_share: 2,
@@ -157,13 +161,14 @@ impl CostModel {
     }
 
     /// Name, value and unit of every field, for `explain`.
-    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 20] {
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 21] {
         [
             ("cached_probe", self.cached_probe_ns, "ns"),
             ("uncached_probe", self.uncached_probe_ns, "ns"),
             ("cached_docs_max", self.cached_docs_max.into(), "documents"),
             ("seek", self.seek_ns, "ns"),
             ("lookup", self.lookup_ns, "ns"),
+            ("filter_sets", self.filter_sets_ns, "ns"),
             ("visit", self.visit_ns, "ns"),
             ("title_doc", self.title_doc_ns, "ns"),
             ("title_docs_estimate", self.title_docs_estimate, "documents"),

@@ -6,6 +6,8 @@
 //! accepts 3 % of the documents. For a branch of 50 documents, 50 probes are made; for one of a
 //! million, the posting lists of the year and the type are intersected as bits.
 
+use std::cell::OnceCell;
+
 use crate::error::Result;
 use crate::index::{Bits, Column, ColumnValue, Columns, RowTest, Tombstones};
 use crate::model::{Number, VideoType, Year};
@@ -19,25 +21,24 @@ use super::subject::Subject;
 
 /// Filters of a request, and the tombstones, over one segment.
 pub(crate) struct Filter<'a> {
-    context: PlanContext<'a>,
+    context: &'a PlanContext<'a>,
     live: LiveDocs<'a>,
     /// Type, year, season and episode.
     test: RowTest,
     /// True for each language of the segment that matches; `None` when all do.
     languages: Option<Vec<bool>>,
-    /// The filters as sets, for a plan that starts from one of them or intersects them whole.
-    clauses: Vec<Clause<'a>>,
-    has_year_filter: bool,
-    /// True if an episode is requested without a season: no posting lists exist for that.
-    has_bare_episode: bool,
+    filters: &'a Filters,
+    /// The filters as sets, for a plan that starts from one of them or intersects them whole. Made
+    /// when they are asked for: to find them costs more than probing some dozen documents.
+    clauses: OnceCell<Vec<Clause<'a>>>,
 }
 
 impl<'a> Filter<'a> {
     /// Filters of a request over a segment; `None` when no document of it can match.
     pub(crate) fn new(
-        context: PlanContext<'a>,
+        context: &'a PlanContext<'a>,
         tombstones: &'a Tombstones,
-        filters: &Filters,
+        filters: &'a Filters,
     ) -> Result<Option<Self>> {
         let Some(test) = row_test(&context.view.columns, filters) else {
             return Ok(None);
@@ -55,17 +56,14 @@ impl<'a> Filter<'a> {
                 languages = Some(matching);
             }
         }
-        let mut filter = Self {
+        Ok(Some(Self {
             context,
             live: LiveDocs::new(context, tombstones),
             test,
             languages,
-            clauses: Vec::new(),
-            has_year_filter: filters.year.is_some(),
-            has_bare_episode: filters.episode.is_some() && filters.season.is_none(),
-        };
-        filter.clauses = filter.build_clauses(filters)?;
-        Ok(Some(filter))
+            filters,
+            clauses: OnceCell::new(),
+        }))
     }
 
     /// True if every live document of the segment is accepted.
@@ -80,14 +78,28 @@ impl<'a> Filter<'a> {
 
     /// The filters as sets of documents. Together with the live documents they are the whole
     /// filter, except for an episode without a season.
-    pub(crate) fn clauses(&self) -> &[Clause<'a>] {
-        &self.clauses
+    ///
+    /// Cost: the first time a search among the values of the columns for each filter.
+    pub(crate) fn clauses(&self) -> Result<&[Clause<'a>]> {
+        if let Some(clauses) = self.clauses.get() {
+            return Ok(clauses);
+        }
+        let clauses = self.build_clauses()?;
+        Ok(self.clauses.get_or_init(|| clauses))
     }
 
     /// True if a live document of all [`Filter::clauses`] may still be refused, so it must be
-    /// probed.
+    /// probed: no posting lists exist for an episode without a season.
     fn exceeds_clauses(&self) -> bool {
-        self.has_bare_episode
+        self.filters.episode.is_some() && self.filters.season.is_none()
+    }
+
+    /// True if probing `docs_count` documents is expected to cost less than finding the clauses and
+    /// clearing the bits of one of them.
+    pub(crate) fn prefers_probing(&self, docs_count: u64) -> bool {
+        let (costs, segment_docs) = (self.context.costs, self.context.view.docs_count());
+        let probes_ns = docs_count.saturating_mul(costs.probe_ns(segment_docs));
+        probes_ns <= costs.filter_sets_ns + u64::from(segment_docs) / 64
     }
 
     /// Keeps the accepted documents of a set to which all clauses were applied.
@@ -123,20 +135,32 @@ impl<'a> Filter<'a> {
     /// Keeps the ascending documents that are accepted.
     ///
     /// Cost: a probe of each, or, for many documents, that of the clauses.
-    pub(crate) fn retain(&self, docs: &mut Vec<u32>) {
+    pub(crate) fn retain(&self, docs: &mut Vec<u32>) -> Result<()> {
+        if !self.is_trivial() {
+            self.retain_matching(docs)?;
+        }
+        self.retain_live(docs);
+        Ok(())
+    }
+
+    fn retain_matching(&self, docs: &mut Vec<u32>) -> Result<()> {
+        if self.prefers_probing(docs.len() as u64) {
+            self.retain_probed(docs);
+            return Ok(());
+        }
         let mut needs_probes = self.exceeds_clauses();
-        for clause in &self.clauses {
+        for clause in self.clauses()? {
             // One probe answers for all filters at once: it replaces every clause that costs more.
-            if clause.is_probing_cheaper(&self.context, docs.len() as u64) {
+            if clause.is_probing_cheaper(self.context, docs.len() as u64) {
                 needs_probes = true;
             } else {
-                clause.retain(&self.context, docs);
+                clause.retain(self.context, docs);
             }
         }
         if needs_probes {
             self.retain_probed(docs);
         }
-        self.retain_live(docs);
+        Ok(())
     }
 
     /// Keeps the accepted documents of an ascending list to which all clauses were applied.
@@ -172,11 +196,11 @@ impl<'a> Filter<'a> {
     /// (SEARCH.md 5.3).
     #[inline]
     pub(crate) fn matches_unknown_year(&self, doc: u32) -> bool {
-        self.has_year_filter && self.context.view.columns.get(doc).year == 0
+        self.filters.year.is_some() && self.context.view.columns.get(doc).year == 0
     }
 
-    fn build_clauses(&self, filters: &Filters) -> Result<Vec<Clause<'a>>> {
-        let view = &self.context.view;
+    fn build_clauses(&self) -> Result<Vec<Clause<'a>>> {
+        let (view, filters) = (&self.context.view, self.filters);
         let mut clauses = Vec::new();
         let mut push = |name, sets| clauses.push(Clause::of_sets(Subject::Filter(name), sets));
         if let Some(year) = filters.year {

@@ -13,7 +13,7 @@ use super::marker_clauses::titles_with;
 /// Example: `query=lost s01e02`. A record of season 1, episode 2 has fit 0. The pack of season 1
 /// matches, too, but has fit 1 unless its title has the word "s01e02".
 pub(crate) struct FitRule<'a> {
-    view: SegmentView<'a>,
+    view: &'a SegmentView<'a>,
     /// The episode marker, and the titles that have its word.
     episode: Option<(EpisodeMarker, Lookup<'a>)>,
     /// The year marker, and the titles that have its word.
@@ -22,13 +22,13 @@ pub(crate) struct FitRule<'a> {
 
 impl<'a> FitRule<'a> {
     /// Rule for the markers of a text.
-    pub(crate) fn new(view: &SegmentView<'a>, text: &ParsedText<'_>) -> Result<Self> {
+    pub(crate) fn new(view: &'a SegmentView<'a>, text: &ParsedText<'_>) -> Result<Self> {
         let titles = |word| Ok(titles_with(view, word)?.lookup());
         let markers = text.markers();
         let episode_titles = text.episode_word().map(titles).transpose()?;
         let year_titles = text.year_word().map(titles).transpose()?;
         Ok(Self {
-            view: *view,
+            view,
             episode: markers.episode.zip(episode_titles),
             year: markers.year.zip(year_titles),
         })

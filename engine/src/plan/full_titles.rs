@@ -135,6 +135,19 @@ impl<'a> FullTitles<'a> {
         }
     }
 
+    /// Relevance than which no title gives a better one; `None` without titles.
+    pub(crate) fn best_relevance(&self) -> Option<u8> {
+        if self.len() == 0 {
+            None
+        } else if !self.equal.is_empty() {
+            Some(2)
+        } else if self.prefixed.iter().any(|range| !range.is_empty()) {
+            Some(3)
+        } else {
+            Some(4)
+        }
+    }
+
     /// Number of titles.
     pub(crate) fn len(&self) -> usize {
         match &self.members {

@@ -15,13 +15,13 @@ use super::title_set::TitleSet;
 /// Documents of a segment that have no tombstone.
 #[derive(Clone, Copy)]
 pub(crate) struct LiveDocs<'a> {
-    context: PlanContext<'a>,
+    context: &'a PlanContext<'a>,
     tombstones: &'a Tombstones,
 }
 
 impl<'a> LiveDocs<'a> {
     /// The documents without these tombstones.
-    pub(super) fn new(context: PlanContext<'a>, tombstones: &'a Tombstones) -> Self {
+    pub(super) fn new(context: &'a PlanContext<'a>, tombstones: &'a Tombstones) -> Self {
         Self {
             context,
             tombstones,
@@ -93,21 +93,21 @@ impl<'a> LiveDocs<'a> {
     }
 
     /// Number of live documents among the `count` ones that have one of `titles` but not the term
-    /// of `rank`, whose documents `term_docs` are.
+    /// of `rank`; `has_term` says if a document has it.
     pub(crate) fn count_prefixed(
         &self,
         rank: u32,
         count: u64,
         titles: &TitleSet,
-        term_docs: &Lookup<'_>,
+        has_term: impl Fn(u32) -> bool,
     ) -> u64 {
         if self.are_all() {
             return count;
         }
         let view = &self.context.view;
-        let is_one = |doc: u32| titles.contains(view.title_of(doc)) && !term_docs.contains(doc);
+        let is_one = |doc: u32| titles.contains(view.title_of(doc)) && !has_term(doc);
         let count_all = || {
-            let is_deleted = |doc: u32| self.tombstones.contains(doc) && !term_docs.contains(doc);
+            let is_deleted = |doc: u32| self.tombstones.contains(doc) && !has_term(doc);
             if self.prefers_tombstones(titles.docs_count()) {
                 self.tombstones.iter().filter(|&doc| is_one(doc)).count() as u64
             } else {

@@ -31,7 +31,7 @@ pub(crate) struct ReleasePlan<'a> {
 impl<'a> ReleasePlan<'a> {
     /// Plans the branch; `year` is the `year` filter. `None` when nothing can match.
     pub(crate) fn new(
-        context: &PlanContext<'a>,
+        context: &'a PlanContext<'a>,
         text: &ParsedText<'_>,
         name: &ReleaseName<'_>,
         year: Option<Year>,

@@ -46,7 +46,7 @@ impl<'a> TitlePlan<'a> {
     ///
     /// Cost: linear in the occurrences of the texts in distinct titles, a few nanoseconds each, and
     /// a byte for each title when these are many.
-    pub(crate) fn new(context: &PlanContext<'a>, text: &ParsedText<'_>) -> Result<Self> {
+    pub(crate) fn new(context: &'a PlanContext<'a>, text: &ParsedText<'_>) -> Result<Self> {
         let view = &context.view;
         let texts = text.strings();
         let mut builder = TitleMatchBuilder::new(context);

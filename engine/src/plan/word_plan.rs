@@ -54,7 +54,7 @@ impl<'a> WordPlan<'a> {
     /// A word that no document satisfies ends the plan before the words after it, the markers and
     /// the full titles are planned.
     pub(crate) fn new(
-        context: &PlanContext<'a>,
+        context: &'a PlanContext<'a>,
         text: &ParsedText<'_>,
         typos: Typos,
     ) -> Result<Option<Self>> {
@@ -69,20 +69,28 @@ impl<'a> WordPlan<'a> {
         // satisfies the second one too. So a repeated last word allows no prefix.
         let last = text.last_plain_word();
         let is_repeated = text.plain_words().filter(|word| *word == last).count() > 1;
-        let terms: Vec<Option<Term>> = words.iter().map(|word| view.term(word)).collect();
+        let allows_prefix =
+            |word: &str| word == last && !is_repeated && PREFIX_CHARS_MIN <= word.chars().count();
+        let mut terms = Vec::with_capacity(words.len());
+        for &word in &words {
+            let term = view.term(word);
+            let allows_others = allows_prefix(word) || allowed_typos(word, typos) > 0;
+            // Usual in small segments: no set is read, and no other word looked up.
+            if term.is_none() && !allows_others {
+                return Ok(None);
+            }
+            terms.push(term);
+        }
         let mut clauses = Vec::with_capacity(words.len() + 2);
         let (mut last_term, mut last_word, mut prefix_count) = (None, None, None);
-        for (idx, (word, &term)) in words.iter().zip(&terms).enumerate() {
-            let is_last = *word == last && !is_repeated;
+        for (idx, (&word, &term)) in words.iter().zip(&terms).enumerate() {
+            let is_last = word == last && !is_repeated;
             let word = PlannedWord {
                 idx,
                 word,
                 term,
-                allows_prefix: is_last && word.chars().count() >= PREFIX_CHARS_MIN,
-                typos_max: match typos {
-                    Typos::Allowed => typos_max(word),
-                    Typos::Refused => 0,
-                },
+                allows_prefix: allows_prefix(word),
+                typos_max: allowed_typos(word, typos),
             };
             let clause = word.clause(context)?;
             if clause.size_max() == 0 {
@@ -122,7 +130,15 @@ fn allows_typos(text: &ParsedText<'_>) -> bool {
     (1..=TYPO_WORDS_MAX).contains(&typo_words.count())
 }
 
-/// Number of typos that a plain word may have (SEARCH.md 4.6).
+/// Number of typos that a plain word may have in this try.
+fn allowed_typos(word: &str, typos: Typos) -> u8 {
+    match typos {
+        Typos::Allowed => typos_max(word),
+        Typos::Refused => 0,
+    }
+}
+
+/// Number of typos that a plain word may have in the second try (SEARCH.md 4.6).
 fn typos_max(word: &str) -> u8 {
     match word.chars().count() {
         _ if has_number(word) => 0,

@@ -14,13 +14,15 @@ pub(super) struct PageRequest<'w> {
     pub(super) needs_docs: bool,
     /// Weighs matches by the `release` of the request, if it has one.
     pub(super) weigher: Option<&'w Weigher<'w>>,
+    /// Hits that do not precede this one are counted only. [`Ranked::LAST`] with a weigher.
+    pub(super) cutoff: Ranked,
 }
 
 /// Matches of one branch.
 pub(super) struct BranchResult {
     /// Number of documents that match.
     pub(super) total: u64,
-    /// The best of them, in order: a page, or all if they are fewer.
+    /// The best of them, in order: a page, or all that precede the cutoff if they are fewer.
     pub(super) best: Vec<Ranked>,
     /// All matching documents; may be `None` if they were not needed.
     pub(super) docs: Option<DocSet>,

@@ -90,7 +90,7 @@ impl Snapshot {
     /// are listed from their smallest set instead. Nothing beyond [`LISTED_DOCS_MAX`] is listed.
     pub fn newest(&self, filters: &Filters, page: ListPage) -> Result<Listing<'_>> {
         self.list(filters, page, |part| {
-            let docs = newest_of(&part.context, &part.filter, page.needed())?;
+            let docs = newest_of(part.context, &part.filter, page.needed())?;
             Ok(docs.into_iter().map(|doc| (0, doc)).collect())
         })
     }
@@ -100,7 +100,7 @@ impl Snapshot {
     pub fn of_title(&self, number: u64, of: TitlePart, page: ListPage) -> Result<Listing<'_>> {
         self.list(&Filters::default(), page, |part| {
             let mut docs = Vec::new();
-            for doc in title_docs(&part.context, number)? {
+            for doc in title_docs(part.context, number)? {
                 let slot = slot_of(part, doc);
                 if part.filter.accepts(doc) && of.has(slot) {
                     docs.push((of.rank(slot), doc));
@@ -126,9 +126,10 @@ impl Snapshot {
         let ending = UploaderEnding::new(name);
         let query = Query::new(Filters::default(), 1);
         read_whole(self.segments(), || {
+            let contexts = self.contexts(None)?;
             let mut heads = Vec::new();
-            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), None)? {
-                let docs = newest_of(&part.context, &part.filter, read_max)?;
+            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), &contexts)? {
+                let docs = newest_of(part.context, &part.filter, read_max)?;
                 let docs: Vec<RankedDoc> = docs.into_iter().map(|doc| (0, doc)).collect();
                 heads.extend(self.list_head(part_idx, docs.into_iter())?);
             }
@@ -148,9 +149,10 @@ impl Snapshot {
     pub fn episodes_of_title(&self, number: u64) -> Result<BTreeMap<EpisodeSlot, u32>> {
         let query = Query::new(Filters::default(), 1);
         read_whole(self.segments(), || {
+            let contexts = self.contexts(None)?;
             let mut counts = BTreeMap::new();
-            for (_, part) in self.prepared(&ParsedQuery::new(&query), None)? {
-                for doc in title_docs(&part.context, number)? {
+            for (_, part) in self.prepared(&ParsedQuery::new(&query), &contexts)? {
+                for doc in title_docs(part.context, number)? {
                     if part.filter.accepts(doc) {
                         *counts.entry(slot_of(&part, doc)).or_default() += 1;
                     }
@@ -177,8 +179,9 @@ impl Snapshot {
     ) -> Result<Listing<'_>> {
         let query = Query::new(filters.clone(), 1);
         read_whole(self.segments(), || {
+            let contexts = self.contexts(None)?;
             let mut parts = Vec::new();
-            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), None)? {
+            for (part_idx, part) in self.prepared(&ParsedQuery::new(&query), &contexts)? {
                 parts.push((part_idx, list(&part)?));
             }
             self.merge_lists(parts, page)
@@ -318,7 +321,7 @@ impl ListHead<'_> {
 /// The first documents of a segment that the filter accepts.
 fn newest_of(context: &PlanContext<'_>, filter: &Filter<'_>, needed: usize) -> Result<Vec<u32>> {
     let docs_count = context.view.docs_count();
-    let smallest = filter.clauses().iter().min_by_key(|it| it.size_max());
+    let smallest = filter.clauses()?.iter().min_by_key(|it| it.size_max());
     // A probe costs about as much as decoding a number: a set of less than a sixteenth of the
     // documents is listed whole, in case most of the documents would be probed in vain.
     if let Some(clause) = smallest

@@ -33,13 +33,13 @@ pub(super) fn search_catalog(
             (StoredSet::Catalog(number), own),
             (StoredSet::Parent(number), parent),
         ];
-        return Ok(first_page(&sets, filter.live(), page.size));
+        return Ok(first_page(&sets, filter.live(), page));
     }
     // A document of both lists is in `own` only (the index leaves it out of the other), so it is
     // ranked once and the counts add up.
     let mut parent_docs = Vec::new();
     parent.decode(&mut parent_docs);
-    parent_docs.retain(|&doc| filter.accepts(doc));
+    filter.retain(&mut parent_docs)?;
     let mut ranked = Vec::with_capacity(parent_docs.len() + own.count() as usize);
     for &doc in &parent_docs {
         let (relevance, fit) = parent_rank(view, doc, marker);
@@ -50,7 +50,7 @@ pub(super) fn search_catalog(
     // that match by the id of their series only.
     let mut docs = Vec::new();
     own.decode(&mut docs);
-    docs.retain(|&doc| filter.accepts(doc));
+    filter.retain(&mut docs)?;
     for &doc in &docs {
         let fit = u8::from(filter.matches_unknown_year(doc));
         ranked.push(Ranked::new(1, fit, doc));
@@ -71,7 +71,7 @@ fn best(ranked: Vec<Ranked>, page: PageRequest<'_>) -> Vec<Ranked> {
     if let Some(weigher) = page.weigher {
         return weigher.best(ranked, page.size);
     }
-    let mut top = Top::new(page.size);
+    let mut top = Top::new(page.size, page.cutoff);
     ranked.into_iter().for_each(|ranked| top.offer(ranked));
     top.into_sorted()
 }
@@ -82,12 +82,12 @@ fn best(ranked: Vec<Ranked>, page: PageRequest<'_>) -> Vec<Ranked> {
 fn first_page(
     sets: &[(StoredSet, Postings<'_>); 2],
     live: &LiveDocs<'_>,
-    page_size: usize,
+    page: PageRequest<'_>,
 ) -> BranchResult {
-    let mut best = Vec::with_capacity(page_size);
+    let mut best = Vec::with_capacity(page.size);
     let mut total = 0;
     for (fit, (name, set)) in (0..).zip(sets) {
-        if page_size <= best.len() {
+        if page.size <= best.len() || page.cutoff <= Ranked::new(1, fit, 0) {
             total += live.count(*name, set);
             continue;
         }
@@ -96,7 +96,7 @@ fn first_page(
             if live.contains(doc) {
                 best.push(Ranked::new(1, fit, doc));
             }
-            if best.len() < page_size {
+            if best.len() < page.size {
                 ControlFlow::Continue(())
             } else {
                 ControlFlow::Break(())

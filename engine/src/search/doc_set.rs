@@ -9,8 +9,10 @@
 //!   5,469 words are combined with "and". When a clause of titles is next and few documents are
 //!   left, those are listed and probed instead.
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
 
+use crate::error::Result;
 use crate::index::{Bits, SegmentView};
 use crate::plan::{Clause, Filter, PlanContext};
 
@@ -48,12 +50,16 @@ impl DocSet {
         }
     }
 
-    /// Calls `each` with all documents, ascending.
-    pub(super) fn for_each(&self, mut each: impl FnMut(u32)) {
-        let _ = self.try_for_each(|doc| {
-            each(doc);
-            ControlFlow::Continue(())
-        });
+    /// The documents, ascending.
+    pub(super) fn listed(&self) -> Cow<'_, [u32]> {
+        match self {
+            Self::List(docs) => Cow::Borrowed(docs),
+            Self::Bits(bits, count) => {
+                let mut docs = Vec::with_capacity(*count as usize);
+                bits.decode(&mut docs);
+                Cow::Owned(docs)
+            }
+        }
     }
 
     /// True if the document is in the set.
@@ -125,23 +131,40 @@ pub(super) fn intersect(
     context: &PlanContext<'_>,
     filter: &Filter<'_>,
     clauses: &[Clause<'_>],
-) -> DocSet {
+) -> Result<DocSet> {
     let mut ordered: Vec<&Clause<'_>> = clauses.iter().collect();
     ordered.sort_by_key(|clause| clause.size_max());
     let smallest = ordered.first().map_or(u64::MAX, |clause| clause.size_max());
-    let filter_clauses = filter.clauses().iter();
-    let smallest_filter = filter_clauses.min_by_key(|clause| clause.size_max());
     // A rare filter, such as a language with a hundred documents, may be smaller than every word.
-    let start = smallest_filter.filter(|clause| clause.size_max() < smallest);
+    let start = if filter.prefers_probing(smallest) {
+        None
+    } else {
+        let smallest_filter = filter.clauses()?.iter().min_by_key(|it| it.size_max());
+        // The documents of titles are asked for their columns as they are read, those of a filter
+        // are sought among the titles afterwards: twice the cost.
+        let is_titled = ordered.first().is_some_and(|clause| is_titled(clause));
+        let share = if is_titled { 2 } else { 1 };
+        smallest_filter.filter(|clause| clause.size_max() * share < smallest)
+    };
+    let (costs, docs_count) = (context.costs, context.view.docs_count());
     let size_max = start.map_or(smallest, Clause::size_max);
-    if !context
-        .costs
-        .prefers_list(size_max, context.view.docs_count())
-    {
+    // Sets of a filter that are united as bits anyway are not listed for the other clauses.
+    let is_union = start.is_some_and(|clause| clause.only_set().is_none());
+    let prefers_list = if is_union {
+        costs.prefers_sort(size_max, docs_count)
+    } else {
+        costs.prefers_list(size_max, docs_count)
+    };
+    if !prefers_list {
         return intersect_bits(context, filter, &ordered);
     }
     let first = start.unwrap_or_else(|| ordered.remove(0));
-    let mut docs = first.docs(context);
+    let is_accepted = is_titled(first) && !filter.is_trivial();
+    let mut docs = if is_accepted {
+        first.accepted_docs(context, |doc| filter.accepts(doc))
+    } else {
+        first.docs(context)
+    };
     let action = || format!("list, as it has at most {size_max} documents");
     context.note(Some(first.subject()), || docs.len() as u64, action);
     // Plain posting lists are read sequentially. Columns and titles are read at scattered addresses
@@ -152,11 +175,17 @@ pub(super) fn intersect(
     for clause in sets {
         clause.retain(context, &mut docs);
     }
-    filter.retain(&mut docs);
+    if !is_accepted {
+        filter.retain(&mut docs)?;
+    }
     for clause in others {
         clause.retain(context, &mut docs);
     }
-    DocSet::List(docs)
+    Ok(DocSet::List(docs))
+}
+
+fn is_titled(clause: &Clause<'_>) -> bool {
+    clause.title_docs_max() > 0
 }
 
 /// Intersects whole sets as bits, then those that name titles.
@@ -167,13 +196,15 @@ fn intersect_bits(
     context: &PlanContext<'_>,
     filter: &Filter<'_>,
     ordered: &[&Clause<'_>],
-) -> DocSet {
+) -> Result<DocSet> {
     let view = &context.view;
     let (mut all, titled): (Vec<_>, Vec<_>) = ordered
         .iter()
         .copied()
-        .chain(filter.clauses())
-        .partition(|clause| clause.title_docs_max() == 0);
+        .chain(filter.clauses()?)
+        .partition(|clause| !is_titled(clause));
+    // A union that comes first needs no second set of bits.
+    all.sort_by_key(|clause| clause.only_set().is_some());
     all.extend(titled);
     let mut bits = Bits::new(view.docs_count());
     let (first, mut others) = all.split_first().expect("a branch has a clause");
@@ -181,9 +212,8 @@ fn intersect_bits(
     context.note(Some(first.subject()), || bits.count(), || "bits".into());
     let mut union = None;
     while let Some((clause, rest)) = others.split_first() {
-        let is_titled = clause.title_docs_max() > 0;
-        if is_titled && clause.is_probing_cheaper(context, bits.count()) {
-            return probe_rest(context, filter, &bits, others);
+        if is_titled(clause) && clause.is_probing_cheaper(context, bits.count()) {
+            return Ok(probe_rest(context, filter, &bits, others));
         }
         others = rest;
         if let Some(set) = clause.only_set() {
@@ -202,7 +232,7 @@ fn intersect_bits(
     }
     filter.retain_bits_beyond_clauses(&mut bits);
     let count = bits.count();
-    DocSet::Bits(bits, count)
+    Ok(DocSet::Bits(bits, count))
 }
 
 /// Documents of `bits` that satisfy the remaining clauses and are accepted. All clauses of the

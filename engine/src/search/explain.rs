@@ -16,6 +16,7 @@ use super::explain_release::{WordOfRelease, describe_name, describe_release, wor
 use super::hits::Hit;
 use super::segment_search::{ParsedQuery, SegmentSearch};
 use super::snapshot::QueryReading;
+use super::top::Ranked;
 
 /// Parsing, plan and ranking of one request.
 #[derive(Debug, Clone)]
@@ -108,7 +109,8 @@ impl Snapshot {
         let nanoseconds = clock() - began;
         let mut segments = Vec::new();
         let trace = Trace::new(clock);
-        let prepared = self.prepared(&parsed, Some(&trace))?;
+        let contexts = self.contexts(Some(&trace))?;
+        let prepared = self.prepared(&parsed, &contexts)?;
         for (part_idx, part) in &prepared {
             let part_idx = *part_idx;
             let segment = &self.parts()[part_idx].0;
@@ -196,7 +198,7 @@ fn steps(
     let mut steps = Vec::new();
     // The steps are taken one segment after the other.
     drop(taken(part, parsed));
-    for clause in part.filter.clauses() {
+    for clause in part.filter.clauses()? {
         let what = subject_text(clause.subject(), &[]);
         steps.push(planned(what, clause.size_max()));
     }
@@ -207,14 +209,14 @@ fn steps(
     };
     let began = clock();
     if let Some(text) = &parsed.title {
-        let plan = TitlePlan::new(&part.context, text)?;
+        let plan = TitlePlan::new(part.context, text)?;
         let what = "title: distinct titles that contain the text".to_owned();
         steps.push(timed(what, plan.matches().len() as u64, clock() - began));
     }
     // Segments are explained one by one, but the reading was decided over all of them: a segment
     // may show no match here although the search had some.
     let began = clock();
-    let found = part.unite(parsed, words)?;
+    let found = part.unite(parsed, words, Ranked::LAST)?;
     steps.extend(taken(part, parsed));
     let what = "other branches, and all united".to_owned();
     steps.push(timed(what, found.total, clock() - began));
@@ -232,7 +234,7 @@ fn word_steps(
     let began = clock();
     if let Some(text) = &parsed.free_text {
         let words = distinct_words(text);
-        let plan = WordPlan::new(&part.context, text, typos)?;
+        let plan = WordPlan::new(part.context, text, typos)?;
         let planned_at = clock();
         for clause in plan.iter().flat_map(|plan| &plan.clauses) {
             let what = subject_text(clause.subject(), &words);
@@ -243,7 +245,7 @@ fn word_steps(
         steps.push(timed(what, titles_count as u64, planned_at - began));
     }
     let began = clock();
-    let words = part.search_words(parsed, typos)?;
+    let words = part.search_words(parsed, typos, Ranked::LAST)?;
     steps.extend(taken(part, parsed));
     if let Some(found) = &words {
         let what = "query: intersect and rank".to_owned();
@@ -263,7 +265,7 @@ fn release_steps(
         return Ok(None);
     };
     let began = clock();
-    let plan = ReleasePlan::new(&part.context, text, &name, parsed.query.filters().year)?;
+    let plan = ReleasePlan::new(part.context, text, &name, parsed.query.filters().year)?;
     let planned_at = clock();
     for clause in plan.iter().flat_map(|plan| &plan.clauses) {
         steps.push(planned(

@@ -6,6 +6,7 @@
 mod branch;
 mod browse;
 mod catalog_branch;
+mod cutoff;
 mod doc_set;
 mod explain;
 mod explain_release;

@@ -4,8 +4,9 @@
 //! documents of equal rank are ordered by their times and ids, which stand in the stored documents:
 //! several cache misses each. So few are read:
 //!
-//! - If all documents of one segment are newer than all of another, none is: after an import, say,
-//!   whose records are newer than the catalog.
+//! - If each segment is newer than all of the next one, none is: after imports, say, whose records
+//!   are newer than the catalog. Hits of one rank are taken segment by segment.
+//! - If all documents of one segment are newer than all of another, none of these two.
 //! - Otherwise all that precede the best of the other segments are taken at once, as far as
 //!   galloping finds them: a segment of old documents that a re-import moved gives one hit here and
 //!   there, between long runs of the others.
@@ -53,6 +54,11 @@ impl<'a> PageRun<'a> {
             rest: best,
             head: OnceCell::new(),
         }
+    }
+
+    /// Rank of its first document.
+    fn rank(&self) -> Option<u32> {
+        self.rest.first().map(|ranked| ranked.rank())
     }
 
     fn position(&self, idx: usize) -> Result<AnswerPosition<'a>> {
@@ -114,13 +120,18 @@ impl<'a> PageRun<'a> {
     }
 }
 
-/// The first `page_size` documents of all runs.
+/// The first `page_size` documents of all runs, which come in the order of their newest documents.
 ///
-/// Cost: for each change from one run to another a comparison with each run, and documents as the
-/// logarithm of the hits between two changes. Errors: a damaged block.
+/// Cost: for segments that do not overlap in time a comparison of each run with each rank, and no
+/// document is read. Otherwise for each change from one run to another a comparison with each run,
+/// and documents as the logarithm of the hits between two changes. Errors: a damaged block.
 pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Result<Vec<Hit>> {
     let mut hits = Vec::with_capacity(page_size);
     runs.retain(|run| !run.rest.is_empty());
+    if are_apart(&runs)? {
+        take_by_rank(&mut runs, page_size, &mut hits);
+        return Ok(hits);
+    }
     while hits.len() < page_size
         && let Some(first_idx) = first_of(&runs, None)?
     {
@@ -137,6 +148,31 @@ pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Resul
         }
     }
     Ok(hits)
+}
+
+/// True if all documents of each run are newer than those of the next one.
+fn are_apart(runs: &[PageRun<'_>]) -> Result<bool> {
+    for pair in runs.windows(2) {
+        if !pair[0].segment.is_newer_than(pair[1].segment)? {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Takes documents rank by rank, and those of one rank run by run.
+fn take_by_rank(runs: &mut [PageRun<'_>], page_size: usize, hits: &mut Vec<Hit>) {
+    while let Some(rank) = runs.iter().filter_map(PageRun::rank).min() {
+        for run in &mut *runs {
+            while run.rank() == Some(rank) {
+                if hits.len() == page_size {
+                    return;
+                }
+                hits.push(run.hit(0));
+                run.rest = &run.rest[1..];
+            }
+        }
+    }
 }
 
 /// Index of the run whose first document precedes those of the others, but for the run `but`.

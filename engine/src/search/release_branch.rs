@@ -8,6 +8,7 @@
 
 use std::ops::ControlFlow;
 
+use crate::error::Result;
 use crate::index::Bits;
 use crate::plan::{Filter, PlanContext, ReleasePlan};
 
@@ -29,12 +30,12 @@ pub(super) fn search_release_name(
     filter: &Filter<'_>,
     weigher: &Weigher<'_>,
     page: PageRequest<'_>,
-) -> BranchResult {
+) -> Result<BranchResult> {
     let rank = |doc: u32| {
         let fit = plan.fit(&context.view, doc, filter);
         Ranked::new(RELEVANCE, fit, doc)
     };
-    let docs = intersect(context, filter, &plan.clauses);
+    let docs = intersect(context, filter, &plan.clauses)?;
     let best = match &docs {
         DocSet::List(docs) => {
             let ranked = docs.iter().map(|&doc| rank(doc)).collect();
@@ -56,11 +57,11 @@ pub(super) fn search_release_name(
             weigher.best(best, page.size)
         }
     };
-    BranchResult {
+    Ok(BranchResult {
         total: docs.len(),
         best,
         docs: Some(docs),
-    }
+    })
 }
 
 /// The matches whose markers are right, and the others.

@@ -2,7 +2,8 @@
 //!
 //! The work goes back and forth between snapshot and segments, because one decision needs all
 //! segments: typos are allowed only if the `query` branch matches nothing in the whole catalog
-//! (SEARCH.md 4.6).
+//! (SEARCH.md 4.6). Segments come newest first, and each is told by a cutoff which hits the page
+//! still needs (`cutoff`).
 //!
 //! ```text
 //! Snapshot::search_parts   prepares each segment (SegmentSearch::new) where a document can match
@@ -16,9 +17,7 @@
 use crate::error::Result;
 use crate::index::{Segment, Tombstones};
 use crate::model::RecordId;
-use crate::plan::{
-    CostModel, Filter, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Trace, Typos, WordPlan,
-};
+use crate::plan::{Filter, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan};
 use crate::query::{
     CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_words,
 };
@@ -82,6 +81,11 @@ impl<'q> ParsedQuery<'q> {
         self.free_text.as_ref().and_then(ReleaseName::of)
     }
 
+    /// Hits of a page. A request for none still selects one: pages of none have no last document.
+    pub(super) fn page_size(&self) -> usize {
+        usize::from(self.query.page_size()).max(1)
+    }
+
     fn branches_count(&self) -> usize {
         usize::from(self.free_text.is_some())
             + usize::from(self.title.is_some())
@@ -92,8 +96,8 @@ impl<'q> ParsedQuery<'q> {
 
 /// One segment, prepared for a request.
 pub(super) struct SegmentSearch<'a> {
-    segment: &'a Segment,
-    pub(super) context: PlanContext<'a>,
+    pub(super) segment: &'a Segment,
+    pub(super) context: &'a PlanContext<'a>,
     /// Filters of the request over this segment, shared by all branches.
     pub(super) filter: Filter<'a>,
     /// Weighs matches by the `release` of the request, if it has one.
@@ -109,25 +113,21 @@ pub(super) struct SegmentHits {
 }
 
 impl<'a> SegmentSearch<'a> {
-    /// Prepares a segment; `None` when no document of it can match the filters. Steps are noted in
-    /// `trace`.
+    /// Prepares a segment; `None` when no document of it can match the filters.
     pub(super) fn new(
         segment: &'a Segment,
         tombstones: &'a Tombstones,
-        parsed: &ParsedQuery<'_>,
-        costs: &'a CostModel,
-        trace: Option<&'a Trace<'a>>,
+        parsed: &'a ParsedQuery<'_>,
+        context: &'a PlanContext<'a>,
     ) -> Result<Option<Self>> {
-        if segment.is_empty() {
-            return Ok(None);
-        }
-        let view = segment.view()?;
-        let context = PlanContext { view, costs, trace };
         let Some(filter) = Filter::new(context, tombstones, parsed.query.filters())? else {
             return Ok(None);
         };
         let weigher = match &parsed.release {
-            Some(words) => Some(Weigher::new(context, ReleaseSets::new(&view, words)?)),
+            Some(words) => Some(Weigher::new(
+                context,
+                ReleaseSets::new(&context.view, words)?,
+            )),
             None => None,
         };
         Ok(Some(Self {
@@ -138,11 +138,11 @@ impl<'a> SegmentSearch<'a> {
         }))
     }
 
-    /// Page that each branch must deliver.
-    fn page(&self, parsed: &ParsedQuery<'_>) -> PageRequest<'_> {
+    /// Page that each branch must deliver, of hits that precede `cutoff`.
+    fn page(&self, parsed: &ParsedQuery<'_>, cutoff: Ranked) -> PageRequest<'_> {
         PageRequest {
-            // A request for no hits still selects one: pages of none have no last document.
-            size: usize::from(parsed.query.page_size()).max(1),
+            cutoff,
+            size: parsed.page_size(),
             needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
             weigher: self.weigher.as_ref(),
         }
@@ -153,14 +153,16 @@ impl<'a> SegmentSearch<'a> {
         &self,
         parsed: &ParsedQuery<'_>,
         typos: Typos,
+        cutoff: Ranked,
     ) -> Result<Option<BranchResult>> {
         let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
-        let Some(plan) = WordPlan::new(&self.context, text, typos)? else {
+        let Some(plan) = WordPlan::new(self.context, text, typos)? else {
             return Ok(Some(BranchResult::empty()));
         };
-        let found = search_words(&self.context, &plan, &self.filter, self.page(parsed));
+        let page = self.page(parsed, cutoff);
+        let found = search_words(self.context, &plan, &self.filter, page)?;
         Ok(Some(found))
     }
 
@@ -174,21 +176,22 @@ impl<'a> SegmentSearch<'a> {
             return Ok(None);
         };
         let year = parsed.query.filters().year;
-        let Some(plan) = ReleasePlan::new(&self.context, text, name, year)? else {
+        let Some(plan) = ReleasePlan::new(self.context, text, name, year)? else {
             return Ok(Some(BranchResult::empty()));
         };
-        let (context, filter, page) = (&self.context, &self.filter, self.page(parsed));
+        let (context, filter) = (self.context, &self.filter);
+        let page = self.page(parsed, Ranked::LAST);
         if let Some(weigher) = &self.weigher {
             return Ok(Some(search_release_name(
                 context, &plan, filter, weigher, page,
-            )));
+            )?));
         }
         // SEARCH.md 5.5: without `release` the tail is weighed.
         let sets = ReleaseSets::new(&context.view, &release_words(name.tail()))?;
-        let weigher = Weigher::new(*context, sets);
+        let weigher = Weigher::new(context, sets);
         Ok(Some(search_release_name(
             context, &plan, filter, &weigher, page,
-        )))
+        )?))
     }
 
     /// Runs the other branches and unites all results; `words` is that of the `query` branch.
@@ -196,12 +199,13 @@ impl<'a> SegmentSearch<'a> {
         &self,
         parsed: &ParsedQuery<'_>,
         words: Option<BranchResult>,
+        cutoff: Ranked,
     ) -> Result<SegmentHits> {
-        let (context, page) = (&self.context, self.page(parsed));
+        let (context, page) = (self.context, self.page(parsed, cutoff));
         let mut found: Vec<BranchResult> = words.into_iter().collect();
         if let Some(text) = &parsed.title {
             let plan = TitlePlan::new(context, text)?;
-            found.push(search_title(context, &plan, &self.filter, page));
+            found.push(search_title(context, &plan, &self.filter, page)?);
         }
         for &number in &parsed.catalog_numbers {
             let (view, filter) = (&context.view, &self.filter);

@@ -1,18 +1,21 @@
 //! Segments and tombstones of one moment.
 
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
 use crate::model::{CatalogId, Record, RecordId};
-use crate::plan::{CostModel, Trace, Typos};
+use crate::plan::{CostModel, PlanContext, Trace, Typos};
 use crate::query::{LanguageTerm, Query};
 
 use super::branch::BranchResult;
+use super::cutoff::PageRanks;
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 use super::page_merge::{PageRun, merge_pages};
 use super::segment_search::{ParsedQuery, SegmentHits, SegmentSearch};
+use super::top::Ranked;
 
 /// Segments and tombstones of one moment. Readers hold it as long as they need it: a merge that
 /// replaces its segments does not touch them.
@@ -22,6 +25,8 @@ pub struct Snapshot {
     /// Records that are in no segment because their stored values are damaged.
     damaged: Arc<BTreeSet<RecordId>>,
     costs: CostModel,
+    /// Indexes of the segments with documents, newest first; made by the first search.
+    newest_first: OnceLock<Box<[usize]>>,
 }
 
 impl Snapshot {
@@ -33,6 +38,7 @@ impl Snapshot {
             parts,
             damaged: Arc::default(),
             costs: CostModel::DEFAULT,
+            newest_first: OnceLock::new(),
         }
     }
 
@@ -98,11 +104,21 @@ impl Snapshot {
     /// Runs the steps of a search; the order is explained in `segment_search`.
     fn search_parts(&self, query: &Query) -> Result<(Hits, QueryReading)> {
         let parsed = ParsedQuery::new(query);
-        let parts = self.prepared(&parsed, None)?;
+        let contexts = self.contexts(None)?;
+        let parts = self.prepared(&parsed, &contexts)?;
         let (words, reading) = search_text(&parts, &parsed)?;
+        let has_weights = parsed.release.is_some() || reading == QueryReading::ReleaseName;
+        let mut ranks = PageRanks::new(parsed.page_size());
         let mut found = Vec::with_capacity(parts.len());
         for ((part_idx, part), words) in parts.iter().zip(words) {
-            found.push((*part_idx, part.unite(&parsed, words)?));
+            let cutoff = if has_weights {
+                Ranked::LAST
+            } else {
+                ranks.cutoff(part.segment)?
+            };
+            let hits = part.unite(&parsed, words, cutoff)?;
+            ranks.add(part.segment, &hits.best)?;
+            found.push((*part_idx, hits));
         }
         let hits = Hits {
             snapshot_id: self.id,
@@ -113,20 +129,53 @@ impl Snapshot {
         Ok((hits, reading))
     }
 
-    /// Segments in which something can match the filters, with their indexes.
+    /// The segments with documents as a plan sees them, the newest first, each with its index.
+    /// Steps are noted in `trace`.
+    pub(super) fn contexts<'s>(
+        &'s self,
+        trace: Option<&'s Trace<'s>>,
+    ) -> Result<Vec<SegmentContext<'s>>> {
+        let order = self.newest_first()?;
+        let mut contexts = Vec::with_capacity(order.len());
+        for &part_idx in order {
+            let view = self.parts[part_idx].0.view()?;
+            let costs = &self.costs;
+            contexts.push((part_idx, PlanContext { view, costs, trace }));
+        }
+        Ok(contexts)
+    }
+
+    /// Segments in which something can match the filters, in the order of their contexts.
     pub(super) fn prepared<'s>(
         &'s self,
-        parsed: &ParsedQuery<'_>,
-        trace: Option<&'s Trace<'s>>,
+        parsed: &'s ParsedQuery<'_>,
+        contexts: &'s [SegmentContext<'s>],
     ) -> Result<Vec<(usize, SegmentSearch<'s>)>> {
-        let mut prepared = Vec::with_capacity(self.parts.len());
-        for (part_idx, (segment, tombstones)) in self.parts.iter().enumerate() {
-            let part = SegmentSearch::new(segment, tombstones, parsed, &self.costs, trace)?;
+        let mut prepared = Vec::with_capacity(contexts.len());
+        for (part_idx, context) in contexts {
+            let (segment, tombstones) = &self.parts[*part_idx];
+            let part = SegmentSearch::new(segment, tombstones, parsed, context)?;
             if let Some(part) = part {
-                prepared.push((part_idx, part));
+                prepared.push((*part_idx, part));
             }
         }
         Ok(prepared)
+    }
+
+    /// Indexes of the segments with documents, that with the newest document first.
+    fn newest_first(&self) -> Result<&[usize]> {
+        if let Some(order) = self.newest_first.get() {
+            return Ok(order);
+        }
+        let mut times = Vec::with_capacity(self.parts.len());
+        for (part_idx, (segment, _)) in self.parts.iter().enumerate() {
+            if !segment.is_empty() {
+                times.push((Reverse(segment.newest_time()?), part_idx));
+            }
+        }
+        times.sort_unstable();
+        let order = || times.into_iter().map(|(_, part_idx)| part_idx).collect();
+        Ok(self.newest_first.get_or_init(order))
     }
 
     /// The page of all segments.
@@ -284,6 +333,9 @@ pub(super) fn id_of(segment: &Segment, stored: &StoredDoc<'_>) -> Result<RecordI
     id.ok_or_else(|| Error::corrupt(segment.name(), 0, "documents that begin with an id"))
 }
 
+/// A segment as a plan sees it, and its index in the snapshot.
+pub(super) type SegmentContext<'s> = (usize, PlanContext<'s>);
+
 /// Reading of a `query` value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum QueryReading {
@@ -305,21 +357,41 @@ fn search_text(
     parsed: &ParsedQuery<'_>,
 ) -> Result<(TextResults, QueryReading)> {
     let matches_none = |found: &TextResults| found.iter().flatten().all(|found| found.total == 0);
-    let search_words = |typos| -> Result<TextResults> {
-        let parts = parts.iter();
-        parts
-            .map(|(_, part)| part.search_words(parsed, typos))
-            .collect()
-    };
-    let found = search_words(Typos::Refused)?;
-    if parsed.free_text.is_none() || !matches_none(&found) {
+    if parsed.free_text.is_none() {
+        return Ok((parts.iter().map(|_| None).collect(), QueryReading::Words));
+    }
+    let found = search_words(parts, parsed, Typos::Refused)?;
+    if !matches_none(&found) {
         return Ok((found, QueryReading::Words));
     }
-    let found = search_words(Typos::Allowed)?;
+    let found = search_words(parts, parsed, Typos::Allowed)?;
     let Some(name) = parsed.release_name().filter(|_| matches_none(&found)) else {
         return Ok((found, QueryReading::Typos));
     };
     let parts = parts.iter();
     let found = parts.map(|(_, part)| part.search_release_name(parsed, &name));
     Ok((found.collect::<Result<_>>()?, QueryReading::ReleaseName))
+}
+
+/// Runs the `query` branch in each segment, read as words.
+fn search_words(
+    parts: &[(usize, SegmentSearch<'_>)],
+    parsed: &ParsedQuery<'_>,
+    typos: Typos,
+) -> Result<TextResults> {
+    let mut ranks = PageRanks::new(parsed.page_size());
+    let mut found = Vec::with_capacity(parts.len());
+    for (_, part) in parts {
+        let cutoff = if parsed.release.is_some() {
+            Ranked::LAST
+        } else {
+            ranks.cutoff(part.segment)?
+        };
+        let words = part.search_words(parsed, typos, cutoff)?;
+        if let Some(words) = &words {
+            ranks.add(part.segment, &words.best)?;
+        }
+        found.push(words);
+    }
+    Ok(found)
 }

@@ -67,19 +67,19 @@ impl<'s> SearchSteps<'s> {
 
     /// Plan: number of clauses of the `query` value; 0 when no document can match.
     pub fn clauses_count(&self, query: &Query) -> Result<usize> {
-        self.planned(query, |plan, _| plan.clauses.len())
+        self.planned(query, |plan, _| Ok(plan.clauses.len()))
     }
 
     /// Plan and match: number of documents that satisfy the `query` value and the filters.
     pub fn matches_count(&self, query: &Query) -> Result<u64> {
         self.planned(query, |plan, filter| {
-            intersect(&self.context, filter, &plan.clauses).len()
+            Ok(intersect(&self.context, filter, &plan.clauses)?.len())
         })
     }
 
     /// Rank: the best `size_max` of `docs_count` documents with relevances 0 to 7 in no order.
     pub fn best_count(docs_count: u32, size_max: usize) -> usize {
-        let mut top = Top::new(size_max);
+        let mut top = Top::new(size_max, Ranked::LAST);
         for doc in 0..docs_count {
             // Multiplying by the golden ratio scatters the relevances.
             let relevance = (doc.wrapping_mul(0x9e37_79b9) >> 29) as u8;
@@ -99,18 +99,18 @@ impl<'s> SearchSteps<'s> {
     fn planned<T: Default>(
         &self,
         query: &Query,
-        run: impl FnOnce(&WordPlan<'_>, &Filter<'_>) -> T,
+        run: impl FnOnce(&WordPlan<'_>, &Filter<'_>) -> Result<T>,
     ) -> Result<T> {
         let parsed = ParsedQuery::new(query);
         let Some(text) = &parsed.free_text else {
             return Ok(T::default());
         };
-        let filter = Filter::new(self.context, self.tombstones, query.filters())?;
+        let filter = Filter::new(&self.context, self.tombstones, query.filters())?;
         let plan = WordPlan::new(&self.context, text, Typos::Refused)?;
-        Ok(match (filter, plan) {
+        match (filter, plan) {
             (Some(filter), Some(plan)) => run(&plan, &filter),
-            _ => T::default(),
-        })
+            _ => Ok(T::default()),
+        }
     }
 }
 

@@ -20,6 +20,7 @@ use std::ops::{ControlFlow, RangeInclusive};
 use crate::index::Postings;
 use crate::plan::{LiveDocs, PlanContext};
 
+use super::branch::PageRequest;
 use super::doc_set::DocSet;
 use super::top::{Ranked, Top};
 
@@ -126,15 +127,15 @@ pub(super) fn select_best(
     context: &PlanContext<'_>,
     candidates: Candidates<'_, '_>,
     tiers: &impl Tiers,
-    page_size: usize,
+    page: PageRequest<'_>,
 ) -> Top {
     let mut selection = Selection {
         context,
         candidates,
         tiers,
-        page_size,
+        page_size: page.size,
         offered_count: 0,
-        top: Top::new(page_size),
+        top: Top::new(page.size, page.cutoff),
     };
     let _ = selection.run();
     selection.top
@@ -164,6 +165,7 @@ impl<T: Tiers> Selection<'_, '_, T> {
     /// Fills the page; breaks when it is complete before every tier was looked at.
     fn run(&mut self) -> ControlFlow<()> {
         for relevance in T::RELEVANCES {
+            self.needs(relevance)?;
             let size = self.tiers.size(relevance);
             if size.titles == 0 {
                 continue;
@@ -180,9 +182,20 @@ impl<T: Tiers> Selection<'_, '_, T> {
             }
         }
         if let Some(last) = self.tiers.relevance_beyond() {
-            self.scan(*T::RELEVANCES.end() + 1..=last, u64::MAX);
+            let first = *T::RELEVANCES.end() + 1;
+            self.needs(first)?;
+            self.scan(first..=last, u64::MAX);
         }
         ControlFlow::Continue(())
+    }
+
+    /// Breaks when no document of this relevance, or of a later one, can be on the page.
+    fn needs(&self, relevance: u8) -> ControlFlow<()> {
+        if self.top.admits(Ranked::new(relevance, 0, 0)) {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
     }
 
     /// Documents that still fill the page; at least one.

@@ -8,7 +8,8 @@
 
 use std::ops::RangeInclusive;
 
-use crate::index::SegmentView;
+use crate::error::Result;
+use crate::index::{BLOCK, SegmentView};
 use crate::plan::{Clause, Filter, PlanContext, TitleMatch, TitlePlan};
 
 use super::branch::{BranchResult, PageRequest};
@@ -29,7 +30,7 @@ pub(super) fn search_title(
     plan: &TitlePlan<'_>,
     filter: &Filter<'_>,
     page: PageRequest<'_>,
-) -> BranchResult {
+) -> Result<BranchResult> {
     let branch = TitleBranch {
         context,
         plan,
@@ -39,7 +40,7 @@ pub(super) fn search_title(
     if is_plain && !page.needs_docs {
         // Every live document of a matching title matches: the total is a sum of stored counts,
         // less the deleted ones, and no set of documents is built.
-        let top = select_best(context, Candidates::All(filter.live()), &branch, page.size);
+        let top = select_best(context, Candidates::All(filter.live()), &branch, page);
         let total = filter.live().count_titled(
             plan.docs_count(TitleMatch::is_whole),
             |title| plan.match_of(title).is_whole(),
@@ -50,65 +51,79 @@ pub(super) fn search_title(
             || total,
             || "count live documents of the titles".into(),
         );
-        return BranchResult {
+        return Ok(BranchResult {
             total,
             best: top.into_sorted(),
             docs: None,
-        };
-    }
-    let docs = branch.docs();
-    let top = if docs.len() <= context.costs.ranked_docs_max {
-        let mut top = Top::new(page.size);
-        docs.for_each(|doc| {
-            if let Some(ranked) = Tiers::rank(&branch, doc) {
-                top.offer(ranked);
-            }
         });
+    }
+    let docs = branch.docs()?;
+    let top = if docs.len() <= context.costs.ranked_docs_max {
+        let mut top = Top::new(page.size, page.cutoff);
+        for block in docs.listed().chunks(BLOCK) {
+            let titles = context.view.titles_of(block);
+            for (&doc, title) in block.iter().zip(titles) {
+                if let Some(ranked) = branch.rank_titled(doc, title) {
+                    top.offer(ranked);
+                }
+            }
+        }
         top
     } else {
-        select_best(context, Candidates::Set(&docs), &branch, page.size)
+        select_best(context, Candidates::Set(&docs), &branch, page)
     };
     let best = top.into_sorted();
-    BranchResult {
+    Ok(BranchResult {
         total: docs.len(),
         best: match page.weigher {
             Some(weigher) => weigher.reordered(&branch, &docs, best),
             None => best,
         },
         docs: Some(docs),
-    }
+    })
 }
 
-struct TitleBranch<'b, 'a> {
+struct TitleBranch<'b, 'a, 'f> {
     context: &'b PlanContext<'a>,
     plan: &'b TitlePlan<'a>,
-    filter: &'b Filter<'a>,
+    filter: &'b Filter<'f>,
 }
 
-impl<'a> TitleBranch<'_, 'a> {
+impl<'a> TitleBranch<'_, 'a, '_> {
     fn view(&self) -> &SegmentView<'a> {
         &self.context.view
     }
 
-    /// All matches: those by the whole text, and those by the text without its marker that fit it.
-    fn docs(&self) -> DocSet {
-        let whole = self.find(&[self.plan.clause(self.context, TitleMatch::is_whole)]);
-        let Some((_, fitting)) = &self.plan.marker else {
-            return whole;
-        };
-        let unmarked = self.plan.clause(self.context, TitleMatch::is_unmarked);
-        whole.union(self.find(&[unmarked, fitting.clone()]))
+    /// Rank of a document with this title; `None` if it is not a match.
+    #[inline]
+    fn rank_titled(&self, doc: u32, title: u32) -> Option<Ranked> {
+        let marker = self.plan.marker.as_ref();
+        let row = || self.view().columns.row(doc);
+        let fits_marker = marker.is_some_and(|(test, _)| test.matches(row()));
+        let relevance = self.plan.match_of(title).relevance(fits_marker)?;
+        let fit = self.plan.fit.fit(doc, self.filter);
+        Some(Ranked::new(relevance, fit, doc))
     }
 
-    fn find(&self, clauses: &[Clause<'_>]) -> DocSet {
+    /// All matches: those by the whole text, and those by the text without its marker that fit it.
+    fn docs(&self) -> Result<DocSet> {
+        let whole = self.find(&[self.plan.clause(self.context, TitleMatch::is_whole)])?;
+        let Some((_, fitting)) = &self.plan.marker else {
+            return Ok(whole);
+        };
+        let unmarked = self.plan.clause(self.context, TitleMatch::is_unmarked);
+        Ok(whole.union(self.find(&[unmarked, fitting.clone()])?))
+    }
+
+    fn find(&self, clauses: &[Clause<'_>]) -> Result<DocSet> {
         if clauses.iter().any(|clause| clause.size_max() == 0) {
-            return DocSet::empty();
+            return Ok(DocSet::empty());
         }
         intersect(self.context, self.filter, clauses)
     }
 }
 
-impl Tiers for TitleBranch<'_, '_> {
+impl Tiers for TitleBranch<'_, '_, '_> {
     const RELEVANCES: RangeInclusive<u8> = 2..=5;
 
     fn relevance_beyond(&self) -> Option<u8> {
@@ -131,16 +146,7 @@ impl Tiers for TitleBranch<'_, '_> {
 
     #[inline]
     fn rank(&self, doc: u32) -> Option<Ranked> {
-        let view = self.view();
-        let marker = self.plan.marker.as_ref();
-        let fits_marker = marker.is_some_and(|(test, _)| test.matches(view.columns.row(doc)));
-        let title_match = self.plan.match_of(view.title_of(doc));
-        let relevance = title_match.relevance(fits_marker)?;
-        Some(Ranked::new(
-            relevance,
-            self.plan.fit.fit(doc, self.filter),
-            doc,
-        ))
+        self.rank_titled(doc, self.view().title_of(doc))
     }
 
     /// The title may give this relevance with the marker only.
@@ -150,7 +156,7 @@ impl Tiers for TitleBranch<'_, '_> {
     }
 }
 
-impl RankDocs for TitleBranch<'_, '_> {
+impl RankDocs for TitleBranch<'_, '_, '_> {
     fn rank(&self, doc: u32) -> Ranked {
         Tiers::rank(self, doc).unwrap_or(Ranked::new(NO_MATCH, 0, doc))
     }
@@ -245,7 +251,8 @@ mod tests {
             trace: None,
         };
         let tombstones = Tombstones::new();
-        let filter = Filter::new(context, &tombstones, &Filters::default());
+        let filters = Filters::default();
+        let filter = Filter::new(&context, &tombstones, &filters);
         let filter = filter.unwrap().unwrap();
         let query = Query::new(Filters::default(), 10).with_title(SearchText::title(title));
         let plan = TitlePlan::new(&context, &query.parsed_title().unwrap()).unwrap();
@@ -257,7 +264,13 @@ mod tests {
             },
             ranked_count: Cell::new(0),
         };
-        let top = select_best(&context, Candidates::All(filter.live()), &tiers, 10);
+        let page = PageRequest {
+            size: 10,
+            needs_docs: false,
+            weigher: None,
+            cutoff: Ranked::LAST,
+        };
+        let top = select_best(&context, Candidates::All(filter.live()), &tiers, page);
         let found: Vec<u32> = top
             .into_sorted()
             .iter()

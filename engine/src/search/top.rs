@@ -6,6 +6,9 @@
 pub(super) struct Ranked(u64);
 
 impl Ranked {
+    /// After every document.
+    pub(super) const LAST: Self = Self(u64::MAX);
+
     /// A ranked document, of missing weight 0.
     #[inline(always)]
     pub(super) fn new(relevance: u8, fit: u8, doc: u32) -> Self {
@@ -62,12 +65,12 @@ pub(super) struct Top {
 }
 
 impl Top {
-    /// A page before its first document.
-    pub(super) fn new(size_max: usize) -> Self {
+    /// A page before its first document; only documents that precede `cutoff` are kept.
+    pub(super) fn new(size_max: usize, cutoff: Ranked) -> Self {
         Self {
             size_max: size_max.max(1),
             kept: Vec::with_capacity(2 * size_max.max(1)),
-            bar: Ranked(u64::MAX),
+            bar: cutoff,
         }
     }
 
@@ -131,13 +134,18 @@ mod tests {
         fn keeps_the_best(
             offered in prop::collection::vec((0u8..3, 0u8..2, 0u32..50), 0..200),
             size_max in 1usize..20,
+            cutoff in prop_oneof![
+                Just(Ranked::LAST),
+                (0u8..3, 0u8..3).prop_map(|(relevance, fit)| Ranked::new(relevance, fit, 0)),
+            ],
         ) {
             let mut ranked: Vec<Ranked> = offered
                 .into_iter()
                 .map(|(relevance, fit, doc)| Ranked::new(relevance, fit, doc))
                 .collect();
-            let mut top = Top::new(size_max);
+            let mut top = Top::new(size_max, cutoff);
             ranked.iter().for_each(|&ranked| top.offer(ranked));
+            ranked.retain(|ranked| *ranked < cutoff);
             ranked.sort_unstable();
             ranked.truncate(size_max);
             prop_assert_eq!(top.into_sorted(), ranked);

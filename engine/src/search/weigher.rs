@@ -22,7 +22,7 @@ use super::top::Ranked;
 
 /// The release words of a request over one segment.
 pub(super) struct Weigher<'a> {
-    context: PlanContext<'a>,
+    context: &'a PlanContext<'a>,
     sets: ReleaseSets<'a>,
     /// Weight of the release words that each document has; made when many documents are weighed.
     counts: OnceCell<BitCounts>,
@@ -43,7 +43,7 @@ pub(super) trait RankDocs {
 
 impl<'a> Weigher<'a> {
     /// A weigher by these words.
-    pub(super) fn new(context: PlanContext<'a>, sets: ReleaseSets<'a>) -> Self {
+    pub(super) fn new(context: &'a PlanContext<'a>, sets: ReleaseSets<'a>) -> Self {
         Self {
             context,
             sets,

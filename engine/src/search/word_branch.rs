@@ -4,9 +4,11 @@
 //! 512 matches are simply ranked. Beyond that, the page is filled relevance by relevance
 //! (`tiered_top`): by the titles that give relevance 2, 3 and 4, then by a scan of the matches.
 
+use std::cell::OnceCell;
 use std::ops::RangeInclusive;
 
-use crate::index::{Lookup, Postings, SegmentView, StoredSet};
+use crate::error::Result;
+use crate::index::{BLOCK, Lookup, Postings, SegmentView, StoredSet};
 use crate::plan::{Clause, Filter, PlanContext, Typos, WordPlan};
 
 use super::branch::{BranchResult, PageRequest};
@@ -29,31 +31,42 @@ pub(super) fn search_words(
     plan: &WordPlan<'_>,
     filter: &Filter<'_>,
     page: PageRequest<'_>,
-) -> BranchResult {
-    let ranker = Ranker::new(context, plan, filter);
+) -> Result<BranchResult> {
+    let mut ranker = Ranker::new(context, plan, filter);
     let is_plain = filter.is_trivial() && !page.needs_docs && plan.typos == Typos::Refused;
     if let ([clause], true) = (&plan.clauses[..], is_plain) {
-        // One clause, nothing else to satisfy: its posting list is the result.
-        return search_one_word(&ranker, clause, page.size);
+        // One clause, nothing else to satisfy: its posting list is the result, and all documents
+        // that are ranked have the word.
+        ranker.last_word = None;
+        return Ok(search_one_word(&ranker, clause, page));
     }
-    let docs = intersect(context, filter, &plan.clauses);
-    let top = if docs.len() <= context.costs.ranked_docs_max {
-        let mut top = Top::new(page.size);
-        docs.for_each(|doc| top.offer(ranker.rank_match(doc)));
+    let docs = intersect(context, filter, &plan.clauses)?;
+    let best_rank = Ranked::new(ranker.best_relevance(), 0, 0);
+    let top = if page.cutoff <= best_rank {
+        // Other segments have a page of better hits: these are counted only.
+        Top::new(page.size, page.cutoff)
+    } else if docs.len() <= context.costs.ranked_docs_max {
+        let mut top = Top::new(page.size, page.cutoff);
+        for block in docs.listed().chunks(BLOCK) {
+            let titles = context.view.titles_of(block);
+            for (&doc, title) in block.iter().zip(titles) {
+                top.offer(ranker.rank_titled(doc, title));
+            }
+        }
         context.note(None, || docs.len(), || "rank each match".into());
         top
     } else {
-        select_best(context, Candidates::Set(&docs), &ranker, page.size)
+        select_best(context, Candidates::Set(&docs), &ranker, page)
     };
     let best = top.into_sorted();
-    BranchResult {
+    Ok(BranchResult {
         total: docs.len(),
         best: match page.weigher {
             Some(weigher) => weigher.reordered(&ranker, &docs, best),
             None => best,
         },
         docs: Some(docs),
-    }
+    })
 }
 
 /// Searches a single word without filters: its documents are never listed, and their number is
@@ -63,22 +76,28 @@ pub(super) fn search_words(
 /// with it ("lost"). Both numbers are stored: the total is 5,100, less the deleted ones. Only if
 /// the 3,000 did not fill the page, or the second number is not stored, are the 2,100 documents
 /// read.
-fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -> BranchResult {
+fn search_one_word(
+    ranker: &Ranker<'_, '_>,
+    clause: &Clause<'_>,
+    page: PageRequest<'_>,
+) -> BranchResult {
     let set = ranker.plan.last_word.or(clause.only_set().copied());
     let set = set.unwrap_or(Postings::EMPTY);
     let live = ranker.filter.live();
     let candidates = Candidates::OneWord(&set, live);
-    let mut top = select_best(ranker.context, candidates, ranker, page_size);
+    let mut top = select_best(ranker.context, candidates, ranker, page);
     let mut total = match ranker.plan.last_term {
         Some(term) => live.count(StoredSet::Term(term.rank), &set),
         None => 0,
     };
     if let Some(titles) = clause.titles() {
-        let own_docs = set.lookup();
+        let own_docs = LazyLookup::new(set);
         let stored = ranker.plan.last_term.zip(ranker.plan.prefix_count);
-        match stored.filter(|_| page_size <= top.len()) {
+        let is_complete = page.size <= top.len() || !top.admits(Ranked::new(LAST_RELEVANCE, 0, 0));
+        match stored.filter(|_| is_complete) {
             Some((term, count)) => {
-                total += live.count_prefixed(term.rank, count, titles, &own_docs);
+                let is_own = |doc| own_docs.contains(doc);
+                total += live.count_prefixed(term.rank, count, titles, is_own);
             }
             None => {
                 let runs = titles.runs();
@@ -100,20 +119,42 @@ fn search_one_word(ranker: &Ranker<'_>, clause: &Clause<'_>, page_size: usize) -
 }
 
 /// Ranks the documents of a branch.
-struct Ranker<'a> {
+struct Ranker<'a, 'f> {
     context: &'a PlanContext<'a>,
     plan: &'a WordPlan<'a>,
-    filter: &'a Filter<'a>,
-    last_word: Option<Lookup<'a>>,
+    filter: &'a Filter<'f>,
+    /// Documents with the last plain word, when others match by the prefix rule.
+    last_word: Option<LazyLookup<'a>>,
 }
 
-impl<'a> Ranker<'a> {
-    fn new(context: &'a PlanContext<'a>, plan: &'a WordPlan<'a>, filter: &'a Filter<'a>) -> Self {
+/// A set for look-ups, made ready for them by the first: a list is decoded then, and most searches
+/// of small segments ask for no document.
+struct LazyLookup<'a> {
+    set: Postings<'a>,
+    lookup: OnceCell<Lookup<'a>>,
+}
+
+impl<'a> LazyLookup<'a> {
+    fn new(set: Postings<'a>) -> Self {
+        Self {
+            set,
+            lookup: OnceCell::new(),
+        }
+    }
+
+    #[inline]
+    fn contains(&self, doc: u32) -> bool {
+        self.lookup.get_or_init(|| self.set.lookup()).contains(doc)
+    }
+}
+
+impl<'a, 'f> Ranker<'a, 'f> {
+    fn new(context: &'a PlanContext<'a>, plan: &'a WordPlan<'a>, filter: &'a Filter<'f>) -> Self {
         Self {
             context,
             plan,
             filter,
-            last_word: plan.last_word.as_ref().map(Postings::lookup),
+            last_word: plan.last_word.map(LazyLookup::new),
         }
     }
 
@@ -123,15 +164,27 @@ impl<'a> Ranker<'a> {
 
     /// Rank of a document that matches.
     fn rank_match(&self, doc: u32) -> Ranked {
-        let fit = self.plan.fit.fit(doc, self.filter);
-        Ranked::new(self.relevance(doc), fit, doc)
+        self.rank_titled(doc, self.view().title_of(doc))
     }
 
-    fn relevance(&self, doc: u32) -> u8 {
+    /// Rank of a document that matches and has this title.
+    fn rank_titled(&self, doc: u32, title: u32) -> Ranked {
+        let fit = self.plan.fit.fit(doc, self.filter);
+        Ranked::new(self.relevance(doc, title), fit, doc)
+    }
+
+    /// Relevance than which no match has a better one.
+    fn best_relevance(&self) -> u8 {
+        match self.plan.typos {
+            Typos::Allowed => TYPO_RELEVANCE,
+            Typos::Refused => self.plan.full_titles.best_relevance().unwrap_or(6),
+        }
+    }
+
+    fn relevance(&self, doc: u32, title: u32) -> u8 {
         if self.plan.typos == Typos::Allowed {
             return TYPO_RELEVANCE;
         }
-        let title = self.view().title_of(doc);
         match (self.plan.full_titles.relevance(title), &self.last_word) {
             (Some(by_title), _) => by_title,
             // It matches, and not by the last word itself: so by a title word that begins with it.
@@ -141,7 +194,7 @@ impl<'a> Ranker<'a> {
     }
 }
 
-impl Tiers for Ranker<'_> {
+impl Tiers for Ranker<'_, '_> {
     const RELEVANCES: RangeInclusive<u8> = 2..=4;
 
     fn relevance_beyond(&self) -> Option<u8> {
@@ -207,7 +260,7 @@ impl Tiers for Ranker<'_> {
     }
 }
 
-impl RankDocs for Ranker<'_> {
+impl RankDocs for Ranker<'_, '_> {
     fn rank(&self, doc: u32) -> Ranked {
         self.rank_match(doc)
     }

@@ -1,0 +1,128 @@
+//! The rank that a hit must have to reach the page, by the hits of other segments.
+//!
+//! Segments are searched one after the other, the newest first. Once those before have given a page
+//! of hits up to some rank, a later segment need not find others: its hits of a worse rank come
+//! after that page, and so do those of the same rank if they are older. They are counted only.
+//!
+//! Example: `query=que`, a page of 100. A delta of the last 4,000 records gives 100 hits of
+//! relevance 6. Of all older segments the titles with "que" are still asked for, which give
+//! relevance 2 to 4; their other hits, tens of thousands, are never ranked.
+
+use crate::error::Result;
+use crate::index::Segment;
+
+use super::top::Ranked;
+
+/// Greatest relevance and fit, and one more: see SEARCH.md 5.1 and 5.3.
+const RELEVANCES: usize = 10;
+const FITS: usize = 4;
+
+/// Ranks of the hits of the segments that were searched so far.
+pub(super) struct PageRanks<'s> {
+    page_size: usize,
+    /// Number of hits by relevance and fit. Hits that cannot be on the page may be left out.
+    counts: [[usize; FITS]; RELEVANCES],
+    /// Of the segments with hits, that with the oldest document.
+    oldest: Option<&'s Segment>,
+}
+
+impl<'s> PageRanks<'s> {
+    /// Ranks for a page before its first hit.
+    pub(super) fn new(page_size: usize) -> Self {
+        Self {
+            page_size,
+            counts: [[0; FITS]; RELEVANCES],
+            oldest: None,
+        }
+    }
+
+    /// Adds the best hits of a segment, in order.
+    pub(super) fn add(&mut self, segment: &'s Segment, best: &[Ranked]) -> Result<()> {
+        for hits in best.chunk_by(|a, b| a.pair() == b.pair()) {
+            let (relevance, fit) = hits[0].pair();
+            self.counts[usize::from(relevance)][usize::from(fit)] += hits.len();
+        }
+        let is_older = match self.oldest {
+            Some(oldest) => segment.ends_before(oldest)?,
+            None => true,
+        };
+        if is_older && !best.is_empty() {
+            self.oldest = Some(segment);
+        }
+        Ok(())
+    }
+
+    /// Hits of a segment that do not precede this one cannot be on the page.
+    ///
+    /// They must have no missing weight: a hit of an older segment may lack less of a release.
+    pub(super) fn cutoff(&self, segment: &Segment) -> Result<Ranked> {
+        let Some(oldest) = self.oldest else {
+            return Ok(Ranked::LAST);
+        };
+        let mut hits_count = 0;
+        for (relevance, counts) in (0..).zip(&self.counts) {
+            for (fit, count) in (0..).zip(counts) {
+                hits_count += count;
+                if self.page_size <= hits_count {
+                    let is_newer = oldest.is_newer_than(segment)?;
+                    let fit_limit = if is_newer { fit } else { fit + 1 };
+                    return Ok(Ranked::new(relevance, fit_limit, 0));
+                }
+            }
+        }
+        Ok(Ranked::LAST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::index::SegmentBuilder;
+    use crate::model::{Record, RecordId, Timestamp};
+
+    use super::*;
+
+    /// A segment of a record for each of these seconds.
+    fn segment(seconds: &[i64]) -> Segment {
+        let mut builder = SegmentBuilder::new();
+        for (idx, &seconds) in seconds.iter().enumerate() {
+            let record = Record {
+                posted_at: Timestamp::from_seconds(seconds).unwrap(),
+                ..Record::new(RecordId::from_bytes([idx as u8; 16]), "lost")
+            };
+            builder.add(&record).unwrap();
+        }
+        let mut bytes = Vec::new();
+        builder.finish(&mut bytes).unwrap();
+        Segment::open(bytes.into(), "test").unwrap()
+    }
+
+    #[test]
+    fn a_full_page_of_newer_segments_leaves_better_ranks_only() {
+        let [newest, newer, older] = [[9, 8], [7, 6], [5, 4]].map(|seconds| segment(&seconds));
+        let mut ranks = PageRanks::new(3);
+        assert_eq!(ranks.cutoff(&newest).unwrap(), Ranked::LAST);
+        let best = [Ranked::new(2, 0, 0), Ranked::new(6, 1, 1)];
+        ranks.add(&newest, &best).unwrap();
+        assert_eq!(ranks.cutoff(&newer).unwrap(), Ranked::LAST);
+        ranks.add(&newer, &[Ranked::new(4, 1, 0)]).unwrap();
+        // Three hits: those of rank 6, 1 are the last of a page.
+        let cutoff = ranks.cutoff(&older).unwrap();
+        assert!(Ranked::new(6, 0, 0) < cutoff);
+        assert!(Ranked::new(6, 1, 0) >= cutoff);
+        ranks.add(&older, &[Ranked::new(2, 1, 0)]).unwrap();
+        let cutoff = ranks.cutoff(&older).unwrap();
+        assert!(Ranked::new(4, 0, u32::MAX) < cutoff);
+    }
+
+    #[test]
+    fn segments_of_overlapping_times_are_asked_for_equal_ranks_too() {
+        let overlapping = segment(&[7, 3]);
+        for seconds in [[6, 2], [3, 1], [3, 3]] {
+            let mut ranks = PageRanks::new(1);
+            ranks.add(&overlapping, &[Ranked::new(6, 3, 0)]).unwrap();
+            let cutoff = ranks.cutoff(&segment(&seconds)).unwrap();
+            assert!(Ranked::new(6, 3, u32::MAX) < cutoff);
+            assert!(Ranked::new(7, 0, 0) >= cutoff);
+        }
+    }
+}
