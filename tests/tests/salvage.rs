@@ -10,7 +10,7 @@ use subcat_engine::{
     AccountId, Disk, DraftValue, Engine, Error, Options, Real, RecordDraft, RecordId, StoreKind,
     salvage,
 };
-use subcat_tests::filled::fill;
+use subcat_tests::filled::{fill, now};
 
 const RECORDS: u64 = 4_000;
 const PAGE_BYTES: usize = 4_096;
@@ -71,10 +71,25 @@ fn exported(engine: &Engine) -> u64 {
 
 #[test]
 fn a_damaged_page_costs_the_rows_in_it() {
+    check_damaged_pages(false);
+}
+
+/// The same with all records in a segment file, of which the journal says nothing any more.
+#[test]
+fn the_index_names_the_records_of_a_damaged_page() {
+    check_damaged_pages(true);
+}
+
+/// Damages one page of a catalog after the other: every record is as it was, or named as damaged.
+fn check_damaged_pages(is_flushed: bool) {
     let dir = tempfile::tempdir().unwrap();
     let prepared = dir.path().join("prepared");
     let engine = open(&prepared).unwrap();
     import(&engine, 0..RECORDS);
+    if is_flushed {
+        engine.catalog().request_reindex();
+        while engine.maintain(now()).unwrap() {}
+    }
     engine.close().unwrap();
     drop(engine);
     let file = prepared.join("catalog.redb");
@@ -99,18 +114,35 @@ fn a_damaged_page_costs_the_rows_in_it() {
                 assert!(!findings.is_empty(), "page {page}: a silent loss");
                 assert!(data.join("catalog.redb.damaged-1").exists());
             }
+            assert_eq!(engine.stats().unwrap().records, RECORDS, "page {page}");
             import(&engine, 0..10);
-            let again = engine.verify(false).unwrap();
-            let is_damage = |finding: &&subcat_engine::Finding| !finding.is_note;
-            let damage = again.iter().filter(is_damage).count();
-            assert_eq!(damage, 0, "page {page}: {again:?}");
+            let lost_count = RECORDS - exported(&engine);
+            assert_eq!(damaged_records(&engine), lost_count, "page {page}");
             assert!(RECORDS / 2 < found, "page {page}: only {found} are left");
+            import(&engine, 0..RECORDS);
+            assert_eq!(damaged_records(&engine), 0, "page {page}");
+            assert_eq!(exported(&engine), RECORDS, "page {page}");
         } else {
             assert!(open(&data).is_err(), "page {page}: {findings:?}");
         }
         fs::remove_dir_all(&data).unwrap();
     }
     assert!(0 < salvaged_count, "no damaged page held records");
+}
+
+/// Number of damaged records; nothing else is damaged.
+fn damaged_records(engine: &Engine) -> u64 {
+    let findings = engine.verify(false).unwrap();
+    let damage = findings.iter().filter(|finding| !finding.is_note);
+    let mut count = 0;
+    for finding in damage {
+        assert!(
+            finding.file.starts_with("catalog.redb, record "),
+            "{finding:?}"
+        );
+        count += 1;
+    }
+    count
 }
 
 #[test]

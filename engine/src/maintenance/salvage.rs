@@ -3,21 +3,32 @@
 //! A damaged value costs its row, without any help. A damaged page of `catalog.redb` or
 //! `state.redb` can keep the whole file from being read: here the rows before and behind it are
 //! copied into a new file. Works on files, without opening an engine.
+//!
+//! A page that can be read may be one from before, which a lost write left. The index tells which
+//! records are older for it, and which are missing: it is kept if every row about it can be read.
 
 use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
 use super::verify::Finding;
-use crate::catalog::{ACTIVE, DAMAGED, INDEX_VERSION, JOURNAL, META, SEGMENTS, TOMBSTONES};
+use crate::catalog::{
+    ACTIVE, Catalog, DAMAGED, INDEX_VERSION, JOURNAL, META, SEGMENTS, SegmentFiles, TOMBSTONES,
+};
 use crate::codec::encode_number;
+use crate::damage::DamageLog;
 use crate::data_dir::DataDir;
-use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store_at, replace_file};
+use crate::database::{
+    CATALOG_FILE, STATE_FILE, StoreFile, open_store, open_store_at, replace_file,
+};
 use crate::disk::Disk;
 use crate::error::{Error, Result, error_chain};
-use crate::limits::COUNTER_FILE_BYTES_MAX;
+use crate::limits::{COUNTER_FILE_BYTES_MAX, DAMAGED_RECORDS_MAX};
 use crate::state::OFFSETS;
 use crate::store::{ScanOrder, Span, Store, Table};
+
+/// Tables that a rebuild of the index makes anew.
+const INDEX_TABLES: [Table; 4] = [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED];
 
 /// Rows copied in one transaction.
 const BATCH_ROWS: usize = 10_000;
@@ -28,7 +39,7 @@ const BATCH_ROWS: usize = 10_000;
 ///
 /// Errors: [`Error::Locked`], [`Error::Format`], [`Error::Space`], or a failing disk.
 pub fn salvage(disk: &Arc<dyn Disk>, data: &Path) -> Result<Vec<Finding>> {
-    let data_dir = DataDir::open_damaged(Arc::clone(disk), data)?;
+    let data_dir = Arc::new(DataDir::open_damaged(Arc::clone(disk), data)?);
     let mut findings = Vec::new();
     if data_dir.is_new() {
         let problem = "the format line of a data directory was expected: it is written anew";
@@ -44,7 +55,7 @@ pub fn salvage(disk: &Arc<dyn Disk>, data: &Path) -> Result<Vec<Finding>> {
 }
 
 /// Replaces one file if it cannot be read to its end.
-fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>> {
+fn salvage_store(data_dir: &Arc<DataDir>, file: &StoreFile) -> Result<Option<Finding>> {
     let path = data_dir.path(file.name);
     let damaged = match open_store_at(data_dir, file, path, false) {
         Ok(store) => match read_all(&store, file) {
@@ -64,41 +75,104 @@ fn salvage_store(data_dir: &DataDir, file: &StoreFile) -> Result<Option<Finding>
     let new_path = data_dir.temporary(&format!("salvaged-{}", file.name));
     data_dir.disk().remove(&new_path)?;
     let salvaged = open_store_at(data_dir, file, new_path.clone(), true)?;
-    let (mut lost, mut damaged_count) = (Vec::new(), 0);
-    for &table in file.tables {
-        // Derived: the index is rebuilt without them.
-        if [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED].contains(&table) {
-            continue;
-        }
-        let copied = copy_table(&damaged, &salvaged, table)?;
-        damaged_count += copied.damaged_count;
-        if !copied.is_whole {
-            lost.push(table.0);
-            if table == OFFSETS {
-                forget_entries(data_dir, &salvaged)?;
-            }
-        }
-    }
+    let copied = copy_tables(data_dir, file, &damaged, &salvaged)?;
     salvaged.close()?;
     drop(damaged);
     let kept = replace_file(data_dir, file, &new_path)?;
-    let problem = if lost.is_empty() {
+    let mut problem = copied.problem(&kept);
+    if copied.has_index && compare_with_index(data_dir)? {
+        problem.push_str("; records that differ from the index are left out");
+    }
+    Ok(Some(Finding::at(file.name.to_owned(), &problem, true)))
+}
+
+/// Result of copying a file.
+#[derive(Default)]
+struct CopiedFile {
+    /// Tables of which some rows could not be reached.
+    lost: Vec<&'static str>,
+    /// Number of rows whose values are damaged.
+    damaged_count: usize,
+    /// True if everything was copied that says which segments there are.
+    has_index: bool,
+}
+
+impl CopiedFile {
+    /// One clause for a finding. The damaged file is kept under the name `kept`.
+    fn problem(&self, kept: &str) -> String {
+        if !self.lost.is_empty() {
+            let tables = self.lost.join(", ");
+            return format!(
+                "a part of these tables is lost, and another may be older than it was: {tables}; \
+                 the damaged file is kept as {kept}"
+            );
+        }
         let expected = "pages that match their checksums were expected";
-        match damaged_count {
+        match self.damaged_count {
             0 => format!("{expected}: every row was copied, see {kept}"),
             1 => format!("{expected}: every row was copied, one of them damaged, see {kept}"),
-            _ => format!(
-                "{expected}: every row was copied, {damaged_count} of them damaged, see {kept}"
-            ),
+            count => {
+                format!("{expected}: every row was copied, {count} of them damaged, see {kept}")
+            }
         }
-    } else {
-        let tables = lost.join(", ");
-        format!(
-            "a part of these tables is lost, and another may be older than it was: {tables}; the \
-             damaged file is kept as {kept}"
-        )
+    }
+}
+
+/// Copies what can be read of every table.
+fn copy_tables(
+    data_dir: &DataDir,
+    file: &StoreFile,
+    from: &Store,
+    to: &Store,
+) -> Result<CopiedFile> {
+    let mut copied = CopiedFile {
+        has_index: file.tables.contains(&SEGMENTS) && is_index_readable(from),
+        ..CopiedFile::default()
     };
-    Ok(Some(Finding::at(file.name.to_owned(), &problem, true)))
+    for &table in file.tables {
+        if INDEX_TABLES.contains(&table) && !copied.has_index {
+            continue;
+        }
+        let copied_table = copy_table(from, to, table, copied.has_index)?;
+        copied.damaged_count += copied_table.damaged_count;
+        if !copied_table.is_whole {
+            copied.lost.push(table.0);
+            if table == OFFSETS {
+                forget_entries(data_dir, to)?;
+            }
+        }
+    }
+    Ok(copied)
+}
+
+/// Returns true if every row can be read that says which segments there are, and what they lack.
+fn is_index_readable(store: &Store) -> bool {
+    let mut tables = INDEX_TABLES.into_iter().chain([META]);
+    tables.all(|table| {
+        let read = store
+            .read(|rows| rows.range(table, Span::ALL, &mut |_, _| Ok(ControlFlow::Continue(()))));
+        read.is_ok()
+    })
+}
+
+/// Leaves out the records of a salvaged catalog that differ from the index. Returns true if there
+/// are any.
+fn compare_with_index(data_dir: &Arc<DataDir>) -> Result<bool> {
+    let store = open_store(data_dir, true, &CATALOG_FILE)?;
+    let files = SegmentFiles::new(Arc::clone(data_dir));
+    let damage = Arc::<DamageLog>::default();
+    let catalog = Catalog::new(store, files, Arc::clone(&damage));
+    catalog.open()?;
+    let differing_count = catalog.contain_all_contradicted()?;
+    if DAMAGED_RECORDS_MAX as u64 <= differing_count {
+        // More than can be left out: what is lost must not be found in an index that has it still.
+        catalog
+            .store()
+            .write(|rows| rows.remove(META, INDEX_VERSION))?;
+    }
+    catalog.store().close()?;
+    let noted = damage.take_for_log();
+    Ok(noted.iter().any(|entry| !entry.is_repaired))
 }
 
 /// Takes every counter file that has no offset as aggregated: at most ten seconds of downloads are
@@ -127,8 +201,8 @@ fn read_all(store: &Store, file: &StoreFile) -> Result<()> {
 }
 
 /// Copies the rows of a table that can be reached from its beginning and from its end.
-fn copy_table(from: &Store, to: &Store, table: Table) -> Result<CopiedTable> {
-    let mut copy = Copy::new(to, table);
+fn copy_table(from: &Store, to: &Store, table: Table, has_index: bool) -> Result<CopiedTable> {
+    let mut copy = Copy::new(to, table, has_index);
     let read = from.read(|rows| {
         rows.inspect(table, Span::ALL, &mut |row_key, value| {
             copy.add(row_key, value.ok())?;
@@ -145,7 +219,7 @@ fn copy_table(from: &Store, to: &Store, table: Table) -> Result<CopiedTable> {
     // From the other side up to the damaged page.
     let mut damaged_count = copy.damaged_count;
     let last = copy.last;
-    let mut copy = Copy::new(to, table);
+    let mut copy = Copy::new(to, table, has_index);
     let span = Span {
         order: ScanOrder::Descending,
         ..Span::ALL
@@ -179,6 +253,8 @@ struct CopiedTable {
 struct Copy<'s> {
     to: &'s Store,
     table: Table,
+    /// True if the index is kept, with the rows about it.
+    has_index: bool,
     /// Row keys and values; `None` for a damaged value.
     rows: Vec<(Vec<u8>, Option<Vec<u8>>)>,
     damaged_count: usize,
@@ -187,22 +263,23 @@ struct Copy<'s> {
 }
 
 impl<'s> Copy<'s> {
-    fn new(to: &'s Store, table: Table) -> Self {
+    fn new(to: &'s Store, table: Table, has_index: bool) -> Self {
         Self {
             to,
             table,
+            has_index,
             rows: Vec::new(),
             damaged_count: 0,
             last: None,
         }
     }
 
-    /// Adds a row, unless its value is derived. A damaged value stays damaged: who opens the file
-    /// contains it, and `verify` names it.
+    /// Adds a row, unless its value is to be derived anew. A damaged value stays damaged: who opens
+    /// the file contains it, and `verify` names it.
     fn add(&mut self, row_key: &[u8], value: Option<&[u8]>) -> Result<()> {
         self.last = Some(row_key.to_vec());
-        let is_derived = self.table == META && [INDEX_VERSION, ACTIVE].contains(&row_key);
-        if !is_derived {
+        let is_of_index = self.table == META && [INDEX_VERSION, ACTIVE].contains(&row_key);
+        if !is_of_index || self.has_index {
             self.damaged_count += usize::from(value.is_none());
             self.rows
                 .push((row_key.to_vec(), value.map(<[u8]>::to_vec)));

@@ -12,7 +12,7 @@ use subcat_tests::filled::{Answers, open};
 use crate::damage::{Damage, Files};
 
 /// Beginning of what is wrong after `salvage`, which says what it did.
-pub const AFTER_SALVAGE: &str = "after salvage: ";
+const AFTER_SALVAGE: &str = "after salvage: ";
 
 /// The directory before it is damaged, and what an engine tells about it.
 pub struct Prepared {
@@ -103,6 +103,9 @@ impl Prepared {
         self.write(&data, damage);
         let engine = match open(&data) {
             Ok(engine) => engine,
+            Err(error) if is_derived(&damage.path) => {
+                return Err(format!("the start fails for what is derived: {error}"));
+            }
             Err(error) => {
                 let disk: Arc<dyn Disk> = Arc::new(Real);
                 let found = salvage(&disk, &data);
