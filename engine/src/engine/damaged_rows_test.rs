@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::test_support::{
-    after, id, import, new_account, new_api_key, now, open, summary, title_of,
+    after, copy_dir, id, import, new_account, new_api_key, now, open, summary, title_of,
 };
 use crate::catalog::CATALOG_TABLES;
 use crate::data_dir::DataDir;
@@ -103,19 +103,6 @@ fn prepare(data: &Path) {
     // As if the process was killed: its file stays, aggregated up to its end.
     std::mem::forget(lane);
     engine.close().unwrap();
-}
-
-fn copy_dir(from: &Path, to: &Path) {
-    std::fs::create_dir_all(to).unwrap();
-    for entry in std::fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let target = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy_dir(&entry.path(), &target);
-        } else {
-            std::fs::copy(entry.path(), target).unwrap();
-        }
-    }
 }
 
 /// Figures of a data directory that a caller can see.

@@ -4,24 +4,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::test_support::{id, import, new_account, new_api_key, now, open, open_with, title_of};
+use super::test_support::{
+    id, import, new_account, new_api_key, now, open, open_with, title_of, with_store,
+};
 use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, META, RECORDS, SEGMENTS, TOMBSTONES};
-use crate::data_dir::DataDir;
-use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile, open_store};
+use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile};
 use crate::disk::Real;
 use crate::error::Error;
 use crate::model::{AccountId, ApiKeyId, FileFacts, FileKind, ReleaseId, Session, Usage, Variant};
 use crate::state::{FILES, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
-use crate::store::{Span, Store, Table};
+use crate::store::{Span, Table};
 use crate::{Engine, StoreKind, restore};
-
-fn with_store<R>(data: &Path, file: &StoreFile, work: impl FnOnce(&Store) -> R) -> R {
-    let data_dir = DataDir::open(Arc::new(Real), data).unwrap();
-    let store = open_store(&data_dir, true, file).unwrap();
-    let result = work(&store);
-    store.close().unwrap();
-    result
-}
 
 /// A data directory with a segment, tombstones, a journal, and rows of state.
 fn prepare(data: &Path) {

@@ -4,9 +4,12 @@ use std::borrow::Cow;
 use std::path::Path;
 use std::sync::Arc;
 
+use crate::data_dir::DataDir;
+use crate::database::{StoreFile, open_store};
 use crate::disk::{Disk, Real};
 use crate::model::{AccountId, DraftValue, Email, RecordDraft, RecordId, Role, Scopes, Timestamp};
 use crate::state::{Change, NewAccount, NewApiKey, StateEvent};
+use crate::store::Store;
 use crate::{Engine, ImportSummary, Options, StoreKind};
 
 pub(super) fn now() -> Timestamp {
@@ -107,4 +110,26 @@ pub(super) fn new_api_key(account: Option<AccountId>) -> StateEvent {
         expires_at: None,
     };
     Change::CreateApiKey(new).into_event("command line", now())
+}
+
+/// Works on a file of the truth of a closed directory.
+pub(super) fn with_store<R>(data: &Path, file: &StoreFile, work: impl FnOnce(&Store) -> R) -> R {
+    let data_dir = DataDir::open(Arc::new(Real), data).unwrap();
+    let store = open_store(&data_dir, true, file).unwrap();
+    let result = work(&store);
+    store.close().unwrap();
+    result
+}
+
+pub(super) fn copy_dir(from: &Path, to: &Path) {
+    std::fs::create_dir_all(to).unwrap();
+    for entry in std::fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy_dir(&entry.path(), &target);
+        } else {
+            std::fs::copy(entry.path(), target).unwrap();
+        }
+    }
 }
