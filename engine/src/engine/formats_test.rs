@@ -11,8 +11,11 @@ use crate::catalog::{CATALOG_TABLES, INDEX_VERSION, META, RECORDS, SEGMENTS, TOM
 use crate::database::{CATALOG_FILE, STATE_FILE, StoreFile};
 use crate::disk::Real;
 use crate::error::Error;
-use crate::model::{AccountId, ApiKeyId, FileFacts, FileKind, ReleaseId, Session, Usage, Variant};
-use crate::state::{FILES, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
+use crate::model::{
+    AccountId, ApiKeyId, FileFacts, FileKind, LinkPurpose, OneTimeLink, ReleaseId, Role,
+    SecondStep, Session, Usage, Variant,
+};
+use crate::state::{Change, FILES, STATE_TABLES, StateEvent, UsageBatch, UsageDelta};
 use crate::store::{Span, Table};
 use crate::{Engine, StoreKind, restore};
 
@@ -32,10 +35,21 @@ fn prepare(data: &Path) {
         expires_at: now().plus_seconds(60),
         device: String::new(),
     };
+    let second_step = SecondStep {
+        secret: [5; 20],
+        last_step: 1,
+        recovery_digests: vec![[6; 32]],
+    };
     let events = vec![
         new_account("ana@example.org"),
         new_api_key(Some(AccountId(1))),
         StateEvent::OpenSession(session, "x".into()),
+        StateEvent::IssueLink(OneTimeLink {
+            digest: [8; 32],
+            purpose: LinkPurpose::Invitation(Role::User),
+            expires_at: now().plus_seconds(60),
+        }),
+        Change::SetSecondStep(AccountId(1), Some(second_step)).into_event("ana", now()),
     ];
     engine.apply(events).unwrap();
     let used = usage_of(&engine);
@@ -123,7 +137,14 @@ fn ensure_whole(engine: &Engine) {
 #[test]
 fn a_newer_row_that_is_read_at_the_start_refuses_it_and_stays() {
     let dir = tempfile::tempdir().unwrap();
-    for name in ["accounts", "api_keys", "sessions", "files"] {
+    for name in [
+        "accounts",
+        "api_keys",
+        "second_steps",
+        "links",
+        "sessions",
+        "files",
+    ] {
         let data = dir.path().join(name);
         prepare(&data);
         let table = *STATE_TABLES.iter().find(|table| table.0 == name).unwrap();
