@@ -23,6 +23,8 @@ mod faults_test;
 #[cfg(test)]
 mod formats_test;
 #[cfg(test)]
+mod healing_test;
+#[cfg(test)]
 mod histories_test;
 #[cfg(test)]
 mod lost_records_test;
