@@ -4,7 +4,8 @@
 //! with imports, downloads, key changes and backups, kills it at a random moment, and verifies the
 //! data directory. Rounds follow each other on one directory, until a new one begins with a first
 //! start that is killed, too. `scripts/crash --server` runs many; `SUBCAT_KILL_ROUNDS` and
-//! `SUBCAT_KILL_SEED` choose how many and which.
+//! `SUBCAT_KILL_SEED` choose how many and which. `scripts/crash --ready` measures how soon a server
+//! with a million records answers again.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 mod http;
@@ -12,16 +13,17 @@ mod ledger;
 mod load;
 mod program;
 mod random;
+mod ready;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use http::{Client, FetchCounts, start_upstream};
+use http::{Client, FetchCounts, get, start_upstream};
 use ledger::{Check, FILES_COUNT, Ledger, SYNCED_AFTER, Shared, file_number, release};
 use load::{Load, line};
-use program::{FileSystem, Place, kill, names_in};
+use program::{FileSystem, Place, Server, kill, names_in};
 use random::Random;
 use tempfile::TempDir;
 
@@ -49,7 +51,11 @@ fn setting(name: &str, default: u64) -> u64 {
 struct Report {
     rounds_count: u64,
     interrupted: BTreeMap<&'static str, u64>,
+    /// Work of the maintenance threads that was done under load, as the files tell.
+    maintained: BTreeMap<&'static str, u64>,
     ready_after: Vec<Duration>,
+    /// From the start of the process to the first answer to a search.
+    answered_after: Vec<Duration>,
     acknowledged: BTreeMap<&'static str, u64>,
 }
 
@@ -59,21 +65,25 @@ impl Report {
         for (step, count) in other.interrupted {
             *self.interrupted.entry(step).or_default() += count;
         }
+        for (task, count) in other.maintained {
+            *self.maintained.entry(task).or_default() += count;
+        }
         for (step, count) in other.acknowledged {
             *self.acknowledged.entry(step).or_default() += count;
         }
         self.ready_after.extend(other.ready_after);
+        self.answered_after.extend(other.answered_after);
     }
+}
 
-    fn percentile(&self, percent: usize) -> Duration {
-        let mut sorted = self.ready_after.clone();
-        sorted.sort_unstable();
-        let last = sorted.len().saturating_sub(1);
-        sorted
-            .get(last * percent / 100)
-            .copied()
-            .unwrap_or_default()
-    }
+fn percentile(durations: &[Duration], percent: usize) -> Duration {
+    let mut sorted = durations.to_vec();
+    sorted.sort_unstable();
+    let last = sorted.len().saturating_sub(1);
+    sorted
+        .get((last * percent).div_ceil(100))
+        .copied()
+        .unwrap_or_default()
 }
 
 /// An upstream.
@@ -117,6 +127,23 @@ fn empty(dir: &Path) {
     std::fs::create_dir(dir).unwrap();
 }
 
+/// Names of files that maintenance makes and removes.
+#[derive(Default)]
+struct Files {
+    segments: BTreeSet<String>,
+    counters: BTreeSet<String>,
+}
+
+impl Files {
+    fn of(place: &Place) -> Self {
+        let names = |folder| names_in(&place.data().join(folder)).into_iter().collect();
+        Self {
+            segments: names("index"),
+            counters: names("counters"),
+        }
+    }
+}
+
 /// A data directory over several rounds.
 struct Scene<'s> {
     place: Place,
@@ -124,9 +151,13 @@ struct Scene<'s> {
     asked: &'s FetchCounts,
     api_key: Option<String>,
     ledger: Ledger,
+    /// As the last kill left them.
+    files: Files,
     killed_at: Instant,
     file_system: Option<&'s FileSystem>,
     loss: Option<&'s Loss>,
+    /// False if `verify` is left out after a kill.
+    is_verified: bool,
     _dirs: [TempDir; 2],
 }
 
@@ -147,9 +178,11 @@ impl<'s> Scene<'s> {
             asked: &source.asked,
             api_key: None,
             ledger: Ledger::default(),
+            files: Files::default(),
             killed_at: Instant::now(),
             file_system,
             loss: None,
+            is_verified: true,
             _dirs: [root, log_dir],
         }
     }
@@ -191,14 +224,48 @@ impl<'s> Scene<'s> {
         random: &mut Random,
         report: &mut Report,
     ) -> Result<(), String> {
+        let began = Instant::now();
         let mut server = self.place.start()?;
         report.ready_after.push(server.ready_after);
+        if let Some(api_key) = &self.api_key {
+            let path = "/api/subtitles/search?title=x";
+            let answer = get(&server.address, path, api_key).ok_or("no answer to a search")?;
+            report.answered_after.push(began.elapsed());
+            if answer.status != 200 {
+                return Err(format!(
+                    "the first search is answered with {}",
+                    answer.status
+                ));
+            }
+        }
         let api_key = self.prepare()?;
+        self.check_answers(&server, &api_key)?;
+        if self.loss.is_some() {
+            for name in ["state.redb", "catalog.redb"] {
+                let copy = self.place.log_dir.join(name);
+                std::fs::copy(self.place.data().join(name), copy).unwrap();
+            }
+        }
+        let longest_ms = if random.below(LONG_LOADS) == 0 {
+            2_500
+        } else {
+            300
+        };
+        let lifetime = Duration::from_millis(random.below(longest_ms));
+        self.load_and_kill(&mut server, round, lifetime, report)?;
+        if let Some(loss) = self.loss {
+            (loss.lose)(&self.place.data(), &self.place.log_dir);
+        }
+        self.check_directory()
+    }
+
+    /// Compares everything that was acknowledged with the answers of a server.
+    fn check_answers(&mut self, server: &Server, api_key: &str) -> Result<(), String> {
         let client = Client::connect(&server.address).ok_or("nobody listens")?;
         let mut check = Check {
             client,
             address: &server.address,
-            api_key: &api_key,
+            api_key,
             place: self.number,
             asked: self.asked,
             synced: match self.file_system {
@@ -210,13 +277,17 @@ impl<'s> Scene<'s> {
                     .unwrap_or(self.killed_at),
             },
         };
-        check.run(&mut self.ledger)?;
-        if self.loss.is_some() {
-            for name in ["state.redb", "catalog.redb"] {
-                let copy = self.place.log_dir.join(name);
-                std::fs::copy(self.place.data().join(name), copy).unwrap();
-            }
-        }
+        check.run(&mut self.ledger)
+    }
+
+    /// Loads a server for some time and kills it. What was acknowledged is in the ledger then.
+    fn load_and_kill(
+        &mut self,
+        server: &mut Server,
+        round: u64,
+        lifetime: Duration,
+        report: &mut Report,
+    ) -> Result<(), String> {
         let shared = Shared::default();
         std::mem::swap(&mut *shared.ledger.lock(), &mut self.ledger);
         let address = server.address.clone();
@@ -224,17 +295,11 @@ impl<'s> Scene<'s> {
             place: &self.place,
             place_number: self.number,
             address: &address,
-            api_key: &api_key,
+            api_key: self.api_key.as_deref().unwrap_or_default(),
             shared: &shared,
             is_disk_cut: self.file_system.is_some(),
             round,
         };
-        let longest_ms = if random.below(LONG_LOADS) == 0 {
-            2_500
-        } else {
-            300
-        };
-        let lifetime = Duration::from_millis(random.below(longest_ms));
         let killed = std::thread::scope(|scope| {
             let loading = scope.spawn(|| load.run());
             std::thread::sleep(lifetime);
@@ -252,13 +317,21 @@ impl<'s> Scene<'s> {
             file_system.mount_again();
         }
         self.ledger = shared.ledger.into_inner();
-        if let Some(loss) = self.loss {
-            (loss.lose)(&self.place.data(), &self.place.log_dir);
-        }
         for step in shared.interrupted.into_inner() {
             *report.interrupted.entry(step).or_default() += 1;
         }
-        self.check_directory()
+        let before = std::mem::replace(&mut self.files, Files::of(&self.place));
+        for (task, is_done) in [
+            ("flush", !self.files.segments.is_subset(&before.segments)),
+            ("merge", !before.segments.is_subset(&self.files.segments)),
+            (
+                "aggregate",
+                !before.counters.is_subset(&self.files.counters),
+            ),
+        ] {
+            *report.maintained.entry(task).or_default() += u64::from(is_done);
+        }
+        Ok(())
     }
 
     /// After a kill nothing is damaged, and every backup with a name is whole.
@@ -281,6 +354,9 @@ impl<'s> Scene<'s> {
     }
 
     fn verify(&self, arguments: &[&str]) -> Result<(), String> {
+        if !self.is_verified {
+            return Ok(());
+        }
         let output = self.place.run(arguments);
         // What an interrupted store has left is a note, and no damage.
         if output.status.success() {
@@ -367,20 +443,25 @@ fn a_killed_server_has_lost_nothing_that_it_acknowledged() {
             .collect()
     });
     println!(
-        "{} rounds in {:.0} s, seed {seed}; interrupted: {:?}; acknowledged: {:?}; ready after \
-         p50 {:?}, p99 {:?}",
+        "{} rounds in {:.0} s, seed {seed}; interrupted: {:?}; maintained: {:?}; acknowledged: \
+         {:?}; ready after p50 {:?}, p99 {:?}",
         report.rounds_count,
         started.elapsed().as_secs_f64(),
         report.interrupted,
+        report.maintained,
         report.acknowledged,
-        report.percentile(50),
-        report.percentile(99)
+        percentile(&report.ready_after, 50),
+        percentile(&report.ready_after, 99)
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
     if ROUNDS_OF_ALL_STEPS <= rounds && file_system.is_none() {
         for step in STEPS {
             let count = report.interrupted.get(step).copied().unwrap_or(0);
             assert!(0 < count, "no kill fell into a step: {step}");
+        }
+        for task in ["flush", "merge", "aggregate"] {
+            let count = report.maintained.get(task).copied().unwrap_or(0);
+            assert!(0 < count, "nothing was done between two kills: {task}");
         }
     }
 }
@@ -401,4 +482,29 @@ fn each_loss_is_noticed() {
         let noticed = noticed.unwrap_or_else(|| panic!("nobody misses {}", loss.name));
         println!("{}: {noticed}", loss.name);
     }
+}
+
+/// The canary of power cuts of a file system: one that loses nothing shows nothing.
+#[test]
+fn a_cut_loses_what_was_not_synced() {
+    let Some(file_system) = FileSystem::of_environment() else {
+        return;
+    };
+    let dir = file_system.make_dir();
+    let path = |name| dir.path().join(name);
+    for name in ["synced", "not synced"] {
+        std::fs::write(path(name), [b'x'; 10_000]).unwrap();
+    }
+    std::fs::File::open(path("synced"))
+        .unwrap()
+        .sync_all()
+        .unwrap();
+    std::fs::File::open(dir.path()).unwrap().sync_all().unwrap();
+    std::fs::write(path("later"), "x").unwrap();
+    file_system.shut_down();
+    file_system.mount_again();
+    assert_eq!(std::fs::read(path("synced")).unwrap(), [b'x'; 10_000]);
+    let unsynced = std::fs::read(path("not synced")).unwrap_or_default();
+    assert!(unsynced.len() < 10_000, "content is there without a sync");
+    assert!(!path("later").exists(), "a name is there without a sync");
 }

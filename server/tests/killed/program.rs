@@ -149,7 +149,7 @@ impl FileSystem {
     }
 
     /// Ends all writing at once: what is in the memory of the kernel is lost.
-    fn shut_down(&self) {
+    pub fn shut_down(&self) {
         let mut command = Command::new("xfs_io");
         command
             .args(["-x", "-c", "shutdown"])
