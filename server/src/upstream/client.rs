@@ -346,6 +346,8 @@ fn without_query(url: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::net::{TcpListener, TcpStream};
+
     use super::*;
     use crate::runtime::Control;
     use crate::upstream::test_server::{answer, upstream};
@@ -425,6 +427,42 @@ mod tests {
         let (base, seen) = upstream(answers);
         assert_eq!(fetch(&base, |_| {}).unwrap().content, b"hola");
         assert_eq!(seen.lock().len(), 3);
+    }
+
+    /// An address to which no connection comes about: a listener whose queue is full. Of one that
+    /// nothing leads to the kernel hears as little. The streams fill the queue.
+    fn unroutable() -> (String, TcpListener, Vec<TcpStream>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        rustix::net::listen(&listener, 0).unwrap();
+        let address = listener.local_addr().unwrap();
+        let patience = Duration::from_millis(300);
+        let connect = || TcpStream::connect_timeout(&address, patience).ok();
+        let queue = std::iter::from_fn(connect).take(100).collect::<Vec<_>>();
+        assert!(queue.len() < 100, "the queue is never full");
+        (format!("http://{address}"), listener, queue)
+    }
+
+    /// Long before `upstream.timeout_seconds`.
+    #[test]
+    fn an_upstream_that_cannot_be_reached_is_given_up_after_the_time_to_connect() {
+        let (base, _listener, _queue) = unroutable();
+        let settings = UpstreamSettings {
+            url: Some(format!("{base}/{{source_release_id}}")),
+            connect_seconds: 1,
+            ..UpstreamSettings::default()
+        };
+        let counts = Arc::<FetchCounts>::default();
+        let client = UpstreamClient::new(&settings, Arc::clone(&counts));
+        let client = client.unwrap().unwrap();
+        let control = Control::start().unwrap();
+        let began = Instant::now();
+        let fetched = control.block_on(client.fetch(&ReleaseId::parse("42").unwrap(), false));
+        let took = began.elapsed();
+        assert_eq!(fetched, Err(FetchError::Unavailable));
+        assert!(Duration::from_secs(1) <= took, "{took:?}");
+        assert!(took < Duration::from_secs(10), "{took:?}");
+        let last_error = counts.health(0).last_error.map(|(_, error)| error);
+        assert_eq!(last_error, Some(AttemptError::NoConnection));
     }
 
     /// Three pauses, so four attempts; then it is enough.
