@@ -142,7 +142,7 @@ mod tests {
 
     use super::*;
     use crate::data_dir::DataDir;
-    use crate::disk::{Fault, Faulty, Real, read_file};
+    use crate::disk::{Fault, Faulty, PowerCut, Real, read_file};
 
     /// A made-up past: format 7 called `state.redb` by another name, format 8 began every file with
     /// other letters.
@@ -253,6 +253,31 @@ mod tests {
             if !is_reached {
                 assert!(30 < op_idx, "only {op_idx} operations");
                 return;
+            }
+        }
+    }
+
+    /// The next start goes on with all that a power cut can leave.
+    #[test]
+    fn an_upgrade_survives_a_power_cut_at_any_operation() {
+        for cut_at in 0.. {
+            let dir = tempfile::tempdir().unwrap();
+            prepare(&dir.path().join("data"));
+            let cut = Arc::new(PowerCut::new(dir.path(), cut_at, None).unwrap());
+            let disk = Arc::clone(&cut) as Arc<dyn Disk>;
+            let opened = DataDir::open_as(disk, &dir.path().join("data"), &FORMATS);
+            if cut.ops_count() <= cut_at {
+                drop(opened.unwrap());
+                assert!(30 < cut_at, "only {cut_at} operations");
+                return;
+            }
+            drop(opened);
+            for seed in 0..8 {
+                let left = tempfile::tempdir().unwrap();
+                cut.write_survivors(left.path(), seed).unwrap();
+                let root = left.path().join("data");
+                drop(DataDir::open_as(Arc::new(Real), &root, &FORMATS).unwrap());
+                ensure_upgraded(&root);
             }
         }
     }
