@@ -216,4 +216,33 @@ mod tests {
         assert!(guard.mark_and_fill(|| guard.is_truncated()));
         guard.end();
     }
+
+    /// The start of one use with the end of another would take in what lies between them.
+    #[test]
+    fn addresses_that_change_hold_nothing_between_them() {
+        const LOW: Range<usize> = 0x1000..0x2000;
+        const HIGH: Range<usize> = 0x9000..0xa000;
+        const BETWEEN: usize = 0x5000;
+        let guard = MappingGuard::begin(LOW);
+        let is_over = AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                for _ in 0..200_000 {
+                    guard.set(HIGH);
+                    guard.set(LOW);
+                }
+                is_over.store(true, Ordering::Relaxed);
+            });
+            while !is_over.load(Ordering::Relaxed) {
+                assert_eq!(guard.end_if_held(BETWEEN), None);
+            }
+        });
+        assert_eq!(guard.end_if_held(LOW.start), Some(LOW.end));
+        // Half changed: which of the two it is cannot be told.
+        guard.generation.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(guard.end_if_held(LOW.start), None);
+        guard.generation.fetch_add(1, Ordering::Relaxed);
+        guard.end();
+        assert_eq!(guard.end_if_held(LOW.start), None);
+    }
 }

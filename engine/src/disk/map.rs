@@ -342,4 +342,18 @@ mod tests {
         assert!(!again.truncation_flag().is_truncated());
         assert_eq!(again.as_ref()[0], 7);
     }
+
+    /// A signal that a process sends is about no memory; the handler stays for those that are.
+    #[test]
+    fn a_signal_that_was_sent_changes_nothing() {
+        let file = file_of(&[7; 1 << 13]);
+        let mapping = Mapping::of(&file).unwrap();
+        // SAFETY: a signal to this thread, whose handler was installed with the mapping.
+        let raised = unsafe { libc::raise(libc::SIGBUS) };
+        assert_eq!(raised, 0);
+        assert!(!mapping.truncation_flag().is_truncated());
+        file.set_len(0).unwrap();
+        assert_eq!(mapping.as_ref()[1 << 12], 0);
+        assert!(mapping.truncation_flag().is_truncated());
+    }
 }
