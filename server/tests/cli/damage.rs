@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use crate::harness::{Place, id, line};
+use crate::harness::{Place, Server, id, line};
 
 /// Changes a byte of a text where the file has it.
 fn damage_text(path: &Path, text: &str) {
@@ -115,4 +115,20 @@ fn repairing_names_a_damaged_record_and_keeps_it() {
     place.import(&[line(2, "Ronin", "")]);
     place.run(&["verify"]).ok();
     assert_eq!(place.export().len(), 3);
+}
+
+#[test]
+fn a_damaged_record_is_named_in_the_log() {
+    let place = damaged_place(false);
+    let log_path = place.path("log");
+    let mut command = place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin", "127.0.0.1:0"]);
+    command.stderr(std::fs::File::create(&log_path).unwrap());
+    let server = Server::start(command);
+    assert_eq!(server.stop(), 0);
+    let log = std::fs::read_to_string(&log_path).unwrap();
+    let named = log.lines().find(|line| line.contains(&id(2)));
+    let named = named.unwrap_or_else(|| panic!("{log}"));
+    assert!(named.contains("damage was contained"), "{named}");
+    assert!(named.contains("subcat record delete"), "{named}");
 }

@@ -98,37 +98,49 @@ fn stop(mut child: Child) -> i32 {
     child.wait().unwrap().code().unwrap_or(-1)
 }
 
-/// A client that keeps its connection and opens it again when it was told that it ends.
-fn ask_until(is_over: &AtomicBool, address: &str, key: &str, answers: &AtomicU64) {
-    let request = format!(
+/// Reads an answer to its end; its head, or `None` if the connection ended before it began.
+fn read_answer(stream: &mut TcpStream) -> Option<String> {
+    let mut answer = Vec::new();
+    loop {
+        let mut bytes = [0; 4096];
+        let count = stream.read(&mut bytes).unwrap_or(0);
+        if count == 0 {
+            assert!(answer.is_empty(), "an answer was broken off");
+            return None;
+        }
+        answer.extend_from_slice(&bytes[..count]);
+        let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
+        let Some((head, body)) = text.split_once("\r\n\r\n") else {
+            continue;
+        };
+        assert!(head.starts_with("http/1.1 200"), "{head}");
+        let length = head.split("content-length: ").nth(1).unwrap();
+        let length: usize = length.lines().next().unwrap().parse().unwrap();
+        if length <= body.len() {
+            return Some(head.to_owned());
+        }
+    }
+}
+
+fn search_request(key: &str) -> String {
+    format!(
         "GET /api/subtitles/search?title=heat HTTP/1.1\r\nHost: a\r\n\
          Authorization: Bearer {key}\r\n\r\n"
-    );
+    )
+}
+
+/// A client that keeps its connection and opens it again when it was told that it ends.
+fn ask_until(is_over: &AtomicBool, address: &str, key: &str, answers: &AtomicU64) {
+    let request = search_request(key);
     let mut open: Option<TcpStream> = None;
     while !is_over.load(Ordering::Relaxed) {
         let mut stream = open
             .take()
             .unwrap_or_else(|| TcpStream::connect(address).unwrap());
         stream.write_all(request.as_bytes()).unwrap();
-        let mut answer = Vec::new();
-        let is_last = loop {
-            let mut bytes = [0; 4096];
-            let count = stream.read(&mut bytes).unwrap();
-            assert_ne!(count, 0, "closed without an answer");
-            answer.extend_from_slice(&bytes[..count]);
-            let text = String::from_utf8_lossy(&answer).to_ascii_lowercase();
-            let Some((head, body)) = text.split_once("\r\n\r\n") else {
-                continue;
-            };
-            assert!(head.starts_with("http/1.1 200"), "{head}");
-            let length = head.split("content-length: ").nth(1).unwrap();
-            let length: usize = length.lines().next().unwrap().parse().unwrap();
-            if length <= body.len() {
-                break head.contains("connection: close");
-            }
-        };
+        let head = read_answer(&mut stream).expect("closed without an answer");
         answers.fetch_add(1, Ordering::Relaxed);
-        if !is_last {
+        if !head.contains("connection: close") {
             open = Some(stream);
         }
         std::thread::sleep(Duration::from_millis(1));
@@ -174,6 +186,51 @@ fn a_server_is_replaced_under_load_without_a_failed_request() {
         client.join().expect("no request fails");
     }
     assert_eq!(stop(server), 0);
+}
+
+/// Each connection is in use until it is closed, and only between two answers.
+#[test]
+fn a_stop_among_a_thousand_connections_in_use_breaks_no_answer() {
+    const THREADS: usize = 20;
+    const CONNECTIONS_OF_EACH: usize = 50;
+    let place = Place::stopped();
+    let key = place.create_key(&["--limit", "4000000000/1"]);
+    place.import(&[line(1, "Heat", "")]);
+    let mut command = serve(&place);
+    command.args(["--set", "connections.max_per_address=2000"]);
+    let mut server = Server::start(command);
+    let answers = AtomicU64::new(0);
+    let use_until_closed = || {
+        let connect = |_| TcpStream::connect(&server.address).unwrap();
+        let mut streams: Vec<TcpStream> = (0..CONNECTIONS_OF_EACH).map(connect).collect();
+        while !streams.is_empty() {
+            // All ask before the first reads: most requests are under way at any moment.
+            streams.retain_mut(|stream| {
+                let sent = stream.write_all(search_request(&key).as_bytes());
+                sent.is_ok()
+            });
+            streams.retain_mut(|stream| {
+                let head = read_answer(stream);
+                answers.fetch_add(u64::from(head.is_some()), Ordering::Relaxed);
+                head.is_some_and(|head| !head.contains("connection: close"))
+            });
+        }
+    };
+    let stopping = std::thread::scope(|scope| {
+        for _ in 0..THREADS {
+            scope.spawn(use_until_closed);
+        }
+        // Twice on each connection.
+        let wanted = 2 * THREADS * CONNECTIONS_OF_EACH;
+        while answers.load(Ordering::Relaxed) < wanted as u64 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let began = Instant::now();
+        server.signal(Signal::TERM);
+        began
+    });
+    assert_eq!(server.wait(), 0);
+    assert!(stopping.elapsed() < Duration::from_secs(5));
 }
 
 /// A download that its client does not read: the answer is cut after the grace period.
