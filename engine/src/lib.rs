@@ -103,6 +103,7 @@ pub use engine::{
 /// Errors, and damage that was contained.
 pub use damage::DamageEntry;
 pub use error::{Error, Result, error_chain};
+pub use store::is_panic_contained;
 
 /// The file system below an engine.
 pub use disk::{

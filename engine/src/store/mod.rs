@@ -14,5 +14,6 @@ mod suite;
 
 pub(crate) use checksummed::{Inspector, Rows, SpaceGuard, Store, Transaction};
 pub(crate) use memory::MemoryEngine;
+pub use redb_engine::is_panic_contained;
 pub(crate) use redb_engine::{RedbEngine, RedbPlace};
 pub(crate) use seam::{ScanOrder, Span, StoreEngine, Table};

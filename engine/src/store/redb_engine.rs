@@ -1,6 +1,6 @@
 //! Rows in one redb file. The only module that names redb.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io;
 use std::ops::Bound;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -368,9 +368,23 @@ fn make_tables(place: &RedbPlace, database: &Database, tables: &[Table]) -> Resu
     made.map_err(failed(place, "make tables"))
 }
 
+thread_local! {
+    /// True in a call whose panic becomes an error.
+    static IS_GUARDED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Returns true if a panic of this thread becomes an error now, which names what is damaged. A hook
+/// for panics has nothing to add then.
+pub fn is_panic_contained() -> bool {
+    IS_GUARDED.get()
+}
+
 /// Runs a call into redb: a panic in there, which a damaged page can cause, becomes an error.
 fn guarded<T>(place: &RedbPlace, action: &'static str, call: impl FnOnce() -> T) -> Result<T> {
-    catch_unwind(AssertUnwindSafe(call)).map_err(|_| Error::Store {
+    let was_guarded = IS_GUARDED.replace(true);
+    let called = catch_unwind(AssertUnwindSafe(call));
+    IS_GUARDED.set(was_guarded);
+    called.map_err(|_| Error::Store {
         file: place.file,
         action,
         source: Box::new(damaged(place)),

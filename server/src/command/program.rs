@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::error::ErrorKind;
 use clap::{Args, Command, FromArgMatches};
+use subcat_engine::is_panic_contained;
 
 use super::context::{Common, Context};
 use super::error::CommandError;
@@ -57,6 +58,7 @@ fn definition() -> Command {
 
 /// Runs the program. `arguments` begin with the program's name.
 pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
+    silence_contained_panics();
     let outcome = run(arguments);
     logging::finish();
     match outcome {
@@ -68,6 +70,16 @@ pub fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
             ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
         }
     }
+}
+
+/// Writes no panic that becomes an error: its sentence says what to do, and should stand alone.
+fn silence_contained_panics() {
+    let write = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !is_panic_contained() {
+            write(panic);
+        }
+    }));
 }
 
 /// Runs the subcommand that the arguments name. Errors of clap, which prints help and usage, are

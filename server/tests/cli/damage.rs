@@ -117,6 +117,45 @@ fn repairing_names_a_damaged_record_and_keeps_it() {
     assert_eq!(place.export().len(), 3);
 }
 
+/// A file with a damaged page that it needs: each command says what to do in one line, and either
+/// the repair works or its answer is to restore a backup.
+#[test]
+fn a_start_that_refuses_says_what_to_do() {
+    const PAGE_BYTES: usize = 4_096;
+    let place = Place::stopped();
+    let lines: Vec<String> = (0..200).map(|number| line(number, "Heat", "")).collect();
+    place.import(&lines);
+    let file = place.path("data/catalog.redb");
+    let whole = std::fs::read(&file).unwrap();
+    let (mut repaired_count, mut lost_count) = (0, 0);
+    for page in 0..whole.len() / PAGE_BYTES {
+        let range = page * PAGE_BYTES..(page + 1) * PAGE_BYTES;
+        if whole[range.clone()].iter().all(|byte| *byte == 0) {
+            continue;
+        }
+        let mut bytes = whole.clone();
+        bytes[range].fill(0xa5);
+        std::fs::write(&file, bytes).unwrap();
+        let started = place.run(&["stats"]);
+        if started.status == 0 {
+            continue;
+        }
+        let sentence = started.fails(1);
+        assert!(sentence.contains("subcat verify --repair"), "{sentence}");
+        assert!(sentence.contains("subcat restore"), "{sentence}");
+        let repaired = place.run(&["verify", "--repair"]);
+        if place.run(&["stats"]).status == 0 {
+            repaired_count += 1;
+        } else {
+            assert_eq!(repaired.status, 1, "{repaired:?}");
+            assert!(repaired.stdout.contains("restore a backup"), "{repaired:?}");
+            lost_count += 1;
+        }
+    }
+    assert!(0 < repaired_count, "no damage was repaired");
+    assert!(0 < lost_count, "no damage was final");
+}
+
 #[test]
 fn a_damaged_record_is_named_in_the_log() {
     let place = damaged_place(false);
