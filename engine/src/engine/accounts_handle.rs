@@ -71,6 +71,12 @@ impl AccountsHandle<'_> {
         self.database.state.second_step(account)
     }
 
+    /// True if anybody may create an account, false if only those who are invited; `None` until an
+    /// administrator has decided with [`Change::SetRegistration`](crate::Change::SetRegistration).
+    pub fn registration(self) -> Option<bool> {
+        self.database.state.registration()
+    }
+
     /// The one-time link whose token has this digest, expired or not. Cost: reads the file.
     pub fn link(self, digest: &[u8; 32]) -> Result<Option<OneTimeLink>> {
         self.database.state.link(digest)

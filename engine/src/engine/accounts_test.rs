@@ -317,6 +317,25 @@ fn a_deleted_account_leaves_revoked_keys_and_a_number_behind() {
 }
 
 #[test]
+fn the_choice_of_registration_is_remembered_and_logged_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    assert_eq!(engine.accounts().registration(), None);
+    let set = |is_open| Change::SetRegistration(is_open).into_event("ana@example.org", now());
+    let outcomes = engine.apply(vec![set(true), set(true)]).unwrap();
+    assert_eq!(outcomes, [Outcome::Done, Outcome::Done]);
+    assert_eq!(engine.accounts().registration(), Some(true));
+    drop(engine);
+    let engine = open(dir.path());
+    assert_eq!(engine.accounts().registration(), Some(true));
+    engine.apply(vec![set(false)]).unwrap();
+    assert_eq!(engine.accounts().registration(), Some(false));
+    let log = engine.accounts().audit_log(None, 10).unwrap();
+    let actions: Vec<&str> = log.iter().map(|(_, entry)| &*entry.action).collect();
+    assert_eq!(actions, ["registration closed", "registration opened"]);
+}
+
+#[test]
 fn an_address_is_changed_unless_it_is_taken() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());

@@ -99,6 +99,7 @@ fn event(random: &mut Random, number: u64) -> StateEvent {
             by_ana(Change::SetApiKeyLimit(api_key, limit))
         }
         7 => by_ana(Change::RenameApiKey(api_key, format!("key {number}"))),
+        8 if number.is_multiple_of(4) => by_ana(Change::SetRegistration(random.below(2) == 0)),
         8 => by_ana(Change::SetDisabled(account, random.below(2) == 0)),
         9 => by_ana(Change::SetRole(account, Role::Admin)),
         10 => by_ana(Change::SetPassword(account, format!("hash {number}"))),

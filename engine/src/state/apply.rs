@@ -11,8 +11,8 @@ use super::repair::last_number;
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AUDIT_COUNT,
     AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
-    LAST_USAGE, LATEST_SECOND, META, OFFSETS, SESSIONS, USAGE, account_row, api_key_day_row,
-    api_key_row, audit_row, audit_rows, day_of_row, day_row,
+    LAST_USAGE, LATEST_SECOND, META, OFFSETS, REGISTRATION, SESSIONS, USAGE, account_row,
+    api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
@@ -39,6 +39,8 @@ pub(super) enum Effect {
     SecondStep(AccountId, Option<SecondStep>),
     /// A key is new or has changed.
     ApiKey(ApiKey),
+    /// Anybody may create an account (true), or only those who are invited.
+    Registration(bool),
     /// A session was opened.
     SessionOpened(Session),
     /// A session was ended.
@@ -187,7 +189,17 @@ impl EventStep<'_, '_> {
             }),
             Change::RevokeApiKey(id) => self.revoke_api_key(*id, by.at),
             Change::RollApiKey(roll) => self.roll_api_key(roll, by.at),
+            Change::SetRegistration(is_open) => self.set_registration(*is_open),
         }
+    }
+
+    fn set_registration(&mut self, is_open: bool) -> Result<Outcome> {
+        let number = encode_number(u64::from(is_open));
+        if self.rows.get(META, REGISTRATION)?.as_deref() != Some(&number[..]) {
+            self.rows.put(META, REGISTRATION, &number)?;
+            self.effects.push(Effect::Registration(is_open));
+        }
+        Ok(Outcome::Done)
     }
 
     /// The next number of a kind; numbers are never used twice.

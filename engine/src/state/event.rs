@@ -126,6 +126,8 @@ pub enum Change {
     RevokeApiKey(ApiKeyId),
     /// Replace an API key by a new one. Refused when it is revoked, or will be.
     RollApiKey(KeyRoll),
+    /// Let anybody create an account (true), or only those who are invited.
+    SetRegistration(bool),
 }
 
 /// A new text for an API key: under a new number it has the name, the account, the scopes, the
@@ -166,7 +168,8 @@ impl Change {
             | Self::RenameApiKey(..)
             | Self::SetApiKeyLimit(..)
             | Self::RevokeApiKey(_)
-            | Self::RollApiKey(_) => None,
+            | Self::RollApiKey(_)
+            | Self::SetRegistration(_) => None,
         }
     }
 
@@ -190,6 +193,8 @@ impl Change {
             Self::SetApiKeyLimit(..) => "key limit changed",
             Self::RevokeApiKey(_) => "key revoked",
             Self::RollApiKey(_) => "key rolled",
+            Self::SetRegistration(true) => "registration opened",
+            Self::SetRegistration(false) => "registration closed",
         }
     }
 }

@@ -18,9 +18,9 @@ use super::repair::{
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FIGURES, FILES,
-    LAST_USAGE, LATEST_SECOND, LINKS, META, OFFSETS, SECOND_STEPS, SESSIONS, STATE_TABLES, USAGE,
-    account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
-    number_of_audit_row,
+    LAST_USAGE, LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS,
+    STATE_TABLES, USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows,
+    day_of_row, day_row, number_of_audit_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
@@ -79,6 +79,8 @@ struct View {
     /// Keys of each account.
     owned_keys: BTreeSet<(AccountId, ApiKeyId)>,
     second_steps: BTreeMap<AccountId, SecondStep>,
+    /// True if anybody may create an account; `None` until an administrator decides.
+    registration: Option<bool>,
     sessions: SeededMap<[u8; 32], Session>,
     /// Sessions of each account, oldest first.
     owned_sessions: SeededMap<AccountId, BTreeSet<(Timestamp, [u8; 32])>>,
@@ -383,6 +385,7 @@ impl State {
                 Effect::AccountDeleted(id) => view.remove_account(id),
                 Effect::SecondStep(id, second) => view.set_second_step(id, second),
                 Effect::ApiKey(api_key) => view.put_api_key(api_key),
+                Effect::Registration(is_open) => view.registration = Some(is_open),
                 Effect::SessionOpened(session) => view.put_session(session),
                 Effect::SessionClosed(digest) => view.remove_session(&digest),
                 Effect::File(effect) => of_files.push(effect),
@@ -410,7 +413,14 @@ impl State {
         let (store, damage) = (&self.store, &*self.damage);
         repair_numbers(store, damage)?;
         let logged = revoke_as_logged(store, damage)?;
-        let mut view = View::default();
+        let registration = self.store.read(|rows| rows.get(META, REGISTRATION))?;
+        let registration = registration
+            .map(|value| decode_number(&value))
+            .transpose()?;
+        let mut view = View {
+            registration: registration.map(|number| number != 0),
+            ..View::default()
+        };
         let unreadable = each_readable(store, ACCOUNTS, &mut |_, value| {
             view.put_account(logged.account(decode_account(value)?, damage));
             Ok(())
@@ -542,6 +552,10 @@ impl State {
 
     pub(crate) fn second_step(&self, account: AccountId) -> Option<SecondStep> {
         self.view.read().second_steps.get(&account).cloned()
+    }
+
+    pub(crate) fn registration(&self) -> Option<bool> {
+        self.view.read().registration
     }
 
     /// The one-time link with this digest, expired or not.

@@ -70,6 +70,9 @@ pub(super) const AUDIT_COUNT: &[u8] = b"audit entries";
 /// Routine entries of the audit log that are kept.
 pub(super) const AUDIT_ROUTINE_COUNT: &[u8] = b"routine audit entries";
 
+/// 1 if anybody may create an account, 0 if not; absent until an administrator decides.
+pub(super) const REGISTRATION: &[u8] = b"registration";
+
 /// Bit of an audit row's key that marks a routine entry; the others hold its number.
 const AUDIT_ROUTINE: u64 = 1 << 63;
 

@@ -244,6 +244,7 @@ impl AffectedKeys {
             | Change::ReplacePassword { .. }
             | Change::SetDisplayName(..)
             | Change::RenameApiKey(..)
+            | Change::SetRegistration(_)
             | Change::CloseSessions(_) => Self::None,
         }
     }
