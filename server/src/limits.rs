@@ -330,6 +330,9 @@ pub const USED_KEYS_READ_MAX: usize = 500;
 pub const TOP_TITLES_SHOWN: usize = 10;
 
 /// The busiest API keys that the console shows.
+/// Newest entries of the audit log among which the page of an account finds its last sign-in.
+pub const SIGN_IN_ENTRIES_READ_MAX: usize = 1_000;
+
 pub const TOP_KEYS_SHOWN: usize = 5;
 
 /// Entries on one page of the audit log.

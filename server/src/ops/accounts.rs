@@ -71,6 +71,12 @@ impl Operations<'_> {
         Ok(())
     }
 
+    /// Lets anybody create an account, or only those who are invited.
+    pub fn set_registration(&self, is_open: bool) -> Result<(), OperationError> {
+        self.change(Change::SetRegistration(is_open))?;
+        Ok(())
+    }
+
     /// Checks that an enabled administrator is left without this account, if it is one. The
     /// operator, who can make another one at any time, is not held to it.
     fn ensure_administrator_but(&self, id: AccountId) -> Result<(), OperationRejection> {

@@ -24,6 +24,6 @@ pub use metrics::{
 };
 pub use served_files::{ContentSet, ServedFiles};
 pub use settings::{LiveAccessLog, LiveRateLimits};
-pub use shared::{Phase, ProcessHooks, ReloadFn, Reloaded, Service};
+pub use shared::{Phase, ProcessHooks, REGISTRATION_SETTING, ReloadFn, Reloaded, Service};
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

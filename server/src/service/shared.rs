@@ -17,7 +17,7 @@ use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
 use super::slow_searches::SlowSearches;
 use super::usage::UsageQueue;
 use crate::auth::KeyTable;
-use crate::config::{Compat, Config, ConfigError, Origins, SettingChange};
+use crate::config::{Compat, Config, ConfigError, Origin, Origins, Registration, SettingChange};
 use crate::limiter::AddressLimiter;
 use crate::runtime::{Clock, ControlHandle};
 use crate::traces::Tracer;
@@ -131,6 +131,9 @@ fn tracer(config: &Config, control: &ControlHandle) -> Tracer {
     })
 }
 
+/// The setting that administrators may choose on a page.
+pub const REGISTRATION_SETTING: &str = "accounts.registration";
+
 /// Seconds that the wall clock may lag the latest observed time without a warning.
 const CLOCK_LAG_SECONDS: i64 = 60;
 
@@ -227,6 +230,25 @@ impl Service {
     /// Notes where settings come from: at the start of all, later of those that a reload applies.
     pub fn set_origins(&self, loaded: &Origins) {
         self.settings.set_origins(loaded);
+    }
+
+    /// True if anybody may create an account: as the sources of the settings say, or else as an
+    /// administrator has chosen, or else as it is by default.
+    pub fn is_registration_open(&self) -> bool {
+        let chosen = self.engine.accounts().registration();
+        let is_set = self.config().accounts.registration == Registration::Open;
+        match chosen {
+            Some(is_open) if !self.is_registration_set() => is_open,
+            _ => is_set,
+        }
+    }
+
+    /// True if a file, a variable or a flag says whether registration is open: what administrators
+    /// have chosen does not count then.
+    pub fn is_registration_set(&self) -> bool {
+        let origins = self.origins();
+        let origin = origins.as_ref().and_then(|it| it.of(REGISTRATION_SETTING));
+        origin.is_some_and(|origin| *origin != Origin::Default)
     }
 
     /// Attaches the process that the service runs in. Only the first call has an effect.

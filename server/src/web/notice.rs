@@ -41,10 +41,12 @@ pub(crate) enum Notice {
     StepMissing,
     CodeTooLate,
     TotpOff,
+    RegistrationOpened,
+    RegistrationClosed,
 }
 
 impl Notice {
-    const ALL: [Self; 22] = [
+    const ALL: [Self; 24] = [
         Self::KeyRevoked,
         Self::KeyRenamed,
         Self::KeyLimitChanged,
@@ -67,6 +69,8 @@ impl Notice {
         Self::StepMissing,
         Self::CodeTooLate,
         Self::TotpOff,
+        Self::RegistrationOpened,
+        Self::RegistrationClosed,
     ];
 
     /// Value of the cookie.
@@ -94,6 +98,8 @@ impl Notice {
             Self::StepMissing => "step-missing",
             Self::CodeTooLate => "code-too-late",
             Self::TotpOff => "totp-off",
+            Self::RegistrationOpened => "registration-opened",
+            Self::RegistrationClosed => "registration-closed",
         }
     }
 
@@ -207,6 +213,14 @@ impl Notice {
             Self::TotpOff => lang.t(
                 "The account signs in by its password alone until its owner turns the code on.",
                 "La cuenta inicia sesión solo con la contraseña hasta que se reactive el código.",
+            ),
+            Self::RegistrationOpened => lang.t(
+                "Registration is open: anybody can create an account.",
+                "El registro está abierto: cualquiera puede crear una cuenta.",
+            ),
+            Self::RegistrationClosed => lang.t(
+                "Registration is closed: accounts are created by invitation.",
+                "El registro está cerrado: las cuentas se crean por invitación.",
             ),
             _ => "",
         }

@@ -16,6 +16,9 @@ use crate::auth;
 use crate::limits::SESSIONS_MAX;
 use crate::service::Service;
 
+/// Name of a sign-in in the audit log.
+pub(crate) const SIGN_IN_ACTION: &str = "sign-in";
+
 /// Lifetime of a session.
 const SESSION_SECONDS: i64 = 14 * 86_400;
 /// Minimum time between two groups of sign-ins. A durable transaction keeps its core
@@ -138,7 +141,7 @@ fn note_sign_ins<'a>(engine: &Engine, sign_ins: impl Iterator<Item = &'a SignIn>
         Some(StateEvent::Audit(AuditEntry {
             at: session.created_at,
             actor: account.email.as_str().to_owned(),
-            action: "sign-in".to_owned(),
+            action: SIGN_IN_ACTION.to_owned(),
             account: Some(account.id),
             api_key: None,
             detail: session.device.clone(),

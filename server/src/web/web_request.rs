@@ -18,7 +18,6 @@ use super::params::Params;
 use super::site::Site;
 use super::viewer::Viewer;
 use super::{session, user_agent};
-use crate::config::Registration;
 use crate::runtime::ClientNetwork;
 
 /// A request to a page.
@@ -160,7 +159,7 @@ impl WebRequest {
     }
 
     pub(crate) fn is_registration_open(&self) -> bool {
-        self.site.service.config().accounts.registration == Registration::Open
+        self.site.service.is_registration_open()
     }
 
     /// Base URL of this site without a final slash: `public_url`, or the `Host` of the request.

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 
 use askama::Template;
 use http::StatusCode;
-use subcat_engine::{Account, AccountId, ApiKey, ApiKeyState, Role, Session};
+use subcat_engine::{Account, AccountId, ApiKey, ApiKeyState, AuditEntry, Role, Session};
 
 use super::key_list::KeyList;
-use crate::limits::ACCOUNTS_SHOWN_MAX;
+use crate::limits::{ACCOUNTS_SHOWN_MAX, SIGN_IN_ENTRIES_READ_MAX};
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
@@ -15,6 +15,7 @@ use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
 use crate::web::notice::Notice;
+use crate::web::session::SIGN_IN_ACTION;
 use crate::web::web_request::WebRequest;
 
 struct AccountRow {
@@ -53,6 +54,8 @@ struct AccountsPage<'a> {
     find: &'a str,
     rows: Vec<AccountRow>,
     is_truncated: bool,
+    /// True if the settings say whether registration is open, and not the administrators.
+    is_registration_set: bool,
 }
 
 /// `GET /admin/accounts`: newest first; `find` is part of an address or a name.
@@ -88,8 +91,25 @@ pub(crate) fn show_all(request: &WebRequest) -> PageResult {
         find,
         rows: rows.collect(),
         is_truncated,
+        is_registration_set: request.site.service.is_registration_set(),
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// `POST /admin/registration`: `open` is `yes` or `no`. Forbidden where the settings say it.
+pub(crate) fn set_registration(request: &WebRequest) -> PageResult {
+    let viewer = request.admin()?;
+    if request.site.service.is_registration_set() {
+        return Err(PageError::Forbidden);
+    }
+    let (is_open, notice) = match request.form.get("open") {
+        "yes" => (true, Notice::RegistrationOpened),
+        "no" => (false, Notice::RegistrationClosed),
+        _ => return Err(PageError::InvalidForm),
+    };
+    let actor = Actor::Account(&viewer.account.email);
+    Operations::of_service(&request.site.service, actor).set_registration(is_open)?;
+    Ok(request.see_other_with("/admin/accounts", notice))
 }
 
 #[derive(Template)]
@@ -99,6 +119,8 @@ struct AccountPage {
     row: AccountRow,
     is_own: bool,
     has_second_step: bool,
+    /// Time of the last sign-in; empty if the newest entries of the audit log have none.
+    last_sign_in: String,
     /// Open sessions, newest first.
     sessions: Vec<SessionLine>,
     list: KeyList,
@@ -126,10 +148,24 @@ pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
             .accounts()
             .second_step(account.id)
             .is_some(),
+        last_sign_in: last_sign_in(request, account.id)?,
         sessions: session_lines(request, account.id),
         list: KeyList::of(request, account.id)?,
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// Cost: reads the newest entries of the audit log, at most [`SIGN_IN_ENTRIES_READ_MAX`].
+fn last_sign_in(request: &WebRequest, account: AccountId) -> Result<String, PageError> {
+    let engine = &request.site.service.engine;
+    let newest = engine
+        .accounts()
+        .audit_log(None, SIGN_IN_ENTRIES_READ_MAX)?;
+    let is_sign_in = |(_, entry): &&(u64, AuditEntry)| {
+        entry.account == Some(account) && entry.action == SIGN_IN_ACTION
+    };
+    let last = newest.iter().find(is_sign_in);
+    Ok(last.map_or(String::new(), |(_, entry)| request.lang.moment(entry.at)))
 }
 
 fn session_lines(request: &WebRequest, account: AccountId) -> Vec<SessionLine> {

@@ -55,6 +55,7 @@ fn kinds(chosen: &str, lang: Lang) -> Vec<KindChoice> {
         "key" => lang.t("API keys", "claves de API"),
         "password" => lang.t("passwords", "contraseñas"),
         "role" => lang.t("roles", "roles"),
+        "registration" => lang.t("registration", "registro de cuentas"),
         _ => lang.t("sign-ins", "inicios de sesión"),
     };
     let choice = |value| KindChoice {
@@ -164,6 +165,8 @@ fn action_name(action: &str, lang: Lang) -> String {
         "sign-in" => "inicio de sesión",
         "key rolled" => "clave renovada",
         "key revoked" => "clave revocada",
+        "registration opened" => "registro abierto",
+        "registration closed" => "registro cerrado",
         _ => return action.to_owned(),
     };
     match lang {

@@ -14,7 +14,14 @@ pub(super) struct AuditFilter {
 }
 
 /// Kinds of actions: the beginning of their names.
-pub(super) const KINDS: [&str; 5] = ["account", "key", "password", "role", "sign-in"];
+pub(super) const KINDS: [&str; 6] = [
+    "account",
+    "key",
+    "password",
+    "role",
+    "registration",
+    "sign-in",
+];
 
 /// Entries that were found, with their numbers, newest first.
 pub(super) struct FoundEntries {

@@ -139,6 +139,7 @@ const ROUTES: &[PageRoute] = &[
     at("/admin/accounts")
         .get(Blocking(accounts::show_all))
         .post(Blocking(link::invite)),
+    at("/admin/registration").post(Blocking(accounts::set_registration)),
     at("/admin/keys").get(Blocking(key_list::show_all)),
     at("/admin/accounts/{number}/password-link").post(BlockingWith(link::password_link)),
     at("/link/{token}")

@@ -5,6 +5,7 @@ use http::StatusCode;
 use serde_json::Value;
 
 use crate::config::{Origin, SettingShown};
+use crate::service::{REGISTRATION_SETTING, Service};
 use crate::web::answer::{self, PageResult};
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
@@ -43,11 +44,30 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         },
     };
     let shown = request.site.service.config().shown();
+    let mut rows: Vec<SettingRow> = shown.into_iter().map(row).collect();
+    if let Some(value) = chosen_registration(&request.site.service) {
+        let chosen = rows.iter_mut().find(|row| row.name == REGISTRATION_SETTING);
+        if let Some(row) = chosen {
+            value.clone_into(&mut row.value);
+            lang.t("administrator", "administrador")
+                .clone_into(&mut row.origin);
+        }
+    }
     let template = SettingsPage {
         page: request.frame("/admin"),
-        rows: shown.into_iter().map(row).collect(),
+        rows,
     };
     answer::page(StatusCode::OK, &template)
+}
+
+/// The value that administrators have chosen on a page, where no source of the settings has one.
+fn chosen_registration(service: &Service) -> Option<&'static str> {
+    let is_open = service.engine.accounts().registration()?;
+    match (service.is_registration_set(), is_open) {
+        (true, _) => None,
+        (false, true) => Some("open"),
+        (false, false) => Some("closed"),
+    }
 }
 
 /// An origin as `subcat check` prints it, in the language of the page.
