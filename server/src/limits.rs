@@ -304,6 +304,10 @@ pub const LIST_PAGES_MAX: usize = 100;
 /// Newest records that are read for those of an uploader: about 1 ms.
 pub const UPLOADER_RECORDS_READ_MAX: usize = 10_000;
 
+/// Newest records among which a list without words finds the most downloaded. Nothing lists them by
+/// their downloads, which change with each one: their counts are read, about 300 ns a record.
+pub const COMPARED_DOWNLOADS_MAX: usize = 4_000;
+
 /// Other versions on the page of a record, at most; the page of its title has all.
 pub const OTHER_VERSIONS_MAX: usize = 8;
 

@@ -570,3 +570,64 @@ fn a_public_catalog_needs_no_account() {
     let limited = (0..130).any(|_| visitor.get("/catalog/none").status == 429);
     assert!(limited, "an address has a limit");
 }
+
+#[test]
+fn lists_and_searches_are_ordered_by_downloads_or_time() {
+    let (portal, mut ana) = portal();
+    let engine = &portal.service().engine;
+    let snapshot = engine.catalog().snapshot();
+    let docs = |ids: &[String]| {
+        let doc = |id: &String| {
+            let id = RecordId::parse(id).expect("an id");
+            let doc = snapshot.doc(id).expect("it is read").expect("a record");
+            let own = engine.usage().downloads(id);
+            let posted_at = doc.posted_at().expect("a time").to_vec();
+            (u64::from(doc.upstream_downloads()) + own, posted_at)
+        };
+        ids.iter().map(doc).collect::<Vec<_>>()
+    };
+    // Beside the search by relevance, in each order, the same records.
+    let relevant = hits(&ana.get("/catalog?query=matrix"));
+    let by_downloads = hits(&ana.get("/catalog?query=matrix&sort=downloads"));
+    assert_ne!(by_downloads, relevant);
+    assert!(docs(&by_downloads).is_sorted_by(|a, b| b.0 <= a.0));
+    let by_time = hits(&ana.get("/catalog?query=matrix&sort=newest"));
+    assert!(docs(&by_time).is_sorted_by(|a, b| b.1 <= a.1));
+    for other in [&by_downloads, &by_time] {
+        let mut sorted = other.clone();
+        let mut expected = relevant.clone();
+        sorted.sort_unstable();
+        expected.sort_unstable();
+        assert_eq!(sorted, expected);
+    }
+    // Without words: the whole catalog, page by page, and the filters.
+    let first = ana.get("/catalog?sort=downloads");
+    let second = hits(&ana.get("/catalog?sort=downloads&page=2"));
+    let both = [hits(&first), second].concat();
+    assert_eq!(both.len(), 50);
+    assert!(docs(&both).is_sorted_by(|a, b| b.0 <= a.0));
+    let films = hits(&ana.get("/catalog?year=1999&video_type=movie&sort=downloads"));
+    assert!(docs(&films).is_sorted_by(|a, b| b.0 <= a.0));
+    // The form keeps the order, the links of the pages too.
+    let text = first.text();
+    assert!(text.contains("name=\"sort\" value=\"downloads\""), "{text}");
+    assert!(
+        text.contains("/catalog?sort=downloads&amp;page=2"),
+        "{text}"
+    );
+    assert!(text.contains("Most downloaded subtitles"), "{text}");
+    // Our own downloads count as upstream's do: of two neighbours the second overtakes the first.
+    let counts = docs(&both);
+    let is_near = |idx: &usize| (counts[*idx].0 - counts[idx + 1].0) < 20;
+    let near: Vec<usize> = (0..both.len() - 1).filter(is_near).collect();
+    let mut download = |id: &String| ana.get(&format!("/catalog/{id}/download")).status;
+    let idx = near.into_iter().find(|idx| download(&both[idx + 1]) == 200);
+    let idx = idx.expect("two neighbours with a file");
+    for _ in counts[idx + 1].0..counts[idx].0 {
+        assert_eq!(download(&both[idx + 1]), 200);
+    }
+    let pages = ["", "&page=2"].map(|page| ana.get(&format!("/catalog?sort=downloads{page}")));
+    let after = pages.iter().flat_map(hits).collect::<Vec<_>>();
+    let place = |id: &String| after.iter().position(|it| it == id);
+    assert!(place(&both[idx + 1]) < place(&both[idx]));
+}

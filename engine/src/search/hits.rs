@@ -135,6 +135,12 @@ impl<'a> Doc<'a> {
         self.stored.downloads()
     }
 
+    /// The time at which it was posted, as answers have it: the order of these texts is that of the
+    /// times.
+    pub fn posted_at(&self) -> Option<&'a [u8]> {
+        self.stored.time()
+    }
+
     /// Its catalog id.
     pub fn catalog_id(&self) -> Option<CatalogId> {
         self.stored.catalog_id()

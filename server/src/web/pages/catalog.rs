@@ -4,18 +4,19 @@ use askama::Template;
 use http::StatusCode;
 use http::header::REFERER;
 use subcat_engine::{
-    CatalogId, EpisodeSlot, Filters, Hits, ListPage, PAGE_SIZE_MAX, Query, RecordId, Snapshot,
+    CatalogId, Doc, EpisodeSlot, Filters, ListPage, PAGE_SIZE_MAX, Query, RecordId, Snapshot,
     TitlePart,
 };
 
 use super::feed_link::public_feed;
 use super::record_view::{RecordView, episode_number, title_path};
+use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
 use super::uploader::known_uploader;
 use crate::limits::{
-    HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE, LIST_PAGES_MAX,
-    OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
+    COMPARED_DOWNLOADS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
+    LIST_PAGES_MAX, OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
 };
 use crate::request::{SearchRejection, search_request};
 use crate::web::answer::{self, PageResult};
@@ -42,12 +43,17 @@ struct SearchResults {
     hits: Vec<RecordView>,
     /// Counts of a search; `None` for a list of the newest.
     found: Option<FoundCounts>,
-    /// True if nothing was asked for: the newest of the whole catalog.
+    /// True if nothing was asked for: the whole catalog.
     is_everything: bool,
+    orders: Vec<OrderLink>,
+    /// True if the most downloaded come first.
+    is_by_downloads: bool,
+    /// Number of the newest records among which they are, if there are others; else empty.
+    compared: String,
     page_number: usize,
     /// True if there is a page after this one.
     has_next: bool,
-    /// Query string of the search, for links to its other pages.
+    /// Query string of the search and its order, for links to its other pages.
     search: String,
 }
 
@@ -74,23 +80,30 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let has_alias = request.site.service.compat.imdb_id_alias;
     let reading = search_box::read(&request.query, has_alias);
     // Filters beside a link ask for a part of its records: a search.
-    let filters = reading
-        .params
-        .without(&["catalog_id", "public_id", "lang", "theme", "page"]);
+    let filters = reading.params.without(&[
+        "catalog_id",
+        "public_id",
+        "lang",
+        "theme",
+        "page",
+        ORDER_PARAMETER,
+    ]);
     let named = reading.destination.filter(|_| filters.is_empty());
     if let Some(location) = destination(request, named)? {
         return Ok(answer::see_other(&location));
     }
     // Drops empty values: an empty field of the form is not a parameter.
-    let search_string = reading.params.without(&["lang", "theme", "page"]);
+    let search_string = reading
+        .params
+        .without(&["lang", "theme", "page", ORDER_PARAMETER]);
     let (mut errors, mut results) = (SearchErrors::default(), None);
     match parse(&reading.params, &search_string, has_alias) {
         Ok(query) => {
             let began_us = request.site.service.clock.now().monotonic_us;
             results = Some(if search_box::has_criterion(&reading.params) {
-                search(request, &query, search_string.clone())?
+                search(request, &query, &reading.params, &search_string)?
             } else {
-                newest(request, query.filters(), search_string.clone())?
+                listed(request, query.filters(), &reading.params)?
             });
             let ended_us = request.site.service.clock.now().monotonic_us;
             let duration_us = ended_us.saturating_sub(began_us);
@@ -172,14 +185,15 @@ pub(super) fn parse(
 fn search(
     request: &WebRequest,
     query: &Query,
-    search_string: String,
+    params: &Params,
+    search_string: &str,
 ) -> Result<SearchResults, PageError> {
     let engine = &request.site.service.engine;
     let snapshot = engine.catalog().snapshot();
     let hits = snapshot.search(query)?;
     if hits.is_empty() {
         let empty_searches = &request.site.service.empty_searches;
-        empty_searches.note(request.now, &search_string);
+        empty_searches.note(request.now, search_string);
     }
     // As in the API, a search by free text requests a reindex job.
     if query.uses_free_text() {
@@ -191,7 +205,13 @@ fn search(
     let page_number = usize::clamp(page_number, 1, pages_count);
     let start = (page_number - 1) * HITS_PER_PAGE;
     let end = hits.len().min(start + HITS_PER_PAGE);
-    let views = hit_views(request, &snapshot, &hits, start..end)?;
+    let mut docs = Vec::with_capacity(hits.len());
+    for hit_idx in 0..hits.len() {
+        docs.push(snapshot.hit_doc(&hits, hit_idx)?);
+    }
+    let order = ResultOrder::of(params);
+    order.sort(&mut docs, engine);
+    let views = doc_views(request, &snapshot, &docs[start..end])?;
     // Only now is it certain that the mapped files were complete while they were read.
     snapshot.ensure_not_truncated()?;
     Ok(SearchResults {
@@ -206,54 +226,77 @@ fn search(
             pages_count,
         }),
         is_everything: false,
+        orders: order_links(params, true, request.lang),
+        is_by_downloads: order == ResultOrder::Downloads,
+        compared: String::new(),
         page_number,
         has_next: page_number < pages_count,
-        search: search_string,
+        search: params.without(&["lang", "theme", "page"]),
     })
 }
 
-fn hit_views(
+fn doc_views(
     request: &WebRequest,
     snapshot: &Snapshot,
-    hits: &Hits,
-    range: std::ops::Range<usize>,
+    docs: &[Doc<'_>],
 ) -> Result<Vec<RecordView>, PageError> {
-    let mut views = Vec::with_capacity(range.len());
-    for hit_idx in range {
-        let doc = snapshot.hit_doc(hits, hit_idx)?;
-        let view = RecordView::new(request, snapshot, &doc)?;
+    let mut views = Vec::with_capacity(docs.len());
+    for doc in docs {
+        let view = RecordView::new(request, snapshot, doc)?;
         views.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
     }
     Ok(views)
 }
 
-/// The newest records that pass the filters.
-fn newest(
+/// The records that pass the filters, newest first; or the most downloaded of the newest
+/// [`COMPARED_DOWNLOADS_MAX`] of them.
+fn listed(
     request: &WebRequest,
     filters: &Filters,
-    search_string: String,
+    params: &Params,
 ) -> Result<SearchResults, PageError> {
     let page_number = request.query.get("page").parse().unwrap_or(1);
     let page_number = usize::clamp(page_number, 1, LIST_PAGES_MAX);
-    let snapshot = request.site.service.engine.catalog().snapshot();
+    let engine = &request.site.service.engine;
+    let snapshot = engine.catalog().snapshot();
     let page = ListPage {
         skipped: (page_number - 1) * HITS_PER_PAGE,
         size: HITS_PER_PAGE,
     };
-    let listing = snapshot.newest(filters, page)?;
-    let mut hits = Vec::with_capacity(listing.docs.len());
-    for doc in &listing.docs {
-        let view = RecordView::new(request, &snapshot, doc)?;
-        hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
-    }
+    let is_by_downloads = ResultOrder::of(params) == ResultOrder::Downloads;
+    let (docs, has_more, compared) = if is_by_downloads {
+        let compared = ListPage {
+            skipped: 0,
+            size: COMPARED_DOWNLOADS_MAX,
+        };
+        let mut listing = snapshot.newest(filters, compared)?;
+        ResultOrder::Downloads.sort(&mut listing.docs, engine);
+        let has_more = page.skipped + page.size < listing.docs.len();
+        let compared = if listing.has_more {
+            request.lang.number(COMPARED_DOWNLOADS_MAX as u64)
+        } else {
+            String::new()
+        };
+        let docs = listing.docs.into_iter();
+        let docs: Vec<Doc<'_>> = docs.skip(page.skipped).take(page.size).collect();
+        (docs, has_more, compared)
+    } else {
+        let listing = snapshot.newest(filters, page)?;
+        (listing.docs, listing.has_more, String::new())
+    };
+    let hits = doc_views(request, &snapshot, &docs)?;
     snapshot.ensure_not_truncated()?;
+    let selection = params.without(&["lang", "theme", "page", ORDER_PARAMETER]);
     Ok(SearchResults {
         hits,
         found: None,
-        is_everything: search_string.is_empty(),
+        is_everything: selection.is_empty(),
+        orders: order_links(params, false, request.lang),
+        is_by_downloads,
+        compared,
         page_number,
-        has_next: listing.has_more && page_number < LIST_PAGES_MAX,
-        search: search_string,
+        has_next: has_more && page_number < LIST_PAGES_MAX,
+        search: params.without(&["lang", "theme", "page"]),
     })
 }
 

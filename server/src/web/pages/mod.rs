@@ -26,6 +26,7 @@ mod look;
 mod profile;
 mod record_view;
 mod release_words;
+mod result_order;
 mod route;
 mod samples;
 mod scope_names;

@@ -1,5 +1,6 @@
 //! The search form of the catalog: its fields, and the messages about invalid values.
 
+use super::result_order::ResultOrder;
 use crate::request::{ParameterRejection, SearchRejection};
 use crate::web::language::Lang;
 use crate::web::params::Params;
@@ -173,6 +174,8 @@ pub(super) struct SearchForm {
     pub(super) is_open: bool,
     pub(super) filters: Vec<FilterView>,
     pub(super) chips: Vec<Chip>,
+    /// Order of the results, which the next search keeps; empty for the default.
+    pub(super) sort: &'static str,
 }
 
 impl SearchForm {
@@ -198,6 +201,7 @@ impl SearchForm {
             chips: fields
                 .filter_map(|field| field.chip(params, lang))
                 .collect(),
+            sort: ResultOrder::of(params).value(),
         }
     }
 }
