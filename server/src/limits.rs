@@ -184,6 +184,12 @@ pub const MERGE_PAUSE_MAX: Duration = Duration::from_secs(64);
 pub const SLOW_SEARCHES_MAX: usize = 20;
 /// Searches without results that are kept, at most: the oldest is dropped.
 pub const EMPTY_SEARCHES_MAX: usize = 20;
+/// Hours whose use of keys is kept.
+pub const HOURLY_USE_HOURS: i64 = 24;
+/// Keys whose use by hour is kept, at most.
+pub const HOURLY_USE_KEYS_MAX: usize = 4_096;
+/// Hours whose figures the console keeps.
+pub const HISTORY_HOURS_MAX: usize = 24;
 /// Minutes whose figures the console keeps.
 pub const HISTORY_MINUTES_MAX: usize = 60;
 /// Days whose figures the console keeps.
@@ -298,15 +304,15 @@ pub const GROUP_CHARS_MAX: usize = 24;
 /// Entries of a feed, at most.
 pub const FEED_ENTRIES_MAX: usize = 50;
 
+/// Newest records among which a list without words finds the most downloaded. Nothing lists them by
+/// their downloads, which change with each one: their counts are read, about 300 ns a record.
+pub const COMPARED_DOWNLOADS_MAX: usize = 4_000;
+
 /// Pages of a list of records without words, at most.
 pub const LIST_PAGES_MAX: usize = 100;
 
 /// Newest records that are read for those of an uploader: about 1 ms.
 pub const UPLOADER_RECORDS_READ_MAX: usize = 10_000;
-
-/// Newest records among which a list without words finds the most downloaded. Nothing lists them by
-/// their downloads, which change with each one: their counts are read, about 300 ns a record.
-pub const COMPARED_DOWNLOADS_MAX: usize = 4_000;
 
 /// Other versions on the page of a record, at most; the page of its title has all.
 pub const OTHER_VERSIONS_MAX: usize = 8;
@@ -324,6 +330,9 @@ pub const ACCOUNTS_SHOWN_MAX: usize = 50;
 /// Entries of the audit log that one page reads at most, for those that pass its filter.
 pub const AUDIT_ENTRIES_READ_MAX: usize = 20_000;
 
+/// Newest entries of the audit log among which the page of an account finds its last sign-in.
+pub const SIGN_IN_ENTRIES_READ_MAX: usize = 1_000;
+
 /// Entries in one export of the audit log.
 pub const AUDIT_ENTRIES_EXPORTED_MAX: usize = 10_000;
 
@@ -334,9 +343,6 @@ pub const USED_KEYS_READ_MAX: usize = 500;
 pub const TOP_TITLES_SHOWN: usize = 10;
 
 /// The busiest API keys that the console shows.
-/// Newest entries of the audit log among which the page of an account finds its last sign-in.
-pub const SIGN_IN_ENTRIES_READ_MAX: usize = 1_000;
-
 pub const TOP_KEYS_SHOWN: usize = 5;
 
 /// Entries on one page of the audit log.

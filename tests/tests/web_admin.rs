@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
 
 use subcat_engine::{Account, AccountId, Change, FileKind, ReleaseId, Role, Timestamp};
-use subcat_server::config::{Config, Sources};
+use subcat_server::config::{Config, Registration, Sources};
 use subcat_server::ops::Operations;
 use subcat_server::runtime::{Clock, Moment};
 use subcat_server::service::{Actor, Gain, Service};
@@ -163,7 +164,7 @@ fn the_figures_are_those_of_the_service() {
         let expected = format!("{name} {number} ");
         assert!(text.contains(&expected), "{expected}: {text}");
     }
-    assert!(text.contains("Served from the cache 2 (66 %)"), "{text}");
+    assert!(text.contains("Served from the cache 2 (66%)"), "{text}");
 }
 
 /// API.md 12.10
@@ -297,11 +298,11 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
         text.contains("23:59 0 0 0 – – – –"),
         "a minute without any: {text}"
     );
-    assert!(text.contains("50 % 66 % 1 0"), "caches, fetches: {text}");
+    assert!(text.contains("50% 66% 1 0"), "caches, fetches: {text}");
     assert_eq!(page.matches("class=\"chart spark\"").count(), 6);
     // The minute that has just ended had none: the charts name the one before.
     assert!(text.contains("Search p50 · p99 ≤"), "{text}");
-    assert!(text.contains("Searches from the cache 50 %"), "{text}");
+    assert!(text.contains("Searches from the cache 50%"), "{text}");
     assert!(
         text.contains("Most downloaded titles Title Downloads The Matrix aka Matrix 3"),
         "{text}"
@@ -309,6 +310,9 @@ fn the_console_draws_minutes_and_days_and_names_the_most_downloaded_titles() {
     assert!(page.contains("<a href=\"/title/tt0133093\"><bdi>The Matrix aka Matrix</bdi>"));
     let text = plain(ana.get("/admin?history=days").text());
     assert!(text.contains("3 May 2026 5 0 0 ≤"), "{text}");
+    let text = plain(ana.get("/admin?history=hours").text());
+    assert!(text.contains("The last 24 hours"), "{text}");
+    assert!(text.contains("3 May 2026, 23:00 5 0 0 ≤"), "{text}");
     assert!(page.len() < 50_000, "{} bytes", page.len());
     // As after a restart: days stay, and go on; minutes begin anew.
     let ended = portal.service();
@@ -444,6 +448,99 @@ fn the_settings_name_the_origin_of_each_value() {
     assert!(plain(spanish.text()).contains(", línea 1"));
 }
 
+#[test]
+fn an_administrator_opens_and_closes_registration() {
+    let portal = Portal::open(|config| config.accounts.registration = Registration::Closed);
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    let switch = |visitor: &mut Visitor, open: &str| {
+        let answer = visitor.post("/admin/registration", &[("open", open)]);
+        answer.status
+    };
+    let sign_up = || portal.visitor().get("/signup").status;
+    assert_eq!(sign_up(), 404);
+    assert!(plain(ana.get("/admin/accounts").text()).contains("Registration: closed"));
+    assert_eq!(switch(&mut luis, "yes"), 403);
+    assert_eq!(switch(&mut ana, "perhaps"), 415);
+    assert_eq!(sign_up(), 404);
+    assert_eq!(switch(&mut ana, "yes"), 303);
+    assert_eq!(sign_up(), 200);
+    assert!(
+        portal
+            .visitor()
+            .get("/")
+            .text()
+            .contains("href=\"/signup\"")
+    );
+    let list = plain(ana.get("/admin/accounts").text());
+    assert!(list.contains("Registration is open: anybody"), "{list}");
+    let settings = plain(ana.get("/admin/settings").text());
+    assert!(
+        settings.contains("accounts.registration open administrator"),
+        "{settings}"
+    );
+    assert_eq!(switch(&mut ana, "no"), 303);
+    assert_eq!(sign_up(), 404);
+    let log = plain(ana.get("/admin/audit?kind=registration").text());
+    for action in ["registration opened", "registration closed"] {
+        assert_eq!(log.matches(action).count(), 1, "{log}");
+    }
+    // What a file says counts, and is not offered.
+    let sources = Sources {
+        file: None,
+        variables: vec![("SUBCAT_ACCOUNTS_REGISTRATION".into(), "open".into())],
+        flags: Vec::new(),
+    };
+    let loaded = sources.load().expect("they are valid");
+    portal.service().set_origins(&loaded.origins);
+    let page = ana.get("/admin/accounts");
+    assert!(!page.text().contains("/admin/registration"));
+    assert_eq!(switch(&mut ana, "no"), 403);
+}
+
+#[test]
+fn the_last_24_hours_of_a_key_are_shown_by_hour() {
+    let clock = Arc::new(SettableClock::at("2026-05-03T21:30:00Z"));
+    let portal = Portal::with_clock(clock.clone(), |_| ());
+    portal.make_account(EMAIL, PASSWORD, Role::Admin);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    let fields = [&[("name", "tv")], ALL_SCOPES.as_slice()].concat();
+    let page = ana.post("/keys", &fields);
+    let (_, key) = page.text().split_once("readonly value=\"").expect("a key");
+    let key = key.split('"').next().expect("it ends").to_owned();
+    let mut client = Client::connect(portal.address());
+    let found = client.get("/api/subtitles/search?query=matrix", Some(&key));
+    let (_, id) = found.text().split_once("\"id\":\"").expect("a hit");
+    let download = format!("/api/subtitles/{}/download", &id[..36]);
+    assert_eq!(client.get(&download, Some(&key)).status, 200);
+    // The workers hand over what they counted once a second.
+    let mut row = |path: &str, row: &str| {
+        let began = Instant::now();
+        loop {
+            let page = ana.get(path);
+            if page.text().contains(row) || plain(page.text()).contains(row) {
+                return page.text().to_owned();
+            }
+            let text = plain(page.text());
+            assert!(began.elapsed() < Duration::from_secs(20), "{row}: {text}");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    };
+    row("/keys/1?days=1", "3 May 2026, 21:00 2 1 0 0");
+    clock.advance(3_600);
+    assert_eq!(client.get("/api/subtitles/x", Some(&key)).status, 404);
+    let page = row("/keys/1?days=1", "3 May 2026, 22:00 1 0 1 0");
+    assert!(plain(&page).contains("3 May 2026, 21:00 2 1 0 0"));
+    assert!(plain(&page).contains("Usage per hour"));
+    // One request a second would be the limit: 3,600 in an hour.
+    assert!(plain(&page).contains("Limit per hour (above this scale) 3,600"));
+    row("/keys/1/usage.csv?days=1", "2026-05-03T22:00:00Z,1,0,1,0");
+    row("/admin?days=1", "3 May 2026, 22:00 1 0 1 0");
+    row("/admin/usage.csv?days=1", "2026-05-03T21:00:00Z,2,1,0,0");
+}
+
 /// The link that a page shows once.
 fn shown_link(page: &str) -> String {
     let (_, rest) = page.split_once("id=\"link\"").expect("a link");
@@ -454,7 +551,7 @@ fn shown_link(page: &str) -> String {
 #[test]
 fn an_invitation_makes_one_account_even_if_registration_is_closed() {
     let portal = Portal::open(|config| {
-        config.accounts.registration = subcat_server::config::Registration::Closed;
+        config.accounts.registration = Registration::Closed;
     });
     portal.make_account(EMAIL, PASSWORD, Role::Admin);
     let mut ana = portal.signed_in(EMAIL, PASSWORD);
@@ -488,6 +585,20 @@ fn an_invitation_makes_one_account_even_if_registration_is_closed() {
         luis.post("/admin/accounts", &[("role", "admin")]).status,
         403
     );
+}
+
+#[test]
+fn an_account_tells_its_last_sign_in() {
+    let (portal, mut ana) = portal(1);
+    portal.make_account("luis@example.com", PASSWORD, Role::User);
+    let mut shown = || plain(ana.get("/admin/accounts/2").text());
+    assert!(shown().contains("Last sign-in – "), "{}", shown());
+    let mut luis = portal.signed_in("luis@example.com", PASSWORD);
+    assert_eq!(luis.post("/signout", &[]).status, 303);
+    let began = Instant::now();
+    while !shown().contains("Last sign-in 3 May 2026, 09:00") {
+        assert!(began.elapsed() < Duration::from_secs(10), "{}", shown());
+    }
 }
 
 #[test]

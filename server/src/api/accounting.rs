@@ -27,6 +27,8 @@ pub(super) struct RequestRecord {
     pub(super) api_key: Option<ApiKeyId>,
     /// True if it consumed a request of a rate limit window.
     pub(super) is_charged: bool,
+    /// True if it was counted as a download.
+    pub(super) is_download: bool,
     pub(super) started: Moment,
     /// Its report, if there is one.
     pub(super) report: Option<Box<RequestReport>>,
@@ -115,7 +117,7 @@ impl ApiWorker {
         let is_limited = status == 429;
         let usage = Usage {
             requests: u64::from(record.is_charged),
-            downloads: 0,
+            downloads: u64::from(record.is_download),
             client_errors: u64::from((400..500).contains(&status) && !is_limited),
             limited: u64::from(is_limited),
         };

@@ -143,6 +143,7 @@ impl ApiWorker {
                 route: Route::Refused,
                 api_key: None,
                 is_charged: false,
+                is_download: false,
                 started: now,
                 report: self.report(connection, &headers, None),
             },
@@ -293,6 +294,7 @@ fn new_record(path: ApiPath, started: Moment, report: Option<Box<RequestReport>>
         route,
         api_key: None,
         is_charged: false,
+        is_download: false,
         started,
         report,
     }

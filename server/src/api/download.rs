@@ -270,7 +270,7 @@ async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<Prepared
 /// Answers with the file, with a part of it, or with 304; counts the download.
 fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Response<Body> {
     let DownloadRequest {
-        context,
+        mut context,
         headers,
         id,
     } = request;
@@ -295,7 +295,7 @@ fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Res
     // A client that fetches a file in parts asks for the first one once: it counts for the file.
     let is_counted = !context.is_head && (is_unchanged || range.begins_at_0());
     if is_counted {
-        count(worker, &context, id);
+        count(worker, &mut context, id);
     }
     let (common, record) = context.common(headers);
     let response = match range {
@@ -315,7 +315,7 @@ fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Res
 
 /// Counts a download that is being answered. If the counter cannot be written, that is logged and
 /// the file is served all the same.
-fn count(worker: &ApiWorker, context: &RequestContext, id: RecordId) {
+fn count(worker: &ApiWorker, context: &mut RequestContext, id: RecordId) {
     let day = context.record.started.timestamp().day();
     let counted = worker
         .state
@@ -324,5 +324,6 @@ fn count(worker: &ApiWorker, context: &RequestContext, id: RecordId) {
         .count(id, context.record.api_key, day);
     if worker.service.note_counted(&counted) {
         worker.metrics().downloads.add(1);
+        context.record.is_download = true;
     }
 }

@@ -1,13 +1,14 @@
-//! Figures of the last minutes and days, for the console: what the counters have gained in each.
-//! Days outlive the process: each minute with requests stores those of its day.
+//! Figures of the last minutes, hours and days, for the console: what the counters have gained in
+//! each. Days outlive the process: each minute with requests stores those of its day.
 
 use std::collections::VecDeque;
 
 use parking_lot::Mutex;
 use subcat_engine::{Day, FIGURE_DAYS_MAX, FIGURES_MAX, StateEvent, Timestamp};
 
+use super::hourly_use::HOUR_SECONDS;
 use super::metrics::{LATENCY_BUCKETS_US, Metrics, Route};
-use crate::limits::{HISTORY_DAYS_MAX, HISTORY_MINUTES_MAX};
+use crate::limits::{HISTORY_DAYS_MAX, HISTORY_HOURS_MAX, HISTORY_MINUTES_MAX};
 use crate::upstream::{FetchCounts, FetchOutcome};
 
 /// Number of the order of stored figures; those of another order are not shown.
@@ -134,7 +135,7 @@ pub fn latency_quantile_us(counts: &[u64], percent: u64) -> Option<u64> {
     None
 }
 
-/// A minute or a day, and what was counted in it.
+/// A minute, an hour or a day, and what was counted in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Period {
     /// Its first second.
@@ -176,10 +177,10 @@ impl Period {
     }
 }
 
-/// Figures of the last minutes since the process started, and of the last days.
+/// Figures of the last minutes and hours since the process started, and of the last days.
 ///
 /// One thread writes, once a minute; readers are the pages of administrators. No request of the
-/// API comes here. About 50 KB.
+/// API comes here. About 60 KB.
 #[derive(Default)]
 pub struct History(Mutex<Periods>);
 
@@ -188,6 +189,7 @@ struct Periods {
     /// The counters at the end of the last minute, and the minute after it.
     before: Option<(i64, Figures)>,
     minutes: VecDeque<Period>,
+    hours: VecDeque<Period>,
     days: VecDeque<Period>,
 }
 
@@ -235,6 +237,12 @@ impl History {
         self.0.lock().minutes.iter().cloned().collect()
     }
 
+    /// The last hours since the process started, the oldest first, this one included up to its last
+    /// minute.
+    pub fn hours(&self) -> Vec<Period> {
+        self.0.lock().hours.iter().cloned().collect()
+    }
+
     /// The last days, the oldest first, today included up to its last minute.
     pub fn days(&self) -> Vec<Period> {
         self.0.lock().days.iter().cloned().collect()
@@ -263,7 +271,13 @@ impl Periods {
             start: start.day().start(),
             ..ended.clone()
         };
+        let into_hour = start.seconds().rem_euclid(HOUR_SECONDS);
+        let hour = Period {
+            start: start.plus_seconds(-into_hour),
+            ..ended.clone()
+        };
         add(&mut self.days, day, HISTORY_DAYS_MAX);
+        add(&mut self.hours, hour, HISTORY_HOURS_MAX);
         add(&mut self.minutes, ended, HISTORY_MINUTES_MAX);
         // An idle service writes nothing.
         let day = self.days.back().filter(|_| !is_idle)?;
@@ -331,6 +345,11 @@ mod tests {
         }
         assert_eq!(gained(&history.days()), [1_440, 1_440, 119]);
         assert_eq!(history.minutes().len(), HISTORY_MINUTES_MAX);
+        let hours = history.hours();
+        assert_eq!(hours.len(), HISTORY_HOURS_MAX);
+        assert_eq!(gained(&hours)[..2], [60, 60]);
+        assert_eq!(hours[23].start, at(2_940));
+        assert_eq!(gained(&hours)[23], 59);
         for day in 3..100 {
             history.note(at(day * 1_440), || requests(0));
         }

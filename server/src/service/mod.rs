@@ -4,6 +4,7 @@ mod background;
 mod credentials;
 mod empty_searches;
 mod history;
+mod hourly_use;
 mod maintenance;
 mod metrics;
 mod periodic;
@@ -17,6 +18,7 @@ pub use background::{BackgroundHealth, BackgroundTask, FailingTask};
 pub use credentials::{Actor, Credentials};
 pub use empty_searches::{EmptySearch, EmptySearches};
 pub use history::{Figures, Gain, History, Period, latency_quantile_us};
+pub use hourly_use::{HOUR_SECONDS, HourlyUse};
 pub use maintenance::{Maintenance, log_damage};
 pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUS_CLASSES,

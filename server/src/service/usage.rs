@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use parking_lot::Mutex;
 use subcat_engine::{ApiKeyId, Day, Timestamp, Usage, UsageBatch, UsageDelta};
 
+use super::hourly_use::HourlyUse;
+
 /// Sums of one worker, by key and day. Bounded by the keys that are used within a second.
 #[derive(Default)]
 pub struct UsageSums {
@@ -35,6 +37,8 @@ impl UsageSums {
 /// Sums that workers handed over and that are not stored yet.
 #[derive(Default)]
 pub struct UsageQueue {
+    /// Use by hour, as far as workers have handed it over.
+    pub hours: HourlyUse,
     sums: Mutex<UsageSums>,
     /// The batch that was handed out and is not known to be stored. It is handed out again
     /// unchanged until it is, because the engine recognises one that was stored after all by its
@@ -47,7 +51,15 @@ impl UsageQueue {
     pub fn put(&self, from: &mut UsageSums) {
         let mut sums = self.sums.lock();
         for ((api_key, _), (usage, last_used_at)) in from.sums.drain() {
-            sums.add(api_key, last_used_at, &usage);
+            self.hours.note(api_key, last_used_at, &usage);
+            // Downloads of a day are stored from the counter lanes.
+            let stored = Usage {
+                downloads: 0,
+                ..usage
+            };
+            if stored != Usage::default() || usage.downloads == 0 {
+                sums.add(api_key, last_used_at, &stored);
+            }
         }
     }
 
@@ -109,6 +121,28 @@ mod tests {
         let requests: Vec<u64> = deltas.map(|delta| delta.usage.requests).collect();
         assert_eq!((batch.number, &requests[..]), (5, &[2, 2, 2][..]));
         assert_eq!(batch.deltas[2].last_used_at, Some(next_day));
+    }
+
+    #[test]
+    fn downloads_count_for_the_hour_and_are_stored_elsewhere() {
+        let queue = UsageQueue::default();
+        let noon = Timestamp::parse("2026-01-01T12:00:00Z").unwrap();
+        let usage = |requests| Usage {
+            requests,
+            downloads: 1,
+            ..Usage::default()
+        };
+        let mut worker = UsageSums::default();
+        worker.add(Some(ApiKeyId(1)), noon, &usage(1));
+        worker.add(None, noon, &usage(0));
+        queue.put(&mut worker);
+        let hours = queue.hours.of(Some(ApiKeyId(1)));
+        assert_eq!(hours.len(), 1);
+        assert_eq!(hours[0].1, usage(1));
+        assert_eq!(queue.hours.of(None)[0].1.downloads, 2);
+        let batch = queue.batch(0).unwrap();
+        assert_eq!(batch.deltas.len(), 1);
+        assert_eq!(batch.deltas[0].usage.downloads, 0);
     }
 
     #[test]

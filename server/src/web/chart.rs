@@ -1,15 +1,15 @@
-//! Usage per day, drawn on the server: one chart on one scale, and the rows of a table.
+//! Usage by day or hour, drawn on the server: one chart on one scale, and the rows of a table.
 
 use std::fmt::Write;
 
-use subcat_engine::{Day, Usage};
+use subcat_engine::{Day, Timestamp, Usage};
 
 use super::language::Lang;
 use crate::limits::{LIMIT_LINE_FACTOR_MAX, NAMED_BARS_MAX};
 
 /// Size of the drawing, in its own units.
 const WIDTH: u64 = 960;
-const HEIGHT: u64 = 250;
+const HEIGHT: u64 = 260;
 /// Left end of the bars; the numbers of the scale stand before it.
 const LEFT: u64 = 64;
 /// Lower end of the bars; the days stand below.
@@ -17,8 +17,18 @@ const BASE: u64 = 220;
 /// Upper end of the scale.
 const TOP: u64 = 16;
 
-/// Chart and table rows of a period.
+/// Steps of a chart, which end with the current one. A step is named by its number since 1970.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ChartSpan {
+    /// The last 24 hours.
+    Hours,
+    /// This many days.
+    Days(u32),
+}
+
+/// Chart and table rows of a span.
 pub(crate) struct UsageView {
+    /// Days of the span; 1 for the last 24 hours.
     pub(crate) days_count: u32,
     pub(crate) series: Vec<SeriesTotal>,
     /// An `svg` element. Safe to insert unescaped: it contains numbers, days and the texts of this
@@ -35,9 +45,9 @@ pub(crate) struct SeriesTotal {
     pub(crate) total: String,
 }
 
-/// A day with usage.
+/// A day or hour with usage.
 pub(crate) struct UsageRow {
-    pub(crate) day: String,
+    pub(crate) name: String,
     pub(crate) requests: String,
     pub(crate) downloads: String,
     pub(crate) client_errors: String,
@@ -85,28 +95,72 @@ const LINE: Series = Series {
 /// The limit as a line, in the legend.
 const LIMIT_CLASS: &str = "limit";
 
-/// Periods that the pages offer, in days.
+/// Spans of days that the pages offer.
 pub(crate) const PERIODS: [u32; 3] = [7, 30, 90];
 
-/// The period that the parameter `days` asks for; 30 days unless it is one of [`PERIODS`].
-pub(crate) fn period(days: &str) -> u32 {
-    let asked = days.parse().unwrap_or(30);
-    if PERIODS.contains(&asked) { asked } else { 30 }
+impl ChartSpan {
+    /// The span that the parameter `days` asks for: 1 is the last 24 hours; 30 days unless it is
+    /// one of [`PERIODS`].
+    pub(crate) fn of(days: &str) -> Self {
+        match days.parse().unwrap_or(30) {
+            1 => Self::Hours,
+            asked if PERIODS.contains(&asked) => Self::Days(asked),
+            _ => Self::Days(30),
+        }
+    }
+
+    const fn steps_count(self) -> u32 {
+        match self {
+            Self::Hours => 24,
+            Self::Days(count) => count,
+        }
+    }
+
+    /// The first step of a span that ends with this one.
+    pub(crate) fn first(self, last: u32) -> u32 {
+        last.saturating_sub(self.steps_count() - 1)
+    }
+
+    /// Name of a step for people.
+    fn name_of(self, step: u32, lang: Lang) -> String {
+        match self {
+            Self::Hours => hour_start(step).map_or(String::new(), |start| lang.moment(start)),
+            Self::Days(_) => lang.day(Day(step)),
+        }
+    }
+
+    /// Name of a step for programs.
+    fn code_of(self, step: u32) -> String {
+        match self {
+            Self::Hours => hour_start(step).map_or(String::new(), |start| start.to_string()),
+            Self::Days(_) => Day(step).to_string(),
+        }
+    }
+}
+
+/// The first second of an hour, which is given by its number since 1970.
+fn hour_start(hour: u32) -> Option<Timestamp> {
+    Timestamp::from_seconds(i64::from(hour) * 3_600)
 }
 
 /// The first of `days_count` days that end with `today`.
 pub(crate) fn first_day(today: Day, days_count: u32) -> Day {
-    Day(today.0.saturating_sub(days_count - 1))
+    Day(ChartSpan::Days(days_count).first(today.0))
 }
 
-/// Usage as CSV, with a row for each day on which there was some.
-pub(crate) fn csv(usage: &[(Day, Usage)]) -> String {
-    let mut text = String::from("day,requests,downloads,client_errors,limited\r\n");
-    for (day, usage) in usage {
+/// Usage as CSV, with a row for each day or hour in which there was some.
+pub(crate) fn csv(span: ChartSpan, usage: &[(u32, Usage)]) -> String {
+    let step = match span {
+        ChartSpan::Hours => "hour",
+        ChartSpan::Days(_) => "day",
+    };
+    let mut text = format!("{step},requests,downloads,client_errors,limited\r\n");
+    for (step, usage) in usage {
+        let name = span.code_of(*step);
         put(
             &mut text,
             format_args!(
-                "{day},{},{},{},{}\r\n",
+                "{name},{},{},{},{}\r\n",
                 usage.requests, usage.downloads, usage.client_errors, usage.limited
             ),
         );
@@ -115,59 +169,71 @@ pub(crate) fn csv(usage: &[(Day, Usage)]) -> String {
 }
 
 impl UsageView {
-    /// Draws `usage` (ascending days) over the `days_count` days that end with `today`, and the
-    /// most requests that a limit allows in a day.
+    /// Draws `usage` (ascending steps) over the span that ends with the step `last`, and the most
+    /// requests that a limit allows in a day.
     pub(crate) fn new(
         lang: Lang,
-        usage: &[(Day, Usage)],
-        today: Day,
-        days_count: u32,
+        span: ChartSpan,
+        usage: &[(u32, Usage)],
+        last: u32,
         day_limit: Option<u64>,
     ) -> Self {
-        let first = first_day(today, days_count);
-        let mut days = vec![Usage::default(); days_count as usize];
-        // Days without usage have no row, so each row is added at the place of its day.
-        for (day, usage) in usage {
-            let slot = day.0.checked_sub(first.0).map(|idx| idx as usize);
-            if let Some(sum) = slot.and_then(|idx| days.get_mut(idx)) {
+        let first = span.first(last);
+        let mut steps = vec![Usage::default(); span.steps_count() as usize];
+        // Steps without usage have no row, so each row is added at its place.
+        for (step, usage) in usage {
+            let slot = step.checked_sub(first).map(|idx| idx as usize);
+            if let Some(sum) = slot.and_then(|idx| steps.get_mut(idx)) {
                 sum.add(usage);
             }
         }
+        let limit = match span {
+            ChartSpan::Hours => day_limit.map(|limit| limit / 24),
+            ChartSpan::Days(_) => day_limit,
+        };
         let series = STACK.iter().chain([&LINE]).map(|series| {
-            let values = days.iter().map(series.value);
+            let values = steps.iter().map(series.value);
             SeriesTotal {
                 name: lang.t(series.name_en, series.name_es),
                 class: series.class,
                 total: lang.number(values.fold(0, u64::saturating_add)),
             }
         });
-        let drawing = Drawing::new(lang, first, &days, day_limit);
-        let limit = day_limit.map(|limit| SeriesTotal {
+        let drawing = Drawing::new(lang, span, first, &steps, limit);
+        let limit = limit.map(|limit| SeriesTotal {
             name: drawing.limit_name(),
             class: LIMIT_CLASS,
             total: lang.number(limit),
         });
-        let is_used = |(_, usage): &&(Day, Usage)| *usage != Usage::default();
+        let is_used = |(step, usage): &&(u32, Usage)| first <= *step && *usage != Usage::default();
         let rows = usage
             .iter()
             .rev()
             .filter(is_used)
-            .map(|(day, usage)| UsageRow {
-                day: lang.day(*day),
+            .map(|(step, usage)| UsageRow {
+                name: span.name_of(*step, lang),
                 requests: lang.number(usage.requests),
                 downloads: lang.number(usage.downloads),
                 client_errors: lang.number(usage.client_errors),
                 limited: lang.number(usage.limited),
             });
         Self {
-            days_count,
+            days_count: match span {
+                ChartSpan::Hours => 1,
+                ChartSpan::Days(count) => count,
+            },
             series: series.chain(limit).collect(),
             svg: drawing.draw(),
             rows: rows.collect(),
         }
     }
 
-    /// True if the period has no usage.
+    /// True for the last 24 hours.
+    pub(crate) fn is_by_hour(&self) -> bool {
+        self.days_count == 1
+    }
+
+    /// True if the span has no usage.
     pub(crate) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
@@ -176,8 +242,9 @@ impl UsageView {
 /// A chart that is being drawn.
 struct Drawing<'a> {
     lang: Lang,
-    first: Day,
-    days: &'a [Usage],
+    span: ChartSpan,
+    first: u32,
+    steps: &'a [Usage],
     /// Value at the upper end of the scale.
     scale: u64,
     /// Value of the line of the limit, if it is on the scale.
@@ -185,40 +252,60 @@ struct Drawing<'a> {
 }
 
 impl<'a> Drawing<'a> {
-    fn new(lang: Lang, first: Day, days: &'a [Usage], day_limit: Option<u64>) -> Self {
-        let highest = days
+    fn new(
+        lang: Lang,
+        span: ChartSpan,
+        first: u32,
+        steps: &'a [Usage],
+        limit: Option<u64>,
+    ) -> Self {
+        let highest = steps
             .iter()
             .map(|usage| stacked(usage, STACK.len()).max(usage.downloads));
         let highest = highest.max().unwrap_or(0);
         let drawn_max = highest.saturating_mul(LIMIT_LINE_FACTOR_MAX);
-        let limit = day_limit.filter(|limit| *limit <= drawn_max);
+        let limit = limit.filter(|limit| *limit <= drawn_max);
         Self {
             lang,
+            span,
             first,
-            days,
+            steps,
             scale: rounded_up(highest.max(limit.unwrap_or(0))),
             limit,
         }
     }
 
     fn limit_name(&self) -> &'static str {
-        match self.limit {
-            Some(_) => self.lang.t("Limit per day", "Límite por día"),
-            None => self.lang.t(
+        match (self.span, self.limit) {
+            (ChartSpan::Days(_), Some(_)) => self.lang.t("Limit per day", "Límite por día"),
+            (ChartSpan::Days(_), None) => self.lang.t(
                 "Limit per day (above this scale)",
                 "Límite por día (por encima de esta escala)",
+            ),
+            (ChartSpan::Hours, Some(_)) => self.lang.t("Limit per hour", "Límite por hora"),
+            (ChartSpan::Hours, None) => self.lang.t(
+                "Limit per hour (above this scale)",
+                "Límite por hora (por encima de esta escala)",
             ),
         }
     }
 
     /// Grid, stacked bars, line, tooltips, days. The table below says the same to screen readers.
     fn draw(&self) -> String {
-        let (lang, last) = (self.lang, self.day(self.days.len().saturating_sub(1)));
+        let (lang, last) = (self.lang, self.name(self.steps.len().saturating_sub(1)));
+        let first = self.name(0);
+        let (label, is_running) = match self.span {
+            ChartSpan::Hours => (
+                lang.t("Usage per hour,", "Uso por hora,"),
+                lang.t("so far", "en curso"),
+            ),
+            ChartSpan::Days(_) => (
+                lang.t("Usage per day,", "Uso diario,"),
+                lang.t("today, not over yet", "hoy, aún en curso"),
+            ),
+        };
         let mut svg = format!(
-            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{} {} – {}">"#,
-            lang.t("Usage per day,", "Uso diario,"),
-            lang.day(self.first),
-            lang.day(last),
+            r#"<svg class="chart" viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{label} {first} – {last}">"#,
         );
         self.draw_grid(&mut svg);
         for (idx, series) in STACK.iter().enumerate() {
@@ -232,24 +319,23 @@ impl<'a> Drawing<'a> {
                 format_args!(r#"<path class="{LIMIT_CLASS}" d="M{LEFT} {y}.5H{WIDTH}"/>"#),
             );
         }
-        if self.days.len() <= NAMED_BARS_MAX {
+        if self.steps.len() <= NAMED_BARS_MAX {
             self.draw_tooltips(&mut svg);
         }
-        let today = lang.t("today, not over yet", "hoy, aún en curso");
         put(
             &mut svg,
             format_args!(
-                r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{} ({today})</text></g></svg>"#,
-                lang.day(self.first),
-                lang.day(last),
+                r#"<g aria-hidden="true"><text x="{LEFT}" y="{y}">{first}</text><text x="{WIDTH}" y="{y}" text-anchor="end">{last} ({is_running})</text></g></svg>"#,
                 y = HEIGHT - 8,
             ),
         );
         svg
     }
 
-    fn day(&self, idx: usize) -> Day {
-        Day(self.first.0 + u32::try_from(idx).unwrap_or(0))
+    /// Name of the step at this place.
+    fn name(&self, idx: usize) -> String {
+        let step = self.first + u32::try_from(idx).unwrap_or(0);
+        self.span.name_of(step, self.lang)
     }
 
     /// Lines at nothing, half and full scale, with their values.
@@ -271,15 +357,15 @@ impl<'a> Drawing<'a> {
         }
     }
 
-    /// The bars of one figure, as one path. The last day is lighter: it is not over.
+    /// The bars of one figure, as one path. The last one is lighter: its time is not over.
     fn draw_bars(&self, svg: &mut String, class: &str, stack_idx: usize) {
         let (mut past, mut today) = (String::new(), String::new());
-        for (idx, usage) in self.days.iter().enumerate() {
+        for (idx, usage) in self.steps.iter().enumerate() {
             let (low, high) = (stacked(usage, stack_idx), stacked(usage, stack_idx + 1));
             if low == high {
                 continue;
             }
-            let is_today = idx + 1 == self.days.len();
+            let is_today = idx + 1 == self.steps.len();
             let path = if is_today { &mut today } else { &mut past };
             let (left, width) = (self.left_tenths(idx), self.slot_tenths() * 3 / 4);
             let (upper, lower) = (self.y(high), self.y(low));
@@ -307,11 +393,11 @@ impl<'a> Drawing<'a> {
     }
 
     fn draw_line(&self, svg: &mut String) {
-        if self.days.iter().all(|usage| usage.downloads == 0) {
+        if self.steps.iter().all(|usage| usage.downloads == 0) {
             return;
         }
         let mut points = String::new();
-        for (idx, usage) in self.days.iter().enumerate() {
+        for (idx, usage) in self.steps.iter().enumerate() {
             let x = (self.left_tenths(idx) + self.slot_tenths() * 3 / 8) / 10;
             put(
                 &mut points,
@@ -327,10 +413,10 @@ impl<'a> Drawing<'a> {
         );
     }
 
-    /// An invisible bar of full height for each day, that tells its figures to the pointer.
+    /// An invisible bar of full height for each step, that tells its figures to the pointer.
     fn draw_tooltips(&self, svg: &mut String) {
         svg.push_str(r#"<g class="tips">"#);
-        for (idx, usage) in self.days.iter().enumerate() {
+        for (idx, usage) in self.steps.iter().enumerate() {
             if *usage == Usage::default() {
                 continue;
             }
@@ -342,7 +428,7 @@ impl<'a> Drawing<'a> {
                     left / 10,
                     width / 10,
                     BASE - TOP,
-                    self.lang.day(self.day(idx)),
+                    self.name(idx),
                     self.lang.number((STACK[0].value)(usage)),
                     self.lang.number(usage.client_errors),
                     self.lang.number(usage.limited),
@@ -353,9 +439,9 @@ impl<'a> Drawing<'a> {
         svg.push_str("</g>");
     }
 
-    /// Tenths of a unit for each day: they keep 90 bars evenly spaced without floating point.
+    /// Tenths of a unit for each step: they keep 90 bars evenly spaced without floating point.
     fn slot_tenths(&self) -> u64 {
-        (WIDTH - LEFT) * 10 / (self.days.len() as u64).max(1)
+        (WIDTH - LEFT) * 10 / (self.steps.len() as u64).max(1)
     }
 
     fn left_tenths(&self, idx: usize) -> u64 {
@@ -377,11 +463,11 @@ fn stacked(usage: &Usage, count: usize) -> u64 {
     values.fold(0, u64::saturating_add)
 }
 
-/// The next 2, 4 or 10 times a power of ten: a scale whose half is a round number too.
+/// The next 2, 4, 6, 8 or 10 times a power of ten: a scale whose half is a round number too.
 fn rounded_up(value: u64) -> u64 {
     let mut power: u64 = 1;
     loop {
-        for factor in [2, 4, 10] {
+        for factor in [2, 4, 6, 8, 10] {
             match power.checked_mul(factor) {
                 Some(rounded) if value <= rounded => return rounded,
                 Some(_) => {}
@@ -409,20 +495,14 @@ mod tests {
 
     #[test]
     fn figures_share_one_scale() {
-        let today = Day(20_000);
         let busy = Usage {
             requests: 100,
             client_errors: 25,
             limited: 20,
             downloads: 60,
         };
-        let view = UsageView::new(
-            Lang::En,
-            &[(Day(19_994), busy), (today, usage(5))],
-            today,
-            7,
-            None,
-        );
+        let rows = [(19_994, busy), (20_000, usage(5))];
+        let view = UsageView::new(Lang::En, ChartSpan::Days(7), &rows, 20_000, None);
         let svg = &view.svg;
         // The scale is 200 over 204 units: 75 answered, 25 errors, 20 limited on top.
         for path in [
@@ -443,8 +523,9 @@ mod tests {
 
     #[test]
     fn a_limit_is_a_line_where_it_does_not_dwarf_the_days() {
-        let today = Day(20_000);
-        let view = |limit| UsageView::new(Lang::En, &[(today, usage(90))], today, 7, Some(limit));
+        let week = ChartSpan::Days(7);
+        let rows = [(20_000, usage(90))];
+        let view = |limit| UsageView::new(Lang::En, week, &rows, 20_000, Some(limit));
         let near = view(300);
         // The scale ends at 400, and 300 of it is at three quarters of 204 units.
         assert!(
@@ -467,13 +548,41 @@ mod tests {
 
     #[test]
     fn days_outside_the_period_and_huge_figures_do_no_harm() {
-        let rows = [(Day(1), usage(1)), (Day(90_000), usage(u64::MAX))];
-        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 30, None);
+        let rows = [(1, usage(1)), (90_000, usage(u64::MAX))];
+        let view = UsageView::new(Lang::Es, ChartSpan::Days(30), &rows, 20_000, None);
         assert!(!view.svg.contains("bars"));
-        let rows = [(Day(20_000), usage(u64::MAX))];
-        let view = UsageView::new(Lang::Es, &rows, Day(20_000), 90, None);
+        let quarter = ChartSpan::Days(90);
+        let rows = [(20_000, usage(u64::MAX))];
+        let view = UsageView::new(Lang::Es, quarter, &rows, 20_000, None);
         assert!(view.svg.contains("220V16h"), "{}", view.svg);
-        assert!(UsageView::new(Lang::Es, &[], Day(0), 90, None).is_empty());
+        assert!(UsageView::new(Lang::Es, quarter, &[], 0, None).is_empty());
+        assert!(UsageView::new(Lang::Es, ChartSpan::Hours, &[], 0, None).is_empty());
+    }
+
+    #[test]
+    fn the_last_24_hours_are_drawn_by_hour() {
+        let last = 20_000 * 24 + 7;
+        let rows = [
+            (last - 24, usage(9)),
+            (last - 23, usage(60)),
+            (last, usage(5)),
+        ];
+        let view = UsageView::new(Lang::En, ChartSpan::Hours, &rows, last, Some(86_400));
+        let svg = &view.svg;
+        // The hour before the span is neither drawn nor listed.
+        let names: Vec<&str> = view.rows.iter().map(|row| row.name.as_str()).collect();
+        assert_eq!(names, ["4 Oct 2024, 07:00", "3 Oct 2024, 08:00"]);
+        assert!(
+            svg.contains("3 Oct 2024, 08:00 – 4 Oct 2024, 07:00"),
+            "{svg}"
+        );
+        assert!(svg.contains("M64.0 220V16h"), "{svg}");
+        let legend = view.series.last().unwrap();
+        assert_eq!(legend.name, "Limit per hour (above this scale)");
+        assert_eq!(legend.total, "3,600");
+        let text = csv(ChartSpan::Hours, &rows[2..]);
+        assert!(text.starts_with("hour,"), "{text}");
+        assert!(text.contains("\n2024-10-04T07:00:00Z,5,0,0,0\r"), "{text}");
     }
 
     #[test]
@@ -481,15 +590,17 @@ mod tests {
         let check = |value, expected| assert_eq!(rounded_up(value), expected, "{value}");
         check(0, 2);
         check(3, 4);
-        check(5, 10);
+        check(5, 6);
+        check(61, 80);
         check(11, 20);
-        check(401, 1_000);
+        check(401, 600);
+        check(801, 1_000);
         check(u64::MAX, u64::MAX);
     }
 
     #[test]
     fn usage_is_written_as_csv() {
-        let text = csv(&[(Day(20_000), usage(5))]);
+        let text = csv(ChartSpan::Days(7), &[(20_000, usage(5))]);
         let mut lines = text.lines();
         assert_eq!(
             lines.next(),
@@ -500,9 +611,10 @@ mod tests {
 
     #[test]
     fn only_offered_periods_are_shown() {
-        assert_eq!(period("90"), 90);
-        assert_eq!(period("100000"), 30);
-        assert_eq!(period(""), 30);
+        assert_eq!(ChartSpan::of("1"), ChartSpan::Hours);
+        assert_eq!(ChartSpan::of("90"), ChartSpan::Days(90));
+        assert_eq!(ChartSpan::of("100000"), ChartSpan::Days(30));
+        assert_eq!(ChartSpan::of(""), ChartSpan::Days(30));
         assert_eq!(first_day(Day(3), 30), Day(0));
     }
 }

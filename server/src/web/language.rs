@@ -82,6 +82,14 @@ impl Lang {
         text
     }
 
+    /// A whole percentage: `68%`, `68 %`.
+    pub(crate) fn percent(self, percent: u64) -> String {
+        match self {
+            Self::En => format!("{percent}%"),
+            Self::Es => format!("{percent} %"),
+        }
+    }
+
     /// A size in bytes, in the largest unit that leaves at least 1, with one decimal.
     pub(crate) fn bytes(self, bytes: u64) -> String {
         const UNITS: [&str; 4] = ["KB", "MB", "GB", "TB"];
@@ -198,6 +206,10 @@ mod tests {
         assert_eq!(Lang::Es.number(1_234), "1234");
         assert_eq!(Lang::Es.number(12_345), "12.345");
         assert_eq!(Lang::En.number(0), "0");
+        assert_eq!(
+            [Lang::En, Lang::Es].map(|it| it.percent(68)),
+            ["68%", "68 %"]
+        );
         assert_eq!(Lang::En.bytes(1023), "1023 B");
         assert_eq!(Lang::En.bytes(1536), "1.5 KB");
         assert_eq!(Lang::Es.bytes(5 << 30), "5,0 GB");

@@ -4,12 +4,13 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{ApiKey, Day, EngineStats, Usage};
 
-use super::console::Question;
+use super::console::{QUESTION_DAYS, Question};
 use super::figure::NamedFigure;
 use super::first_steps::FirstStep;
 use super::history_view::HistoryView;
 use super::top_titles::TopTitle;
 use super::upstream_view::UpstreamView;
+use super::usage_span::SpanUsage;
 use crate::limits::{TOP_KEYS_SHOWN, USED_KEYS_READ_MAX};
 use crate::service::{
     EmptySearch, LATENCY_BUCKETS_US, Metrics, Phase, Route, SLOW_SEARCH_US, Service, SlowSearch,
@@ -49,7 +50,6 @@ struct TopKey {
     number: u64,
     name: String,
     requests: String,
-    downloads: String,
 }
 
 #[derive(Template)]
@@ -80,18 +80,18 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
     let lang = request.lang;
     let service = &request.site.service;
     let stats = request.site.stats()?;
-    // Anything but an offered period falls back to 30 days: a chart never gets too large.
-    let days_count = chart::period(request.query.get("days"));
+    // Anything but an offered span falls back to 30 days: a chart never gets too large.
+    let usage = SpanUsage::read(request, None)?;
     let today = request.now.day();
-    let first = chart::first_day(today, days_count);
-    service.engine.usage().aggregate_downloads(request.now);
-    let usage = service.engine.usage().per_day(first, today)?;
+    let first = usage.first_day(today);
+    let week = chart::first_day(today, QUESTION_DAYS);
+    let week = service.engine.usage().per_day(week, today)?;
     let (state_class, state_name) = state_of(service.phase(), lang);
     let template = AdminPage {
         page: request.frame("/admin"),
         state_class,
         state_name,
-        questions: Question::all(request, &stats, &usage),
+        questions: Question::all(request, &stats, &week),
         failing: service
             .background
             .failing()
@@ -112,7 +112,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         top_titles: TopTitle::all(request)?,
         empty_rows: empty_rows(request),
         slow_rows: slow_rows(service, lang),
-        usage: UsageView::new(lang, &usage, today, days_count, None),
+        usage: usage.view(request, None),
     };
     answer::page(StatusCode::OK, &template)
 }
@@ -120,15 +120,10 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
 /// `GET /admin/usage.csv`: the days of the chart, for a spreadsheet.
 pub(crate) fn usage_csv(request: &WebRequest) -> PageResult {
     request.admin()?;
-    let today = request.now.day();
-    let first = chart::first_day(today, chart::period(request.query.get("days")));
-    let usage = request.site.service.engine.usage();
-    usage.aggregate_downloads(request.now);
-    let text = chart::csv(&usage.per_day(first, today)?);
     Ok(answer::bytes(
         StatusCode::OK,
         "text/csv; charset=utf-8",
-        text,
+        SpanUsage::read(request, None)?.csv(),
     ))
 }
 
@@ -215,7 +210,7 @@ fn search_panel(service: &Service, lang: Lang) -> FigurePanel {
             count("Searches", "Búsquedas", hits + misses),
             NamedFigure::new(
                 lang.t("Served from the cache", "Servidas desde la caché"),
-                format!("{} ({percent} %)", lang.number(hits)),
+                format!("{} ({})", lang.number(hits), lang.percent(percent)),
             ),
             NamedFigure::new(lang.t("Cache size", "Tamaño de la caché"), used),
             count(
@@ -274,7 +269,6 @@ fn top_keys(request: &WebRequest, from: Day, to: Day) -> Result<Vec<TopKey>, Pag
         number: api_key.id.0,
         name: api_key.name,
         requests: lang.number(sum.requests),
-        downloads: lang.number(sum.downloads),
     };
     Ok(used.into_iter().take(TOP_KEYS_SHOWN).map(row).collect())
 }

@@ -22,8 +22,11 @@ pub(super) struct Question {
 /// Microseconds that the slowest searches should take at most: the target of the project.
 const SLOW_SEARCHES_TARGET_US: u64 = 1_000;
 
+/// Days of which the questions tell the use.
+pub(super) const QUESTION_DAYS: u32 = 7;
+
 impl Question {
-    /// The questions with their answers of now. `usage` are the days of the chart, ascending.
+    /// The questions with their answers of now. `usage` are the last [`QUESTION_DAYS`], ascending.
     pub(super) fn all(
         request: &WebRequest,
         stats: &EngineStats,
@@ -111,9 +114,7 @@ fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
         if *day == today {
             sums[0].add(usage);
         }
-        if today.0 < day.0 + 7 {
-            sums[1].add(usage);
-        }
+        sums[1].add(usage);
     }
     let keys = request.site.service.engine.accounts().api_keys();
     let is_active = |state: ApiKeyState| state == ApiKeyState::Active;
@@ -129,11 +130,14 @@ fn used(request: &WebRequest, usage: &[(Day, Usage)]) -> Question {
         id: "used",
         heading: lang.t("Is it used?", "¿Se usa?"),
         class,
-        answer: format!(
-            "{} {}",
-            lang.number(sums[0].requests),
-            lang.t("requests today", "peticiones hoy")
-        ),
+        answer: match sums[0].requests {
+            1 => lang.t("1 request today", "1 petición hoy").to_owned(),
+            requests => format!(
+                "{} {}",
+                lang.number(requests),
+                lang.t("requests today", "peticiones hoy")
+            ),
+        },
         figures: vec![
             NamedFigure::new(
                 lang.t("Requests, 7 days", "Peticiones, 7 días"),
@@ -161,13 +165,18 @@ fn found(service: &Service, lang: Lang) -> Question {
     let answer = if empty.is_empty() {
         lang.t("nothing so far", "nada por ahora").to_owned()
     } else {
-        let count = lang.number(empty.len() as u64);
-        format!("{} {count}", lang.t("searches:", "búsquedas:"))
+        match empty.len() {
+            1 => lang.t("1 search", "1 búsqueda").to_owned(),
+            count => {
+                let count = lang.number(count as u64);
+                format!("{count} {}", lang.t("searches", "búsquedas"))
+            }
+        }
     };
     let newest = empty.into_iter().take(3);
     Question {
         id: "found",
-        heading: lang.t("What is not found?", "¿Qué no se encuentra?"),
+        heading: lang.t("What is not found?", "¿Qué no aparece?"),
         class,
         answer,
         figures: newest

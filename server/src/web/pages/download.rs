@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response};
-use subcat_engine::{Blob, CachedFile, FileName, RecordId, ReleaseId, Variant, error_chain};
+use subcat_engine::{Blob, CachedFile, FileName, RecordId, ReleaseId, Usage, Variant, error_chain};
 
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};
@@ -79,7 +79,18 @@ fn count(request: &WebRequest, id: RecordId) {
         .counter_lane
         .lock()
         .count(id, None, request.now.day());
-    request.site.service.note_counted(&counted);
+    if request.site.service.note_counted(&counted) {
+        let usage = Usage {
+            downloads: 1,
+            ..Usage::default()
+        };
+        request
+            .site
+            .service
+            .usage
+            .hours
+            .note(None, request.now, &usage);
+    }
 }
 
 async fn fetch_and_open(

@@ -2,7 +2,7 @@
 
 use subcat_engine::Timestamp;
 
-use crate::limits::{HISTORY_DAYS_MAX, HISTORY_MINUTES_MAX};
+use crate::limits::{HISTORY_DAYS_MAX, HISTORY_HOURS_MAX, HISTORY_MINUTES_MAX};
 use crate::service::{Figures, Gain, LATENCY_BUCKETS_US, Period};
 use crate::web::language::Lang;
 use crate::web::spark::{self, SparkScale, SparkSeries};
@@ -10,13 +10,23 @@ use crate::web::web_request::WebRequest;
 
 /// The section of the console with its charts.
 pub(super) struct HistoryView {
-    /// True for days, false for minutes.
-    pub(super) is_by_day: bool,
+    pub(super) heading: &'static str,
+    /// Name of a step, for the table.
+    pub(super) step: &'static str,
+    pub(super) steps: Vec<StepLink>,
     pub(super) charts: Vec<ChartView>,
     pub(super) rows: Vec<HistoryRow>,
     /// Times at both ends of the charts.
     pub(super) first: String,
     pub(super) last: String,
+}
+
+/// Steps of the charts to choose.
+pub(super) struct StepLink {
+    /// Value of the parameter `history`; empty for minutes.
+    pub(super) value: &'static str,
+    pub(super) label: &'static str,
+    pub(super) is_chosen: bool,
 }
 
 /// A small chart.
@@ -28,7 +38,7 @@ pub(super) struct ChartView {
     pub(super) svg: String,
 }
 
-/// A minute or a day in the table.
+/// A minute, an hour or a day in the table.
 pub(super) struct HistoryRow {
     pub(super) start: String,
     pub(super) requests: String,
@@ -44,22 +54,49 @@ pub(super) struct HistoryRow {
 }
 
 impl HistoryView {
-    /// The view that the parameter `history` asks for: `days`, or else minutes.
+    /// The view that the parameter `history` asks for: `hours`, `days`, or else minutes.
     pub(super) fn new(request: &WebRequest) -> Self {
         let history = &request.site.service.history;
-        let is_by_day = request.query.get("history") == "days";
-        let (periods, seconds, count) = if is_by_day {
-            (history.days(), 86_400, HISTORY_DAYS_MAX)
-        } else {
-            (history.minutes(), 60, HISTORY_MINUTES_MAX)
+        let chosen = match request.query.get("history") {
+            chosen @ ("hours" | "days") => chosen,
+            _ => "",
         };
         let lang = request.lang;
+        let (periods, seconds, count) = match chosen {
+            "days" => (history.days(), 86_400, HISTORY_DAYS_MAX),
+            "hours" => (history.hours(), 3_600, HISTORY_HOURS_MAX),
+            _ => (history.minutes(), 60, HISTORY_MINUTES_MAX),
+        };
+        let (heading, step) = match chosen {
+            "days" => (
+                lang.t("The last 30 days", "Los últimos 30 días"),
+                lang.t("Day", "Día"),
+            ),
+            "hours" => (
+                lang.t("The last 24 hours", "Las últimas 24 horas"),
+                lang.t("Hour", "Hora"),
+            ),
+            _ => (
+                lang.t("The last hour", "La última hora"),
+                lang.t("Minute", "Minuto"),
+            ),
+        };
+        let link = |(value, label)| StepLink {
+            value,
+            label,
+            is_chosen: value == chosen,
+        };
+        let steps = [
+            ("", lang.t("by minute", "por minuto")),
+            ("hours", lang.t("by hour", "por hora")),
+            ("days", lang.t("by day", "por día")),
+        ];
         let named = |start: Timestamp| {
-            if is_by_day {
-                lang.day(start.day())
-            } else {
+            match chosen {
+                "days" => lang.day(start.day()),
+                "hours" => lang.moment(start),
                 // The date is that of the page; a minute needs its time only.
-                start.to_string()[11..16].to_owned()
+                _ => start.to_string()[11..16].to_owned(),
             }
         };
         let last = periods.last().map_or(request.now, |period| period.start);
@@ -70,7 +107,9 @@ impl HistoryView {
             count,
         };
         Self {
-            is_by_day,
+            heading,
+            step,
+            steps: steps.map(link).into(),
             charts: slots.charts(lang),
             rows: periods
                 .iter()
@@ -128,8 +167,8 @@ impl Slots<'_> {
         vec![
             self.speed_chart(lang),
             self.requests_chart(lang),
-            self.ratio_chart(hits, "requests", search_cache),
-            self.ratio_chart(files, "downloads", file_cache),
+            self.ratio_chart(lang, hits, "requests", search_cache),
+            self.ratio_chart(lang, files, "downloads", file_cache),
             self.fetches_chart(lang),
             self.disk_chart(lang),
         ]
@@ -176,6 +215,7 @@ impl Slots<'_> {
 
     fn ratio_chart(
         &self,
+        lang: Lang,
         name: &'static str,
         class: &'static str,
         ratio: fn(&Figures) -> Option<u64>,
@@ -187,7 +227,7 @@ impl Slots<'_> {
         let mut latest = self.periods.iter().rev();
         ChartView {
             name,
-            value: percent(latest.find_map(|period| ratio(&period.figures))),
+            value: percent(latest.find_map(|period| ratio(&period.figures)), lang),
             svg: spark::lines(name, &[series], SparkScale::Fixed(100)),
         }
     }
@@ -231,8 +271,8 @@ impl HistoryRow {
             limited: gained(Gain::Limited),
             p50: quantile(figures, 50, lang),
             p99: quantile(figures, 99, lang),
-            search_cache: percent(search_cache(figures)),
-            file_cache: percent(file_cache(figures)),
+            search_cache: percent(search_cache(figures), lang),
+            file_cache: percent(file_cache(figures), lang),
             fetched: gained(Gain::Fetched),
             fetch_failures: gained(Gain::FetchFailures),
             disk: lang.bytes(period.disk_bytes),
@@ -253,8 +293,8 @@ fn quantile(figures: &Figures, percent: u64, lang: Lang) -> String {
     })
 }
 
-fn percent(ratio: Option<u64>) -> String {
-    ratio.map_or("–".to_owned(), |percent| format!("{percent} %"))
+fn percent(ratio: Option<u64>, lang: Lang) -> String {
+    ratio.map_or("–".to_owned(), |percent| lang.percent(percent))
 }
 
 /// Searches that were answered from cached hits, in percent.

@@ -7,10 +7,11 @@ use subcat_engine::{ApiKey, ApiKeyId, ApiKeyState, KeyName, RateLimit};
 use super::form_rejection::{FormFault, FormRejection};
 use super::key_list::KeyRow;
 use super::scope_names::scope_names;
+use super::usage_span::SpanUsage;
 use crate::ops::Operations;
 use crate::service::Actor;
 use crate::web::answer::{self, PageResult};
-use crate::web::chart::{self, UsageView};
+use crate::web::chart::UsageView;
 use crate::web::error::PageError;
 use crate::web::frame::Frame;
 use crate::web::language::Lang;
@@ -109,11 +110,7 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
     let (status, fault) = FormFault::of(rejection, "", request.lang);
     let viewer = request.viewer()?;
     let engine = &request.site.service.engine;
-    let days_count = chart::period(request.query.get("days"));
-    let today = request.now.day();
-    let first = chart::first_day(today, days_count);
-    engine.usage().aggregate_downloads(request.now);
-    let usage = engine.usage().api_key_usage(key.id, first, today)?;
+    let usage = SpanUsage::read(request, Some(key.id))?;
     let other_owner = key.account.filter(|owner| *owner != viewer.account.id);
     let owner = other_owner.and_then(|owner| engine.accounts().get(owner));
     let limit = key
@@ -140,13 +137,7 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
         owner_number: owner.as_ref().map_or(0, |owner| owner.id.0),
         owner: owner.map_or(String::new(), |owner| owner.email.as_str().to_owned()),
         is_unowned: key.account.is_none(),
-        usage: UsageView::new(
-            request.lang,
-            &usage,
-            today,
-            days_count,
-            Some(per_day(limit)),
-        ),
+        usage: usage.view(request, Some(per_day(limit))),
         typed_name: match fault.field {
             "name" => request.form.get("name").to_owned(),
             _ => key.name.clone(),
@@ -172,15 +163,10 @@ fn per_day(limit: RateLimit) -> u64 {
 /// `GET /keys/{number}/usage.csv`: the days of the chart, for a spreadsheet.
 pub(crate) fn usage_csv(request: &WebRequest, number: &str) -> PageResult {
     let key = find(request, number)?;
-    let today = request.now.day();
-    let first = chart::first_day(today, chart::period(request.query.get("days")));
-    let usage = &request.site.service.engine.usage();
-    usage.aggregate_downloads(request.now);
-    let text = chart::csv(&usage.api_key_usage(key.id, first, today)?);
     Ok(answer::bytes(
         StatusCode::OK,
         "text/csv; charset=utf-8",
-        text,
+        SpanUsage::read(request, Some(key.id))?.csv(),
     ))
 }
 

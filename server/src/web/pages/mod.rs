@@ -40,5 +40,6 @@ mod title;
 mod top_titles;
 mod uploader;
 mod upstream_view;
+mod usage_span;
 
 pub(crate) use route::{form_page, route};
