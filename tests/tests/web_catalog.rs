@@ -144,7 +144,7 @@ fn a_filter_that_is_not_valid_is_told_at_its_field() {
     for part in [
         "<title>Error: matrix",
         "value=\"99\" aria-invalid=\"true\" aria-describedby=\"year-fault\" autofocus",
-        "id=\"year-fault\" role=\"alert\">Year: must be at least 1900",
+        "id=\"year-fault\" role=\"alert\">Must be at least 1900.",
         "id=\"episode-fault\"",
     ] {
         assert!(shown.contains(part), "{part}: {shown}");
@@ -417,6 +417,11 @@ fn small_addresses_that_browsers_ask_for_are_there() {
         let answer = portal.visitor().get(path);
         assert_eq!(answer.status, 200, "{path}");
         assert_eq!(answer.field("content-type"), Some(content_type), "{path}");
+    }
+    let front = portal.visitor().get("/");
+    for name in ["theme-color", "description"] {
+        let meta = format!("<meta name=\"{name}\" content=\"");
+        assert!(front.text().contains(&meta), "{name}");
     }
     let answer = ana.get("/.well-known/change-password");
     assert_eq!(location(&answer), "/profile#password-change");

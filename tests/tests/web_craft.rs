@@ -292,10 +292,11 @@ fn lists_keep_their_distance_and_titles_say_things_once() {
     let gap = "return document.querySelector('.pages').getBoundingClientRect().top\
                - document.querySelector('.hits').getBoundingClientRect().bottom";
     assert!(8.0 <= browser.eval(gap).as_f64().expect("pages"));
-    for query in ["blade+runner", "breaking+bad", "matrix"] {
+    for query in ["blade+runner", "breaking+bad", "matrix", "last+of+us"] {
         browser.goto(&portal.url(&format!("/catalog?query={query}")));
         let twice = "return [...document.querySelectorAll('.hits h2')].map(it => it.innerText)\
-                     .filter(it => /\\((\\d{4})\\)\\s+\\1|(S\\d+E\\d+)\\s+\\2/.test(it))";
+                     .filter(it =>\
+                     /\\((\\d{4})\\)\\s+\\1|(S\\d+E\\d+)\\s+\\2|\\dx\\d\\d.*S\\d+E/.test(it))";
         assert_eq!(browser.eval(twice), Value::Array(Vec::new()), "{query}");
     }
     // A record of the demo with a text.
@@ -362,6 +363,92 @@ fn the_header_of_a_phone_leaves_room_for_the_page() {
         );
         let top = browser.eval("return document.querySelector('h1').getBoundingClientRect().top");
         assert!(top.as_f64().expect("a place") < 240.0, "{path}: {top}");
+    }
+}
+
+#[test]
+fn every_section_is_in_sight_on_a_small_phone() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    for language in ["es", "en"] {
+        let mut browser = driver.open(looks(language));
+        browser.goto(&portal.url("/"));
+        browser.cookie("subcat-session", &session);
+        for width in [320, 360, 1_280] {
+            browser.resize(width, 800);
+            browser.goto(&portal.url("/admin"));
+            let hidden = "const nav = document.querySelector('.sections');\
+                          return [nav.querySelectorAll('a').length,\
+                          nav.scrollWidth - nav.clientWidth]";
+            let hidden = browser.eval(hidden);
+            assert_eq!(hidden[0], 4);
+            let height = browser.eval("return document.querySelector('.top').offsetHeight");
+            assert!(
+                height.as_u64().is_some_and(|it| it <= 104),
+                "{width}: {height}"
+            );
+            assert_eq!(hidden[1], 0, "{language}, {width}: {hidden}");
+        }
+        // The footer is one line where there is room.
+        let lines = "const [text, choices] = document.querySelector('footer .wide').children;\
+                     return choices.getBoundingClientRect().top\
+                     < text.getBoundingClientRect().bottom";
+        assert_eq!(browser.eval(lines), true, "{language}");
+    }
+}
+
+#[test]
+fn cards_that_stand_side_by_side_are_aligned() {
+    let (portal, session) = lived_in();
+    let driver = Driver::start();
+    for language in ["es", "en"] {
+        let mut browser = driver.open(looks(language));
+        browser.goto(&portal.url("/"));
+        browser.cookie("subcat-session", &session);
+        browser.goto(&portal.url("/admin"));
+        for (row, size) in [
+            (".questions .state", 4),
+            (".sparks .chart", 3),
+            (".questions dl", 4),
+        ] {
+            let tops = format!(
+                "return [...document.querySelectorAll('{row}')].slice(0, {size})\
+                 .map(it => Math.round(it.getBoundingClientRect().top))"
+            );
+            let tops = browser.eval(&tops);
+            let all = tops.as_array().expect("places");
+            assert_eq!(all.len(), size, "{row}");
+            assert!(
+                all.iter().all(|top| *top == all[0]),
+                "{language} {row}: {tops}"
+            );
+        }
+        // A hit is three lines: its description is cut, not wrapped.
+        browser.goto(&portal.url("/catalog"));
+        let heights = "const line = parseFloat(getComputedStyle(document.querySelector('.hits p'))\
+                       .lineHeight);\
+                       return [...document.querySelectorAll('.hits p.soft')]\
+                       .filter(it => line * 1.5 < it.offsetHeight).length";
+        assert_eq!(browser.eval(heights), 0);
+        // No column of the audit log breaks a time or an address.
+        browser.goto(&portal.url("/admin/audit"));
+        let broken = "return [...document.querySelectorAll(\
+                      '.log td.main, .log td a, .log td:nth-child(3) bdi')]\
+                      .filter(it => { const range = document.createRange();\
+                      range.selectNodeContents(it);\
+                      const tops = [...range.getClientRects()].map(box => Math.round(box.top));\
+                      return 1 < new Set(tops).size; }).map(it => it.textContent)";
+        assert_eq!(browser.eval(broken), Value::Array(Vec::new()), "{language}");
+        // A button beside a sample covers none of its text.
+        browser.resize(1_440, 900);
+        browser.goto(&portal.url("/docs"));
+        let covered = "return [...document.querySelectorAll('.sample')]\
+                       .filter(it => it.checkVisibility()).filter(it => {\
+                       const text = it.querySelector('code').getBoundingClientRect();\
+                       const button = it.querySelector('button').getBoundingClientRect();\
+                       return text.top < button.bottom && button.left < text.right\
+                       && button.top < text.bottom; }).length";
+        assert_eq!(browser.eval(covered), 0);
     }
 }
 

@@ -4,6 +4,7 @@ use subcat_engine::{
     AccountId, ApiKeyId, Change, Day, NewApiKey, Role, Scopes, StateEvent, Usage, UsageBatch,
     UsageDelta,
 };
+use subcat_tests::lived_in::{closed_pages, lived_in, record_path};
 use subcat_tests::portal::{ALL_SCOPES, Portal, Visitor};
 use subcat_tests::raw::{Client, RawAnswer};
 
@@ -539,6 +540,52 @@ fn a_rolled_key_has_a_new_text_and_the_old_one_lives_on_for_a_while() {
     let mut root = portal.signed_in("root@example.com", PASSWORD);
     assert_eq!(root.get("/keys/3").status, 200);
     assert_eq!(root.post("/keys/3/roll", &[("days", "0")]).status, 403);
+}
+
+#[test]
+fn words_that_sounded_translated_do_not_come_back() {
+    let (portal, session) = lived_in();
+    let mut ana = portal.visitor();
+    let record = record_path(&portal);
+    let mut spanish = portal.visitor();
+    spanish
+        .headers
+        .push(("Accept-Language".into(), "es".into()));
+    for visitor in [&mut ana, &mut spanish] {
+        visitor
+            .cookies
+            .insert("subcat-session".into(), session.clone());
+    }
+    let open = ["/docs", "/signin", "/signup"].map(|path| ("", path.to_owned()));
+    for (_, path) in closed_pages(&record).into_iter().chain(open) {
+        for (visitor, words) in [
+            (
+                &mut ana,
+                &["takes an account", "filter away", "Make an account"][..],
+            ),
+            (
+                &mut spanish,
+                &[
+                    ">Función<",
+                    ">Id<",
+                    ">Salir<",
+                    "Ya has entrado",
+                    "Ya nada puede",
+                    "por omisión",
+                    "a una búsqueda<",
+                    "Las horas son",
+                    ">Registro<",
+                    ">Pregunta<",
+                    "search, read",
+                ],
+            ),
+        ] {
+            let page = visitor.get(&path);
+            for word in words {
+                assert!(!page.text().contains(word), "{path}: {word}");
+            }
+        }
+    }
 }
 
 #[test]

@@ -1,4 +1,6 @@
-//! Limits of the pages (API.md, 12.5 and 12.12), tested over a socket.
+//! Limits of the pages (API.md, 12.4, 12.5 and 12.12), tested over a socket.
+
+use std::time::{Duration, Instant};
 
 use subcat_engine::Role;
 use subcat_tests::portal::Portal;
@@ -118,4 +120,39 @@ fn the_forms_of_an_account_are_limited() {
     assert_eq!(answer.status, 429);
     assert!(answer.field("retry-after").is_some());
     assert_eq!(ana.get("/profile").status, 200);
+}
+
+/// API.md 12.4: pages need no key, so they have a limit of their own.
+#[test]
+fn pages_of_the_catalog_are_limited_by_account() {
+    let portal = portal();
+    portal.make_account("other@example.org", PASSWORD, Role::User);
+    let mut ana = portal.signed_in(EMAIL, PASSWORD);
+    for number in 0..120 {
+        let path = ["/catalog?query=matrix", "/catalog/none"][number % 2];
+        assert_ne!(ana.get(path).status, 429, "{number}");
+    }
+    for path in ["/catalog?query=matrix", "/catalog/none/download"] {
+        let refused = ana.get(path);
+        assert_eq!(refused.status, 429);
+        let seconds: u64 = refused.field("retry-after").unwrap().parse().unwrap();
+        assert!((1..=61).contains(&seconds), "{seconds}");
+    }
+    assert_eq!(ana.get("/keys").status, 200);
+    let mut other = portal.signed_in("other@example.org", PASSWORD);
+    assert_eq!(other.get("/catalog?query=matrix").status, 200);
+    // The refusals are figures of the day: administrators see them.
+    let service = portal.service();
+    let today = service.now().day();
+    let began = Instant::now();
+    loop {
+        let usage = service.engine.usage().per_day(today, today);
+        let usage = usage.expect("it is read");
+        let limited: u64 = usage.iter().map(|(_, usage)| usage.limited).sum();
+        if limited == 2 {
+            break;
+        }
+        assert!(began.elapsed() < Duration::from_secs(20), "{limited}");
+        std::thread::yield_now();
+    }
 }

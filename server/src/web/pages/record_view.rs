@@ -158,7 +158,11 @@ impl RecordView {
     /// The title without a year or an episode number at its end that is shown beside it.
     pub(super) fn title(&self) -> &str {
         let year = self.record.year.map(|year| format!("({year})"));
-        let endings = [year.unwrap_or_default(), self.episode_number()];
+        let number = match (self.record.season, self.record.episode) {
+            (Some(season), Some(episode)) => format!("{season}x{episode:02}"),
+            _ => String::new(),
+        };
+        let endings = [year.unwrap_or_default(), self.episode_number(), number];
         let mut title = self.record.title.as_str();
         for ending in endings.iter().filter(|ending| !ending.is_empty()) {
             let start = title.len().saturating_sub(ending.len());

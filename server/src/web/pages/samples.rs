@@ -25,7 +25,10 @@ pub(super) struct SampleText {
 impl ApiSample {
     /// The sample of a `curl` command whose last quoted word is its address, below `base_url`.
     pub(super) fn new(id: String, title: String, command: &str, base_url: &str) -> Self {
-        let command = command.replacen("curl ", "curl --fail-with-body ", 1);
+        // The header on a line of its own: no line is wider than its column.
+        let command = command
+            .replacen("curl ", "curl --fail-with-body ", 1)
+            .replacen(" -H ", " \\\n-H ", 1);
         let url = command.rsplit('"').nth(1).unwrap_or("");
         let path = url.strip_prefix(base_url).unwrap_or("");
         let query = path.split_once("/search?").map(|(_, query)| query);
@@ -129,7 +132,10 @@ mod tests {
         assert!(sample.needs_key);
         let names = sample.texts.each_ref().map(|text| text.language);
         assert_eq!(names, ["curl", "python", "javascript"]);
-        assert!(sample.texts[0].code.starts_with("curl --fail-with-body -H"));
+        let lines: Vec<&str> = sample.texts[0].code.lines().collect();
+        assert_eq!(lines[0], "curl --fail-with-body \\");
+        assert_eq!(lines[1], "-H \"Authorization: Bearer $SUBCAT_KEY\" \\");
+        assert_eq!(lines.len(), 3);
         assert!(sample.texts[1].code.starts_with("import json, os, urllib"));
     }
 

@@ -285,23 +285,38 @@ impl SearchField {
 #[derive(Default)]
 pub(super) struct SearchErrors(Vec<SearchFault>);
 
-/// A message, and the parameter that it is about.
+/// A sentence, and the parameter that it is about.
 struct SearchFault {
     parameter: &'static str,
+    /// Name of the parameter for people, for where the sentence does not stand at its field.
+    label: &'static str,
     message: String,
+}
+
+impl SearchFault {
+    /// The sentence with the name of the parameter before it: `Year: must be at least 1900.`
+    fn named(&self) -> String {
+        let mut letters = self.message.chars();
+        let first = letters.next().unwrap_or_default().to_lowercase();
+        format!("{}: {first}{}", self.label, letters.as_str())
+    }
 }
 
 impl SearchErrors {
     /// The messages of a rejected search, in the language of the page.
     pub(super) fn new(rejection: &SearchRejection, lang: Lang) -> Self {
         let one = |parameter, message: &str| {
-            let message = message.to_owned();
-            Self(vec![SearchFault { parameter, message }])
+            Self(vec![SearchFault {
+                parameter,
+                label: "",
+                message: message.to_owned(),
+            }])
         };
         match rejection {
             SearchRejection::Parameters(rejections) => {
                 let fault = |it: &ParameterRejection| SearchFault {
                     parameter: it.parameter,
+                    label: label_of(it.parameter, lang),
                     message: message(it, lang),
                 };
                 Self(rejections.iter().map(fault).collect())
@@ -334,7 +349,7 @@ impl SearchErrors {
     }
 
     /// Messages about parameters that the form does not show.
-    pub(super) fn of_address(&self) -> Vec<&str> {
+    pub(super) fn of_address(&self) -> Vec<String> {
         let is_shown = |name: &str| {
             FIELDS.iter().any(|field| {
                 let has_input = !matches!(
@@ -345,42 +360,47 @@ impl SearchErrors {
             })
         };
         let hidden = self.0.iter().filter(|fault| !is_shown(fault.parameter));
-        hidden.map(|fault| fault.message.as_str()).collect()
+        hidden.map(SearchFault::named).collect()
     }
 }
 
-/// The message about one parameter. The bound is taken from the API's message, so that it stands
+/// Name of a parameter for people.
+fn label_of(parameter: &'static str, lang: Lang) -> &'static str {
+    let field = FIELDS.iter().find(|field| field.name == parameter);
+    field.map_or(parameter, |field| field.label(lang))
+}
+
+/// The sentence about one parameter. The bound is taken from the API's message, so that it stands
 /// in one place.
 fn message(rejection: &ParameterRejection, lang: Lang) -> String {
-    let field = FIELDS
-        .iter()
-        .find(|field| field.name == rejection.parameter);
-    let label = field.map_or(rejection.parameter, |field| field.label(lang));
     let bound: String = rejection
         .message
         .chars()
         .filter(char::is_ascii_digit)
         .collect();
     let text = match rejection.kind {
-        "int_parsing" => lang.t("must be a whole number", "debe ser un número entero"),
-        "greater_than_equal" => lang.t("must be at least {}", "debe ser {} como mínimo"),
-        "less_than_equal" => lang.t("must be at most {}", "debe ser {} como máximo"),
-        "uuid_parsing" => lang.t("must be a UUID", "debe ser un UUID"),
+        "int_parsing" => lang.t("Must be a whole number.", "Debe ser un número entero."),
+        "greater_than_equal" => lang.t("Must be at least {}.", "Debe ser {} como mínimo."),
+        "less_than_equal" => lang.t("Must be at most {}.", "Debe ser {} como máximo."),
+        "uuid_parsing" => lang.t("Must be a UUID.", "Debe ser un UUID."),
         "string_pattern_mismatch" => lang.t(
-            "must be a language tag such as es-419",
-            "debe ser una etiqueta de idioma, como es-419",
+            "Must be a language tag such as es-419.",
+            "Debe ser una etiqueta de idioma, como es-419.",
         ),
         "string_too_long" => lang.t(
-            "must have at most {} characters",
-            "debe tener {} caracteres como máximo",
+            "Must have at most {} characters.",
+            "Debe tener {} caracteres como máximo.",
         ),
         "too_many_words" => lang.t(
-            "must have at most {} words",
-            "debe tener {} palabras como máximo",
+            "Must have at most {} words.",
+            "Debe tener {} palabras como máximo.",
         ),
-        _ => lang.t("must be one of the options", "debe ser una de las opciones"),
+        _ => lang.t(
+            "Must be one of the options.",
+            "Debe ser una de las opciones.",
+        ),
     };
-    format!("{label}: {}", text.replace("{}", &bound))
+    text.replace("{}", &bound)
 }
 
 #[cfg(test)]
@@ -416,7 +436,7 @@ mod tests {
         let too_long = form(&format!("query={}", "x+".repeat(33)));
         assert_eq!((too_long.0, too_long.1), (false, ""));
         assert!(too_long.2.contains("32 words"), "{too_long:?}");
-        let of_address = "Maximum results: must be at most 200".to_owned();
+        let of_address = "Maximum results: must be at most 200.".to_owned();
         assert_eq!(form("query=a&limit=201"), (false, "", none(), of_address));
     }
 
@@ -434,43 +454,39 @@ mod tests {
         };
         check(
             "query=a&year=x",
-            "Year: must be a whole number",
-            "Año: debe ser un número entero",
+            "Must be a whole number.",
+            "Debe ser un número entero.",
         );
         check(
             "query=a&year=1",
-            "Year: must be at least 1900",
-            "Año: debe ser 1900 como mínimo",
+            "Must be at least 1900.",
+            "Debe ser 1900 como mínimo.",
         );
         check(
             "query=a&limit=201",
-            "Maximum results: must be at most 200",
-            "Máximo de resultados: debe ser 200 como máximo",
+            "Must be at most 200.",
+            "Debe ser 200 como máximo.",
         );
-        check(
-            "public_id=x",
-            "Record ID: must be a UUID",
-            "ID de la ficha: debe ser un UUID",
-        );
+        check("public_id=x", "Must be a UUID.", "Debe ser un UUID.");
         check(
             "query=a&video_type=x",
-            "Type: must be one of the options",
-            "Tipo: debe ser una de las opciones",
+            "Must be one of the options.",
+            "Debe ser una de las opciones.",
         );
         check(
             "query=a&language=!",
-            "Language: must be a language tag such as es-419",
-            "Idioma: debe ser una etiqueta de idioma, como es-419",
+            "Must be a language tag such as es-419.",
+            "Debe ser una etiqueta de idioma, como es-419.",
         );
         check(
             &format!("title={}", "x".repeat(513)),
-            "Title: must have at most 512 characters",
-            "Título: debe tener 512 caracteres como máximo",
+            "Must have at most 512 characters.",
+            "Debe tener 512 caracteres como máximo.",
         );
         check(
             &format!("query={}", "x+".repeat(33)),
-            "Words: must have at most 32 words",
-            "Palabras: debe tener 32 palabras como máximo",
+            "Must have at most 32 words.",
+            "Debe tener 32 palabras como máximo.",
         );
     }
 }
