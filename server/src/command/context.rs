@@ -151,7 +151,7 @@ pub(super) fn warn_of_variables(effective: &Effective) {
     if !effective.ignored_variables.is_empty() {
         let names = effective.ignored_variables.join(", ");
         say(&format!(
-            "warning: ignored {names}: there are no such settings (subcat check lists all)"
+            "warning: ignored {names}: not the name of a setting (subcat check lists all)"
         ));
     }
 }

@@ -149,7 +149,8 @@ impl Subcommand for KeyArguments {
                 let set = SetKeyLimit { id, limit };
                 let reply = execute_once(config, Missing::Refuse, set)?;
                 context.show(&reply, |set| {
-                    format!("key {id} may make {} requests/seconds\n", set.limit)
+                    let (requests, seconds) = set.limit.split_once('/').unwrap_or_default();
+                    format!("key {id} may make {requests} requests in {seconds} seconds\n")
                 })
             }
             KeyAction::Revoke { id } => {

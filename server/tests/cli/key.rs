@@ -55,6 +55,11 @@ fn a_key_is_created_listed_shown_and_revoked() {
             let shown = place.run(&["key", "show", &number, "--json"]).json();
             assert_eq!(shown["limit"], expected);
         }
+        let text = place.run(&["key", "limit", &number, "7/9"]).ok();
+        assert_eq!(
+            text,
+            format!("key {number} may make 7 requests in 9 seconds\n")
+        );
         let text = place.run(&["key", "revoke", &number]).ok();
         assert!(text.contains("is revoked"), "{text}");
         place.run(&["key", "revoke", &number]).ok();
