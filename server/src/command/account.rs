@@ -166,7 +166,7 @@ fn listed(accounts: &[AccountListed]) -> String {
 /// A password that was not given, or cannot be one.
 #[derive(Debug, thiserror::Error)]
 enum NewPasswordError {
-    #[error("could not read the password")]
+    #[error("could not read the password: without a terminal, pass it with --password-stdin")]
     Unreadable(#[from] io::Error),
     #[error("the two passwords differ: nothing was changed")]
     Different,

@@ -1,6 +1,6 @@
 //! `subcat serve`: the server.
 
-use std::io::IsTerminal;
+use std::io::{self, IsTerminal};
 use std::net::SocketAddr;
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ use crate::config::{Config, Effective};
 use crate::http::{Server, serve_on};
 use crate::runtime::{
     AdminListener, AdminServer, Control, ControlHandle, Descriptors, InheritedSockets,
-    ServerSignal, ServerSignals, ServiceManager, SystemClock,
+    RingRefusedError, ServerSignal, ServerSignals, ServiceManager, SystemClock,
 };
 use crate::service::{ProcessHooks, Service, log_damage};
 
@@ -127,8 +127,7 @@ impl Running {
             Some(listener) => AdminListener::inherited(listener, &handle),
             None => AdminListener::tcp(config.admin, &handle),
         };
-        let pages =
-            pages.map_err(|error| SubjectError::new(format!("admin = {}", config.admin), error))?;
+        let pages = pages.map_err(|error| address_error("admin", config.admin, error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
         let served = Arc::new(OnceLock::new());
         let pages = AdminServer::start(pages, &handle, admin_pages(Arc::clone(&served)));
@@ -151,7 +150,7 @@ impl Running {
         let listen = config.listen;
         let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
         let server = serve_on(&service, inherited.public)
-            .map_err(|error| SubjectError::new(format!("listen = {listen}"), error))?;
+            .map_err(|error| address_error("listen", listen, error))?;
         service.set_origins(&origins);
         service.attach(ProcessHooks {
             reload: reloading::reload_fn(sources, server.reloader()),
@@ -169,7 +168,7 @@ impl Running {
             admin_address,
             admin_servers,
             signals,
-            is_of_terminal: std::io::stderr().is_terminal(),
+            is_of_terminal: io::stderr().is_terminal(),
         })
     }
 
@@ -282,6 +281,28 @@ fn log_lost_downloads(engine: &Engine) {
     }
 }
 
+/// The error of a server that cannot listen on the address of a setting.
+fn address_error(setting: &str, address: SocketAddr, error: io::Error) -> SubjectError {
+    if let Some(cause) = error.get_ref()
+        && cause.is::<RingRefusedError>()
+    {
+        return SubjectError::new("io = io_uring", error);
+    }
+    let advice = match error.kind() {
+        io::ErrorKind::AddrInUse => {
+            ", which another program uses: end it, or choose another address"
+        }
+        io::ErrorKind::AddrNotAvailable => {
+            ", which this machine does not have: choose one of its own"
+        }
+        io::ErrorKind::PermissionDenied => {
+            ", which needs a privilege: choose a port from 1024 on, or set CAP_NET_BIND_SERVICE"
+        }
+        _ => "",
+    };
+    SubjectError::new(format!("{setting} = {address}{advice}"), error)
+}
+
 /// Answers on the public address that the service is starting, until it is stopped. `None` for
 /// port 0, which nobody knows yet.
 fn answer_while_starting(
@@ -292,7 +313,7 @@ fn answer_while_starting(
         return Ok(None);
     }
     let listener = AdminListener::tcp(config.listen, handle)
-        .map_err(|error| SubjectError::new(format!("listen = {}", config.listen), error))?;
+        .map_err(|error| address_error("listen", config.listen, error))?;
     Ok(Some(AdminServer::start(listener, handle, starting_pages())))
 }
 

@@ -7,6 +7,11 @@ use super::cold_read::worker_runtime;
 use super::ring::Ring;
 use crate::config::Io;
 
+/// A ring that is asked for and not available.
+#[derive(Debug, thiserror::Error)]
+#[error("this kernel or container does not allow a ring; auto uses epoll where there is none")]
+pub struct RingRefusedError(#[source] pub io::Error);
+
 /// An I/O backend that this kernel allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum IoBackend {
@@ -22,7 +27,7 @@ impl IoBackend {
     /// 5.90 (256), a download of 40 KB 7.57 and 7.87, and one client alone, for which both mostly
     /// sleep, 33.5 and 30.3 (one worker, interleaved, Linux 6.18).
     ///
-    /// Errors: a ring is asked for, and the kernel allows none.
+    /// Errors: a ring is asked for, and the kernel allows none ([`RingRefusedError`]).
     pub(super) fn of(setting: Io) -> io::Result<Self> {
         Self::allowed(setting, Ring::probe)
     }
@@ -34,10 +39,9 @@ impl IoBackend {
         }
         match probe() {
             Ok(()) => Ok(Self::IoUring),
-            Err(error) if setting == Io::IoUring => Err(io::Error::new(
-                error.kind(),
-                format!("io = io_uring, which this kernel or container does not allow: {error}"),
-            )),
+            Err(error) if setting == Io::IoUring => {
+                Err(io::Error::new(error.kind(), RingRefusedError(error)))
+            }
             Err(error) => {
                 tracing::warn!(%error, "io_uring is not available; using epoll");
                 Ok(Self::Epoll)
@@ -95,7 +99,9 @@ mod tests {
     fn epoll_is_used_where_a_ring_is_not_allowed_and_not_asked_for() {
         for errno in [libc::EPERM, libc::ENOSYS, libc::EINVAL] {
             assert_eq!(allowed(Io::Auto, Some(errno)), Some(IoBackend::Epoll));
-            assert_eq!(allowed(Io::IoUring, Some(errno)), None);
+            let refused = || Err(io::Error::from_raw_os_error(errno));
+            let error = IoBackend::allowed(Io::IoUring, refused).unwrap_err();
+            assert!(error.get_ref().unwrap().is::<RingRefusedError>());
         }
     }
 

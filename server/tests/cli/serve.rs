@@ -175,6 +175,7 @@ fn an_address_that_is_taken_is_named() {
         let sentence = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{sentence}");
         assert!(sentence.contains(&taken), "{sentence}");
+        assert!(sentence.contains("another program"), "{sentence}");
     }
 }
 
