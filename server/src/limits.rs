@@ -42,6 +42,16 @@ pub const WORKER_FILES_MAX: usize = 2048;
 pub const OTHER_DESCRIPTORS_MAX: usize = 512;
 /// Bytes of one connection that hyper buffers, at most: a request head, or queued output.
 pub const CONNECTION_BUFFER_BYTES_MAX: usize = 64 << 10;
+/// Bytes that hyper gets at a time: one less than what makes it reserve twice as much for the next
+/// time, up to [`CONNECTION_BUFFER_BYTES_MAX`].
+pub const HYPER_READ_BYTES_MAX: usize = (8 << 10) - 1;
+/// Bytes of a head that is not complete, at which hyper gets it, at least.
+pub const PARTIAL_HEAD_BYTES_MAX: usize = 4 << 10;
+/// Connections of a worker that are asked for hyper's buffers at one tick, at most: about 2 ms.
+pub const RELEASES_PER_TICK_MAX: usize = 1024;
+/// Connections that have released hyper's buffers, 16 KiB each, at which a worker that releases no
+/// more gives free memory back to the system, at least.
+pub const RELEASES_TO_TRIM_MIN: usize = 1024;
 /// Connections of one listener of administration at once, at most: beyond them new ones are closed.
 pub const ADMIN_CONNECTIONS_MAX: usize = 256;
 /// Ends of a worker within a minute of each other, at most: at the next one the process ends.
@@ -49,7 +59,8 @@ pub const WORKER_FAILURES_MAX: usize = 5;
 /// Connections that are looked at for one that is idle, at most, when a new one finds no place.
 pub const IDLE_SCAN_MAX: usize = 1024;
 /// Ticks of a worker's clock, one a second, that a connection has been idle for, at least, to end
-/// for a new one: more than a second. Between two requests one that is in use is idle for less.
+/// for a new one or to release its buffers: more than a second. Between two requests one that is in
+/// use is idle for less.
 pub const IDLE_TICKS_MIN: u32 = 2;
 /// Rejected connections of one worker in lingering close, at most. More of them are closed at
 /// once, and their clients may see a reset instead of the answer.
@@ -84,7 +95,7 @@ pub const RING_FAILURES_MAX: usize = 1000;
 pub const RING_QUEUED_MAX: usize = 10;
 /// Unread bytes of one connection at which its ring stops receiving: the rest stays in the
 /// kernel's buffer, and TCP slows the client down.
-pub const RING_UNREAD_BYTES_MAX: usize = 64 << 10;
+pub const RING_UNREAD_BYTES_MAX: usize = 16 << 10;
 /// Buffers that a ring's pool keeps, at most.
 pub const POOLED_BUFFERS_MAX: usize = 256;
 /// Bytes of capacity of a buffer that the pool keeps, at most.

@@ -9,24 +9,26 @@ use std::task::{Context, Poll, Waker};
 use parking_lot::Mutex;
 
 use super::outgoing::Outgoing;
+use crate::limits::IDLE_TICKS_MIN;
 
 /// Phase of a connection. Each has a deadline of its own.
 ///
 /// ```text
-///          first byte             head (and body) complete
-///   Idle -------------> Receiving -------------------------> Answering
-///    ^                      ^                                    | answer queued, or socket full
-///    |                      | client had begun the next request  v
-///    +----------------------+------------------------------- Sending
-///                             client took bytes                  | last answer sent, our side shut
-///                                                                v
-///                                                            Lingering -> closed
+///          first byte            head complete        body complete
+///   Idle -------------> Receiving -----------> ReceivingBody -----> Answering
+///    ^                      ^  |  no body                         ^     | answer queued,
+///    |                      |  +----------------------------------+     | or socket full
+///    |                      | client had begun the next request         v
+///    +----------------------+-------------------------------------- Sending
+///                             client took bytes                         | last answer sent,
+///                                                                       v our side shut
+///                                                                   Lingering -> closed
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ConnectionPhase {
     /// Waiting for a request.
     Idle = 0,
-    /// Reading a request.
+    /// Reading the head of a request.
     Receiving = 1,
     /// Waiting for the handler.
     Answering = 2,
@@ -34,6 +36,8 @@ pub(super) enum ConnectionPhase {
     Sending = 3,
     /// Our side is shut down; waiting for the client to close its side.
     Lingering = 4,
+    /// Reading the body of a request.
+    ReceivingBody = 5,
 }
 
 impl ConnectionPhase {
@@ -41,7 +45,7 @@ impl ConnectionPhase {
     const fn seconds_max(self) -> u32 {
         match self {
             Self::Idle => 75,
-            Self::Receiving => 10,
+            Self::Receiving | Self::ReceivingBody => 10,
             Self::Answering => u32::MAX,
             Self::Sending => 30,
             Self::Lingering => 2,
@@ -54,8 +58,13 @@ impl ConnectionPhase {
             1 => Self::Receiving,
             2 => Self::Answering,
             3 => Self::Sending,
-            _ => Self::Lingering,
+            4 => Self::Lingering,
+            _ => Self::ReceivingBody,
         }
+    }
+
+    const fn is_receiving(self) -> bool {
+        matches!(self, Self::Receiving | Self::ReceivingBody)
     }
 }
 
@@ -123,6 +132,10 @@ pub(super) struct ConnectionState {
     /// The [`Tail`] as a word.
     tail: AtomicU64,
     is_over: AtomicBool,
+    /// True from a request on until hyper's buffers are released.
+    has_buffers: AtomicBool,
+    /// True once the sweep wants hyper's buffers back.
+    is_releasing: AtomicBool,
     heartbeat: Arc<Heartbeat>,
     /// Raw headers, file and close of the response being sent.
     pub(super) outgoing: Outgoing,
@@ -137,6 +150,8 @@ impl ConnectionState {
             phase_since: AtomicU64::new(0),
             tail: AtomicU64::new(0),
             is_over: AtomicBool::new(false),
+            has_buffers: AtomicBool::new(false),
+            is_releasing: AtomicBool::new(false),
             heartbeat,
             outgoing: Outgoing::default(),
             waker: Mutex::new(None),
@@ -179,8 +194,9 @@ impl ConnectionState {
 
     /// Records that the head of a request is complete.
     pub(super) fn head_received(&self, has_body: bool) {
+        self.has_buffers.store(true, Ordering::Relaxed);
         self.enter(if has_body {
-            ConnectionPhase::Receiving
+            ConnectionPhase::ReceivingBody
         } else {
             ConnectionPhase::Answering
         });
@@ -196,7 +212,7 @@ impl ConnectionState {
     /// Records that the client took bytes: it now waits for nothing, or has begun the next request.
     pub(super) fn wrote(&self) {
         // A `100 Continue` is not the response: the client still sends its body.
-        if self.phase() == ConnectionPhase::Receiving {
+        if self.phase().is_receiving() {
             return;
         }
         let is_next_begun = Tail::of(self.tail.load(Ordering::Relaxed)).bytes_count != 0;
@@ -210,7 +226,7 @@ impl ConnectionState {
     /// Records that an answer is on its way to the client (not a `100 Continue`, see
     /// [`ConnectionState::wrote`]).
     pub(super) fn answer_queued(&self) {
-        if self.phase() != ConnectionPhase::Receiving {
+        if !self.phase().is_receiving() {
             self.enter(ConnectionPhase::Sending);
         }
     }
@@ -242,6 +258,38 @@ impl ConnectionState {
         let (phase, age_seconds) = self.phase_and_age();
         let is_idle = phase == ConnectionPhase::Idle && !self.is_over.load(Ordering::Relaxed);
         is_idle.then_some(age_seconds)
+    }
+
+    /// True if nothing is being answered or sent, and no body is being received: hyper has nothing
+    /// but, perhaps, the beginning of a head.
+    pub(super) fn is_between_requests(&self) -> bool {
+        matches!(
+            self.phase(),
+            ConnectionPhase::Idle | ConnectionPhase::Receiving
+        )
+    }
+
+    /// Asks a connection that has been between two requests for some ticks to release hyper's
+    /// buffers. Returns false if it has none, or is in use.
+    pub(super) fn release_buffers(&self) -> bool {
+        let is_unused = self.is_between_requests() && IDLE_TICKS_MIN <= self.phase_and_age().1;
+        let is_asked = is_unused && self.has_buffers.load(Ordering::Relaxed);
+        if is_asked && let Some(waker) = &*self.waker.lock() {
+            self.is_releasing.store(true, Ordering::Relaxed);
+            waker.wake_by_ref();
+        }
+        is_asked
+    }
+
+    /// True if the connection was asked to release hyper's buffers.
+    pub(super) fn is_releasing(&self) -> bool {
+        self.is_releasing.load(Ordering::Relaxed)
+    }
+
+    /// Records that hyper's buffers have been released, or are needed.
+    pub(super) fn buffers_released(&self) {
+        self.is_releasing.store(false, Ordering::Relaxed);
+        self.has_buffers.store(false, Ordering::Relaxed);
     }
 
     fn phase_and_age(&self) -> (ConnectionPhase, u32) {
@@ -399,7 +447,7 @@ mod tests {
         state.head_received(true);
         heartbeat.second.fetch_add(6, Ordering::Relaxed);
         state.wrote();
-        assert_eq!(state.phase(), ConnectionPhase::Receiving);
+        assert_eq!(state.phase(), ConnectionPhase::ReceivingBody);
         heartbeat.second.fetch_add(5, Ordering::Relaxed);
         assert!(state.is_overdue());
     }
@@ -411,5 +459,30 @@ mod tests {
         state.head_received(false);
         heartbeat.second.fetch_add(1_000_000, Ordering::Relaxed);
         assert!(!state.is_overdue());
+    }
+
+    #[test]
+    fn buffers_are_asked_for_once_a_connection_is_between_two_requests() {
+        let asked = |steps: &[&dyn Fn(&ConnectionState)], ticks: u32| {
+            let heartbeat = Arc::new(Heartbeat::default());
+            let state = ConnectionState::new(Arc::clone(&heartbeat));
+            steps.iter().for_each(|step| step(&state));
+            heartbeat.second.fetch_add(ticks, Ordering::Relaxed);
+            state.release_buffers()
+        };
+        let get = |state: &ConnectionState| state.head_received(false);
+        let post = |state: &ConnectionState| state.head_received(true);
+        let wrote = ConnectionState::wrote;
+        let begun = |state: &ConnectionState| state.read(b"GET /");
+        assert!(asked(&[&get, &wrote], IDLE_TICKS_MIN));
+        assert!(asked(&[&get, &wrote, &begun], IDLE_TICKS_MIN));
+        assert!(!asked(&[&get, &wrote], IDLE_TICKS_MIN - 1), "it is in use");
+        assert!(!asked(&[&get], 9), "the handler answers");
+        assert!(!asked(&[&post], 9), "hyper reads a body");
+        let blocked = ConnectionState::write_blocked;
+        assert!(!asked(&[&get, &blocked], 9), "hyper has an answer");
+        assert!(!asked(&[], 9), "it has none");
+        let released = ConnectionState::buffers_released;
+        assert!(!asked(&[&get, &wrote, &released], 9), "it has none");
     }
 }

@@ -13,8 +13,12 @@ use rustix::net::{SendAncillaryBuffer, SendFlags, sockopt};
 
 use super::cold_read::ColdRead;
 use super::connection::{ConnectionPhase, ConnectionState};
+use super::partial_head::is_partial_head;
 use super::transport::Transport;
-use crate::limits::{JOINED_BYTES_MAX, LINGER_BYTES_MAX, SENDFILE_BYTES_MAX, WRITE_SLICES_MAX};
+use crate::limits::{
+    HYPER_READ_BYTES_MAX, JOINED_BYTES_MAX, LINGER_BYTES_MAX, PARTIAL_HEAD_BYTES_MAX,
+    SENDFILE_BYTES_MAX, WRITE_SLICES_MAX,
+};
 
 thread_local! {
     /// Buffer in which a head and a small body are joined.
@@ -28,6 +32,8 @@ pub(super) struct ConnectionIo {
     /// Bytes that hyper counts as written and the socket had no room for. They contain raw headers,
     /// of which hyper knows nothing, so hyper cannot offer them again.
     rest: Vec<u8>,
+    /// Received bytes that hyper has not got yet: the beginning of a head, or more.
+    early: Vec<u8>,
     is_corked: Cell<bool>,
     cold_read: RefCell<ColdRead>,
     lingered_bytes: usize,
@@ -39,10 +45,39 @@ impl ConnectionIo {
             transport,
             state,
             rest: Vec::new(),
+            early: Vec::new(),
             is_corked: Cell::new(false),
             cold_read: RefCell::default(),
             lingered_bytes: 0,
         }
+    }
+
+    /// Receives until there is something for hyper. Ready with false if the connection has ended
+    /// without any.
+    pub(super) fn poll_head_received(&mut self, context: &mut Context<'_>) -> Poll<bool> {
+        loop {
+            let checked_count = self.early.len();
+            let take = |bytes: &[u8]| {
+                self.state.read(bytes);
+                self.early.extend_from_slice(bytes);
+            };
+            let outcome = self
+                .transport
+                .poll_receive(context, PARTIAL_HEAD_BYTES_MAX, take);
+            if matches!(ready!(outcome), Ok(0) | Err(_)) {
+                return Poll::Ready(!self.early.is_empty());
+            }
+            if !is_partial_head(&self.early, checked_count) {
+                return Poll::Ready(true);
+            }
+        }
+    }
+
+    /// Puts bytes back that hyper received and did not use. Returns true if they are only the
+    /// beginning of a head.
+    pub(super) fn put_back(&mut self, bytes: &[u8]) -> bool {
+        self.early.splice(..0, bytes.iter().copied());
+        is_partial_head(&self.early, 0)
     }
 
     /// Sends the rest of an earlier write.
@@ -217,11 +252,20 @@ impl ConnectionIo {
 
 impl Read for ConnectionIo {
     fn poll_read(
-        self: Pin<&mut Self>,
+        mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         mut buffer: ReadBufCursor<'_>,
     ) -> Poll<io::Result<()>> {
-        let room = buffer.remaining();
+        let room = buffer.remaining().min(HYPER_READ_BYTES_MAX);
+        if !self.early.is_empty() {
+            let taken_count = room.min(self.early.len());
+            buffer.put_slice(&self.early[..taken_count]);
+            self.early.drain(..taken_count);
+            if self.early.is_empty() {
+                self.early = Vec::new();
+            }
+            return Poll::Ready(Ok(()));
+        }
         let take = |bytes: &[u8]| {
             self.state.read(bytes);
             buffer.put_slice(bytes);

@@ -24,7 +24,7 @@ pub enum HandlerOutcome {
 /// Handler of the requests of one worker. Must not block, and must not panic.
 pub trait Handler: Send + Sync + 'static {
     /// Memory of one connection.
-    type Connection: Send + 'static;
+    type Connection: Send + Unpin + 'static;
 
     /// Memory of a connection that has just been accepted.
     fn connect(&self, peer: SocketAddr) -> Self::Connection;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
-use std::task::{Context, Poll};
+use std::task::{Context, Poll, ready};
 
 use http::header::CONNECTION;
 use http::{HeaderValue, Request, Response};
@@ -19,18 +19,107 @@ use super::connection_io::ConnectionIo;
 use super::handler::{Handler, HandlerOutcome};
 use crate::limits::CONNECTION_BUFFER_BYTES_MAX;
 
-/// hyper's connection on this I/O.
-pub(super) fn http_connection<H: Handler>(
-    io: ConnectionIo,
-    service: ConnectionService<H>,
-) -> http1::Connection<ConnectionIo, ConnectionService<H>> {
-    http1::Builder::new()
-        // A client may shut down its side after its last request and still read the answers.
-        .half_close(true)
-        .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
-        // Deadlines are those of `ConnectionPhase`: hyper's timer also runs on idle connections.
-        .header_read_timeout(None)
-        .serve_connection(io, service)
+/// A connection that has hyper's buffers only while they are of use.
+///
+/// ```text
+///   Waiting: socket and service, and the beginning of a head if there is one
+///      |  ^
+///      |  | between two requests for some ticks: the sweep asks, hyper gives its I/O back
+///      v  |
+///   Serving: hyper
+/// ```
+///
+/// hyper holds 16 KiB from its first byte to its end. A client that waits between two requests, or
+/// sends a head byte by byte, holds what it has sent, and 20,000 of them hold little more.
+pub(super) struct HttpConnection<H: Handler> {
+    stage: ConnectionStage<H>,
+    state: Arc<ConnectionState>,
+}
+
+type HyperConnection<H> = http1::Connection<ConnectionIo, ConnectionService<H>>;
+
+enum ConnectionStage<H: Handler> {
+    Waiting(ConnectionIo, ConnectionService<H>),
+    Serving(Box<HyperConnection<H>>),
+    Ended,
+}
+
+impl<H: Handler> HttpConnection<H> {
+    /// A connection that waits for its first request.
+    pub(super) fn new(io: ConnectionIo, service: ConnectionService<H>) -> Self {
+        let state = Arc::clone(&service.state);
+        Self {
+            stage: ConnectionStage::Waiting(io, service),
+            state,
+        }
+    }
+
+    /// Hands the connection to hyper.
+    fn serve(&mut self) {
+        let stage = std::mem::replace(&mut self.stage, ConnectionStage::Ended);
+        if let ConnectionStage::Waiting(io, service) = stage {
+            let connection = http1::Builder::new()
+                // A client may shut down its side after its last request and still read answers.
+                .half_close(true)
+                .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
+                // Deadlines are those of `ConnectionPhase`: hyper's timer runs on idle connections.
+                .header_read_timeout(None)
+                .serve_connection(io, service);
+            self.stage = ConnectionStage::Serving(Box::new(connection));
+        }
+    }
+
+    /// Takes the connection back from hyper, if it is still between two requests.
+    ///
+    /// hyper is done at once with an idle connection that shall close, and then gives its I/O back.
+    /// If it is not done, it closes the connection after the next answer, as HTTP allows.
+    fn release(&mut self, context: &mut Context<'_>) {
+        self.state.buffers_released();
+        let ConnectionStage::Serving(connection) = &mut self.stage else {
+            return;
+        };
+        if !self.state.is_between_requests() {
+            return;
+        }
+        Pin::new(&mut **connection).graceful_shutdown();
+        let Poll::Ready(outcome) = connection.poll_without_shutdown(context) else {
+            return;
+        };
+        let stage = std::mem::replace(&mut self.stage, ConnectionStage::Ended);
+        if let (Ok(()), ConnectionStage::Serving(connection)) = (outcome, stage) {
+            let parts = connection.into_parts();
+            let mut io = parts.io;
+            let is_partial = io.put_back(&parts.read_buf);
+            self.stage = ConnectionStage::Waiting(io, parts.service);
+            if !is_partial {
+                self.serve();
+            }
+        }
+    }
+}
+
+impl<H: Handler> Future for HttpConnection<H> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.state.is_releasing() {
+            self.release(context);
+        }
+        loop {
+            match &mut self.stage {
+                ConnectionStage::Serving(connection) => {
+                    return Pin::new(&mut **connection).poll(context).map(drop);
+                }
+                ConnectionStage::Waiting(io, _) => {
+                    if !ready!(io.poll_head_received(context)) {
+                        return Poll::Ready(());
+                    }
+                    self.serve();
+                }
+                ConnectionStage::Ended => return Poll::Ready(()),
+            }
+        }
+    }
 }
 
 /// hyper's service for one connection.

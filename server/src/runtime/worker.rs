@@ -1,33 +1,28 @@
 //! One worker: a thread, a runtime, a listener, and its connections.
 
-use std::cell::RefCell;
-use std::convert::Infallible;
 use std::future::Future;
 use std::io::{self, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
-use std::task::{Context, Poll};
+use std::task::Context;
 use std::time::Duration;
 
-use http::header::CONNECTION;
-use http::{HeaderValue, Request, Response};
-use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::upgrade::OnUpgrade;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 
-use super::body::{OutgoingBody, RequestBody};
 use super::connection::{ConnectionPhase, ConnectionState, ConnectionTask, Heartbeat};
 use super::connection_io::ConnectionIo;
 use super::connection_limiter::{ConnectionLimiter, ConnectionPermit};
-use super::handler::{Handler, HandlerOutcome};
+use super::handler::Handler;
+use super::heap;
+use super::http_connection::{ConnectionService, HttpConnection};
 use super::listener::Listener;
 use super::transport::Transport;
 use crate::limits::{
-    CONNECTION_BUFFER_BYTES_MAX, IDLE_SCAN_MAX, IDLE_TICKS_MIN, REJECTED_CONNECTIONS_MAX,
+    IDLE_SCAN_MAX, IDLE_TICKS_MIN, REJECTED_CONNECTIONS_MAX, RELEASES_PER_TICK_MAX,
+    RELEASES_TO_TRIM_MIN,
 };
 
 /// Pause of accepting when the process has no file descriptor left.
@@ -76,6 +71,8 @@ struct WorkerTasks<H> {
     rejected: Arc<()>,
     /// Place in `connections` where the next search for an idle one begins.
     idle_scan_idx: AtomicUsize,
+    /// Connections that have released hyper's buffers since free memory was given back.
+    released_count: AtomicUsize,
 }
 
 impl<H: Handler> Worker<H> {
@@ -89,6 +86,7 @@ impl<H: Handler> Worker<H> {
             heartbeat: Arc::default(),
             rejected: Arc::default(),
             idle_scan_idx: AtomicUsize::new(0),
+            released_count: AtomicUsize::new(0),
         });
         let mut ticking = tokio::spawn(tick(Arc::clone(&tasks)));
         let grace = tokio::select! {
@@ -182,20 +180,12 @@ fn enter<H: Handler>(tasks: &Arc<WorkerTasks<H>>, stream: TcpStream, peer: Socke
             return;
         }
     };
-    let service = ConnectionService {
-        memory: RefCell::new(tasks.handler.connect(peer)),
-        handler: Arc::clone(&tasks.handler),
-        state: Arc::clone(&state),
-    };
-    let connection = http1::Builder::new()
-        // A client may shut down its side after its last request and still read the answers.
-        .half_close(true)
-        .max_buf_size(CONNECTION_BUFFER_BYTES_MAX)
-        // Deadlines are those of `ConnectionPhase`: hyper's timer also runs on idle connections.
-        .header_read_timeout(None)
-        .serve_connection(ConnectionIo::new(transport, Arc::clone(&state)), service);
+    let service = ConnectionService::new(tasks.handler.connect(peer), &tasks.handler, &state);
+    let io = ConnectionIo::new(transport, Arc::clone(&state));
     tokio::spawn(ConnectionTask::<_, ConnectionPermit>::new(
-        connection, state, permit,
+        HttpConnection::new(io, service),
+        state,
+        permit,
     ));
 }
 
@@ -255,13 +245,15 @@ impl<H> WorkerTasks<H> {
         oldest.is_some()
     }
 
-    /// Forgets connections that have ended and aborts those whose deadline has passed.
+    /// Forgets connections that have ended, aborts those whose deadline has passed, and has others
+    /// give memory back that they do not use.
     ///
     /// Cost: one pass a second over all connections of the worker, a few nanoseconds each; a timer
     /// per connection would be reset on every read and write.
     fn sweep(&self) {
-        let mut aborted_count = 0;
-        self.connections.lock().retain(|connection| {
+        let (mut aborted_count, mut released_count) = (0, 0);
+        let mut connections = self.connections.lock();
+        connections.retain(|connection| {
             let Some(state) = connection.upgrade() else {
                 return false;
             };
@@ -269,10 +261,26 @@ impl<H> WorkerTasks<H> {
             if is_overdue {
                 state.abort();
                 aborted_count += 1;
+            } else if released_count < RELEASES_PER_TICK_MAX && state.release_buffers() {
+                released_count += 1;
             }
             !is_overdue
         });
+        drop(connections);
         self.limiter.count_aborted(aborted_count);
+        self.trim_after(released_count);
+    }
+
+    /// Gives free memory back to the system, by another thread, once many connections have released
+    /// theirs and no more do: between what is still in use the allocator would keep it.
+    fn trim_after(&self, released_now: usize) {
+        let released_count = self.released_count.load(Ordering::Relaxed) + released_now;
+        let is_due = released_now == 0 && RELEASES_TO_TRIM_MIN <= released_count;
+        let left_count = if is_due { 0 } else { released_count };
+        self.released_count.store(left_count, Ordering::Relaxed);
+        if is_due {
+            tokio::task::spawn_blocking(heap::trim);
+        }
     }
 
     /// Number of connections whose request has not got its whole answer.
@@ -316,72 +324,4 @@ async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
     }
     tasks.limiter.count_unfinished(tasks.unfinished_count());
     tasks.abort(|_| true);
-}
-
-/// hyper's service for one connection.
-struct ConnectionService<H: Handler> {
-    handler: Arc<H>,
-    /// The handler's memory of the connection. Borrowed only during `handle`, never across an
-    /// await.
-    memory: RefCell<H::Connection>,
-    state: Arc<ConnectionState>,
-}
-
-impl<H: Handler> hyper::service::Service<Request<Incoming>> for ConnectionService<H> {
-    type Response = Response<OutgoingBody>;
-    type Error = Infallible;
-    type Future = ResponseFuture;
-
-    fn call(&self, request: Request<Incoming>) -> ResponseFuture {
-        let (mut head, body) = request.into_parts();
-        if head.extensions.get::<OnUpgrade>().is_some() {
-            self.state.outgoing.allow_close();
-        }
-        let body = RequestBody::new(body, &self.state);
-        let mut memory = self.memory.borrow_mut();
-        let outcome = self.handler.handle(&mut memory, &mut head, body);
-        ResponseFuture {
-            outcome: Some(outcome),
-            state: Some(Arc::clone(&self.state)),
-        }
-    }
-}
-
-/// Future of a response, for hyper.
-struct ResponseFuture {
-    outcome: Option<HandlerOutcome>,
-    /// Handed to the body once the response is there.
-    state: Option<Arc<ConnectionState>>,
-}
-
-impl ResponseFuture {
-    fn poll_outcome(&mut self, context: &mut Context<'_>) -> Poll<Response<super::Body>> {
-        match self.outcome.take() {
-            Some(HandlerOutcome::Now(response)) => Poll::Ready(response),
-            Some(HandlerOutcome::Later(mut later)) => {
-                let response = later.as_mut().poll(context);
-                self.outcome = Some(HandlerOutcome::Later(later));
-                response
-            }
-            None => Poll::Pending,
-        }
-    }
-}
-
-impl Future for ResponseFuture {
-    type Output = Result<Response<OutgoingBody>, Infallible>;
-
-    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
-        let Poll::Ready(mut response) = self.poll_outcome(context) else {
-            return Poll::Pending;
-        };
-        let Some(state) = self.state.take() else {
-            return Poll::Pending;
-        };
-        if state.is_stopping() {
-            let close = HeaderValue::from_static("close");
-            response.headers_mut().insert(CONNECTION, close);
-        }
-        Poll::Ready(Ok(response.map(|body| OutgoingBody::new(body, state))))
-    }
 }
