@@ -47,6 +47,9 @@ pub const CONNECTION_BUFFER_BYTES_MAX: usize = 64 << 10;
 pub const HYPER_READ_BYTES_MAX: usize = (8 << 10) - 1;
 /// Bytes of a head that is not complete, at which hyper gets it, at least.
 pub const PARTIAL_HEAD_BYTES_MAX: usize = 4 << 10;
+/// Bytes of all requests of a worker that are not complete, at most: beyond them those end that
+/// have more than [`PARTIAL_HEAD_BYTES_MAX`].
+pub const PARTIAL_REQUESTS_BYTES_MAX: u64 = 32 << 20;
 /// Connections of a worker that are asked for hyper's buffers at one tick, at most: about 2 ms.
 pub const RELEASES_PER_TICK_MAX: usize = 1024;
 /// Connections that have released hyper's buffers, 16 KiB each, at which a worker that releases no

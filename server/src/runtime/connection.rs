@@ -292,6 +292,15 @@ impl ConnectionState {
         self.has_buffers.store(false, Ordering::Relaxed);
     }
 
+    /// Bytes of a request that is not complete.
+    pub(super) fn partial_bytes(&self) -> u64 {
+        if self.phase().is_receiving() {
+            Tail::of(self.tail.load(Ordering::Relaxed)).bytes_count
+        } else {
+            0
+        }
+    }
+
     fn phase_and_age(&self) -> (ConnectionPhase, u32) {
         let word = self.phase_since.load(Ordering::Relaxed);
         let since = u32::try_from(word & u64::from(u32::MAX)).expect("32 bits are left");

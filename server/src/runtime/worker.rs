@@ -21,8 +21,8 @@ use super::http_connection::{ConnectionService, HttpConnection};
 use super::listener::Listener;
 use super::transport::Transport;
 use crate::limits::{
-    IDLE_SCAN_MAX, IDLE_TICKS_MIN, REJECTED_CONNECTIONS_MAX, RELEASES_PER_TICK_MAX,
-    RELEASES_TO_TRIM_MIN,
+    IDLE_SCAN_MAX, IDLE_TICKS_MIN, PARTIAL_HEAD_BYTES_MAX, PARTIAL_REQUESTS_BYTES_MAX,
+    REJECTED_CONNECTIONS_MAX, RELEASES_PER_TICK_MAX, RELEASES_TO_TRIM_MIN,
 };
 
 /// Pause of accepting when the process has no file descriptor left.
@@ -251,7 +251,7 @@ impl<H> WorkerTasks<H> {
     /// Cost: one pass a second over all connections of the worker, a few nanoseconds each; a timer
     /// per connection would be reset on every read and write.
     fn sweep(&self) {
-        let (mut aborted_count, mut released_count) = (0, 0);
+        let (mut aborted_count, mut released_count, mut partial_bytes) = (0, 0, 0);
         let mut connections = self.connections.lock();
         connections.retain(|connection| {
             let Some(state) = connection.upgrade() else {
@@ -264,8 +264,12 @@ impl<H> WorkerTasks<H> {
             } else if released_count < RELEASES_PER_TICK_MAX && state.release_buffers() {
                 released_count += 1;
             }
+            partial_bytes += state.partial_bytes();
             !is_overdue
         });
+        if PARTIAL_REQUESTS_BYTES_MAX < partial_bytes {
+            aborted_count += abort_large(&connections);
+        }
         drop(connections);
         self.limiter.count_aborted(aborted_count);
         self.trim_after(released_count);
@@ -310,6 +314,18 @@ impl<H> WorkerTasks<H> {
     }
 }
 
+/// Aborts connections with much of a request that is not complete. Returns their number.
+fn abort_large(connections: &[Weak<ConnectionState>]) -> u64 {
+    let mut aborted_count = 0;
+    for state in connections.iter().filter_map(Weak::upgrade) {
+        if PARTIAL_HEAD_BYTES_MAX as u64 <= state.partial_bytes() {
+            state.abort();
+            aborted_count += 1;
+        }
+    }
+    aborted_count
+}
+
 /// Ends the connections of a stopping worker, in three steps: at first each ends with its next
 /// answer; then those that wait for nothing are closed; after the grace period, all.
 async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
@@ -324,4 +340,54 @@ async fn finish<H>(tasks: &WorkerTasks<H>, grace: Duration) {
     }
     tasks.limiter.count_unfinished(tasks.unfinished_count());
     tasks.abort(|_| true);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::connection_limiter::ConnectionCounts;
+    use super::*;
+    use crate::config::Connections;
+
+    fn tasks(counts: &Arc<ConnectionCounts>) -> WorkerTasks<()> {
+        let limits = Connections {
+            max: 1000,
+            max_per_address: 1000,
+        };
+        WorkerTasks {
+            handler: Arc::new(()),
+            limiter: Arc::new(ConnectionLimiter::new(
+                limits,
+                Vec::new(),
+                Arc::clone(counts),
+            )),
+            connections: Mutex::default(),
+            heartbeat: Arc::default(),
+            rejected: Arc::default(),
+            idle_scan_idx: AtomicUsize::new(0),
+            released_count: AtomicUsize::new(0),
+        }
+    }
+
+    #[test]
+    fn large_requests_end_when_those_that_are_not_complete_take_too_much() {
+        const LARGE: usize = 64 << 10;
+        let many_count = usize::try_from(PARTIAL_REQUESTS_BYTES_MAX).unwrap() / LARGE;
+        for (large_count, aborted_count) in [(many_count - 1, 0), (many_count, many_count)] {
+            let counts = Arc::default();
+            let tasks = tasks(&counts);
+            let receiving = |bytes_count: usize| {
+                let state = tasks.new_state();
+                state.read(&vec![b'x'; bytes_count]);
+                state
+            };
+            let _small = receiving(PARTIAL_HEAD_BYTES_MAX - 1);
+            let _large: Vec<_> = (0..large_count).map(|_| receiving(LARGE)).collect();
+            // What is complete is answered.
+            let answered = receiving(LARGE);
+            answered.head_received(false);
+            tasks.sweep();
+            let cut_count = counts.cut.load(Ordering::Relaxed);
+            assert_eq!(cut_count, aborted_count as u64);
+        }
+    }
 }
