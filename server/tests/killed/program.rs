@@ -7,6 +7,9 @@ use std::time::{Duration, Instant};
 
 use tempfile::TempDir;
 
+/// Lines of a log that a failure shows.
+const LOG_LINES_SHOWN: usize = 5;
+
 /// A data directory and the upstream of servers on it.
 pub struct Place {
     /// Directory of the data directory and of backups; a power cut loses what was not synced.
@@ -38,6 +41,13 @@ impl Place {
 
     fn log_path(&self) -> PathBuf {
         self.log_dir.join("log")
+    }
+
+    /// The last lines that the server has logged.
+    pub fn log_end(&self) -> String {
+        let log = std::fs::read_to_string(self.log_path()).unwrap_or_default();
+        let lines: Vec<&str> = log.lines().collect();
+        lines[lines.len().saturating_sub(LOG_LINES_SHOWN)..].join("\n")
     }
 
     /// Runs a command to its end.
