@@ -75,7 +75,8 @@ impl VerifyArguments {
 fn damage(count: usize, was_repairing: bool) -> String {
     let problems = if count == 1 { "problem" } else { "problems" };
     let advice = if was_repairing {
-        "restore those files from a backup, or import into a new data directory"
+        "a cached file is fetched again once it is forgotten (subcat file forget); restore other \
+         files from a backup, or import into a new data directory"
     } else {
         "stop the server, if one runs, and run subcat verify --repair"
     };

@@ -297,10 +297,15 @@ fn place_of_variable(variable: &str) -> Option<SettingPlace> {
 }
 
 fn unknown(name: &str, origin: Origin) -> SettingError {
-    let names = SETTINGS.iter().map(|setting| setting.name.to_owned());
+    let names = SETTINGS.iter().map(|setting| setting.name);
+    // The name of a whole table may be the wrong one.
+    let tables = names
+        .clone()
+        .filter_map(|name| Some(name.split_once('.')?.0));
+    let candidates = names.chain(tables).map(str::to_owned);
     SettingError::Unknown {
         given: name.to_owned(),
-        nearest: nearest(name, names),
+        nearest: nearest(name, candidates),
         origin,
     }
 }
@@ -499,6 +504,7 @@ mod tests {
             "{errors:?}"
         );
         assert!(sources("[nothing]", &[], &[])[0].contains("unknown setting nothing"));
+        assert!(sources("[ratelimit]", &[], &[])[0].ends_with("did you mean rate_limit?"));
         assert!(sources("[listen]\na = 1", &[], &[])[0].starts_with("listen is \"{…}\""));
         assert!(sources("upstream = 3", &[], &[])[0].contains("unknown setting upstream "));
     }

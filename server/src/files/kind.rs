@@ -45,10 +45,10 @@ pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<Recognis
         if is_html(&beginning) || is_json(&beginning) || is_xml(&beginning) {
             return None;
         }
-        is_shapeless = !has_times(&beginning);
+        is_shapeless = !has_subtitle_line(&beginning);
         // A short text without times is the message of a site that sends no file: "quota exceeded",
-        // "try again later".
-        if content.len() < SHAPELESS_BYTES_MIN && is_shapeless {
+        // "try again later". Padding makes it no longer.
+        if bytes_without_padding(content) < SHAPELESS_BYTES_MIN && is_shapeless {
             return None;
         }
     }
@@ -236,12 +236,45 @@ fn has_subtitle_heading(beginning: &str) -> bool {
     text.starts_with("webvtt") || text.starts_with("<sami")
 }
 
-/// An arrow between times, or a time of day, in any line.
-fn has_times(beginning: &str) -> bool {
-    let has_time = |line: &str| line.split([' ', ',', '\t', '-']).any(is_time);
-    beginning
-        .lines()
-        .any(|line| line.contains("-->") || has_time(line))
+/// A line as only subtitles have: an arrow between times, a time, frames, the heading of a script.
+fn has_subtitle_line(beginning: &str) -> bool {
+    beginning.lines().any(|line| {
+        let line = bare(line);
+        line.contains("-->")
+            || has_time(line)
+            || is_frame_line(line, ['{', '}'])
+            || is_frame_line(line, ['[', ']'])
+            || line.to_ascii_lowercase().starts_with("[script info]")
+    })
+}
+
+/// A word that begins with hours, minutes and seconds, as in `[0:00:01]` and `00:00:01:Hola`. In a
+/// date and time, `2026-01-31T00:00:01Z`, no word does.
+fn has_time(line: &str) -> bool {
+    line.split(|c: char| !c.is_alphanumeric() && c != ':')
+        .any(begins_with_time)
+}
+
+fn begins_with_time(word: &str) -> bool {
+    let mut rest = word;
+    for place in 0..3 {
+        let after = rest.trim_start_matches(|c: char| c.is_ascii_digit());
+        if !(1..=2).contains(&(rest.len() - after.len())) {
+            return false;
+        }
+        rest = match (place, after.strip_prefix(':')) {
+            (2, _) => after,
+            (_, Some(after)) => after,
+            (_, None) => return false,
+        };
+    }
+    !rest.starts_with(char::is_alphanumeric)
+}
+
+/// Bytes up to the last that is neither zero nor white space.
+fn bytes_without_padding(content: &[u8]) -> usize {
+    let is_text = |byte: &u8| *byte != 0 && !byte.is_ascii_whitespace();
+    content.iter().rposition(is_text).map_or(0, |last| last + 1)
 }
 
 /// An object or an array, as an API answers. `{1}{2}` and `[1][2]` are frames of subtitles.
@@ -416,6 +449,9 @@ mod tests {
         check("<?xml version='1.0'?><error>quota</error>", None);
         check("Too many requests, try again later", None);
         check("Límite de descargas alcanzado. Prueba mañana.", None);
+        check("Blocked at 2026-01-31T10:00:00Z, see 10:00", None);
+        check([b"MZ".as_slice(), &[0; 300]].concat(), None);
+        check(format!("error{}", " ".repeat(300)), None);
         let short = b"Too many requests";
         assert_eq!(kind_of(short, Some(FileKind::Srt)), None);
     }
@@ -427,6 +463,12 @@ mod tests {
         check("0:00:01 Hola", Some(FileKind::Srt));
         check("00:01 --> 00:02 Hola", Some(FileKind::Srt));
         check("[1][2]Hola", Some(FileKind::Sub));
+        check("00:00:01:Hola\n00:00:04:Otra", Some(FileKind::Srt));
+        check("(0:00:01) Hola", Some(FileKind::Srt));
+        check("[00:00:01]\nHola", Some(FileKind::Srt));
+        check("// made by x\n{1}{20}Hola", Some(FileKind::Srt));
+        check("# c\n[1][20]Hola", Some(FileKind::Srt));
+        check("; comment\n[Script Info]\nTitle: x", Some(FileKind::Srt));
     }
 
     #[test]

@@ -50,7 +50,7 @@ enum AttemptOutcome {
     /// A further attempt would end in the same way.
     Failed(FetchError),
     /// A connection error or a 5xx: the next attempt may succeed.
-    Retry,
+    Retry(AttemptError),
 }
 
 /// Reason why a redirect is not followed.
@@ -161,10 +161,18 @@ impl UpstreamClient {
             match self.attempt(&url).await {
                 AttemptOutcome::Fetched(fetched) => return Ok(fetched),
                 AttemptOutcome::Failed(error) => return Err(error),
-                AttemptOutcome::Retry => match pauses_ms.next().filter(|_| is_retried) {
-                    Some(pause_ms) => time::sleep(with_jitter(pause_ms)).await,
-                    None => return Err(FetchError::Unavailable),
-                },
+                AttemptOutcome::Retry(error) => {
+                    let pause_ms = pauses_ms.next().filter(|_| is_retried);
+                    // A connection that fails says that upstream is down. A broken answer says so
+                    // of one file, however often it is asked for: it counts once.
+                    if pause_ms.is_none() || error == AttemptError::NoConnection {
+                        self.counts.record_no_answer(error);
+                    }
+                    match pause_ms {
+                        Some(pause_ms) => time::sleep(with_jitter(pause_ms)).await,
+                        None => return Err(FetchError::Unavailable),
+                    }
+                }
             }
         }
     }
@@ -172,7 +180,7 @@ impl UpstreamClient {
     /// Sends one request and records its outcome for the health report.
     ///
     /// An answer with a 4xx proves that upstream works, so it counts as a rejection of this file;
-    /// a 5xx counts as no answer.
+    /// a 5xx counts as no answer, once all attempts ended so.
     async fn attempt(&self, url: &str) -> AttemptOutcome {
         self.counts.record_attempt();
         let began = Instant::now();
@@ -189,7 +197,7 @@ impl UpstreamClient {
                 AttemptOutcome::Fetched(_) | AttemptOutcome::Failed(_) => {
                     self.counts.record_success(began);
                 }
-                AttemptOutcome::Retry => self.counts.record_no_answer(AttemptError::Interrupted),
+                AttemptOutcome::Retry(_) => {}
             }
             return outcome;
         }
@@ -206,8 +214,7 @@ impl UpstreamClient {
             return AttemptOutcome::Failed(FetchError::Unavailable);
         }
         if status.is_server_error() {
-            self.counts.record_no_answer(error);
-            AttemptOutcome::Retry
+            AttemptOutcome::Retry(error)
         } else {
             self.counts.record_rejection(error);
             AttemptOutcome::Failed(FetchError::Unavailable)
@@ -226,12 +233,11 @@ impl UpstreamClient {
             self.counts.record_rejection(AttemptError::Redirected);
             return AttemptOutcome::Failed(FetchError::Unavailable);
         }
-        self.counts.record_no_answer(if is_connect {
+        AttemptOutcome::Retry(if is_connect {
             AttemptError::NoConnection
         } else {
             AttemptError::Interrupted
-        });
-        AttemptOutcome::Retry
+        })
     }
 
     /// Reads the body, and stops as soon as it is larger than allowed: a wrong or missing
@@ -278,7 +284,7 @@ impl UpstreamClient {
                 Err(error) => {
                     let error = error_chain(&error.without_url());
                     tracing::warn!(url_path, error, "upstream closed the connection early");
-                    return AttemptOutcome::Retry;
+                    return AttemptOutcome::Retry(AttemptError::Interrupted);
                 }
             }
         }

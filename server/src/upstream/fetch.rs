@@ -608,6 +608,17 @@ mod tests {
     }
 
     #[test]
+    fn a_file_that_upstream_cannot_send_holds_up_no_other() {
+        let broken = std::iter::repeat_with(|| answer("500 Internal Server Error", "", ""));
+        let file = answer("200 OK", "", SRT);
+        let (base, _) = upstream(broken.take(4).chain([file]));
+        let fixture = fixture(Some(&base));
+        assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
+        assert_ne!(fixture.upstream.health().state, UpstreamState::Down);
+        assert!(fixture.fetch("2").is_ok());
+    }
+
+    #[test]
     fn upstream_can_ask_to_be_left_alone() {
         for status in ["429 Too Many Requests", "503 Service Unavailable"] {
             let (base, seen) = upstream([answer(status, "Retry-After: 60\r\n", "")]);
