@@ -6,7 +6,9 @@
 
 pub use crate::codec::{decode_record, encode_record, fragment_id, fragment_time, write_fragment};
 pub use crate::disk::{Fault, Faulty, IgnoredSyncs, PowerCut};
-pub use crate::index::{Segment, SegmentBuilder, SegmentSummary, StoredDoc, Tombstones, merge};
+pub use crate::index::{
+    Segment, SegmentBuilder, SegmentSummary, StoredDoc, Tombstones, merge, merge_memory_bytes,
+};
 pub use crate::limits::{
     DELTA_RECORDS_MAX, DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX,
 };

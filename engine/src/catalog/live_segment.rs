@@ -3,14 +3,8 @@
 use std::sync::Arc;
 
 use crate::error::Result;
-use crate::index::{Segment, Tombstones};
+use crate::index::{Segment, Tombstones, merge_memory_bytes};
 use crate::model::RecordId;
-
-/// Bytes of memory that a merge takes for a document: its columns and its new number.
-const MERGE_DOC_BYTES: u64 = 60;
-/// Bytes of memory that a merge takes for a byte of title: the text, and the suffixes as they are
-/// sorted and packed.
-const MERGE_TITLE_BYTES: u64 = 10;
 
 /// A segment file in use. Clones share the segment and, until one of them changes, the tombstones:
 /// published snapshots keep theirs.
@@ -82,9 +76,9 @@ impl LiveSegment {
         Ok(false)
     }
 
-    /// Bytes of memory that its part of a merge takes, about.
+    /// Bytes of memory that its part of a merge takes, at most.
     pub(super) fn merge_memory_bytes(&self) -> u64 {
-        self.live_count() * MERGE_DOC_BYTES + self.segment.title_bytes() * MERGE_TITLE_BYTES
+        merge_memory_bytes(&self.segment, self.live_count())
     }
 
     /// Number of live documents.

@@ -27,7 +27,7 @@ impl Catalog {
         let (inputs, number) = {
             let mut writer = self.writer.lock();
             self.ensure_recovered(&mut writer)?;
-            let inputs = choose(writer.segments());
+            let inputs = choose(writer.segments(), MERGE_MEMORY_MAX);
             let is_idle = inputs.is_empty() || writer.is_merging();
             if is_idle || self.is_merging_stopped() || !self.has_space_for(&inputs)? {
                 return Ok(false);
@@ -151,9 +151,9 @@ impl Write for Stoppable<'_> {
     }
 }
 
-/// The segments to merge next: the smallest tier with enough of them, or a segment of which half
-/// is gone; none when all is well.
-fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
+/// The segments to merge next: the smallest tier with enough of them, as many as `memory_max` bytes
+/// allow, or a segment of which half is gone; none when all is well.
+fn choose(segments: &[LiveSegment], memory_max: u64) -> Vec<LiveSegment> {
     let mut by_size: Vec<&LiveSegment> = segments.iter().collect();
     // By live documents: those with a tombstone do not survive a merge.
     by_size.sort_by_key(|live| live.live_count());
@@ -172,7 +172,7 @@ fn choose(segments: &[LiveSegment]) -> Vec<LiveSegment> {
             let fits = |live: &&&LiveSegment| {
                 docs_count += live.live_count();
                 memory_bytes += live.merge_memory_bytes();
-                docs_count <= u64::from(SEGMENT_DOCS_MAX) && memory_bytes <= MERGE_MEMORY_MAX
+                docs_count <= u64::from(SEGMENT_DOCS_MAX) && memory_bytes <= memory_max
             };
             let chosen: Vec<LiveSegment> = rest[..tier_count]
                 .iter()
@@ -206,4 +206,42 @@ fn tier_of(docs_count: u64) -> u32 {
     (docs_count / delta)
         .checked_ilog(ratio)
         .map_or(0, |tier| tier + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::index::SegmentBuilder;
+    use crate::model::{Record, RecordId};
+
+    const DOCS_COUNT: u64 = 20;
+
+    /// A segment whose documents have a long title each.
+    fn live(number: u64) -> LiveSegment {
+        let mut builder = SegmentBuilder::new();
+        for doc in 0..DOCS_COUNT {
+            let id = RecordId::from_bytes(u128::from(number * DOCS_COUNT + doc).to_be_bytes());
+            let title = format!("{}{number} {doc}", "the same words again ".repeat(20));
+            builder.add(&Record::new(id, &title)).unwrap();
+        }
+        let mut bytes = Vec::new();
+        builder.finish(&mut bytes).unwrap();
+        let segment = Segment::open(bytes.into(), "test").unwrap();
+        LiveSegment::new(number, Arc::new(segment))
+    }
+
+    #[test]
+    fn a_merge_takes_as_many_segments_as_its_memory_allows() {
+        let segments: Vec<LiveSegment> = (0..6).map(live).collect();
+        let most = segments.iter().map(LiveSegment::merge_memory_bytes).max();
+        let most = most.unwrap();
+        // The suffixes of the titles are what counts.
+        assert!(DOCS_COUNT * 400 * 5 < most, "{most}");
+        let chosen_count = |memory_max| choose(&segments, memory_max).len();
+        assert_eq!(chosen_count(u64::MAX), 6);
+        assert_eq!(chosen_count(most * 3), 3);
+        // One alone would be rewritten as it is.
+        assert_eq!(chosen_count(most), 0);
+        assert_eq!(chosen_count(0), 0);
+    }
 }

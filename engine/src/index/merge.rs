@@ -19,11 +19,27 @@ use super::title_merge::merge_titles;
 use super::writer::{CatalogEntry, ColumnBuffers, write_catalogs, write_columns, write_values};
 use super::{Segment, SegmentSummary, Tombstones};
 
+/// Bytes of memory that a merge takes for a document: its columns and its new number.
+const DOC_BYTES: u64 = 60;
+/// Bytes of memory that a merge takes for a byte of title: the text, and the suffixes as they are
+/// sorted and packed.
+const TITLE_BYTES: u64 = 10;
+/// Bytes of memory that a merge takes for a title term: its text, and its ranks in the inputs.
+const TITLE_TERM_BYTES: u64 = 120;
+
+/// Bytes of memory that the part of a segment with `live_count` live documents takes of a merge,
+/// at most, besides a few megabytes that every merge takes.
+pub fn merge_memory_bytes(segment: &Segment, live_count: u64) -> u64 {
+    live_count * DOC_BYTES
+        + segment.title_bytes() * TITLE_BYTES
+        + segment.title_terms_count() * TITLE_TERM_BYTES
+}
+
 /// Writes one segment with the live documents of `inputs`. No id may be live in two inputs.
 ///
 /// Documents and postings stream through. All orders are the same in the inputs and in the output,
 /// so mapping the numbers of an ascending list gives an ascending list; no text is folded again.
-/// Memory: about 60 bytes a document, for the columns.
+/// Memory: see [`merge_memory_bytes`].
 ///
 /// Errors: damage of an input, found before or while it is read.
 pub fn merge(

@@ -41,7 +41,7 @@ pub use builder::{SegmentBuilder, SegmentSummary};
 pub(crate) use columns::{Column, ColumnValue, Columns, RowTest};
 pub(crate) use cursor::{BLOCK, Cursor, Lookup, retain_blocks};
 pub use document::StoredDoc;
-pub use merge::merge;
+pub use merge::{merge, merge_memory_bytes};
 pub(crate) use postings::Postings;
 pub use segment::Segment;
 pub(crate) use segment::{SegmentView, Side, Term, read_whole};

@@ -146,6 +146,11 @@ impl Segment {
         self.sections.section_bytes(Section::TitleText)
     }
 
+    /// Number of words that titles have.
+    pub(super) fn title_terms_count(&self) -> u64 {
+        self.title_terms.len() as u64
+    }
+
     /// Name and bytes of each section, in file order: for reports.
     pub fn sections_bytes(&self) -> impl Iterator<Item = (String, u64)> + '_ {
         self.sections.sizes()
