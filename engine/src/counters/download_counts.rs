@@ -1,7 +1,6 @@
 //! Our own counts of downloads, in memory: read a hundred times for every search answer.
 
 use std::hash::BuildHasher;
-use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,8 +38,8 @@ struct CountShard {
     taken_count: Mutex<usize>,
 }
 
-/// Counts that are put into the table together when it is loaded: see [`add_all`].
-const LOAD_BATCH: usize = 64;
+/// Groups in which counts are gathered while the table is loaded: see [`Gathered`].
+const GROUPS_COUNT: usize = 256;
 
 /// In a count: it was copied to the slots that come next, and goes on there.
 const MOVED: u64 = 1 << 63;
@@ -63,27 +62,12 @@ impl DownloadTable {
         counts_count: u64,
         read: impl FnOnce(&mut dyn FnMut(RecordId, u64)) -> Result<()>,
     ) -> Result<Self> {
-        // A third stays free: a look-up that finds nothing is what most are.
-        let slots_count = counts_count as usize / SHARDS_COUNT * 3 / 2 + DOWNLOAD_SLOTS_MIN;
         let hasher = RandomState::default();
-        let mut shards: Vec<LoadedShard> = (0..SHARDS_COUNT)
-            .map(|_| LoadedShard {
-                slots: empty_slots(slots_count),
-                taken_count: 0,
-            })
-            .collect();
-        let mut batch = Vec::with_capacity(LOAD_BATCH);
-        read(&mut |id, count| {
-            batch.push((hash(&hasher, id), count));
-            if batch.len() == LOAD_BATCH {
-                add_all(&mut shards, &batch);
-                batch.clear();
-            }
-        })?;
-        add_all(&mut shards, &batch);
+        let mut gathered = Gathered::with_room(counts_count as usize);
+        read(&mut |id, count| gathered.add(hash(&hasher, id), count))?;
         Ok(Self {
             hasher,
-            shards: shards.into_iter().map(CountShard::from).collect(),
+            shards: gathered.into_shards(),
         })
     }
 
@@ -124,49 +108,57 @@ impl DownloadTable {
     }
 }
 
-/// A part while it is loaded.
-struct LoadedShard {
-    slots: CountSlots,
-    taken_count: usize,
-}
-
-impl LoadedShard {
-    fn add(&mut self, hash: u64, count: u64) {
-        if count == 0 {
-            return;
-        }
-        self.taken_count += 1;
-        if self.slots.len() * 3 < self.taken_count * 4 {
-            self.slots = grown(&self.slots);
-        }
-        let (slot_idx, known) = find(&self.slots, hash);
-        put(&self.slots[slot_idx], hash, known + count);
-    }
-}
-
-/// Adds counts by the hashes of their records.
+/// Counts that are to be put into a new table, by the beginning of their hashes.
 ///
-/// Each is in another cache line of a table that is larger than the caches. Where every row is read
-/// before the next count is added, a miss for each is waited for; here all slots are read first,
-/// and these misses overlap.
-fn add_all(shards: &mut [LoadedShard], batch: &[(u64, u64)]) {
-    let slots = batch.iter().map(|(hash, _)| {
-        let slots = &shards[shard_idx(*hash)].slots;
-        slots[first_slot_idx(slots, *hash)]
-            .count
-            .load(Ordering::Relaxed)
-    });
-    black_box(slots.fold(0, u64::wrapping_add));
-    for (hash, count) in batch {
-        shards[shard_idx(*hash)].add(*hash, *count);
+/// In the order of their rows each count would be put into another cache line of a table that is
+/// larger than the caches, and a miss for each would be waited for. The slots of a group are a
+/// stretch of the table that fits into the caches.
+struct Gathered {
+    groups: Vec<Vec<(u64, u64)>>,
+}
+
+impl Gathered {
+    fn with_room(counts_count: usize) -> Self {
+        // Groups differ in size by a few times the square root of it.
+        let each = counts_count / GROUPS_COUNT;
+        let room = each + each / 8;
+        Self {
+            groups: (0..GROUPS_COUNT)
+                .map(|_| Vec::with_capacity(room))
+                .collect(),
+        }
+    }
+
+    fn add(&mut self, hash: u64, count: u64) {
+        if count != 0 {
+            self.groups[(hash >> GROUP_SHIFT) as usize].push((hash, count));
+        }
+    }
+
+    fn into_shards(self) -> Box<[CountShard]> {
+        let mut shards = Vec::with_capacity(SHARDS_COUNT);
+        let mut groups = self.groups.into_iter();
+        while groups.len() != 0 {
+            let groups = groups.by_ref().take(GROUPS_COUNT / SHARDS_COUNT);
+            shards.push(CountShard::of(groups.collect()));
+        }
+        shards.into()
     }
 }
 
-impl From<LoadedShard> for CountShard {
-    fn from(loaded: LoadedShard) -> Self {
+impl CountShard {
+    /// A part with the counts of its groups.
+    fn of(groups: Vec<Vec<(u64, u64)>>) -> Self {
+        let taken_count = groups.iter().map(Vec::len).sum::<usize>();
+        // A third stays free: a look-up that finds nothing is what most are.
+        let slots = empty_slots(taken_count * 3 / 2 + DOWNLOAD_SLOTS_MIN);
+        for (hash, count) in groups.into_iter().flatten() {
+            let (slot_idx, known) = find(&slots, hash);
+            put(&slots[slot_idx], hash, known + count);
+        }
         Self {
-            slots: ArcSwap::from_pointee(loaded.slots),
-            taken_count: Mutex::new(loaded.taken_count),
+            slots: ArcSwap::from_pointee(slots),
+            taken_count: Mutex::new(taken_count),
         }
     }
 }
@@ -198,6 +190,9 @@ fn empty_slots(slots_count: usize) -> CountSlots {
 fn shard_idx(hash: u64) -> usize {
     (hash >> SLOT_BITS) as usize
 }
+
+/// Bits of a hash below those that choose a group.
+const GROUP_SHIFT: u32 = u64::BITS - GROUPS_COUNT.ilog2();
 
 /// Bits of a hash that choose a slot of a part.
 const SLOT_BITS: u32 = u64::BITS - SHARDS_COUNT.ilog2();
@@ -246,6 +241,7 @@ fn put(slot: &CountSlot, hash: u64, count: u64) {
 }
 
 const _: () = assert!(SHARDS_COUNT.is_power_of_two());
+const _: () = assert!(GROUPS_COUNT.is_multiple_of(SHARDS_COUNT));
 
 #[cfg(test)]
 mod tests {

@@ -6,6 +6,7 @@ use foldhash::fast::RandomState;
 use hashbrown::{HashMap, HashSet, HashTable};
 
 use crate::codec::{decode_cached_file, encode_cached_file};
+use crate::error::Result;
 use crate::model::{CachedFile, ContentHash, ReleaseId};
 
 /// Release → cached file. An entry is kept as one piece of bytes, about as in its row: as values,
@@ -54,8 +55,18 @@ impl FileTable {
 
     /// Puts the file of a release in, in place of the one before.
     pub(super) fn insert(&mut self, release: &ReleaseId, file: &CachedFile) {
+        self.put(file, FileEntry::new(release, &encode_cached_file(file)));
+    }
+
+    /// Puts the file of a row in. Errors: the row is damaged.
+    pub(super) fn insert_row(&mut self, release: &ReleaseId, stored: &[u8]) -> Result<()> {
+        let file = decode_cached_file(stored)?;
+        self.put(&file, FileEntry::new(release, stored));
+        Ok(())
+    }
+
+    fn put(&mut self, file: &CachedFile, entry: FileEntry) {
         self.count_in(file);
-        let entry = FileEntry::new(release, file);
         let hash = self.hasher.hash_one(entry.release());
         let is_same = |other: &FileEntry| other.release() == entry.release();
         if let Some(old) = self.entries.find_mut(hash, is_same) {
@@ -142,13 +153,12 @@ impl FileTable {
 }
 
 impl FileEntry {
-    fn new(release: &ReleaseId, file: &CachedFile) -> Self {
+    fn new(release: &ReleaseId, stored: &[u8]) -> Self {
         let release = release.as_str().as_bytes();
-        let stored = encode_cached_file(file);
         let mut entry = Vec::with_capacity(1 + release.len() + stored.len());
         entry.push(release.len() as u8);
         entry.extend_from_slice(release);
-        entry.extend_from_slice(&stored);
+        entry.extend_from_slice(stored);
         Self(entry.into())
     }
 
@@ -158,7 +168,7 @@ impl FileEntry {
 
     fn file(&self) -> CachedFile {
         let stored = &self.0[1 + usize::from(self.0[0])..];
-        decode_cached_file(stored).expect("it was encoded here")
+        decode_cached_file(stored).expect("it was encoded or decoded here before")
     }
 }
 
@@ -205,7 +215,14 @@ mod tests {
                     plain.remove(&release);
                 } else {
                     let release = ReleaseId::parse(&"r".repeat(number.into())).unwrap();
-                    table.insert(&release, &file(content));
+                    // Both ways in are the same.
+                    if number % 2 == 0 {
+                        table.insert(&release, &file(content));
+                    } else {
+                        let stored = encode_cached_file(&file(content));
+                        table.insert_row(&release, &stored).unwrap();
+                        assert!(table.insert_row(&release, &stored[..stored.len() - 1]).is_err());
+                    }
                     plain.insert(release, content);
                 }
                 let mut contents: Vec<u8> = plain.values().copied().collect();

@@ -23,10 +23,9 @@ use super::tables::{
     day_of_row, day_row, number_of_audit_row,
 };
 use crate::codec::{
-    ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_cached_file,
-    decode_figures, decode_link, decode_number, decode_second_step, decode_session, decode_totals,
-    decode_usage, encode_account, encode_api_key, encode_number, encode_second_step,
-    encode_session,
+    ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_figures, decode_link,
+    decode_number, decode_second_step, decode_session, decode_totals, decode_usage, encode_account,
+    encode_api_key, encode_number, encode_second_step, encode_session,
 };
 use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
@@ -453,8 +452,7 @@ impl State {
         self.each_or_drop(FILES, &mut |row_key, value| {
             let text = std::str::from_utf8(row_key).map_err(|_| bad_row("files"))?;
             let release = ReleaseId::parse(text).ok_or_else(|| bad_row("files"))?;
-            files.insert(&release, &decode_cached_file(value)?);
-            Ok(())
+            files.insert_row(&release, value)
         })?;
         // No commit comes between these reads: the caller has the lock of the writer.
         writer.applied = self.applied()?;
