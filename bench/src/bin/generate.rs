@@ -1,5 +1,5 @@
 //! Writes an invented catalog as import records:
-//! `generate --records 1000000 --seed 42 [--past] > file`.
+//! `generate --records 1000000 --seed 42 [--past] [--own-titles] > file`.
 
 use std::io::{self, Write};
 use std::process::ExitCode;
@@ -16,9 +16,13 @@ struct Arguments {
     /// The same seed gives the same catalog.
     #[arg(long, default_value_t = 42)]
     seed: u64,
-    /// Some records are of works whose uploads stopped years ago: what `search` finds last.
+    /// Some records are of works whose uploads stopped years ago, which `search` finds last, or
+    /// have titles or descriptions as long as they may be.
     #[arg(long)]
     past: bool,
+    /// Every record has a title of its own.
+    #[arg(long)]
+    own_titles: bool,
 }
 
 /// Bytes that are buffered before a write.
@@ -40,6 +44,9 @@ fn generate(arguments: &Arguments) -> io::Result<()> {
     let mut generator = Generator::new(arguments.seed);
     if arguments.past {
         generator = generator.with_past();
+    }
+    if arguments.own_titles {
+        generator = generator.with_own_titles();
     }
     let mut out = io::stdout().lock();
     let mut batch = String::with_capacity(BATCH_BYTES + 64 * 1024);

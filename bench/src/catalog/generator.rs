@@ -37,6 +37,7 @@ pub struct Generator {
     writer: Writer,
     description: String,
     has_past: bool,
+    has_own_titles: bool,
 }
 
 /// Subject of a record.
@@ -63,6 +64,7 @@ impl Generator {
             writer: Writer::new(pool.users),
             description: String::new(),
             has_past: false,
+            has_own_titles: false,
         }
     }
 
@@ -70,6 +72,13 @@ impl Generator {
     #[must_use]
     pub fn with_past(mut self) -> Self {
         self.has_past = true;
+        self
+    }
+
+    /// The same catalog, but no two records share a title.
+    #[must_use]
+    pub fn with_own_titles(mut self) -> Self {
+        self.has_own_titles = true;
         self
     }
 
@@ -106,6 +115,9 @@ impl Generator {
         );
         out.push_str("\",\"title\":\"");
         push_escaped(out, &uploaded_title(dice, &work));
+        if self.has_own_titles {
+            push(out, " ", &number.to_string());
+        }
         out.push('"');
         push_number(out, "season", work.season);
         push_number(out, "episode", work.episode);
@@ -344,11 +356,11 @@ fn uuid(dice: &mut Dice) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::HashMap;
+    use std::collections::{HashMap, HashSet};
 
     use serde_json::Value;
 
-    use super::super::past::{OLD_SERIES, OLD_TEXT};
+    use super::super::past::{LONG_WORD, OLD_SERIES, OLD_TEXT, SHARED_TEXT};
     use super::*;
 
     fn lines(seed: u64, numbers: std::ops::Range<u64>) -> String {
@@ -420,7 +432,18 @@ mod tests {
             );
             found.len()
         };
-        assert_eq!((of(OLD_SERIES), of(OLD_TEXT)), (10, 20));
+        assert_eq!((of(OLD_SERIES), of(OLD_TEXT), of(SHARED_TEXT)), (10, 21, 2));
+        let has_chars = |r: &Value, field: &str, count: usize| {
+            r[field].as_str().unwrap_or("").chars().count() == count
+        };
+        let long = records.iter().find(|r| has_chars(r, "description", 10_000));
+        assert!(
+            long.unwrap()["description"]
+                .as_str()
+                .unwrap()
+                .starts_with(LONG_WORD)
+        );
+        assert!(records.iter().any(|r| has_chars(r, "title", 469)));
         let others = lines(42, 0..2_000);
         let is_same = |(a, b): (&str, &str)| a == b;
         assert_eq!(
@@ -428,8 +451,20 @@ mod tests {
                 .zip(others.lines())
                 .filter(|&pair| is_same(pair))
                 .count(),
-            1_970
+            1_967
         );
+    }
+
+    #[test]
+    fn titles_of_their_own_are_all_different() {
+        let mut generator = Generator::new(42).with_own_titles();
+        let mut text = String::new();
+        (0..2_000).for_each(|number| generator.write(number, &mut text));
+        let titles = text.lines().map(|line| {
+            let record: Value = serde_json::from_str(line).unwrap();
+            record["title"].as_str().unwrap().to_owned()
+        });
+        assert_eq!(titles.collect::<HashSet<_>>().len(), 2_000);
     }
 
     #[test]

@@ -15,4 +15,4 @@ mod vocabulary;
 
 pub use file::write_file;
 pub use generator::Generator;
-pub use past::{OLD_SERIES, OLD_TEXT, OLD_WORD};
+pub use past::{LONG_WORD, OLD_SERIES, OLD_TEXT, OLD_WORD, SHARED_TEXT, shared_title};

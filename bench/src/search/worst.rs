@@ -8,7 +8,7 @@ use subcat_engine::{
     internals::{fold, words},
 };
 
-use crate::catalog::{OLD_SERIES, OLD_TEXT, OLD_WORD};
+use crate::catalog::{LONG_WORD, OLD_SERIES, OLD_TEXT, OLD_WORD, SHARED_TEXT, shared_title};
 use crate::error::Result;
 
 use super::query_set::QuerySet;
@@ -25,12 +25,14 @@ struct Frequent {
     texts: [Vec<String>; 4],
     catalog_ids: Vec<u64>,
     longest_title: String,
+    longest_description: String,
 }
 
 /// The worst requests: the most frequent words alone, together and with markers; the most frequent
 /// texts of one to four characters; as many words and as long texts as a request may have; typos in
-/// eight long words; unions of all branches; what is found among the oldest records only, if the
-/// catalog has a past; each without and with filters that let most pass.
+/// eight long words; unions of all branches; what is found among the oldest records only, in long
+/// descriptions, and in titles that share hundreds of characters, if the catalog has a past; each
+/// without and with filters that let most pass.
 pub fn worst_requests(records: &(impl Records + ?Sized)) -> Result<QuerySet> {
     let frequent = Frequent::of(records)?;
     let mut bare = Vec::new();
@@ -97,6 +99,7 @@ impl Frequent {
         let mut word_counts = HashMap::new();
         let mut id_counts = HashMap::new();
         let mut titles = HashSet::new();
+        let mut longest_description = String::new();
         for idx in 0..records.count() {
             let record: Record = records.record(idx)?;
             let title = fold(&record.title);
@@ -109,6 +112,9 @@ impl Frequent {
                 *id_counts.entry(id.number()).or_insert(0) += 1;
             }
             titles.insert(title);
+            if longest_description.len() < description.len() {
+                longest_description = description;
+            }
         }
         let mut long_counts = HashMap::new();
         let mut text_counts: [HashMap<String, u64>; 4] = Default::default();
@@ -135,6 +141,7 @@ impl Frequent {
             texts: text_counts.map(|counts| most_frequent(counts, FREQUENT)),
             catalog_ids: most_frequent(id_counts, FREQUENT),
             longest_title: longest_title.unwrap_or_default(),
+            longest_description,
         })
     }
 
@@ -162,6 +169,11 @@ impl Frequent {
         queries.extend([OLD_SERIES, OLD_TEXT, OLD_WORD].map(fold));
         queries.push(format!("{} s01", fold(OLD_SERIES)));
         queries.extend(words(&fold(OLD_TEXT)).map(str::to_owned));
+        queries.extend([LONG_WORD, SHARED_TEXT].map(fold));
+        let long: Vec<&str> = words(&self.longest_description)
+            .take(QUERY_WORDS_MAX)
+            .collect();
+        queries.push(long.join(" "));
         queries
     }
 
@@ -175,6 +187,9 @@ impl Frequent {
         titles.extend([OLD_SERIES, OLD_TEXT].map(fold));
         titles.extend([OLD_SERIES, OLD_TEXT].map(|text| fold(text)[2..8].to_owned()));
         titles.push(format!("{} s01", fold(OLD_SERIES)));
+        let shared = fold(&shared_title());
+        titles.extend([&*shared, &shared[..shared.len() / 2], "la villa"].map(str::to_owned));
+        titles.push(fold(SHARED_TEXT));
         titles.push(self.longest_title.clone());
         let long = self.longest_title.repeat(SEARCH_TEXT_CHARS_MAX);
         titles.push(long.chars().take(SEARCH_TEXT_CHARS_MAX).collect());
