@@ -1,5 +1,7 @@
 //! One run: all indexes from one file, all queries over all of them, interleaved.
 
+use subcat_engine::Query;
+
 use crate::arguments::QueryArguments;
 use crate::error::{BenchError, Result};
 use crate::search::{
@@ -38,7 +40,18 @@ pub struct SetResult {
     /// Times of each engine, in the order of [`Contest::names`]; `None` where it has no means.
     pub times: Vec<Option<EngineTimes>>,
     /// For each peer, queries with another total, or, where all hits fit a page, other hits.
-    pub differing: Vec<usize>,
+    pub differing: Vec<Vec<Difference>>,
+}
+
+/// A query to which a peer answers otherwise than we do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Its words, folded.
+    pub text: String,
+    /// Number of records that match by our rules.
+    pub ours: u64,
+    /// Number of those that the peer finds.
+    pub theirs: u64,
 }
 
 /// Times of one engine: for each query the median of the rounds.
@@ -255,7 +268,8 @@ impl<'i> Field<'i> {
                 engine.run_all(&clocks)?;
             }
         }
-        let differing = engines[1..].iter().map(|engine| engine.differing(&answers));
+        let engines_of_peers = engines[1..].iter();
+        let differing = engines_of_peers.map(|engine| engine.differing(&set.queries, &answers));
         Ok(SetResult {
             name: set.name.clone(),
             hits,
@@ -308,13 +322,21 @@ impl<'a> Engine<'a> {
         Ok(())
     }
 
-    /// Number of answers that differ from ours.
-    fn differing(&self, ours: &[Answer]) -> Result<usize> {
-        let mut count = 0;
-        for (run, ours) in self.prepared.iter().zip(ours) {
-            count += usize::from(!agrees(ours, &run()?));
+    /// The queries whose answers differ from ours.
+    fn differing(&self, queries: &[Query], ours: &[Answer]) -> Result<Vec<Difference>> {
+        let mut differing = Vec::new();
+        for ((run, query), ours) in self.prepared.iter().zip(queries).zip(ours) {
+            let theirs = run()?;
+            if !agrees(ours, &theirs) {
+                let text = query.query().or(query.title());
+                differing.push(Difference {
+                    text: text.map_or_else(String::new, |text| text.folded().to_owned()),
+                    ours: ours.total,
+                    theirs: theirs.total,
+                });
+            }
         }
-        Ok(count)
+        Ok(differing)
     }
 
     /// The median of each query; `None` when there was none.

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::machine::Machine;
 use crate::search::Times;
 
-use super::contest::{Contest, EngineTimes, SetResult, StateResult};
+use super::contest::{Contest, Difference, EngineTimes, SetResult, StateResult};
 
 /// Places of engines in [`Contest::names`].
 const OURS: usize = 0;
@@ -31,6 +31,7 @@ impl Contest {
             self.write_times(&mut page, clean, "CPU time", |times| &times.cpu);
             self.write_times(&mut page, clean, "Wall time", |times| &times.wall);
             self.write_ratios(&mut page, clean);
+            self.write_differences(&mut page, clean);
         }
         if let [clean, lived_in @ ..] = &self.states[..]
             && !lived_in.is_empty()
@@ -144,19 +145,44 @@ impl Contest {
         }
         page.push_str("\n| answers that differ from ours |");
         for state in &self.states {
-            let differing = state.sets.iter().map(|set| set.differing[engine_idx - 1]);
-            let _ = write!(page, " {} |", differing.sum::<usize>());
+            let differing = state.sets.iter().map(|set| &set.differing[engine_idx - 1]);
+            let _ = write!(page, " {} |", differing.map(Vec::len).sum::<usize>());
         }
         page.push_str("\n\n");
     }
 
     fn differences(&self, set: &SetResult) -> String {
         let differing = self.names[1..].iter().zip(&set.differing);
-        let differing = differing.filter(|(_, count)| **count > 0);
+        let differing = differing.filter(|(_, differences)| !differences.is_empty());
         let differing: Vec<String> = differing
-            .map(|(name, count)| format!("{name} {count}"))
+            .map(|(name, differences)| format!("{name} {}", differences.len()))
             .collect();
         differing.join(", ")
+    }
+
+    /// Writes the queries of the last column of the ratios.
+    fn write_differences(&self, page: &mut String, state: &StateResult) {
+        let mut rows = String::new();
+        for set in &state.sets {
+            for (name, differences) in self.names[1..].iter().zip(&set.differing) {
+                for Difference { text, ours, theirs } in differences {
+                    let _ = writeln!(
+                        rows,
+                        "| {} | `{text}` | {ours} | {name} {theirs} |",
+                        set.name
+                    );
+                }
+            }
+        }
+        if !rows.is_empty() {
+            page.push_str(
+                "Queries whose hits differ, with the numbers of records that match \
+                 (bench/README.md says why):\n\n\
+                 | set | query | by our rules | by the peer |\n|---|---|---|---|\n",
+            );
+            page.push_str(&rows);
+            page.push('\n');
+        }
     }
 
     fn write_building(&self, page: &mut String) {
@@ -200,7 +226,7 @@ impl Contest {
             json!({
                 "set": set.name,
                 "hits": set.hits,
-                "differing": set.differing,
+                "differing": set.differing.iter().map(Vec::len).collect::<Vec<_>>(),
                 "engines": engines,
             })
         };
