@@ -1,12 +1,13 @@
 //! The steps of a search, each alone: `cargo bench -p subcat-bench --bench search_steps`.
 
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::hint::black_box;
 use std::sync::Arc;
 
 use criterion::{BatchSize, Criterion, criterion_group, criterion_main};
 use subcat_bench::catalog::Generator;
-use subcat_bench::search::{Deletion, parse_record, query_sets};
+use subcat_bench::search::{Deletion, parse_record, piece_starts, query_sets};
 use subcat_engine::{
     Record, Snapshot,
     internals::{
@@ -17,11 +18,15 @@ use subcat_engine::{
 
 /// Records of the catalog that is searched.
 const RECORDS: u64 = 100_000;
-/// Deleted records of it.
-const DELETIONS: [Deletion; 3] = [
-    Deletion::Count(0),
-    Deletion::Count(1),
-    Deletion::Percent(1.0),
+/// Deleted records of it, and whether it is in eight segments.
+const STATES: [(Deletion, bool); 7] = [
+    (Deletion::Count(0), false),
+    (Deletion::Count(1), false),
+    (Deletion::Percent(0.1), false),
+    (Deletion::Percent(1.0), false),
+    (Deletion::Percent(20.0), false),
+    (Deletion::Count(0), true),
+    (Deletion::Percent(1.0), true),
 ];
 
 fn records(count: u64) -> Vec<Record> {
@@ -169,17 +174,39 @@ fn steps(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn searching(criterion: &mut Criterion) {
-    let records = records(RECORDS);
-    let sets = query_sets(&records[..], 50).expect("records in memory are always there");
-    let segment = Arc::new(open(segment_bytes(&records)));
-    let snapshot = |deletion: Deletion| {
+/// One segment of the records, and eight as a catalog has them after a while.
+fn segments(records: &mut [Record]) -> [Vec<Arc<Segment>>; 2] {
+    records.sort_by_key(|record| (Reverse(record.posted_at), record.id));
+    let count = records.len();
+    let starts = piece_starts(count as u32).into_iter();
+    let mut bounds: Vec<usize> = starts.map(|start| start as usize).collect();
+    bounds.push(count);
+    let segment = |bounds: &[usize]| Arc::new(open(segment_bytes(&records[bounds[0]..bounds[1]])));
+    [
+        vec![segment(&[0, count])],
+        bounds.windows(2).map(segment).collect(),
+    ]
+}
+
+fn snapshot(segments: &[Arc<Segment>], deletion: Deletion) -> Snapshot {
+    let parts = segments.iter().map(|segment| {
         let tombstones = Arc::new(deletion.tombstones(segment.len()));
-        Snapshot::new(1, vec![(Arc::clone(&segment), tombstones)])
-    };
-    for deletion in DELETIONS {
-        let snapshot = snapshot(deletion);
-        let mut group = criterion.benchmark_group(format!("search, {deletion} deleted"));
+        (Arc::clone(segment), tombstones)
+    });
+    Snapshot::new(1, parts.collect())
+}
+
+fn searching(criterion: &mut Criterion) {
+    let mut records = records(RECORDS);
+    let sets = query_sets(&records[..], 50).expect("records in memory are always there");
+    let [whole, pieces] = segments(&mut records);
+    for (deletion, is_in_pieces) in STATES {
+        let segments = if is_in_pieces { &pieces } else { &whole };
+        let snapshot = snapshot(segments, deletion);
+        let mut group = criterion.benchmark_group(format!(
+            "search, {deletion} deleted, segments: {}",
+            segments.len()
+        ));
         group.sample_size(20);
         for set in &sets {
             group.bench_function(format!("50 queries, {}", set.name), |bench| {
@@ -193,7 +220,7 @@ fn searching(criterion: &mut Criterion) {
         }
         group.finish();
     }
-    let snapshot = snapshot(Deletion::Count(0));
+    let snapshot = snapshot(&whole, Deletion::Count(0));
     let hits = snapshot
         .search(&sets[0].queries[0])
         .expect("the segment is sound");
