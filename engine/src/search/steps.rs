@@ -1,5 +1,7 @@
 //! The steps of a search by `query`, each alone: what `cargo bench` measures.
 
+use std::ops::ControlFlow;
+
 use crate::error::Result;
 use crate::index::{Bits, Postings, Segment, Tombstones};
 use crate::plan::{CostModel, Filter, PlanContext, Typos, WordPlan};
@@ -63,6 +65,48 @@ impl<'s> SearchSteps<'s> {
             self.postings(word)?.union_into(&mut bits);
         }
         Ok(bits.count())
+    }
+
+    /// Postings: number of documents with all of the words, and the first `page_size` of them: a
+    /// list that is reduced, or, if even the smallest set is large, an intersection of bits.
+    pub fn intersected(&self, words: &[&str], page_size: usize) -> Result<(u64, Vec<u32>)> {
+        let sets = words.iter().map(|word| self.postings(word));
+        let mut sets = sets.collect::<Result<Vec<_>>>()?;
+        sets.sort_by_key(Postings::count);
+        let Some((smallest, others)) = sets.split_first() else {
+            return Ok((0, Vec::new()));
+        };
+        let (count, docs_count) = (smallest.count(), self.context.view.docs_count());
+        let mut docs = Vec::new();
+        if others.is_empty() {
+            docs.reserve(page_size);
+            let _ = smallest.try_for_each(|doc| {
+                if docs.len() == page_size {
+                    return ControlFlow::Break(());
+                }
+                docs.push(doc);
+                ControlFlow::Continue(())
+            });
+            return Ok((count.into(), docs));
+        }
+        if (self.context.costs).prefers_list(count.into(), docs_count) {
+            smallest.decode(&mut docs);
+            others.iter().for_each(|set| set.retain(&mut docs));
+            let count = docs.len() as u64;
+            docs.truncate(page_size);
+            return Ok((count, docs));
+        }
+        let mut bits = Bits::new(docs_count);
+        smallest.union_into(&mut bits);
+        others.iter().for_each(|set| set.intersect_into(&mut bits));
+        let _ = bits.try_for_each(|doc| {
+            if docs.len() == page_size {
+                return ControlFlow::Break(());
+            }
+            docs.push(doc);
+            ControlFlow::Continue(())
+        });
+        Ok((bits.count(), docs))
     }
 
     /// Plan: number of clauses of the `query` value; 0 when no document can match.
@@ -149,6 +193,10 @@ mod tests {
         assert_eq!(lost.len(), 2);
         assert_eq!(steps.retained(lost, "highway").unwrap().len(), 1);
         assert_eq!(steps.united_count(&["lost", "highway"]).unwrap(), 3);
+        assert_eq!(steps.intersected(&["lost"], 1).unwrap().0, 2);
+        let both = steps.intersected(&["lost", "highway"], 10).unwrap();
+        assert_eq!((both.0, both.1.len()), (1, 1));
+        assert_eq!(steps.intersected(&["lost", "none"], 10).unwrap().0, 0);
         assert_eq!(steps.clauses_count(&query("lost highway")).unwrap(), 2);
         assert_eq!(steps.matches_count(&query("lost highway")).unwrap(), 1);
         assert_eq!(steps.matches_count(&query("unknown")).unwrap(), 0);
