@@ -65,6 +65,8 @@ pub const DELTA_BYTES_MAX: usize = 16 << 20;
 pub const IMPORT_SORT_BYTES_MAX: usize = 256 << 20;
 /// Bytes of records that each import may sort in memory, whatever the others hold.
 pub const IMPORT_SORT_BYTES_MIN: usize = 4 << 20;
+/// Records in memory from which on two threads sort them.
+pub const PARALLEL_SORT_MIN: usize = 1 << 14;
 /// Bytes of memory in which an import merges what it spilled.
 pub const IMPORT_MERGE_BYTES: usize = 32 << 20;
 /// Bytes of memory for each file that it spilled, at least.
