@@ -27,6 +27,9 @@ struct Arguments {
     /// Records deleted after the import, as a number or in percent.
     #[arg(long, default_value = "0")]
     deleted: Deletion,
+    /// Imports the catalog by and by, so that its index has several segments.
+    #[arg(long)]
+    pieces: bool,
     /// Prints and does not write a run.
     #[arg(long)]
     dry_run: bool,
@@ -52,6 +55,7 @@ fn run(arguments: &Arguments) -> Result<()> {
         },
         starts: arguments.starts,
         deleted: arguments.deleted,
+        in_pieces: arguments.pieces,
     };
     let figures = take(&settings, machine)?;
     let page = figures.to_page();
@@ -60,10 +64,13 @@ fn run(arguments: &Arguments) -> Result<()> {
         return Ok(());
     }
     let folder = figures.machine.folder()?;
-    let name = match arguments.deleted {
-        Deletion::Count(0) => "service",
-        _ => "service-deleted",
-    };
+    let mut name = String::from("service");
+    if arguments.deleted != Deletion::Count(0) {
+        name.push_str("-deleted");
+    }
+    if arguments.pieces {
+        name.push_str("-pieces");
+    }
     write_page(&folder.join(format!("{name}.md")), &page)?;
     let json = figures.to_json();
     write_page(&folder.join(format!("{name}.json")), &format!("{json:#}\n"))?;

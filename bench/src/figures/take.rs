@@ -1,6 +1,7 @@
 //! Takes the figures: imports, starts, kills, asks.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -16,7 +17,7 @@ use crate::machine::Machine;
 use crate::past;
 use crate::process::memory;
 use crate::queries::{QuerySet, query_sets};
-use crate::search::Deletion;
+use crate::search::{Deletion, piece_starts};
 use crate::subcat::Program;
 
 /// Searches are made from the catalog by this seed.
@@ -47,6 +48,8 @@ pub struct Settings {
     pub starts: usize,
     /// Records deleted after the import.
     pub deleted: Deletion,
+    /// True if the catalog is then imported anew, by and by: the index has several segments.
+    pub in_pieces: bool,
 }
 
 /// Takes all figures; progress goes to standard error.
@@ -62,6 +65,12 @@ pub fn take(settings: &Settings, machine: Machine) -> Result<Figures> {
         latencies: Vec::new(),
     };
     import(settings, &data, &mut figures)?;
+    if settings.in_pieces {
+        import_pieces(settings, folder.path(), &data)?;
+        let stats = settings.program.stats(&data)?;
+        let segments = stats["file_segments"].as_f64().unwrap_or(f64::NAN);
+        figures.push("segment files", vec![segments], Bar::Open);
+    }
     delete(settings, &data, &mut figures)?;
     let api_key = settings.program.api_key(&data)?;
     eprintln!("making searches");
@@ -102,6 +111,33 @@ fn import(settings: &Settings, data: &Path, figures: &mut Figures) -> Result<()>
         cpu,
         Bar::Open,
     );
+    Ok(())
+}
+
+/// Imports the catalog as it comes in over the years: most records at once, then fewer and fewer.
+/// Of a million records the service makes a large segment and four that it does not merge.
+fn import_pieces(settings: &Settings, folder: &Path, data: &Path) -> Result<()> {
+    let failed = BenchError::on::<std::io::Error>;
+    fs::remove_dir_all(data).map_err(failed("empty the data directory"))?;
+    let open = || -> Result<_> {
+        let file = fs::File::open(&settings.catalog).map_err(failed("open the catalog"))?;
+        Ok(BufReader::new(file))
+    };
+    let lines_count = open()?.split(b'\n').count();
+    // The bounds count from the end of the file, as if its last record were the newest.
+    let mut starts = piece_starts(lines_count as u32);
+    starts.push(lines_count as u32);
+    let mut lines = open()?;
+    let path = folder.join("piece.jsonl");
+    for bounds in starts.windows(2).rev() {
+        let mut piece = Vec::new();
+        for _ in bounds[0]..bounds[1] {
+            let read = lines.read_until(b'\n', &mut piece);
+            read.map_err(failed("read the catalog"))?;
+        }
+        fs::write(&path, piece).map_err(failed("write a piece of the catalog"))?;
+        settings.program.import(data, &path)?;
+    }
     Ok(())
 }
 
