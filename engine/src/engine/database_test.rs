@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
-use super::test_support::{after, id, import, now, open, open_with, over_both, summary, title_of};
+use super::test_support::{
+    after, id, import, now, open, open_with, over_both, summary, text, title_of,
+};
 use crate::disk::{Disk, Fault, Faulty, Real};
 use crate::error::Error;
-use crate::limits::{AGGREGATE_SECONDS_MAX, DELTA_RECORDS_MAX};
-use crate::model::{FileKind, ReleaseId, Variant};
+use crate::limits::{
+    AGGREGATE_SECONDS_MAX, COMMIT_BYTES_MAX, DELTA_RECORDS_MAX, DESCRIPTION_CHARS_MAX,
+};
+use crate::model::{FileKind, RecordDraft, ReleaseId, Variant};
 use crate::{Engine, StoreKind};
 
 #[test]
@@ -114,6 +118,45 @@ fn an_import_that_changes_nothing_writes_nothing() {
         1
     );
     assert_eq!(faulty.ops_count(), ops_count);
+}
+
+#[test]
+fn long_records_are_committed_and_built_by_their_bytes() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    // Four bytes each, and no word: nothing in them is indexed.
+    let description = "\u{1f3ac}".repeat(DESCRIPTION_CHARS_MAX);
+    let records_count = (COMMIT_BYTES_MAX * 5 / 4 / description.len()) as u64;
+    // Few enough for a transaction, and for the delta, were it not for their bytes.
+    assert!(records_count < DELTA_RECORDS_MAX as u64);
+    let mut importer = engine.catalog().importer();
+    for number in 0..records_count {
+        let id = id(number).to_string();
+        let pushed = importer.push(RecordDraft {
+            id: text(&id),
+            video_type: text("movie"),
+            title: text("Uno"),
+            description: text(&description),
+            posted_at: text("2020-01-02T03:04:05Z"),
+            ..RecordDraft::default()
+        });
+        pushed.unwrap().unwrap();
+    }
+    let mut durable_counts = Vec::new();
+    importer
+        .finish(&mut |count| durable_counts.push(count))
+        .unwrap();
+    let first_bytes = durable_counts[0] * description.len() as u64;
+    let bytes_max = COMMIT_BYTES_MAX as u64;
+    // A transaction ends with the record that makes it full.
+    assert!(
+        first_bytes <= bytes_max + description.len() as u64,
+        "{first_bytes}"
+    );
+    assert!(bytes_max / 2 < first_bytes, "{first_bytes}");
+    assert_eq!(durable_counts[1..], [records_count]);
+    let stats = engine.stats().unwrap();
+    assert_eq!((stats.file_segments, stats.delta_records), (1, 0));
 }
 
 #[test]
