@@ -86,7 +86,7 @@ fn the_server_starts_reads_and_recovers_on_a_full_disk() {
     place.run(&["key", "create", "--name", "late"]).fails(1);
     assert_eq!(place.server().get("/api/health", None).status, 200);
     // Killed, it starts again without a byte to write to.
-    place.server().signal(rustix::process::Signal::KILL);
+    place.kill_server();
     place.start_server(&RESERVE);
     assert_eq!(total_on_a_full_disk(&place, &api_key), 1);
     assert_eq!(place.run(&["export"]).ok().lines().count(), 1);

@@ -95,6 +95,13 @@ impl Place {
         self.server.take().unwrap().stop()
     }
 
+    /// Kills the server, and waits for its end: until then it holds the lock of its directory.
+    pub fn kill_server(&mut self) {
+        let mut server = self.server.take().unwrap();
+        server.signal(rustix::process::Signal::KILL);
+        server.wait();
+    }
+
     pub fn server(&self) -> &Server {
         self.server.as_ref().unwrap()
     }
