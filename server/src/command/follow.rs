@@ -36,9 +36,10 @@ pub(super) fn follow(
     path: &Path,
     format: Format,
 ) -> Result<ImportResult, CommandError> {
-    let (name, input) = open(path)?;
+    let restarts: Arc<AtomicU64> = Arc::default();
+    let (name, input) = open(path, &restarts)?;
     let (sender, lines) = sync_channel(LINES_AHEAD_MAX);
-    std::thread::spawn(move || read_lines(input, &sender));
+    std::thread::spawn(move || read_lines(input, &restarts, &sender));
     let is_stopping = Arc::new(AtomicBool::new(false));
     let _interrupt = Interrupt::raise(Arc::clone(&is_stopping))?;
     let read_bytes: Arc<AtomicU64> = Arc::default();
@@ -111,7 +112,11 @@ fn add(sum: &mut ImportResult, result: &ImportResult) {
     sum.ignored_fields += result.ignored_fields;
 }
 
-fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), CommandError> {
+/// The name of an input, and the input; it counts in `restarts` how often it began again.
+fn open(
+    path: &Path,
+    restarts: &Arc<AtomicU64>,
+) -> Result<(String, Box<dyn Read + Send>), CommandError> {
     if path.as_os_str() == "-" {
         return Ok(("stdin".to_owned(), Box::new(io::stdin())));
     }
@@ -123,7 +128,7 @@ fn open(path: &Path) -> Result<(String, Box<dyn Read + Send>), CommandError> {
         return Err(FollowError::Directory(path.to_owned()).into());
     }
     let input: Box<dyn Read + Send> = if metadata.is_file() {
-        Box::new(GrowingFile::new(path, file))
+        Box::new(GrowingFile::new(path, file, Arc::clone(restarts)))
     } else {
         Box::new(file)
     };

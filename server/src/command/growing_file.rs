@@ -4,6 +4,8 @@ use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 /// Poll interval for the growth of a file.
@@ -17,15 +19,21 @@ pub(super) struct GrowingFile {
     read_bytes: u64,
     /// The last byte that was read. A line that was cut off must not be joined with the next one.
     last: u8,
+    /// True from a new beginning until its first byte is read.
+    is_beginning: bool,
+    /// Number of new beginnings, counted when the first byte after one is read.
+    restarts: Arc<AtomicU64>,
 }
 
 impl GrowingFile {
-    pub(super) fn new(path: &Path, file: File) -> Self {
+    pub(super) fn new(path: &Path, file: File, restarts: Arc<AtomicU64>) -> Self {
         Self {
             path: path.to_owned(),
             file,
             read_bytes: 0,
             last: b'\n',
+            is_beginning: false,
+            restarts,
         }
     }
 
@@ -60,15 +68,21 @@ impl Read for GrowingFile {
             if let Some(last) = buffer[..read_count].last() {
                 self.last = *last;
                 self.read_bytes += read_count as u64;
+                if std::mem::take(&mut self.is_beginning) {
+                    self.restarts.fetch_add(1, Ordering::SeqCst);
+                }
                 return Ok(read_count);
             }
             if buffer.is_empty() {
                 return Ok(0);
             }
-            if self.begin_again()? && self.last != b'\n' {
-                self.last = b'\n';
-                buffer[0] = b'\n';
-                return Ok(1);
+            if self.begin_again()? {
+                self.is_beginning = true;
+                if self.last != b'\n' {
+                    self.last = b'\n';
+                    buffer[0] = b'\n';
+                    return Ok(1);
+                }
             }
             std::thread::sleep(GROWTH_POLL_INTERVAL);
         }
@@ -95,17 +109,22 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("log");
         std::fs::write(&path, "first\nsecond\n").unwrap();
-        let mut file = GrowingFile::new(&path, File::open(&path).unwrap());
+        let restarts: Arc<AtomicU64> = Arc::default();
+        let mut file = GrowingFile::new(&path, File::open(&path).unwrap(), Arc::clone(&restarts));
         assert_eq!(next(&mut file), "first\n");
         assert_eq!(next(&mut file), "second\n");
         // The same file, emptied and written again.
         std::fs::write(&path, "third\ncut o").unwrap();
+        assert_eq!(restarts.load(Ordering::SeqCst), 0);
         assert_eq!(next(&mut file), "third\n");
+        assert_eq!(restarts.load(Ordering::SeqCst), 1);
         assert_eq!(file.read(&mut [0; 100]).unwrap(), 5);
         // Another file under its name. A line that was cut off stands alone.
         std::fs::rename(&path, dir.path().join("log.1")).unwrap();
         std::fs::write(&path, "a longer file than the one before\n").unwrap();
         assert_eq!(next(&mut file), "\n");
+        // The line end that was put there belongs to the file before.
+        assert_eq!(restarts.load(Ordering::SeqCst), 1);
         assert_eq!(next(&mut file), "a longer file than the one before\n");
         // What the writer adds to the old file before it notices is read.
         let mut old = File::options().append(true).open(&path).unwrap();
@@ -114,5 +133,6 @@ mod tests {
         std::fs::write(&path, "new\n").unwrap();
         assert_eq!(next(&mut file), "late\n");
         assert_eq!(next(&mut file), "new\n");
+        assert_eq!(restarts.load(Ordering::SeqCst), 3);
     }
 }

@@ -255,7 +255,7 @@ fn csv_is_followed_over_a_rotation() {
         place.write("a.csv", format!("{other}\n{up}\ny\n"));
         said.clear();
         stderr.read_line(&mut said).unwrap();
-        assert!(said.contains("a.csv line 7: "), "{said}");
+        assert!(said.contains("a.csv line 3: "), "{said}");
         let pid = rustix::process::Pid::from_child(&child);
         rustix::process::kill_process(pid, rustix::process::Signal::TERM).unwrap();
         let output = child.wait_with_output().unwrap();
