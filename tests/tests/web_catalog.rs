@@ -221,6 +221,59 @@ fn a_hit_says_what_people_choose_by() {
 }
 
 #[test]
+fn records_of_one_release_stand_together() {
+    let (portal, mut ana) = portal();
+    let texts = [
+        (900, "Zumbido.1999.1080p.WEB-DL.x264-GRP", "2024-01-04"),
+        (901, "Zumbido.1999.1080p.BluRay.x264-GRP", "2024-01-03"),
+        (902, "Zumbido.1999.1080p.WEB-DL.x264-GRP", "2024-01-02"),
+        (903, "sin nombre", "2024-01-01"),
+        (904, "sin nombre", "2023-01-01"),
+    ];
+    let texts = texts.map(|(number, name, posted_at)| (id_of(number), name, posted_at));
+    let drafts = texts.iter().map(|(id, name, posted_at)| RecordDraft {
+        description: text(name),
+        posted_at: text(posted_at),
+        catalog_id: text("tt0206195"),
+        ..film(id, "Zumbido", 1999, "206195")
+    });
+    portal.import(drafts.collect());
+    let shown_of = |page: &str| -> Vec<(u32, bool)> {
+        let items = page
+            .split("<li")
+            .filter(|item| item.contains("/download\""));
+        let numbers = (900..905).map(|number| (number, id_of(number)));
+        let numbers: Vec<(u32, String)> = numbers.collect();
+        let number_of = |item: &str| {
+            let found = numbers.iter().find(|(_, id)| item.contains(id.as_str()));
+            found.map_or(0, |(number, _)| *number)
+        };
+        let shown = items.map(|item| (number_of(item), item.starts_with(" class=\"same\"")));
+        shown.collect()
+    };
+    let together = [
+        (900, false),
+        (902, true),
+        (901, false),
+        (903, false),
+        (904, false),
+    ];
+    for path in ["/catalog?query=zumbido", "/title/tt0206195"] {
+        assert_eq!(shown_of(ana.get(path).text()), together, "{path}");
+    }
+    let by_time = [900, 901, 902, 903, 904].map(|number| (number, false));
+    let page = ana.get("/catalog?query=zumbido&sort=newest");
+    assert_eq!(
+        shown_of(page.text()),
+        by_time,
+        "an order that was chosen is kept"
+    );
+    ana.get("/?lang=es");
+    let page = ana.get("/title/tt0206195");
+    assert!(page.text().contains("La misma versión"), "{}", page.text());
+}
+
+#[test]
 fn an_uploader_has_a_page_and_a_name_that_is_searched_leads_there() {
     let (portal, mut ana) = portal();
     let page = ana.get("/catalog?query=matrix&limit=1").text().to_owned();

@@ -9,7 +9,7 @@ use subcat_engine::{
 };
 
 use super::feed_link::public_feed;
-use super::record_view::{RecordView, episode_number, title_path};
+use super::record_view::{RecordView, episode_number, same_releases_together, title_path};
 use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
@@ -211,7 +211,10 @@ fn search(
     }
     let order = ResultOrder::of(params);
     order.sort(&mut docs, engine);
-    let views = doc_views(request, &snapshot, &docs[start..end])?;
+    let mut views = doc_views(request, &snapshot, &docs[start..end])?;
+    if order == ResultOrder::Default {
+        views = same_releases_together(views);
+    }
     // Only now is it certain that the mapped files were complete while they were read.
     snapshot.ensure_not_truncated()?;
     Ok(SearchResults {

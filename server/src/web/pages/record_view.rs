@@ -29,6 +29,8 @@ pub(super) struct RecordView {
     pub(super) title_path: String,
     /// Path of the page of its uploader, if it has one.
     pub(super) uploader_path: String,
+    /// True if the record before it in the list is of the same release.
+    pub(super) is_same_release: bool,
     downloads: u64,
     now: Timestamp,
     lang: Lang,
@@ -119,6 +121,7 @@ impl RecordView {
                 .as_deref()
                 .map_or(String::new(), uploader_path),
             has_file: doc.source_release_id().is_some(),
+            is_same_release: false,
             downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
             record,
             now: request.now,
@@ -194,6 +197,19 @@ impl RecordView {
         name
     }
 
+    /// Returns true if both are of one film or episode, and of one release of it that is known.
+    fn has_release_of(&self, other: &Self) -> bool {
+        let is_one_title = match (self.title_path.as_str(), other.title_path.as_str()) {
+            ("", "") => self.title() == other.title() && self.record.year == other.record.year,
+            (path, other_path) => path == other_path,
+        };
+        is_one_title
+            && !self.release.is_empty()
+            && self.release == other.release
+            && self.record.season == other.record.season
+            && self.record.episode == other.record.episode
+    }
+
     /// Film or series.
     pub(super) fn kind(&self) -> &'static str {
         match VideoType::parse(&self.record.video_type) {
@@ -241,6 +257,19 @@ impl RecordView {
         };
         format!("{} {word}", self.downloads())
     }
+}
+
+/// Puts the records of one release after the first of them, and marks them. The first ones keep
+/// their order, and so do those of one release.
+pub(super) fn same_releases_together(hits: Vec<RecordView>) -> Vec<RecordView> {
+    let mut ordered: Vec<RecordView> = Vec::with_capacity(hits.len());
+    for mut hit in hits {
+        let last_of_release = ordered.iter().rposition(|other| hit.has_release_of(other));
+        hit.is_same_release = last_of_release.is_some();
+        let place = last_of_release.map_or(ordered.len(), |idx| idx + 1);
+        ordered.insert(place, hit);
+    }
+    ordered
 }
 
 /// Path of the page of a title.

@@ -8,7 +8,9 @@ use http::StatusCode;
 use subcat_engine::{EpisodeSlot, ListPage, Snapshot, TitlePart};
 
 use super::feed_link::public_feed;
-use super::record_view::{RecordView, episode_number, title_number, title_path};
+use super::record_view::{
+    RecordView, episode_number, same_releases_together, title_number, title_path,
+};
 use crate::limits::{
     GRID_EPISODES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
     LIST_PAGES_MAX,
@@ -122,6 +124,7 @@ pub(crate) fn show(request: &WebRequest, id: &str) -> PageResult {
         let view = RecordView::new(request, &snapshot, doc)?;
         hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
     }
+    let hits = same_releases_together(hits);
     snapshot.ensure_not_truncated()?;
     let total: u32 = counts.values().sum();
     let is_series = counts.keys().any(|slot| slot.season.is_some());
