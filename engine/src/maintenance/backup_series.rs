@@ -1,5 +1,6 @@
 //! Dated backups in one folder, of which the newest are kept.
 
+use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -32,7 +33,7 @@ pub(crate) fn back_up_dated(
         let path = folder.to_path_buf();
         return Err(Error::Exists { path });
     }
-    let name = name_of(now);
+    let name = free_name(disk, folder, now)?;
     let earlier = newest_backup(disk, folder)?;
     let place = BackupPlace::in_series(folder, &name, earlier);
     let summary = backup_to(database, &place)?;
@@ -85,6 +86,24 @@ fn dated(disk: &dyn Disk, folder: &Path) -> Result<Vec<PathBuf>> {
         .iter()
         .filter(|entry| entry.is_dir && is_dated(&entry.name));
     Ok(dated.map(|entry| folder.join(&entry.name)).collect())
+}
+
+/// The name of a backup of this time, or of the next second of which there is none.
+fn free_name(disk: &dyn Disk, folder: &Path, now: Timestamp) -> Result<String> {
+    let names: HashSet<String> = disk
+        .list(folder)?
+        .unwrap_or_default()
+        .into_iter()
+        .map(|entry| entry.name)
+        .collect();
+    let mut time = now;
+    while names.contains(&name_of(time)) {
+        let next = Timestamp::from_seconds(time.seconds() + 1);
+        // The last second of all: the backup is refused, as its name is taken.
+        let Some(next) = next else { break };
+        time = next;
+    }
+    Ok(name_of(time))
 }
 
 /// The name of a backup of this time: `2026-11-23T165801Z`. Without colons, which `scp` and `rsync`

@@ -12,6 +12,10 @@ use super::subcommand::Subcommand;
 use crate::ops::VerifyCatalog;
 
 /// Check every file of the data directory against its checksums and against the others
+///
+/// Where no server runs, the data directory is opened first, which heals what a start heals: a
+/// damaged index is built anew, and a file of which pages differ is copied, and kept under another
+/// name.
 #[derive(Debug, Args)]
 pub(super) struct VerifyArguments {
     /// Repair what can be repaired; the server must be stopped

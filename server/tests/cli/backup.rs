@@ -121,6 +121,19 @@ fn dated_backups_are_kept_to_a_number() {
     });
 }
 
+#[test]
+fn backups_that_follow_each_other_at_once_have_their_own_names() {
+    Place::in_both_modes(|place| {
+        place.import(&[line(1, "Heat", "")]);
+        let folder = place.path("backups");
+        let name = folder.display().to_string();
+        for _ in 0..4 {
+            place.run(&["backup", "--keep", "9", &name]).ok();
+        }
+        assert_eq!(dated(&folder).len(), 4, "{:?}", dated(&folder));
+    });
+}
+
 /// A damaged cached file: it is taken from the backup before. Where that is damaged, too, the new
 /// one lacks it, says so, and removes no older one.
 #[test]

@@ -177,6 +177,17 @@ fn an_address_that_is_taken_is_named() {
         assert!(sentence.contains(&taken), "{sentence}");
         assert!(sentence.contains("another program"), "{sentence}");
     }
+    // An address for documentation (RFC 5737), which no machine has.
+    for (setting, other) in [("listen", "admin"), ("admin", "listen")] {
+        let mut command = place.command(&["serve", "--data", "other"]);
+        command.args(["--set", &format!("{setting}=192.0.2.1:8080")]);
+        command.args(["--set", &format!("{other}=127.0.0.1:0")]);
+        let output = command.output().unwrap();
+        let sentence = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{sentence}");
+        let said = format!("{setting} = 192.0.2.1:8080, which this machine does not have");
+        assert!(sentence.contains(&said), "{sentence}");
+    }
 }
 
 #[test]
