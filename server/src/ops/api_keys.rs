@@ -203,10 +203,24 @@ impl Operations<'_> {
             created_at: api_key.created_at.to_string(),
             last_used_at: last_used_at.map(|at| at.to_string()),
             expires_at: api_key.expires_at.map(|at| at.to_string()),
-            state: api_key.state(self.effective_now).as_str().to_owned(),
+            state: self.state_of(api_key).to_owned(),
             requests: usage.requests,
             downloads: usage.downloads,
         })
+    }
+
+    /// Its state; `account disabled` for one that is active and belongs to a disabled account.
+    fn state_of(&self, api_key: &ApiKey) -> &'static str {
+        let state = api_key.state(self.effective_now);
+        let owner = api_key
+            .account
+            .and_then(|id| self.engine.accounts().get(id));
+        let is_disabled = owner.is_some_and(|account| account.disabled_at.is_some());
+        if state == ApiKeyState::Active && is_disabled {
+            "account disabled"
+        } else {
+            state.as_str()
+        }
     }
 
     /// First and last day of the usage that `key show` and `stats` report.

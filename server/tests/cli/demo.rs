@@ -1,6 +1,6 @@
 //! `demo`: everything that a first look needs.
 
-use crate::harness::{Place, Server, exists, get};
+use crate::harness::{Place, Server, exists, get, line};
 use serde_json::Value;
 
 /// Starts the demo in a place and reads what it prints.
@@ -14,6 +14,22 @@ fn start(place: &Place) -> (Server, Value) {
 fn its_help_names_its_data_directory() {
     let help = Place::stopped().run(&["demo", "--help"]).ok();
     assert!(help.contains("./subcat-demo unless --data"), "{help}");
+}
+
+#[test]
+fn it_leaves_the_catalogs_of_others_alone() {
+    let place = Place::stopped();
+    let create = ["account", "create", "ana@example.com", "--password-stdin"];
+    place.run_with(&create, "correct horse battery\n").ok();
+    place.import(&[line(1, "Heat", "")]);
+    let data = place.path("data").display().to_string();
+    let demo = ["demo", "--data", &data, "--listen", "127.0.0.1:0"];
+    let refused = place.run(&demo);
+    assert_eq!(refused.status, 1, "{refused:?}");
+    assert!(refused.stderr.contains("is not the demo's"), "{refused:?}");
+    assert_eq!(place.export().len(), 1);
+    let accounts = place.run(&["account", "list", "--json"]).json();
+    assert_eq!(accounts.as_array().map(Vec::len), Some(1), "{accounts}");
 }
 
 #[test]

@@ -82,6 +82,10 @@ impl Subcommand for DemoArguments {
         logging::start(&effective.config.log);
         let data = effective.config.data.clone();
         let mut running = Running::start(effective)?;
+        if is_foreign(running.service(), &data)? {
+            running.stop()?;
+            return Err(ForeignCatalogError(data).into());
+        }
         load_catalog(running.service())?;
         let login = prepare(running.service(), &data)?;
         let summary = DemoSummary::new(running.base_url(), &data, login)?;
@@ -96,6 +100,31 @@ impl Subcommand for DemoArguments {
         control.stop();
         Ok(())
     }
+}
+
+/// A data directory that no demo has made: it gets no records and no administrator of the demo's.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} holds a catalog that is not the demo's: name another directory with --data, or use \
+     subcat serve",
+    .0.display()
+)]
+struct ForeignCatalogError(PathBuf);
+
+/// True if the directory has more records than the demo, or accounts of others, and no login of an
+/// earlier demo beside it.
+fn is_foreign(service: &Service, data: &Path) -> Result<bool, CommandError> {
+    let path =
+        login_path(data).map_err(|error| SubjectError::new(data.display().to_string(), error))?;
+    if path.exists() {
+        return Ok(false);
+    }
+    let demo_records = CATALOG.lines().count() as u64;
+    let accounts = service.engine.accounts().all();
+    let has_others = accounts
+        .iter()
+        .any(|account| account.email.as_str() != EMAIL);
+    Ok(has_others || demo_records < service.engine.stats()?.records)
 }
 
 /// The shipped catalog as a file.
