@@ -9,10 +9,8 @@ use clap::Parser;
 use roaring::RoaringBitmap;
 use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
-use subcat_bench::search::{
-    BATCH, QuerySet, RecordFile, Records, Times, query_sets, thread_nanoseconds,
-};
-use subcat_engine::internals::{SearchSteps, Segment, SegmentBuilder, Tombstones, fold, words};
+use subcat_bench::search::{QuerySet, RecordFile, Records, Times, query_sets, thread_nanoseconds};
+use subcat_engine::internals::{SearchSteps, Tombstones, fold, words};
 
 /// Documents of a page.
 const PAGE_SIZE: usize = 100;
@@ -33,7 +31,7 @@ fn main() -> ExitCode {
 fn run(arguments: &Arguments) -> Result<()> {
     let records = RecordFile::open(&arguments.queries.catalog, arguments.queries.records)?;
     let sets = query_sets(&records, arguments.queries.queries)?;
-    let (segment, tombstones) = (build(&records)?, Tombstones::new());
+    let (segment, tombstones) = (records.segment()?, Tombstones::new());
     let steps = SearchSteps::new(&segment, &tombstones).map_err(failed("open the segment"))?;
     let heap = load(&records, &steps)?;
     println!(
@@ -54,20 +52,6 @@ fn run(arguments: &Arguments) -> Result<()> {
 
 fn failed(what: &str) -> impl FnOnce(subcat_engine::Error) -> BenchError {
     BenchError::on(what)
-}
-
-fn build(records: &RecordFile) -> Result<Segment> {
-    let mut builder = SegmentBuilder::new();
-    for batch in records.answer_order().chunks(BATCH) {
-        for record in &records.batch(batch)? {
-            builder.add(record).map_err(failed("add a record"))?;
-        }
-    }
-    let mut bytes = Vec::new();
-    builder
-        .finish(&mut bytes)
-        .map_err(failed("finish the segment"))?;
-    Segment::open(bytes.into(), "bench").map_err(failed("open the segment"))
 }
 
 /// The bitmaps of all words that have one, read by the crate as a start would have to. Prints what

@@ -10,12 +10,12 @@ use clap::Parser;
 use subcat_bench::arguments::{QueryArguments, exit_code};
 use subcat_bench::error::{BenchError, Result};
 use subcat_bench::search::{
-    BATCH, HeldOut, QuerySet, RecordFile, Records, Times, held_out, release_sets,
-    thread_nanoseconds, with_release, worst_requests,
+    HeldOut, QuerySet, RecordFile, Records, Times, held_out, release_sets, thread_nanoseconds,
+    with_release, worst_requests,
 };
 use subcat_engine::{
     Snapshot,
-    internals::{Segment, SegmentBuilder, Tombstones, fold, words},
+    internals::{Tombstones, fold, words},
 };
 
 /// Words of the release that all worst requests are weighed by: as many as count.
@@ -46,7 +46,7 @@ fn run(arguments: &Arguments) -> Result<()> {
     sets.push(with_release(&worst, &frequent_words(&records)?));
     sets.push(worst);
     let asked = held_out(&records, arguments.held_out)?;
-    let part = (Arc::new(build(&records)?), Arc::new(Tombstones::new()));
+    let part = (Arc::new(records.segment()?), Arc::new(Tombstones::new()));
     let snapshot = Snapshot::new(1, vec![part]);
     report_held_out(&snapshot, &asked)?;
     println!(
@@ -81,21 +81,6 @@ fn frequent_words(records: &RecordFile) -> Result<String> {
     counts.sort_unstable_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
     let words = counts.into_iter().take(WORST_WORDS).map(|(word, _)| word);
     Ok(words.collect::<Vec<_>>().join("."))
-}
-
-fn build(records: &RecordFile) -> Result<Segment> {
-    let failed = BenchError::on::<subcat_engine::Error>;
-    let mut builder = SegmentBuilder::new();
-    for batch in records.answer_order().chunks(BATCH) {
-        for record in &records.batch(batch)? {
-            builder.add(record).map_err(failed("add a record"))?;
-        }
-    }
-    let mut bytes = Vec::new();
-    builder
-        .finish(&mut bytes)
-        .map_err(failed("finish the segment"))?;
-    Segment::open(bytes.into(), "bench").map_err(failed("open the segment"))
 }
 
 /// Shares of the records that are first themselves, and whose release is.

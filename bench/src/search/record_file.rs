@@ -9,7 +9,7 @@ use std::path::Path;
 use serde_json::Value;
 use subcat_engine::{
     CatalogId, FileName, Language, Number, Record, RecordId, ReleaseId, Timestamp, VideoType, Year,
-    internals::{fold, spanish_region},
+    internals::{Segment, SegmentBuilder, fold, spanish_region},
 };
 
 use crate::error::{BenchError, Result};
@@ -87,6 +87,22 @@ impl RecordFile {
     pub fn batch(&self, numbers: &[u32]) -> Result<Vec<Record>> {
         let numbers = numbers.iter();
         numbers.map(|&idx| self.record(idx as usize)).collect()
+    }
+
+    /// All records as one segment in memory.
+    pub fn segment(&self) -> Result<Segment> {
+        let failed = BenchError::on::<subcat_engine::Error>;
+        let mut builder = SegmentBuilder::new();
+        for batch in self.answer_order().chunks(BATCH) {
+            for record in &self.batch(batch)? {
+                builder.add(record).map_err(failed("add a record"))?;
+            }
+        }
+        let mut bytes = Vec::new();
+        builder
+            .finish(&mut bytes)
+            .map_err(failed("finish the segment"))?;
+        Segment::open(bytes.into(), "bench").map_err(failed("open the segment"))
     }
 }
 
