@@ -184,9 +184,12 @@ fn a_dated_backup_links_what_the_newest_one_has_whole() {
     assert_eq!(inode(&path(0)), inode(&blob_path(&first.path, &engine, 0)));
     assert_ne!(inode(&path(1)), inode(&damaged));
     assert_eq!(open(&second.path).verify(false).unwrap(), []);
-    // What has its name is never written to again.
-    let again = engine.back_up_dated(&folder, now().plus_seconds(1));
-    assert!(matches!(again, Err(Error::Exists { .. })), "{again:?}");
+    // What has its name is never written to again: the next free second is taken.
+    let third = engine
+        .back_up_dated(&folder, now().plus_seconds(1))
+        .unwrap();
+    assert_eq!(third.path, folder.join("2023-11-14T221322Z"));
+    assert_eq!(open(&second.path).verify(false).unwrap(), []);
     let inside = engine.back_up_dated(&second.path, now());
     assert!(matches!(inside, Err(Error::Exists { .. })), "{inside:?}");
 }

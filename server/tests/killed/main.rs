@@ -39,6 +39,8 @@ const STEPS: [&str; 6] = [
 ];
 /// Rounds on one data directory, at most.
 const ROUNDS_OF_PLACE: u64 = 12;
+/// A campaign of hours tells how far it is after each so many rounds.
+const ROUNDS_OF_PROGRESS: u64 = 250;
 /// One load in this number lasts long enough for flushes and merges, which come once a second.
 const LONG_LOADS: u64 = 4;
 
@@ -410,6 +412,9 @@ fn chain(seed: u64, rounds: u64, file_system: Option<&FileSystem>) -> Result<Rep
                 )
             })?;
             report.rounds_count += 1;
+            if report.rounds_count.is_multiple_of(ROUNDS_OF_PROGRESS) {
+                println!("seed {seed}: {} rounds without a loss", report.rounds_count);
+            }
         }
         scene.count_acknowledged(&mut report);
     }
