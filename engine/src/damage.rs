@@ -34,6 +34,8 @@ pub(crate) enum Treatment {
     Dropped,
     /// A cached file: the next download fetches it.
     Forgotten,
+    /// A cached file that object storage has, too: the next download gets it from there.
+    BroughtBack,
     /// A sum: it is counted from zero again.
     CountedAnew,
     /// An account or a key: nobody can use it.
@@ -57,6 +59,7 @@ impl Treatment {
             }
             Self::Dropped => "dropped",
             Self::Forgotten => "forgotten: the next download fetches it",
+            Self::BroughtBack => "removed: the next download gets it from object storage",
             Self::CountedAnew => "counted from zero again",
             Self::Disabled => "left out: restore a backup, or make a new one",
             Self::RevokedAgain => "out of use again, as the audit log says",
@@ -79,6 +82,7 @@ impl Treatment {
             Self::Rebuilt
                 | Self::Dropped
                 | Self::Forgotten
+                | Self::BroughtBack
                 | Self::CountedAnew
                 | Self::RevokedAgain
                 | Self::StoredAgain

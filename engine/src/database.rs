@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
 
 use parking_lot::{Mutex, RwLock};
 
-use crate::blob::BlobStore;
+use crate::blob::{BlobStore, SecondHome};
 use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
 use crate::counters::{BusiestRecords, Counters, DownloadTable};
 use crate::damage::{DamageLog, Treatment};
@@ -32,6 +32,8 @@ pub(crate) struct Database {
     pub(crate) catalog: Arc<Catalog>,
     pub(crate) state: State,
     pub(crate) blobs: BlobStore,
+    /// A second place of contents.
+    pub(crate) second_home: SecondHome,
     /// Held, shared, while a file is stored: its content is there before the row that names it.
     pub(crate) storing: RwLock<()>,
     /// Bytes that cached files may take together; 0 keeps all.
@@ -107,10 +109,12 @@ impl Database {
             data_dir.path("tmp"),
         );
         blobs.mark_present(0 < state.counts().cached_files);
+        let second_home = SecondHome::open(Arc::clone(disk), data_dir.path("uploads"))?;
         let database = Self {
             catalog: Arc::new(catalog),
             state,
             blobs,
+            second_home,
             storing: RwLock::new(()),
             files_bytes_max: AtomicU64::new(0),
             counters: Arc::new(counters),

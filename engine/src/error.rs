@@ -131,6 +131,14 @@ pub enum Error {
         /// The store's reason.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
+    /// The second home of cached files cannot be reached, or refuses.
+    #[error("could not {action} object storage")]
+    Source {
+        /// The action that failed, as a verb with what it was about.
+        action: &'static str,
+        /// Its reason.
+        source: std::io::Error,
+    },
     /// There is too little free space to write safely.
     #[error(
         "{} has {free_bytes} bytes free, {needed_bytes} are needed: make room and try again",

@@ -129,7 +129,7 @@ pub use search::{
 };
 
 /// Cached files.
-pub use blob::Blob;
+pub use blob::{Blob, BlobSource};
 pub use model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant};
 
 /// Accounts, API keys and sessions.

@@ -118,6 +118,9 @@ pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
+/// Files that one step of maintenance uploads.
+pub const UPLOADS_BATCH_MAX: usize = 256;
+
 /// Contents that are evicted by one transaction, at most.
 pub const EVICTION_BATCH_MAX: usize = 256;
 /// Seconds after a listing that found too much, all of it served recently, until the next one.

@@ -162,6 +162,11 @@ pub const USELESS_VARIANTS_MAX: usize = 4096;
 /// Redirects that a fetch follows, at most (API.md 14).
 pub const UPSTREAM_REDIRECTS_MAX: usize = 3;
 
+/// Attempts of a request to object storage after the first. Clients wait: an outage must show
+/// within seconds, where the library's defaults hide it for minutes.
+#[cfg(feature = "s3")]
+pub const STORAGE_RETRIES_MAX: usize = 1;
+
 /// Seconds after which a text without a subtitle's shape is fetched again (API.md 14.5).
 pub const REFETCH_SECONDS: i64 = 3_600;
 

@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Blob;
-use crate::disk::{DirEntry, Disk, DiskFile, is_out_of_descriptors, publish_file};
+use crate::disk::{Disk, DiskFile, is_out_of_descriptors, publish_file, read_file};
 use crate::error::{Error, Result};
 use crate::limits::{BLOB_BYTES_MAX, OPEN_BLOBS_MAX};
 use crate::model::{CachedFile, ContentHash, Variant};
@@ -24,15 +24,12 @@ const FOOTER_MAGIC: &[u8; 8] = b"subcatV1";
 const FOOTER_BYTES: usize = 16;
 
 /// Name of the empty file by which the folder is known.
-const MARK: &str = "mark";
-
-/// Contents that files refer to, with one of these files.
-type Referenced = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
+pub(super) const MARK: &str = "mark";
 
 /// Contents by their SHA-256, and those that are open.
 pub(crate) struct BlobStore {
-    disk: Arc<dyn Disk>,
-    dir: PathBuf,
+    pub(super) disk: Arc<dyn Disk>,
+    pub(super) dir: PathBuf,
     tmp: PathBuf,
     open: Box<[BlobShard]>,
     /// Blobs of one shard that are kept open.
@@ -52,36 +49,6 @@ type BlobShard =
 struct OpenBlobEntry {
     blob: Arc<Blob>,
     last_used: AtomicU64,
-}
-
-/// A fault of the content store.
-pub(crate) enum BlobFinding {
-    /// A content that files refer to is missing or damaged.
-    Damaged(Error),
-    /// A variant is damaged; removing it repairs that.
-    DamagedVariant(String),
-    /// A content, or a variant of one, that no file refers to: its store was interrupted, or its
-    /// file was forgotten.
-    Orphan(Orphan),
-    /// A file that is not a content.
-    Foreign(String),
-}
-
-/// A content in the store, with its variants.
-pub(crate) struct StoredContent {
-    pub(crate) content: ContentHash,
-    /// Bytes of all its files.
-    pub(crate) size_bytes: u64,
-    /// Time of its last service, in seconds; that of its store if it was never noted.
-    pub(crate) served_seconds: i64,
-}
-
-/// A file in the store that no cached file refers to.
-pub(crate) struct Orphan {
-    path: PathBuf,
-    /// Below the data directory.
-    pub(crate) name: String,
-    pub(crate) content: ContentHash,
 }
 
 impl BlobStore {
@@ -125,7 +92,7 @@ impl BlobStore {
     /// Returns its identity and its xxh3.
     pub(crate) fn put(&self, content: &[u8]) -> Result<(ContentHash, u64)> {
         assert!(content.len() as u64 <= BLOB_BYTES_MAX);
-        let hash = ContentHash(Sha256::digest(content).into());
+        let hash = hash_of(content);
         let checksum = xxh3_64(content);
         let path = self.path(&hash, Variant::Identity);
         self.with_descriptor(|| {
@@ -176,7 +143,7 @@ impl BlobStore {
             .map_err(Error::io("read", &path))?;
         // xxh3 finds accidents only: a backup must not hold a content that is not what its name
         // says.
-        if <[u8; 32]>::from(Sha256::digest(&content)) != file.content.0 {
+        if hash_of(&content) != file.content {
             let name = self.name_of(&path);
             return Err(Error::corrupt(name, 0, "content that matches its SHA-256"));
         }
@@ -247,84 +214,37 @@ impl BlobStore {
         }
     }
 
-    /// Checks every file: those of `referenced` against their SHA-256, variants against their
-    /// footer. With `is_repairing`, damaged variants and unreferenced files are removed.
-    pub(crate) fn verify(
-        &self,
-        referenced: &Referenced,
-        is_repairing: bool,
-    ) -> Result<Vec<BlobFinding>> {
-        let mut findings = Vec::new();
-        for (hash, file) in referenced {
-            let path = self.path(hash, Variant::Identity);
-            let checked = self.check_file(&path, file.size_bytes, file.checksum);
-            // The xxh3 comes from `state.redb`, the SHA-256 is the name: both must agree with the
-            // bytes.
-            let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
-            if let Err(error) = checked {
-                findings.push(BlobFinding::Damaged(error));
-            }
-        }
-        self.each_file(&mut |path, entry| {
-            let name = entry.name.as_str();
-            let stem = name.split('.').next().unwrap_or_default();
-            let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
-            let orphan = self.orphan_of(path, name, referenced);
-            let is_orphan = orphan.is_some();
-            let finding = if let Some(orphan) = orphan {
-                Some(BlobFinding::Orphan(orphan))
-            } else if !is_referenced {
-                Some(BlobFinding::Foreign(self.name_of(path)))
-            } else if stem != name && self.open_variant(path).is_err() {
-                Some(BlobFinding::DamagedVariant(self.name_of(path)))
-            } else {
-                None
-            };
-            // Orphans are the caller's: a file may be stored under one of them just now.
-            if finding.is_some() && is_repairing && !is_orphan {
-                self.disk.remove(path)?;
-            }
-            findings.extend(finding);
-            Ok(())
-        })?;
-        Ok(findings)
-    }
-
-    /// Contents, and variants of them, that no file refers to.
-    pub(crate) fn orphans(&self, referenced: &Referenced) -> Result<Vec<Orphan>> {
-        let mut orphans = Vec::new();
-        self.each_file(&mut |path, entry| {
-            orphans.extend(self.orphan_of(path, &entry.name, referenced));
-            Ok(())
-        })?;
-        Ok(orphans)
-    }
-
-    fn orphan_of(&self, path: &Path, name: &str, referenced: &Referenced) -> Option<Orphan> {
-        let content = parse_hash(name.split('.').next().unwrap_or_default())?;
-        if referenced.contains_key(&content) {
-            return None;
-        }
-        Some(Orphan {
-            path: path.to_path_buf(),
-            name: self.name_of(path),
-            content,
-        })
-    }
-
-    /// Removes an orphan. The caller knows that no file refers to it now.
-    pub(crate) fn remove_orphan(&self, orphan: &Orphan) -> Result<()> {
-        for variant in [Variant::Identity, Variant::Gzip, Variant::Brotli] {
-            self.forget(&orphan.content, variant);
-        }
-        self.disk.remove(&orphan.path).map(drop)
-    }
-
     /// Checks a content against its length, its xxh3 and its name.
     pub(crate) fn check_content(&self, file: &CachedFile) -> Result<()> {
         let path = self.path(&file.content, Variant::Identity);
         let opened = self.check_file(&path, file.size_bytes, file.checksum)?;
         self.check_hash(&*opened, &path, &file.content)
+    }
+
+    /// Returns true if there is a file of this content here, whole or not. Cost: a system call.
+    pub(super) fn is_here(&self, content: &ContentHash) -> Result<bool> {
+        let path = self.path(content, Variant::Identity);
+        Ok(self.disk.size_bytes(&path)?.is_some())
+    }
+
+    /// Reads a content; `None` if it is not here.
+    ///
+    /// Errors: [`Error::Corrupt`] if it is damaged.
+    pub(super) fn read(&self, content: &ContentHash) -> Result<Option<Vec<u8>>> {
+        let path = self.path(content, Variant::Identity);
+        let size_bytes = self.disk.size_bytes(&path)?;
+        if size_bytes.is_some_and(|size_bytes| BLOB_BYTES_MAX < size_bytes) {
+            let name = self.name_of(&path);
+            return Err(Error::corrupt(name, BLOB_BYTES_MAX, "its end"));
+        }
+        let Some(bytes) = read_file(self.disk.as_ref(), &path)? else {
+            return Ok(None);
+        };
+        if hash_of(&bytes) != *content {
+            let name = self.name_of(&path);
+            return Err(Error::corrupt(name, 0, "content that matches its SHA-256"));
+        }
+        Ok(Some(bytes))
     }
 
     /// Puts the mark into the folder by which it is known from an empty one that stands in its
@@ -363,28 +283,6 @@ impl BlobStore {
         self.written_bytes.load(Ordering::Relaxed)
     }
 
-    /// Every content. Cost: lists every file.
-    pub(crate) fn stored(&self) -> Result<Vec<StoredContent>> {
-        let mut found: Vec<StoredContent> = Vec::new();
-        self.each_file(&mut |_, entry| {
-            let stem = entry.name.split('.').next().unwrap_or_default();
-            let Some(content) = parse_hash(stem) else {
-                return Ok(());
-            };
-            match found.last_mut() {
-                // They are ordered by name: the variants of a content follow it.
-                Some(last) if last.content == content => last.size_bytes += entry.size_bytes,
-                _ => found.push(StoredContent {
-                    content,
-                    size_bytes: entry.size_bytes,
-                    served_seconds: entry.modified_seconds,
-                }),
-            }
-            Ok(())
-        })?;
-        Ok(found)
-    }
-
     /// Notes that a content was served at this second. Not durable: a power cut may lose it.
     pub(crate) fn note_served(&self, content: &ContentHash, seconds: i64) -> Result<()> {
         let path = self.path(content, Variant::Identity);
@@ -398,22 +296,6 @@ impl BlobStore {
         for variant in [Variant::Brotli, Variant::Gzip, Variant::Identity] {
             self.forget(content, variant);
             self.disk.remove(&self.path(content, variant))?;
-        }
-        Ok(())
-    }
-
-    fn each_file(&self, each: &mut dyn FnMut(&Path, &DirEntry) -> Result<()>) -> Result<()> {
-        for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
-            let dir = self.dir.join(&folder.name);
-            if !folder.is_dir {
-                if folder.name != MARK {
-                    each(&dir, &folder)?;
-                }
-                continue;
-            }
-            for entry in self.disk.list(&dir)?.unwrap_or_default() {
-                each(&dir.join(&entry.name), &entry)?;
-            }
         }
         Ok(())
     }
@@ -444,7 +326,12 @@ impl BlobStore {
     }
 
     /// Opens a file whose length and xxh3 are these.
-    fn check_file(&self, path: &Path, size_bytes: u64, checksum: u64) -> Result<Box<dyn DiskFile>> {
+    pub(super) fn check_file(
+        &self,
+        path: &Path,
+        size_bytes: u64,
+        checksum: u64,
+    ) -> Result<Box<dyn DiskFile>> {
         let opened = self.disk.open(path)?;
         let opened = opened.ok_or_else(|| self.missing(path))?;
         let found_bytes = opened.size_bytes().map_err(Error::io("read", path))?;
@@ -463,7 +350,13 @@ impl BlobStore {
         Ok(opened)
     }
 
-    fn check_hash(&self, file: &dyn DiskFile, path: &Path, hash: &ContentHash) -> Result<()> {
+    /// Checks a file against the hash that is its name.
+    pub(super) fn check_hash(
+        &self,
+        file: &dyn DiskFile,
+        path: &Path,
+        hash: &ContentHash,
+    ) -> Result<()> {
         let size_bytes = file.size_bytes().map_err(Error::io("read", path))?;
         let mut hasher = Sha256::new();
         read_all(file, path, size_bytes, &mut |chunk| hasher.update(chunk))?;
@@ -474,7 +367,8 @@ impl BlobStore {
         Ok(())
     }
 
-    fn open_variant(&self, path: &Path) -> Result<Option<Arc<Blob>>> {
+    /// Opens a variant, checked against its footer; `None` if it was not made.
+    pub(super) fn open_variant(&self, path: &Path) -> Result<Option<Arc<Blob>>> {
         let Some(opened) = self.disk.open(path)? else {
             return Ok(None);
         };
@@ -520,7 +414,8 @@ impl BlobStore {
         Arc::clone(&entry.blob)
     }
 
-    fn forget(&self, hash: &ContentHash, variant: Variant) {
+    /// Closes a content for those who come later.
+    pub(super) fn forget(&self, hash: &ContentHash, variant: Variant) {
         self.shard(hash).write().remove(&(*hash, variant));
     }
 
@@ -529,7 +424,8 @@ impl BlobStore {
         &self.open[usize::from(hash.0[0]) % SHARDS_COUNT]
     }
 
-    fn path(&self, hash: &ContentHash, variant: Variant) -> PathBuf {
+    /// The file of a content or of a variant of it.
+    pub(super) fn path(&self, hash: &ContentHash, variant: Variant) -> PathBuf {
         let hex = hash.to_string();
         let extension = match variant {
             Variant::Identity => "",
@@ -540,7 +436,7 @@ impl BlobStore {
     }
 
     /// The path below the data directory.
-    fn name_of(&self, path: &Path) -> String {
+    pub(super) fn name_of(&self, path: &Path) -> String {
         let below = path.strip_prefix(&self.dir).unwrap_or(path);
         format!("blobs/{}", below.display())
     }
@@ -548,6 +444,11 @@ impl BlobStore {
     fn missing(&self, path: &Path) -> Error {
         Error::corrupt(self.name_of(path), 0, "the file")
     }
+}
+
+/// The SHA-256 of a content.
+pub(super) fn hash_of(content: &[u8]) -> ContentHash {
+    ContentHash(Sha256::digest(content).into())
 }
 
 fn folder_of(path: &Path) -> &Path {
@@ -583,7 +484,8 @@ fn read_all(
     Ok(())
 }
 
-fn parse_hash(hex: &str) -> Option<ContentHash> {
+/// The hash that a file's name is, in lower case or not.
+pub(super) fn parse_hash(hex: &str) -> Option<ContentHash> {
     let mut hash = [0; 32];
     let is_plain = hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit());
     if !is_plain {

@@ -20,6 +20,7 @@ use crate::store::SpaceGuard;
 /// | `catalog.redb`, `state.redb` | the truth |
 /// | `index/` | segments, derived |
 /// | `blobs/ab/<sha256>[.gz\|.br]` | files, and compressed variants of them, derived |
+/// | `uploads/<sha256>` | empty: object storage does not have this file yet |
 /// | `counters/` | downloads that are not aggregated yet |
 /// | `tmp/` | files before they get their names; emptied at every start |
 /// | `admin.sock` | the server's, not the engine's |

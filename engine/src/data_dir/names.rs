@@ -6,13 +6,14 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 
 /// Every name that may stand in a data directory.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "format",
     "lock",
     "catalog.redb",
     "state.redb",
     "index",
     "blobs",
+    "uploads",
     "counters",
     "tmp",
     "admin.sock",

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use crate::blob::Blob;
+use crate::blob::{Blob, BlobSource};
 use crate::database::Database;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::model::{
     CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Timestamp, Variant,
 };
@@ -61,6 +61,10 @@ impl FilesHandle<'_> {
         let _storing = self.database.storing.read();
         // The blob first: a file that is remembered has content, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
+        // One that a file refers to waits already, or has been uploaded.
+        if !self.database.state.has_content(hash) {
+            self.database.second_home.note_stored(&hash)?;
+        }
         let file = CachedFile {
             content: hash,
             size_bytes: content.len() as u64,
@@ -100,10 +104,51 @@ impl FilesHandle<'_> {
     }
 
     /// Opens stored bytes, mapped; callers share the handle while any of them holds it. `None` if
-    /// the variant was not made. Errors: the blob is missing or damaged.
+    /// the variant was not made. A content that is not here comes back from its second home, which
+    /// may take long.
+    ///
+    /// Errors: the blob is missing or damaged; [`Error::Source`](crate::Error::Source) if it may be
+    /// in its second home, which cannot be asked now.
     #[inline]
     pub fn blob(self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
-        self.database.blobs.open(file, variant)
+        match self.database.blobs.open(file, variant) {
+            Err(error @ Error::Corrupt { .. }) => self.blob_from_second_home(file, variant, error),
+            opened => opened,
+        }
+    }
+
+    #[cold]
+    fn blob_from_second_home(
+        self,
+        file: &CachedFile,
+        variant: Variant,
+        lost: Error,
+    ) -> Result<Option<Arc<Blob>>> {
+        let Database {
+            second_home, blobs, ..
+        } = self.database;
+        if second_home.bring_back(file, blobs)? {
+            return blobs.open(file, variant);
+        }
+        Err(lost)
+    }
+
+    /// Keeps all contents in a second home, too. From then on, those that leave this machine under
+    /// [`FilesHandle::limit`] come back from there. Called once, before files are asked for.
+    ///
+    /// The task [`UploadFiles`](crate::MaintenanceTask::UploadFiles) uploads what is stored; the
+    /// first time that is everything.
+    pub fn attach(self, source: Arc<dyn BlobSource>) -> Result<()> {
+        let Database {
+            second_home, blobs, ..
+        } = self.database;
+        second_home.attach(source, blobs)
+    }
+
+    /// Forgets that there was a second home: contents that are not here are fetched anew when they
+    /// are wanted. Returns false if there was none.
+    pub fn detach(self) -> Result<bool> {
+        self.database.second_home.detach()
     }
 
     /// Limits the bytes of all cached files: beyond them, those that were served least recently are

@@ -31,6 +31,8 @@ mod lost_records_test;
 #[cfg(test)]
 mod lost_writes_test;
 #[cfg(test)]
+mod second_home_test;
+#[cfg(test)]
 mod tasks_test;
 #[cfg(test)]
 mod test_support;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::verify::Finding;
-use crate::blob::BlobStore;
+use crate::blob::{BlobStore, SecondHome};
 use crate::catalog::{
     ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
     damaged_record,
@@ -40,6 +40,9 @@ pub struct BackupSummary {
     pub reused_files: u64,
     /// Their bytes.
     pub reused_bytes: u64,
+    /// Contents that are in object storage only: the backup knows of them, and does not have them.
+    #[serde(default)]
+    pub elsewhere_files: u64,
     /// Damaged values, and cached files that are missing or damaged: they are not in the backup.
     /// Files are fetched again when they are asked for.
     pub left_out: Vec<Finding>,
@@ -198,6 +201,12 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     database.catalog.contain(&damaged_ids)?;
     left_out.extend(damage.iter().map(SkippedRow::finding));
     let mut summary = copy_blobs(database, blobs, &contents, &state)?;
+    // After the contents: what has been uploaded meanwhile need not wait in the copy.
+    if let Some(waiting) = database.second_home.waiting()? {
+        let disk = Arc::clone(copy.disk());
+        let copied = SecondHome::open(disk, copy.path("uploads"))?;
+        copied.begin_copy(&waiting)?;
+    }
     left_out.append(&mut summary.left_out);
     summary.left_out = left_out;
     summary.records = catalog.read(|rows| rows.rows_count(RECORDS))?;
@@ -247,6 +256,11 @@ fn copy_blobs(
                     summary.reused_files += 1;
                     summary.reused_bytes += file.size_bytes;
                 }
+            }
+            Err(Error::Corrupt { .. })
+                if database.second_home.is_elsewhere(hash, &database.blobs)? =>
+            {
+                summary.elsewhere_files += 1;
             }
             Err(error @ Error::Corrupt { .. }) => {
                 summary.left_out.push(Finding::of(&error, false));

@@ -62,7 +62,7 @@ impl Eviction {
         let mut stored_bytes = contents.iter().map(|content| content.size_bytes).sum();
         if bytes_max < stored_bytes {
             let target_bytes = bytes_max - bytes_max / 16;
-            let evicted = least_recent(database, contents, stored_bytes - target_bytes, now);
+            let evicted = least_recent(database, contents, stored_bytes - target_bytes, now)?;
             stored_bytes -= self.evict(database, &evicted)?;
         }
         // What is still too much was served just now.
@@ -79,7 +79,8 @@ impl Eviction {
         Ok(())
     }
 
-    /// Forgets the files of these contents, then removes the contents. Returns their bytes.
+    /// Forgets the files of these contents, unless they have a second home, then removes the
+    /// contents. Returns their bytes.
     ///
     /// A process that is killed in between leaves orphans, which the next start removes.
     fn evict(&self, database: &Database, contents: &[StoredContent]) -> Result<u64> {
@@ -87,11 +88,17 @@ impl Eviction {
         for batch in contents.chunks(EVICTION_BATCH_MAX) {
             // Whoever stores a file puts its content first: no store may be between the two steps.
             let _no_store = database.storing.write();
-            let hashes: HashSet<ContentHash, _> =
-                batch.iter().map(|content| content.content).collect();
+            let mut hashes: HashSet<ContentHash, _> = HashSet::default();
+            for content in batch {
+                if !database.second_home.has(&content.content)? {
+                    hashes.insert(content.content);
+                }
+            }
             let releases = database.state.releases_of(&hashes);
-            let forget = releases.into_iter().map(StateEvent::ForgetFile);
-            database.state.apply(forget.collect())?;
+            if !releases.is_empty() {
+                let forget = releases.into_iter().map(StateEvent::ForgetFile);
+                database.state.apply(forget.collect())?;
+            }
             for content in batch {
                 database.blobs.remove(&content.content)?;
                 evicted_bytes += content.size_bytes;
@@ -119,10 +126,14 @@ fn least_recent(
     mut contents: Vec<StoredContent>,
     excess_bytes: u64,
     now: i64,
-) -> Vec<StoredContent> {
+) -> Result<Vec<StoredContent>> {
+    // One that waits for its upload stays: it would have to be fetched from upstream again.
+    let waiting = database.second_home.waiting()?.unwrap_or_default();
+    let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
     contents.retain(|stored| {
         let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;
-        is_idle && database.state.has_content(stored.content)
+        let is_free = database.state.has_content(stored.content);
+        is_idle && is_free && !waiting.contains(&stored.content)
     });
     contents.sort_unstable_by_key(|stored| stored.served_seconds);
     let mut chosen_bytes = 0;
@@ -133,5 +144,5 @@ fn least_recent(
     });
     let needed_count = needed.count();
     contents.truncate(needed_count);
-    contents
+    Ok(contents)
 }

@@ -14,6 +14,8 @@ const CHUNK_BYTES: usize = 1 << 20;
 /// Files that are copied; the others are derived, or belong to a process.
 const FILES: [&str; 2] = ["catalog.redb", "state.redb"];
 const FOLDERS: [&str; 2] = ["blobs", "counters"];
+/// A folder that is there only if contents have a second home.
+const UPLOADS: &str = "uploads";
 
 /// Result of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -119,6 +121,9 @@ fn build(disk: &Arc<dyn Disk>, source: &Path, format: u32, staging: &Path) -> Re
     }
     for folder in FOLDERS {
         copy_folder(&copy, &source.join(folder), &staging.join(folder))?;
+    }
+    if disk.list(&source.join(UPLOADS))?.is_some() {
+        copy_folder(&copy, &source.join(UPLOADS), &staging.join(UPLOADS))?;
     }
     copy.finish_as(format)?;
     drop(copy);

@@ -146,9 +146,15 @@ impl Scrub {
         {
             bytes += file.size_bytes;
             match database.blobs.check_content(&file) {
+                Err(Error::Corrupt { .. }) if is_elsewhere(database, &file)? => {}
                 Err(error @ Error::Corrupt { .. }) => {
                     database.ensure_blobs_present()?;
                     self.found(1);
+                    if database.second_home.has(&file.content)? {
+                        database.damage.note(&error, Treatment::BroughtBack);
+                        database.blobs.remove(&file.content)?;
+                        continue;
+                    }
                     database.damage.note(&error, Treatment::Forgotten);
                     let forget = StateEvent::ForgetContent(file.content);
                     database.state.apply(vec![forget])?;
@@ -178,6 +184,11 @@ impl Scrub {
     fn found(&self, count: u64) {
         self.findings.fetch_add(count, Ordering::Relaxed);
     }
+}
+
+fn is_elsewhere(database: &Database, file: &CachedFile) -> Result<bool> {
+    let second_home = &database.second_home;
+    second_home.is_elsewhere(&file.content, &database.blobs)
 }
 
 fn blobs_of(database: &Database) -> Stage {

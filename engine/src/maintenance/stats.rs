@@ -29,6 +29,14 @@ pub struct EngineStats {
     pub evicted_files: u64,
     #[serde(default)]
     pub evicted_bytes: u64,
+    /// Files that went to object storage and that came back from it, since the start.
+    #[serde(default)]
+    pub uploaded_files: u64,
+    #[serde(default)]
+    pub returned_files: u64,
+    /// Files that wait to be uploaded.
+    #[serde(default)]
+    pub waiting_uploads: u64,
     pub accounts: u64,
     pub api_keys: u64,
     pub reindex_jobs_done: u64,
@@ -57,6 +65,7 @@ pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
     let (records, active_records) = catalog.counts()?;
     let (scrub_rounds, scrub_findings) = tasks.scrub_figures();
     let (evicted_files, evicted_bytes) = tasks.eviction_figures();
+    let [uploaded_files, returned_files, waiting_uploads] = database.second_home.figures();
     let (reindex_jobs_done, merges_done) = catalog.jobs_done();
     let reclaimable = tasks.reclaimable();
     let mut stats = EngineStats {
@@ -70,6 +79,9 @@ pub(crate) fn stats(database: &Database, tasks: &Tasks) -> Result<EngineStats> {
         blob_bytes: counts.blob_bytes,
         evicted_files,
         evicted_bytes,
+        uploaded_files,
+        returned_files,
+        waiting_uploads,
         accounts: counts.accounts,
         api_keys: counts.api_keys,
         reindex_jobs_done,

@@ -23,6 +23,9 @@ pub enum MaintenanceTask {
     /// Removes cached files that were served least recently, if all of them take more than
     /// [`FilesHandle::limit`](crate::FilesHandle::limit) allows.
     EvictFiles,
+    /// Uploads a few files to their second home
+    /// ([`FilesHandle::attach`](crate::FilesHandle::attach)).
+    UploadFiles,
     /// Removes content that no cached file refers to, an hour after it was seen first, and at
     /// start.
     SweepFiles,
@@ -33,12 +36,13 @@ pub enum MaintenanceTask {
 
 impl MaintenanceTask {
     /// The tasks of [`crate::Engine::maintain`], in its order.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::AggregateDownloads,
         Self::RepairIndex,
         Self::Reindex,
         Self::Merge,
         Self::EvictFiles,
+        Self::UploadFiles,
         Self::SweepFiles,
     ];
 
@@ -50,6 +54,7 @@ impl MaintenanceTask {
             Self::Reindex => "reindex",
             Self::Merge => "merge",
             Self::EvictFiles => "evict",
+            Self::UploadFiles => "upload",
             Self::SweepFiles => "sweep",
             Self::Scrub => "scrub",
         }
@@ -81,6 +86,7 @@ impl Tasks {
             }
             MaintenanceTask::Merge => database.catalog.run_merge(),
             MaintenanceTask::EvictFiles => self.eviction.run(database, now).map(|()| false),
+            MaintenanceTask::UploadFiles => database.second_home.upload_some(&database.blobs),
             MaintenanceTask::SweepFiles => self.sweep.run(database, now).map(|()| false),
             MaintenanceTask::Scrub => self.scrub.step(database, now),
         }

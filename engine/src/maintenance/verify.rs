@@ -116,10 +116,37 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
         }
         findings.push(Finding::of(&error, is_repairing));
     }
+    findings.extend(verify_blobs(database, is_repairing)?);
+    for (file, offset) in database.counters.torn_entries()? {
+        findings.push(Finding {
+            file,
+            offset: Some(offset),
+            problem: "an entry that matches its checksum was expected".to_owned(),
+            is_repaired: false,
+            is_note: false,
+        });
+    }
+    verify_names(database, &mut findings)?;
+    // Last, as some of it is met by the checks above. What is still there was found by them.
+    let contained = database.damage.take_for_report().into_iter();
+    let repaired = contained.filter(|entry| entry.is_repaired);
+    findings.extend(repaired.map(Finding::of_contained));
+    Ok(findings)
+}
+
+/// Checks cached files and whatever else lies among them.
+fn verify_blobs(database: &Database, is_repairing: bool) -> Result<Vec<Finding>> {
+    let Database {
+        blobs, second_home, ..
+    } = database;
+    let mut findings = Vec::new();
     let mut orphans = Vec::new();
-    for finding in database.blobs.verify(&state.contents(), is_repairing)? {
+    for finding in blobs.verify(&database.state.contents(), is_repairing)? {
         findings.push(match finding {
-            BlobFinding::Damaged(error) => Finding::of(&error, false),
+            BlobFinding::Damaged(content, _) if second_home.is_elsewhere(&content, blobs)? => {
+                continue;
+            }
+            BlobFinding::Damaged(_, error) => Finding::of(&error, false),
             BlobFinding::DamagedVariant(file) => Finding::at(
                 file,
                 "a variant that matches its checksum was expected",
@@ -141,20 +168,6 @@ pub(crate) fn verify(database: &Database, is_repairing: bool) -> Result<Vec<Find
     if is_repairing {
         remove_orphans(database, &orphans)?;
     }
-    for (file, offset) in database.counters.torn_entries()? {
-        findings.push(Finding {
-            file,
-            offset: Some(offset),
-            problem: "an entry that matches its checksum was expected".to_owned(),
-            is_repaired: false,
-            is_note: false,
-        });
-    }
-    verify_names(database, &mut findings)?;
-    // Last, as some of it is met by the checks above. What is still there was found by them.
-    let contained = database.damage.take_for_report().into_iter();
-    let repaired = contained.filter(|entry| entry.is_repaired);
-    findings.extend(repaired.map(Finding::of_contained));
     Ok(findings)
 }
 

@@ -240,7 +240,7 @@ fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
 }
 
 fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
-    let gauges: [(&'static str, &str, u64); 14] = [
+    let gauges: [(&'static str, &str, u64); 15] = [
         ("records", "Records of the catalog.", stats.records),
         (
             "records_active",
@@ -289,16 +289,18 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
             stats.cached_files,
         ),
         ("blob_bytes", "Bytes of cached files.", stats.blob_bytes),
+        (
+            "waiting_uploads",
+            "Cached files that object storage does not have yet.",
+            stats.waiting_uploads,
+        ),
         ("accounts", "Accounts.", stats.accounts),
         ("api_keys", "API keys of any state.", stats.api_keys),
     ];
     for (name, help, value) in gauges {
         writer.gauge(name, help, value)?;
     }
-    let help = "Cached files that were removed because all together took too much.";
-    writer.counter("evicted_files", help, stats.evicted_files)?;
-    let help = "Bytes of those files.";
-    writer.counter("evicted_bytes", help, stats.evicted_bytes)?;
+    cached_files(writer, stats)?;
     let help = "Reindex jobs that flushed the delta to a segment file.";
     writer.counter("reindex_jobs", help, stats.reindex_jobs_done)?;
     let help = "Times that the scrubber has read everything.";
@@ -306,6 +308,18 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     let help = "Damage that the scrubber has found.";
     writer.counter("scrub_findings", help, stats.scrub_findings)?;
     writer.counter("merges", "Merges of segment files.", stats.merges_done)
+}
+
+/// Comings and goings of cached files since the start.
+fn cached_files(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
+    let help = "Cached files that were removed because all together took too much.";
+    writer.counter("evicted_files", help, stats.evicted_files)?;
+    let help = "Bytes of those files.";
+    writer.counter("evicted_bytes", help, stats.evicted_bytes)?;
+    let help = "Cached files that went to object storage.";
+    writer.counter("uploaded_files", help, stats.uploaded_files)?;
+    let help = "Cached files that came back from object storage.";
+    writer.counter("returned_files", help, stats.returned_files)
 }
 
 /// Background tasks: which of them fail now, and how often they have failed.

@@ -25,6 +25,7 @@ use http::{HeaderMap, Response};
 use subcat_engine::{FileName, RecordId, ReleaseId, Snapshot, Variant};
 
 use super::accounting::RequestContext;
+use super::variants::VariantError;
 use super::worker::ApiWorker;
 use crate::cache::{FilesVersion, OpenFile, PreparedFile};
 use crate::files::served_name;
@@ -181,6 +182,9 @@ enum DownloadError {
     /// The stored file could not be opened. If it is lost or damaged, it has been forgotten.
     #[error("the stored file could not be opened")]
     NotOpened,
+    /// The stored file is in object storage, which does not give it now.
+    #[error("object storage does not give the file")]
+    Away,
 }
 
 impl From<DownloadError> for ApiError {
@@ -188,6 +192,7 @@ impl From<DownloadError> for ApiError {
         match error {
             DownloadError::Answered(error) => error,
             DownloadError::NotOpened => Self::Internal,
+            DownloadError::Away => Self::UpstreamFailed,
         }
     }
 }
@@ -204,6 +209,14 @@ async fn make_ready(
 ) -> Result<ReadyFile, ApiError> {
     let ready = match fetch_and_open(worker, source, request).await {
         Err(DownloadError::NotOpened) => fetch_and_open(worker, source, request).await,
+        Err(DownloadError::Away) => {
+            // Upstream has it, too, as a rule.
+            let upstream = &worker.service.upstream;
+            let record_name = source.record_name.as_ref();
+            let fetched = upstream.fetch_anew(&source.release, record_name).await;
+            fetched.map_err(error_of)?;
+            fetch_and_open(worker, source, request).await
+        }
         ready => ready,
     };
     Ok(ready?)
@@ -231,7 +244,10 @@ async fn fetch_and_open(
     for variant in acceptable(hints, headers, &prepared) {
         let open = worker.variants.open(&prepared.file, variant);
         let open = worker.traced(report, "open file", open).await;
-        let open = open.map_err(|_| DownloadError::NotOpened)?;
+        let open = open.map_err(|error| match error {
+            VariantError::Unusable => DownloadError::NotOpened,
+            VariantError::Away => DownloadError::Away,
+        })?;
         let kept = open.clone().unwrap_or(OpenFile::Useless);
         let content = prepared.file.content;
         worker.state.lock().open_files.put(content, variant, kept);
@@ -246,18 +262,22 @@ async fn fetch_and_open(
     Err(DownloadError::Answered(ApiError::Internal))
 }
 
-/// The file and its headers; fetched if it never was.
-async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<PreparedFile, ApiError> {
-    let record_name = source.record_name.as_ref();
-    let upstream = &worker.service.upstream;
-    let file = upstream.file(&source.release, record_name).await;
-    let file = file.map_err(|error| match error {
+fn error_of(error: FetchError) -> ApiError {
+    match error {
         FetchError::Unavailable | FetchError::Busy | FetchError::Suspended => {
             ApiError::UpstreamFailed
         }
         FetchError::Unusable => ApiError::DownloadFailed,
         FetchError::NotStored => ApiError::Internal,
-    })?;
+    }
+}
+
+/// The file and its headers; fetched if it never was.
+async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<PreparedFile, ApiError> {
+    let record_name = source.record_name.as_ref();
+    let upstream = &worker.service.upstream;
+    let file = upstream.file(&source.release, record_name).await;
+    let file = file.map_err(error_of)?;
     let name = served_name(
         record_name.map(FileName::as_str),
         file.upstream_name.as_ref().map(FileName::as_str),

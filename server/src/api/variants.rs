@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use parking_lot::Mutex;
-use subcat_engine::{Blob, CachedFile, ContentHash, Engine, Error, Variant};
+use subcat_engine::{Blob, CachedFile, ContentHash, Engine, Error, Variant, error_chain};
 
 use crate::cache::{OpenFile, UselessVariants};
 use crate::limits::FILE_READ_BYTES_MAX;
@@ -19,7 +19,12 @@ const BROTLI_BUFFER_BYTES: usize = 64 << 10;
 
 /// A stored file cannot be made ready; the cause is in the log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct VariantError;
+pub enum VariantError {
+    /// It is lost, damaged or cannot be read. If it is lost, it has been forgotten.
+    Unusable,
+    /// It is in object storage, which does not give it now.
+    Away,
+}
 
 /// Makes files ready on the control runtime, one work at a time per file and variant.
 pub struct FileVariants {
@@ -58,7 +63,7 @@ impl FileVariants {
                 }
                 ready
             });
-            async move { blocking.await.unwrap_or(Err(VariantError)) }
+            async move { blocking.await.unwrap_or(Err(VariantError::Unusable)) }
         };
         // A worker forgets it sooner, and other workers have not learned it.
         let known = || {
@@ -68,7 +73,8 @@ impl FileVariants {
         match self.flight.join(&subject, &self.control, known, work) {
             Joined::Known(result) => result,
             Joined::Leader(outcome) | Joined::Follower(outcome) => {
-                result_of(outcome).await.unwrap_or(Err(VariantError))
+                let ready = result_of(outcome).await;
+                ready.unwrap_or(Err(VariantError::Unusable))
             }
         }
     }
@@ -82,14 +88,14 @@ fn make_ready(
     let status_and_body = |outcome: Result<Option<OpenFile>, std::io::Error>| {
         outcome.map_err(|error| {
             tracing::error!(%error, content = %file.content, "a stored file cannot be read");
-            VariantError
+            VariantError::Unusable
         })
     };
     let blob = stored(engine, file, variant)?;
     if let Some(blob) = blob {
         return status_and_body(open(blob).map(Some));
     }
-    let plain = stored(engine, file, Variant::Identity)?.ok_or(VariantError)?;
+    let plain = stored(engine, file, Variant::Identity)?.ok_or(VariantError::Unusable)?;
     let compressed = read(&plain).and_then(|content| compress(&content, variant));
     let compressed = match compressed {
         Ok(compressed) if (compressed.len() as u64) < plain.size_bytes() => compressed,
@@ -115,8 +121,14 @@ fn stored(
     variant: Variant,
 ) -> Result<Option<Arc<Blob>>, VariantError> {
     stored_file(engine, file, variant).map_err(|error| {
-        tracing::error!(%error, content = %file.content, "a stored file cannot be opened");
-        VariantError
+        let is_away = matches!(error, Error::Source { .. });
+        let error = error_chain(&error);
+        tracing::error!(error, content = %file.content, "a stored file cannot be opened");
+        if is_away {
+            VariantError::Away
+        } else {
+            VariantError::Unusable
+        }
     })
 }
 

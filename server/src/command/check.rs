@@ -31,10 +31,10 @@ impl Subcommand for CheckArguments {
         };
         warn_of_variables(&effective);
         let config = &effective.config;
-        if config.files_cache_bytes != 0 && config.upstream.url.is_none() {
+        if config.files_cache_bytes != 0 && !config.files_can_come_back() {
             say(
-                "files.cache_bytes has no effect without upstream.url: files that cannot be \
-                 fetched again are kept",
+                "files.cache_bytes has no effect without upstream.url or files.s3: files that \
+                 are nowhere else are kept",
             );
         }
         if context.is_json() {

@@ -27,6 +27,8 @@ use crate::runtime::{
     RingRefusedError, ServerSignal, ServerSignals, ServiceManager, SystemClock,
 };
 use crate::service::{ProcessHooks, Service, log_damage};
+#[cfg(feature = "s3")]
+use crate::upstream::ObjectStorage;
 
 /// Time limit of requests that are under way when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
@@ -140,6 +142,7 @@ impl Running {
         if let Some(starting) = starting {
             AdminServer::stop([starting], &control, STARTING_GRACE);
         }
+        use_object_storage(&config, &engine, &handle)?;
         log_damage(&engine);
         log_lost_downloads(&engine);
         // Caught before the announcement: its reader may send a signal at once.
@@ -265,6 +268,33 @@ fn make_directory(config: &Config) -> Result<(), CommandError> {
 }
 
 /// Names the downloads that a power cut took.
+/// Lets the engine keep files in object storage, too, if the settings name any.
+///
+/// Errors: the settings make no client; the folder of uploads cannot be made.
+fn use_object_storage(
+    config: &Config,
+    engine: &Engine,
+    control: &ControlHandle,
+) -> Result<(), CommandError> {
+    #[cfg(feature = "s3")]
+    {
+        let storage = ObjectStorage::new(&config.files_s3, control.clone())
+            .map_err(|error| SubjectError::new("files.s3", error))?;
+        if let Some(storage) = storage {
+            return Ok(engine.files().attach(Arc::new(storage))?);
+        }
+    }
+    #[cfg(not(feature = "s3"))]
+    let _ = (config, control);
+    if engine.files().detach()? {
+        tracing::warn!(
+            "files.s3 is not set any more: files that are only there are fetched again when they \
+             are wanted"
+        );
+    }
+    Ok(())
+}
+
 fn log_lost_downloads(engine: &Engine) {
     for entries in engine
         .usage()

@@ -57,6 +57,8 @@ fn shown(read: &StatsRead) -> String {
         ("cached files", stats.cached_files.to_string()),
         ("blobs", size(stats.blob_bytes)),
         ("evicted files", stats.evicted_files.to_string()),
+        ("uploaded files", stats.uploaded_files.to_string()),
+        ("waiting uploads", stats.waiting_uploads.to_string()),
         ("accounts", stats.accounts.to_string()),
         ("API keys", stats.api_keys.to_string()),
         ("reindex jobs", stats.reindex_jobs_done.to_string()),

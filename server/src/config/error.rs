@@ -80,6 +80,20 @@ pub enum SettingError {
          with --features subcat-server/otlp, or leave traces.url out"
     )]
     NoExporter,
+    /// Files cannot be kept in object storage.
+    #[error(
+        "files.s3.endpoint has no effect, as this program was built without the feature s3: build \
+         it with --features subcat-server/s3, or leave files.s3 out"
+    )]
+    NoObjectStorage,
+    /// Only a part of what object storage needs is set.
+    #[error("{given} is set and {missing} is not: set both, or neither")]
+    Half {
+        /// The setting that has a value.
+        given: &'static str,
+        /// The one that has none.
+        missing: &'static str,
+    },
     /// A whole fetch has less time than its connection.
     #[error(
         "upstream.timeout_seconds is below upstream.connect_seconds: it includes the time to \

@@ -328,7 +328,11 @@ fn contradiction(config: &Config) -> Option<SettingError> {
     if config.traces.url.is_some() && !cfg!(feature = "otlp") {
         return Some(SettingError::NoExporter);
     }
-    None
+    if config.files_s3.endpoint.is_some() && !cfg!(feature = "s3") {
+        return Some(SettingError::NoObjectStorage);
+    }
+    let half = config.files_s3.half_set();
+    half.map(|(given, missing)| SettingError::Half { given, missing })
 }
 
 fn read_toml(path: &Path, text: &str, layers: &mut Vec<Layered>, errors: &mut Vec<SettingError>) {
@@ -589,6 +593,12 @@ mod tests {
             errors[0].starts_with("upstream.timeout_seconds"),
             "{errors:?}"
         );
+        let errors = sources("files.s3.bucket = 'files'", &[], &[]);
+        let expected = "files.s3.bucket is set and files.s3.endpoint is not";
+        assert!(errors[0].starts_with(expected), "{errors:?}");
+        let errors = sources("files.s3.secret_key = 'x'", &[], &[]);
+        let expected = "files.s3.secret_key is set and files.s3.access_key is not";
+        assert!(errors[0].starts_with(expected), "{errors:?}");
         let errors = sources("traces.url = 'http://127.0.0.1:4318'", &[], &[]);
         let is_refused = errors.iter().any(|error| error.contains("feature otlp"));
         assert_eq!(is_refused, !cfg!(feature = "otlp"), "{errors:?}");

@@ -9,6 +9,8 @@ mod error;
 mod load;
 mod origin;
 mod parse;
+mod s3_settings;
+mod sections;
 mod settings;
 mod trace_settings;
 
@@ -16,8 +18,10 @@ pub use change::SettingChange;
 pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::{Origin, Origins};
-pub use settings::{
-    AccessLog, Accounts, Applies, Compat, Config, Connections, ExpiredStatus, Io, LogSettings,
-    RateLimits, Registration, SettingShown, UpstreamSettings,
+pub use s3_settings::S3Settings;
+pub use sections::{
+    AccessLog, Accounts, Compat, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
+    Registration, UpstreamSettings,
 };
+pub use settings::{Applies, Config, SettingShown};
 pub use trace_settings::TraceSettings;

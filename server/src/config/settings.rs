@@ -4,15 +4,20 @@
 //! is allowed, reads it and shows it.
 
 use std::net::{Ipv4Addr, SocketAddr};
-use std::num::{NonZeroU32, NonZeroUsize};
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
 use ipnet::IpNet;
 use serde::Serialize;
 use serde_json::{Value, json};
-use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, RateLimit, StoreKind};
+use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, StoreKind};
 
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
+use super::s3_settings::{S3Settings, access_word, bucket, endpoint};
+use super::sections::{
+    AccessLog, Accounts, Compat, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
+    Registration, UpstreamSettings,
+};
 use super::trace_settings::{TraceSettings, collector_url};
 use crate::limits::ACTIVE_KEYS_MAX;
 
@@ -36,6 +41,7 @@ pub struct Config {
     pub disk_reserve_bytes: usize,
     /// Bytes of all cached files; 0 keeps all.
     pub files_cache_bytes: usize,
+    pub files_s3: S3Settings,
     pub upstream: UpstreamSettings,
     pub auth_expired_status: ExpiredStatus,
     pub accounts: Accounts,
@@ -67,6 +73,7 @@ impl Default for Config {
             cache_search_bytes: 64 << 20,
             disk_reserve_bytes: 256 << 20,
             files_cache_bytes: 0,
+            files_s3: S3Settings::default(),
             upstream: UpstreamSettings::default(),
             auth_expired_status: ExpiredStatus::Unauthorized,
             accounts: Accounts {
@@ -96,6 +103,11 @@ impl Config {
         url.is_some_and(|url| url.starts_with("https://"))
     }
 
+    /// Returns true if upstream or object storage can give a file again that has left this machine.
+    pub fn files_can_come_back(&self) -> bool {
+        self.upstream.url.is_some() || self.files_s3.endpoint.is_some()
+    }
+
     /// These settings, as far as a running server can apply them: the others as in `running`.
     #[must_use]
     pub fn applied_over(self, running: &Self) -> Self {
@@ -115,134 +127,10 @@ impl Config {
                 ..self.log
             },
             traces: running.traces.clone(),
+            files_s3: running.files_s3.clone(),
             ..self
         }
     }
-}
-
-/// The I/O backend of the workers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum Io {
-    Auto,
-    IoUring,
-    Epoll,
-}
-
-/// Caps on connections.
-#[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct Connections {
-    pub max: usize,
-    pub max_per_address: usize,
-}
-
-/// Default limits.
-#[derive(Debug, Clone, Copy)]
-pub struct RateLimits {
-    /// Per key, unless the key has its own.
-    pub api_key: RateLimit,
-    /// Per client address, in a window of the same length.
-    pub anonymous_requests: NonZeroU32,
-    /// Requests of all keys of an account together, as a multiple of a key's limit; 0 sets none.
-    pub account_factor: u32,
-}
-
-impl Default for RateLimits {
-    /// 60 requests in 60 seconds per key, 600 per address.
-    fn default() -> Self {
-        const REQUESTS: NonZeroU32 = NonZeroU32::new(60).unwrap();
-        const SECONDS: NonZeroU32 = NonZeroU32::new(60).unwrap();
-        const ANONYMOUS: NonZeroU32 = NonZeroU32::new(600).unwrap();
-        Self {
-            api_key: RateLimit {
-                requests: REQUESTS,
-                window_seconds: SECONDS,
-            },
-            anonymous_requests: ANONYMOUS,
-            account_factor: 5,
-        }
-    }
-}
-
-/// The source of files that are not cached.
-#[derive(Debug, Clone, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct UpstreamSettings {
-    /// With `{source_release_id}`.
-    pub url: Option<String>,
-    pub connect_seconds: u32,
-    pub timeout_seconds: u32,
-    pub max_bytes: usize,
-    pub concurrency: usize,
-    pub failure_ttl_seconds: u32,
-}
-
-impl Default for UpstreamSettings {
-    fn default() -> Self {
-        Self {
-            url: None,
-            connect_seconds: 3,
-            timeout_seconds: 20,
-            max_bytes: 10 << 20,
-            concurrency: 64,
-            failure_ttl_seconds: 30,
-        }
-    }
-}
-
-/// The status of requests with an expired key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum ExpiredStatus {
-    Unauthorized,
-    Forbidden,
-}
-
-/// Permission to make an account without an administrator.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum Registration {
-    Open,
-    Closed,
-}
-
-/// Accounts of the web interface.
-#[derive(Debug, Clone, Copy)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct Accounts {
-    pub registration: Registration,
-    /// Active keys of one account, at most; administrators have ten times as many.
-    pub keys_max: usize,
-    /// Administrators must sign in with a second step.
-    pub is_admin_totp_required: bool,
-}
-
-/// Compatibility with existing clients.
-#[derive(Debug, Clone, Copy)]
-pub struct Compat {
-    /// `imdb_id` is an alias of `catalog_id`.
-    pub imdb_id_alias: bool,
-    /// Null strings are sent as empty ones.
-    pub empty_null_strings: bool,
-}
-
-/// The requests that get a line in the log.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub enum AccessLog {
-    Off = 0,
-    Sampled = 1,
-    All = 2,
-}
-
-/// Format and level of the log.
-#[derive(Debug, Clone)]
-#[expect(missing_docs, reason = "the names are those of the settings")]
-pub struct LogSettings {
-    pub access: AccessLog,
-    pub is_json: bool,
-    pub level: String,
 }
 
 /// The time at which a changed value of a setting takes effect.
@@ -472,6 +360,46 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| json!(c.files_cache_bytes),
     },
     Setting {
+        name: "files.s3.endpoint",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "http:// or https:// with a host and no path, or nothing",
+        set: |c, v| put(&mut c.files_s3.endpoint, endpoint(v)),
+        show: |c| json!(c.files_s3.endpoint),
+    },
+    Setting {
+        name: "files.s3.bucket",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "the name of a bucket (3 to 63 of a-z, 0-9, - and .), or nothing",
+        set: |c, v| put(&mut c.files_s3.bucket, bucket(v)),
+        show: |c| json!(c.files_s3.bucket),
+    },
+    Setting {
+        name: "files.s3.region",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "the name of a region, such as us-east-1",
+        set: |c, v| put(&mut c.files_s3.region, access_word(v).flatten()),
+        show: |c| json!(c.files_s3.region),
+    },
+    Setting {
+        name: "files.s3.access_key",
+        applies: Applies::AtStart,
+        is_secret: true,
+        allowed: "an access key, or nothing",
+        set: |c, v| put(&mut c.files_s3.access_key, access_word(v)),
+        show: |c| json!(c.files_s3.access_key),
+    },
+    Setting {
+        name: "files.s3.secret_key",
+        applies: Applies::AtStart,
+        is_secret: true,
+        allowed: "the secret of the access key, or nothing",
+        set: |c, v| put(&mut c.files_s3.secret_key, access_word(v)),
+        show: |c| json!(c.files_s3.secret_key),
+    },
+    Setting {
         name: "upstream.url",
         applies: Applies::AtReload,
         is_secret: true,
@@ -692,6 +620,11 @@ mod tests {
             "cache.search_bytes": 64 << 20,
             "disk.reserve_bytes": 256 << 20,
             "files.cache_bytes": 0,
+            "files.s3.endpoint": null,
+            "files.s3.bucket": null,
+            "files.s3.region": "us-east-1",
+            "files.s3.access_key": null,
+            "files.s3.secret_key": null,
             "upstream.url": null,
             "upstream.connect_seconds": 3,
             "upstream.timeout_seconds": 20,

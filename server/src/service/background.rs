@@ -27,7 +27,7 @@ pub enum BackgroundTask {
 
 impl BackgroundTask {
     /// All of them.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Heartbeat,
         Self::DropSessions,
         Self::Engine(MaintenanceTask::AggregateDownloads),
@@ -35,6 +35,7 @@ impl BackgroundTask {
         Self::Engine(MaintenanceTask::Reindex),
         Self::Engine(MaintenanceTask::Merge),
         Self::Engine(MaintenanceTask::EvictFiles),
+        Self::Engine(MaintenanceTask::UploadFiles),
         Self::Engine(MaintenanceTask::SweepFiles),
         Self::Engine(MaintenanceTask::Scrub),
     ];

@@ -1,10 +1,10 @@
 //! The maintenance threads.
 //!
 //! The heartbeat does what must happen every second: it syncs counters, stores usage and reads the
-//! clock. The other two do work that must not delay it. One has what is done soon: aggregating
+//! clock. The others do work that must not delay it. One has what is done soon: aggregating
 //! counters, repairing the index, flushing, evicting files, dropping
-//! expired sessions. The other has what may take
-//! minutes, and must not keep damage from being noticed: merging, sweeping, scrubbing.
+//! expired sessions. One has what may take minutes, and must not keep damage from being noticed:
+//! merging, sweeping, scrubbing. One waits for object storage.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -41,12 +41,15 @@ const SLOW_TASKS: [BackgroundTask; 3] = [
     BackgroundTask::Engine(MaintenanceTask::Scrub),
 ];
 
+/// Tasks of the thread that waits for other machines.
+const REMOTE_TASKS: [BackgroundTask; 1] = [BackgroundTask::Engine(MaintenanceTask::UploadFiles)];
+
 /// The maintenance threads of a serving process.
 pub struct Maintenance {
     service: Arc<Service>,
     heartbeat: PeriodicTask,
-    /// The thread of quick tasks, then that of slow ones.
-    others: [PeriodicTask; 2],
+    /// The threads of quick tasks, of slow ones, and of those that wait for other machines.
+    others: [PeriodicTask; 3],
 }
 
 impl Maintenance {
@@ -62,10 +65,11 @@ impl Maintenance {
         let heartbeat = PeriodicTask::start("heartbeat", PERIOD, run, report)?;
         let quick = start_tasks("maintenance", &service, &QUICK_TASKS)?;
         let slow = start_tasks("compaction", &service, &SLOW_TASKS)?;
+        let remote = start_tasks("uploads", &service, &REMOTE_TASKS)?;
         Ok(Self {
             service,
             heartbeat,
-            others: [quick, slow],
+            others: [quick, slow, remote],
         })
     }
 

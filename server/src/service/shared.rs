@@ -195,10 +195,10 @@ impl Service {
 
     /// Bounds what files take on the disk.
     fn bound_files(&self, config: &Config) {
-        // Only what upstream can give again may leave.
-        let bytes_max = match config.upstream.url {
-            Some(_) => config.files_cache_bytes,
-            None => 0,
+        let bytes_max = if config.files_can_come_back() {
+            config.files_cache_bytes
+        } else {
+            0
         };
         self.engine.files().limit(bytes_max as u64);
         self.served_files.set_wanted(bytes_max != 0);

@@ -137,6 +137,26 @@ impl Upstream {
         record_name: Option<&FileName>,
     ) -> Result<CachedFile, FetchError> {
         let known = || self.state.known(release);
+        self.fetch_unless(release, record_name, known).await
+    }
+
+    /// Fetches the file of `release` as [`Upstream::fetch`] does, also if one is stored: its
+    /// content is not available. What is known of it stays if upstream has none.
+    pub async fn fetch_anew(
+        &self,
+        release: &ReleaseId,
+        record_name: Option<&FileName>,
+    ) -> Result<CachedFile, FetchError> {
+        let known = || self.state.known_failure(release).map(Err);
+        self.fetch_unless(release, record_name, known).await
+    }
+
+    async fn fetch_unless(
+        &self,
+        release: &ReleaseId,
+        record_name: Option<&FileName>,
+        known: impl FnOnce() -> Option<Result<CachedFile, FetchError>>,
+    ) -> Result<CachedFile, FetchError> {
         let work = || {
             let state = Arc::clone(&self.state);
             let (release, record_name) = (release.clone(), record_name.cloned());
@@ -182,12 +202,17 @@ impl FetchState {
         {
             return Some(Ok(file));
         }
+        self.known_failure(release).map(Err)
+    }
+
+    /// The error of a fetch that would fail.
+    fn known_failure(&self, release: &ReleaseId) -> Option<FetchError> {
         if self.access.load().client.is_none() {
-            return Some(Err(FetchError::Unavailable));
+            return Some(FetchError::Unavailable);
         }
         let error = self.failures.lock().get(release, Instant::now())?;
         self.counts.record_outcome(FetchOutcome::Remembered);
-        Some(Err(error))
+        Some(error)
     }
 
     async fn fetch(

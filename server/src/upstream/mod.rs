@@ -3,6 +3,7 @@
 //!
 //! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.
+//! `ObjectStorage` keeps files of several machines, or more than one machine has room for.
 //! [`RemoteFile`] is a file of records that an operator names, for imports.
 
 mod breaker;
@@ -12,6 +13,8 @@ mod failures;
 mod fetch;
 mod fetch_error;
 mod health;
+#[cfg(feature = "s3")]
+mod object_storage;
 mod remote_file;
 #[cfg(test)]
 mod test_server;
@@ -22,4 +25,6 @@ pub use counts::{FetchCounts, FetchOutcome};
 pub use fetch::Upstream;
 pub use fetch_error::FetchError;
 pub use health::{AttemptError, HealthReport, UpstreamState};
+#[cfg(feature = "s3")]
+pub use object_storage::ObjectStorage;
 pub use remote_file::{RemoteContent, RemoteFile, RemoteFileError, Validators};

@@ -27,6 +27,8 @@ mod import;
 #[cfg(test)]
 mod key;
 #[cfg(test)]
+mod object_storage;
+#[cfg(test)]
 mod record;
 mod reload;
 #[cfg(test)]

@@ -185,7 +185,7 @@ fn a_bound_on_files_without_an_upstream_is_warned_of() {
     let bound = ["check", "--set", "files.cache_bytes=1GiB"];
     let warned = place.run(&bound);
     assert_eq!(warned.status, 0, "{warned:?}");
-    let sentence = "files.cache_bytes has no effect without upstream.url";
+    let sentence = "files.cache_bytes has no effect without upstream.url or files.s3";
     assert!(warned.stderr.contains(sentence), "{warned:?}");
     let url = "upstream.url=http://127.0.0.1:9/{source_release_id}";
     let quiet = place.run(&[&bound[..], &["--set", url]].concat());

@@ -39,7 +39,7 @@ const STEPS: [&str; 6] = [
 ];
 /// Rounds on one data directory, at most.
 const ROUNDS_OF_PLACE: u64 = 12;
-/// A campaign of hours tells how far it is after each so many rounds.
+/// Rounds after which a campaign of hours tells how far it is.
 const ROUNDS_OF_PROGRESS: u64 = 250;
 /// One load in this number lasts long enough for flushes and merges, which come once a second.
 const LONG_LOADS: u64 = 4;

@@ -67,6 +67,7 @@ const OWNERS: &[Owner] = &[
     owner("server", "listenfd", &["runtime"]),
     owner("server", "memmap2", &["runtime"]),
     owner("server", "prometheus_client", &["admin"]),
+    owner("server", "object_store", &["upstream"]),
     owner("server", "opentelemetry", &["traces"]),
     owner("server", "opentelemetry_otlp", &["traces"]),
     owner("server", "opentelemetry_sdk", &["traces"]),

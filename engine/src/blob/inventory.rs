@@ -1,0 +1,156 @@
+//! Contents of the store: all of them, damaged ones, and those that no file refers to.
+
+use std::path::{Path, PathBuf};
+
+use hashbrown::HashMap;
+
+use super::blob_store::{BlobStore, MARK, parse_hash};
+use crate::disk::DirEntry;
+use crate::error::{Error, Result};
+use crate::model::{CachedFile, ContentHash, Variant};
+
+/// Contents that files refer to, with one of these files.
+type Referenced = HashMap<ContentHash, CachedFile, foldhash::fast::RandomState>;
+
+/// A fault of the content store.
+pub(crate) enum BlobFinding {
+    /// A content that files refer to is missing or damaged.
+    Damaged(ContentHash, Error),
+    /// A variant is damaged; removing it repairs that.
+    DamagedVariant(String),
+    /// A content, or a variant of one, that no file refers to: its store was interrupted, or its
+    /// file was forgotten.
+    Orphan(Orphan),
+    /// A file that is not a content.
+    Foreign(String),
+}
+
+/// A content in the store, with its variants.
+pub(crate) struct StoredContent {
+    pub(crate) content: ContentHash,
+    /// Bytes of all its files.
+    pub(crate) size_bytes: u64,
+    /// Time of its last service, in seconds; that of its store if it was never noted.
+    pub(crate) served_seconds: i64,
+}
+
+/// A file in the store that no cached file refers to.
+pub(crate) struct Orphan {
+    path: PathBuf,
+    /// Below the data directory.
+    pub(crate) name: String,
+    pub(crate) content: ContentHash,
+}
+
+impl BlobStore {
+    /// Checks every file: those of `referenced` against their SHA-256, variants against their
+    /// footer. With `is_repairing`, damaged variants and unreferenced files are removed.
+    pub(crate) fn verify(
+        &self,
+        referenced: &Referenced,
+        is_repairing: bool,
+    ) -> Result<Vec<BlobFinding>> {
+        let mut findings = Vec::new();
+        for (hash, file) in referenced {
+            let path = self.path(hash, Variant::Identity);
+            let checked = self.check_file(&path, file.size_bytes, file.checksum);
+            // The xxh3 comes from `state.redb`, the SHA-256 is the name: both must agree with the
+            // bytes.
+            let checked = checked.and_then(|opened| self.check_hash(&*opened, &path, hash));
+            if let Err(error) = checked {
+                findings.push(BlobFinding::Damaged(*hash, error));
+            }
+        }
+        self.each_file(&mut |path, entry| {
+            let name = entry.name.as_str();
+            let stem = name.split('.').next().unwrap_or_default();
+            let is_referenced = parse_hash(stem).is_some_and(|hash| referenced.contains_key(&hash));
+            let orphan = self.orphan_of(path, name, referenced);
+            let is_orphan = orphan.is_some();
+            let finding = if let Some(orphan) = orphan {
+                Some(BlobFinding::Orphan(orphan))
+            } else if !is_referenced {
+                Some(BlobFinding::Foreign(self.name_of(path)))
+            } else if stem != name && self.open_variant(path).is_err() {
+                Some(BlobFinding::DamagedVariant(self.name_of(path)))
+            } else {
+                None
+            };
+            // Orphans are the caller's: a file may be stored under one of them just now.
+            if finding.is_some() && is_repairing && !is_orphan {
+                self.disk.remove(path)?;
+            }
+            findings.extend(finding);
+            Ok(())
+        })?;
+        Ok(findings)
+    }
+
+    /// Contents, and variants of them, that no file refers to.
+    pub(crate) fn orphans(&self, referenced: &Referenced) -> Result<Vec<Orphan>> {
+        let mut orphans = Vec::new();
+        self.each_file(&mut |path, entry| {
+            orphans.extend(self.orphan_of(path, &entry.name, referenced));
+            Ok(())
+        })?;
+        Ok(orphans)
+    }
+
+    fn orphan_of(&self, path: &Path, name: &str, referenced: &Referenced) -> Option<Orphan> {
+        let content = parse_hash(name.split('.').next().unwrap_or_default())?;
+        if referenced.contains_key(&content) {
+            return None;
+        }
+        Some(Orphan {
+            path: path.to_path_buf(),
+            name: self.name_of(path),
+            content,
+        })
+    }
+
+    /// Removes an orphan. The caller knows that no file refers to it now.
+    pub(crate) fn remove_orphan(&self, orphan: &Orphan) -> Result<()> {
+        for variant in [Variant::Identity, Variant::Gzip, Variant::Brotli] {
+            self.forget(&orphan.content, variant);
+        }
+        self.disk.remove(&orphan.path).map(drop)
+    }
+
+    /// Every content. Cost: lists every file.
+    pub(crate) fn stored(&self) -> Result<Vec<StoredContent>> {
+        let mut found: Vec<StoredContent> = Vec::new();
+        self.each_file(&mut |_, entry| {
+            let stem = entry.name.split('.').next().unwrap_or_default();
+            let Some(content) = parse_hash(stem) else {
+                return Ok(());
+            };
+            match found.last_mut() {
+                // They are ordered by name: the variants of a content follow it.
+                Some(last) if last.content == content => last.size_bytes += entry.size_bytes,
+                _ => found.push(StoredContent {
+                    content,
+                    size_bytes: entry.size_bytes,
+                    served_seconds: entry.modified_seconds,
+                }),
+            }
+            Ok(())
+        })?;
+        Ok(found)
+    }
+
+    fn each_file(&self, each: &mut dyn FnMut(&Path, &DirEntry) -> Result<()>) -> Result<()> {
+        for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
+            let dir = self.dir.join(&folder.name);
+            if !folder.is_dir {
+                if folder.name != MARK {
+                    each(&dir, &folder)?;
+                }
+                continue;
+            }
+            for entry in self.disk.list(&dir)?.unwrap_or_default() {
+                each(&dir.join(&entry.name), &entry)?;
+            }
+        }
+        Ok(())
+    }
+}

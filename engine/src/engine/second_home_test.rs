@@ -1,0 +1,305 @@
+//! Files with a second home: they leave, come back, and none is taken for uploaded that is not.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::test_support::{after, now, open, open_with};
+use crate::disk::{Disk, PowerCut, Real};
+use crate::error::Error;
+use crate::limits::{EVICTION_SECONDS, SERVED_SECONDS_MIN};
+use crate::model::{CachedFile, ContentHash, FileKind, ReleaseId, Variant};
+use crate::{BlobSource, Engine, MaintenanceTask, StoreKind, restore};
+
+/// Object storage in memory.
+#[derive(Default)]
+struct Bucket {
+    contents: Mutex<BTreeMap<[u8; 32], Vec<u8>>>,
+    is_away: AtomicBool,
+    gets_count: AtomicU64,
+}
+
+impl Bucket {
+    fn ensure_there(&self) -> io::Result<()> {
+        if self.is_away.load(Ordering::Relaxed) {
+            return Err(io::ErrorKind::ConnectionRefused.into());
+        }
+        Ok(())
+    }
+
+    fn set_away(&self, is_away: bool) {
+        self.is_away.store(is_away, Ordering::Relaxed);
+    }
+
+    fn has(&self, file: &CachedFile) -> bool {
+        self.contents.lock().contains_key(&file.content.0)
+    }
+}
+
+impl BlobSource for Bucket {
+    fn get(&self, content: &ContentHash) -> io::Result<Option<Vec<u8>>> {
+        self.ensure_there()?;
+        self.gets_count.fetch_add(1, Ordering::Relaxed);
+        Ok(self.contents.lock().get(&content.0).cloned())
+    }
+
+    fn put(&self, content: &ContentHash, bytes: &[u8]) -> io::Result<()> {
+        self.ensure_there()?;
+        self.contents.lock().insert(content.0, bytes.to_vec());
+        Ok(())
+    }
+}
+
+fn attached(dir: &Path, bucket: &Arc<Bucket>) -> Engine {
+    let engine = open(dir);
+    attach(&engine, bucket).unwrap();
+    engine
+}
+
+fn attach(engine: &Engine, bucket: &Arc<Bucket>) -> crate::Result<()> {
+    engine.files().attach(Arc::clone(bucket) as _)
+}
+
+fn release(number: u64) -> ReleaseId {
+    ReleaseId::parse(&number.to_string()).unwrap()
+}
+
+fn content(number: u64) -> Vec<u8> {
+    format!("1\n00:00:01,000 --> 00:00:02,000\n{number}").into_bytes()
+}
+
+fn store(engine: &Engine, number: u64) -> crate::Result<CachedFile> {
+    let files = engine.files();
+    files.store_file(&release(number), &content(number), FileKind::Srt, None)
+}
+
+fn upload(engine: &Engine) -> crate::Result<bool> {
+    engine.run_task(MaintenanceTask::UploadFiles, now())
+}
+
+/// Lets all files leave that may.
+fn evict(engine: &Engine, files: &[CachedFile]) {
+    let contents = files.iter().map(|file| file.content);
+    engine.files().note_served(contents, now()).unwrap();
+    engine.files().limit(1);
+    let at = after(SERVED_SECONDS_MIN + EVICTION_SECONDS);
+    engine.run_task(MaintenanceTask::EvictFiles, at).unwrap();
+    engine.files().limit(0);
+}
+
+fn path_of(data: &Path, file: &CachedFile) -> PathBuf {
+    let hash = file.content.to_string();
+    data.join("blobs").join(&hash[..2]).join(hash)
+}
+
+fn read(engine: &Engine, file: &CachedFile) -> crate::Result<Vec<u8>> {
+    let blob = engine.files().blob(file, Variant::Identity)?;
+    let blob = blob.expect("a content is its own variant");
+    Ok(blob.bytes()[..file.size_bytes as usize].to_vec())
+}
+
+#[test]
+fn files_leave_and_come_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let files = [1, 2, 3].map(|number| store(&engine, number).unwrap());
+    assert_eq!(engine.stats().unwrap().uploaded_files, 0);
+    assert!(!upload(&engine).unwrap(), "all fit one step");
+    assert!(files.iter().all(|file| bucket.has(file)));
+    evict(&engine, &files);
+    for (number, file) in (1..).zip(&files) {
+        assert!(!path_of(dir.path(), file).exists());
+        let known = engine.files().cached_file(&release(number));
+        assert_eq!(known.as_ref(), Some(file), "it is known all the same");
+    }
+    assert_eq!(engine.verify(false).unwrap(), []);
+    for _ in 0..2 {
+        assert_eq!(read(&engine, &files[1]).unwrap(), content(2));
+    }
+    assert_eq!(bucket.gets_count.load(Ordering::Relaxed), 1);
+    assert!(path_of(dir.path(), &files[1]).exists());
+    // What came back need not be uploaded again.
+    upload(&engine).unwrap();
+    let stats = engine.stats().unwrap();
+    let figures = (
+        stats.uploaded_files,
+        stats.returned_files,
+        stats.waiting_uploads,
+    );
+    assert_eq!(figures, (3, 1, 0));
+    engine.close().unwrap();
+    drop(engine);
+    let engine = attached(dir.path(), &bucket);
+    assert_eq!(read(&engine, &files[2]).unwrap(), content(3));
+}
+
+#[test]
+fn what_waits_for_its_upload_stays() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    bucket.set_away(true);
+    let file = store(&engine, 1).unwrap();
+    assert!(matches!(upload(&engine), Err(Error::Source { .. })));
+    evict(&engine, std::slice::from_ref(&file));
+    assert!(path_of(dir.path(), &file).exists());
+    assert_eq!(engine.stats().unwrap().waiting_uploads, 1);
+    engine.close().unwrap();
+    drop(engine);
+    // A restart changes nothing about it.
+    let engine = attached(dir.path(), &bucket);
+    bucket.set_away(false);
+    upload(&engine).unwrap();
+    assert!(bucket.has(&file));
+    evict(&engine, std::slice::from_ref(&file));
+    assert!(!path_of(dir.path(), &file).exists());
+}
+
+#[test]
+fn a_second_home_that_is_away_loses_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let file = store(&engine, 1).unwrap();
+    upload(&engine).unwrap();
+    evict(&engine, std::slice::from_ref(&file));
+    bucket.set_away(true);
+    let refused = read(&engine, &file);
+    assert!(matches!(refused, Err(Error::Source { .. })), "{refused:?}");
+    bucket.set_away(false);
+    assert_eq!(read(&engine, &file).unwrap(), content(1));
+}
+
+/// The caller forgets such a file and fetches it anew.
+#[test]
+fn what_the_second_home_does_not_have_is_lost_and_so_is_another_content() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let files = [1, 2].map(|number| store(&engine, number).unwrap());
+    upload(&engine).unwrap();
+    evict(&engine, &files);
+    bucket.contents.lock().remove(&files[0].content.0);
+    let other = content(9);
+    bucket.contents.lock().insert(files[1].content.0, other);
+    for file in &files {
+        let lost = read(&engine, file);
+        assert!(matches!(lost, Err(Error::Corrupt { .. })), "{lost:?}");
+    }
+    engine.files().forget_content(files[0].content).unwrap();
+    store(&engine, 1).unwrap();
+    upload(&engine).unwrap();
+    assert!(bucket.has(&files[0]), "stored anew, it is uploaded anew");
+}
+
+#[test]
+fn a_damaged_file_comes_back_whole() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let files = [1, 2].map(|number| store(&engine, number).unwrap());
+    upload(&engine).unwrap();
+    for file in &files {
+        std::fs::write(path_of(dir.path(), file), "damaged").unwrap();
+    }
+    assert_eq!(read(&engine, &files[0]).unwrap(), content(1));
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    assert!(!path_of(dir.path(), &files[1]).exists());
+    assert_eq!(
+        engine.files().cached_file(&release(2)),
+        Some(files[1].clone())
+    );
+    assert_eq!(read(&engine, &files[1]).unwrap(), content(2));
+    let found = engine.verify(false).unwrap();
+    assert!(found.iter().all(|found| found.is_repaired), "{found:?}");
+}
+
+#[test]
+fn a_directory_with_files_gets_and_loses_a_second_home() {
+    let dir = tempfile::tempdir().unwrap();
+    let engine = open(dir.path());
+    let file = store(&engine, 1).unwrap();
+    let bucket = Arc::<Bucket>::default();
+    attach(&engine, &bucket).unwrap();
+    upload(&engine).unwrap();
+    assert!(bucket.has(&file), "what was there before goes there, too");
+    evict(&engine, std::slice::from_ref(&file));
+    engine.close().unwrap();
+    drop(engine);
+    let engine = open(dir.path());
+    assert_eq!(engine.verify(false).unwrap(), [], "it is elsewhere");
+    assert!(engine.files().detach().unwrap());
+    assert!(!engine.files().detach().unwrap());
+    assert_eq!(engine.verify(false).unwrap().len(), 1, "it is lost");
+    let lost = read(&engine, &file);
+    assert!(matches!(lost, Err(Error::Corrupt { .. })), "{lost:?}");
+}
+
+#[test]
+fn a_backup_knows_what_is_elsewhere_and_what_waits() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(&data, &bucket);
+    let files = [1, 2].map(|number| store(&engine, number).unwrap());
+    upload(&engine).unwrap();
+    evict(&engine, &files);
+    let waiting = store(&engine, 3).unwrap();
+    let summary = engine.backup(&copy).unwrap();
+    assert_eq!((summary.files, summary.elsewhere_files), (1, 2));
+    assert_eq!(summary.left_out, []);
+    engine.close().unwrap();
+    drop(engine);
+    let real: Arc<dyn Disk> = Arc::new(Real);
+    assert_eq!(restore(&real, &copy, &data).unwrap().files, 3);
+    let engine = attached(&data, &bucket);
+    assert_eq!(read(&engine, &files[0]).unwrap(), content(1));
+    upload(&engine).unwrap();
+    assert!(bucket.has(&waiting));
+}
+
+/// A content that a file refers to waits, or has been uploaded, whatever a power cut leaves.
+#[test]
+fn none_is_taken_for_uploaded_that_is_not() {
+    for cut_at in 0.. {
+        let dir = tempfile::tempdir().unwrap();
+        let bucket = Arc::<Bucket>::default();
+        let cut = Arc::new(PowerCut::new(dir.path(), cut_at, None).unwrap());
+        let done = (|| -> crate::Result<()> {
+            let disk = Arc::clone(&cut) as Arc<dyn Disk>;
+            let engine = open_with(&dir.path().join("data"), disk, StoreKind::Redb)?;
+            store(&engine, 1)?;
+            attach(&engine, &bucket)?;
+            store(&engine, 2)?;
+            upload(&engine)?;
+            store(&engine, 3)?;
+            engine.close()
+        })();
+        let is_over = cut.ops_count() <= cut_at;
+        assert!(!is_over || done.is_ok(), "{done:?}");
+        for seed in 0..4 {
+            let left = tempfile::tempdir().unwrap();
+            cut.write_survivors(left.path(), seed).unwrap();
+            let data = left.path().join("data");
+            if !data.join("format").exists() {
+                continue;
+            }
+            let engine = attached(&data, &bucket);
+            while upload(&engine).unwrap() {}
+            for number in 1..=3 {
+                let file = engine.files().cached_file(&release(number));
+                let is_there = file.is_none_or(|file| bucket.has(&file));
+                assert!(is_there, "cut {cut_at}, seed {seed}: {number}");
+            }
+        }
+        if is_over {
+            assert!(30 < cut_at, "only {cut_at} operations");
+            return;
+        }
+    }
+}

@@ -1,0 +1,368 @@
+//! Files in object storage: they come back after the disk has lost them, and an outage costs none.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use crate::harness::{Place, Server, get, line};
+
+const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+const DOWNLOAD: &str = "/api/subtitles/00000000-0000-4000-8000-000000000001/download";
+/// Seconds in which something must have happened.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One bucket of a service that speaks as much S3 as is needed here, and its outage.
+#[derive(Default)]
+struct Bucket {
+    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    is_away: AtomicBool,
+}
+
+impl Bucket {
+    fn start() -> (Arc<Self>, String) {
+        let bucket = Arc::<Self>::default();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let serving = Arc::clone(&bucket);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let bucket = Arc::clone(&serving);
+                std::thread::spawn(move || bucket.answer(stream.unwrap()));
+            }
+        });
+        (bucket, endpoint)
+    }
+
+    /// Answers one request and closes the connection.
+    fn answer(&self, stream: TcpStream) {
+        let mut reader = BufReader::new(stream);
+        let mut first = String::new();
+        let mut size_bytes = 0;
+        reader.read_line(&mut first).unwrap();
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).unwrap();
+            if header.trim().is_empty() {
+                break;
+            }
+            let header = header.to_ascii_lowercase();
+            if let Some(length) = header.strip_prefix("content-length:") {
+                size_bytes = length.trim().parse().unwrap();
+            }
+        }
+        let mut content = vec![0; size_bytes];
+        reader.read_exact(&mut content).unwrap();
+        let mut words = first.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap_or_default());
+        let mut objects = self.objects.lock().unwrap();
+        let (status, body) = if self.is_away.load(Ordering::Relaxed) {
+            ("503 Service Unavailable", Vec::new())
+        } else if method == "PUT" {
+            objects.insert(path.to_owned(), content);
+            ("200 OK", Vec::new())
+        } else {
+            match objects.get(path) {
+                Some(object) => ("200 OK", object.clone()),
+                None => ("404 Not Found", Vec::new()),
+            }
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nETag: \"1\"\r\n\
+             Last-Modified: Tue, 24 Nov 2026 18:10:03 GMT\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        let mut stream = reader.into_inner();
+        // A client that has gone is not this server's matter.
+        let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.objects.lock().unwrap().keys().cloned().collect()
+    }
+}
+
+/// An upstream that sends `content` to whoever asks, unless it is away.
+struct Upstream {
+    address: SocketAddr,
+    is_away: Arc<AtomicBool>,
+}
+
+impl Upstream {
+    fn start(content: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let is_away = Arc::new(AtomicBool::new(false));
+        let away = Arc::clone(&is_away);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let (status, body) = if away.load(Ordering::Relaxed) {
+                    ("404 Not Found", "")
+                } else {
+                    ("200 OK", content)
+                };
+                let answer = format!(
+                    "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Self { address, is_away }
+    }
+}
+
+/// A catalog of one record whose files go to a bucket.
+struct Scene {
+    place: Place,
+    key: String,
+    upstream: Upstream,
+}
+
+impl Scene {
+    fn new(endpoint: &str) -> Self {
+        let place = Place::stopped();
+        let key = place.create_key(&[]);
+        place.import(&[line(1, "Heat", ",\"source_release_id\":\"r1\"")]);
+        let upstream = Upstream::start(SRT);
+        place.write("access", "AKIAEXAMPLE\n");
+        place.write("secret", "hush/hush\n");
+        let settings = format!(
+            "upstream.url = 'http://{}/{{source_release_id}}'\nupstream.failure_ttl_seconds = 0\n\
+             [files.s3]\nendpoint = '{endpoint}'\nbucket = 'files'\n\
+             access_key_file = 'access'\nsecret_key_file = 'secret'\n",
+            upstream.address
+        );
+        place.write("s.toml", settings);
+        Self {
+            place,
+            key,
+            upstream,
+        }
+    }
+
+    fn start(&mut self) {
+        let settings = self.place.path("s.toml");
+        self.place
+            .start_server(&["--config", settings.to_str().unwrap()]);
+    }
+
+    fn download(&self) -> (u16, String) {
+        let answer = self.place.server().get(DOWNLOAD, Some(&self.key));
+        (answer.status, answer.text())
+    }
+
+    fn metric(&self, name: &str) -> u64 {
+        let metrics = get(&self.place.server().admin, "/metrics", None).text();
+        let lines = metrics.lines();
+        let found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = found.last().unwrap_or_else(|| panic!("no {name}"));
+        value.parse().unwrap()
+    }
+
+    fn wait_for_upload(&self) {
+        let until = Instant::now() + PATIENCE;
+        while self.metric("subcat_uploaded_files_total") == 0 {
+            assert!(Instant::now() < until, "nothing was uploaded");
+            std::thread::sleep(Duration::from_millis(20));
+        }
+    }
+
+    /// Stops the server and takes all contents away, as a new disk does.
+    fn lose_contents(&mut self) {
+        assert_eq!(self.place.stop_server(), 0);
+        for folder in std::fs::read_dir(self.place.path("data/blobs")).unwrap() {
+            let folder = folder.unwrap();
+            if folder.file_type().unwrap().is_dir() {
+                std::fs::remove_dir_all(folder.path()).unwrap();
+            }
+        }
+    }
+}
+
+/// Over any service: a file goes there, and comes back when neither disk nor upstream has it.
+fn files_go_there_and_come_back(scene: &mut Scene) {
+    let served = (200, SRT.to_owned());
+    scene.start();
+    assert_eq!(scene.download(), served);
+    scene.wait_for_upload();
+    assert_eq!(scene.metric("subcat_waiting_uploads"), 0);
+    scene.lose_contents();
+    let verified = scene.place.run(&["verify"]);
+    assert_eq!(verified.status, 0, "{verified:?}");
+    scene.upstream.is_away.store(true, Ordering::Relaxed);
+    scene.start();
+    assert_eq!(scene.download(), served);
+    assert_eq!(scene.metric("subcat_returned_files_total"), 1);
+    assert_eq!(scene.download(), served);
+    assert_eq!(scene.metric("subcat_returned_files_total"), 1, "it is here");
+    assert_eq!(scene.place.stop_server(), 0);
+}
+
+#[test]
+fn files_go_to_object_storage_and_come_back() {
+    let (bucket, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    files_go_there_and_come_back(&mut scene);
+    let names = bucket.names();
+    let sha256 = names[0].strip_prefix("/files/blobs/").unwrap();
+    assert_eq!((names.len(), sha256.len()), (1, 64), "{names:?}");
+    // Nobody learns the keys.
+    let shown = scene.place.run(&["check", "--config", "s.toml"]).ok();
+    assert!(
+        !shown.contains("AKIA") && !shown.contains("hush"),
+        "{shown}"
+    );
+}
+
+#[test]
+fn an_outage_of_object_storage_costs_no_file() {
+    let (bucket, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    let served = (200, SRT.to_owned());
+    bucket.is_away.store(true, Ordering::Relaxed);
+    scene.start();
+    assert_eq!(scene.download(), served, "upstream has it");
+    assert_eq!(scene.place.stop_server(), 0);
+    bucket.is_away.store(false, Ordering::Relaxed);
+    scene.start();
+    scene.wait_for_upload();
+    scene.lose_contents();
+    bucket.is_away.store(true, Ordering::Relaxed);
+    scene.start();
+    assert_eq!(scene.download(), served, "upstream has it, too");
+    scene.lose_contents();
+    scene.upstream.is_away.store(true, Ordering::Relaxed);
+    scene.start();
+    assert_eq!(scene.download().0, 502, "nobody has it now");
+    bucket.is_away.store(false, Ordering::Relaxed);
+    assert_eq!(scene.download(), served);
+    assert_eq!(scene.place.stop_server(), 0);
+}
+
+/// Its only user signs with the keys of [`Scene`].
+const ACCESS: &str = r#"{"identities": [{"name": "subcat", "actions": ["Admin"],
+    "credentials": [{"accessKey": "AKIAEXAMPLE", "secretKey": "hush/hush"}]}]}"#;
+
+/// A server of object storage: `weed` (`SeaweedFS`), which `scripts/setup test` installs.
+struct Weed {
+    child: Child,
+    endpoint: String,
+    _dir: tempfile::TempDir,
+}
+
+impl Weed {
+    /// Starts one; `None` if the program is not installed.
+    fn start() -> Option<Self> {
+        let installed = concat!(env!("CARGO_MANIFEST_DIR"), "/../target/services/bin/weed");
+        let is_installed = std::path::Path::new(installed).exists();
+        let program = if is_installed { installed } else { "weed" };
+        let dir = tempfile::tempdir().unwrap();
+        let first = 11_000 + (std::process::id() % 10_000) as u16;
+        let mut ports = [first; 4];
+        for place in 0..4 {
+            ports[place] = free_port(ports[place.saturating_sub(1)]);
+        }
+        let access = dir.path().join("access.json");
+        std::fs::write(&access, ACCESS).unwrap();
+        let child = Command::new(program)
+            .args([
+                "server",
+                "-filer",
+                "-s3",
+                "-s3.port.iceberg=0",
+                "-ip=127.0.0.1",
+            ])
+            .args(["-ip.bind=127.0.0.1", "-master.telemetry=false"])
+            .arg(format!("-dir={}", dir.path().display()))
+            .arg(format!("-s3.port={}", ports[0]))
+            .arg(format!("-master.port={}", ports[1]))
+            .arg(format!("-volume.port={}", ports[2]))
+            .arg(format!("-filer.port={}", ports[3]))
+            .arg(format!("-s3.config={}", access.display()))
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .ok()?;
+        let weed = Self {
+            child,
+            endpoint: format!("http://127.0.0.1:{}", ports[0]),
+            _dir: dir,
+        };
+        let until = Instant::now() + PATIENCE;
+        // The bucket is made by the first file.
+        while TcpStream::connect(("127.0.0.1", ports[0])).is_err() {
+            assert!(Instant::now() < until, "weed does not answer");
+            std::thread::sleep(Duration::from_millis(100));
+        }
+        Some(weed)
+    }
+}
+
+impl Drop for Weed {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A port that is free, as is the one 10,000 higher, which the program takes, too. Both lie below
+/// those that the system hands out, which another process may get before the program does.
+fn free_port(after: u16) -> u16 {
+    let is_free = |port: u16| TcpListener::bind(("127.0.0.1", port)).is_ok();
+    let found = (after + 1..22_000).find(|port| is_free(*port) && is_free(port + 10_000));
+    found.expect("a free port")
+}
+
+#[test]
+fn files_go_to_a_real_service_and_come_back() {
+    let Some(weed) = Weed::start() else {
+        eprintln!(
+            "SKIPPED: weed is not installed, so real object storage was not tried \
+             (scripts/setup test)"
+        );
+        return;
+    };
+    files_go_there_and_come_back(&mut Scene::new(&weed.endpoint));
+}
+
+#[test]
+fn half_of_the_settings_is_refused() {
+    let place = Place::stopped();
+    let sentence = place
+        .run(&["serve", "--set", "files.s3.endpoint=http://127.0.0.1:1"])
+        .fails(1);
+    let expected = "files.s3.endpoint is set and files.s3.bucket is not";
+    assert!(sentence.contains(expected), "{sentence}");
+    let sentence = place.run(&["check", "--set", "files.s3.endpoint=s3://x"]);
+    assert_eq!(sentence.status, 2, "{sentence:?}");
+}
+
+/// A server that was started without the settings says what it forgets.
+#[test]
+fn files_without_their_second_home_are_fetched_again() {
+    let (_bucket, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    scene.start();
+    assert_eq!(scene.download().0, 200);
+    scene.wait_for_upload();
+    scene.lose_contents();
+    let url = format!(
+        "upstream.url=http://{}/{{source_release_id}}",
+        scene.upstream.address
+    );
+    let mut command = scene.place.command(&["serve", "--listen", "127.0.0.1:0"]);
+    command.args(["--admin", "127.0.0.1:0", "--set", &url]);
+    command.stderr(std::fs::File::create(scene.place.path("log")).unwrap());
+    let server = Server::start(command);
+    let answer = server.get(DOWNLOAD, Some(&scene.key));
+    assert_eq!((answer.status, answer.text().as_str()), (200, SRT));
+    assert_eq!(server.stop(), 0);
+    let log = std::fs::read_to_string(scene.place.path("log")).unwrap();
+    assert!(log.contains("files.s3 is not set any more"), "{log}");
+}
