@@ -160,8 +160,8 @@ impl Scene {
     fn metric(&self, name: &str) -> u64 {
         let metrics = get(&self.place.server().admin, "/metrics", None).text();
         let lines = metrics.lines();
-        let found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        let value = found.last().unwrap_or_else(|| panic!("no {name}"));
+        let mut found = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
+        let value = found.next_back().unwrap_or_else(|| panic!("no {name}"));
         value.parse().unwrap()
     }
 
