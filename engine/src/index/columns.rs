@@ -10,10 +10,12 @@
 //!                season, the episode; 0 is none
 //! ```
 
+use bytes::{Buf, Bytes};
+
 use crate::limits::{YEAR_MAX, YEAR_MIN};
 use crate::model::{Number, Record, VideoType, Year};
 
-use super::packed::{Packed, PackedBuilder, PackedShape};
+use super::packed::{Packed, PackedBuilder, SharedPacked};
 
 const YEAR_SHIFT: u32 = 1;
 const YEAR_BITS: u32 = 8;
@@ -84,12 +86,36 @@ pub(crate) struct Columns<'a> {
     season_mask: u64,
 }
 
-/// Shape of packed columns, as their head gives it.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct ColumnsShape {
-    rows: PackedShape,
+/// Columns with a handle of their bytes, whose head was read.
+#[derive(Debug)]
+pub(crate) struct SharedColumns {
+    rows: SharedPacked,
     episode_shift: u32,
     season_mask: u64,
+}
+
+impl SharedColumns {
+    /// The columns in these bytes, or `None` when the head is damaged.
+    pub(crate) fn read(mut bytes: Bytes) -> Option<Self> {
+        let columns = Columns::read(&bytes)?;
+        let (episode_shift, season_mask) = (columns.episode_shift, columns.season_mask);
+        bytes.advance(HEAD_BYTES);
+        Some(Self {
+            rows: SharedPacked::read(bytes)?,
+            episode_shift,
+            season_mask,
+        })
+    }
+
+    /// A view of them. Cost: their bytes are not touched.
+    #[inline(always)]
+    pub(crate) fn columns(&self) -> Columns<'_> {
+        Columns {
+            rows: self.rows.packed(),
+            episode_shift: self.episode_shift,
+            season_mask: self.season_mask,
+        }
+    }
 }
 
 impl<'a> Columns<'a> {
@@ -105,24 +131,6 @@ impl<'a> Columns<'a> {
             episode_shift: SEASON_SHIFT + season_bits,
             season_mask: (1 << season_bits) - 1,
         })
-    }
-
-    /// View of columns whose shape was read before. Their bytes are not touched.
-    pub(crate) fn of_shape(bytes: &'a [u8], shape: ColumnsShape) -> Self {
-        Self {
-            rows: Packed::of_shape(&bytes[HEAD_BYTES..], shape.rows),
-            episode_shift: shape.episode_shift,
-            season_mask: shape.season_mask,
-        }
-    }
-
-    /// Their shape.
-    pub(crate) fn shape(&self) -> ColumnsShape {
-        ColumnsShape {
-            rows: self.rows.shape(),
-            episode_shift: self.episode_shift,
-            season_mask: self.season_mask,
-        }
     }
 
     /// Number of documents.

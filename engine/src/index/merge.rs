@@ -203,7 +203,7 @@ fn merge_columns(
             }
             let (doc, number) = (doc as u32, number as usize);
             let title = input.view.title_of(doc) as usize;
-            columns.rows[number] = input.view.columns.get(doc);
+            columns.rows[number] = input.view.columns().get(doc);
             columns.languages[number] = languages[input.view.language_of(doc) as usize];
             columns.titles[number] = title_numbers[input_idx][title];
         }

@@ -9,6 +9,8 @@
 //!                number stays inside
 //! ```
 
+use bytes::{Buf, Bytes};
+
 use crate::limits::PACKED_BITS_MAX;
 
 const HEAD_BYTES: usize = 16;
@@ -23,7 +25,7 @@ pub(crate) struct Packed<'a> {
 
 /// Shape of packed numbers, as their head gives it.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct PackedShape {
+struct PackedShape {
     /// Bits of each.
     width: usize,
     mask: u64,
@@ -49,19 +51,6 @@ impl<'a> Packed<'a> {
             len,
         };
         Some(Self { data, shape })
-    }
-
-    /// View of packed numbers whose shape was read before. Their bytes are not touched.
-    pub(crate) fn of_shape(bytes: &'a [u8], shape: PackedShape) -> Self {
-        Self {
-            data: &bytes[HEAD_BYTES..],
-            shape,
-        }
-    }
-
-    /// Their shape.
-    pub(crate) fn shape(&self) -> PackedShape {
-        self.shape
     }
 
     /// Count of numbers.
@@ -91,6 +80,31 @@ impl<'a> Packed<'a> {
     #[inline(always)]
     pub(crate) fn span(&self, idx: usize) -> std::ops::Range<usize> {
         self.get(idx) as usize..self.get(idx + 1) as usize
+    }
+}
+
+/// Packed numbers with a handle of their bytes, whose head was read.
+#[derive(Debug)]
+pub(crate) struct SharedPacked {
+    data: Bytes,
+    shape: PackedShape,
+}
+
+impl SharedPacked {
+    /// The packed numbers in these bytes, or `None` when head and length do not agree.
+    pub(crate) fn read(mut bytes: Bytes) -> Option<Self> {
+        let shape = Packed::read(&bytes)?.shape;
+        bytes.advance(HEAD_BYTES);
+        Some(Self { data: bytes, shape })
+    }
+
+    /// A view of them. Cost: their bytes are not touched.
+    #[inline(always)]
+    pub(crate) fn packed(&self) -> Packed<'_> {
+        Packed {
+            data: &self.data,
+            shape: self.shape,
+        }
     }
 }
 

@@ -13,17 +13,20 @@ use crate::model::RecordId;
 use crate::query::LanguageTerm;
 
 use super::bisect::{gallop, partition};
-use super::columns::{ColumnValue, Columns, ColumnsShape};
+use super::columns::{ColumnValue, Columns, SharedColumns};
 use super::cursor::BLOCK;
 use super::dictionary::Dictionary;
 use super::document::StoredDoc;
-use super::packed::{Packed, PackedShape};
+use super::packed::{Packed, SharedPacked};
 use super::postings::Postings;
 use super::section::{Section, Sections};
 use super::suffix::{Suffixes, TitlePosition};
 
 /// Expectation broken by a file that is truncated, or becomes unreadable, while it is open.
 const NOT_TRUNCATED: &str = "a file that is whole as long as it is open";
+
+/// Expectation broken by damaged packed numbers.
+const PACKED_NUMBERS: &str = "packed numbers";
 
 /// An open segment: bytes of a mapped file, or of the heap.
 pub struct Segment {
@@ -34,40 +37,36 @@ pub struct Segment {
     id_bounds: OnceLock<[u128; 2]>,
     /// Times of its first and its last document; read when it is first merged with another.
     time_bounds: OnceLock<TimeBounds>,
-    /// Shapes of the sections of a view; read when it is first searched.
-    view_shapes: OnceLock<ViewShapes>,
+    /// Sections of a view; found when it is first searched.
+    view_sections: OnceLock<ViewSections>,
 }
 
-/// Shapes of the sections that a view holds: their heads lie far apart, a cache miss each.
-struct ViewShapes {
-    columns: ColumnsShape,
-    packed: [PackedShape; PACKED_SECTIONS.len()],
+/// Sections that every search may read, found once: their heads lie far apart, a cache miss each.
+struct ViewSections {
+    columns: SharedColumns,
+    title_text: Bytes,
+    languages: SharedPacked,
+    doc_titles: SharedPacked,
+    title_offsets: SharedPacked,
+    title_starts: SharedPacked,
+    title_docs: SharedPacked,
+    term_title_offsets: SharedPacked,
+    term_doc_offsets: SharedPacked,
+    catalog_numbers: SharedPacked,
+    catalog_offsets: SharedPacked,
+    value_codes: SharedPacked,
+    value_offsets: SharedPacked,
 }
-
-/// Sections of packed numbers that a view holds, in the order of its fields.
-const PACKED_SECTIONS: [Section; 11] = [
-    Section::Languages,
-    Section::DocumentTitles,
-    Section::TitleOffsets,
-    Section::TitleStarts,
-    Section::TitleDocuments,
-    Section::TermTitleOffsets,
-    Section::TermDocumentOffsets,
-    Section::CatalogNumbers,
-    Section::CatalogOffsets,
-    Section::ValueCodes,
-    Section::ValueOffsets,
-];
 
 /// Times of the newest and of the oldest document of a segment, tombstones included.
 #[derive(Debug, Clone, Copy)]
 struct TimeBounds {
-    newest: TimeText,
-    oldest: TimeText,
+    newest: TimeNumber,
+    oldest: TimeNumber,
 }
 
-/// `YYYY-MM-DDTHH:MM:SSZ`: sorts like the time it stands for.
-type TimeText = [u8; 20];
+/// Digits of `YYYY-MM-DDTHH:MM:SSZ` as one number: it sorts like the time.
+type TimeNumber = u64;
 
 impl Segment {
     /// Checks header, footer and dictionaries; every other block is checked at its first use.
@@ -97,7 +96,7 @@ impl Segment {
             other_terms,
             id_bounds: OnceLock::new(),
             time_bounds: OnceLock::new(),
-            view_shapes: OnceLock::new(),
+            view_sections: OnceLock::new(),
         })
     }
 
@@ -158,7 +157,7 @@ impl Segment {
 
     pub(super) fn packed(&self, section: Section) -> Result<Packed<'_>> {
         Packed::read(self.sections.whole(section)?)
-            .ok_or_else(|| self.sections.corrupt(section, 0, "packed numbers"))
+            .ok_or_else(|| self.sections.corrupt(section, 0, PACKED_NUMBERS))
     }
 
     /// Document with this id. Cost: an interpolation search, which reads about five documents; two
@@ -229,8 +228,8 @@ impl Segment {
         Ok(self.time_bounds()?.oldest < other.time_bounds()?.oldest)
     }
 
-    /// Time of its newest document, as text that sorts like the time. It may not be empty.
-    pub(crate) fn newest_time(&self) -> Result<[u8; 20]> {
+    /// Time of its newest document, as a number that sorts like it. It may not be empty.
+    pub(crate) fn newest_time(&self) -> Result<u64> {
         Ok(self.time_bounds()?.newest)
     }
 
@@ -239,10 +238,10 @@ impl Segment {
             return Ok(*bounds);
         }
         // Documents are numbered newest first.
-        let time_of = |doc: u32| -> Result<TimeText> {
+        let time_of = |doc: u32| -> Result<TimeNumber> {
             let time = self.doc(doc)?.time();
-            let time = time.and_then(|time| time.try_into().ok());
-            time.ok_or_else(|| self.damaged_doc(doc, "a time"))
+            time.and_then(time_number)
+                .ok_or_else(|| self.damaged_doc(doc, "a time"))
         };
         let bounds = TimeBounds {
             newest: time_of(0)?,
@@ -284,49 +283,44 @@ impl Segment {
         self.sections.known_part(Section::Documents, range)
     }
 
-    /// Everything that a search reads, resolved once. Cost: no read of the sections; the first time
-    /// the checksums of all that it holds.
+    /// Everything that a search reads. Cost: two pointers; the first time the checksums of all that
+    /// it holds.
     pub(crate) fn view(&self) -> Result<SegmentView<'_>> {
-        let shapes = self.view_shapes()?;
-        let mut packed = PACKED_SECTIONS.into_iter().zip(shapes.packed);
-        let mut next = || {
-            let (section, shape) = packed.next().expect("a section for each field");
-            Packed::of_shape(self.sections.known_whole(section), shape)
+        let sections = match self.view_sections.get() {
+            Some(sections) => sections,
+            None => {
+                let sections = self.find_view_sections()?;
+                self.view_sections.get_or_init(|| sections)
+            }
         };
         Ok(SegmentView {
             segment: self,
-            columns: Columns::of_shape(self.sections.known_whole(Section::Columns), shapes.columns),
-            title_text: self.sections.known_whole(Section::TitleText),
-            languages: next(),
-            doc_titles: next(),
-            title_offsets: next(),
-            title_starts: next(),
-            title_docs: next(),
-            term_title_offsets: next(),
-            term_doc_offsets: next(),
-            catalog_numbers: next(),
-            catalog_offsets: next(),
-            value_codes: next(),
-            value_offsets: next(),
+            sections,
         })
     }
 
-    fn view_shapes(&self) -> Result<&ViewShapes> {
-        if let Some(shapes) = self.view_shapes.get() {
-            return Ok(shapes);
-        }
-        let columns = Columns::read(self.sections.whole(Section::Columns)?)
+    fn find_view_sections(&self) -> Result<ViewSections> {
+        let columns = SharedColumns::read(self.sections.whole_bytes(Section::Columns)?)
             .ok_or_else(|| self.sections.corrupt(Section::Columns, 0, "columns"))?;
-        self.sections.whole(Section::TitleText)?;
-        let mut packed = Vec::with_capacity(PACKED_SECTIONS.len());
-        for section in PACKED_SECTIONS {
-            packed.push(self.packed(section)?.shape());
-        }
-        let shapes = ViewShapes {
-            columns: columns.shape(),
-            packed: packed.try_into().expect("a shape for each section"),
+        let packed = |section| {
+            SharedPacked::read(self.sections.whole_bytes(section)?)
+                .ok_or_else(|| self.sections.corrupt(section, 0, PACKED_NUMBERS))
         };
-        Ok(self.view_shapes.get_or_init(|| shapes))
+        Ok(ViewSections {
+            columns,
+            title_text: self.sections.whole_bytes(Section::TitleText)?,
+            languages: packed(Section::Languages)?,
+            doc_titles: packed(Section::DocumentTitles)?,
+            title_offsets: packed(Section::TitleOffsets)?,
+            title_starts: packed(Section::TitleStarts)?,
+            title_docs: packed(Section::TitleDocuments)?,
+            term_title_offsets: packed(Section::TermTitleOffsets)?,
+            term_doc_offsets: packed(Section::TermDocumentOffsets)?,
+            catalog_numbers: packed(Section::CatalogNumbers)?,
+            catalog_offsets: packed(Section::CatalogOffsets)?,
+            value_codes: packed(Section::ValueCodes)?,
+            value_offsets: packed(Section::ValueOffsets)?,
+        })
     }
 
     fn damaged_doc(&self, doc: u32, expected: &'static str) -> Error {
@@ -353,6 +347,13 @@ impl Segment {
     pub(super) fn dictionaries(&self) -> [&Dictionary; 2] {
         [&self.title_terms, &self.other_terms]
     }
+}
+
+/// The number of a time as documents have it; `None` if it is not one.
+fn time_number(text: &[u8]) -> Option<TimeNumber> {
+    let text: &[u8; 20] = text.try_into().ok()?;
+    let digits = text.iter().filter(|byte| byte.is_ascii_digit());
+    Some(digits.fold(0, |number, digit| number * 10 + u64::from(digit - b'0')))
 }
 
 /// Upper 64 bits: enough for a guess, where a division of 128 bits would take four times as long.
@@ -393,20 +394,7 @@ pub(crate) struct Term {
 #[derive(Clone, Copy)]
 pub(crate) struct SegmentView<'a> {
     segment: &'a Segment,
-    /// Type, year, season, episode of each document.
-    pub(crate) columns: Columns<'a>,
-    title_text: &'a [u8],
-    languages: Packed<'a>,
-    doc_titles: Packed<'a>,
-    title_offsets: Packed<'a>,
-    title_starts: Packed<'a>,
-    title_docs: Packed<'a>,
-    term_title_offsets: Packed<'a>,
-    term_doc_offsets: Packed<'a>,
-    catalog_numbers: Packed<'a>,
-    catalog_offsets: Packed<'a>,
-    value_codes: Packed<'a>,
-    value_offsets: Packed<'a>,
+    sections: &'a ViewSections,
 }
 
 impl<'a> SegmentView<'a> {
@@ -417,7 +405,13 @@ impl<'a> SegmentView<'a> {
 
     /// Number of distinct folded titles.
     pub(crate) fn titles_count(&self) -> u32 {
-        self.title_offsets.len() as u32 - 1
+        self.sections.title_offsets.packed().len() as u32 - 1
+    }
+
+    /// Type, year, season, episode of each document.
+    #[inline(always)]
+    pub(crate) fn columns(&self) -> Columns<'a> {
+        self.sections.columns.columns()
     }
 
     // ---- terms
@@ -460,7 +454,7 @@ impl<'a> SegmentView<'a> {
     pub(crate) fn term_docs(&self, rank: u32) -> Result<Postings<'a>> {
         self.postings(
             Section::TermDocuments,
-            self.term_doc_offsets.span(rank as usize),
+            self.sections.term_doc_offsets.packed().span(rank as usize),
         )
     }
 
@@ -468,7 +462,10 @@ impl<'a> SegmentView<'a> {
     pub(crate) fn term_titles(&self, rank: u32) -> Result<Postings<'a>> {
         self.postings(
             Section::TermTitles,
-            self.term_title_offsets.span(rank as usize),
+            self.sections
+                .term_title_offsets
+                .packed()
+                .span(rank as usize),
         )
     }
 
@@ -488,7 +485,7 @@ impl<'a> SegmentView<'a> {
     /// Rank of a document's folded title.
     #[inline(always)]
     pub(crate) fn title_of(&self, doc: u32) -> u32 {
-        self.doc_titles.get_u32(doc as usize)
+        self.sections.doc_titles.packed().get_u32(doc as usize)
     }
 
     /// Ranks of the folded titles of up to [`BLOCK`] documents, in their order.
@@ -506,8 +503,8 @@ impl<'a> SegmentView<'a> {
 
     /// The folded title with this rank.
     pub(crate) fn title(&self, title: u32) -> &'a [u8] {
-        let span = self.title_offsets.span(title as usize);
-        &self.title_text[span.start..span.end - 1]
+        let span = self.sections.title_offsets.packed().span(title as usize);
+        &self.sections.title_text[span.start..span.end - 1]
     }
 
     /// Number of titles that sort before `text`.
@@ -526,8 +523,12 @@ impl<'a> SegmentView<'a> {
 
     /// Number of documents that have one of a range of titles.
     pub(crate) fn titles_docs_count(&self, titles: Range<u32>) -> u64 {
-        let start = self.title_starts.get(titles.start as usize);
-        self.title_starts.get(titles.end as usize) - start
+        let start = self
+            .sections
+            .title_starts
+            .packed()
+            .get(titles.start as usize);
+        self.sections.title_starts.packed().get(titles.end as usize) - start
     }
 
     /// Documents that have a title, ascending.
@@ -539,9 +540,13 @@ impl<'a> SegmentView<'a> {
     /// Documents that have one of a range of titles, title by title.
     #[inline]
     pub(crate) fn titles_docs(&self, titles: Range<u32>) -> impl Iterator<Item = u32> + use<'a> {
-        let docs = self.title_docs;
-        let start = self.title_starts.get(titles.start as usize) as usize;
-        let end = self.title_starts.get(titles.end as usize) as usize;
+        let docs = self.sections.title_docs.packed();
+        let start = self
+            .sections
+            .title_starts
+            .packed()
+            .get(titles.start as usize) as usize;
+        let end = self.sections.title_starts.packed().get(titles.end as usize) as usize;
         (start..end).map(move |at| docs.get_u32(at))
     }
 
@@ -556,8 +561,8 @@ impl<'a> SegmentView<'a> {
             .ok_or_else(|| sections.corrupt(Section::Suffixes, 0, "positions in titles"))?;
         let rest = |at: usize| {
             let TitlePosition { title, offset, .. } = suffixes.get(at);
-            let start = self.title_offsets.get(title as usize) as usize;
-            &self.title_text[start + offset..]
+            let start = self.sections.title_offsets.packed().get(title as usize) as usize;
+            &self.sections.title_text[start + offset..]
         };
         let after = |at: usize| rest(at)[text.len()];
         let from = partition(0, suffixes.len(), |at| rest(at) < text);
@@ -576,7 +581,8 @@ impl<'a> SegmentView<'a> {
 
     /// Documents with this catalog id, and those of its episodes that are not among them.
     pub(crate) fn catalog_docs(&self, number: u64) -> Result<[Postings<'a>; 2]> {
-        let (numbers, offsets) = (&self.catalog_numbers, &self.catalog_offsets);
+        let numbers = self.sections.catalog_numbers.packed();
+        let offsets = self.sections.catalog_offsets.packed();
         let at = partition(0, numbers.len(), |at| numbers.get(at) < number);
         if at == numbers.len() || numbers.get(at) != number {
             return Ok([Postings::EMPTY; 2]);
@@ -600,7 +606,8 @@ impl<'a> SegmentView<'a> {
     }
 
     fn values_docs(&self, wanted: Range<u64>) -> Result<Vec<Postings<'a>>> {
-        let (codes, offsets) = (&self.value_codes, &self.value_offsets);
+        let codes = self.sections.value_codes.packed();
+        let offsets = self.sections.value_offsets.packed();
         let from = partition(0, codes.len(), |at| codes.get(at) < wanted.start);
         (from..codes.len())
             .take_while(|&at| codes.get(at) < wanted.end)
@@ -619,7 +626,7 @@ impl<'a> SegmentView<'a> {
     /// Number of a document's language.
     #[inline(always)]
     pub(crate) fn language_of(&self, doc: u32) -> u32 {
-        self.languages.get_u32(doc as usize)
+        self.sections.languages.packed().get_u32(doc as usize)
     }
 }
 

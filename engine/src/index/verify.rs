@@ -66,7 +66,12 @@ impl Segment {
         ] {
             self.expect(self.packed(section)?.len() == count, section, 0, what)?;
         }
-        self.expect(view.columns.len() == docs_count, Section::Columns, 0, what)?;
+        self.expect(
+            view.columns().len() == docs_count,
+            Section::Columns,
+            0,
+            what,
+        )?;
         let languages_count = view.language_terms()?.count() as u32;
         let is_known = |doc| view.language_of(doc) < languages_count;
         let are_known = (0..self.len()).all(is_known);

@@ -291,7 +291,7 @@ impl ClauseSeeker<'_> {
         let mut matching = 0;
         if let Some(test) = self.test {
             for (idx, &doc) in docs.iter().enumerate() {
-                matching |= u64::from(test.matches(view.columns.row(doc))) << idx;
+                matching |= u64::from(test.matches(view.columns().row(doc))) << idx;
             }
         }
         for set in &mut self.sets {

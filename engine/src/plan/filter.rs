@@ -40,7 +40,7 @@ impl<'a> Filter<'a> {
         tombstones: &'a Tombstones,
         filters: &'a Filters,
     ) -> Result<Option<Self>> {
-        let Some(test) = row_test(&context.view.columns, filters) else {
+        let Some(test) = row_test(&context.view.columns(), filters) else {
             return Ok(None);
         };
         let mut languages = None;
@@ -129,7 +129,7 @@ impl<'a> Filter<'a> {
             Some(matching) => matching[view.language_of(doc) as usize],
             None => true,
         };
-        self.test.matches(view.columns.row(doc)) && matches_language()
+        self.test.matches(view.columns().row(doc)) && matches_language()
     }
 
     /// Keeps the ascending documents that are accepted.
@@ -183,7 +183,7 @@ impl<'a> Filter<'a> {
         let view = &self.context.view;
         // One column after the other, each without branches: see `doc_list`.
         if !self.test.is_trivial() {
-            retain(docs, |doc| self.test.matches(view.columns.row(doc)));
+            retain(docs, |doc| self.test.matches(view.columns().row(doc)));
         }
         if let Some(matching) = &self.languages {
             retain(docs, |doc| matching[view.language_of(doc) as usize]);
@@ -196,7 +196,7 @@ impl<'a> Filter<'a> {
     /// (SEARCH.md 5.3).
     #[inline]
     pub(crate) fn matches_unknown_year(&self, doc: u32) -> bool {
-        self.filters.year.is_some() && self.context.view.columns.get(doc).year == 0
+        self.filters.year.is_some() && self.context.view.columns().get(doc).year == 0
     }
 
     fn build_clauses(&self) -> Result<Vec<Clause<'a>>> {

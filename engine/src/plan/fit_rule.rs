@@ -58,7 +58,7 @@ impl<'a> FitRule<'a> {
         let Some((marker, titles)) = &self.episode else {
             return false;
         };
-        let row = self.view.columns.get(doc);
+        let row = self.view.columns().get(doc);
         let is_episode = marker
             .episode
             .is_none_or(|wanted| row.episode == wanted.get());
@@ -72,7 +72,7 @@ impl<'a> FitRule<'a> {
         let Some((marker, titles)) = &self.year else {
             return false;
         };
-        let year = self.view.columns.get(doc).year;
+        let year = self.view.columns().get(doc).year;
         year != marker.year.get() && !titles.contains(self.view.title_of(doc))
     }
 }

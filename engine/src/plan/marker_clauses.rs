@@ -38,7 +38,7 @@ pub(super) fn episode_fits<'a>(
         None => view.season_docs(season)?,
     };
     let clause = Clause::of_sets(Subject::EpisodeMarker, sets);
-    Ok(match episode_test(&view.columns, marker) {
+    Ok(match episode_test(&view.columns(), marker) {
         Some(test) => clause.tested_by(test),
         None => clause,
     })
@@ -67,7 +67,7 @@ pub(super) fn year_clause<'a>(
         view.value_docs(ColumnValue::Year(None))?,
     ];
     let mut clause = Clause::of_sets(Subject::YearMarker, sets);
-    if let Some(test) = years_test(&view.columns, marker.year) {
+    if let Some(test) = years_test(&view.columns(), marker.year) {
         clause = clause.tested_by(test);
     }
     // "blade runner 2049" of 2017: the year may be a word of the title.

@@ -109,7 +109,7 @@ fn years_clause<'a>(context: &PlanContext<'a>, years: &[Year]) -> Result<Option<
     sets.push(view.value_docs(ColumnValue::Year(None))?);
     let clause = Clause::of_sets(Subject::ReleaseYears, sets);
     if let ([year], [titles]) = (years, &titles[..]) {
-        let clause = match years_test(&view.columns, *year) {
+        let clause = match years_test(&view.columns(), *year) {
             Some(test) => clause.tested_by(test),
             None => clause,
         };

@@ -53,7 +53,7 @@ impl<'a> TitlePlan<'a> {
         add_matches(view, &mut builder, &texts[0], TitleMatch::by_whole)?;
         let mut marker = None;
         if let Some(named) = text.markers().episode
-            && let Some(test) = episode_test(&view.columns, named)
+            && let Some(test) = episode_test(&view.columns(), named)
         {
             // The second text is the first without its episode marker.
             add_matches(view, &mut builder, &texts[1], TitleMatch::by_unmarked)?;

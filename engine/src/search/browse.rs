@@ -291,7 +291,7 @@ impl<'a> ListMerge<'a> {
 type RankedDoc = (u16, u32);
 
 fn slot_of(part: &SegmentSearch<'_>, doc: u32) -> EpisodeSlot {
-    let row = part.context.view.columns.get(doc);
+    let row = part.context.view.columns().get(doc);
     EpisodeSlot {
         season: Some(row.season).filter(|season| *season != 0),
         episode: Some(row.episode).filter(|episode| *episode != 0),

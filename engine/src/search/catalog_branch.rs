@@ -28,6 +28,10 @@ pub(super) fn search_catalog(
     page: PageRequest<'_>,
 ) -> Result<BranchResult> {
     let [own, parent] = view.catalog_docs(number)?;
+    // Usual in small segments.
+    if own.count() + parent.count() == 0 {
+        return Ok(BranchResult::empty());
+    }
     if filter.is_trivial() && !page.needs_docs && marker.is_none() {
         let sets = [
             (StoredSet::Catalog(number), own),
@@ -84,7 +88,8 @@ fn first_page(
     live: &LiveDocs<'_>,
     page: PageRequest<'_>,
 ) -> BranchResult {
-    let mut best = Vec::with_capacity(page.size);
+    let docs_count: usize = sets.iter().map(|(_, set)| set.count() as usize).sum();
+    let mut best = Vec::with_capacity(docs_count.min(page.size));
     let mut total = 0;
     for (fit, (name, set)) in (0..).zip(sets) {
         if page.size <= best.len() || page.cutoff <= Ranked::new(1, fit, 0) {
@@ -121,7 +126,7 @@ fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: Option<EpisodeMarker>) 
     let Some(marker) = marker else {
         return (1, 1);
     };
-    let row = view.columns.get(doc);
+    let row = view.columns().get(doc);
     let is_season = row.season == marker.season.get();
     match marker.episode {
         None if is_season => (1, 0),

@@ -98,7 +98,7 @@ impl<'a> TitleBranch<'_, 'a, '_> {
     #[inline]
     fn rank_titled(&self, doc: u32, title: u32) -> Option<Ranked> {
         let marker = self.plan.marker.as_ref();
-        let row = || self.view().columns.row(doc);
+        let row = || self.view().columns().row(doc);
         let fits_marker = marker.is_some_and(|(test, _)| test.matches(row()));
         let relevance = self.plan.match_of(title).relevance(fits_marker)?;
         let fit = self.plan.fit.fit(doc, self.filter);
