@@ -22,6 +22,7 @@ pub(super) struct PageRanks<'s> {
     page_size: usize,
     /// Number of hits by relevance and fit. Hits that cannot be on the page may be left out.
     counts: [[usize; FITS]; RELEVANCES],
+    hits_count: usize,
     /// Of the segments with hits, that with the oldest document.
     oldest: Option<&'s Segment>,
 }
@@ -32,12 +33,17 @@ impl<'s> PageRanks<'s> {
         Self {
             page_size,
             counts: [[0; FITS]; RELEVANCES],
+            hits_count: 0,
             oldest: None,
         }
     }
 
     /// Adds the best hits of a segment, in order.
     pub(super) fn add(&mut self, segment: &'s Segment, best: &[Ranked]) -> Result<()> {
+        if best.is_empty() {
+            return Ok(());
+        }
+        self.hits_count += best.len();
         for hits in best.chunk_by(|a, b| a.pair() == b.pair()) {
             let (relevance, fit) = hits[0].pair();
             self.counts[usize::from(relevance)][usize::from(fit)] += hits.len();
@@ -46,7 +52,7 @@ impl<'s> PageRanks<'s> {
             Some(oldest) => segment.ends_before(oldest)?,
             None => true,
         };
-        if is_older && !best.is_empty() {
+        if is_older {
             self.oldest = Some(segment);
         }
         Ok(())
@@ -59,6 +65,9 @@ impl<'s> PageRanks<'s> {
         let Some(oldest) = self.oldest else {
             return Ok(Ranked::LAST);
         };
+        if self.hits_count < self.page_size {
+            return Ok(Ranked::LAST);
+        }
         let mut hits_count = 0;
         for (relevance, counts) in (0..).zip(&self.counts) {
             for (fit, count) in (0..).zip(counts) {

@@ -4,15 +4,16 @@
 //! documents of equal rank are ordered by their times and ids, which stand in the stored documents:
 //! several cache misses each. So few are read:
 //!
-//! - If each segment is newer than all of the next one, none is: after imports, say, whose records
-//!   are newer than the catalog. Hits of one rank are taken segment by segment.
-//! - If all documents of one segment are newer than all of another, none of these two.
-//! - Otherwise all that precede the best of the other segments are taken at once, as far as
-//!   galloping finds them: a segment of old documents that a re-import moved gives one hit here and
-//!   there, between long runs of the others.
+//! - Segments whose times overlap are a group; all documents of a group are newer than those of the
+//!   next one. Hits of one rank are taken group by group, and of a group that is one segment
+//!   without reading any: after imports, say, whose records are newer than the catalog.
+//! - In a group of several segments all hits that precede the best of the other segments are taken
+//!   at once, as far as galloping finds them: a segment of old documents that a re-import moved
+//!   gives one hit here and there, between long runs of the others.
 
 use std::cell::OnceCell;
 use std::cmp::Ordering;
+use std::ops::Range;
 
 use crate::error::Result;
 use crate::index::{Segment, try_gallop};
@@ -103,6 +104,12 @@ impl<'a> PageRun<'a> {
         try_gallop(1, to, |idx| self.precedes(idx, other))
     }
 
+    /// Number of documents, at most `limit`, of the rank of the first.
+    fn count_of_rank(&self, rank: u32, limit: usize) -> usize {
+        let first = self.rest.iter().take(limit);
+        first.take_while(|ranked| ranked.rank() == rank).count()
+    }
+
     fn hit(&self, idx: usize) -> Hit {
         let ranked = self.rest[idx];
         Hit {
@@ -122,65 +129,81 @@ impl<'a> PageRun<'a> {
 
 /// The first `page_size` documents of all runs, which come in the order of their newest documents.
 ///
-/// Cost: for segments that do not overlap in time a comparison of each run with each rank, and no
-/// document is read. Otherwise for each change from one run to another a comparison with each run,
-/// and documents as the logarithm of the hits between two changes. Errors: a damaged block.
+/// Cost: a comparison of each run with each rank, and for segments that do not overlap in time no
+/// document is read. In a group, for each change from one run to another a comparison with each
+/// run, and documents as the logarithm of the hits between two changes. Errors: a damaged block.
 pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Result<Vec<Hit>> {
-    let mut hits = Vec::with_capacity(page_size);
     runs.retain(|run| !run.rest.is_empty());
-    if are_apart(&runs)? {
-        take_by_rank(&mut runs, page_size, &mut hits);
-        return Ok(hits);
-    }
-    while hits.len() < page_size
-        && let Some(first_idx) = first_of(&runs, None)?
+    let groups = groups(&runs)?;
+    let mut hits = Vec::with_capacity(page_size);
+    while let Some(rank) = runs.iter().filter_map(PageRun::rank).min()
+        && hits.len() < page_size
     {
-        let room = page_size - hits.len();
-        let first = &runs[first_idx];
-        let count = match first_of(&runs, Some(first_idx))? {
-            Some(second_idx) => first.count_before(&runs[second_idx], room)?,
-            None => first.rest.len().min(room),
-        };
-        hits.extend((0..count).map(|idx| first.hit(idx)));
-        runs[first_idx].advance(count);
-        if runs[first_idx].rest.is_empty() {
-            runs.swap_remove(first_idx);
+        for group in &groups {
+            take_rank(&mut runs[group.clone()], rank, page_size, &mut hits)?;
         }
     }
     Ok(hits)
 }
 
-/// True if all documents of each run are newer than those of the next one.
-fn are_apart(runs: &[PageRun<'_>]) -> Result<bool> {
-    for pair in runs.windows(2) {
-        if !pair[0].segment.is_newer_than(pair[1].segment)? {
-            return Ok(false);
+/// Runs whose segments overlap in time, as ranges of `runs`. All documents of a group are newer
+/// than those of the next one.
+fn groups(runs: &[PageRun<'_>]) -> Result<Vec<Range<usize>>> {
+    let mut groups: Vec<Range<usize>> = Vec::with_capacity(runs.len());
+    // Of the segments so far, that with the oldest document.
+    let mut oldest: Option<&Segment> = None;
+    for (idx, run) in runs.iter().enumerate() {
+        let overlaps = match oldest {
+            Some(oldest) => !oldest.is_newer_than(run.segment)?,
+            None => false,
+        };
+        match groups.last_mut().filter(|_| overlaps) {
+            Some(group) => group.end = idx + 1,
+            None => groups.push(idx..idx + 1),
+        }
+        let is_older = match oldest {
+            Some(oldest) => run.segment.ends_before(oldest)?,
+            None => true,
+        };
+        if is_older {
+            oldest = Some(run.segment);
         }
     }
-    Ok(true)
+    Ok(groups)
 }
 
-/// Takes documents rank by rank, and those of one rank run by run.
-fn take_by_rank(runs: &mut [PageRun<'_>], page_size: usize, hits: &mut Vec<Hit>) {
-    while let Some(rank) = runs.iter().filter_map(PageRun::rank).min() {
-        for run in &mut *runs {
-            while run.rank() == Some(rank) {
-                if hits.len() == page_size {
-                    return;
-                }
-                hits.push(run.hit(0));
-                run.rest = &run.rest[1..];
-            }
-        }
+/// Takes the documents of a rank from the runs of a group, until the page is full.
+fn take_rank(
+    runs: &mut [PageRun<'_>],
+    rank: u32,
+    page_size: usize,
+    hits: &mut Vec<Hit>,
+) -> Result<()> {
+    while hits.len() < page_size
+        && let Some(first_idx) = first_of(runs, rank, None)?
+    {
+        let room = page_size - hits.len();
+        let first = &runs[first_idx];
+        let count = match first_of(runs, rank, Some(first_idx))? {
+            Some(second_idx) => first.count_before(&runs[second_idx], room)?,
+            None => first.count_of_rank(rank, room),
+        };
+        hits.extend((0..count).map(|idx| first.hit(idx)));
+        runs[first_idx].advance(count);
     }
+    Ok(())
 }
 
-/// Index of the run whose first document precedes those of the others, but for the run `but`.
-fn first_of(runs: &[PageRun<'_>], but: Option<usize>) -> Result<Option<usize>> {
+/// Index of the run whose first document has this rank and precedes those of the others of this
+/// rank, but for the run `but`.
+fn first_of(runs: &[PageRun<'_>], rank: u32, but: Option<usize>) -> Result<Option<usize>> {
     let mut first: Option<usize> = None;
-    for idx in (0..runs.len()).filter(|&idx| Some(idx) != but) {
+    for (idx, run) in runs.iter().enumerate() {
+        if Some(idx) == but || run.rank() != Some(rank) {
+            continue;
+        }
         first = match first {
-            Some(best) if !runs[idx].precedes(0, &runs[best])? => Some(best),
+            Some(best) if !run.precedes(0, &runs[best])? => Some(best),
             _ => Some(idx),
         };
     }
