@@ -271,7 +271,12 @@ impl<T: Tiers> Selection<'_, '_, T> {
     /// `visits_max` visits.
     fn scan(&mut self, relevances: RangeInclusive<u8>, visits_max: u64) -> Scan {
         // A scan that is given up must leave no trace: what it offered will be collected again.
-        let before = self.top.clone();
+        let may_give_up = visits_max < self.candidates.count(self.context);
+        let before = if may_give_up {
+            Some(self.top.clone())
+        } else {
+            None
+        };
         let mut missing = self.missing_count();
         let mut visits_left = visits_max;
         let mut scan = Scan::Complete;
@@ -297,7 +302,9 @@ impl<T: Tiers> Selection<'_, '_, T> {
             }
             ControlFlow::Continue(())
         });
-        if scan == Scan::GivenUp {
+        if scan == Scan::GivenUp
+            && let Some(before) = before
+        {
             self.top = before;
         }
         self.context.note(

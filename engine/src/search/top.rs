@@ -69,7 +69,7 @@ impl Top {
     pub(super) fn new(size_max: usize, cutoff: Ranked) -> Self {
         Self {
             size_max: size_max.max(1),
-            kept: Vec::with_capacity(2 * size_max.max(1)),
+            kept: Vec::new(),
             bar: cutoff,
         }
     }
@@ -78,6 +78,10 @@ impl Top {
     #[inline]
     pub(super) fn offer(&mut self, ranked: Ranked) {
         if ranked < self.bar {
+            // Many segments offer nothing to a page that newer ones have filled.
+            if self.kept.capacity() == 0 {
+                self.kept.reserve_exact(2 * self.size_max);
+            }
             self.kept.push(ranked);
             if self.kept.len() == 2 * self.size_max {
                 self.shrink();
