@@ -29,23 +29,24 @@ impl Dictionary {
         self.fst.get(term).map(|rank| rank.value() as u32)
     }
 
-    /// The ranks of all terms that begin with `prefix`. Cost: a step per byte of the prefix and of
-    /// the last such term.
+    /// The ranks of all terms that begin with `prefix`, and true if the first of them is `prefix`
+    /// itself. Cost: a step per byte of the prefix and of the last such term.
     ///
     /// An fst has the outputs of common prefixes as early as possible, so the sum of the outputs on
     /// the way to a node is the smallest rank below it.
-    pub(crate) fn prefix_ranks(&self, prefix: &str) -> Range<u32> {
+    pub(crate) fn prefix_ranks(&self, prefix: &str) -> (Range<u32>, bool) {
         let mut node = self.fst.root();
         let mut first = 0;
         for &byte in prefix.as_bytes() {
             let Some(idx) = node.find_input(byte) else {
-                return 0..0;
+                return (0..0, false);
             };
             let transition = node.transition(idx);
             first += transition.out.value();
             node = self.fst.node(transition.addr);
         }
-        first as u32..(first + last_output(&self.fst, node)) as u32 + 1
+        let ranks = first as u32..(first + last_output(&self.fst, node)) as u32 + 1;
+        (ranks, node.is_final())
     }
 
     /// Appends the ranks of the terms with the word's first character at optimal string alignment
@@ -214,7 +215,9 @@ mod tests {
             prop_assert_eq!(dictionary.len(), terms.len());
             let rank = terms.binary_search(&word).ok().map(|rank| rank as u32);
             prop_assert_eq!(dictionary.rank(word.as_bytes()), rank);
-            let range = dictionary.prefix_ranks(&word);
+            let (range, has_word) = dictionary.prefix_ranks(&word);
+            prop_assert_eq!(rank.is_some(), has_word);
+            prop_assert!(rank.is_none_or(|rank| rank == range.start));
             let expected: Vec<u32> = (0..terms.len() as u32)
                 .filter(|&rank| terms[rank as usize].starts_with(&word))
                 .collect();

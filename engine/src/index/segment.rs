@@ -418,22 +418,37 @@ impl<'a> SegmentView<'a> {
 
     /// Looks a word up, among title terms first.
     pub(crate) fn term(&self, word: &str) -> Option<Term> {
-        let [title_terms, other_terms] = self.segment.dictionaries();
-        if let Some(rank) = title_terms.rank(word.as_bytes()) {
-            return Some(Term {
+        match self.segment.title_terms.rank(word.as_bytes()) {
+            Some(rank) => Some(Term {
                 rank,
                 is_title: true,
-            });
+            }),
+            None => self.other_term(word),
         }
-        Some(Term {
-            rank: self.segment.other_rank(other_terms.rank(word.as_bytes())?),
-            is_title: false,
-        })
     }
 
     /// Ranks of the title terms that begin with `prefix`.
     pub(crate) fn prefix_ranks(&self, prefix: &str) -> Range<u32> {
-        self.segment.title_terms.prefix_ranks(prefix)
+        self.segment.title_terms.prefix_ranks(prefix).0
+    }
+
+    /// Looks a word up; also returns the ranks of the other title terms that begin with it. Cost: a
+    /// single walk through the title terms.
+    pub(crate) fn term_and_prefixed(&self, word: &str) -> (Option<Term>, Range<u32>) {
+        let (ranks, is_title) = self.segment.title_terms.prefix_ranks(word);
+        if is_title {
+            let rank = ranks.start;
+            return (Some(Term { rank, is_title }), rank + 1..ranks.end);
+        }
+        (self.other_term(word), ranks)
+    }
+
+    fn other_term(&self, word: &str) -> Option<Term> {
+        let rank = self.segment.other_terms.rank(word.as_bytes())?;
+        Some(Term {
+            rank: self.segment.other_rank(rank),
+            is_title: false,
+        })
     }
 
     /// Ranks of the title terms close to a word; see [`Dictionary::close_terms`].
@@ -513,12 +528,22 @@ impl<'a> SegmentView<'a> {
         partition(0, self.titles_count() as usize, is_before) as u32
     }
 
-    /// Ranks of the titles that begin with `text`.
-    pub(crate) fn titles_with_prefix(&self, text: &[u8]) -> Range<u32> {
-        let mut beyond = text.to_vec();
-        // UTF-8 has no byte 255, so this sorts after everything that begins with the text.
-        beyond.push(0xff);
-        self.titles_before(text)..self.titles_before(&beyond)
+    /// The title that is equal to `text`, and the ranks of those that begin with it and a space.
+    ///
+    /// Cost: one binary search; the end of the range is found from its start by galloping.
+    pub(crate) fn titles_of_text(&self, text: &str) -> (Option<u32>, Range<u32>) {
+        let (text, count) = (text.as_bytes(), self.titles_count());
+        let at = self.titles_before(text);
+        let is_equal = at < count && self.title(at) == text;
+        // No character of a title sorts before a space: between the text and those that go on with
+        // one there is nothing.
+        let from = at + u32::from(is_equal);
+        let goes_on = |title: usize| {
+            let rest = self.title(title as u32).strip_prefix(text);
+            rest.is_some_and(|rest| rest.first() == Some(&b' '))
+        };
+        let to = gallop(from as usize, count as usize, goes_on) as u32;
+        (is_equal.then_some(at), from..to)
     }
 
     /// Number of documents that have one of a range of titles.

@@ -26,7 +26,7 @@ type Block = [u64; BLOCK_WORDS];
 ///
 /// Numbers of documents that the segment has stored count deleted ones too. They are corrected by
 /// [`Tombstones::count_in`]: the last few tombstones are looked up in the set one by one, the
-/// number of the others is remembered.
+/// number of the others is remembered. Until the next deletion the sum is, too.
 #[derive(Debug, Clone, Default)]
 pub struct Tombstones {
     /// By the upper half of a document; `None` without a tombstone.
@@ -36,6 +36,8 @@ pub struct Tombstones {
     recent: Vec<u32>,
     /// INVARIANT: shared by clones that differ in `recent` only.
     counts: Arc<SetCounts>,
+    /// Counts of all tombstones. INVARIANT: shared by clones that do not differ.
+    current_counts: Arc<SetCounts>,
 }
 
 impl Tombstones {
@@ -56,6 +58,7 @@ impl Tombstones {
             self.counts = Arc::default();
         }
         self.recent.push(doc);
+        self.current_counts = Arc::default();
         true
     }
 
@@ -126,6 +129,16 @@ impl Tombstones {
         blocks
             .map(|(base, block)| docs.count_words(base, block))
             .sum()
+    }
+
+    /// Number of deleted documents in a set, if it was counted since the last deletion.
+    pub(crate) fn known_count(&self, set: StoredSet) -> Option<u64> {
+        self.current_counts.get(set)
+    }
+
+    /// Remembers the number of deleted documents in a set, until the next deletion.
+    pub(crate) fn remember_count(&self, set: StoredSet, count: u64) {
+        self.current_counts.put(set, count);
     }
 
     /// Number of deleted documents in a set of which the segment has stored the size.
@@ -306,7 +319,10 @@ mod tests {
             assert_eq!(tombstones.count_in(set, is_even, refuse), expected);
         }
         let before = tombstones.clone();
+        before.remember_count(set, 34);
+        assert_eq!(tombstones.known_count(set), Some(34));
         tombstones.insert(9);
+        assert_eq!(tombstones.known_count(set), None);
         let all = 2 + RECENT_TOMBSTONES_MAX as u64 / 2;
         assert_eq!(tombstones.count_in(set, is_even, || all), all);
         assert_eq!(before.count_in(set, is_even, refuse), all);

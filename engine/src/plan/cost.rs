@@ -53,6 +53,9 @@ pub(crate) struct CostModel {
     pub(crate) scan_share: u64,
     /// Matches up to which each one is ranked; above, the best are sought relevance by relevance.
     pub(crate) ranked_docs_max: u64,
+    /// Documents of a stored set up to which each is visited to count the live ones, every time;
+    /// above, their number is remembered.
+    pub(crate) forgotten_set_max: u64,
     /// Documents of a stored set up to which each is visited to count the live ones; above, the
     /// tombstones are looked up.
     pub(crate) visited_set_max: u64,
@@ -87,6 +90,7 @@ impl CostModel {
         collect_ns: 4,
         scan_share: 16,
         ranked_docs_max: 512,
+        forgotten_set_max: 32,
         visited_set_max: 256,
         listed_tombstones_max: 1 << 16,
         title_list_max: 512,
@@ -104,6 +108,7 @@ impl CostModel {
         sort_share: 8,
         scan_share: 2,
         ranked_docs_max: 4,
+        forgotten_set_max: 1,
         visited_set_max: 2,
         listed_tombstones_max: 6,
         title_list_max: 4,
@@ -161,7 +166,7 @@ impl CostModel {
     }
 
     /// Name, value and unit of every field, for `explain`.
-    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 21] {
+    pub(crate) fn entries(&self) -> [(&'static str, u64, &'static str); 22] {
         [
             ("cached_probe", self.cached_probe_ns, "ns"),
             ("uncached_probe", self.uncached_probe_ns, "ns"),
@@ -187,6 +192,7 @@ impl CostModel {
                 "(1/n of the cost of collecting)",
             ),
             ("ranked_docs_max", self.ranked_docs_max, "documents"),
+            ("forgotten_set_max", self.forgotten_set_max, "documents"),
             ("visited_set_max", self.visited_set_max, "documents"),
             (
                 "listed_tombstones_max",

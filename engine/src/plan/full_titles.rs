@@ -7,10 +7,11 @@
 use std::ops::Range;
 
 use crate::error::Result;
-use crate::index::{Lookup, Postings, SegmentView, Term};
+use crate::index::{Postings, SegmentView, Term};
 use crate::query::ParsedText;
 
 use super::cost::PlanContext;
+use super::lazy_lookup::LazyLookup;
 use super::title_set::TitleSet;
 
 /// Titles with all plain words, and those of them that are or begin with one of the texts.
@@ -29,7 +30,7 @@ enum Members<'a> {
     None,
     /// The titles of a single plain word, left as they are stored: "the" has a third of all titles,
     /// and decoding them would cost more than the whole search.
-    OfOneWord(Postings<'a>, Lookup<'a>),
+    OfOneWord(LazyLookup<'a>),
     Set(TitleSet),
 }
 
@@ -54,7 +55,7 @@ impl<'a> FullTitles<'a> {
         let (first, others) = sets.split_first().expect("there is a plain word");
         let compared_max = context.costs.compared_titles_max;
         if others.is_empty() && first.count() as usize > compared_max {
-            let members = Members::OfOneWord(*first, first.lookup());
+            let members = Members::OfOneWord(LazyLookup::new(*first));
             return Ok(Self::located(view, members, text));
         }
         // Smallest first: the list never grows.
@@ -68,16 +69,13 @@ impl<'a> FullTitles<'a> {
         Ok(Self::compared(context, titles, text))
     }
 
-    /// Looks the texts up among all titles, which are sorted. Cost: three binary searches a text.
+    /// Looks the texts up among all titles, which are sorted. Cost: a binary search a text.
     fn located(view: &SegmentView<'a>, members: Members<'a>, text: &ParsedText<'_>) -> Self {
         let (mut equal, mut prefixed) = (Vec::new(), Vec::new());
-        for mut text in text.strings() {
-            let at = view.titles_before(text.as_bytes());
-            if at < view.titles_count() && view.title(at) == text.as_bytes() {
-                equal.push(at);
-            }
-            text.push(' ');
-            prefixed.push(view.titles_with_prefix(text.as_bytes()));
+        for text in text.strings() {
+            let (title, going_on) = view.titles_of_text(&text);
+            equal.extend(title);
+            prefixed.push(going_on);
         }
         Self {
             members,
@@ -113,7 +111,7 @@ impl<'a> FullTitles<'a> {
     pub(crate) fn relevance(&self, title: u32) -> Option<u8> {
         let is_member = match &self.members {
             Members::None => false,
-            Members::OfOneWord(_, lookup) => lookup.contains(title),
+            Members::OfOneWord(titles) => titles.contains(title),
             Members::Set(titles) => titles.contains(title),
         };
         if is_member {
@@ -152,7 +150,7 @@ impl<'a> FullTitles<'a> {
     pub(crate) fn len(&self) -> usize {
         match &self.members {
             Members::None => 0,
-            Members::OfOneWord(set, _) => set.count() as usize,
+            Members::OfOneWord(titles) => titles.set().count() as usize,
             Members::Set(titles) => titles.titles().len(),
         }
     }
@@ -161,7 +159,7 @@ impl<'a> FullTitles<'a> {
     pub(crate) fn for_each(&self, each: impl FnMut(u32)) {
         match &self.members {
             Members::None => {}
-            Members::OfOneWord(set, _) => set.for_each(each),
+            Members::OfOneWord(titles) => titles.set().for_each(each),
             Members::Set(titles) => titles.titles().iter().copied().for_each(each),
         }
     }

@@ -7,6 +7,7 @@
 
 use std::ops::Range;
 
+use crate::error::Result;
 use crate::index::{Bits, Lookup, Postings, StoredSet, Tombstones};
 
 use super::cost::PlanContext;
@@ -47,24 +48,32 @@ impl<'a> LiveDocs<'a> {
 
     /// Number of live documents of a set that the segment has stored as `name`.
     ///
-    /// Cost: a look-up for each of the last tombstones; the first time since many were added also a
-    /// step for each document of the set, each tombstone, or each 64 documents of the segment,
-    /// whichever are fewest.
+    /// Cost: a read; the first time since a deletion a look-up for each of the last tombstones, and
+    /// the first time since many were added also a step for each document of the set, each
+    /// tombstone, or each 64 documents of the segment, whichever are fewest.
     pub(crate) fn count(&self, name: StoredSet, set: &Postings<'_>) -> u64 {
-        let count = u64::from(set.count());
+        let (count, costs) = (u64::from(set.count()), self.context.costs);
         if self.are_all() {
             return count;
         }
-        // Visiting a short list costs less than looking the last tombstones up in it.
-        if count <= self.context.costs.visited_set_max {
+        if count <= costs.forgotten_set_max {
             return count - self.deleted_by_docs(set);
         }
-        let lookup = set.lookup();
-        let deleted = self.tombstones.count_in(
-            name,
-            |doc| lookup.contains(doc),
-            || self.count_deleted(set, &lookup),
-        );
+        if let Some(deleted) = self.tombstones.known_count(name) {
+            return count - deleted;
+        }
+        // Visiting a short list costs less than looking the last tombstones up in it.
+        let deleted = if count <= costs.visited_set_max {
+            self.deleted_by_docs(set)
+        } else {
+            let lookup = set.lookup();
+            self.tombstones.count_in(
+                name,
+                |doc| lookup.contains(doc),
+                || self.count_deleted(set, &lookup),
+            )
+        };
+        self.tombstones.remember_count(name, deleted);
         count - deleted
     }
 
@@ -94,16 +103,21 @@ impl<'a> LiveDocs<'a> {
 
     /// Number of live documents among the `count` ones that have one of `titles` but not the term
     /// of `rank`; `has_term` says if a document has it.
-    pub(crate) fn count_prefixed(
+    pub(crate) fn count_prefixed<'t>(
         &self,
         rank: u32,
         count: u64,
-        titles: &TitleSet,
+        titles: impl FnOnce() -> Result<&'t TitleSet>,
         has_term: impl Fn(u32) -> bool,
-    ) -> u64 {
+    ) -> Result<u64> {
+        let name = StoredSet::Prefixed(rank);
         if self.are_all() {
-            return count;
+            return Ok(count);
         }
+        if let Some(deleted) = self.tombstones.known_count(name) {
+            return Ok(count - deleted);
+        }
+        let titles = titles()?;
         let view = &self.context.view;
         let is_one = |doc: u32| titles.contains(view.title_of(doc)) && !has_term(doc);
         let count_all = || {
@@ -115,10 +129,9 @@ impl<'a> LiveDocs<'a> {
                 docs.filter(|&doc| is_deleted(doc)).count() as u64
             }
         };
-        count
-            - self
-                .tombstones
-                .count_in(StoredSet::Prefixed(rank), is_one, count_all)
+        let deleted = self.tombstones.count_in(name, is_one, count_all);
+        self.tombstones.remember_count(name, deleted);
+        Ok(count - deleted)
     }
 
     /// Number of live documents among the `count` ones that have a title of the ascending `runs`;

@@ -191,12 +191,10 @@ fn add_word_prefixes(
         view.term_titles(rank)?
             .for_each(|title| builder.add(title, title_match));
     }
-    let equal = view.titles_before(text.as_bytes());
-    if equal < view.titles_count() && view.title(equal) == text.as_bytes() {
-        builder.add(equal, title_match(2));
-    }
-    for title in view.titles_with_prefix(format!("{text} ").as_bytes()) {
-        builder.add(title, title_match(3));
-    }
+    let (equal, going_on) = view.titles_of_text(text);
+    equal
+        .into_iter()
+        .for_each(|title| builder.add(title, title_match(2)));
+    going_on.for_each(|title| builder.add(title, title_match(3)));
     Ok(())
 }

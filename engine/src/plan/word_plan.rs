@@ -6,6 +6,8 @@
 //! documents) or by a title word that begins with it: the dictionary has these as a range of ranks
 //! ("badge", "badlands"), whose titles are united into a set of 30 titles with 200 documents.
 
+use std::ops::Range;
+
 use crate::error::Result;
 use crate::index::{Postings, SegmentView, Term};
 use crate::limits::{ONE_TYPO_CHARS_MIN, PREFIX_CHARS_MIN, TWO_TYPOS_CHARS_MIN, TYPO_WORDS_MAX};
@@ -35,13 +37,8 @@ pub(crate) struct WordPlan<'a> {
     pub(crate) clauses: Vec<Clause<'a>>,
     /// Titles with all plain words.
     pub(crate) full_titles: FullTitles<'a>,
-    /// The last plain word, if the segment has it.
-    pub(crate) last_term: Option<Term>,
     /// Documents with the last plain word as it is, when the prefix rule adds others.
     pub(crate) last_word: Option<Postings<'a>>,
-    /// Number of documents that the prefix rule adds to the last plain word, where it is stored.
-    /// With typos more documents may match than that.
-    pub(crate) prefix_count: Option<u64>,
     /// Rule of fit 1.
     pub(crate) fit: FitRule<'a>,
     /// Try that the plan is for.
@@ -65,44 +62,39 @@ impl<'a> WordPlan<'a> {
         let mut words: Vec<&str> = text.plain_words().collect();
         words.sort_unstable();
         words.dedup();
-        // "bad boys bad": the first "bad" must be a whole word, and a document that has it
-        // satisfies the second one too. So a repeated last word allows no prefix.
-        let last = text.last_plain_word();
-        let is_repeated = text.plain_words().filter(|word| *word == last).count() > 1;
-        let allows_prefix =
-            |word: &str| word == last && !is_repeated && PREFIX_CHARS_MIN <= word.chars().count();
-        let mut terms = Vec::with_capacity(words.len());
+        let (mut terms, mut prefixed) = (Vec::with_capacity(words.len()), 0..0);
         for &word in &words {
-            let term = view.term(word);
-            let allows_others = allows_prefix(word) || allowed_typos(word, typos) > 0;
+            let term = if allows_prefix(text, word) {
+                let (term, others) = view.term_and_prefixed(word);
+                prefixed = others;
+                term
+            } else {
+                view.term(word)
+            };
+            let allows_others = is_last(text, word) && !prefixed.is_empty();
             // Usual in small segments: no set is read, and no other word looked up.
-            if term.is_none() && !allows_others {
+            if term.is_none() && !allows_others && allowed_typos(word, typos) == 0 {
                 return Ok(None);
             }
             terms.push(term);
         }
         let mut clauses = Vec::with_capacity(words.len() + 2);
-        let (mut last_term, mut last_word, mut prefix_count) = (None, None, None);
+        let mut last_word = None;
         for (idx, (&word, &term)) in words.iter().zip(&terms).enumerate() {
-            let is_last = word == last && !is_repeated;
-            let word = PlannedWord {
+            let is_last = is_last(text, word);
+            let clause = PlannedWord {
                 idx,
                 word,
                 term,
-                allows_prefix: allows_prefix(word),
+                prefixed: if is_last { prefixed.clone() } else { 0..0 },
                 typos_max: allowed_typos(word, typos),
-            };
-            let clause = word.clause(context)?;
+            }
+            .clause(context)?;
             if clause.size_max() == 0 {
                 return Ok(None);
             }
-            if word.word == last {
-                last_term = term;
-            }
             if is_last && clause.titles().is_some() {
                 last_word = Some(term_docs(view, term)?);
-                // Counted when the segment was written: the total of one word needs no union.
-                prefix_count = term.map(|term| view.prefix_count(term.rank)).transpose()?;
             }
             clauses.push(clause);
         }
@@ -116,13 +108,24 @@ impl<'a> WordPlan<'a> {
         Ok(Some(Self {
             clauses,
             full_titles,
-            last_term,
             last_word,
-            prefix_count,
             fit: FitRule::new(view, text)?,
             typos,
         }))
     }
+}
+
+/// True if the word is the last plain word, and only that.
+///
+/// "bad boys bad": the first "bad" must be a whole word, and a document that has it satisfies the
+/// second one too. So a repeated last word allows no prefix.
+fn is_last(text: &ParsedText<'_>, word: &str) -> bool {
+    word == text.last_plain_word() && text.plain_words().filter(|it| *it == word).count() == 1
+}
+
+/// True if title words that begin with the word satisfy it (SEARCH.md 4.5).
+pub(super) fn allows_prefix(text: &ParsedText<'_>, word: &str) -> bool {
+    is_last(text, word) && PREFIX_CHARS_MIN <= word.chars().count()
 }
 
 fn allows_typos(text: &ParsedText<'_>) -> bool {
@@ -154,8 +157,8 @@ struct PlannedWord<'w> {
     idx: usize,
     word: &'w str,
     term: Option<Term>,
-    /// True if title words that begin with it satisfy it.
-    allows_prefix: bool,
+    /// Ranks of the other title words that satisfy it by the prefix rule.
+    prefixed: Range<u32>,
     /// Number of typos with which title words satisfy it.
     typos_max: u8,
 }
@@ -177,18 +180,12 @@ impl PlannedWord<'_> {
 
     /// Ranks of the other title words that satisfy it, each once.
     fn other_ranks(&self, view: &SegmentView<'_>) -> Vec<u32> {
-        let mut ranks = Vec::new();
-        if self.allows_prefix {
-            ranks.extend(view.prefix_ranks(self.word));
-        }
+        let mut ranks: Vec<u32> = self.prefixed.clone().collect();
         if self.typos_max > 0 {
             view.close_terms(self.word, self.typos_max, &mut ranks);
+            ranks.sort_unstable();
+            ranks.dedup();
         }
-        // Documents with the word itself are in its own set already.
-        let own_rank = self.term.map(|term| term.rank);
-        ranks.retain(|&rank| Some(rank) != own_rank);
-        ranks.sort_unstable();
-        ranks.dedup();
         ranks
     }
 }

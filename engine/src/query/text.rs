@@ -163,6 +163,14 @@ impl<'a> ParsedText<'a> {
         strings
     }
 
+    /// The only plain word of a text without markers, however often it occurs.
+    pub(crate) fn only_word(&self) -> Option<&str> {
+        let word = self.last_plain_word();
+        let has_marker = self.markers.episode.is_some() || self.markers.year.is_some();
+        let is_only = !has_marker && self.plain_words().all(|other| other == word);
+        if is_only { Some(word) } else { None }
+    }
+
     fn joined_without(&self, first: Option<usize>, second: Option<usize>) -> String {
         let mut kept = Vec::with_capacity(self.words.len());
         for (word_idx, word) in self.words.iter().enumerate() {

@@ -13,6 +13,7 @@ mod explain_release;
 mod hits;
 #[cfg(test)]
 mod oracle_test;
+mod one_word;
 mod page_merge;
 mod release_branch;
 mod segment_search;
@@ -23,6 +24,7 @@ mod title_branch;
 mod top;
 mod weigher;
 mod word_branch;
+mod word_tiers;
 
 pub use browse::{EpisodeSlot, ListPage, Listing, TitlePart};
 pub use explain::{CostValue, Explanation, HitExplanation, PlanStep, SegmentExplanation};

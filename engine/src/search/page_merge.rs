@@ -135,7 +135,8 @@ impl<'a> PageRun<'a> {
 pub(super) fn merge_pages(mut runs: Vec<PageRun<'_>>, page_size: usize) -> Result<Vec<Hit>> {
     runs.retain(|run| !run.rest.is_empty());
     let groups = groups(&runs)?;
-    let mut hits = Vec::with_capacity(page_size);
+    let hits_count: usize = runs.iter().map(|run| run.rest.len()).sum();
+    let mut hits = Vec::with_capacity(hits_count.min(page_size));
     while let Some(rank) = runs.iter().filter_map(PageRun::rank).min()
         && hits.len() < page_size
     {

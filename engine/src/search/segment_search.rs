@@ -17,7 +17,9 @@
 use crate::error::Result;
 use crate::index::{Segment, Tombstones};
 use crate::model::RecordId;
-use crate::plan::{Filter, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan};
+use crate::plan::{
+    Filter, OneWordPlan, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan,
+};
 use crate::query::{
     CatalogTerm, ParsedText, Query, ReleaseName, ReleaseWord, SearchText, release_words,
 };
@@ -26,6 +28,7 @@ use crate::text::EpisodeMarker;
 use super::branch::{BranchResult, PageRequest};
 use super::catalog_branch::{search_catalog, search_id};
 use super::doc_set::DocSet;
+use super::one_word::search_one_word;
 use super::release_branch::search_release_name;
 use super::title_branch::search_title;
 use super::top::{Ranked, best_of_branches};
@@ -101,7 +104,7 @@ pub(super) struct SegmentSearch<'a> {
     /// Filters of the request over this segment, shared by all branches.
     pub(super) filter: Filter<'a>,
     /// Weighs matches by the `release` of the request, if it has one.
-    weigher: Option<Weigher<'a>>,
+    weigher: Option<Box<Weigher<'a>>>,
 }
 
 /// Matches in one segment.
@@ -124,10 +127,10 @@ impl<'a> SegmentSearch<'a> {
             return Ok(None);
         };
         let weigher = match &parsed.release {
-            Some(words) => Some(Weigher::new(
-                context,
-                ReleaseSets::new(&context.view, words)?,
-            )),
+            Some(words) => {
+                let sets = ReleaseSets::new(&context.view, words)?;
+                Some(Box::new(Weigher::new(context, sets)))
+            }
             None => None,
         };
         Ok(Some(Self {
@@ -144,7 +147,7 @@ impl<'a> SegmentSearch<'a> {
             cutoff,
             size: parsed.page_size(),
             needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
-            weigher: self.weigher.as_ref(),
+            weigher: self.weigher.as_deref(),
         }
     }
 
@@ -158,10 +161,21 @@ impl<'a> SegmentSearch<'a> {
         let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
+        let page = self.page(parsed, cutoff);
+        // Nothing but the word to satisfy: its posting list is the result.
+        if self.filter.is_trivial()
+            && !page.needs_docs
+            && typos == Typos::Refused
+            && let Some(word) = text.only_word()
+        {
+            let Some(plan) = OneWordPlan::new(self.context, text, word)? else {
+                return Ok(Some(BranchResult::empty()));
+            };
+            return Ok(Some(search_one_word(&plan, self.filter.live(), page)?));
+        }
         let Some(plan) = WordPlan::new(self.context, text, typos)? else {
             return Ok(Some(BranchResult::empty()));
         };
-        let page = self.page(parsed, cutoff);
         let found = search_words(self.context, &plan, &self.filter, page)?;
         Ok(Some(found))
     }
