@@ -271,6 +271,7 @@ impl Weed {
         let access = dir.path().join("access.json");
         std::fs::write(&access, ACCESS).unwrap();
         let child = Command::new(program)
+            .arg(format!("-logdir={}", dir.path().display()))
             .args([
                 "server",
                 "-filer",
