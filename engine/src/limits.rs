@@ -121,6 +121,9 @@ pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 /// Files that one step of maintenance uploads.
 pub const UPLOADS_BATCH_MAX: usize = 256;
 
+/// Uploads that fail in a row before a step of maintenance ends.
+pub const UPLOADS_FAILED_MAX: usize = 3;
+
 /// Contents that are evicted by one transaction, at most.
 pub const EVICTION_BATCH_MAX: usize = 256;
 /// Seconds after a listing that found too much, all of it served recently, until the next one.

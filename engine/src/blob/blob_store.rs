@@ -230,7 +230,7 @@ impl BlobStore {
     /// Reads a content; `None` if it is not here.
     ///
     /// Errors: [`Error::Corrupt`] if it is damaged.
-    pub(super) fn read(&self, content: &ContentHash) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn read(&self, content: &ContentHash) -> Result<Option<Vec<u8>>> {
         let path = self.path(content, Variant::Identity);
         let size_bytes = self.disk.size_bytes(&path)?;
         if size_bytes.is_some_and(|size_bytes| BLOB_BYTES_MAX < size_bytes) {

@@ -10,21 +10,23 @@ use super::blob_store::{BlobStore, hash_of};
 use super::uploads::Uploads;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
-use crate::limits::UPLOADS_BATCH_MAX;
 use crate::model::{CachedFile, ContentHash};
 
 /// Contents by their SHA-256 in object storage. There they are never changed and never removed.
 ///
 /// Methods block; they are called by threads that may wait.
 pub trait BlobSource: Send + Sync {
-    /// The content; `None` if the source answers that it has none of this hash. The caller checks
-    /// it.
+    /// Name of the place: two sources with one name have the same contents.
+    fn name(&self) -> String;
+
+    /// The content of this size; `None` if the source answers that it has none of this hash, or
+    /// one of another size. The caller checks it.
     ///
     /// Errors: the source cannot be reached, or refuses.
-    fn get(&self, content: &ContentHash) -> io::Result<Option<Vec<u8>>>;
+    fn get(&self, content: &ContentHash, size_bytes: u64) -> io::Result<Option<Vec<u8>>>;
 
     /// Stores a content durably, in place of one of the same hash.
-    fn put(&self, content: &ContentHash, bytes: &[u8]) -> io::Result<()>;
+    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()>;
 }
 
 /// The second home of the contents of one data directory, if they have one.
@@ -36,7 +38,7 @@ pub(crate) struct SecondHome {
     source: OnceLock<Arc<dyn BlobSource>>,
     uploaded_count: AtomicU64,
     returned_count: AtomicU64,
-    /// Contents that wait, when they were last listed.
+    /// Contents that wait, about: as of the last listing, less those uploaded since.
     waiting_count: AtomicU64,
 }
 
@@ -44,7 +46,7 @@ impl SecondHome {
     /// The second home that the folder `uploads` tells of.
     pub(crate) fn open(disk: Arc<dyn Disk>, uploads: PathBuf) -> Result<Self> {
         let uploads = Uploads::new(disk, uploads);
-        let has_one = uploads.is_there()?;
+        let has_one = uploads.home()?.is_some();
         Ok(Self {
             uploads,
             has_one: AtomicBool::new(has_one),
@@ -55,40 +57,46 @@ impl SecondHome {
         })
     }
 
-    /// Begins to use a source. The first time all contents that are here wait to be uploaded.
+    /// Begins to use a source. If it is another one than before, all contents that are here wait to
+    /// be uploaded.
     pub(crate) fn attach(&self, source: Arc<dyn BlobSource>, blobs: &BlobStore) -> Result<()> {
-        if !self.has_one() {
+        let name = source.name();
+        if self.uploads.home()?.as_ref() != Some(&name) {
             let stored = blobs.stored()?;
             let contents: Vec<_> = stored.iter().map(|stored| stored.content).collect();
-            self.uploads.begin(&contents)?;
+            self.uploads.begin(&name, &contents)?;
             self.has_one.store(true, Ordering::Release);
         }
         assert!(self.source.set(source).is_ok(), "a source is attached once");
         Ok(())
     }
 
-    /// Contents have no second home any more: those that are not here are lost. Returns false if
-    /// they had none.
-    pub(crate) fn detach(&self) -> Result<bool> {
-        let had_one = self.has_one.swap(false, Ordering::AcqRel);
-        self.uploads.end().map(|()| had_one)
+    /// Returns true if contents have a second home, be it in use or not.
+    pub(crate) fn is_there(&self) -> bool {
+        self.has_one.load(Ordering::Acquire)
     }
 
-    fn has_one(&self) -> bool {
-        self.has_one.load(Ordering::Acquire)
+    /// Returns true if a source is in use.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.source.get().is_some()
     }
 
     /// Lets a content that was stored here wait for its upload. Called before a file refers to it.
     pub(crate) fn note_stored(&self, content: &ContentHash) -> Result<()> {
-        if self.has_one() {
+        if self.is_there() {
             self.uploads.add(content)?;
         }
         Ok(())
     }
 
+    /// Returns true if a content waits for its upload: it is here only. Cost: a system call.
+    pub(crate) fn is_waiting(&self, content: &ContentHash) -> Result<bool> {
+        Ok(self.is_there() && self.uploads.contains(content)?)
+    }
+
     /// Returns true if a content can be removed here: it would come back. Cost: a system call.
     pub(crate) fn has(&self, content: &ContentHash) -> Result<bool> {
-        Ok(self.has_one() && !self.uploads.contains(content)?)
+        Ok(self.is_there() && !self.uploads.contains(content)?)
     }
 
     /// Returns true if a content whose files are not here is elsewhere.
@@ -97,72 +105,67 @@ impl SecondHome {
     }
 
     /// Brings a content back that could not be opened here. Returns false if it is in no other
-    /// place.
+    /// place. The caller has seen to it that `blobs` is the folder of contents, with space.
     ///
     /// Errors: [`Error::Source`] if the source cannot tell now.
     pub(crate) fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
+        let action = "get a cached file from";
         let Some(source) = self.source.get() else {
+            let source = io::Error::other("none is set");
+            return Err(Error::Source { action, source });
+        };
+        let found = source.get(&file.content, file.size_bytes);
+        let found = found.map_err(|source| Error::Source { action, source })?;
+        let Some(bytes) = found.filter(|bytes| hash_of(bytes) == file.content) else {
             return Ok(false);
         };
-        // A damaged one may have been uploaded while it was whole, even if that was not noted.
-        let found = source.get(&file.content).map_err(|source| Error::Source {
-            action: "get a cached file from",
-            source,
-        })?;
-        let Some(bytes) = found else {
-            return Ok(false);
-        };
-        if hash_of(&bytes) != file.content {
-            return Ok(false);
-        }
         blobs.put(&bytes)?;
         self.returned_count.fetch_add(1, Ordering::Relaxed);
         Ok(true)
     }
 
-    /// Uploads some of the contents that wait. Returns true if more do.
-    ///
-    /// Errors: [`Error::Source`]; what was not uploaded waits on.
-    pub(crate) fn upload_some(&self, blobs: &BlobStore) -> Result<bool> {
-        let Some(source) = self.source.get() else {
-            return Ok(false);
-        };
+    /// All contents that wait. Cost: lists the folder.
+    pub(crate) fn waiting(&self) -> Result<Vec<ContentHash>> {
+        if !self.is_there() {
+            return Ok(Vec::new());
+        }
         let waiting = self.uploads.waiting()?;
-        let mut left_count = waiting.len() as u64;
-        self.waiting_count.store(left_count, Ordering::Relaxed);
-        for content in waiting.iter().take(UPLOADS_BATCH_MAX) {
-            match blobs.read(content) {
-                Ok(Some(bytes)) => {
-                    let put = source.put(content, &bytes);
-                    put.map_err(|source| Error::Source {
-                        action: "put a cached file into",
-                        source,
-                    })?;
-                    self.uploaded_count.fetch_add(1, Ordering::Relaxed);
-                }
-                // Forgotten before its turn came, or damaged: the next download or the scrubber
-                // notices.
-                Ok(None) | Err(Error::Corrupt { .. }) => {}
-                Err(error) => return Err(error),
-            }
-            self.uploads.remove(content)?;
-            left_count -= 1;
-            self.waiting_count.store(left_count, Ordering::Relaxed);
-        }
-        Ok(0 < left_count)
+        self.waiting_count
+            .store(waiting.len() as u64, Ordering::Relaxed);
+        Ok(waiting)
     }
 
-    /// The contents that wait; `None` if there is no second home.
-    pub(crate) fn waiting(&self) -> Result<Option<Vec<ContentHash>>> {
-        if !self.has_one() {
-            return Ok(None);
-        }
-        self.uploads.waiting().map(Some)
+    /// Uploads a content, which does not wait then.
+    ///
+    /// Errors: [`Error::Source`]; it waits on.
+    pub(crate) fn upload(&self, content: &ContentHash, bytes: Vec<u8>) -> Result<()> {
+        let source = self.source.get().expect("a source is in use");
+        let put = source.put(content, bytes);
+        put.map_err(|source| Error::Source {
+            action: "put a cached file into",
+            source,
+        })?;
+        self.uploaded_count.fetch_add(1, Ordering::Relaxed);
+        self.forget(content)
     }
 
-    /// Makes the folder of a copy, in which these contents wait.
-    pub(crate) fn begin_copy(&self, waiting: &[ContentHash]) -> Result<()> {
-        self.uploads.begin(waiting)
+    /// Lets a content wait no longer. The caller knows that no file refers to it, or that it is
+    /// uploaded.
+    pub(crate) fn forget(&self, content: &ContentHash) -> Result<()> {
+        self.uploads.remove(content)?;
+        let less = |count: u64| Some(count.saturating_sub(1));
+        let waiting = &self.waiting_count;
+        // It always succeeds: `less` has a value for every count.
+        let _ = waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        Ok(())
+    }
+
+    /// Gives a copy of the data directory the same second home, for which the same contents wait.
+    pub(crate) fn copy_to(&self, copy: &Self) -> Result<()> {
+        match self.uploads.home()? {
+            Some(home) => copy.uploads.begin(&home, &self.uploads.waiting()?),
+            None => Ok(()),
+        }
     }
 
     /// Contents that were uploaded and that came back since the start, and those that wait.

@@ -1,20 +1,22 @@
 //! Contents that the second home does not have yet.
 //!
-//! `uploads/` holds an empty file for each of them, named by its hash, and an empty file `mark` if
-//! contents have a second home. So a content that is neither here nor waiting is
-//! elsewhere, and one that waits is here only. The name of a waiting content is durable before the
-//! content is: killed at any point, none is taken for uploaded that is not.
+//! `uploads/` holds an empty file for each of them, named by its hash, and the file `mark` with the
+//! name of the second home, if there is one. So a content that is neither here nor waiting is
+//! elsewhere, and one that waits is here only. The name of a waiting content is durable before a row
+//! names the content: killed at any point, none is taken for uploaded that is not.
 
 use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::blob_store::parse_hash;
-use crate::disk::Disk;
-use crate::error::Result;
+use crate::disk::{Disk, publish_file, read_file};
+use crate::error::{Error, Result};
 use crate::model::ContentHash;
 
-/// Name of the empty file without which the folder tells nothing.
+/// The file without which the folder tells nothing.
 const MARK: &str = "mark";
+/// The same before it has its name.
+const NEW_MARK: &str = "mark.new";
 
 /// The folder `uploads/`.
 pub(super) struct Uploads {
@@ -28,32 +30,25 @@ impl Uploads {
         Self { disk, dir }
     }
 
-    /// Returns true if contents have a second home.
-    pub(super) fn is_there(&self) -> Result<bool> {
-        Ok(self.disk.size_bytes(&self.dir.join(MARK))?.is_some())
+    /// Name of the second home; `None` if there is none.
+    pub(super) fn home(&self) -> Result<Option<String>> {
+        let mark = read_file(self.disk.as_ref(), &self.dir.join(MARK))?;
+        Ok(mark.map(|mark| String::from_utf8_lossy(&mark).into_owned()))
     }
 
-    /// Lets contents have a second home, for which all of these wait.
-    pub(super) fn begin(&self, contents: &[ContentHash]) -> Result<()> {
+    /// Lets contents have the second home `home`, for which all of these wait.
+    pub(super) fn begin(&self, home: &str, contents: &[ContentHash]) -> Result<()> {
         self.disk.create_dir(&self.dir)?;
         for content in contents {
             self.disk.create(&self.path(content))?;
         }
         self.disk.sync_dir(&self.dir)?;
         // Last: with the mark, one that does not wait counts as uploaded.
-        self.disk.create(&self.dir.join(MARK))?;
-        self.disk.sync_dir(&self.dir)
-    }
-
-    /// Removes the folder: contents have no second home any more.
-    pub(super) fn end(&self) -> Result<()> {
-        if self.disk.remove(&self.dir.join(MARK))? {
-            self.disk.sync_dir(&self.dir)?;
-        }
-        if self.disk.list(&self.dir)?.is_some() {
-            self.disk.remove_dir(&self.dir)?;
-        }
-        Ok(())
+        let (new, mark) = (self.dir.join(NEW_MARK), self.dir.join(MARK));
+        publish_file(self.disk.as_ref(), &new, &mark, &mut |out| {
+            out.write_all(home.as_bytes())
+                .map_err(Error::io("write", &new))
+        })
     }
 
     /// Lets a content wait, durably.

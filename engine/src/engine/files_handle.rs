@@ -61,10 +61,8 @@ impl FilesHandle<'_> {
         let _storing = self.database.storing.read();
         // The blob first: a file that is remembered has content, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
-        // One that a file refers to waits already, or has been uploaded.
-        if !self.database.state.has_content(hash) {
-            self.database.second_home.note_stored(&hash)?;
-        }
+        // Also for one that is there already: an upload too many costs little.
+        self.database.second_home.note_stored(&hash)?;
         let file = CachedFile {
             content: hash,
             size_bytes: content.len() as u64,
@@ -124,31 +122,46 @@ impl FilesHandle<'_> {
         variant: Variant,
         lost: Error,
     ) -> Result<Option<Arc<Blob>>> {
-        let Database {
-            second_home, blobs, ..
-        } = self.database;
-        if second_home.bring_back(file, blobs)? {
-            return blobs.open(file, variant);
+        let database = self.database;
+        if !database.second_home.is_there() {
+            return Err(lost);
         }
-        Err(lost)
+        // Nothing may be put into a folder that stands in the place of the real one.
+        database.ensure_blobs_present()?;
+        database.check_space()?;
+        let mut opened = Err(lost);
+        // What came back may be evicted again before it is open: once more, then.
+        for _ in 0..2 {
+            if !matches!(opened, Err(Error::Corrupt { .. })) {
+                break;
+            }
+            if !database.second_home.bring_back(file, &database.blobs)? {
+                break;
+            }
+            opened = database.blobs.open(file, variant);
+        }
+        opened
     }
 
     /// Keeps all contents in a second home, too. From then on, those that leave this machine under
     /// [`FilesHandle::limit`] come back from there. Called once, before files are asked for.
     ///
-    /// The task [`UploadFiles`](crate::MaintenanceTask::UploadFiles) uploads what is stored; the
-    /// first time that is everything.
+    /// The task [`UploadFiles`](crate::MaintenanceTask::UploadFiles) uploads what is stored; if the
+    /// source is another one than before, that is everything that is here.
+    ///
+    /// Without a source, contents that are only there cannot be opened
+    /// ([`Error::Source`](crate::Error::Source)), and are not forgotten.
     pub fn attach(self, source: Arc<dyn BlobSource>) -> Result<()> {
+        self.database.ensure_blobs_present()?;
         let Database {
             second_home, blobs, ..
         } = self.database;
         second_home.attach(source, blobs)
     }
 
-    /// Forgets that there was a second home: contents that are not here are fetched anew when they
-    /// are wanted. Returns false if there was none.
-    pub fn detach(self) -> Result<bool> {
-        self.database.second_home.detach()
+    /// Returns true if contents have a second home, be it attached or not.
+    pub fn has_second_home(self) -> bool {
+        self.database.second_home.is_there()
     }
 
     /// Limits the bytes of all cached files: beyond them, those that were served least recently are

@@ -18,8 +18,11 @@ use crate::{BlobSource, Engine, MaintenanceTask, StoreKind, restore};
 /// Object storage in memory.
 #[derive(Default)]
 struct Bucket {
+    name: String,
     contents: Mutex<BTreeMap<[u8; 32], Vec<u8>>>,
     is_away: AtomicBool,
+    /// A content that it refuses.
+    refused: Mutex<Option<[u8; 32]>>,
     gets_count: AtomicU64,
 }
 
@@ -41,15 +44,22 @@ impl Bucket {
 }
 
 impl BlobSource for Bucket {
-    fn get(&self, content: &ContentHash) -> io::Result<Option<Vec<u8>>> {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    fn get(&self, content: &ContentHash, _size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         self.ensure_there()?;
         self.gets_count.fetch_add(1, Ordering::Relaxed);
         Ok(self.contents.lock().get(&content.0).cloned())
     }
 
-    fn put(&self, content: &ContentHash, bytes: &[u8]) -> io::Result<()> {
+    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()> {
         self.ensure_there()?;
-        self.contents.lock().insert(content.0, bytes.to_vec());
+        if *self.refused.lock() == Some(content.0) {
+            return Err(io::ErrorKind::PermissionDenied.into());
+        }
+        self.contents.lock().insert(content.0, bytes);
         Ok(())
     }
 }
@@ -220,24 +230,116 @@ fn a_damaged_file_comes_back_whole() {
 }
 
 #[test]
-fn a_directory_with_files_gets_and_loses_a_second_home() {
+fn a_directory_with_files_gets_a_second_home_and_another() {
     let dir = tempfile::tempdir().unwrap();
     let engine = open(dir.path());
-    let file = store(&engine, 1).unwrap();
+    let files = [1, 2].map(|number| store(&engine, number).unwrap());
     let bucket = Arc::<Bucket>::default();
     attach(&engine, &bucket).unwrap();
+    while upload(&engine).unwrap() {}
+    let has_all = files.iter().all(|file| bucket.has(file));
+    assert!(has_all, "what was there before goes there, too");
+    evict(&engine, &files[..1]);
+    engine.close().unwrap();
+    drop(engine);
+    let other = Arc::new(Bucket {
+        name: "other".into(),
+        ..Bucket::default()
+    });
+    let engine = attached(dir.path(), &other);
+    evict(&engine, &files);
+    assert!(
+        path_of(dir.path(), &files[1]).exists(),
+        "it is not there yet"
+    );
+    while upload(&engine).unwrap() {}
+    assert!(other.has(&files[1]));
+}
+
+/// A start without the settings must not cost what is only there.
+#[test]
+fn without_its_source_nothing_is_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let file = store(&engine, 1).unwrap();
     upload(&engine).unwrap();
-    assert!(bucket.has(&file), "what was there before goes there, too");
     evict(&engine, std::slice::from_ref(&file));
     engine.close().unwrap();
     drop(engine);
     let engine = open(dir.path());
-    assert_eq!(engine.verify(false).unwrap(), [], "it is elsewhere");
-    assert!(engine.files().detach().unwrap());
-    assert!(!engine.files().detach().unwrap());
-    assert_eq!(engine.verify(false).unwrap().len(), 1, "it is lost");
+    assert!(engine.files().has_second_home());
+    let refused = read(&engine, &file);
+    assert!(matches!(refused, Err(Error::Source { .. })), "{refused:?}");
+    let later = store(&engine, 2).unwrap();
+    while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
+    assert_eq!(engine.verify(false).unwrap(), []);
+    engine.close().unwrap();
+    drop(engine);
+    let engine = attached(dir.path(), &bucket);
+    assert_eq!(read(&engine, &file).unwrap(), content(1));
+    upload(&engine).unwrap();
+    assert!(bucket.has(&later));
+}
+
+/// As while its file system is not mounted.
+#[test]
+fn a_folder_in_the_place_of_the_contents_loses_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let files = [1, 2].map(|number| store(&engine, number).unwrap());
+    upload(&engine).unwrap();
+    evict(&engine, &files[..1]);
+    let waiting = store(&engine, 3).unwrap();
+    let (blobs, away) = (dir.path().join("blobs"), dir.path().join("tmp/away"));
+    std::fs::rename(&blobs, &away).unwrap();
+    std::fs::create_dir(&blobs).unwrap();
+    assert!(upload(&engine).is_err());
+    assert!(read(&engine, &files[0]).is_err());
+    let left = std::fs::read_dir(&blobs).unwrap().count();
+    assert_eq!(left, 0, "nothing is put there");
+    std::fs::remove_dir(&blobs).unwrap();
+    std::fs::rename(&away, &blobs).unwrap();
+    upload(&engine).unwrap();
+    assert!(bucket.has(&waiting));
+    assert_eq!(read(&engine, &files[0]).unwrap(), content(1));
+}
+
+#[test]
+fn one_content_that_is_refused_holds_up_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let files = [1, 2, 3].map(|number| store(&engine, number).unwrap());
+    *bucket.refused.lock() = Some(files[1].content.0);
+    assert!(matches!(upload(&engine), Err(Error::Source { .. })));
+    let uploaded = files.each_ref().map(|file| bucket.has(file));
+    assert_eq!(uploaded, [true, false, true]);
+    *bucket.refused.lock() = None;
+    upload(&engine).unwrap();
+    assert!(bucket.has(&files[1]));
+}
+
+/// A damaged content that waits is not elsewhere.
+#[test]
+fn a_damaged_content_that_waits_is_found_and_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let file = store(&engine, 1).unwrap();
+    std::fs::write(path_of(dir.path(), &file), "damaged").unwrap();
+    assert!(!upload(&engine).unwrap());
+    assert!(!bucket.has(&file));
+    assert_eq!(engine.verify(false).unwrap().len(), 1);
     let lost = read(&engine, &file);
     assert!(matches!(lost, Err(Error::Corrupt { .. })), "{lost:?}");
+    engine.files().forget_content(file.content).unwrap();
+    assert!(!upload(&engine).unwrap());
+    assert_eq!(engine.stats().unwrap().waiting_uploads, 0);
+    store(&engine, 1).unwrap();
+    upload(&engine).unwrap();
+    assert!(bucket.has(&file));
 }
 
 #[test]

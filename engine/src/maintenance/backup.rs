@@ -202,11 +202,8 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     left_out.extend(damage.iter().map(SkippedRow::finding));
     let mut summary = copy_blobs(database, blobs, &contents, &state)?;
     // After the contents: what has been uploaded meanwhile need not wait in the copy.
-    if let Some(waiting) = database.second_home.waiting()? {
-        let disk = Arc::clone(copy.disk());
-        let copied = SecondHome::open(disk, copy.path("uploads"))?;
-        copied.begin_copy(&waiting)?;
-    }
+    let copied_home = SecondHome::open(Arc::clone(copy.disk()), copy.path("uploads"))?;
+    database.second_home.copy_to(&copied_home)?;
     left_out.append(&mut summary.left_out);
     summary.left_out = left_out;
     summary.records = catalog.read(|rows| rows.rows_count(RECORDS))?;

@@ -88,10 +88,16 @@ impl Eviction {
         for batch in contents.chunks(EVICTION_BATCH_MAX) {
             // Whoever stores a file puts its content first: no store may be between the two steps.
             let _no_store = database.storing.write();
+            let mut removed = Vec::new();
             let mut hashes: HashSet<ContentHash, _> = HashSet::default();
-            for content in batch {
-                if !database.second_home.has(&content.content)? {
-                    hashes.insert(content.content);
+            for stored in batch {
+                // Stored anew since it was chosen.
+                if database.second_home.is_waiting(&stored.content)? {
+                    continue;
+                }
+                removed.push(stored);
+                if !database.second_home.is_there() {
+                    hashes.insert(stored.content);
                 }
             }
             let releases = database.state.releases_of(&hashes);
@@ -99,7 +105,7 @@ impl Eviction {
                 let forget = releases.into_iter().map(StateEvent::ForgetFile);
                 database.state.apply(forget.collect())?;
             }
-            for content in batch {
+            for content in removed {
                 database.blobs.remove(&content.content)?;
                 evicted_bytes += content.size_bytes;
                 self.evicted_count.fetch_add(1, Ordering::Relaxed);
@@ -128,7 +134,7 @@ fn least_recent(
     now: i64,
 ) -> Result<Vec<StoredContent>> {
     // One that waits for its upload stays: it would have to be fetched from upstream again.
-    let waiting = database.second_home.waiting()?.unwrap_or_default();
+    let waiting = database.second_home.waiting()?;
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
     contents.retain(|stored| {
         let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;

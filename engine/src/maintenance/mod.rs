@@ -10,6 +10,7 @@ mod orphans;
 mod eviction;
 mod scrub;
 mod tasks;
+mod uploads;
 mod salvage;
 
 pub use backup::BackupSummary;

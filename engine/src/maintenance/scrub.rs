@@ -150,9 +150,8 @@ impl Scrub {
                 Err(error @ Error::Corrupt { .. }) => {
                     database.ensure_blobs_present()?;
                     self.found(1);
-                    if database.second_home.has(&file.content)? {
+                    if remove_copy(database, &file)? {
                         database.damage.note(&error, Treatment::BroughtBack);
-                        database.blobs.remove(&file.content)?;
                         continue;
                     }
                     database.damage.note(&error, Treatment::Forgotten);
@@ -184,6 +183,19 @@ impl Scrub {
     fn found(&self, count: u64) {
         self.findings.fetch_add(count, Ordering::Relaxed);
     }
+}
+
+/// Removes a damaged content that would come back. Returns false if it would not.
+fn remove_copy(database: &Database, file: &CachedFile) -> Result<bool> {
+    // No store may repair it between the two steps.
+    let _no_store = database.storing.write();
+    if !database.second_home.has(&file.content)? {
+        return Ok(false);
+    }
+    if database.blobs.check_content(file).is_err() {
+        database.blobs.remove(&file.content)?;
+    }
+    Ok(true)
 }
 
 fn is_elsewhere(database: &Database, file: &CachedFile) -> Result<bool> {

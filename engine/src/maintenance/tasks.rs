@@ -4,6 +4,7 @@ use super::compact::ReclaimableBytes;
 use super::eviction::Eviction;
 use super::orphans::OrphanSweep;
 use super::scrub::Scrub;
+use super::uploads::UploadQueue;
 use crate::database::Database;
 use crate::error::Result;
 use crate::model::Timestamp;
@@ -65,6 +66,7 @@ impl MaintenanceTask {
 #[derive(Default)]
 pub(crate) struct Tasks {
     eviction: Eviction,
+    uploads: UploadQueue,
     sweep: OrphanSweep,
     scrub: Scrub,
 }
@@ -86,7 +88,7 @@ impl Tasks {
             }
             MaintenanceTask::Merge => database.catalog.run_merge(),
             MaintenanceTask::EvictFiles => self.eviction.run(database, now).map(|()| false),
-            MaintenanceTask::UploadFiles => database.second_home.upload_some(&database.blobs),
+            MaintenanceTask::UploadFiles => self.uploads.run(database),
             MaintenanceTask::SweepFiles => self.sweep.run(database, now).map(|()| false),
             MaintenanceTask::Scrub => self.scrub.step(database, now),
         }

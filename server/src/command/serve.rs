@@ -139,10 +139,10 @@ impl Running {
             None => answer_while_starting(&config, &handle)?,
         };
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
+        use_object_storage(&config, &engine)?;
         if let Some(starting) = starting {
             AdminServer::stop([starting], &control, STARTING_GRACE);
         }
-        use_object_storage(&config, &engine, &handle)?;
         log_damage(&engine);
         log_lost_downloads(&engine);
         // Caught before the announcement: its reader may send a signal at once.
@@ -267,34 +267,30 @@ fn make_directory(config: &Config) -> Result<(), CommandError> {
     Ok(())
 }
 
-/// Names the downloads that a power cut took.
 /// Lets the engine keep files in object storage, too, if the settings name any.
 ///
 /// Errors: the settings make no client; the folder of uploads cannot be made.
-fn use_object_storage(
-    config: &Config,
-    engine: &Engine,
-    control: &ControlHandle,
-) -> Result<(), CommandError> {
+fn use_object_storage(config: &Config, engine: &Engine) -> Result<(), CommandError> {
     #[cfg(feature = "s3")]
     {
-        let storage = ObjectStorage::new(&config.files_s3, control.clone())
+        let storage = ObjectStorage::new(&config.files_s3)
             .map_err(|error| SubjectError::new("files.s3", error))?;
         if let Some(storage) = storage {
             return Ok(engine.files().attach(Arc::new(storage))?);
         }
     }
     #[cfg(not(feature = "s3"))]
-    let _ = (config, control);
-    if engine.files().detach()? {
+    let _ = config;
+    if engine.files().has_second_home() {
         tracing::warn!(
-            "files.s3 is not set any more: files that are only there are fetched again when they \
-             are wanted"
+            "files.s3 is not set any more: files that are only there are fetched from upstream \
+             while it is not, and new ones wait for their upload"
         );
     }
     Ok(())
 }
 
+/// Names the downloads that a power cut took.
 fn log_lost_downloads(engine: &Engine) {
     for entries in engine
         .usage()

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     /// Another value for each setting.
-    const OTHERS: [(&str, &str); 35] = [
+    const OTHERS: [(&str, &str); 40] = [
         ("data", "/other"),
         ("listen", "127.0.0.1:1"),
         ("admin", "127.0.0.1:2"),

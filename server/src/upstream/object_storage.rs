@@ -2,37 +2,48 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use object_store::aws::AmazonS3Builder;
 use object_store::path::Path;
 use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
-use subcat_engine::{BLOB_BYTES_MAX, BlobSource, ContentHash};
+use parking_lot::Mutex;
+use subcat_engine::{BlobSource, ContentHash};
+use tokio::time;
 
 use crate::config::S3Settings;
 use crate::limits::STORAGE_RETRIES_MAX;
-use crate::runtime::ControlHandle;
+use crate::runtime::Control;
 
 /// Time for a connection to the service.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
-/// Time for one attempt, content included.
-const ATTEMPT_LIMIT: Duration = Duration::from_secs(5);
-/// Time after which nothing is tried again.
-const RETRY_LIMIT: Duration = Duration::from_secs(6);
+/// Time for one upload: the largest file takes it at 200 KB a second.
+const PUT_LIMIT: Duration = Duration::from_secs(60);
+/// Time in which a client that waits gets its file. Clients are told of an outage within seconds,
+/// where the defaults of the library hide it for minutes.
+const GET_LIMIT: Duration = Duration::from_secs(6);
+/// Time for which no file is asked for after one was not to be had: whoever asks waits on a thread
+/// that others need.
+const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 /// Folder of the bucket that holds contents, by their SHA-256.
 const FOLDER: &str = "blobs";
 
 /// A bucket. Contents lie in it as `blobs/<sha256>`.
 pub struct ObjectStorage {
+    name: String,
     store: Arc<dyn ObjectStore>,
-    control: ControlHandle,
+    /// Threads of its own: those who wait for it hold threads of the control runtime, which the
+    /// look-up of a host's name would need.
+    runtime: Option<Control>,
+    /// End of the pause after a failure.
+    away_until: Mutex<Option<Instant>>,
 }
 
 impl ObjectStorage {
-    /// The bucket that the settings name; `None` if they name none. Its requests run on `control`.
+    /// The bucket that the settings name; `None` if they name none.
     ///
     /// Errors: the settings make no client. Whether there is such a bucket is not asked.
-    pub fn new(settings: &S3Settings, control: ControlHandle) -> io::Result<Option<Self>> {
+    pub fn new(settings: &S3Settings) -> io::Result<Option<Self>> {
         let (Some(endpoint), Some(bucket)) = (&settings.endpoint, &settings.bucket) else {
             return Ok(None);
         };
@@ -41,7 +52,7 @@ impl ObjectStorage {
         let client = ClientOptions::new()
             .with_allow_http(true)
             .with_connect_timeout(CONNECT_LIMIT)
-            .with_timeout(ATTEMPT_LIMIT);
+            .with_timeout(PUT_LIMIT);
         let mut builder = AmazonS3Builder::new()
             .with_endpoint(endpoint)
             .with_bucket_name(bucket)
@@ -50,7 +61,7 @@ impl ObjectStorage {
             .with_retry(RetryConfig {
                 backoff: BackoffConfig::default(),
                 max_retries: STORAGE_RETRIES_MAX,
-                retry_timeout: RETRY_LIMIT,
+                retry_timeout: GET_LIMIT,
             });
         builder = match (&settings.access_key, &settings.secret_key) {
             (Some(access_key), Some(secret_key)) => builder
@@ -60,43 +71,85 @@ impl ObjectStorage {
             _ => builder.with_skip_signature(true),
         };
         let store = builder.build().map_err(|error| error_of(&error))?;
-        Ok(Some(Self::over(Arc::new(store), control)))
+        let name = format!("{endpoint}/{bucket}");
+        Self::over(name, Arc::new(store)).map(Some)
     }
 
-    fn over(store: Arc<dyn ObjectStore>, control: ControlHandle) -> Self {
-        Self { store, control }
+    fn over(name: String, store: Arc<dyn ObjectStore>) -> io::Result<Self> {
+        Ok(Self {
+            name,
+            store,
+            runtime: Some(Control::start()?),
+            away_until: Mutex::new(None),
+        })
+    }
+
+    fn block_on<F: Future>(&self, future: F) -> F::Output {
+        let runtime = self.runtime.as_ref();
+        runtime.expect("it is there until the end").block_on(future)
+    }
+
+    async fn fetch(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        let found = match self.store.get(path).await {
+            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            found => found.map_err(|error| error_of(&error))?,
+        };
+        if found.meta.size != size_bytes {
+            return Ok(None);
+        }
+        let bytes = found.bytes().await.map_err(|error| error_of(&error))?;
+        Ok(Some(bytes.into()))
+    }
+}
+
+impl Drop for ObjectStorage {
+    fn drop(&mut self) {
+        // A runtime that is just dropped waits for its threads, which not every thread may do.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.stop();
+        }
     }
 }
 
 impl BlobSource for ObjectStorage {
-    fn get(&self, content: &ContentHash) -> io::Result<Option<Vec<u8>>> {
-        let path = path_of(content);
-        self.control.block_on(async {
-            let found = match self.store.get(&path).await {
-                Err(object_store::Error::NotFound { .. }) => return Ok(None),
-                found => found.map_err(|error| error_of(&error))?,
-            };
-            if BLOB_BYTES_MAX < found.meta.size {
-                // None of ours is as large.
-                return Ok(None);
-            }
-            let bytes = found.bytes().await.map_err(|error| error_of(&error))?;
-            Ok(Some(bytes.into()))
-        })
+    fn name(&self) -> String {
+        self.name.clone()
     }
 
-    fn put(&self, content: &ContentHash, bytes: &[u8]) -> io::Result<()> {
+    fn get(&self, content: &ContentHash, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
+        let away_until = *self.away_until.lock();
+        if away_until.is_some_and(|until| Instant::now() < until) {
+            return Err(io::Error::other("it was away a moment ago"));
+        }
         let path = path_of(content);
-        let payload = bytes.to_vec().into();
-        let stored = self.control.block_on(self.store.put(&path, payload));
+        let fetched = self.block_on(async {
+            let fetched = time::timeout(GET_LIMIT, self.fetch(&path, size_bytes)).await;
+            fetched.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into()))
+        });
+        *self.away_until.lock() = match fetched {
+            Ok(_) => None,
+            Err(_) => Some(Instant::now() + OUTAGE_PAUSE),
+        };
+        fetched
+    }
+
+    fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()> {
+        let path = path_of(content);
+        let stored = self.block_on(self.store.put(&path, bytes.into()));
         stored.map(drop).map_err(|error| error_of(&error))
     }
 }
 
-/// The error of a request.
+/// The error of a request. Without the body of the answer, which may repeat the access key, but for
+/// the code in it.
 fn error_of(error: &object_store::Error) -> io::Error {
     // As a text: the causes are in it, and would be said twice.
-    io::Error::other(error.to_string())
+    let text = error.to_string();
+    let (said, body) = text.split_once('<').unwrap_or((&text, ""));
+    let code = body.split_once("<Code>");
+    let code = code.and_then(|(_, rest)| rest.split_once("</Code>"));
+    let code = code.map_or("", |(code, _)| code);
+    io::Error::other(format!("{said}{code}"))
 }
 
 fn path_of(content: &ContentHash) -> Path {
@@ -105,50 +158,69 @@ fn path_of(content: &ContentHash) -> Path {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Instant;
-
     use object_store::memory::InMemory;
 
     use super::*;
-    use crate::runtime::Control;
 
     fn content(number: u8) -> ContentHash {
         ContentHash([number; 32])
     }
 
-    #[test]
-    fn contents_come_back_and_others_are_none() {
-        let control = Control::start().unwrap();
-        let storage = ObjectStorage::over(Arc::new(InMemory::new()), control.handle());
-        assert_eq!(storage.get(&content(1)).unwrap(), None);
-        for bytes in [b"1\n00:00 first".as_slice(), b"", b"again"] {
-            storage.put(&content(1), bytes).unwrap();
-            assert_eq!(storage.get(&content(1)).unwrap().as_deref(), Some(bytes));
-        }
-        assert_eq!(storage.get(&content(2)).unwrap(), None);
-    }
-
-    #[test]
-    fn an_outage_shows_within_seconds() {
-        let control = Control::start().unwrap();
+    fn at(endpoint: &str) -> ObjectStorage {
         let settings = S3Settings {
-            // Nobody listens there.
-            endpoint: Some("http://127.0.0.1:9".to_owned()),
+            endpoint: Some(endpoint.to_owned()),
             bucket: Some("files".to_owned()),
             ..S3Settings::default()
         };
-        let storage = ObjectStorage::new(&settings, control.handle()).unwrap();
-        let storage = storage.expect("the settings name a bucket");
+        let storage = ObjectStorage::new(&settings).unwrap();
+        storage.expect("the settings name a bucket")
+    }
+
+    #[test]
+    fn contents_come_back_and_others_are_none() {
+        let storage = ObjectStorage::over("m".into(), Arc::new(InMemory::new())).unwrap();
+        assert_eq!(storage.get(&content(1), 5).unwrap(), None);
+        for bytes in [b"first".as_slice(), b"", b"again"] {
+            storage.put(&content(1), bytes.to_vec()).unwrap();
+            let size_bytes = bytes.len() as u64;
+            let got = storage.get(&content(1), size_bytes).unwrap();
+            assert_eq!(got.as_deref(), Some(bytes));
+            let got = storage.get(&content(1), size_bytes + 1).unwrap();
+            assert_eq!(got, None, "it is not what was asked for");
+        }
+        assert_eq!(storage.get(&content(2), 5).unwrap(), None);
+    }
+
+    #[test]
+    fn an_outage_shows_within_seconds_and_then_at_once() {
+        // Nobody listens there; a name, which must be looked up.
+        let storage = at("http://localhost:9");
         let began = Instant::now();
-        assert!(storage.get(&content(1)).is_err());
-        assert!(storage.put(&content(1), b"x").is_err());
+        assert!(storage.get(&content(1), 1).is_err());
+        assert!(storage.put(&content(1), vec![1]).is_err());
         assert!(began.elapsed() < Duration::from_secs(10));
+        let began = Instant::now();
+        for _ in 0..100 {
+            assert!(storage.get(&content(1), 1).is_err());
+        }
+        assert!(began.elapsed() < Duration::from_secs(1));
     }
 
     #[test]
     fn without_an_endpoint_there_is_none() {
-        let control = Control::start().unwrap();
-        let storage = ObjectStorage::new(&S3Settings::default(), control.handle());
+        let storage = ObjectStorage::new(&S3Settings::default());
         assert!(storage.unwrap().is_none());
+    }
+
+    #[test]
+    fn an_error_has_the_code_of_the_answer_and_not_its_body() {
+        let answer = "status 403: <?xml?>\n<Error><Code>InvalidAccessKeyId</Code><Key>AKIA</Key>";
+        let error = object_store::Error::Generic {
+            store: "S3",
+            source: answer.into(),
+        };
+        let text = error_of(&error).to_string();
+        assert!(text.contains("403: InvalidAccessKeyId"), "{text}");
+        assert!(!text.contains("AKIA"), "{text}");
     }
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use http::header::{CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE};
 use http::{HeaderValue, Method, Response};
-use subcat_engine::{Blob, CachedFile, FileName, RecordId, ReleaseId, Usage, Variant, error_chain};
+use subcat_engine::{
+    Blob, CachedFile, Error, FileName, RecordId, ReleaseId, Usage, Variant, error_chain,
+};
 
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};
@@ -98,11 +100,24 @@ async fn fetch_and_open(
     source: &FileSource,
 ) -> Result<(CachedFile, Arc<Blob>), PageError> {
     let service = &request.site.service;
-    let file = service
-        .upstream
-        .file(&source.release, source.file_name.as_ref())
-        .await
-        .map_err(PageError::Upstream)?;
+    let upstream = &service.upstream;
+    let (release, name) = (&source.release, source.file_name.as_ref());
+    let file = upstream.file(release, name).await;
+    let opened = open_stored(request, file.map_err(PageError::Upstream)?).await;
+    match opened {
+        Err(PageError::Engine(error)) if matches!(*error, Error::Source { .. }) => {
+            // Upstream has it, too, as a rule.
+            let file = upstream.fetch_anew(release, name).await;
+            open_stored(request, file.map_err(PageError::Upstream)?).await
+        }
+        opened => opened,
+    }
+}
+
+async fn open_stored(
+    request: &Arc<WebRequest>,
+    file: CachedFile,
+) -> Result<(CachedFile, Arc<Blob>), PageError> {
     request
         .blocking(move |request| {
             let blob = stored_file(&request.site.service.engine, &file, Variant::Identity)?;
