@@ -1,5 +1,6 @@
 //! Request and result of one branch over one segment.
 
+use super::cutoff::Needed;
 use super::doc_set::DocSet;
 use super::top::Ranked;
 use super::weigher::Weigher;
@@ -14,15 +15,24 @@ pub(super) struct PageRequest<'w> {
     pub(super) needs_docs: bool,
     /// Weighs matches by the `release` of the request, if it has one.
     pub(super) weigher: Option<&'w Weigher<'w>>,
-    /// Hits that do not precede this one are counted only. [`Ranked::LAST`] with a weigher.
-    pub(super) cutoff: Ranked,
+    /// Hits that are not needed are counted only. [`Needed::ALL`] with a weigher.
+    pub(super) needed: Needed<'w>,
+}
+
+impl PageRequest<'_> {
+    /// Hits of this relevance, or a worse one, that still fill the page, if the segment has given
+    /// `found_count` better ones.
+    pub(super) fn missing_count(&self, relevance: u8, found_count: usize) -> usize {
+        let better_count = self.needed.preceding_count(relevance) + found_count;
+        self.size.saturating_sub(better_count)
+    }
 }
 
 /// Matches of one branch.
 pub(super) struct BranchResult {
     /// Number of documents that match.
     pub(super) total: u64,
-    /// The best of them, in order: a page, or all that precede the cutoff if they are fewer.
+    /// The best of them, in order: a page, or all that are needed if they are fewer.
     pub(super) best: Vec<Ranked>,
     /// All matching documents; may be `None` if they were not needed.
     pub(super) docs: Option<DocSet>,

@@ -75,7 +75,7 @@ fn best(ranked: Vec<Ranked>, page: PageRequest<'_>) -> Vec<Ranked> {
     if let Some(weigher) = page.weigher {
         return weigher.best(ranked, page.size);
     }
-    let mut top = Top::new(page.size, page.cutoff);
+    let mut top = Top::new(page.size, page.needed.cutoff);
     ranked.into_iter().for_each(|ranked| top.offer(ranked));
     top.into_sorted()
 }
@@ -92,7 +92,7 @@ fn first_page(
     let mut best = Vec::with_capacity(docs_count.min(page.size));
     let mut total = 0;
     for (fit, (name, set)) in (0..).zip(sets) {
-        if page.size <= best.len() || page.cutoff <= Ranked::new(1, fit, 0) {
+        if page.size <= best.len() || page.needed.cutoff <= Ranked::new(1, fit, 0) {
             total += live.count(*name, set);
             continue;
         }

@@ -6,7 +6,8 @@
 //!
 //! Example: `query=que`, a page of 100. A delta of the last 4,000 records gives 100 hits of
 //! relevance 6. Of all older segments the titles with "que" are still asked for, which give
-//! relevance 2 to 4; their other hits, tens of thousands, are never ranked.
+//! relevance 2 to 4; their other hits, tens of thousands, are never ranked. Had the delta given 90,
+//! the next segment would stop at the tenth of its own.
 
 use crate::error::Result;
 use crate::index::Segment;
@@ -20,8 +21,8 @@ const FITS: usize = 4;
 /// Ranks of the hits of the segments that were searched so far.
 pub(super) struct PageRanks<'s> {
     page_size: usize,
-    /// Number of hits by relevance and fit. Hits that cannot be on the page may be left out.
-    counts: [[usize; FITS]; RELEVANCES],
+    /// Number of hits by relevance, then fit. Hits that cannot be on the page may be left out.
+    counts: [usize; RELEVANCES * FITS],
     hits_count: usize,
     /// Of the segments with hits, that with the oldest document.
     oldest: Option<&'s Segment>,
@@ -32,7 +33,7 @@ impl<'s> PageRanks<'s> {
     pub(super) fn new(page_size: usize) -> Self {
         Self {
             page_size,
-            counts: [[0; FITS]; RELEVANCES],
+            counts: [0; RELEVANCES * FITS],
             hits_count: 0,
             oldest: None,
         }
@@ -46,7 +47,7 @@ impl<'s> PageRanks<'s> {
         self.hits_count += best.len();
         for hits in best.chunk_by(|a, b| a.pair() == b.pair()) {
             let (relevance, fit) = hits[0].pair();
-            self.counts[usize::from(relevance)][usize::from(fit)] += hits.len();
+            self.counts[usize::from(relevance) * FITS + usize::from(fit)] += hits.len();
         }
         let is_older = match self.oldest {
             Some(oldest) => segment.ends_before(oldest)?,
@@ -58,28 +59,62 @@ impl<'s> PageRanks<'s> {
         Ok(())
     }
 
-    /// Hits of a segment that do not precede this one cannot be on the page.
+    /// The hits that the page needs of a segment.
     ///
-    /// They must have no missing weight: a hit of an older segment may lack less of a release.
-    pub(super) fn cutoff(&self, segment: &Segment) -> Result<Ranked> {
+    /// Hits must have no missing weight: one of an older segment may lack less of a release.
+    pub(super) fn needed(&self, segment: &Segment) -> Result<Needed<'_>> {
         let Some(oldest) = self.oldest else {
-            return Ok(Ranked::LAST);
+            return Ok(Needed::ALL);
         };
+        let are_newer = oldest.is_newer_than(segment)?;
+        Ok(Needed {
+            cutoff: self.cutoff(are_newer),
+            ranks: Some(self),
+            are_newer,
+        })
+    }
+
+    fn cutoff(&self, are_newer: bool) -> Ranked {
         if self.hits_count < self.page_size {
-            return Ok(Ranked::LAST);
+            return Ranked::LAST;
         }
         let mut hits_count = 0;
-        for (relevance, counts) in (0..).zip(&self.counts) {
-            for (fit, count) in (0..).zip(counts) {
-                hits_count += count;
-                if self.page_size <= hits_count {
-                    let is_newer = oldest.is_newer_than(segment)?;
-                    let fit_limit = if is_newer { fit } else { fit + 1 };
-                    return Ok(Ranked::new(relevance, fit_limit, 0));
-                }
+        for (idx, count) in self.counts.iter().enumerate() {
+            hits_count += count;
+            if self.page_size <= hits_count {
+                let (relevance, fit) = ((idx / FITS) as u8, (idx % FITS) as u8);
+                return Ranked::new(relevance, fit + u8::from(!are_newer), 0);
             }
         }
-        Ok(Ranked::LAST)
+        Ranked::LAST
+    }
+}
+
+/// The hits that the page needs of a segment, by those of the ones before.
+#[derive(Clone, Copy)]
+pub(super) struct Needed<'r> {
+    /// Hits of the segment that do not precede this one cannot be on the page.
+    pub(super) cutoff: Ranked,
+    ranks: Option<&'r PageRanks<'r>>,
+    /// True if all those hits precede those of equal rank of the segment.
+    are_newer: bool,
+}
+
+impl Needed<'_> {
+    /// All hits, as far as a page goes.
+    pub(super) const ALL: Self = Self {
+        cutoff: Ranked::LAST,
+        ranks: None,
+        are_newer: false,
+    };
+
+    /// Number of hits of other segments that precede all hits of this relevance of the segment.
+    pub(super) fn preceding_count(&self, relevance: u8) -> usize {
+        let Some(ranks) = self.ranks else {
+            return 0;
+        };
+        let ranks_count = usize::from(relevance) * FITS + usize::from(self.are_newer);
+        ranks.counts[..ranks_count].iter().sum()
     }
 }
 
@@ -109,17 +144,20 @@ mod tests {
     fn a_full_page_of_newer_segments_leaves_better_ranks_only() {
         let [newest, newer, older] = [[9, 8], [7, 6], [5, 4]].map(|seconds| segment(&seconds));
         let mut ranks = PageRanks::new(3);
-        assert_eq!(ranks.cutoff(&newest).unwrap(), Ranked::LAST);
+        assert_eq!(ranks.needed(&newest).unwrap().cutoff, Ranked::LAST);
         let best = [Ranked::new(2, 0, 0), Ranked::new(6, 1, 1)];
         ranks.add(&newest, &best).unwrap();
-        assert_eq!(ranks.cutoff(&newer).unwrap(), Ranked::LAST);
+        assert_eq!(ranks.needed(&newer).unwrap().cutoff, Ranked::LAST);
         ranks.add(&newer, &[Ranked::new(4, 1, 0)]).unwrap();
         // Three hits: those of rank 6, 1 are the last of a page.
-        let cutoff = ranks.cutoff(&older).unwrap();
+        let needed = ranks.needed(&older).unwrap();
+        let preceding = [1, 2, 4, 6, 7].map(|relevance| needed.preceding_count(relevance));
+        assert_eq!(preceding, [0, 1, 1, 2, 3]);
+        let cutoff = needed.cutoff;
         assert!(Ranked::new(6, 0, 0) < cutoff);
         assert!(Ranked::new(6, 1, 0) >= cutoff);
         ranks.add(&older, &[Ranked::new(2, 1, 0)]).unwrap();
-        let cutoff = ranks.cutoff(&older).unwrap();
+        let cutoff = ranks.needed(&older).unwrap().cutoff;
         assert!(Ranked::new(4, 0, u32::MAX) < cutoff);
     }
 
@@ -129,7 +167,12 @@ mod tests {
         for seconds in [[6, 2], [3, 1], [3, 3]] {
             let mut ranks = PageRanks::new(1);
             ranks.add(&overlapping, &[Ranked::new(6, 3, 0)]).unwrap();
-            let cutoff = ranks.cutoff(&segment(&seconds)).unwrap();
+            ranks.add(&overlapping, &[Ranked::new(7, 0, 0)]).unwrap();
+            let segment = segment(&seconds);
+            let needed = ranks.needed(&segment).unwrap();
+            let preceding = [6, 7, 8].map(|relevance| needed.preceding_count(relevance));
+            assert_eq!(preceding, [0, 1, 2]);
+            let cutoff = needed.cutoff;
             assert!(Ranked::new(6, 3, u32::MAX) < cutoff);
             assert!(Ranked::new(7, 0, 0) >= cutoff);
         }

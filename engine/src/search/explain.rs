@@ -12,11 +12,11 @@ use crate::query::{ParsedText, Query};
 
 use super::Snapshot;
 use super::branch::BranchResult;
+use super::cutoff::Needed;
 use super::explain_release::{WordOfRelease, describe_name, describe_release, words_of_release};
 use super::hits::Hit;
 use super::segment_search::{ParsedQuery, SegmentSearch};
 use super::snapshot::QueryReading;
-use super::top::Ranked;
 
 /// Parsing, plan and ranking of one request.
 #[derive(Debug, Clone)]
@@ -216,7 +216,7 @@ fn steps(
     // Segments are explained one by one, but the reading was decided over all of them: a segment
     // may show no match here although the search had some.
     let began = clock();
-    let found = part.unite(parsed, words, Ranked::LAST)?;
+    let found = part.unite(parsed, words, Needed::ALL)?;
     steps.extend(taken(part, parsed));
     let what = "other branches, and all united".to_owned();
     steps.push(timed(what, found.total, clock() - began));
@@ -245,7 +245,7 @@ fn word_steps(
         steps.push(timed(what, titles_count as u64, planned_at - began));
     }
     let began = clock();
-    let words = part.search_words(parsed, typos, Ranked::LAST)?;
+    let words = part.search_words(parsed, typos, Needed::ALL)?;
     steps.extend(taken(part, parsed));
     if let Some(found) = &words {
         let what = "query: intersect and rank".to_owned();

@@ -56,7 +56,8 @@ fn add_prefixed(
     top: &mut Top,
 ) -> Result<u64> {
     let is_own = |doc| plan.docs.contains(doc);
-    let is_complete = page.size <= top.len() || !top.admits(Ranked::new(PREFIX_RELEVANCE, 0, 0));
+    let is_complete = page.missing_count(PREFIX_RELEVANCE, top.len()) == 0
+        || !top.admits(Ranked::new(PREFIX_RELEVANCE, 0, 0));
     if is_complete && let Some((term, count)) = plan.term.zip(plan.prefix_count) {
         return live.count_prefixed(term.rank, count, || plan.prefixed_titles(), is_own);
     }

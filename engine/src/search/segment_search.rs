@@ -2,8 +2,8 @@
 //!
 //! The work goes back and forth between snapshot and segments, because one decision needs all
 //! segments: typos are allowed only if the `query` branch matches nothing in the whole catalog
-//! (SEARCH.md 4.6). Segments come newest first, and each is told by a cutoff which hits the page
-//! still needs (`cutoff`).
+//! (SEARCH.md 4.6). Segments come newest first, and each is told which hits the page still needs
+//! (`cutoff`).
 //!
 //! ```text
 //! Snapshot::search_parts   prepares each segment (SegmentSearch::new) where a document can match
@@ -27,6 +27,7 @@ use crate::text::EpisodeMarker;
 
 use super::branch::{BranchResult, PageRequest};
 use super::catalog_branch::{search_catalog, search_id};
+use super::cutoff::Needed;
 use super::doc_set::DocSet;
 use super::one_word::search_one_word;
 use super::release_branch::search_release_name;
@@ -141,10 +142,10 @@ impl<'a> SegmentSearch<'a> {
         }))
     }
 
-    /// Page that each branch must deliver, of hits that precede `cutoff`.
-    fn page(&self, parsed: &ParsedQuery<'_>, cutoff: Ranked) -> PageRequest<'_> {
+    /// Page that each branch must deliver.
+    fn page<'p>(&'p self, parsed: &ParsedQuery<'_>, needed: Needed<'p>) -> PageRequest<'p> {
         PageRequest {
-            cutoff,
+            needed,
             size: parsed.page_size(),
             needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
             weigher: self.weigher.as_deref(),
@@ -156,12 +157,12 @@ impl<'a> SegmentSearch<'a> {
         &self,
         parsed: &ParsedQuery<'_>,
         typos: Typos,
-        cutoff: Ranked,
+        needed: Needed<'_>,
     ) -> Result<Option<BranchResult>> {
         let Some(text) = &parsed.free_text else {
             return Ok(None);
         };
-        let page = self.page(parsed, cutoff);
+        let page = self.page(parsed, needed);
         // Nothing but the word to satisfy: its posting list is the result.
         if self.filter.is_trivial()
             && !page.needs_docs
@@ -194,7 +195,7 @@ impl<'a> SegmentSearch<'a> {
             return Ok(Some(BranchResult::empty()));
         };
         let (context, filter) = (self.context, &self.filter);
-        let page = self.page(parsed, Ranked::LAST);
+        let page = self.page(parsed, Needed::ALL);
         if let Some(weigher) = &self.weigher {
             return Ok(Some(search_release_name(
                 context, &plan, filter, weigher, page,
@@ -213,9 +214,9 @@ impl<'a> SegmentSearch<'a> {
         &self,
         parsed: &ParsedQuery<'_>,
         words: Option<BranchResult>,
-        cutoff: Ranked,
+        needed: Needed<'_>,
     ) -> Result<SegmentHits> {
-        let (context, page) = (self.context, self.page(parsed, cutoff));
+        let (context, page) = (self.context, self.page(parsed, needed));
         let mut found: Vec<BranchResult> = words.into_iter().collect();
         if let Some(text) = &parsed.title {
             let plan = TitlePlan::new(context, text)?;

@@ -11,11 +11,10 @@ use crate::plan::{CostModel, PlanContext, Trace, Typos};
 use crate::query::{LanguageTerm, Query};
 
 use super::branch::BranchResult;
-use super::cutoff::PageRanks;
+use super::cutoff::{Needed, PageRanks};
 use super::hits::{Doc, Hit, Hits, LocatedHits, RecordLocation};
 use super::page_merge::{PageRun, merge_pages};
 use super::segment_search::{ParsedQuery, SegmentHits, SegmentSearch};
-use super::top::Ranked;
 
 /// Segments and tombstones of one moment. Readers hold it as long as they need it: a merge that
 /// replaces its segments does not touch them.
@@ -111,12 +110,12 @@ impl Snapshot {
         let mut ranks = PageRanks::new(parsed.page_size());
         let mut found = Vec::with_capacity(parts.len());
         for ((part_idx, part), words) in parts.iter().zip(words) {
-            let cutoff = if has_weights {
-                Ranked::LAST
+            let needed = if has_weights {
+                Needed::ALL
             } else {
-                ranks.cutoff(part.segment)?
+                ranks.needed(part.segment)?
             };
-            let hits = part.unite(&parsed, words, cutoff)?;
+            let hits = part.unite(&parsed, words, needed)?;
             ranks.add(part.segment, &hits.best)?;
             found.push((*part_idx, hits));
         }
@@ -382,12 +381,12 @@ fn search_words(
     let mut ranks = PageRanks::new(parsed.page_size());
     let mut found = Vec::with_capacity(parts.len());
     for (_, part) in parts {
-        let cutoff = if parsed.release.is_some() {
-            Ranked::LAST
+        let needed = if parsed.release.is_some() {
+            Needed::ALL
         } else {
-            ranks.cutoff(part.segment)?
+            ranks.needed(part.segment)?
         };
-        let words = part.search_words(parsed, typos, cutoff)?;
+        let words = part.search_words(parsed, typos, needed)?;
         if let Some(words) = &words {
             ranks.add(part.segment, &words.best)?;
         }

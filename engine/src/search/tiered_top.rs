@@ -29,8 +29,8 @@ pub(super) trait Tiers {
     /// Relevances of the tiers, best first.
     const RELEVANCES: RangeInclusive<u8>;
 
-    /// The relevance after all tiers that matches may have too, if there is one: a page of matches
-    /// up to it, with fit 0, is complete. Those matches are found by a scan only.
+    /// The next relevance after all tiers that matches may have too, if there is one: a page of
+    /// matches up to it, with fit 0, is complete. Those matches are found by a scan only.
     fn relevance_beyond(&self) -> Option<u8>;
 
     /// Upper bound, or estimate, of what a tier has.
@@ -117,12 +117,12 @@ impl Candidates<'_, '_> {
     }
 }
 
-/// Offers at least the best `page_size` of the matches to an empty page.
+/// Offers at least those of the matches that can be on the page to an empty one.
 ///
 /// It goes tier by tier until the page is complete. That is right because once a page of documents
-/// up to relevance `r`, fit 0 was offered, no document of a later relevance can displace one of
-/// them. Cost: for each tier at most twice that of the cheaper way; then, if matches are beyond the
-/// tiers, a scan of them.
+/// up to relevance `r`, fit 0 is known, here or in newer segments, no document of a later relevance
+/// can displace one of them. Cost: for each tier at most twice that of the cheaper way; then, if
+/// matches are beyond the tiers, a scan of them.
 pub(super) fn select_best(
     context: &PlanContext<'_>,
     candidates: Candidates<'_, '_>,
@@ -133,9 +133,9 @@ pub(super) fn select_best(
         context,
         candidates,
         tiers,
-        page_size: page.size,
+        page,
         offered_count: 0,
-        top: Top::new(page.size, page.cutoff),
+        top: Top::new(page.size, page.needed.cutoff),
     };
     let _ = selection.run();
     selection.top
@@ -146,7 +146,7 @@ struct Selection<'s, 'a, T> {
     context: &'s PlanContext<'a>,
     candidates: Candidates<'s, 'a>,
     tiers: &'s T,
-    page_size: usize,
+    page: PageRequest<'s>,
     /// Documents that were collected so far. All of them precede later tiers, whatever their fit.
     offered_count: usize,
     top: Top,
@@ -165,47 +165,42 @@ impl<T: Tiers> Selection<'_, '_, T> {
     /// Fills the page; breaks when it is complete before every tier was looked at.
     fn run(&mut self) -> ControlFlow<()> {
         for relevance in T::RELEVANCES {
-            self.needs(relevance)?;
+            let missing = self.missing_count(relevance)?;
             let size = self.tiers.size(relevance);
             if size.titles == 0 {
                 continue;
             }
-            let visits_max = self.scan_visits_max(size);
-            if self.missing_count() as u64 <= visits_max
-                && self.scan(relevance..=relevance, visits_max) == Scan::Complete
+            let visits_max = self.scan_visits_max(size, missing as u64);
+            if missing as u64 <= visits_max
+                && self.scan(relevance..=relevance, missing, visits_max) == Scan::Complete
             {
                 return ControlFlow::Break(());
             }
-            self.collect(relevance);
-            if self.page_size <= self.offered_count {
-                return ControlFlow::Break(());
-            }
+            self.collect(relevance, missing);
         }
         if let Some(last) = self.tiers.relevance_beyond() {
+            let missing = self.missing_count(last)?;
             let first = *T::RELEVANCES.end() + 1;
-            self.needs(first)?;
-            self.scan(first..=last, u64::MAX);
+            self.scan(first..=last, missing, u64::MAX);
         }
         ControlFlow::Continue(())
     }
 
-    /// Breaks when no document of this relevance, or of a later one, can be on the page.
-    fn needs(&self, relevance: u8) -> ControlFlow<()> {
-        if self.top.admits(Ranked::new(relevance, 0, 0)) {
-            ControlFlow::Continue(())
+    /// Documents of this relevance, with fit 0, that complete the page. Breaks when none of it, or
+    /// of a later one, can be on the page.
+    fn missing_count(&self, relevance: u8) -> ControlFlow<(), usize> {
+        let missing = self.page.missing_count(relevance, self.offered_count);
+        if missing > 0 && self.top.admits(Ranked::new(relevance, 0, 0)) {
+            ControlFlow::Continue(missing)
         } else {
             ControlFlow::Break(())
         }
     }
 
-    /// Documents that still fill the page; at least one.
-    fn missing_count(&self) -> usize {
-        self.page_size - self.offered_count
-    }
-
-    /// Candidates that a scan may visit before collecting the tier by title is the better way.
-    fn scan_visits_max(&self, size: TierSize) -> u64 {
-        let (costs, missing) = (self.context.costs, self.missing_count() as u64);
+    /// Candidates that a scan for the missing documents of a tier may visit before collecting them
+    /// by title is the better way.
+    fn scan_visits_max(&self, size: TierSize, missing: u64) -> u64 {
+        let costs = self.context.costs;
         let collected_docs = match self.candidates {
             // The set may have none of them: each title is read to its end.
             Candidates::Set(_) => size.docs,
@@ -228,9 +223,9 @@ impl<T: Tiers> Selection<'_, '_, T> {
         }
     }
 
-    /// Offers the documents of a tier; of each title, up to a page with fit 0.
-    fn collect(&mut self, relevance: u8) {
-        let (view, missing) = (&self.context.view, self.missing_count());
+    /// Offers the documents of a tier; of each title, up to the missing ones with fit 0.
+    fn collect(&mut self, relevance: u8, missing: usize) {
+        let view = &self.context.view;
         let (candidates, tiers) = (self.candidates, self.tiers);
         let (top, offered_count) = (&mut self.top, &mut self.offered_count);
         let offered_before = *offered_count;
@@ -266,10 +261,15 @@ impl<T: Tiers> Selection<'_, '_, T> {
         self.context.note(None, || offered, action);
     }
 
-    /// Offers matches from the first of these relevances on, in answer order, until a page of
-    /// matches up to the last one, with fit 0, was offered, or all were visited. Gives up after
+    /// Offers matches from the first of these relevances on, in answer order, until the missing
+    /// matches up to the last one, with fit 0, were offered, or all were visited. Gives up after
     /// `visits_max` visits.
-    fn scan(&mut self, relevances: RangeInclusive<u8>, visits_max: u64) -> Scan {
+    fn scan(
+        &mut self,
+        relevances: RangeInclusive<u8>,
+        mut missing: usize,
+        visits_max: u64,
+    ) -> Scan {
         // A scan that is given up must leave no trace: what it offered will be collected again.
         let may_give_up = visits_max < self.candidates.count(self.context);
         let before = if may_give_up {
@@ -277,7 +277,6 @@ impl<T: Tiers> Selection<'_, '_, T> {
         } else {
             None
         };
-        let mut missing = self.missing_count();
         let mut visits_left = visits_max;
         let mut scan = Scan::Complete;
         let (tiers, top) = (self.tiers, &mut self.top);

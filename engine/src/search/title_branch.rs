@@ -59,7 +59,7 @@ pub(super) fn search_title(
     }
     let docs = branch.docs()?;
     let top = if docs.len() <= context.costs.ranked_docs_max {
-        let mut top = Top::new(page.size, page.cutoff);
+        let mut top = Top::new(page.size, page.needed.cutoff);
         for block in docs.listed().chunks(BLOCK) {
             let titles = context.view.titles_of(block);
             for (&doc, title) in block.iter().zip(titles) {
@@ -181,6 +181,7 @@ mod tests {
     use crate::plan::CostModel;
     use crate::query::{Filters, Query, SearchText};
 
+    use super::super::cutoff::Needed;
     use super::*;
 
     /// Counts the documents that are ranked.
@@ -268,7 +269,7 @@ mod tests {
             size: 10,
             needs_docs: false,
             weigher: None,
-            cutoff: Ranked::LAST,
+            needed: Needed::ALL,
         };
         let top = select_best(&context, Candidates::All(filter.live()), &tiers, page);
         let found: Vec<u32> = top

@@ -34,11 +34,11 @@ pub(super) fn search_words<'a>(
     let ranker = Ranker::new(context, plan, filter);
     let docs = intersect(context, filter, &plan.clauses)?;
     let best_rank = Ranked::new(ranker.best_relevance(), 0, 0);
-    let top = if page.cutoff <= best_rank {
+    let top = if page.needed.cutoff <= best_rank {
         // Other segments have a page of better hits: these are counted only.
-        Top::new(page.size, page.cutoff)
+        Top::new(page.size, page.needed.cutoff)
     } else if docs.len() <= context.costs.ranked_docs_max {
-        let mut top = Top::new(page.size, page.cutoff);
+        let mut top = Top::new(page.size, page.needed.cutoff);
         for block in docs.listed().chunks(BLOCK) {
             let titles = context.view.titles_of(block);
             for (&doc, title) in block.iter().zip(titles) {
