@@ -106,6 +106,9 @@ pub const SET_COUNTS_SLOTS: usize = 1 << 12;
 /// Probes of an interpolation search before it goes on as a binary search: ids that are not spread
 /// evenly cannot make it linear.
 pub const INTERPOLATIONS_MAX: usize = 8;
+/// Words and catalog ids of a segment up to which it has a filter of them in memory, of two bytes
+/// each.
+pub const FILTERED_KEYS_MAX: usize = 1 << 18;
 /// Bits of a packed number, at most: it begins in the first of 8 bytes that are read.
 pub const PACKED_BITS_MAX: u32 = 56;
 /// Numbers of a roaring container up to which it is an array: given by the portable format.

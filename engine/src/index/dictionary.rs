@@ -3,6 +3,7 @@
 use std::ops::Range;
 
 use bytes::Bytes;
+use fst::Streamer;
 use fst::raw::{Builder, Fst, Node, Transition};
 
 use super::alignment::{AlignmentRows, Letter};
@@ -22,6 +23,14 @@ impl Dictionary {
     /// Number of terms.
     pub(crate) fn len(&self) -> usize {
         self.fst.len()
+    }
+
+    /// Calls `each` with every term, ascending.
+    pub(super) fn for_each(&self, mut each: impl FnMut(&[u8])) {
+        let mut terms = self.fst.stream();
+        while let Some((term, _)) = terms.next() {
+            each(term);
+        }
     }
 
     /// The rank of a term. Cost: a step per byte.

@@ -15,6 +15,7 @@ mod cursor;
 mod dictionary;
 mod document;
 mod interner;
+mod key_filter;
 mod merge;
 mod merge_input;
 mod number_list;

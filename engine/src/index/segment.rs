@@ -17,6 +17,7 @@ use super::columns::{ColumnValue, Columns, SharedColumns};
 use super::cursor::BLOCK;
 use super::dictionary::Dictionary;
 use super::document::StoredDoc;
+use super::key_filter::KeyFilter;
 use super::packed::{Packed, SharedPacked};
 use super::postings::Postings;
 use super::section::{Section, Sections};
@@ -52,10 +53,14 @@ struct ViewSections {
     title_docs: SharedPacked,
     term_title_offsets: SharedPacked,
     term_doc_offsets: SharedPacked,
+    prefix_terms: SharedPacked,
+    prefix_counts: SharedPacked,
     catalog_numbers: SharedPacked,
     catalog_offsets: SharedPacked,
     value_codes: SharedPacked,
     value_offsets: SharedPacked,
+    /// Words and catalog numbers; `None` if they are many.
+    keys: Option<KeyFilter>,
 }
 
 /// Times of the newest and of the oldest document of a segment, tombstones included.
@@ -306,7 +311,9 @@ impl Segment {
             SharedPacked::read(self.sections.whole_bytes(section)?)
                 .ok_or_else(|| self.sections.corrupt(section, 0, PACKED_NUMBERS))
         };
+        let catalog_numbers = packed(Section::CatalogNumbers)?;
         Ok(ViewSections {
+            keys: self.key_filter(catalog_numbers.packed()),
             columns,
             title_text: self.sections.whole_bytes(Section::TitleText)?,
             languages: packed(Section::Languages)?,
@@ -316,11 +323,25 @@ impl Segment {
             title_docs: packed(Section::TitleDocuments)?,
             term_title_offsets: packed(Section::TermTitleOffsets)?,
             term_doc_offsets: packed(Section::TermDocumentOffsets)?,
-            catalog_numbers: packed(Section::CatalogNumbers)?,
+            prefix_terms: packed(Section::PrefixTerms)?,
+            prefix_counts: packed(Section::PrefixCounts)?,
+            catalog_numbers,
             catalog_offsets: packed(Section::CatalogOffsets)?,
             value_codes: packed(Section::ValueCodes)?,
             value_offsets: packed(Section::ValueOffsets)?,
         })
+    }
+
+    fn key_filter(&self, catalog_numbers: Packed<'_>) -> Option<KeyFilter> {
+        let terms_count = self.title_terms.len() + self.other_terms.len();
+        let mut keys = KeyFilter::new(terms_count + catalog_numbers.len())?;
+        for dictionary in self.dictionaries() {
+            dictionary.for_each(|term| keys.insert(term));
+        }
+        for at in 0..catalog_numbers.len() {
+            keys.insert(&catalog_numbers.get(at).to_le_bytes());
+        }
+        Some(keys)
     }
 
     fn damaged_doc(&self, doc: u32, expected: &'static str) -> Error {
@@ -416,8 +437,22 @@ impl<'a> SegmentView<'a> {
 
     // ---- terms
 
+    /// False only for a word that the segment does not have.
+    #[inline]
+    pub(crate) fn may_have(&self, word: &str) -> bool {
+        self.may_have_key(word.as_bytes())
+    }
+
+    fn may_have_key(&self, key: &[u8]) -> bool {
+        let keys = self.sections.keys.as_ref();
+        keys.is_none_or(|keys| keys.may_have(key))
+    }
+
     /// Looks a word up, among title terms first.
     pub(crate) fn term(&self, word: &str) -> Option<Term> {
+        if !self.may_have(word) {
+            return None;
+        }
         match self.segment.title_terms.rank(word.as_bytes()) {
             Some(rank) => Some(Term {
                 rank,
@@ -440,7 +475,8 @@ impl<'a> SegmentView<'a> {
             let rank = ranks.start;
             return (Some(Term { rank, is_title }), rank + 1..ranks.end);
         }
-        (self.other_term(word), ranks)
+        let other = self.may_have(word).then(|| self.other_term(word));
+        (other.flatten(), ranks)
     }
 
     fn other_term(&self, word: &str) -> Option<Term> {
@@ -485,14 +521,14 @@ impl<'a> SegmentView<'a> {
     }
 
     /// Number of documents that have a title word beginning with the term, but not the term itself.
-    pub(crate) fn prefix_count(&self, rank: u32) -> Result<u64> {
+    pub(crate) fn prefix_count(&self, rank: u32) -> u64 {
         // Few words are the prefix of another: only those are stored, sorted by rank.
-        let ranks = self.segment.packed(Section::PrefixTerms)?;
+        let ranks = self.sections.prefix_terms.packed();
         let at = partition(0, ranks.len(), |at| ranks.get_u32(at) < rank);
         if at == ranks.len() || ranks.get_u32(at) != rank {
-            return Ok(0);
+            return 0;
         }
-        Ok(self.segment.packed(Section::PrefixCounts)?.get(at))
+        self.sections.prefix_counts.packed().get(at)
     }
 
     // ---- titles
@@ -603,6 +639,11 @@ impl<'a> SegmentView<'a> {
     }
 
     // ---- catalog ids, columns, languages
+
+    /// False only for a catalog number that the segment does not have.
+    pub(crate) fn may_have_number(&self, number: u64) -> bool {
+        self.may_have_key(&number.to_le_bytes())
+    }
 
     /// Documents with this catalog id, and those of its episodes that are not among them.
     pub(crate) fn catalog_docs(&self, number: u64) -> Result<[Postings<'a>; 2]> {

@@ -52,7 +52,7 @@ impl<'a> OneWordPlan<'a> {
             return Ok(None);
         }
         // Counted when the segment was written: the total needs no union.
-        let prefix_count = term.map(|term| view.prefix_count(term.rank)).transpose()?;
+        let prefix_count = term.map(|term| view.prefix_count(term.rank));
         if prefix_count == Some(0) {
             prefixed = 0..0;
         }

@@ -59,6 +59,12 @@ impl<'a> WordPlan<'a> {
             return Ok(None);
         }
         let view = &context.view;
+        // Usual in small segments: no dictionary is read.
+        let allows_others =
+            |word: &str| allowed_typos(word, typos) > 0 || allows_prefix(text, word);
+        if (text.plain_words()).any(|word| !allows_others(word) && !view.may_have(word)) {
+            return Ok(None);
+        }
         let mut words: Vec<&str> = text.plain_words().collect();
         words.sort_unstable();
         words.dedup();
@@ -72,7 +78,7 @@ impl<'a> WordPlan<'a> {
                 view.term(word)
             };
             let allows_others = is_last(text, word) && !prefixed.is_empty();
-            // Usual in small segments: no set is read, and no other word looked up.
+            // No set is read, and no other word looked up.
             if term.is_none() && !allows_others && allowed_typos(word, typos) == 0 {
                 return Ok(None);
             }

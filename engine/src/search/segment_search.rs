@@ -15,7 +15,7 @@
 //! ```
 
 use crate::error::Result;
-use crate::index::{Segment, Tombstones};
+use crate::index::{Segment, SegmentView, Tombstones};
 use crate::model::RecordId;
 use crate::plan::{
     Filter, OneWordPlan, PlanContext, ReleasePlan, ReleaseSets, TitlePlan, Typos, WordPlan,
@@ -90,6 +90,13 @@ impl<'q> ParsedQuery<'q> {
         usize::from(self.query.page_size()).max(1)
     }
 
+    /// False if catalog ids are the only branches, and a segment has none of them.
+    fn may_match(&self, view: &SegmentView<'_>) -> bool {
+        let numbers = &self.catalog_numbers;
+        let are_only = !numbers.is_empty() && numbers.len() == self.branches_count();
+        !are_only || numbers.iter().any(|&number| view.may_have_number(number))
+    }
+
     fn branches_count(&self) -> usize {
         usize::from(self.free_text.is_some())
             + usize::from(self.title.is_some())
@@ -116,14 +123,26 @@ pub(super) struct SegmentHits {
     pub(super) best: Vec<Ranked>,
 }
 
+impl From<BranchResult> for SegmentHits {
+    fn from(only: BranchResult) -> Self {
+        Self {
+            total: only.total,
+            best: only.best,
+        }
+    }
+}
+
 impl<'a> SegmentSearch<'a> {
-    /// Prepares a segment; `None` when no document of it can match the filters.
+    /// Prepares a segment; `None` when no document of it can match the filters, or any branch.
     pub(super) fn new(
         segment: &'a Segment,
         tombstones: &'a Tombstones,
         parsed: &'a ParsedQuery<'_>,
         context: &'a PlanContext<'a>,
     ) -> Result<Option<Self>> {
+        if !parsed.may_match(&context.view) {
+            return Ok(None);
+        }
         let Some(filter) = Filter::new(context, tombstones, parsed.query.filters())? else {
             return Ok(None);
         };
@@ -216,6 +235,12 @@ impl<'a> SegmentSearch<'a> {
         words: Option<BranchResult>,
         needed: Needed<'_>,
     ) -> Result<SegmentHits> {
+        // One branch alone needs no union: its documents are not even listed.
+        if parsed.branches_count() == 1
+            && let Some(only) = words
+        {
+            return Ok(only.into());
+        }
         let (context, page) = (self.context, self.page(parsed, needed));
         let mut found: Vec<BranchResult> = words.into_iter().collect();
         if let Some(text) = &parsed.title {
@@ -229,13 +254,8 @@ impl<'a> SegmentSearch<'a> {
         if let Some(id) = parsed.public_id {
             found.push(search_id(self.segment, id, &self.filter, page)?);
         }
-        // One branch alone needs no union: its documents are not even listed.
         if found.len() == 1 {
-            let only = found.remove(0);
-            return Ok(SegmentHits {
-                total: only.total,
-                best: only.best,
-            });
+            return Ok(found.remove(0).into());
         }
         let (mut sets, mut bests) = (Vec::new(), Vec::new());
         for found in found {

@@ -116,8 +116,11 @@ impl Snapshot {
                 ranks.needed(part.segment)?
             };
             let hits = part.unite(&parsed, words, needed)?;
-            ranks.add(part.segment, &hits.best)?;
-            found.push((*part_idx, hits));
+            // Usual in small segments: nothing to merge.
+            if hits.total > 0 {
+                ranks.add(part.segment, &hits.best)?;
+                found.push((*part_idx, hits));
+            }
         }
         let hits = Hits {
             snapshot_id: self.id,
