@@ -2,8 +2,8 @@
 //!
 //! `uploads/` holds an empty file for each of them, named by its hash, and the file `mark` with the
 //! name of the second home, if there is one. So a content that is neither here nor waiting is
-//! elsewhere, and one that waits is here only. The name of a waiting content is durable before a row
-//! names the content: killed at any point, none is taken for uploaded that is not.
+//! elsewhere, and one that waits is here only. The name of a waiting content is durable before a
+//! row names the content: killed at any point, none is taken for uploaded that is not.
 
 use std::path::PathBuf;
 use std::sync::Arc;

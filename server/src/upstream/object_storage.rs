@@ -22,8 +22,8 @@ const PUT_LIMIT: Duration = Duration::from_secs(60);
 /// Time in which a client that waits gets its file. Clients are told of an outage within seconds,
 /// where the defaults of the library hide it for minutes.
 const GET_LIMIT: Duration = Duration::from_secs(6);
-/// Time for which no file is asked for after one was not to be had: whoever asks waits on a thread
-/// that others need.
+/// Time for which no file is asked for after a failure: whoever asks waits on a thread that others
+/// need.
 const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
 /// Folder of the bucket that holds contents, by their SHA-256.
 const FOLDER: &str = "blobs";
