@@ -13,7 +13,7 @@ use crate::harness::{Place, Server, get, line};
 const SRT: &str = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
 const DOWNLOAD: &str = "/api/subtitles/00000000-0000-4000-8000-000000000001/download";
 /// Seconds in which something must have happened.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(90);
 
 /// One bucket of a service that speaks as much S3 as is needed here, and its outage.
 #[derive(Default)]
