@@ -57,18 +57,25 @@ impl SecondHome {
         })
     }
 
-    /// Begins to use a source. If it is another one than before, all contents that are here wait to
-    /// be uploaded.
-    pub(crate) fn attach(&self, source: Arc<dyn BlobSource>, blobs: &BlobStore) -> Result<()> {
-        let name = source.name();
-        if self.uploads.home()?.as_ref() != Some(&name) {
-            let stored = blobs.stored()?;
-            let contents: Vec<_> = stored.iter().map(|stored| stored.content).collect();
-            self.uploads.begin(&name, &contents)?;
-            self.has_one.store(true, Ordering::Release);
-        }
-        assert!(self.source.set(source).is_ok(), "a source is attached once");
+    /// Returns true if this source is the second home already.
+    pub(crate) fn is(&self, source: &dyn BlobSource) -> Result<bool> {
+        let home = self.uploads.home()?;
+        Ok(home.is_some_and(|home| home == source.name()))
+    }
+
+    /// Makes a source the second home, for which all contents that are here wait. The caller has
+    /// seen to it that `blobs` is the folder of contents.
+    pub(crate) fn begin(&self, source: &dyn BlobSource, blobs: &BlobStore) -> Result<()> {
+        let stored = blobs.stored()?;
+        let contents: Vec<_> = stored.iter().map(|stored| stored.content).collect();
+        self.uploads.begin(&source.name(), &contents)?;
+        self.has_one.store(true, Ordering::Release);
         Ok(())
+    }
+
+    /// Begins to use the source that is the second home.
+    pub(crate) fn attach(&self, source: Arc<dyn BlobSource>) {
+        assert!(self.source.set(source).is_ok(), "a source is attached once");
     }
 
     /// Returns true if contents have a second home, be it in use or not.

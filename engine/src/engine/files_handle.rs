@@ -149,14 +149,20 @@ impl FilesHandle<'_> {
     /// The task [`UploadFiles`](crate::MaintenanceTask::UploadFiles) uploads what is stored; if the
     /// source is another one than before, that is everything that is here.
     ///
+    /// Errors: a source is new, and `blobs/` is not the folder of contents.
+    ///
     /// Without a source, contents that are only there cannot be opened
     /// ([`Error::Source`](crate::Error::Source)), and are not forgotten.
     pub fn attach(self, source: Arc<dyn BlobSource>) -> Result<()> {
-        self.database.ensure_blobs_present()?;
         let Database {
             second_home, blobs, ..
         } = self.database;
-        second_home.attach(source, blobs)
+        if !second_home.is(source.as_ref())? {
+            self.database.ensure_blobs_present()?;
+            second_home.begin(source.as_ref(), blobs)?;
+        }
+        second_home.attach(source);
+        Ok(())
     }
 
     /// Returns true if contents have a second home, be it attached or not.

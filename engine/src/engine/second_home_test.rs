@@ -70,6 +70,13 @@ fn attached(dir: &Path, bucket: &Arc<Bucket>) -> Engine {
     engine
 }
 
+/// Stops an engine as a server does, and opens its directory again.
+fn reattached(engine: Engine, dir: &Path, bucket: &Arc<Bucket>) -> Engine {
+    engine.close().unwrap();
+    drop(engine);
+    attached(dir, bucket)
+}
+
 fn attach(engine: &Engine, bucket: &Arc<Bucket>) -> crate::Result<()> {
     engine.files().attach(Arc::clone(bucket) as _)
 }
@@ -142,9 +149,7 @@ fn files_leave_and_come_back() {
         stats.waiting_uploads,
     );
     assert_eq!(figures, (3, 1, 0));
-    engine.close().unwrap();
-    drop(engine);
-    let engine = attached(dir.path(), &bucket);
+    let engine = reattached(engine, dir.path(), &bucket);
     assert_eq!(read(&engine, &files[2]).unwrap(), content(3));
 }
 
@@ -159,10 +164,8 @@ fn what_waits_for_its_upload_stays() {
     evict(&engine, std::slice::from_ref(&file));
     assert!(path_of(dir.path(), &file).exists());
     assert_eq!(engine.stats().unwrap().waiting_uploads, 1);
-    engine.close().unwrap();
-    drop(engine);
     // A restart changes nothing about it.
-    let engine = attached(dir.path(), &bucket);
+    let engine = reattached(engine, dir.path(), &bucket);
     bucket.set_away(false);
     upload(&engine).unwrap();
     assert!(bucket.has(&file));
@@ -274,9 +277,7 @@ fn without_its_source_nothing_is_forgotten() {
     let later = store(&engine, 2).unwrap();
     while engine.run_task(MaintenanceTask::Scrub, now()).unwrap() {}
     assert_eq!(engine.verify(false).unwrap(), []);
-    engine.close().unwrap();
-    drop(engine);
-    let engine = attached(dir.path(), &bucket);
+    let engine = reattached(engine, dir.path(), &bucket);
     assert_eq!(read(&engine, &file).unwrap(), content(1));
     upload(&engine).unwrap();
     assert!(bucket.has(&later));
@@ -286,19 +287,30 @@ fn without_its_source_nothing_is_forgotten() {
 #[test]
 fn a_folder_in_the_place_of_the_contents_loses_none() {
     let dir = tempfile::tempdir().unwrap();
+    let data = dir.path().join("data");
     let bucket = Arc::<Bucket>::default();
-    let engine = attached(dir.path(), &bucket);
+    let engine = attached(&data, &bucket);
     let files = [1, 2].map(|number| store(&engine, number).unwrap());
     upload(&engine).unwrap();
     evict(&engine, &files[..1]);
     let waiting = store(&engine, 3).unwrap();
-    let (blobs, away) = (dir.path().join("blobs"), dir.path().join("tmp/away"));
+    let (blobs, away) = (data.join("blobs"), dir.path().join("away"));
     std::fs::rename(&blobs, &away).unwrap();
     std::fs::create_dir(&blobs).unwrap();
     assert!(upload(&engine).is_err());
     assert!(read(&engine, &files[0]).is_err());
     let left = std::fs::read_dir(&blobs).unwrap().count();
     assert_eq!(left, 0, "nothing is put there");
+    // A start goes on, unless the second home is new.
+    engine.close().unwrap();
+    drop(engine);
+    let other = Arc::new(Bucket {
+        name: "other".into(),
+        ..Bucket::default()
+    });
+    let engine = open(&data);
+    assert!(attach(&engine, &other).is_err());
+    assert!(attach(&engine, &bucket).is_ok());
     std::fs::remove_dir(&blobs).unwrap();
     std::fs::rename(&away, &blobs).unwrap();
     upload(&engine).unwrap();

@@ -138,8 +138,8 @@ fn least_recent(
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
     contents.retain(|stored| {
         let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;
-        let is_free = database.state.has_content(stored.content);
-        is_idle && is_free && !waiting.contains(&stored.content)
+        let is_known = database.state.has_content(stored.content);
+        is_idle && is_known && !waiting.contains(&stored.content)
     });
     contents.sort_unstable_by_key(|stored| stored.served_seconds);
     let mut chosen_bytes = 0;

@@ -1,7 +1,7 @@
 //! A `query` that is one plain word, without filters, typos and other branches, over one segment.
 //!
 //! Its matches are the documents with the word and those that the prefix rule adds (SEARCH.md 4.5).
-//! How many they are is stored, and the page rarely needs more than the first: so the titles of the
+//! Their number is stored, and the page rarely needs more than the first: so the titles of the
 //! words that begin with it are united only when they are asked for.
 
 use std::cell::OnceCell;

@@ -85,12 +85,18 @@ fn shown(made: &BackupMade) -> String {
         files,
         file_bytes,
         reused_files,
+        elsewhere_files,
         ..
     } = made.summary;
     let destination = &made.destination;
     let mut text = format!("{destination}: {records} records, {files} files of {file_bytes} bytes");
     if 0 < reused_files {
         text.push_str(&format!(", {reused_files} of them not copied again"));
+    }
+    if 0 < elsewhere_files {
+        text.push_str(&format!(
+            "; {elsewhere_files} more are in object storage only"
+        ));
     }
     text.push('\n');
     for removed in &made.removed {

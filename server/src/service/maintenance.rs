@@ -48,8 +48,9 @@ const REMOTE_TASKS: [BackgroundTask; 1] = [BackgroundTask::Engine(MaintenanceTas
 pub struct Maintenance {
     service: Arc<Service>,
     heartbeat: PeriodicTask,
-    /// The threads of quick tasks, of slow ones, and of those that wait for other machines.
-    others: [PeriodicTask; 3],
+    /// The threads of quick tasks, of slow ones, and, if there is object storage, of those that
+    /// wait for other machines.
+    others: Vec<PeriodicTask>,
 }
 
 impl Maintenance {
@@ -63,13 +64,17 @@ impl Maintenance {
             background.note(BackgroundTask::Heartbeat, outcome, Instant::now());
         };
         let heartbeat = PeriodicTask::start("heartbeat", PERIOD, run, report)?;
-        let quick = start_tasks("maintenance", &service, &QUICK_TASKS)?;
-        let slow = start_tasks("compaction", &service, &SLOW_TASKS)?;
-        let remote = start_tasks("uploads", &service, &REMOTE_TASKS)?;
+        let mut others = vec![
+            start_tasks("maintenance", &service, &QUICK_TASKS)?,
+            start_tasks("compaction", &service, &SLOW_TASKS)?,
+        ];
+        if service.config().files_s3.endpoint.is_some() {
+            others.push(start_tasks("uploads", &service, &REMOTE_TASKS)?);
+        }
         Ok(Self {
             service,
             heartbeat,
-            others: [quick, slow, remote],
+            others,
         })
     }
 

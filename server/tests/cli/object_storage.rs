@@ -195,6 +195,10 @@ fn files_go_there_and_come_back(scene: &mut Scene) {
     scene.lose_contents();
     let verified = scene.place.run(&["verify"]);
     assert_eq!(verified.status, 0, "{verified:?}");
+    let copy = scene.place.path("copy");
+    let said = scene.place.run(&["backup", copy.to_str().unwrap()]).ok();
+    assert!(said.contains("0 files"), "{said}");
+    assert!(said.contains("1 more are in object storage only"), "{said}");
     scene.upstream.is_away.store(true, Ordering::Relaxed);
     scene.start();
     assert_eq!(scene.download(), served);
