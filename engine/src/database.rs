@@ -1,14 +1,18 @@
 //! Open stores, index and counters of one data directory.
 
+use std::io::Write;
 use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, RwLock};
 
 use crate::blob::{BlobStore, SecondHome};
-use crate::catalog::{CATALOG_TABLES, Catalog, Importer, SegmentFiles};
+use crate::catalog::{
+    CATALOG_TABLES, Catalog, CatalogEvent, CatalogOutcome, ImportWay, Importer,
+    SHARED_CATALOG_TABLES, SegmentFiles,
+};
 use crate::counters::{BusiestRecords, Counters, DownloadTable};
 use crate::damage::{DamageLog, Treatment};
 use crate::data_dir::{DataDir, damaged_name};
@@ -16,10 +20,14 @@ use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::{
     AGGREGATE_BYTES_MAX, AGGREGATE_SECONDS_MAX, CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX,
-    FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
+    FRAME_DOWNLOADS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
-use crate::model::Timestamp;
-use crate::state::{Outcome, STATE_TABLES, State, StateEvent};
+use crate::log_rows::{LogPosition, read_position, sum_over};
+use crate::model::{NodeId, Timestamp};
+use crate::replication::{Followed, Log, MonotonicClock, Replica, SnapshotSummary, write_rows};
+use crate::state::{
+    DownloadAggregate, Outcome, SHARED_STATE_TABLES, STATE_TABLES, State, StateEvent,
+};
 use crate::store::{
     MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
 };
@@ -30,7 +38,7 @@ const NEVER: i64 = i64::MAX;
 /// Open stores, index, files and counters of one data directory.
 pub(crate) struct Database {
     pub(crate) catalog: Arc<Catalog>,
-    pub(crate) state: State,
+    pub(crate) state: Arc<State>,
     pub(crate) blobs: BlobStore,
     /// A second place of contents.
     pub(crate) second_home: SecondHome,
@@ -53,6 +61,11 @@ pub(crate) struct Database {
     delta_since: AtomicI64,
     /// Time when counts that are not aggregated were first seen, in seconds.
     counts_since: AtomicI64,
+    /// Positions of the two files in the log of a cluster; none outside of one.
+    positions: Option<[LogPosition; 2]>,
+    replica: OnceLock<Arc<Replica>>,
+    /// True once the directory has entered or left a cluster: it must be opened again.
+    pub(crate) has_moved: AtomicBool,
     space: SpaceGuard,
     /// Dropped last: it holds the lock of the directory.
     data_dir: Arc<DataDir>,
@@ -77,6 +90,7 @@ impl Database {
             open_checked(&data_dir, is_kept, &CATALOG_FILE, &damage)?;
         let (state_store, _) = open_checked(&data_dir, is_kept, &STATE_FILE, &damage)?;
         data_dir.finish()?;
+        let positions = read_positions(&catalog_store, &state_store)?;
         let state = State::new(state_store, Arc::clone(&damage));
         let files = SegmentFiles::new(Arc::clone(&data_dir));
         let catalog = Catalog::new(catalog_store, files, Arc::clone(&damage));
@@ -101,7 +115,7 @@ impl Database {
             data_dir.path("counters"),
             Arc::clone(&downloads),
             lanes_max,
-            &state.offsets()?,
+            &state.offsets(positions.map(|[_, of_state]| of_state.node))?,
         )?;
         let blobs = BlobStore::new(
             Arc::clone(disk),
@@ -112,7 +126,7 @@ impl Database {
         let second_home = SecondHome::open(Arc::clone(disk), data_dir.path("uploads"))?;
         let database = Self {
             catalog: Arc::new(catalog),
-            state,
+            state: Arc::new(state),
             blobs,
             second_home,
             storing: RwLock::new(()),
@@ -126,6 +140,9 @@ impl Database {
             imports_count: AtomicU64::new(0),
             delta_since: AtomicI64::new(NEVER),
             counts_since: AtomicI64::new(NEVER),
+            positions,
+            replica: OnceLock::new(),
+            has_moved: AtomicBool::new(false),
             space: data_dir.space_guard(FREE_BYTES_MIN),
             data_dir,
         };
@@ -133,11 +150,105 @@ impl Database {
         Ok(database)
     }
 
+    /// This node of a cluster; none outside of one.
+    pub(crate) fn node(&self) -> Option<NodeId> {
+        self.positions.map(|[_, of_state]| of_state.node)
+    }
+
+    /// Attaches to the log that the data directory follows. Called once, before anything is
+    /// changed.
+    pub(crate) fn follow(
+        &self,
+        log: Arc<dyn Log>,
+        clock: MonotonicClock,
+        incarnation: u64,
+    ) -> Result<Arc<Replica>> {
+        let Some(positions) = self.positions else {
+            let problem = "this data directory is in no cluster: run `subcat cluster init` or \
+                           `subcat cluster join`";
+            return Err(Error::Cluster {
+                problem: problem.into(),
+            });
+        };
+        let followed = Followed {
+            catalog: Arc::clone(&self.catalog),
+            state: Arc::clone(&self.state),
+            downloads: Arc::clone(&self.downloads),
+        };
+        let replica = Arc::new(Replica::attach(
+            log,
+            clock,
+            followed,
+            positions,
+            incarnation,
+        )?);
+        let _ = self.replica.set(Arc::clone(&replica));
+        Ok(replica)
+    }
+
+    /// The way of changes: into the log of the cluster, or, outside of one, into the files.
+    ///
+    /// Errors: the data directory belongs to a cluster, and is not attached to its log.
+    pub(crate) fn replica(&self) -> Result<Option<&Arc<Replica>>> {
+        match (self.positions, self.replica.get()) {
+            (Some(_), None) => Err(Error::Cluster {
+                problem: "this data directory belongs to a cluster, whose log is not attached: \
+                          start the server with cluster.log, or run `subcat cluster leave`"
+                    .into(),
+            }),
+            (_, replica) => Ok(replica),
+        }
+    }
+
+    /// Position in the log of a cluster; none outside of one.
+    pub(crate) fn position(&self) -> Option<LogPosition> {
+        self.positions.map(|[_, of_state]| of_state)
+    }
+
+    /// Writes a snapshot of the rows that nodes share.
+    pub(crate) fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary> {
+        if let Some(replica) = self.replica.get() {
+            return replica.write_snapshot(out);
+        }
+        // Nothing is applied.
+        self.catalog.store().read(|catalog| {
+            self.state
+                .store()
+                .read(|state| write_rows(catalog, state, out))
+        })
+    }
+
+    /// Changes the state durably, for all nodes.
+    pub(crate) fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
+        // Figures of days are a node's own.
+        let is_own = |event: &StateEvent| matches!(event, StateEvent::KeepFigures(..));
+        if events.iter().all(is_own) {
+            return self.state.apply(events);
+        }
+        match self.replica()? {
+            Some(replica) => replica.change_state(events),
+            None => self.state.apply(events),
+        }
+    }
+
+    /// Changes records durably, for all nodes.
+    pub(crate) fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
+        match self.replica()? {
+            Some(replica) => replica.change_catalog(events),
+            None => self.catalog.commit(events),
+        }
+    }
+
     /// Begins an import.
     pub(crate) fn importer(&self) -> Importer {
         let number = self.imports_count.fetch_add(1, Ordering::Relaxed);
         let catalog = Arc::clone(&self.catalog);
-        Importer::new(catalog, Arc::clone(&self.data_dir), number)
+        let way = match self.replica() {
+            Ok(None) => ImportWay::Files,
+            Ok(Some(replica)) => ImportWay::Log(Arc::new(Arc::clone(replica))),
+            Err(error) => ImportWay::Refused(error),
+        };
+        Importer::new(catalog, way, Arc::clone(&self.data_dir), number)
     }
 
     /// Requests a reindex job when the delta is old.
@@ -183,23 +294,47 @@ impl Database {
 
     /// The same, with the lock `aggregate` held.
     fn aggregate_locked(&self, is_first: bool) -> Result<()> {
-        let Some(aggregate) = self.counters.read_aggregate(is_first)? else {
+        // At the start of a node the log is not attached: the counts are in memory, and wait.
+        if is_first && self.positions.is_some() {
+            self.counters.read_aggregate(true, u64::MAX)?;
             return Ok(());
+        }
+        // A frame of a log is bounded.
+        let count_max = match self.positions {
+            Some(_) => FRAME_DOWNLOADS_MAX,
+            None => u64::MAX,
         };
+        // What is counted meanwhile waits: on a busy service there would be no end.
+        let mut bytes_left = self.counters.waiting_bytes().unwrap_or(0);
+        loop {
+            let Some(aggregate) = self.counters.read_aggregate(is_first, count_max)? else {
+                return Ok(());
+            };
+            let parts = aggregate.parts.iter();
+            let bytes: u64 = parts.map(|part| part.to - part.from).sum();
+            self.add_aggregate(&aggregate, is_first)?;
+            bytes_left = bytes_left.saturating_sub(bytes);
+            if bytes_left == 0 || count_max == u64::MAX {
+                return Ok(());
+            }
+        }
+    }
+
+    fn add_aggregate(&self, aggregate: &DownloadAggregate, is_first: bool) -> Result<()> {
         let event = StateEvent::AggregateDownloads(aggregate.clone());
-        let outcomes = match self.state.apply(vec![event]) {
+        let outcomes = match self.change_state(vec![event]) {
             // The entries are in memory and in their files: maintenance tries again, and reports
             // it.
             Err(_) if is_first => return Ok(()),
             applied => applied?,
         };
         if outcomes == [Outcome::Stale] {
-            self.counters.reconcile(&self.state.offsets()?);
+            self.counters.reconcile(&self.state.offsets(self.node())?);
             return Ok(());
         }
         self.counts_since.store(NEVER, Ordering::Relaxed);
         self.busiest.add(&aggregate.records);
-        self.counters.mark_aggregated(&aggregate)
+        self.counters.mark_aggregated(aggregate)
     }
 
     /// Errors: `blobs/` is not the folder in which contents were stored.
@@ -216,7 +351,12 @@ impl Database {
     /// Aggregates and syncs what there is and closes the stores.
     pub(crate) fn close(&self) -> Result<()> {
         self.counters.sync()?;
-        let aggregated = self.aggregate_counters(false);
+        let aggregated = match self.replica.get() {
+            // The log may be away: counts wait in their files.
+            Some(replica) => replica.store_position(),
+            None if self.positions.is_some() || self.has_moved.load(Ordering::Acquire) => Ok(()),
+            None => self.aggregate_counters(false),
+        };
         self.state.store().close()?;
         self.catalog.store().close()?;
         match aggregated {
@@ -229,6 +369,39 @@ impl Database {
     pub(crate) fn data_dir(&self) -> &DataDir {
         &self.data_dir
     }
+}
+
+/// Positions of the two files in the log of a cluster.
+///
+/// Errors: only one has a position, or they are not of one node.
+fn read_positions(catalog: &Store, state: &Store) -> Result<Option<[LogPosition; 2]>> {
+    let read = |store: &Store| match store.read(read_position) {
+        Err(Error::Corrupt { file, .. }) => Err(Error::Cluster {
+            problem: format!(
+                "{file}, the position in the log of the cluster, is damaged: run `subcat cluster \
+                 join` with an empty data directory"
+            ),
+        }),
+        position => position,
+    };
+    let positions = (read(catalog)?, read(state)?);
+    let of_both = match positions {
+        // What a cluster was entered with is in the state at last, and leaves it first.
+        (_, None) => return Ok(None),
+        (Some(of_catalog), Some(of_state)) => Some([of_catalog, of_state]),
+        (None, Some(_)) => None,
+    };
+    let of_one_node = of_both.filter(|[a, b]| (a.node, a.epoch) == (b.node, b.epoch));
+    let Some(positions) = of_one_node else {
+        let problem = "catalog.redb and state.redb are not of the same node and epoch: run \
+                       `subcat cluster join` with an empty data directory";
+        return Err(Error::Cluster {
+            problem: problem.into(),
+        });
+    };
+    catalog.keep_sum(sum_over(SHARED_CATALOG_TABLES));
+    state.keep_sum(sum_over(SHARED_STATE_TABLES));
+    Ok(Some(positions))
 }
 
 /// Notes it if a page of a file is not as it was written last, and returns true then. What is in

@@ -139,6 +139,24 @@ pub enum Error {
         /// Its reason.
         source: std::io::Error,
     },
+    /// The log of the cluster cannot be reached, or refuses: nothing was changed.
+    #[error("the log of the cluster is not available, nothing was changed: {reason}")]
+    LogUnavailable {
+        /// Its reason.
+        reason: String,
+    },
+    /// The log of the cluster has not answered: the change may be made, or be made later.
+    #[error("the log of the cluster has not answered, the change may be made or not: {reason}")]
+    LogUnanswered {
+        /// Its reason.
+        reason: String,
+    },
+    /// The data directory and the log of a cluster do not go together.
+    #[error("{problem}")]
+    Cluster {
+        /// The problem, and what to do about it.
+        problem: String,
+    },
     /// There is too little free space to write safely.
     #[error(
         "{} has {free_bytes} bytes free, {needed_bytes} are needed: make room and try again",

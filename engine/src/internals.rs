@@ -13,6 +13,7 @@ pub use crate::limits::{
     DELTA_RECORDS_MAX, DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX,
 };
 pub use crate::query::{ParsedText, oracle};
+pub use crate::replication::{LogFault, MemoryLog};
 pub use crate::search::SearchSteps;
 pub use crate::text::{
     EpisodeMarker, EpisodeWord, Markers, SpanishRegion, YearMarker, fold, fold_into, has_number,

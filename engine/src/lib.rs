@@ -82,6 +82,7 @@ mod codec;
 mod query;
 mod blob;
 mod store;
+mod log_rows;
 mod data_dir;
 mod state;
 mod counters;
@@ -89,6 +90,7 @@ mod index;
 mod plan;
 mod search;
 mod catalog;
+mod replication;
 mod database;
 mod maintenance;
 mod engine;
@@ -142,12 +144,20 @@ pub use model::{
 /// Events: changes of accounts, keys, files and usage.
 pub use state::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
-    StateEvent, UsageBatch, UsageDelta,
+    StateEvent, TouchedCredentials, UsageBatch, UsageDelta,
 };
 
 /// Usage and time.
 pub use counters::CounterLane;
 pub use model::{Day, Timestamp, Usage};
+
+pub use log_rows::LogPosition;
+/// A cluster: its log, its nodes.
+pub use model::NodeId;
+pub use replication::{
+    AppendError, Beat, Log, LogEntry, LogState, MonotonicClock, NodeStatus, ReadError, Replica,
+    ReplicaStatus, SnapshotSummary,
+};
 
 /// Care of a data directory.
 pub use maintenance::{

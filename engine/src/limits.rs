@@ -201,3 +201,21 @@ const _: () = assert!(PAGE_SIZE_DEFAULT < PAGE_SIZE_MAX);
 const _: () = assert!(DELTA_RECORDS_MAX < COMMIT_RECORDS_MAX);
 const _: () = assert!(DELTA_BYTES_MAX <= COMMIT_BYTES_MAX);
 const _: () = assert!(ENTRY_DOWNLOADS_MAX == 1 << 8);
+/// Bytes of one frame of the log of a cluster.
+pub const FRAME_BYTES_MAX: usize = 512 << 10;
+/// Bytes of records that an import puts into one frame: it may have those of others, too.
+pub const IMPORT_PART_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
+/// Frames that an import is ahead of what is applied, at most: 16 MiB.
+pub const IMPORT_FRAMES_MAX: usize = 64;
+/// Counted downloads in one frame, at most: each may be of another record and key.
+pub const FRAME_DOWNLOADS_MAX: u64 = 5_000;
+/// Bytes of entries that are read from the log and applied at a time.
+pub const LOG_READ_BYTES: usize = 8 << 20;
+/// Bytes of a block of a snapshot, at most.
+pub const SNAPSHOT_BLOCK_BYTES_MAX: usize = 16 << 20;
+/// Sums of rows that are kept, to be compared with those of other nodes.
+pub const STATE_HASHES_MAX: usize = 64;
+/// Files that were stored while the log was away, and are told to other nodes later, at most.
+pub const UNANNOUNCED_FILES_MAX: usize = 100_000;
+/// Such files in one frame.
+pub const ANNOUNCED_FILES_MAX: usize = 256;

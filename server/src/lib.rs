@@ -14,6 +14,7 @@ pub mod files;
 pub mod respond;
 pub mod cache;
 pub mod upstream;
+pub mod cluster;
 pub mod traces;
 pub mod service;
 pub mod rows;

@@ -180,6 +180,27 @@ pub const SUSPENSION_MAX: Duration = Duration::from_secs(300);
 /// Failed fetches that are remembered at once, at most; the oldest are dropped first.
 pub const FETCH_FAILURES_MAX: usize = 10_000;
 
+// ===== cluster =====
+
+/// Characters of a stream's name, at most.
+pub const STREAM_NAME_CHARS_MAX: usize = 32;
+/// Counts of rate limit windows in one message to the other nodes, at most: about 500 KB, half of
+/// what NATS accepts.
+pub const COUNTS_SENT_MAX: usize = 20_000;
+/// Messages of other nodes that wait to be taken, at most: the oldest ones are dropped.
+pub const COUNT_MESSAGES_MAX: usize = 256;
+/// Nodes whose counts of one window are remembered, at most.
+pub const COUNTING_NODES_MAX: usize = 64;
+/// Entries of a shared log that are read at once, at most.
+pub const LOG_ENTRIES_READ_MAX: usize = 1024;
+/// Copies that a cluster of NATS servers keeps of the log: one may be lost with its disk, and
+/// entries are still accepted while one is away.
+pub const NATS_REPLICAS: usize = 3;
+/// Pause before the next attempt to connect to NATS, at most.
+pub const RECONNECT_PAUSE_MAX: Duration = Duration::from_millis(500);
+/// Oldest version of PostgreSQL that is known to work, as the server writes it.
+pub const POSTGRES_VERSION_MIN: i32 = 150_000;
+
 // ===== traces =====
 
 /// Spans that wait to be sent, at most: about 2 MB. Further ones are dropped.
@@ -392,3 +413,7 @@ pub const OUTPUT_LINKS_MAX: usize = 40;
 
 /// Free bytes of a database file from which on `stats` proposes to compact it.
 pub const COMPACTION_BYTES_MIN: u64 = 16 << 20;
+/// Seconds between two signs of life of a node of a cluster.
+pub const BEAT_SECONDS: u64 = 2;
+/// Seconds of silence after which nobody waits for a node that accepts keys for ever.
+pub const NODE_SILENT_SECONDS: u64 = 60;

@@ -6,6 +6,12 @@ pub mod clocks;
 pub mod filled;
 pub mod io_backend;
 pub mod lived_in;
+#[expect(
+    clippy::unwrap_used,
+    reason = "a service that does not start fails its test"
+)]
+pub mod log_services;
+pub mod log_suite;
 pub mod lying_disk;
 pub mod pausing_disk;
 pub mod portal;

@@ -18,7 +18,7 @@ use crate::damage::DamageLog;
 use crate::error::{Error, Result};
 use crate::limits::IMPORT_SORT_BYTES_MAX;
 use crate::search::Snapshot;
-use crate::store::Store;
+use crate::store::{Store, Transaction};
 
 /// `catalog.redb`, `index/`, and the current snapshot.
 ///
@@ -88,7 +88,7 @@ impl Catalog {
     pub(crate) fn commit(&self, frame: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
         let mut writer = self.writer.lock();
         self.ensure_recovered(&mut writer)?;
-        let applied = self.apply(&mut writer, frame)?;
+        let applied = self.apply(&mut writer, |rows| apply_catalog(rows, frame))?;
         // A frame that changes nothing has no journal row, and nothing to show.
         if !applied.changes.is_empty() {
             let shown = self.show_changes(&mut writer, &[applied.number], &applied.changes);
@@ -101,13 +101,13 @@ impl Catalog {
         Ok(applied.outcomes)
     }
 
-    /// Commits a frame without showing it yet.
+    /// Commits changes without showing them yet.
     pub(super) fn apply(
         &self,
         writer: &mut Writer,
-        frame: Vec<CatalogEvent>,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<AppliedChanges>,
     ) -> Result<AppliedChanges> {
-        match self.store.write(|rows| apply_catalog(rows, frame)) {
+        match self.store.write(work) {
             Ok(applied) => {
                 // Under the same lock as the commit: a chunk that ended without this note would
                 // show its older version as the newest.

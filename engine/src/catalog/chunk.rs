@@ -5,7 +5,7 @@ use super::catalog_store::Catalog;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::live_segment::LiveSegment;
 use super::manifest_change::ManifestChange;
-use super::tables::RecordChange;
+use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use super::writer::{ChunkToken, EndedChunk, Writer};
 use crate::codec::decode_record;
 use crate::error::Result;
@@ -13,6 +13,7 @@ use crate::index::SegmentBuilder;
 use crate::limits::{
     DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_SEGMENT_BYTES, IMPORT_SEGMENT_RECORDS,
 };
+use crate::store::Transaction;
 
 /// Committed records that are not searchable yet.
 pub(super) struct Chunk {
@@ -46,6 +47,18 @@ impl Catalog {
         chunk: Option<Chunk>,
         group: Vec<CatalogEvent>,
     ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
+        self.commit_to_chunk(chunk, |rows| apply_catalog(rows, group))
+    }
+
+    /// Commits changes, in ascending order of ids, without showing them, and adds them to a chunk,
+    /// or to a new one.
+    ///
+    /// Errors: the chunk is abandoned.
+    pub(super) fn commit_to_chunk(
+        &self,
+        chunk: Option<Chunk>,
+        work: impl FnOnce(&mut Transaction<'_>) -> Result<AppliedChanges>,
+    ) -> Result<(Chunk, Vec<CatalogOutcome>)> {
         let mut writer = self.writer.lock();
         if let Err(error) = self.ensure_recovered(&mut writer) {
             if let Some(chunk) = chunk {
@@ -61,7 +74,7 @@ impl Catalog {
             changes: Vec::new(),
             stored_bytes: 0,
         });
-        let applied = match self.apply(&mut writer, group) {
+        let applied = match self.apply(&mut writer, work) {
             Ok(applied) => applied,
             Err(error) => {
                 writer.abandon_chunk(chunk.token);

@@ -13,6 +13,15 @@ pub(crate) enum CatalogEvent {
     DeleteRecord(RecordId),
 }
 
+impl CatalogEvent {
+    /// The record that it is about.
+    pub(crate) const fn record(&self) -> RecordId {
+        match self {
+            Self::PutRecord(id, _) | Self::SetActive(id, _) | Self::DeleteRecord(id) => *id,
+        }
+    }
+}
+
 /// Result of a change of the catalog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CatalogOutcome {

@@ -10,39 +10,47 @@ use super::chunk::Chunk;
 use super::encoded_records::EncodedRecords;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
+use super::import_summary::ImportSummary;
+use super::record_log::{RecordLog, load_through};
 use super::tables::damage_of;
 use crate::data_dir::DataDir;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::limits::{
     COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX, DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_BUILDERS,
 };
 use crate::model::{FieldError, RecordDraft, RecordId};
 
-/// Result of an import.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct ImportSummary {
-    /// Records that were new.
-    pub inserted: u64,
-    /// Records that replaced another one.
-    pub updated: u64,
-    /// Records equal to the stored ones.
-    pub unchanged: u64,
+/// The way of an import's records.
+pub(crate) enum ImportWay {
+    /// Into the files of this data directory.
+    Files,
+    /// Into the log of a cluster.
+    Log(Arc<dyn RecordLog>),
+    /// None: the log is not attached.
+    Refused(Error),
 }
 
 /// An import in progress. Dropped without [`Importer::finish`], nothing more is loaded.
 pub struct Importer {
     catalog: Arc<Catalog>,
+    way: ImportWay,
     sorter: ExternalSorter,
     /// The draft that is pushed.
     pushed: EncodedRecords,
 }
 
 impl Importer {
-    pub(crate) fn new(catalog: Arc<Catalog>, data_dir: Arc<DataDir>, number: u64) -> Self {
+    pub(crate) fn new(
+        catalog: Arc<Catalog>,
+        way: ImportWay,
+        data_dir: Arc<DataDir>,
+        number: u64,
+    ) -> Self {
         let name = format!("import-{number}");
         let budget = Arc::clone(&catalog.import_memory);
         Self {
             catalog,
+            way,
             sorter: ExternalSorter::new(data_dir, name, budget),
             pushed: EncodedRecords::default(),
         }
@@ -102,8 +110,16 @@ impl Importer {
     /// Groups are committed on this thread while segments of those before are built on others.
     pub fn finish(self, progress: &mut dyn FnMut(u64)) -> Result<ImportSummary> {
         let Self {
-            catalog, sorter, ..
+            catalog,
+            way,
+            sorter,
+            ..
         } = self;
+        match way {
+            ImportWay::Files => {}
+            ImportWay::Log(log) => return load_through(log.as_ref(), sorter, progress),
+            ImportWay::Refused(error) => return Err(error),
+        }
         // A segment file for a handful of records costs more syncs than the delta does.
         if sorter.is_small(DELTA_RECORDS_MAX, DELTA_BYTES_MAX) {
             return load_few(&catalog, sorter, progress);
@@ -265,22 +281,5 @@ impl Drop for OpenChunk<'_> {
         if !self.is_shown {
             self.catalog.abandon(&self.chunk);
         }
-    }
-}
-
-impl ImportSummary {
-    fn count(&mut self, outcomes: &[CatalogOutcome]) {
-        for outcome in outcomes {
-            match outcome {
-                CatalogOutcome::Inserted => self.inserted += 1,
-                CatalogOutcome::Changed => self.updated += 1,
-                CatalogOutcome::Unchanged => self.unchanged += 1,
-                CatalogOutcome::Unknown => {}
-            }
-        }
-    }
-
-    fn records(&self) -> u64 {
-        self.inserted + self.updated + self.unchanged
     }
 }

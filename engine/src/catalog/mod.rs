@@ -19,7 +19,10 @@ mod containment;
 mod index_witness;
 mod index_check;
 mod chunk;
+mod import_summary;
+mod record_log;
 mod import;
+mod logged;
 mod merge;
 mod recovery;
 #[cfg(test)]
@@ -28,10 +31,14 @@ mod golden_test;
 pub(crate) use catalog_store::Catalog;
 pub use encoded_records::EncodedRecords;
 pub(crate) use event::{CatalogEvent, CatalogOutcome};
-pub use import::{ImportSummary, Importer};
+pub(crate) use import::ImportWay;
+pub use import::Importer;
+pub use import_summary::ImportSummary;
 pub(crate) use index_check::IndexFinding;
+pub(crate) use logged::{LoggedCatalogEvents, LoggedChunk};
+pub(crate) use record_log::{PendingChanges, RecordLog};
 pub(crate) use segment_files::SegmentFiles;
 pub(crate) use tables::{
-    ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS, TOMBSTONES,
-    damaged_record,
+    ACTIVE, CATALOG_TABLES, DAMAGED, INDEX_VERSION, JOURNAL, META, RECORDS, SEGMENTS,
+    SHARED_CATALOG_TABLES, TOMBSTONES, damaged_record,
 };

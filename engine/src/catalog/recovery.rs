@@ -113,6 +113,14 @@ impl Catalog {
         Ok(true)
     }
 
+    /// Builds the index anew from the records.
+    pub(crate) fn rebuild_index(&self) -> Result<()> {
+        let mut writer = self.writer.lock();
+        self.rebuild(&mut writer)?;
+        self.publish(&mut writer);
+        Ok(())
+    }
+
     /// The segment files that are not what they were when they were opened.
     fn damaged_files(&self, writer: &Writer) -> Result<Vec<Error>> {
         let mut damaged = Vec::new();

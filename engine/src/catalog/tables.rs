@@ -10,6 +10,7 @@ use crate::codec::{
     Decoder, Encoder, decode_number, decode_record, encode_number, encode_record, is_active,
 };
 use crate::error::{Error, Result};
+use crate::log_rows::CLUSTER;
 use crate::model::RecordId;
 use crate::store::{Inspector, Rows, ScanOrder, Span, Table, Transaction};
 
@@ -33,8 +34,12 @@ pub(crate) const TOMBSTONES: Table = Table("tombstones");
 pub(crate) const DAMAGED: Table = Table("damaged");
 
 /// Every table of `catalog.redb`.
-pub(crate) const CATALOG_TABLES: &[Table] =
-    &[META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED];
+pub(crate) const CATALOG_TABLES: &[Table] = &[
+    META, RECORDS, JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED, CLUSTER,
+];
+
+/// Tables whose rows are the same on every node of a cluster. The others belong to a node.
+pub(crate) const SHARED_CATALOG_TABLES: &[Table] = &[RECORDS];
 
 /// Name of the file in errors about the file as a whole; those about a value name more.
 const STORE_FILE: &str = "catalog.redb";

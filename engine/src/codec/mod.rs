@@ -21,6 +21,6 @@ pub(crate) use state::{
     decode_figures, decode_link, decode_number, decode_second_step, decode_session, decode_totals,
     decode_usage, encode_account, encode_api_key, encode_audit_entry, encode_cached_file,
     encode_figures, encode_link, encode_number, encode_second_step, encode_session, encode_totals,
-    encode_usage,
+    encode_usage, put_limit, put_time, take_limit, take_time,
 };
 pub(crate) use wire::{Decoder, Encoder};

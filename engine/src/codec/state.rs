@@ -58,8 +58,8 @@ pub(crate) fn decode_account(bytes: &[u8]) -> Result<Account> {
             _ => return Err(from.error("a role, 0 or 1")),
         },
         password_hash: from.text()?.to_owned(),
-        created_at: time(&mut from)?,
-        disabled_at: from.option(time)?,
+        created_at: take_time(&mut from)?,
+        disabled_at: from.option(take_time)?,
     };
     from.finish()?;
     Ok(account)
@@ -73,10 +73,7 @@ pub(crate) fn encode_api_key(api_key: &ApiKey) -> Vec<u8> {
     out.put_raw(&api_key.digest);
     out.put_text(&api_key.partial);
     out.put_u8(api_key.scopes.bits());
-    out.put_option(api_key.limit, |out, limit| {
-        out.put_integer(limit.requests.get().into());
-        out.put_integer(limit.window_seconds.get().into());
-    });
+    out.put_option(api_key.limit, put_limit);
     put_time(&mut out, api_key.created_at);
     out.put_option(api_key.expires_at, put_time);
     out.put_option(api_key.revoked_at, put_time);
@@ -95,17 +92,10 @@ pub(crate) fn decode_api_key(bytes: &[u8]) -> Result<ApiKey> {
             let bits = from.u8()?;
             from.parsed(Scopes::from_bits(bits), "a set of scopes")?
         },
-        limit: from.option(|from| {
-            let requests: u32 = from.small("a number of requests")?;
-            let window_seconds: u32 = from.small("a number of seconds")?;
-            Ok(RateLimit {
-                requests: from.parsed(requests.try_into().ok(), "at least one request")?,
-                window_seconds: from.parsed(window_seconds.try_into().ok(), "at least a second")?,
-            })
-        })?,
-        created_at: time(&mut from)?,
-        expires_at: from.option(time)?,
-        revoked_at: from.option(time)?,
+        limit: from.option(take_limit)?,
+        created_at: take_time(&mut from)?,
+        expires_at: from.option(take_time)?,
+        revoked_at: from.option(take_time)?,
     };
     from.finish()?;
     Ok(api_key)
@@ -134,8 +124,8 @@ pub(crate) fn decode_session(bytes: &[u8]) -> Result<Session> {
     let mut session = Session {
         digest: from.array()?,
         account: AccountId(from.integer()?),
-        created_at: time(&mut from)?,
-        expires_at: time(&mut from)?,
+        created_at: take_time(&mut from)?,
+        expires_at: take_time(&mut from)?,
         device: String::new(),
     };
     if has_device {
@@ -198,7 +188,7 @@ pub(crate) fn decode_link(bytes: &[u8]) -> Result<OneTimeLink> {
             2 => LinkPurpose::NewPassword(account),
             _ => return Err(from.error("a purpose, 0 to 2")),
         },
-        expires_at: time(&mut from)?,
+        expires_at: take_time(&mut from)?,
     };
     from.finish()?;
     Ok(link)
@@ -250,7 +240,7 @@ pub(crate) fn decode_totals(bytes: &[u8]) -> Result<ApiKeyTotals> {
     let mut from = Decoder::new(bytes, VERSION, "state.redb, table api_key_totals")?;
     let totals = ApiKeyTotals {
         usage: take_usage(&mut from)?,
-        last_used_at: from.option(time)?,
+        last_used_at: from.option(take_time)?,
     };
     from.finish()?;
     Ok(totals)
@@ -298,7 +288,7 @@ pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
         refetch_at: None,
     };
     if is_refetched {
-        file.refetch_at = Some(time(&mut from)?);
+        file.refetch_at = Some(take_time(&mut from)?);
     }
     from.finish()?;
     Ok(file)
@@ -318,7 +308,7 @@ pub(crate) fn encode_audit_entry(entry: &AuditEntry) -> Vec<u8> {
 pub(crate) fn decode_audit_entry(bytes: &[u8]) -> Result<AuditEntry> {
     let mut from = Decoder::new(bytes, VERSION, "state.redb, table audit")?;
     let entry = AuditEntry {
-        at: time(&mut from)?,
+        at: take_time(&mut from)?,
         actor: from.text()?.to_owned(),
         action: from.text()?.to_owned(),
         account: from.option(|from| Ok(AccountId(from.integer()?)))?,
@@ -350,16 +340,30 @@ fn kind_number(kind: FileKind) -> u8 {
     idx.expect("every kind is in the list of all kinds") as u8
 }
 
-fn put_time(out: &mut Encoder, time: Timestamp) {
+pub(crate) fn put_time(out: &mut Encoder, time: Timestamp) {
     out.put_signed(time.seconds());
 }
 
-fn time(from: &mut Decoder<'_>) -> Result<Timestamp> {
+pub(crate) fn take_time(from: &mut Decoder<'_>) -> Result<Timestamp> {
     let seconds = from.signed()?;
     from.parsed(
         Timestamp::from_seconds(seconds),
         "a time of the years 1 to 9999",
     )
+}
+
+pub(crate) fn put_limit(out: &mut Encoder, limit: RateLimit) {
+    out.put_integer(limit.requests.get().into());
+    out.put_integer(limit.window_seconds.get().into());
+}
+
+pub(crate) fn take_limit(from: &mut Decoder<'_>) -> Result<RateLimit> {
+    let requests: u32 = from.small("a number of requests")?;
+    let window_seconds: u32 = from.small("a number of seconds")?;
+    Ok(RateLimit {
+        requests: from.parsed(requests.try_into().ok(), "at least one request")?,
+        window_seconds: from.parsed(window_seconds.try_into().ok(), "at least a second")?,
+    })
 }
 
 fn put_usage(out: &mut Encoder, usage: &Usage) {

@@ -121,6 +121,11 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
+    /// Returns true if no bytes are left.
+    pub(crate) fn is_at_end(&self) -> bool {
+        self.offset == self.bytes.len()
+    }
+
     pub(crate) fn raw(&mut self, bytes_count: usize) -> Result<&'a [u8]> {
         let rest = &self.bytes[self.offset..];
         let Some(taken) = rest.get(..bytes_count) else {

@@ -232,9 +232,15 @@ impl Counters {
         (0 < waiting_bytes || !files.removed.is_empty()).then_some(waiting_bytes)
     }
 
-    /// Downloads counted since the last aggregation; `None` if there are none. Files of earlier
-    /// processes are not in the table yet: their entries are added to it when `is_first`.
-    pub(crate) fn read_aggregate(&self, is_first: bool) -> Result<Option<DownloadAggregate>> {
+    /// Downloads counted since the last aggregation, at most `count_max`; `None` if there are none.
+    /// Files of earlier processes are not in the table yet: their entries are added to it when
+    /// `is_first`.
+    pub(crate) fn read_aggregate(
+        &self,
+        is_first: bool,
+        count_max: u64,
+    ) -> Result<Option<DownloadAggregate>> {
+        let mut bytes_left = count_max.saturating_mul(ENTRY_BYTES);
         let mut sum = DownloadSums::default();
         let mut aggregate = DownloadAggregate::default();
         // No lock while files are read or synced: a worker that begins a file waits for it.
@@ -257,7 +263,9 @@ impl Counters {
             };
             let from = log.aggregated_bytes;
             let mut torn = |offset| self.pass_over(&log.file, offset);
-            let to = log.file.read_from(from, &mut each, &mut torn)?;
+            let file = &log.file;
+            let to = file.read_from(from, bytes_left, &mut each, &mut torn)?;
+            bytes_left = bytes_left.saturating_sub(to.saturating_sub(from.max(HEADER_BYTES)));
             if from < to {
                 let name = log.file.name.clone();
                 aggregate.parts.push(AggregatedPart { name, from, to });
@@ -329,7 +337,7 @@ impl Counters {
     pub(crate) fn torn_entries(&self) -> Result<Vec<(String, u64)>> {
         for file in self.live_files() {
             let mut torn = |offset| self.pass_over(&file, offset);
-            file.read_from(0, &mut |_, _| {}, &mut torn)?;
+            file.read_from(0, u64::MAX, &mut |_, _| {}, &mut torn)?;
         }
         Ok(self.passed_over())
     }

@@ -355,11 +355,12 @@ impl CounterFile {
     pub(super) fn read_from(
         &self,
         offset: u64,
+        bytes_max: u64,
         each: &mut dyn FnMut(Counted, u64),
         torn: &mut dyn FnMut(u64),
     ) -> Result<u64> {
-        let end = self.freeze();
         let mut offset = offset.max(HEADER_BYTES);
+        let end = self.freeze().min(offset.saturating_add(bytes_max));
         let mut chunk = Vec::new();
         while offset + ENTRY_BYTES <= end {
             let whole_bytes = (end - offset) / ENTRY_BYTES * ENTRY_BYTES;
@@ -451,7 +452,9 @@ mod tests {
         let mut entries = Vec::new();
         let mut each = |counted, downloads| entries.push((counted, downloads));
         let mut torn = |offset| panic!("the entry at {offset} is torn");
-        let end = file.read_from(offset, &mut each, &mut torn).unwrap();
+        let end = file
+            .read_from(offset, u64::MAX, &mut each, &mut torn)
+            .unwrap();
         (entries, end)
     }
 
@@ -546,7 +549,7 @@ mod tests {
         let (mut sum, mut torn_count) = (0, 0);
         let mut each = |_, downloads| sum += downloads;
         let read = file.unwrap().unwrap();
-        read.read_from(0, &mut each, &mut |_| torn_count += 1)
+        read.read_from(0, u64::MAX, &mut each, &mut |_| torn_count += 1)
             .unwrap();
         (sum, torn_count)
     }

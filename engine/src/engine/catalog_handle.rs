@@ -50,7 +50,7 @@ impl CatalogHandle<'_> {
     /// Sets `is_active`. Returns false if there is no such record.
     pub fn set_active(self, id: RecordId, is_active: bool) -> Result<bool> {
         let event = CatalogEvent::SetActive(id, is_active);
-        let outcomes = self.database.catalog.commit(vec![event])?;
+        let outcomes = self.database.change_catalog(vec![event])?;
         Ok(outcomes != [CatalogOutcome::Unknown])
     }
 
@@ -61,7 +61,7 @@ impl CatalogHandle<'_> {
         ids.sort_unstable();
         ids.dedup();
         let frame = ids.iter().map(|id| CatalogEvent::DeleteRecord(*id));
-        let outcomes = self.database.catalog.commit(frame.collect())?;
+        let outcomes = self.database.change_catalog(frame.collect())?;
         let mut unknown = Vec::new();
         for (id, outcome) in ids.iter().zip(outcomes) {
             if outcome == CatalogOutcome::Unknown {

@@ -71,8 +71,21 @@ impl FilesHandle<'_> {
             upstream_name: facts.upstream_name,
             refetch_at: facts.refetch_at,
         };
-        let event = StateEvent::RememberFile(release.clone(), file.clone());
-        self.database.state.apply(vec![event])?;
+        let events = vec![StateEvent::RememberFile(release.clone(), file.clone())];
+        match (
+            self.database.change_state(events.clone()),
+            self.database.replica(),
+        ) {
+            // Clients get their files while the log of the cluster is away.
+            (
+                Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. }),
+                Ok(Some(replica)),
+            ) => {
+                self.database.state.show_file(release, &file);
+                replica.announce_later(events);
+            }
+            (remembered, _) => drop(remembered?),
+        }
         Ok(file)
     }
 
@@ -80,7 +93,7 @@ impl FilesHandle<'_> {
     /// none.
     pub fn forget(self, release: &ReleaseId) -> Result<bool> {
         let event = StateEvent::ForgetFile(release.clone());
-        let outcomes = self.database.state.apply(vec![event])?;
+        let outcomes = self.database.change_state(vec![event])?;
         Ok(outcomes == [Outcome::Done])
     }
 
@@ -97,7 +110,7 @@ impl FilesHandle<'_> {
     pub fn forget_content(self, content: ContentHash) -> Result<()> {
         self.database.ensure_blobs_present()?;
         let event = StateEvent::ForgetContent(content);
-        self.database.state.apply(vec![event])?;
+        self.database.change_state(vec![event])?;
         Ok(())
     }
 

@@ -5,6 +5,7 @@ mod catalog_handle;
 mod files_handle;
 mod usage_handle;
 mod open;
+mod cluster;
 
 #[cfg(test)]
 mod audit_test;
@@ -12,6 +13,10 @@ mod audit_test;
 mod backup_test;
 #[cfg(test)]
 mod accounts_test;
+#[cfg(test)]
+mod cluster_faults_test;
+#[cfg(test)]
+mod cluster_test;
 #[cfg(test)]
 mod counters_test;
 #[cfg(test)]

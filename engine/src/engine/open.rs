@@ -68,7 +68,6 @@ impl Engine {
         })
     }
 
-    #[cfg(test)]
     pub(super) fn database(&self) -> &Database {
         &self.database
     }
@@ -112,7 +111,7 @@ impl Engine {
     /// Applies events in order, as one durable transaction, and returns an outcome for each. An
     /// event that is refused changes nothing; the others stand.
     pub fn apply(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
-        self.database.state.apply(events)
+        self.database.change_state(events)
     }
 
     /// Does one step of every task in [`MaintenanceTask::ALL`]. Returns true if there is more to do

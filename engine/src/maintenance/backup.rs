@@ -19,6 +19,7 @@ use crate::database::{CATALOG_FILE, Database, STATE_FILE, open_store};
 use crate::disk::Disk;
 use crate::error::{Error, Result};
 use crate::limits::FREE_BYTES_MIN;
+use crate::log_rows::CLUSTER;
 use crate::model::{CachedFile, ContentHash, RecordId};
 use crate::state::{Contents, FILES, OFFSETS, STATE_TABLES};
 use crate::store::{Span, Store, Table};
@@ -179,12 +180,18 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     let copy = DataDir::open(Arc::clone(database.data_dir().disk()), partial)?;
     // What is counted and not aggregated yet lies in files that are not copied.
     database.counters.sync()?;
-    database.aggregate_counters(false)?;
+    match database.aggregate_counters(false) {
+        // A node whose log is away: these counts stay in its own files.
+        Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. } | Error::Cluster { .. }) => {
+        }
+        aggregated => aggregated?,
+    }
     let state = open_store(&copy, true, &STATE_FILE)?;
     let mut left_out = Vec::new();
     let contents = copy_state(database, &state, &mut left_out)?;
     let catalog = open_store(&copy, true, &CATALOG_FILE)?;
-    let is_derived = |table| [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED].contains(&table);
+    // A copy is a data directory alone: it must not be taken for the node.
+    let is_derived = |table| [JOURNAL, SEGMENTS, TOMBSTONES, DAMAGED, CLUSTER].contains(&table);
     let copied = CATALOG_TABLES
         .iter()
         .copied()
@@ -229,7 +236,7 @@ fn copy_state(database: &Database, to: &Store, left_out: &mut Vec<Finding>) -> R
                 contents_seen.lock().insert(file.content, file);
             }
             // Offsets in counter files that are not copied.
-            Ok(table != OFFSETS)
+            Ok(![OFFSETS, CLUSTER].contains(&table))
         },
     )?;
     left_out.extend(damage.iter().map(SkippedRow::finding));

@@ -103,7 +103,7 @@ impl Eviction {
             let releases = database.state.releases_of(&hashes);
             if !releases.is_empty() {
                 let forget = releases.into_iter().map(StateEvent::ForgetFile);
-                database.state.apply(forget.collect())?;
+                database.change_state(forget.collect())?;
             }
             for content in removed {
                 database.blobs.remove(&content.content)?;

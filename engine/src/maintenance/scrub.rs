@@ -156,7 +156,7 @@ impl Scrub {
                     }
                     database.damage.note(&error, Treatment::Forgotten);
                     let forget = StateEvent::ForgetContent(file.content);
-                    database.state.apply(vec![forget])?;
+                    database.change_state(vec![forget])?;
                 }
                 checked => checked?,
             }

@@ -11,8 +11,8 @@ use super::repair::last_number;
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, AUDIT_COUNT,
     AUDIT_ROUTINE_COUNT, DOWNLOADS, EMAILS, FIGURES, FILES, LAST_ACCOUNT, LAST_API_KEY, LAST_AUDIT,
-    LAST_USAGE, LATEST_SECOND, META, OFFSETS, REGISTRATION, SESSIONS, USAGE, account_row,
-    api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
+    LATEST_SECOND, META, OFFSETS, REGISTRATION, SESSIONS, USAGE, account_row, api_key_day_row,
+    api_key_row, audit_row, audit_rows, day_of_row, day_row, last_usage_row, offset_row,
 };
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_cached_file, decode_number,
@@ -22,9 +22,10 @@ use crate::codec::{
 };
 use crate::error::{Error, Result};
 use crate::limits::{AUDIT_ENTRIES_MAX, FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
+use crate::log_rows::{FrameOrigin, LogPosition, note_frame, put_position};
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, ReleaseId,
-    SecondStep, Session, Timestamp, Usage,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, NodeId,
+    ReleaseId, SecondStep, Session, Timestamp, Usage,
 };
 use crate::store::{ScanOrder, Span, Table, Transaction};
 
@@ -60,13 +61,20 @@ pub(super) enum FileEffect {
     Forgotten(ContentHash),
 }
 
-/// Result of a frame.
+/// Events of one node, as the log of a cluster has them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct LoggedStateEvents {
+    pub(crate) origin: FrameOrigin,
+    pub(crate) events: Vec<StateEvent>,
+}
+
+/// Result of a frame, or of several in one transaction.
 #[derive(Debug, Default)]
 pub(super) struct AppliedFrame {
-    /// Its number.
+    /// Number of the transaction.
     pub(super) number: u64,
-    /// One per event.
-    pub(super) outcomes: Vec<Outcome>,
+    /// One per event; none for the events of a frame that was applied before.
+    pub(super) outcomes: Vec<Option<Outcome>>,
     /// In order.
     pub(super) effects: Vec<Effect>,
     /// Damaged sums that were counted from zero again.
@@ -82,22 +90,60 @@ pub(super) fn apply_state(
         number: number(rows, META, APPLIED)? + 1,
         ..AppliedFrame::default()
     };
-    for event in frame {
-        let outcome = EventStep {
-            rows,
-            effects: &mut applied.effects,
-        }
-        .apply(event)?;
-        applied.outcomes.push(outcome);
-    }
+    applied.apply_all(rows, None, frame)?;
     rows.put(META, APPLIED, &encode_number(applied.number))?;
     applied.discarded = rows.take_discarded();
     Ok(applied)
 }
 
+/// Applies frames of the log in order, and notes how far it was applied.
+pub(super) fn apply_logged_state(
+    rows: &mut Transaction<'_>,
+    frames: &[LoggedStateEvents],
+    position: &LogPosition,
+) -> Result<AppliedFrame> {
+    let mut applied = AppliedFrame {
+        number: number(rows, META, APPLIED)? + 1,
+        ..AppliedFrame::default()
+    };
+    for LoggedStateEvents { origin, events } in frames {
+        if note_frame(rows, *origin)? {
+            applied.apply_all(rows, Some(origin.node), events)?;
+        } else {
+            applied.outcomes.extend(events.iter().map(|_| None));
+        }
+    }
+    put_position(rows, position)?;
+    rows.put(META, APPLIED, &encode_number(applied.number))?;
+    applied.discarded = rows.take_discarded();
+    Ok(applied)
+}
+
+impl AppliedFrame {
+    fn apply_all(
+        &mut self,
+        rows: &mut Transaction<'_>,
+        node: Option<NodeId>,
+        events: &[StateEvent],
+    ) -> Result<()> {
+        for event in events {
+            let outcome = EventStep {
+                rows,
+                effects: &mut self.effects,
+                node,
+            }
+            .apply(event)?;
+            self.outcomes.push(Some(outcome));
+        }
+        Ok(())
+    }
+}
+
 pub(super) struct EventStep<'s, 't> {
     pub(super) rows: &'s mut Transaction<'t>,
     pub(super) effects: &'s mut Vec<Effect>,
+    /// Author of the event in a cluster: what is numbered per node is numbered for it.
+    pub(super) node: Option<NodeId>,
 }
 
 impl EventStep<'_, '_> {
@@ -439,11 +485,12 @@ impl EventStep<'_, '_> {
 
     fn add_usage(&mut self, batch: &UsageBatch) -> Result<Outcome> {
         // Added before, by a commit whose caller saw it fail.
-        if batch.number <= number(self.rows, META, LAST_USAGE)? {
+        let row_key = last_usage_row(self.node);
+        if batch.number <= number(self.rows, META, &row_key)? {
             return Ok(Outcome::Stale);
         }
         self.rows
-            .put(META, LAST_USAGE, &encode_number(batch.number))?;
+            .put(META, &row_key, &encode_number(batch.number))?;
         let moments = batch.deltas.iter().filter_map(|delta| delta.last_used_at);
         if let Some(latest) = moments.max() {
             self.see(latest)?;
@@ -628,7 +675,8 @@ impl EventStep<'_, '_> {
         for part in &aggregate.parts {
             // All parts are checked before anything is added: an aggregation counts whole or not at
             // all.
-            if number(self.rows, OFFSETS, part.name.as_bytes())? != part.from {
+            let row_key = offset_row(self.node, &part.name);
+            if number(self.rows, OFFSETS, row_key.as_bytes())? != part.from {
                 return Ok(Outcome::Stale);
             }
         }
@@ -646,11 +694,13 @@ impl EventStep<'_, '_> {
             self.count_usage(*api_key, *day, &usage)?;
         }
         for part in &aggregate.parts {
+            let row_key = offset_row(self.node, &part.name);
             self.rows
-                .put(OFFSETS, part.name.as_bytes(), &encode_number(part.to))?;
+                .put(OFFSETS, row_key.as_bytes(), &encode_number(part.to))?;
         }
         for name in &aggregate.forgotten {
-            self.rows.remove(OFFSETS, name.as_bytes())?;
+            let row_key = offset_row(self.node, name);
+            self.rows.remove(OFFSETS, row_key.as_bytes())?;
         }
         Ok(Outcome::Done)
     }

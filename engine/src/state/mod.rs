@@ -11,12 +11,18 @@ mod sign_in_rows;
 mod file_table;
 mod repair;
 mod audit_witness;
+mod touched;
+mod node_rows;
 mod store;
 mod memory_witness;
+mod logged;
 
+pub(crate) use apply::LoggedStateEvents;
 pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
     StateEvent, UsageBatch, UsageDelta,
 };
+pub(crate) use node_rows::{give_rows_to, take_rows_of};
 pub(crate) use store::{Contents, State};
-pub(crate) use tables::{FILES, OFFSETS, STATE_TABLES};
+pub(crate) use tables::{FILES, META as NUMBERS, OFFSETS, SHARED_STATE_TABLES, STATE_TABLES};
+pub use touched::TouchedCredentials;

@@ -18,10 +18,11 @@ use super::repair::{
 };
 use super::tables::{
     ACCOUNTS, API_KEY_TOTALS, API_KEY_USAGE, API_KEYS, APPLIED, AUDIT, DOWNLOADS, FIGURES, FILES,
-    LAST_USAGE, LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS,
-    STATE_TABLES, USAGE, account_row, api_key_day_row, api_key_row, audit_row, audit_rows,
-    day_of_row, day_row, number_of_audit_row,
+    LATEST_SECOND, LINKS, META, OFFSETS, REGISTRATION, SECOND_STEPS, SESSIONS, STATE_TABLES, USAGE,
+    account_row, api_key_day_row, api_key_row, audit_row, audit_rows, day_of_row, day_row,
+    last_usage_row, number_of_audit_row, offset_row,
 };
+use super::touched::TouchedCredentials;
 use crate::codec::{
     ApiKeyTotals, decode_account, decode_api_key, decode_audit_entry, decode_figures, decode_link,
     decode_number, decode_second_step, decode_session, decode_totals, decode_usage, encode_account,
@@ -31,10 +32,10 @@ use crate::damage::{DamageLog, Treatment};
 use crate::error::{Error, Result};
 use crate::limits::COUNTER_FILE_BYTES_MAX;
 use crate::model::{
-    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email,
+    Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, Email, NodeId,
     OneTimeLink, RecordId, ReleaseId, Role, SecondStep, Session, Timestamp, Usage,
 };
-use crate::store::{ScanOrder, Span, Store, Table};
+use crate::store::{ScanOrder, Span, Store, Table, Transaction};
 
 type SeededMap<K, V> = HashMap<K, V, foldhash::fast::RandomState>;
 /// Contents of cached files.
@@ -51,7 +52,7 @@ pub(crate) struct State {
     queue: Mutex<Vec<Arc<Ticket>>>,
     /// Notes what is damaged, for the log.
     pub(super) damage: Arc<DamageLog>,
-    writer: Mutex<FrameWriter>,
+    pub(super) writer: Mutex<FrameWriter>,
 }
 
 /// Rows of a table: row key, value.
@@ -92,8 +93,8 @@ struct Ticket {
 }
 
 /// A frame that was not seen to become durable.
-struct Failed {
-    error: Error,
+pub(super) struct Failed {
+    pub(super) error: Error,
     /// True if it may have become durable all the same.
     is_open: bool,
 }
@@ -107,9 +108,23 @@ impl From<Error> for Failed {
     }
 }
 
-struct FrameWriter {
+/// Result of a transaction that is durable and shown.
+pub(crate) struct Committed {
+    /// One per event; none for those of a frame that was applied before.
+    pub(crate) outcomes: Vec<Option<Outcome>>,
+    pub(crate) touched: TouchedCredentials,
+}
+
+/// Application of events inside a transaction. It may be tried twice.
+pub(super) type Work<'w> = dyn Fn(&mut Transaction<'_>) -> Result<AppliedFrame> + 'w;
+
+const NEVER_SKIPPED: &str = "only frames of a log are skipped";
+
+pub(super) struct FrameWriter {
     /// Frames that are applied and known here.
     applied: u64,
+    /// Times that everything was read.
+    pub(super) loads_count: u64,
 }
 
 impl State {
@@ -122,7 +137,10 @@ impl State {
             files_generation: AtomicU64::new(0),
             queue: Mutex::default(),
             damage,
-            writer: Mutex::new(FrameWriter { applied: 0 }),
+            writer: Mutex::new(FrameWriter {
+                applied: 0,
+                loads_count: 0,
+            }),
         }
     }
 
@@ -160,9 +178,10 @@ impl State {
         })
     }
 
-    /// Number of the last batch of usage that was added.
-    pub(crate) fn last_usage(&self) -> Result<u64> {
-        let stored = self.store.read(|rows| rows.get(META, LAST_USAGE))?;
+    /// Number of the last batch of usage that was added, of this node if it is one.
+    pub(crate) fn last_usage(&self, node: Option<NodeId>) -> Result<u64> {
+        let row_key = last_usage_row(node);
+        let stored = self.store.read(|rows| rows.get(META, &row_key))?;
         stored.map_or(Ok(0), |value| decode_number(&value))
     }
 
@@ -179,17 +198,22 @@ impl State {
     /// Offset up to which each log file was aggregated, by name. A file whose offset is damaged is
     /// taken as aggregated to its end: at most ten seconds of downloads are lost then, while from
     /// its beginning all of them would count twice.
-    pub(crate) fn offsets(&self) -> Result<Vec<(String, u64)>> {
+    pub(crate) fn offsets(&self, node: Option<NodeId>) -> Result<Vec<(String, u64)>> {
+        let prefix = offset_row(node, "");
+        let own_name = |row_key: &[u8]| {
+            let name = String::from_utf8_lossy(row_key);
+            name.strip_prefix(&prefix).map(str::to_owned)
+        };
         let mut offsets = Vec::new();
         let damaged = each_readable(&self.store, OFFSETS, &mut |row_key, value| {
-            let name = String::from_utf8_lossy(row_key).into_owned();
-            offsets.push((name, decode_number(value)?));
+            let offset = decode_number(value)?;
+            offsets.extend(own_name(row_key).map(|name| (name, offset)));
             Ok(())
         })?;
         for row in damaged {
             self.damage.note(&row.error, Treatment::Dropped);
-            let name = String::from_utf8_lossy(&row.row_key).into_owned();
-            offsets.push((name, COUNTER_FILE_BYTES_MAX));
+            let name = own_name(&row.row_key);
+            offsets.extend(name.map(|name| (name, COUNTER_FILE_BYTES_MAX)));
         }
         Ok(offsets)
     }
@@ -222,7 +246,7 @@ impl State {
             .flat_map(|ticket| ticket.events.iter().cloned())
             .collect();
         let is_alone = tickets.len() == 1;
-        match self.commit(writer, &frame) {
+        match self.commit_frame(writer, &frame) {
             Ok(outcomes) => {
                 let mut outcomes = outcomes.into_iter();
                 for ticket in tickets {
@@ -250,21 +274,31 @@ impl State {
             // One caller's fault must not be everyone's.
             Err(_) => {
                 for ticket in tickets {
-                    let answer = self.commit(writer, &ticket.events);
+                    let answer = self.commit_frame(writer, &ticket.events);
                     *ticket.answer.lock() = Some(answer.map_err(|failed| failed.error));
                 }
             }
         }
     }
 
-    /// Applies a frame, makes it durable, then shows it to readers.
-    fn commit(
+    fn commit_frame(
         &self,
         writer: &mut FrameWriter,
         frame: &[StateEvent],
     ) -> Result<Vec<Outcome>, Failed> {
+        let applied = self.commit(writer, &|rows| apply_state(rows, frame))?;
+        let outcomes = applied.outcomes.into_iter();
+        Ok(outcomes.map(|it| it.expect(NEVER_SKIPPED)).collect())
+    }
+
+    /// Applies events, makes them durable, then shows what they changed to readers.
+    pub(super) fn commit(
+        &self,
+        writer: &mut FrameWriter,
+        work: &Work<'_>,
+    ) -> Result<Committed, Failed> {
         self.settle(writer)?;
-        let committed = self.try_commit(writer, frame);
+        let committed = self.try_commit(writer, work);
         if let Err(Failed {
             error: Error::Corrupt { .. },
             is_open: false,
@@ -272,7 +306,7 @@ impl State {
             && self.store_kept_tables_again()? != 0
         {
             // A row was damaged since it was read into memory, and is whole again.
-            return self.try_commit(writer, frame);
+            return self.try_commit(writer, work);
         }
         committed
     }
@@ -294,14 +328,10 @@ impl State {
         }
     }
 
-    fn try_commit(
-        &self,
-        writer: &mut FrameWriter,
-        frame: &[StateEvent],
-    ) -> Result<Vec<Outcome>, Failed> {
+    fn try_commit(&self, writer: &mut FrameWriter, work: &Work<'_>) -> Result<Committed, Failed> {
         let mut applied = None;
         let committed = self.store.write(|rows| {
-            applied = Some(apply_state(rows, frame)?);
+            applied = Some(work(rows)?);
             Ok(())
         });
         if let Err(error) = committed {
@@ -322,8 +352,12 @@ impl State {
         for error in &applied.discarded {
             self.damage.note(error, Treatment::CountedAnew);
         }
+        let touched = TouchedCredentials::of(&applied.effects);
         self.show(applied.effects);
-        Ok(applied.outcomes)
+        Ok(Committed {
+            outcomes: applied.outcomes,
+            touched,
+        })
     }
 
     /// Reads the tables in memory again if a commit that failed is durable all the same.
@@ -372,7 +406,7 @@ impl State {
         stored.map_or(Ok(0), |value| decode_number(&value))
     }
 
-    fn show(&self, effects: Vec<Effect>) {
+    pub(super) fn show(&self, effects: Vec<Effect>) {
         if effects.is_empty() {
             return;
         }
@@ -456,6 +490,7 @@ impl State {
         })?;
         // No commit comes between these reads: the caller has the lock of the writer.
         writer.applied = self.applied()?;
+        writer.loads_count += 1;
         *self.view.write() = view;
         *self.files.write() = files;
         self.files_generation.fetch_add(1, Ordering::Release);

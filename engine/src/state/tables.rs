@@ -1,10 +1,11 @@
 //! The tables of `state.redb` and how their row keys are made.
 
-use crate::model::{AccountId, ApiKeyId, Day};
+use crate::log_rows::CLUSTER;
+use crate::model::{AccountId, ApiKeyId, Day, NodeId};
 use crate::store::Table;
 
 /// Single numbers, by name.
-pub(super) const META: Table = Table("meta");
+pub(crate) const META: Table = Table("meta");
 /// Account number → account.
 pub(super) const ACCOUNTS: Table = Table("accounts");
 /// E-mail address → account number.
@@ -51,7 +52,29 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     FILES,
     DOWNLOADS,
     OFFSETS,
+    CLUSTER,
 ];
+
+/// Tables whose rows are the same on every node of a cluster. The figures of days are a node's own,
+/// and the numbers of `meta` follow from the other rows.
+pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
+    ACCOUNTS,
+    EMAILS,
+    API_KEYS,
+    API_KEY_TOTALS,
+    API_KEY_USAGE,
+    USAGE,
+    SESSIONS,
+    SECOND_STEPS,
+    LINKS,
+    AUDIT,
+    FILES,
+    DOWNLOADS,
+    OFFSETS,
+];
+
+/// A new table belongs to one of the two kinds: `meta`, `figures` and `cluster` are a node's own.
+const _: () = assert!(STATE_TABLES.len() == SHARED_STATE_TABLES.len() + 3);
 
 /// Number of frames that were applied.
 pub(super) const APPLIED: &[u8] = b"applied";
@@ -75,6 +98,23 @@ pub(super) const REGISTRATION: &[u8] = b"registration";
 
 /// Bit of an audit row's key that marks a routine entry; the others hold its number.
 const AUDIT_ROUTINE: u64 = 1 << 63;
+
+/// Row of the number of the last batch of usage of a node, or of this data directory alone.
+pub(super) fn last_usage_row(node: Option<NodeId>) -> Vec<u8> {
+    let mut row_key = LAST_USAGE.to_vec();
+    if let Some(node) = node {
+        row_key.extend_from_slice(format!(" {node}").as_bytes());
+    }
+    row_key
+}
+
+/// Row of a counter file of a node, or of this data directory alone.
+pub(super) fn offset_row(node: Option<NodeId>, name: &str) -> String {
+    match node {
+        Some(node) => format!("{node}/{name}"),
+        None => name.to_owned(),
+    }
+}
 
 /// Row of an entry of the audit log.
 pub(super) fn audit_row(number: u64, is_routine: bool) -> [u8; 8] {

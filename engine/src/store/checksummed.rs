@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 use std::path::PathBuf;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 
@@ -21,6 +21,19 @@ pub(crate) struct Store {
     /// Its name, for errors.
     file: &'static str,
     guard: SpaceGuard,
+    sum: OnceLock<RowSum>,
+}
+
+/// A sum over the rows of some tables, kept in a row of another: it is the same wherever the rows
+/// are the same, however they came to be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct RowSum {
+    /// Tables whose rows count.
+    pub(crate) tables: &'static [Table],
+    /// Table that keeps the sum.
+    pub(crate) kept_in: Table,
+    /// Row of that table.
+    pub(crate) row_key: &'static [u8],
 }
 
 /// Refuses changes when the disk is nearly full, before they can fail halfway.
@@ -57,7 +70,15 @@ impl Store {
             engine,
             file,
             guard,
+            sum: OnceLock::new(),
         }
+    }
+
+    /// Keeps a sum from now on. Cost: a look-up more for each row that is put or removed.
+    ///
+    /// The sum must be in its row already, or its tables empty: see [`Transaction::start_sum`].
+    pub(crate) fn keep_sum(&self, sum: RowSum) {
+        let _ = self.sum.set(sum);
     }
 
     /// Reads at one moment; what is committed meanwhile is not seen.
@@ -89,9 +110,10 @@ impl Store {
                 file: self.file,
                 checksummed: Vec::new(),
                 discarded: Vec::new(),
+                sum: self.sum.get().map(|sum| (*sum, 0)),
             };
             result = Some(work(&mut transaction)?);
-            Ok(())
+            transaction.store_sum()
         })?;
         Ok(result.expect("an engine that succeeds has called its work"))
     }
@@ -200,6 +222,8 @@ pub(crate) struct Transaction<'a> {
     checksummed: Vec<u8>,
     /// Damaged values that were taken for none.
     discarded: Vec<Error>,
+    /// The sum that is kept, and its difference so far.
+    sum: Option<(RowSum, u64)>,
 }
 
 impl Transaction<'_> {
@@ -261,6 +285,7 @@ impl Transaction<'_> {
         self.checksummed.extend_from_slice(value);
         let checksum = checksum_of(table, row_key, value);
         self.checksummed.extend_from_slice(&checksum);
+        self.count_in_sum(table, row_key, Some(checksum))?;
         self.rows.put(table, row_key, &self.checksummed)
     }
 
@@ -272,6 +297,7 @@ impl Transaction<'_> {
         if verified_value(self.file, table, row_key, &checksummed).is_ok() {
             // The value stays as it is, for whoever examines the file.
             *checksummed.last_mut().expect("a checksum is not empty") ^= 0xFF;
+            self.count_in_sum(table, row_key, checksummed.last_chunk().copied())?;
             self.rows.put(table, row_key, &checksummed)?;
         }
         Ok(())
@@ -279,7 +305,57 @@ impl Transaction<'_> {
 
     /// Removes a row; false when there is none.
     pub(crate) fn remove(&mut self, table: Table, row_key: &[u8]) -> Result<bool> {
+        self.count_in_sum(table, row_key, None)?;
         self.rows.remove(table, row_key)
+    }
+
+    /// Takes the row as it is out of the sum, and the new one in.
+    fn count_in_sum(
+        &mut self,
+        table: Table,
+        row_key: &[u8],
+        new: Option<[u8; CHECKSUM_BYTES]>,
+    ) -> Result<()> {
+        let Some((sum, difference)) = &mut self.sum else {
+            return Ok(());
+        };
+        if sum.tables.contains(&table) {
+            let old = self.rows.get(table, row_key)?;
+            let old = old.as_deref().and_then(|stored| stored.last_chunk());
+            *difference = difference
+                .wrapping_sub(old.map_or(0, |checksum| u64::from_le_bytes(*checksum)))
+                .wrapping_add(new.map_or(0, u64::from_le_bytes));
+        }
+        Ok(())
+    }
+
+    fn store_sum(&mut self) -> Result<()> {
+        match self.sum.take() {
+            Some((sum, difference)) if difference != 0 => {
+                // A damaged one is counted from zero: it differs from those of others from then on.
+                let stored = self.get_or_discard(sum.kept_in, sum.row_key)?;
+                let stored = stored.and_then(|value| value.try_into().ok());
+                let before = stored.map_or(0, u64::from_le_bytes);
+                let after = before.wrapping_add(difference);
+                self.put(sum.kept_in, sum.row_key, &after.to_le_bytes())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Counts the rows that there are and stores their sum. Cost: reads them all.
+    pub(crate) fn start_sum(&mut self, sum: RowSum) -> Result<()> {
+        let mut total = 0u64;
+        for &table in sum.tables {
+            self.rows
+                .range(table, Span::ALL, &mut |row_key, checksummed| {
+                    verified_value(self.file, table, row_key, checksummed)?;
+                    let checksum = checksummed.last_chunk().copied();
+                    total = total.wrapping_add(checksum.map_or(0, u64::from_le_bytes));
+                    Ok(ControlFlow::Continue(()))
+                })?;
+        }
+        self.put(sum.kept_in, sum.row_key, &total.to_le_bytes())
     }
 }
 

@@ -12,7 +12,7 @@ mod seam;
 #[cfg(test)]
 mod suite;
 
-pub(crate) use checksummed::{Inspector, Rows, SpaceGuard, Store, Transaction};
+pub(crate) use checksummed::{Inspector, RowSum, Rows, SpaceGuard, Store, Transaction};
 pub(crate) use memory::MemoryEngine;
 pub use redb_engine::is_panic_contained;
 pub(crate) use redb_engine::{RedbEngine, RedbPlace};

@@ -13,8 +13,8 @@ use prometheus_client::registry::Registry;
 use subcat_engine::EngineStats;
 
 use crate::service::{
-    BackgroundHealth, BackgroundTask, LATENCY_BUCKETS_US, LimitRejection, Metrics, Phase, Route,
-    STATUS_CLASSES, STATUSES, Service, WorkerMetrics,
+    BackgroundHealth, BackgroundTask, ClusterState, LATENCY_BUCKETS_US, LimitRejection, Metrics,
+    Phase, Route, STATUS_CLASSES, STATUSES, Service, WorkerMetrics,
 };
 use crate::upstream::{FetchOutcome, UpstreamState};
 
@@ -62,6 +62,9 @@ impl Collector for Scrape {
         connections(&mut writer, metrics)?;
         upstream(&mut writer, &self.service)?;
         engine(&mut writer, &self.stats)?;
+        if let Some(node) = self.service.cluster() {
+            cluster(&mut writer, &node.state())?;
+        }
         process(&mut writer, &self.service)
     }
 }
@@ -308,6 +311,35 @@ fn engine(writer: &mut MetricsWriter<'_>, stats: &EngineStats) -> fmt::Result {
     let help = "Damage that the scrubber has found.";
     writer.counter("scrub_findings", help, stats.scrub_findings)?;
     writer.counter("merges", "Merges of segment files.", stats.merges_done)
+}
+
+/// This node of a cluster, and the others as it knows them.
+fn cluster(writer: &mut MetricsWriter<'_>, state: &ClusterState) -> fmt::Result {
+    let replica = &state.replica;
+    let help = "Number of the log of the cluster.";
+    writer.gauge("cluster_epoch", help, replica.epoch)?;
+    let help = "Last entry of the log that is applied.";
+    writer.gauge("cluster_applied", help, replica.applied)?;
+    let help = "Entries of the log that are not applied yet.";
+    writer.gauge("cluster_lag", help, state.lag)?;
+    let help = "0 if the log cannot be reached, or nothing of it is applied any more.";
+    writer.gauge(
+        "cluster_following",
+        help,
+        u64::from(state.problem.is_none()),
+    )?;
+    let help = "Nodes whose rows are not those of this node.";
+    let diverged = replica.nodes.iter().filter(|node| node.is_diverged);
+    writer.gauge("cluster_diverged_nodes", help, diverged.count() as u64)?;
+    let help = "Seconds since a node was heard.";
+    let mut family = writer.family("cluster_silent_seconds", help, MetricType::Gauge)?;
+    for node in &replica.nodes {
+        let labels = [("node", node.beat.name.as_str())];
+        let silent_for = state.now.saturating_sub(node.heard_at);
+        let gauge = ConstGauge::new(silent_for.as_secs_f64());
+        gauge.encode(family.encode_family(&labels)?)?;
+    }
+    Ok(())
 }
 
 /// Comings and goings of cached files since the start.

@@ -82,6 +82,12 @@ impl ApiWorker {
             }
         };
         let limit = self.limit(known);
+        // The key may be revoked by now.
+        if !is_unmetered && self.service.is_fenced(now) {
+            let context = request.context(known.window.peek(limit, now), record);
+            let response = self.fail(context, request.take_headers(), ApiError::Fenced);
+            return HandlerOutcome::Now(response);
+        }
         if is_unmetered {
             let context = request.context(known.window.peek(limit, now), record);
             return HandlerOutcome::Now(self.answer_unmetered(context, request));

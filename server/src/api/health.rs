@@ -14,6 +14,8 @@ pub(super) fn answer(
     recycled: HeaderMap,
 ) -> Response<Body> {
     let status = worker.service.phase().as_str();
+    let following = worker.service.cluster().map(|node| node.lag());
     let (common, record) = context.common(recycled);
-    worker.record(&record, health(common, status, env!("CARGO_PKG_VERSION")))
+    let answer = health(common, status, env!("CARGO_PKG_VERSION"), following);
+    worker.record(&record, answer)
 }

@@ -7,4 +7,4 @@ pub(crate) use key_text::API_KEY_PREFIX;
 pub use key_text::{
     api_key_digest, api_key_partial, api_key_text, is_api_key_text, new_api_key_text,
 };
-pub use table::{KeyTable, KnownKey};
+pub use table::{KeyTable, KnownKey, WindowOwner};

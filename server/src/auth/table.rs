@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use subcat_engine::{AccountId, ApiKey, ApiKeyState, Timestamp};
+use subcat_engine::{AccountId, ApiKey, ApiKeyId, ApiKeyState, RateLimit, Timestamp};
 
 use super::key_text::{api_key_digest, is_api_key_text};
 use crate::limiter::Window;
@@ -41,6 +41,15 @@ pub struct KnownKey {
     pub window: Arc<Window>,
     /// The window that it shares with the other keys of its account, if it has one.
     pub account_window: Option<Arc<Window>>,
+}
+
+/// The key or the account that a window belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WindowOwner {
+    /// A key.
+    ApiKey(ApiKeyId),
+    /// An account, and the length of the window in seconds; `None` is the server's length.
+    Account(AccountId, Option<NonZeroU32>),
 }
 
 impl KeyTable {
@@ -121,6 +130,30 @@ impl KeyTable {
     pub fn find(&self, text: &str, now: Timestamp) -> Option<Arc<KnownKey>> {
         let is_active = |known: &Arc<KnownKey>| known.api_key.state(now) == ApiKeyState::Active;
         self.lookup(text).filter(is_active)
+    }
+
+    /// Calls `visit` with every window: those of keys with their limits, those of accounts with
+    /// limits of the same length, in which the number of requests means nothing. `default_limit` is
+    /// the server's. Cost: a walk over the table; changes of keys of accounts wait for the end.
+    pub fn visit_windows(
+        &self,
+        default_limit: RateLimit,
+        mut visit: impl FnMut(WindowOwner, &Window, RateLimit),
+    ) {
+        for shard in &self.shards {
+            for known in shard.load().values() {
+                let owner = WindowOwner::ApiKey(known.api_key.id);
+                let limit = known.api_key.limit.unwrap_or(default_limit);
+                visit(owner, &known.window, limit);
+            }
+        }
+        for ((account, seconds), window) in &*self.account_windows.lock() {
+            let limit = RateLimit {
+                window_seconds: seconds.unwrap_or(default_limit.window_seconds),
+                ..default_limit
+            };
+            visit(WindowOwner::Account(*account, *seconds), window, limit);
+        }
     }
 
     /// The entry of a key, with the windows that it has had.

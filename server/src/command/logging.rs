@@ -18,14 +18,14 @@ use crate::config::LogSettings;
 use crate::limits::LOG_LINES_QUEUED_MAX;
 
 /// The log of this process.
-struct Log {
+struct LogOutput {
     level: reload::Handle<LevelFilter, Registry>,
     dropped: ErrorCounter,
     /// Writes what is queued when it is dropped.
     writer: Mutex<Option<WorkerGuard>>,
 }
 
-static LOG: OnceLock<Log> = OnceLock::new();
+static LOG: OnceLock<LogOutput> = OnceLock::new();
 
 /// Starts the log as the settings say. Only the first call in a process has an effect.
 pub(super) fn start(settings: &LogSettings) {
@@ -47,7 +47,7 @@ pub(super) fn start(settings: &LogSettings) {
     };
     // A failure means that a log was started before, which is the one to keep.
     if started.is_ok() {
-        let _ = LOG.set(Log {
+        let _ = LOG.set(LogOutput {
             level,
             dropped,
             writer: Mutex::new(Some(writer)),

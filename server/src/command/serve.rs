@@ -20,13 +20,14 @@ use super::reloading;
 use super::subcommand::Subcommand;
 use super::watchdog;
 use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket, starting_pages};
+use crate::cluster::{open_exchange, open_log};
 use crate::config::{Config, Effective};
 use crate::http::{Server, serve_on};
 use crate::runtime::{
-    AdminListener, AdminServer, Control, ControlHandle, Descriptors, InheritedSockets,
+    AdminListener, AdminServer, Clock, Control, ControlHandle, Descriptors, InheritedSockets,
     RingRefusedError, ServerSignal, ServerSignals, ServiceManager, SystemClock,
 };
-use crate::service::{ProcessHooks, Service, log_damage};
+use crate::service::{ClusterNode, ClusterThreads, ProcessHooks, Service, log_damage};
 #[cfg(feature = "s3")]
 use crate::upstream::ObjectStorage;
 
@@ -94,6 +95,7 @@ pub(super) struct Running {
     control: Control,
     service: Arc<Service>,
     server: Server,
+    cluster: Option<ClusterThreads>,
     admin_address: SocketAddr,
     admin_servers: [AdminServer; 2],
     signals: ServerSignals,
@@ -140,6 +142,8 @@ impl Running {
         };
         let engine = Arc::new(open_engine(&config, config.workers + 1)?);
         use_object_storage(&config, &engine)?;
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
+        let node = cluster_node(&config, &engine, &clock)?;
         if let Some(starting) = starting {
             AdminServer::stop([starting], &control, STARTING_GRACE);
         }
@@ -151,7 +155,8 @@ impl Running {
         let socket = AdminListener::unix(&socket_path, &handle)
             .map_err(|error| SubjectError::new(socket_path.display().to_string(), error))?;
         let listen = config.listen;
-        let service = Service::new(config, engine, handle.clone(), Arc::new(SystemClock::new()));
+        let service = Service::new(config, engine, handle.clone(), clock);
+        let cluster = node.map(|node| service.join_cluster(node)).transpose()?;
         let server = serve_on(&service, inherited.public)
             .map_err(|error| address_error("listen", listen, error))?;
         service.set_origins(&origins);
@@ -168,6 +173,7 @@ impl Running {
             control,
             service,
             server,
+            cluster,
             admin_address,
             admin_servers,
             signals,
@@ -246,6 +252,9 @@ impl Running {
         let socket_path = self.service.config().data.join(SOCKET_NAME);
         // The next server replaces it anyway.
         let _ = std::fs::remove_file(socket_path);
+        if let Some(cluster) = self.cluster {
+            cluster.stop();
+        }
         self.service.engine.close()?;
         self.control
             .block_on(self.service.tracer.finish(TRACE_GRACE));
@@ -289,6 +298,39 @@ fn use_object_storage(config: &Config, engine: &Engine) -> Result<(), CommandErr
     }
     Ok(())
 }
+
+/// The node of a cluster that the settings and the data directory make; none if neither does.
+/// Applies what happened while it was away.
+///
+/// Errors: the data directory is in a cluster and no log is set, or the other way round.
+fn cluster_node(
+    config: &Config,
+    engine: &Engine,
+    clock: &Arc<dyn Clock>,
+) -> Result<Option<Arc<ClusterNode>>, CommandError> {
+    let Some(address) = &config.cluster.log else {
+        return match engine.log_position() {
+            Some(_) => Err(NoLogError(config.data.clone()).into()),
+            None => Ok(None),
+        };
+    };
+    let invalid = |error| SubjectError::new("cluster.log", io::Error::other(error));
+    let stream = &config.cluster.stream;
+    let log = open_log(address, stream).map_err(invalid)?;
+    let node = ClusterNode::attach(engine, log, &config.cluster, Arc::clone(clock))?;
+    node.share_limits(open_exchange(address, stream).map_err(invalid)?);
+    node.catch_up();
+    Ok(Some(node))
+}
+
+/// A data directory of a cluster without its log.
+#[derive(Debug, thiserror::Error)]
+#[error(
+    "{} belongs to a cluster: set cluster.log, or make it one alone again with subcat cluster \
+     leave",
+    .0.display()
+)]
+struct NoLogError(PathBuf);
 
 /// Names the downloads that a power cut took.
 fn log_lost_downloads(engine: &Engine) {

@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     /// Another value for each setting.
-    const OTHERS: [(&str, &str); 40] = [
+    const OTHERS: [(&str, &str); 44] = [
         ("data", "/other"),
         ("listen", "127.0.0.1:1"),
         ("admin", "127.0.0.1:2"),
@@ -70,6 +70,10 @@ mod tests {
         ("files.s3.region", "eu-west-1"),
         ("files.s3.access_key", "access"),
         ("files.s3.secret_key", "secret"),
+        ("cluster.log", "nats://a:4222"),
+        ("cluster.stream", "other"),
+        ("cluster.node", "madrid"),
+        ("cluster.auth_max_stale_seconds", "20"),
         ("upstream.url", "http://u.example/{source_release_id}"),
         ("upstream.connect_seconds", "1"),
         ("upstream.timeout_seconds", "14"),

@@ -86,6 +86,15 @@ pub enum SettingError {
          it with --features subcat-server/s3, or leave files.s3 out"
     )]
     NoObjectStorage,
+    /// Nodes share no files.
+    #[error(
+        "cluster.log is set and files.s3.endpoint is not: the nodes of a cluster share their files \
+         there"
+    )]
+    NoSharedFiles,
+    /// Nothing is kept that a cluster could share.
+    #[error("cluster.log is set and store is memory: a node keeps its data directory")]
+    ClusterInMemory,
     /// Only a part of what object storage needs is set.
     #[error("{given} is set and {missing} is not: set both, or neither")]
     Half {

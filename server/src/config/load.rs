@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::Serialize;
 use serde_json::Value;
+use subcat_engine::StoreKind;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
@@ -330,6 +331,14 @@ fn contradiction(config: &Config) -> Option<SettingError> {
     }
     if config.files_s3.endpoint.is_some() && !cfg!(feature = "s3") {
         return Some(SettingError::NoObjectStorage);
+    }
+    if config.cluster.log.is_some() {
+        if config.store == StoreKind::Memory {
+            return Some(SettingError::ClusterInMemory);
+        }
+        if config.files_s3.endpoint.is_none() {
+            return Some(SettingError::NoSharedFiles);
+        }
     }
     let half = config.files_s3.half_set();
     half.map(|(given, missing)| SettingError::Half { given, missing })

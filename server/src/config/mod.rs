@@ -5,6 +5,7 @@
 //! value keeps its origin.
 
 mod change;
+mod cluster_settings;
 mod error;
 mod load;
 mod origin;
@@ -15,6 +16,7 @@ mod settings;
 mod trace_settings;
 
 pub use change::SettingChange;
+pub use cluster_settings::ClusterSettings;
 pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::{Origin, Origins};

@@ -12,6 +12,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, StoreKind};
 
+use super::cluster_settings::{ClusterSettings, log_address, node_name, stream_name};
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
 use super::s3_settings::{S3Settings, access_word, bucket, endpoint};
 use super::sections::{
@@ -42,6 +43,7 @@ pub struct Config {
     /// Bytes of all cached files; 0 keeps all.
     pub files_cache_bytes: usize,
     pub files_s3: S3Settings,
+    pub cluster: ClusterSettings,
     pub upstream: UpstreamSettings,
     pub auth_expired_status: ExpiredStatus,
     pub accounts: Accounts,
@@ -74,6 +76,7 @@ impl Default for Config {
             disk_reserve_bytes: 256 << 20,
             files_cache_bytes: 0,
             files_s3: S3Settings::default(),
+            cluster: ClusterSettings::default(),
             upstream: UpstreamSettings::default(),
             auth_expired_status: ExpiredStatus::Unauthorized,
             accounts: Accounts {
@@ -128,6 +131,7 @@ impl Config {
             },
             traces: running.traces.clone(),
             files_s3: running.files_s3.clone(),
+            cluster: running.cluster.clone(),
             ..self
         }
     }
@@ -400,6 +404,45 @@ pub(super) static SETTINGS: &[Setting] = &[
         show: |c| json!(c.files_s3.secret_key),
     },
     Setting {
+        name: "cluster.log",
+        applies: Applies::AtStart,
+        is_secret: true,
+        allowed: "nats:// or postgres:// with one or more hosts, or nothing",
+        set: |c, v| put(&mut c.cluster.log, log_address(v)),
+        show: |c| json!(c.cluster.log),
+    },
+    Setting {
+        name: "cluster.stream",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "a name of 1 to 32 of a-z, 0-9, - and _",
+        set: |c, v| put(&mut c.cluster.stream, stream_name(v)),
+        show: |c| json!(c.cluster.stream),
+    },
+    Setting {
+        name: "cluster.node",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "a name of 1 to 32 of a-z, 0-9, - and _, or nothing",
+        set: |c, v| put(&mut c.cluster.node, node_name(v)),
+        show: |c| json!(c.cluster.node),
+    },
+    Setting {
+        name: "cluster.auth_max_stale_seconds",
+        applies: Applies::AtStart,
+        is_secret: false,
+        allowed: "a number of seconds from 6 to 86400, or 0 for no end",
+        set: |c, v| {
+            let seconds: u32 = number(v, 0, 86_400)?;
+            let is_allowed = seconds == 0 || 6 <= seconds;
+            put(
+                &mut c.cluster.auth_max_stale_seconds,
+                is_allowed.then_some(seconds),
+            )
+        },
+        show: |c| json!(c.cluster.auth_max_stale_seconds),
+    },
+    Setting {
         name: "upstream.url",
         applies: Applies::AtReload,
         is_secret: true,
@@ -619,12 +662,18 @@ mod tests {
             "rate_limit.account_factor": 5,
             "cache.search_bytes": 64 << 20,
             "disk.reserve_bytes": 256 << 20,
+        });
+        let files_and_on = json!({
             "files.cache_bytes": 0,
             "files.s3.endpoint": null,
             "files.s3.bucket": null,
             "files.s3.region": "us-east-1",
             "files.s3.access_key": null,
             "files.s3.secret_key": null,
+            "cluster.log": null,
+            "cluster.stream": "subcat",
+            "cluster.node": null,
+            "cluster.auth_max_stale_seconds": 60,
             "upstream.url": null,
             "upstream.connect_seconds": 3,
             "upstream.timeout_seconds": 20,
@@ -647,7 +696,13 @@ mod tests {
         let config = Config::default();
         let shown = |setting: &Setting| (setting.name.to_owned(), (setting.show)(&config));
         let defaults: serde_json::Map<_, _> = SETTINGS.iter().map(shown).collect();
-        assert_eq!(Value::Object(defaults), expected);
+        let expected = [expected, files_and_on]
+            .into_iter()
+            .flat_map(|part| match part {
+                Value::Object(part) => part,
+                other => panic!("not an object: {other}"),
+            });
+        assert_eq!(defaults, expected.collect());
     }
 
     #[test]

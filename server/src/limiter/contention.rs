@@ -148,3 +148,22 @@ fn no_order_admits_more_than_the_account_allows() {
         assert_eq!(account.peek(limit(), at(0)).remaining, 0);
     });
 }
+
+/// Requests of other nodes are added while two are taken here: none is lost, and none is admitted
+/// beyond the limit once they are there.
+#[test]
+fn no_order_loses_what_is_added() {
+    loom::model(|| {
+        let window = window(&[]);
+        let adder = {
+            let window = Arc::clone(&window);
+            thread::spawn(move || window.add(limit(), 1, at(0)).count)
+        };
+        let taken = [0, 0].map(|ms| window.take(limit(), at(ms)).retry_after.is_none());
+        assert_eq!(adder.join().unwrap(), 1);
+        let admitted = taken.iter().filter(|taken| **taken).count();
+        assert!((1..=2).contains(&admitted), "{admitted}");
+        let open = window.open(limit(), at(0)).unwrap();
+        assert_eq!(open.count as usize, admitted + 1);
+    });
+}

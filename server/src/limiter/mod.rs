@@ -14,4 +14,4 @@ use std::sync::atomic;
 
 pub use address::AddressLimiter;
 pub use window::{SharedLimit, TakenQuota, Window};
-pub use word::Quota;
+pub use word::{AddedRequests, OpenWindow, Quota, TICKS_PER_SECOND, tick};

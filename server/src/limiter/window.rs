@@ -3,7 +3,7 @@
 use subcat_engine::RateLimit;
 
 use super::atomic::{AtomicU64, Ordering};
-use super::word::{Quota, given_back, look, step};
+use super::word::{AddedRequests, OpenWindow, Quota, added, given_back, look, open, step};
 use crate::runtime::Moment;
 
 /// A window that several keys share, and the requests that it allows.
@@ -97,5 +97,30 @@ impl Window {
     /// State of the window; takes nothing from it.
     pub fn peek(&self, limit: RateLimit, now: Moment) -> Quota {
         look(self.0.load(Ordering::Relaxed), limit, now)
+    }
+
+    /// The window, if it is open.
+    pub fn open(&self, limit: RateLimit, now: Moment) -> Option<OpenWindow> {
+        open(self.0.load(Ordering::Relaxed), limit, now)
+    }
+
+    /// Adds requests that other nodes admitted, even beyond the limit; opens the window if it is
+    /// not open.
+    pub fn add(&self, limit: RateLimit, count: u32, now: Moment) -> AddedRequests {
+        let mut word = self.0.load(Ordering::Relaxed);
+        loop {
+            let (next, added) = added(word, limit, count, now);
+            let Some(next) = next else {
+                return added;
+            };
+            let order = Ordering::AcqRel;
+            match self
+                .0
+                .compare_exchange_weak(word, next, order, Ordering::Relaxed)
+            {
+                Ok(_) => return added,
+                Err(current) => word = current,
+            }
+        }
     }
 }

@@ -11,7 +11,8 @@ use crate::runtime::Moment;
 const COUNT_BITS: u32 = 28;
 /// Length of a tick. 36 bits of them are 21 years.
 const TICK_US: u64 = 10_000;
-const TICKS_PER_SECOND: u64 = 1_000_000 / TICK_US;
+/// Ticks of one second.
+pub const TICKS_PER_SECOND: u64 = 1_000_000 / TICK_US;
 const TICK_MS: i64 = 10;
 
 const _: () = assert!(WINDOW_REQUESTS_MAX == (1 << COUNT_BITS) - 1);
@@ -30,6 +31,45 @@ pub struct Quota {
     pub window_seconds: u32,
     /// If the request is rejected: seconds until the window ends, at least 1.
     pub retry_after: Option<u32>,
+}
+
+/// A window that is open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OpenWindow {
+    /// The tick at which it opened, which numbers it.
+    pub opened_tick: u64,
+    /// Requests that were taken from it.
+    pub count: u32,
+}
+
+/// Requests that were added to a window for other nodes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AddedRequests {
+    /// The tick at which the window opened.
+    pub opened_tick: u64,
+    /// The requests: fewer than were to be added if the window cannot count them.
+    pub count: u32,
+}
+
+/// The word after `count` requests of other nodes, whatever the limit allows.
+pub(super) fn added(
+    word: u64,
+    limit: RateLimit,
+    count: u32,
+    now: Moment,
+) -> (Option<u64>, AddedRequests) {
+    let (opened_tick, before) = open_window(word, limit, now).unwrap_or((tick(now), 0));
+    let count = count.min(WINDOW_REQUESTS_MAX - before);
+    let added = AddedRequests { opened_tick, count };
+    let next = (opened_tick << COUNT_BITS) | u64::from(before + count);
+    // A word without requests is a window that never opened.
+    ((count != 0).then_some(next), added)
+}
+
+/// The window, if it is open at `now`.
+pub(super) fn open(word: u64, limit: RateLimit, now: Moment) -> Option<OpenWindow> {
+    let (opened_tick, count) = open_window(word, limit, now)?;
+    Some(OpenWindow { opened_tick, count })
 }
 
 /// The word after one request (`None` if it is rejected), and the state that its response reports.
@@ -108,7 +148,8 @@ fn quota(limit: RateLimit, opened_tick: u64, count: u32, now: Moment) -> Quota {
     }
 }
 
-fn tick(now: Moment) -> u64 {
+/// The tick of a moment. Windows are numbered by the tick at which they open.
+pub fn tick(now: Moment) -> u64 {
     now.monotonic_us / TICK_US
 }
 
@@ -226,6 +267,24 @@ mod tests {
         );
         assert_eq!(given_back((6 << COUNT_BITS) | 3, taken), None);
         assert_eq!(given_back(5 << COUNT_BITS, taken), None);
+    }
+
+    #[test]
+    fn requests_of_other_nodes_count_beyond_the_limit() {
+        let window = Window::default();
+        let limit = limit("2/60");
+        assert_eq!(window.open(limit, at(1000)), None);
+        let none = window.add(limit, 0, at(1000));
+        assert_eq!((none.count, window.open(limit, at(1000))), (0, None));
+        assert_eq!(window.add(limit, 1, at(1000)).opened_tick, 100);
+        assert_eq!(window.take(limit, at(2000)).remaining, 0);
+        assert_eq!(window.add(limit, 5, at(3000)).count, 5);
+        assert_eq!(window.open(limit, at(4000)).unwrap().count, 7);
+        assert_eq!(window.add(limit, u32::MAX, at(5000)).opened_tick, 100);
+        let full = window.open(limit, at(6000)).unwrap().count;
+        assert_eq!(full, WINDOW_REQUESTS_MAX);
+        assert_eq!(window.add(limit, 1, at(61_000)).opened_tick, 6100);
+        assert_eq!(window.take(limit, at(61_000)).remaining, 0);
     }
 
     #[test]

@@ -2,8 +2,9 @@
 
 use std::fmt;
 
-use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, ReleaseId, Timestamp};
+use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, ReleaseId, Timestamp, error_chain};
 
+use crate::cluster::SnapshotPlaceError;
 use crate::config::ConfigError;
 use crate::limits::{KEYS_MAX, ROLL_DAYS_MAX};
 use crate::request::SearchRejection;
@@ -134,6 +135,15 @@ pub enum OperationRejection {
     /// The files to repair are open in a running server.
     #[error("a server is running on this data directory: stop it to repair")]
     RepairWhileRunning,
+    /// The data directory is in no cluster.
+    #[error("this data directory is in no cluster: begin one with subcat cluster init")]
+    NotInCluster,
+    /// A snapshot of the cluster cannot be written.
+    #[error("{}", error_chain(.0))]
+    Snapshot(#[from] SnapshotPlaceError),
+    /// The log of the cluster cannot be truncated.
+    #[error("the snapshot is written, and the log was not truncated: {0}")]
+    NotTruncated(String),
     /// Not the parameters of a search.
     #[error("{}", InSearchOptions(.0))]
     InvalidSearch(SearchRejection),

@@ -2,16 +2,17 @@
 
 use super::error::OperationError;
 use super::operation::{OperationEntry, Operations};
-use super::{accounts, api_keys, files, live, maintenance, records};
+use super::{accounts, api_keys, cluster, files, live, maintenance, records};
 
 /// Every operation, in the lists of their files.
-static OPERATIONS: [&[OperationEntry]; 6] = [
+static OPERATIONS: [&[OperationEntry]; 7] = [
     records::OPERATIONS,
     api_keys::OPERATIONS,
     accounts::OPERATIONS,
     files::OPERATIONS,
     maintenance::OPERATIONS,
     live::OPERATIONS,
+    cluster::OPERATIONS,
 ];
 
 /// Executes the operation of this name. Arguments and answer are JSON.

@@ -7,6 +7,7 @@
 
 mod accounts;
 mod api_keys;
+mod cluster;
 mod error;
 mod execute;
 mod files;
@@ -25,6 +26,7 @@ pub use api_keys::{
     CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,
     RollKey, SetKeyLimit, ShowKey,
 };
+pub use cluster::{ClusterRead, NodeRead, ReadCluster, SnapshotWritten, WriteSnapshot};
 pub use error::{OperationError, OperationRejection, RecordIds};
 pub use execute::execute_named;
 pub use files::{FileForgotten, FileShown, ForgetFile, ShowFile};

@@ -48,6 +48,8 @@ pub enum ApiError {
     UpstreamFailed,
     /// No room for another connection.
     Unavailable,
+    /// A node of a cluster that does not know which keys are revoked.
+    Fenced,
 }
 
 impl ApiError {
@@ -111,7 +113,7 @@ impl ApiError {
                 StatusCode::BAD_GATEWAY,
                 r#"{"detail":"Failed to fetch subtitle from source"}"#,
             ),
-            Self::Unavailable => (
+            Self::Unavailable | Self::Fenced => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 r#"{"detail":"Service Unavailable"}"#,
             ),
@@ -145,6 +147,9 @@ pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> 
         }
         ApiError::MethodNotAllowed => {
             answer.raw_headers.add_text("allow: ", METHODS);
+        }
+        ApiError::Fenced => {
+            answer.raw_headers.add_text("retry-after: ", "5");
         }
         ApiError::RangeNotSatisfiable(size_bytes) => {
             let range = format!("bytes */{size_bytes}");

@@ -7,18 +7,25 @@ use super::api_error::METHODS;
 use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
 use crate::runtime::{Body, Content};
 
-/// The response to a health check: 200 if the status is `ok`, else 503.
+/// The response to a health check: 200 if the status is `ok`, else 503. `following` is the lag of a
+/// node of a cluster behind the log, itself `None` while it cannot follow.
 pub fn health(
     common: CommonHeaders,
     status: &'static str,
     version: &'static str,
+    following: Option<Option<u64>>,
 ) -> Response<Body> {
     let code = if status == "ok" {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
-    let body = format!(r#"{{"status":"{status}","version":"{version}"}}"#);
+    let following = match following {
+        None => String::new(),
+        Some(Some(lag)) => format!(r#","state":"following","lag":{lag}"#),
+        Some(None) => r#","state":"degraded","lag":null"#.to_owned(),
+    };
+    let body = format!(r#"{{"status":"{status}","version":"{version}"{following}}}"#);
     let mut answer = common.open(code, CACHE_MAX_AGE_0);
     if status == "draining" {
         // The worker closes this connection soon, but may not have come to it yet.

@@ -5,12 +5,13 @@
 //! forget the second one and go on serving a revoked key.
 
 use std::collections::HashSet;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use parking_lot::{Mutex, MutexGuard};
 use subcat_engine::{
     AccountId, ApiKey, ApiKeyId, Change, Email, Engine, Outcome, StateEvent, Timestamp,
+    TouchedCredentials,
 };
 
 use crate::auth::KeyTable;
@@ -50,7 +51,11 @@ pub struct Credentials {
     administering: Mutex<()>,
     /// True after a change that failed: it may be durable all the same.
     is_unsettled: AtomicBool,
+    confirm: OnceLock<ConfirmFn>,
 }
+
+/// Waits until every node of a cluster obeys what was applied here.
+pub type ConfirmFn = Box<dyn Fn() + Send + Sync>;
 
 impl Credentials {
     /// The accounts and keys that `engine` knows now.
@@ -61,6 +66,7 @@ impl Credentials {
             updating: Mutex::new(()),
             administering: Mutex::new(()),
             is_unsettled: AtomicBool::new(false),
+            confirm: OnceLock::new(),
         };
         credentials.rebuild();
         credentials
@@ -110,6 +116,7 @@ impl Credentials {
         at: Timestamp,
     ) -> subcat_engine::Result<Outcome> {
         let affected = AffectedKeys::of(&change);
+        let ends_keys = ends_keys(&change);
         // Settled on every way out: a commit that reports an error, or that a panic follows, may
         // have changed the keys nevertheless.
         let unsettled = UnsettledOnDrop(self);
@@ -119,7 +126,34 @@ impl Credentials {
         let outcome = outcomes.into_iter().next().expect(ONE_EACH);
         self.follow(affected, &outcome);
         std::mem::forget(unsettled);
+        if ends_keys && let Some(confirm) = self.confirm.get() {
+            confirm();
+        }
         Ok(outcome)
+    }
+
+    /// Brings the table up to date with accounts and keys that other nodes have changed.
+    pub fn refresh_touched(&self, touched: &TouchedCredentials) {
+        if touched.is_everything {
+            self.rebuild();
+            return;
+        }
+        let accounts = self.engine.accounts();
+        let _order = self.updating.lock();
+        for id in &touched.api_keys {
+            self.refresh(accounts.api_key(*id));
+        }
+        for id in &touched.accounts {
+            for api_key in accounts.api_keys_of(*id) {
+                self.refresh(Some(api_key));
+            }
+        }
+    }
+
+    /// Makes what ends keys wait until every node of a cluster obeys it. Only the first call has an
+    /// effect.
+    pub fn confirm_with(&self, confirm: ConfirmFn) {
+        let _ = self.confirm.set(confirm);
     }
 
     /// Makes the table agree with the engine after a change that failed; does nothing after others.
@@ -201,6 +235,17 @@ impl Credentials {
             .retain(|api_key| !self.is_revoked(api_key) && api_key.account.is_none_or(is_enabled));
         self.key_table.replace(api_keys);
     }
+}
+
+/// Returns true for a change after which requests are refused that were accepted.
+const fn ends_keys(change: &Change) -> bool {
+    matches!(
+        change,
+        Change::RevokeApiKey(_)
+            | Change::RollApiKey(_)
+            | Change::SetDisabled(_, true)
+            | Change::DeleteAccount(_)
+    )
 }
 
 const ONE_EACH: &str = "the engine gives one outcome for each event";

@@ -2,6 +2,8 @@
 
 mod background;
 mod credentials;
+mod cluster_node;
+mod count_message;
 mod empty_searches;
 mod history;
 mod hourly_use;
@@ -11,10 +13,12 @@ mod periodic;
 mod settings;
 mod served_files;
 mod shared;
+mod shared_counts;
 mod slow_searches;
 mod usage;
 
 pub use background::{BackgroundHealth, BackgroundTask, FailingTask};
+pub use cluster_node::{ACCEPTS_NOTHING, ClusterNode, ClusterState, ClusterThreads};
 pub use credentials::{Actor, Credentials};
 pub use empty_searches::{EmptySearch, EmptySearches};
 pub use history::{Figures, Gain, History, Period, latency_quantile_us};

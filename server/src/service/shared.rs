@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use subcat_engine::{Change, Engine, Outcome, StateEvent, Timestamp, error_chain};
 
 use super::background::BackgroundHealth;
+use super::cluster_node::{ClusterNode, ClusterThreads};
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::history::{Figures, History};
@@ -19,7 +20,7 @@ use super::usage::UsageQueue;
 use crate::auth::KeyTable;
 use crate::config::{Compat, Config, ConfigError, Origin, Origins, Registration, SettingChange};
 use crate::limiter::AddressLimiter;
-use crate::runtime::{Clock, ControlHandle};
+use crate::runtime::{Clock, ControlHandle, Moment};
 use crate::traces::Tracer;
 use crate::upstream::Upstream;
 
@@ -87,7 +88,8 @@ pub struct Service {
     is_counting_failing: AtomicBool,
     /// True if the last look found the disk nearly full.
     is_disk_full: AtomicBool,
-    credentials: Credentials,
+    credentials: Arc<Credentials>,
+    cluster: OnceLock<Arc<ClusterNode>>,
     settings: LiveSettings,
     process: OnceLock<ProcessHooks>,
 }
@@ -166,7 +168,8 @@ impl Service {
         }
         let service = Self {
             latest_second: AtomicI64::new(latest.seconds()),
-            credentials: Credentials::new(Arc::clone(&engine)),
+            credentials: Arc::new(Credentials::new(Arc::clone(&engine))),
+            cluster: OnceLock::new(),
             upstream,
             addresses: AddressLimiter::new(),
             metrics: Metrics::new(config.workers),
@@ -343,6 +346,38 @@ impl Service {
     ) -> subcat_engine::Result<Outcome> {
         let credentials = &self.credentials;
         credentials.change_with_session(change, session, actor, self.now())
+    }
+
+    /// Makes the service a node of a cluster, and starts its threads. Called once, before it
+    /// listens. Errors: a thread cannot be started.
+    pub fn join_cluster(
+        self: &Arc<Self>,
+        node: Arc<ClusterNode>,
+    ) -> std::io::Result<ClusterThreads> {
+        let service = Arc::downgrade(self);
+        let default_limit = Box::new(move || {
+            let service = service.upgrade()?;
+            Some(service.rate_limits.api_key())
+        });
+        let threads = node.start(&self.credentials, default_limit)?;
+        let confirming = Arc::clone(&node);
+        self.credentials
+            .confirm_with(Box::new(move || confirming.wait_for_all()));
+        let _ = self.cluster.set(node);
+        Ok(threads)
+    }
+
+    /// The node of a cluster that this service is, if it is one.
+    pub fn cluster(&self) -> Option<&Arc<ClusterNode>> {
+        self.cluster.get()
+    }
+
+    /// Returns true if this node of a cluster may accept no keys, as it has heard nothing from the
+    /// log. Cost: two loads.
+    #[inline]
+    pub fn is_fenced(&self, now: Moment) -> bool {
+        let cluster = self.cluster.get();
+        cluster.is_some_and(|node| node.is_fenced(now))
     }
 
     /// The accounts and keys, which nothing else changes.

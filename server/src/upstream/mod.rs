@@ -1,5 +1,5 @@
-//! Fetches files that are not cached yet. With the exporter of `traces` the only module that
-//! connects to other servers.
+//! Fetches files that are not cached yet. With `cluster` and the exporter of `traces` the only
+//! module that connects to other servers.
 //!
 //! At most one fetch of a release is in flight, and it goes on when every waiting client has left.
 //! Failures are remembered for a while. Content is stored only if its kind is recognised.

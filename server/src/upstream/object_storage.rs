@@ -1,12 +1,15 @@
 //! Object storage (S3) that keeps cached files, too.
 
-use std::io;
+use std::io::{self, Read, Write};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use futures_util::{StreamExt, TryStreamExt};
 use object_store::aws::AmazonS3Builder;
 use object_store::path::Path;
-use object_store::{BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig};
+use object_store::{
+    BackoffConfig, ClientOptions, ObjectStore, ObjectStoreExt, RetryConfig, WriteMultipart,
+};
 use parking_lot::Mutex;
 use subcat_engine::{BlobSource, ContentHash};
 use tokio::time;
@@ -25,6 +28,10 @@ const GET_LIMIT: Duration = Duration::from_secs(6);
 /// Time for which no file is asked for after a failure: whoever asks waits on a thread that others
 /// need.
 const OUTAGE_PAUSE: Duration = Duration::from_secs(5);
+/// Bytes of a part of a large object.
+const PART_BYTES: usize = 8 << 20;
+/// Parts that are uploaded at once.
+const UPLOADS_AT_ONCE: usize = 2;
 /// Folder of the bucket that holds contents, by their SHA-256.
 const FOLDER: &str = "blobs";
 
@@ -100,6 +107,68 @@ impl ObjectStorage {
         let bytes = found.bytes().await.map_err(|error| error_of(&error))?;
         Ok(Some(bytes.into()))
     }
+}
+
+/// Snapshots of a cluster.
+impl ObjectStorage {
+    /// Names of the objects in a folder of the bucket, ascending.
+    pub fn names(&self, folder: &str) -> io::Result<Vec<String>> {
+        let listed = self.block_on(async {
+            let folder = Path::from(folder);
+            let listed = self.store.list(Some(&folder)).try_collect::<Vec<_>>();
+            listed.await
+        });
+        let listed = listed.map_err(|error| error_of(&error))?;
+        let names = listed.iter().filter_map(|it| it.location.filename());
+        let mut names: Vec<String> = names.map(str::to_owned).collect();
+        names.sort_unstable();
+        Ok(names)
+    }
+
+    /// Uploads what `from` gives, in parts.
+    pub fn upload(&self, name: &str, from: &mut dyn Read) -> io::Result<()> {
+        let uploaded = self.block_on(async {
+            let parts = self.store.put_multipart(&Path::from(name)).await;
+            let parts = parts.map_err(|error| error_of(&error))?;
+            let mut upload = WriteMultipart::new(parts);
+            let mut part = vec![0; PART_BYTES];
+            loop {
+                let count = read_full(from, &mut part)?;
+                if count == 0 {
+                    break;
+                }
+                let room = upload.wait_for_capacity(UPLOADS_AT_ONCE).await;
+                room.map_err(|error| error_of(&error))?;
+                upload.write(&part[..count]);
+            }
+            upload.finish().await.map_err(|error| error_of(&error))
+        });
+        uploaded.map(drop)
+    }
+
+    /// Downloads an object.
+    pub fn download(&self, name: &str, to: &mut dyn Write) -> io::Result<()> {
+        self.block_on(async {
+            let found = self.store.get(&Path::from(name)).await;
+            let mut parts = found.map_err(|error| error_of(&error))?.into_stream();
+            while let Some(part) = parts.next().await {
+                to.write_all(&part.map_err(|error| error_of(&error))?)?;
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Reads until the buffer is full, or the end.
+fn read_full(from: &mut dyn Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut count = 0;
+    while count < buffer.len() {
+        match from.read(&mut buffer[count..])? {
+            0 => break,
+            read => count += read,
+        }
+    }
+    Ok(count)
 }
 
 impl Drop for ObjectStorage {

@@ -58,6 +58,12 @@ pub(crate) enum PageError {
     /// The engine failed. Shared, because a failed commit fails every sign-in in it.
     #[error(transparent)]
     Engine(Arc<subcat_engine::Error>),
+    /// The log of the cluster cannot be reached: nothing was changed.
+    #[error("the log of the cluster is not available")]
+    LogAway,
+    /// The log of the cluster has not answered: the change may be made.
+    #[error("the log of the cluster has not answered")]
+    LogUnanswered,
     /// The template could not be rendered.
     #[error("the template could not be rendered")]
     Render(#[from] askama::Error),
@@ -119,12 +125,19 @@ impl From<OperationError> for PageError {
 
 impl From<subcat_engine::Error> for PageError {
     fn from(error: subcat_engine::Error) -> Self {
-        Self::Engine(Arc::new(error))
+        Arc::new(error).into()
     }
 }
 
 impl From<Arc<subcat_engine::Error>> for PageError {
     fn from(error: Arc<subcat_engine::Error>) -> Self {
-        Self::Engine(error)
+        match *error {
+            // A node that cannot follow changes nothing either.
+            subcat_engine::Error::LogUnavailable { .. } | subcat_engine::Error::Cluster { .. } => {
+                Self::LogAway
+            }
+            subcat_engine::Error::LogUnanswered { .. } => Self::LogUnanswered,
+            _ => Self::Engine(error),
+        }
     }
 }

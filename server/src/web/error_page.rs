@@ -121,7 +121,9 @@ fn status(error: &PageError) -> StatusCode {
         PageError::InvalidForm => StatusCode::UNSUPPORTED_MEDIA_TYPE,
         PageError::NotSignedIn | PageError::StepMissing => StatusCode::SEE_OTHER,
         PageError::TooManyAttempts(_) | PageError::TooManyPages(_) => StatusCode::TOO_MANY_REQUESTS,
-        PageError::HashingQueueError(_) => StatusCode::SERVICE_UNAVAILABLE,
+        PageError::HashingQueueError(_) | PageError::LogAway | PageError::LogUnanswered => {
+            StatusCode::SERVICE_UNAVAILABLE
+        }
         PageError::NoFile | PageError::Upstream(FetchError::Unusable) => StatusCode::BAD_REQUEST,
         PageError::Upstream(FetchError::Unavailable | FetchError::Busy | FetchError::Suspended) => {
             StatusCode::BAD_GATEWAY
@@ -189,11 +191,37 @@ const fn texts(error: &PageError) -> [(&'static str, &'static str); 2] {
         PageError::TooManyPages(_) | PageError::NoFile | PageError::Upstream(_) => {
             catalog_texts(error)
         }
+        PageError::LogAway | PageError::LogUnanswered => cluster_texts(error),
         _ => [
             ("Internal error", "Error interno"),
             (
                 "The server failed and has logged the error. Try again later.",
                 "El servidor ha fallado y lo ha registrado. Vuelve a intentarlo más tarde.",
+            ),
+        ],
+    }
+}
+
+/// Heading and text of a change that needs the log of the cluster.
+const fn cluster_texts(error: &PageError) -> [(&'static str, &'static str); 2] {
+    let heading = ("Not possible right now", "No es posible ahora");
+    match error {
+        PageError::LogUnanswered => [
+            heading,
+            (
+                "The servers have lost touch with each other. The change may have been made: look \
+                 before you try again.",
+                "Los servidores han perdido el contacto entre sí. Puede que el cambio se haya \
+                 hecho: compruébalo antes de volver a intentarlo.",
+            ),
+        ],
+        _ => [
+            heading,
+            (
+                "The servers have lost touch with each other. Nothing was changed. Try again in a \
+                 moment.",
+                "Los servidores han perdido el contacto entre sí. No se ha cambiado nada. Vuelve a \
+                 intentarlo en un momento.",
             ),
         ],
     }

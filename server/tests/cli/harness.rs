@@ -13,6 +13,8 @@ pub struct Place {
     // Dropped before the directory that it works in.
     server: Option<Server>,
     dir: TempDir,
+    /// Variables of the environment of every command.
+    environment: Vec<(String, String)>,
 }
 
 /// Result of a run of the program.
@@ -68,6 +70,7 @@ impl Place {
         Self {
             dir: tempfile::tempdir().unwrap(),
             server: None,
+            environment: Vec::new(),
         }
     }
 
@@ -88,6 +91,26 @@ impl Place {
         let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
         command.args(["--admin", "127.0.0.1:0"]).args(arguments);
         self.server = Some(Server::start(command));
+    }
+
+    /// Starts a server that adds its log to the file `log`.
+    pub fn start_logged_server(&mut self, arguments: &[&str]) {
+        let mut options = std::fs::File::options();
+        let log = options.create(true).append(true).open(self.path("log"));
+        let mut command = self.command(&["serve", "--listen", "127.0.0.1:0"]);
+        command.args(["--admin", "127.0.0.1:0"]).args(arguments);
+        command.stderr(log.unwrap());
+        self.server = Some(Server::start(command));
+    }
+
+    /// Sets a variable of the environment for every command from now on.
+    pub fn set(&mut self, name: &str, value: &str) {
+        self.environment.push((name.to_owned(), value.to_owned()));
+    }
+
+    /// Takes back what was set.
+    pub fn unset(&mut self, name: &str) {
+        self.environment.retain(|(set, _)| set != name);
     }
 
     /// Stops the server as an operator does and returns its exit status.
@@ -131,6 +154,7 @@ impl Place {
         command.current_dir(self.dir.path());
         command.env("SUBCAT_DATA", self.path("data"));
         command.env("SUBCAT_WORKERS", "1");
+        command.envs(self.environment.iter().cloned());
         command.args(arguments);
         command
     }

@@ -13,11 +13,14 @@ mod care;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod cluster;
+#[cfg(test)]
 mod damage;
 #[cfg(test)]
 mod demo;
 #[cfg(test)]
 mod export;
+mod fakes;
 mod file;
 #[cfg(test)]
 mod full_disk;

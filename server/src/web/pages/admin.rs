@@ -4,6 +4,7 @@ use askama::Template;
 use http::StatusCode;
 use subcat_engine::{ApiKey, Day, EngineStats, Usage};
 
+use super::cluster_view::ClusterView;
 use super::console::{QUESTION_DAYS, Question};
 use super::figure::NamedFigure;
 use super::first_steps::FirstStep;
@@ -63,6 +64,7 @@ struct AdminPage {
     failing: Vec<&'static str>,
     is_full: bool,
     damaged_records: u64,
+    cluster: Option<ClusterView>,
     panels: Vec<FigurePanel>,
     upstream: UpstreamView,
     first_steps: Vec<FirstStep>,
@@ -100,6 +102,9 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
             .collect(),
         is_full: service.engine.files().check_space().is_err(),
         damaged_records: stats.damaged_records,
+        cluster: service
+            .cluster()
+            .map(|node| ClusterView::new(&node.state(), lang)),
         panels: vec![
             catalog_panel(&stats, lang),
             index_panel(&stats, lang),

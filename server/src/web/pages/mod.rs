@@ -6,6 +6,7 @@ mod audit;
 mod audit_filter;
 mod catalog;
 mod changes;
+mod cluster_view;
 mod console;
 mod docs;
 mod download;

@@ -1,0 +1,132 @@
+//! Rows that tie a file of the truth to the log of a cluster: how far the log was applied, and
+//! which frames were.
+//!
+//! They are in each file, in the transaction of what they speak of: after a power cut the two files
+//! may have applied the log up to different entries.
+
+use std::ops::ControlFlow;
+
+use crate::codec::{Decoder, Encoder};
+use crate::error::Result;
+use crate::model::NodeId;
+use crate::store::{RowSum, Rows, Span, Table, Transaction};
+
+/// Position, sum, and the last frame of each node. No rows: the directory is in no cluster.
+pub(crate) const CLUSTER: Table = Table("cluster");
+
+/// Row of the position.
+const POSITION: &[u8] = b"log position";
+/// Sum of the rows that are the same on every node.
+const SUM: &[u8] = b"sum";
+/// Name of this file's table, for errors.
+const PLACE: &str = "table cluster";
+const VERSION: u8 = 1;
+
+/// Position up to which a log was applied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogPosition {
+    /// This node.
+    pub node: NodeId,
+    /// Number of the log.
+    pub epoch: u64,
+    /// Number of the last entry that was applied.
+    pub seq: u64,
+    /// Digest of that entry: a log that has another one there is another log.
+    pub digest: u64,
+}
+
+/// Author and number of a frame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FrameOrigin {
+    pub(crate) node: NodeId,
+    /// Number of the start of that node: later starts have larger ones.
+    pub(crate) incarnation: u64,
+    /// Number of the frame since that start, from 1.
+    pub(crate) number: u64,
+}
+
+/// The sum over these tables, as a file of the truth keeps it.
+pub(crate) const fn sum_over(tables: &'static [Table]) -> RowSum {
+    RowSum {
+        tables,
+        kept_in: CLUSTER,
+        row_key: SUM,
+    }
+}
+
+/// The position; `None` if the file is in no cluster.
+pub(crate) fn read_position(rows: &Rows<'_>) -> Result<Option<LogPosition>> {
+    let Some(stored) = rows.get(CLUSTER, POSITION)? else {
+        return Ok(None);
+    };
+    let mut from = Decoder::new(&stored, VERSION, PLACE)?;
+    let position = LogPosition {
+        node: NodeId(from.integer()?),
+        epoch: from.integer()?,
+        seq: from.integer()?,
+        digest: from.integer()?,
+    };
+    from.finish()?;
+    Ok(Some(position))
+}
+
+/// Stores the position.
+pub(crate) fn put_position(rows: &mut Transaction<'_>, position: &LogPosition) -> Result<()> {
+    let mut out = Encoder::new(VERSION);
+    out.put_integer(position.node.0);
+    out.put_integer(position.epoch);
+    out.put_integer(position.seq);
+    out.put_integer(position.digest);
+    rows.put(CLUSTER, POSITION, &out.finish())
+}
+
+/// The sum of the rows; 0 if none is kept.
+pub(crate) fn read_sum(rows: &Rows<'_>) -> Result<u64> {
+    let stored = rows.get(CLUSTER, SUM)?;
+    let stored = stored.and_then(|value| value.try_into().ok());
+    Ok(stored.map_or(0, u64::from_le_bytes))
+}
+
+/// Notes a frame as applied. Returns false if it was before, or is from before a later start of
+/// its node: an append that was repeated is in the log twice.
+pub(crate) fn note_frame(rows: &mut Transaction<'_>, origin: FrameOrigin) -> Result<bool> {
+    let row_key = origin.node.0.to_be_bytes();
+    if let Some(stored) = rows.get(CLUSTER, &row_key)? {
+        let mut from = Decoder::new(&stored, VERSION, PLACE)?;
+        let last = (from.integer()?, from.integer()?);
+        if (origin.incarnation, origin.number) <= last {
+            return Ok(false);
+        }
+    }
+    let mut out = Encoder::new(VERSION);
+    out.put_integer(origin.incarnation);
+    out.put_integer(origin.number);
+    rows.put(CLUSTER, &row_key, &out.finish())?;
+    Ok(true)
+}
+
+/// Returns true for the row of a node: the others have names of another length.
+pub(crate) fn is_node_row(row_key: &[u8]) -> bool {
+    row_key.len() == size_of::<u64>()
+}
+
+/// Nodes that have changed anything since the cluster was begun, each with its last start.
+pub(crate) fn known_nodes(rows: &Rows<'_>) -> Result<Vec<(NodeId, u64)>> {
+    let mut nodes = Vec::new();
+    rows.range(CLUSTER, Span::ALL, &mut |row_key, value| {
+        if let Ok(id) = row_key.try_into() {
+            let mut from = Decoder::new(value, VERSION, PLACE)?;
+            nodes.push((NodeId(u64::from_be_bytes(id)), from.integer()?));
+        }
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(nodes)
+}
+
+/// Forgets the log.
+pub(crate) fn forget_log(rows: &mut Transaction<'_>) -> Result<()> {
+    for row_key in rows.row_keys(CLUSTER)? {
+        rows.remove(CLUSTER, &row_key)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,483 @@
+//! Applying the log: the one place where entries become rows.
+
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+use super::frame::{Beat, Event, LogFrame, digest_of};
+use super::log::{LogEntry, ReadError};
+use super::shared::{NodeStatus, ReplicaShared, another_epoch, unavailable};
+use super::ticket::EventOutcome;
+use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
+use crate::error::{Error, Result};
+use crate::limits::{LOG_READ_BYTES, STATE_HASHES_MAX};
+use crate::log_rows::{FrameOrigin, LogPosition, put_position, read_sum};
+use crate::state::{LoggedStateEvents, Outcome, StateEvent};
+
+/// Progress of this node along the log.
+pub(super) struct Follower {
+    /// Position of each file: a power cut may leave them at different ones.
+    catalog: LogPosition,
+    state: LogPosition,
+    /// The last entry that was read and applied.
+    last: LogPosition,
+    /// Records that are durable and not shown.
+    chunk: LoggedChunk,
+    /// Answers of own frames that are given when `chunk` is shown.
+    held: Vec<FrameAnswer>,
+    /// Sums of the rows before the last beats, by their entries.
+    hashes: VecDeque<(u64, u64)>,
+    /// Entries of which the records are durable, and the rest is not.
+    unfinished: Option<UnfinishedRun>,
+    /// True once the log was seen to be the one that is followed.
+    is_checked: bool,
+}
+
+/// Entries whose records are applied.
+struct UnfinishedRun {
+    entries: Vec<Received>,
+    position: LogPosition,
+}
+
+/// Outcomes of an own frame.
+struct FrameAnswer {
+    number: u64,
+    /// One for each event that has an outcome: beats have none.
+    slots: Vec<AnswerSlot>,
+}
+
+/// Outcome of an event.
+enum AnswerSlot {
+    Beat,
+    /// None if it is lost: it was applied by a transaction that had seemed to fail.
+    Outcome(Option<EventOutcome>),
+}
+
+/// An entry on its way.
+struct Received {
+    seq: u64,
+    digest: u64,
+    origin: FrameOrigin,
+    events: Vec<Event>,
+    outcomes: Vec<Option<EventOutcome>>,
+}
+
+impl Follower {
+    pub(super) fn new([catalog, state]: [LogPosition; 2]) -> Self {
+        let last = if catalog.seq < state.seq {
+            catalog
+        } else {
+            state
+        };
+        Self {
+            catalog,
+            state,
+            last,
+            chunk: LoggedChunk::default(),
+            held: Vec::new(),
+            hashes: VecDeque::new(),
+            unfinished: None,
+            is_checked: false,
+        }
+    }
+
+    /// Position from which entries are read.
+    pub(super) fn position(&self) -> LogPosition {
+        self.last
+    }
+
+    /// The newest sum of the rows, and the entry before which it was taken; zeros before the first.
+    pub(super) fn last_hash(&self) -> (u64, u64) {
+        self.hashes.back().copied().unwrap_or_default()
+    }
+
+    /// Reads a part of the log and applies it. Returns true if there is more.
+    pub(super) fn step(&mut self, shared: &ReplicaShared) -> Result<bool> {
+        if !self.is_checked {
+            self.check_log(shared)?;
+            self.is_checked = true;
+        }
+        self.finish_run(shared)?;
+        let read = shared.log.read(self.last.seq, LOG_READ_BYTES);
+        if read.is_err() {
+            // The log may be away for long.
+            self.show(shared)?;
+        }
+        let entries = match read {
+            Err(ReadError::Truncated { oldest }) => {
+                return Err(shared.stop(away_too_long(self.last.seq, oldest)));
+            }
+            entries => entries.map_err(|error| unavailable(&error))?,
+        };
+        let bytes: usize = entries.iter().map(|entry| entry.body.len()).sum();
+        let is_tail = bytes < LOG_READ_BYTES / 2;
+        let has_entries = !entries.is_empty();
+        self.apply_entries(shared, entries, is_tail)?;
+        if is_tail || self.chunk.is_full() {
+            self.show(shared)?;
+        }
+        Ok(has_entries)
+    }
+
+    /// Errors: the log is not the one that this node follows, or has lost what this node has seen
+    /// in it.
+    pub(super) fn check_log(&self, shared: &ReplicaShared) -> Result<()> {
+        let state = shared.log.state().map_err(|error| unavailable(&error))?;
+        let seen = self.catalog.seq.max(self.state.seq).max(self.last.seq);
+        if state.epoch != shared.epoch {
+            return Err(shared.stop(another_epoch(state.epoch, shared.epoch)));
+        }
+        if state.last < seen {
+            let problem = format!(
+                "the log ends at entry {}, this node has applied {seen}: the log has lost entries; \
+                 run `subcat cluster reseed` on the node with the highest number",
+                state.last
+            );
+            return Err(shared.stop(problem));
+        }
+        if self.last.seq + 1 < state.oldest {
+            return Err(shared.stop(away_too_long(self.last.seq, state.oldest)));
+        }
+        for known in [self.catalog, self.state, self.last] {
+            if known.seq == 0 || known.seq < state.oldest {
+                continue;
+            }
+            let read = shared
+                .log
+                .read(known.seq - 1, 1)
+                .map_err(|error| unavailable(&error))?;
+            let first = read.first();
+            if first.is_none_or(|entry| digest_of(&entry.body) != known.digest) {
+                let problem = format!(
+                    "entry {} of the log is not the one that was applied here: this is another \
+                     log, or another cluster's data directory",
+                    known.seq
+                );
+                return Err(shared.stop(problem));
+            }
+        }
+        Ok(())
+    }
+
+    /// Stores how far both files have applied the log.
+    pub(super) fn store_position(&mut self, shared: &ReplicaShared) -> Result<()> {
+        let last = self.last;
+        let followed = &shared.followed;
+        if self.catalog.seq < last.seq {
+            let store = followed.catalog.store();
+            store.write(|rows| put_position(rows, &last))?;
+            self.catalog = last;
+        }
+        if self.state.seq < last.seq {
+            let store = followed.state.store();
+            store.write(|rows| put_position(rows, &last))?;
+            self.state = last;
+        }
+        Ok(())
+    }
+
+    fn apply_entries(
+        &mut self,
+        shared: &ReplicaShared,
+        entries: Vec<LogEntry>,
+        is_tail: bool,
+    ) -> Result<()> {
+        let mut run = Vec::new();
+        for LogEntry { seq, body } in entries {
+            let next = run.last().map_or(self.last.seq, |it: &Received| it.seq) + 1;
+            if seq != next {
+                let problem = format!("the log has entry {seq} where entry {next} was expected");
+                return Err(shared.stop(problem));
+            }
+            let mut frame = LogFrame::decode(&body)
+                .map_err(|error| shared.stop(format!("entry {seq} of the log: {error}")))?;
+            if shared.epoch < frame.epoch {
+                return Err(shared.stop(another_epoch(frame.epoch, shared.epoch)));
+            }
+            if frame.epoch < shared.epoch {
+                // A node that the new log has left behind appended it before its next beat.
+                frame.events.clear();
+            }
+            // Everybody takes the sum between the same entries: before a beat. During a long catch-
+            // up nobody compares.
+            let beats = frame.events.iter().filter_map(|event| match event {
+                Event::Beat(beat) => Some(beat.clone()),
+                Event::Catalog(_) | Event::State(_) => None,
+            });
+            let beats: Vec<Beat> = beats.collect();
+            if !beats.is_empty() && is_tail {
+                self.apply_run(shared, std::mem::take(&mut run))?;
+                self.take_hash(shared, seq)?;
+            }
+            for beat in beats {
+                self.hear(shared, frame.origin, seq, beat);
+            }
+            run.push(Received {
+                seq,
+                digest: digest_of(&body),
+                origin: frame.origin,
+                events: frame.events,
+                outcomes: Vec::new(),
+            });
+        }
+        self.apply_run(shared, run)
+    }
+
+    /// Applies entries in one transaction of each file.
+    fn apply_run(&mut self, shared: &ReplicaShared, mut entries: Vec<Received>) -> Result<()> {
+        let Some(end) = entries.last() else {
+            return Ok(());
+        };
+        let position = LogPosition {
+            seq: end.seq,
+            digest: end.digest,
+            ..self.last
+        };
+        self.apply_records(shared, &mut entries, &position)
+            .map_err(|error| stop_if_damaged(shared, error))?;
+        // The outcomes of records must survive a failure of what follows.
+        self.unfinished = Some(UnfinishedRun { entries, position });
+        self.finish_run(shared)
+    }
+
+    /// Applies the rest of the entries whose records are applied, if there are any.
+    fn finish_run(&mut self, shared: &ReplicaShared) -> Result<()> {
+        let Some(mut run) = self.unfinished.take() else {
+            return Ok(());
+        };
+        if let Err(error) = self.apply_state(shared, &mut run.entries, &run.position) {
+            self.unfinished = Some(run);
+            return Err(stop_if_damaged(shared, error));
+        }
+        self.last = run.position;
+        for received in run.entries {
+            self.answer(shared, received)?;
+        }
+        if self.chunk.is_empty() {
+            shared.applied.store(self.last.seq, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Applies changes of records.
+    fn apply_records(
+        &mut self,
+        shared: &ReplicaShared,
+        run: &mut [Received],
+        position: &LogPosition,
+    ) -> Result<()> {
+        let mut frames = Vec::new();
+        for received in run.iter_mut() {
+            // One slot for each event, in order, filled by the file that it concerns.
+            received.outcomes = received.events.iter().map(|_| None).collect();
+            if received.seq <= self.catalog.seq {
+                continue;
+            }
+            let events = received.events.iter().filter_map(|event| match event {
+                Event::Catalog(event) => Some(event.clone()),
+                Event::State(_) | Event::Beat(_) => None,
+            });
+            let events: Vec<_> = events.collect();
+            if !events.is_empty() {
+                let origin = received.origin;
+                frames.push(LoggedCatalogEvents { origin, events });
+            }
+        }
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let catalog = &shared.followed.catalog;
+        let outcomes = catalog.apply_logged(&mut self.chunk, frames, position)?;
+        let mut outcomes = outcomes.into_iter();
+        let already = self.catalog.seq;
+        for received in run.iter_mut().filter(|received| already < received.seq) {
+            for (event, slot) in received.events.iter().zip(&mut received.outcomes) {
+                if matches!(event, Event::Catalog(_)) {
+                    *slot = outcomes.next().flatten().map(EventOutcome::Catalog);
+                }
+            }
+        }
+        self.catalog = *position;
+        Ok(())
+    }
+
+    fn apply_state(
+        &mut self,
+        shared: &ReplicaShared,
+        run: &mut [Received],
+        position: &LogPosition,
+    ) -> Result<()> {
+        let already = self.state.seq;
+        let mut frames = Vec::new();
+        for received in run.iter().filter(|received| already < received.seq) {
+            let events = received.events.iter().filter_map(|event| match event {
+                Event::State(event) => Some(event.clone()),
+                Event::Catalog(_) | Event::Beat(_) => None,
+            });
+            let events: Vec<_> = events.collect();
+            if !events.is_empty() {
+                let origin = received.origin;
+                frames.push(LoggedStateEvents { origin, events });
+            }
+        }
+        if frames.is_empty() {
+            return Ok(());
+        }
+        let committed = shared.followed.state.apply_logged(&frames, position)?;
+        self.state = *position;
+        let mut outcomes = committed.outcomes.into_iter();
+        for received in run.iter_mut().filter(|received| already < received.seq) {
+            for (event, slot) in received.events.iter().zip(&mut received.outcomes) {
+                if let Event::State(event) = event {
+                    let outcome = outcomes.next().flatten();
+                    if outcome == Some(Outcome::Done) {
+                        show_downloads(shared, received.origin, event);
+                    }
+                    *slot = outcome.map(EventOutcome::State);
+                }
+            }
+        }
+        if !committed.touched.is_empty() {
+            shared.touched.lock().extend(committed.touched);
+            let is_of_state = |event: &Event| matches!(event, Event::State(_));
+            let of_state = run.iter().filter(|it| it.events.iter().any(is_of_state));
+            let last = of_state.map(|received| received.seq).max();
+            let last = last.unwrap_or(position.seq);
+            shared.keys_changed_at.fetch_max(last, Ordering::AcqRel);
+            shared.is_beat_wanted.store(true, Ordering::Release);
+        }
+        Ok(())
+    }
+
+    /// Answers an own frame, at once or when its records are shown.
+    fn answer(&mut self, shared: &ReplicaShared, received: Received) -> Result<()> {
+        let origin = received.origin;
+        if origin.node != shared.node {
+            return Ok(());
+        }
+        if shared.incarnation < origin.incarnation {
+            let problem = "another process runs with this node's data directory, or a copy of it: \
+                           stop one, and give it a data directory of its own";
+            return Err(shared.stop(problem.into()));
+        }
+        if origin.incarnation < shared.incarnation {
+            return Ok(());
+        }
+        // Until the records are shown that this frame, or one before it, has: a beat says that
+        // everything before it is.
+        let answer = FrameAnswer::of(received);
+        if self.chunk.is_empty() {
+            answer.give(shared);
+        } else {
+            self.held.push(answer);
+        }
+        Ok(())
+    }
+
+    /// Shows the records that were applied, and answers those who wait for it.
+    fn show(&mut self, shared: &ReplicaShared) -> Result<()> {
+        shared.followed.catalog.show_logged(&mut self.chunk)?;
+        for answer in self.held.drain(..) {
+            answer.give(shared);
+        }
+        shared.applied.store(self.last.seq, Ordering::Release);
+        Ok(())
+    }
+
+    /// Takes the sum of the rows before an entry.
+    fn take_hash(&mut self, shared: &ReplicaShared, seq: u64) -> Result<()> {
+        // After a power cut one file is ahead: its rows are of a later moment.
+        if seq <= self.catalog.seq.max(self.state.seq) {
+            return Ok(());
+        }
+        let followed = &shared.followed;
+        let catalog = followed.catalog.store().read(read_sum)?;
+        let state = followed.state.store().read(read_sum)?;
+        if self.hashes.len() == STATE_HASHES_MAX {
+            self.hashes.pop_front();
+        }
+        self.hashes.push_back((seq, catalog.wrapping_add(state)));
+        Ok(())
+    }
+
+    /// Notes a beat.
+    fn hear(&self, shared: &ReplicaShared, origin: FrameOrigin, seq: u64, beat: Beat) {
+        let own = self.hashes.iter().find(|(at, _)| *at == beat.hashed_at);
+        let mut nodes = shared.nodes.lock();
+        let was_diverged = nodes.get(&origin.node).is_some_and(|it| it.is_diverged);
+        let is_diverged = own.map_or(was_diverged, |(_, hash)| *hash != beat.state_hash);
+        let status = NodeStatus {
+            node: origin.node,
+            beat,
+            beat_seq: seq,
+            heard_at: (shared.clock)(),
+            is_diverged,
+        };
+        nodes.insert(origin.node, status);
+    }
+}
+
+/// Adds the downloads of another node to the counts in memory. Those of this node are in them since
+/// they were counted.
+fn show_downloads(shared: &ReplicaShared, origin: FrameOrigin, event: &StateEvent) {
+    if let StateEvent::AggregateDownloads(aggregate) = event
+        && origin.node != shared.node
+    {
+        for (record, downloads) in &aggregate.records {
+            shared.followed.downloads.add(*record, *downloads);
+        }
+    }
+}
+
+impl FrameAnswer {
+    /// The records of the frame are not kept.
+    fn of(received: Received) -> Self {
+        let slots = received.events.iter().zip(received.outcomes);
+        let slots = slots.map(|(event, outcome)| match event {
+            Event::Beat(_) => AnswerSlot::Beat,
+            Event::Catalog(_) | Event::State(_) => AnswerSlot::Outcome(outcome),
+        });
+        Self {
+            number: received.origin.number,
+            slots: slots.collect(),
+        }
+    }
+
+    /// Gives each caller of the frame the outcomes of its events.
+    fn give(self, shared: &ReplicaShared) {
+        // A frame that is in the log twice was answered when it was applied first.
+        let Some(tickets) = shared.pending.lock().remove(&self.number) else {
+            return;
+        };
+        let mut slots = self.slots.into_iter();
+        for ticket in tickets {
+            let own = slots.by_ref().take(ticket.events_count);
+            let known = own.filter_map(|slot| match slot {
+                AnswerSlot::Beat => None,
+                AnswerSlot::Outcome(outcome) => Some(outcome),
+            });
+            // All are taken from `slots`, also when one is lost.
+            let known: Vec<Option<EventOutcome>> = known.collect();
+            let known: Option<Vec<EventOutcome>> = known.into_iter().collect();
+            ticket.answer(known.ok_or_else(|| Error::LogUnanswered {
+                reason: "it is applied, and its outcome is lost".to_owned(),
+            }));
+        }
+    }
+}
+
+/// Of damage that a retry meets again: nothing is applied any more.
+fn stop_if_damaged(shared: &ReplicaShared, error: Error) -> Error {
+    match error {
+        Error::Corrupt { .. } => shared.stop(format!(
+            "{error}: run `subcat cluster join` with an empty data directory"
+        )),
+        error => error,
+    }
+}
+
+fn away_too_long(applied: u64, oldest: u64) -> String {
+    format!(
+        "the log begins at entry {oldest}, this node has applied {applied}: it was away for too \
+         long; run `subcat cluster join` with an empty data directory"
+    )
+}

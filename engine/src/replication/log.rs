@@ -1,0 +1,76 @@
+//! The ordered, durable log that the nodes of a cluster share.
+
+use std::time::Duration;
+
+/// An entry of a log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogEntry {
+    /// Its number: the first one of a log is 1, and each is one more than that before it.
+    pub seq: u64,
+    /// The bytes that were appended.
+    pub body: Vec<u8>,
+}
+
+/// Extent of a log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogState {
+    /// Number of the log itself: a log that is made anew has a higher one. 0 if no log was made.
+    pub epoch: u64,
+    /// Number of the oldest entry that is kept; one more than `last` if none is.
+    pub oldest: u64,
+    /// Number of the newest entry; 0 before the first.
+    pub last: u64,
+}
+
+/// An entry was not seen to become durable.
+#[derive(Debug, thiserror::Error)]
+pub enum AppendError {
+    /// It is certainly not in the log, and never will be.
+    #[error("the log is not available: {0}")]
+    Unavailable(String),
+    /// It may be in the log, or come to be: only the same bytes may be appended again.
+    #[error("the log has not answered: {0}")]
+    Unknown(String),
+}
+
+/// Entries could not be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    /// Nothing answers, or there is no such log.
+    #[error("the log is not available: {0}")]
+    Unavailable(String),
+    /// The next entry is not kept any more: a snapshot has what it said.
+    #[error("the log begins at entry {oldest}")]
+    Truncated {
+        /// Number of the oldest entry that is kept.
+        oldest: u64,
+    },
+}
+
+/// An ordered, durable log. Every node reads the same entries in the same order.
+///
+/// At least once: an entry whose append was repeated may be there twice. Methods block, and may be
+/// called from any thread.
+pub trait Log: Send + Sync {
+    /// Makes the log anew: empty, with this epoch.
+    ///
+    /// Errors: nothing is known of what the log holds then.
+    fn reset(&self, epoch: u64) -> Result<(), ReadError>;
+
+    /// Extent of the log.
+    fn state(&self) -> Result<LogState, ReadError>;
+
+    /// Appends an entry; returns its number when it is durable on a quorum.
+    fn append(&self, body: &[u8]) -> Result<u64, AppendError>;
+
+    /// Entries after `after`, in order and without gaps, of about `bytes_max` bytes together: at
+    /// least one if there is one. None if there are none. Never waits for entries to come.
+    fn read(&self, after: u64, bytes_max: usize) -> Result<Vec<LogEntry>, ReadError>;
+
+    /// Waits until there is an entry after `after`, or for `at_most`. A hint: it may return early,
+    /// and it returns early when nothing answers, after a pause.
+    fn wait(&self, after: u64, at_most: Duration);
+
+    /// Drops the entries up to `through`, which snapshots cover.
+    fn truncate(&self, through: u64) -> Result<(), ReadError>;
+}

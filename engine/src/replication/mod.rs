@@ -1,0 +1,27 @@
+//! Many machines: changes as frames in a log that all nodes read and apply.
+//!
+//! A node appends what it changes, and everybody, the node itself too, applies what the log says,
+//! in its order. Conflicts are decided when a frame is applied, and so the same everywhere.
+
+mod log;
+mod memory_log;
+mod event_codec;
+mod frame;
+#[cfg(test)]
+mod frame_test;
+mod ticket;
+mod membership;
+mod snapshot;
+mod shared;
+mod replica;
+mod follower;
+
+pub use frame::Beat;
+pub use log::{AppendError, Log, LogEntry, LogState, ReadError};
+pub(crate) use membership::{enter, leave};
+pub use memory_log::{LogFault, MemoryLog};
+pub use replica::Replica;
+pub(crate) use shared::Followed;
+pub use shared::{MonotonicClock, NodeStatus, ReplicaStatus};
+pub use snapshot::SnapshotSummary;
+pub(crate) use snapshot::{load_rows, write_rows};

@@ -1,0 +1,407 @@
+//! A node's end of the log: appends what this node changes, applies what all nodes have appended.
+
+use std::io::Write;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use super::follower::Follower;
+use super::frame::{Beat, Event, LogFrame};
+use super::log::{AppendError, Log};
+use super::shared::{
+    Followed, MonotonicClock, NodeStatus, ReplicaShared, ReplicaStatus, another_epoch, unavailable,
+};
+use super::snapshot::{SnapshotSummary, write_rows};
+use super::ticket::{ChangeTicket, EventOutcome, repeat};
+use crate::catalog::{CatalogEvent, CatalogOutcome, PendingChanges, RecordLog};
+use crate::error::{Error, Result};
+use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
+use crate::log_rows::{FrameOrigin, LogPosition, known_nodes};
+use crate::state::{Outcome, StateEvent, TouchedCredentials};
+
+/// Time for which bytes whose fate is not known are appended again.
+const RETRY_LIMIT: Duration = Duration::from_secs(10);
+/// Pause before they are.
+const RETRY_PAUSE: Duration = Duration::from_millis(100);
+/// Time in which a change that is in the log is applied here, or its caller is told that it is not.
+const APPLY_LIMIT: Duration = Duration::from_secs(10);
+
+/// A node's end of the log.
+pub struct Replica {
+    shared: ReplicaShared,
+    queue: Mutex<Vec<Arc<ChangeTicket>>>,
+    /// Number of the last frame; held while one is appended.
+    appending: Mutex<u64>,
+    follower: Mutex<Follower>,
+    fresh_as_of: Mutex<Option<Duration>>,
+    /// Files that were stored while the log was away.
+    unannounced: Mutex<Vec<StateEvent>>,
+}
+
+impl Replica {
+    /// Attaches to a log. `incarnation` is larger than at every earlier start of this node, as the
+    /// time is. Whether it is the right log is seen when it is read first.
+    pub(crate) fn attach(
+        log: Arc<dyn Log>,
+        clock: MonotonicClock,
+        followed: Followed,
+        positions: [LogPosition; 2],
+        incarnation: u64,
+    ) -> Result<Self> {
+        // Any entry before may have changed keys.
+        let position_max = positions[0].seq.max(positions[1].seq);
+        let follower = Follower::new(positions);
+        let position = follower.position();
+        let mut known = followed.state.store().read(known_nodes)?;
+        known.extend(followed.catalog.store().read(known_nodes)?);
+        // The clock may have been set back: frames of an earlier start would be skipped.
+        let own_starts = known.iter().filter(|(node, _)| *node == position.node);
+        let last_start = own_starts.map(|(_, incarnation)| *incarnation).max();
+        let incarnation = incarnation.max(last_start.map_or(0, |last| last + 1));
+        let heard_at = clock();
+        let nodes = known
+            .into_iter()
+            .map(|(node, _)| (node, NodeStatus::unheard(node, heard_at)));
+        let nodes = nodes.collect();
+        Ok(Self {
+            shared: ReplicaShared {
+                log,
+                clock,
+                followed,
+                node: position.node,
+                epoch: position.epoch,
+                incarnation,
+                pending: Mutex::default(),
+                applied: AtomicU64::new(position.seq),
+                nodes: Mutex::new(nodes),
+                stopped: Mutex::new(None),
+                touched: Mutex::default(),
+                keys_changed_at: AtomicU64::new(position_max),
+                is_beat_wanted: AtomicBool::new(false),
+            },
+            queue: Mutex::default(),
+            appending: Mutex::new(0),
+            follower: Mutex::new(follower),
+            fresh_as_of: Mutex::new(None),
+            unannounced: Mutex::default(),
+        })
+    }
+
+    /// Changes the state: returns when the events are applied here.
+    pub(crate) fn change_state(&self, events: Vec<StateEvent>) -> Result<Vec<Outcome>> {
+        let events = events.into_iter().map(Event::State).collect();
+        let outcomes = self.change(events)?.into_iter();
+        let of_state = outcomes.filter_map(|outcome| match outcome {
+            EventOutcome::State(outcome) => Some(outcome),
+            EventOutcome::Catalog(_) => None,
+        });
+        Ok(of_state.collect())
+    }
+
+    /// Changes records: returns when searches here find them.
+    pub(crate) fn change_catalog(&self, events: Vec<CatalogEvent>) -> Result<Vec<CatalogOutcome>> {
+        let events = events.into_iter().map(Event::Catalog).collect();
+        Ok(of_catalog(self.change(events)?))
+    }
+
+    fn change(&self, events: Vec<Event>) -> Result<Vec<EventOutcome>> {
+        let ticket = self.submit(events);
+        self.wait_for(&ticket)
+    }
+
+    fn submit(&self, events: Vec<Event>) -> Arc<ChangeTicket> {
+        let ticket = Arc::new(ChangeTicket::new(events));
+        if FRAME_BYTES_MAX < ticket.bytes {
+            let problem = format!("a change takes more than {FRAME_BYTES_MAX} bytes of the log");
+            ticket.answer(Err(Error::Cluster { problem }));
+            return ticket;
+        }
+        self.queue.lock().push(Arc::clone(&ticket));
+        // One append at a time: whoever is next takes what others have queued meanwhile.
+        let mut number = self.appending.lock();
+        while self.queue.lock().iter().any(|it| Arc::ptr_eq(it, &ticket)) {
+            let tickets = self.take_frame();
+            *number += 1;
+            self.append(*number, tickets);
+        }
+        ticket
+    }
+
+    /// Takes tickets from the queue that fit one frame: the oldest.
+    fn take_frame(&self) -> Vec<Arc<ChangeTicket>> {
+        let mut queue = self.queue.lock();
+        let mut bytes = 0;
+        let fit = queue.iter().take_while(|ticket| {
+            bytes += ticket.bytes;
+            bytes <= FRAME_BYTES_MAX
+        });
+        let count = fit.count().max(1).min(queue.len());
+        queue.drain(..count).collect()
+    }
+
+    fn append(&self, number: u64, tickets: Vec<Arc<ChangeTicket>>) {
+        if let Some(problem) = self.shared.stopped.lock().clone() {
+            for ticket in tickets {
+                let problem = problem.clone();
+                ticket.answer(Err(Error::Cluster { problem }));
+            }
+            return;
+        }
+        let mut events = Vec::new();
+        for ticket in &tickets {
+            events.append(&mut ticket.events.lock());
+        }
+        let origin = FrameOrigin {
+            node: self.shared.node,
+            incarnation: self.shared.incarnation,
+            number,
+        };
+        let frame = LogFrame {
+            epoch: self.shared.epoch,
+            origin,
+            events,
+        };
+        // Before the append: another thread may apply it before this one learns that it is there.
+        self.shared.pending.lock().insert(number, tickets);
+        let applied = self.shared.applied();
+        let appended = self.append_body(&frame.encode()).and_then(|seq| {
+            if seq <= applied {
+                return Err(self.shared.stop(self.lost_entries(seq, applied)));
+            }
+            Ok(())
+        });
+        if let Err(error) = appended {
+            let tickets = self.shared.pending.lock().remove(&number);
+            for ticket in tickets.unwrap_or_default() {
+                ticket.answer(Err(repeat(&error)));
+            }
+        }
+    }
+
+    /// Problem of a log in which an entry was given a number that was applied already.
+    fn lost_entries(&self, seq: u64, applied: u64) -> String {
+        let state = self.shared.log.state();
+        if let Ok(state) = state
+            && state.epoch != self.shared.epoch
+        {
+            return another_epoch(state.epoch, self.shared.epoch);
+        }
+        format!(
+            "entry {seq} was appended to the log, and this node has applied {applied}: the log has \
+             lost entries; run `subcat cluster reseed` on the node with the highest number"
+        )
+    }
+
+    /// Appends the same bytes until it is known that they are in the log, or that they are not.
+    fn append_body(&self, body: &[u8]) -> Result<u64> {
+        let end = (self.shared.clock)() + RETRY_LIMIT;
+        let mut is_open = false;
+        loop {
+            match self.shared.log.append(body) {
+                Ok(seq) => return Ok(seq),
+                Err(AppendError::Unavailable(reason)) if !is_open => {
+                    return Err(Error::LogUnavailable { reason });
+                }
+                Err(error) if end <= (self.shared.clock)() => {
+                    let reason = error.to_string();
+                    return Err(Error::LogUnanswered { reason });
+                }
+                Err(_) => is_open = true,
+            }
+            std::thread::sleep(RETRY_PAUSE);
+        }
+    }
+
+    /// Waits for an answer. Whoever waits applies the log, unless another thread does.
+    fn wait_for(&self, ticket: &ChangeTicket) -> Result<Vec<EventOutcome>> {
+        let end = (self.shared.clock)() + APPLY_LIMIT;
+        loop {
+            let applied = match self.follower.try_lock() {
+                Some(mut follower) if !ticket.is_answered() => follower.step(&self.shared),
+                // Another thread applies what there is.
+                _ => Ok(false),
+            };
+            let pause = if applied.is_ok() {
+                Duration::from_millis(1)
+            } else {
+                RETRY_PAUSE
+            };
+            if let Some(answer) = ticket.take(pause) {
+                return answer;
+            }
+            if end <= (self.shared.clock)() {
+                let reason = match applied {
+                    Err(error) => error.to_string(),
+                    Ok(_) => "the change is in the log, and not applied here yet".into(),
+                };
+                return Err(Error::LogUnanswered { reason });
+            }
+        }
+    }
+
+    /// Reads a part of the log and applies it. Returns true if there is more.
+    ///
+    /// Errors: the log or a file cannot be read: the next call tries again, unless
+    /// [`ReplicaStatus::stopped`] says that it cannot help.
+    pub fn step(&self) -> Result<bool> {
+        if let Some(problem) = self.shared.stopped.lock().clone() {
+            return Err(Error::Cluster { problem });
+        }
+        self.follower.lock().step(&self.shared)
+    }
+
+    /// Waits until the log has more than was applied, or for that time.
+    pub fn wait(&self, at_most: Duration) {
+        self.shared.log.wait(self.shared.applied(), at_most);
+    }
+
+    /// Appends a sign of life, and waits until it has come back. Called every other second, and
+    /// when [`Replica::is_beat_wanted`]. Requests here obey everything up to `visible`.
+    pub fn beat(&self, name: &str, version: &str, visible: u64) -> Result<()> {
+        let (hashed_at, state_hash) = {
+            let follower = self.follower.lock();
+            follower.check_log(&self.shared)?;
+            follower.last_hash()
+        };
+        let beat = Beat {
+            name: name.to_owned(),
+            version: version.to_owned(),
+            applied: visible,
+            hashed_at,
+            state_hash,
+        };
+        let began = (self.shared.clock)();
+        let ticket = self.submit(vec![Event::Beat(beat)]);
+        self.wait_for(&ticket)?;
+        let mut fresh_as_of = self.fresh_as_of.lock();
+        *fresh_as_of = (*fresh_as_of).max(Some(began));
+        Ok(())
+    }
+
+    /// Keeps events that change nothing which another node waits for, until the log is there again.
+    /// Those of a process that ends are lost: the files are fetched again.
+    pub(crate) fn announce_later(&self, events: Vec<StateEvent>) {
+        let mut unannounced = self.unannounced.lock();
+        if unannounced.len() < UNANNOUNCED_FILES_MAX {
+            unannounced.extend(events);
+        }
+    }
+
+    /// Appends what was kept while the log was away. Called now and then.
+    pub fn announce(&self) -> Result<()> {
+        let mut unannounced = std::mem::take(&mut *self.unannounced.lock());
+        while !unannounced.is_empty() {
+            let count = unannounced.len().min(ANNOUNCED_FILES_MAX);
+            let part: Vec<StateEvent> = unannounced.drain(..count).collect();
+            if let Err(error) = self.change_state(part.clone()) {
+                // Told twice, a file is the same.
+                unannounced.extend(part);
+                self.announce_later(unannounced);
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns true if other nodes wait for what this one has applied: once for each reason.
+    pub fn is_beat_wanted(&self) -> bool {
+        self.shared.is_beat_wanted.swap(false, Ordering::AcqRel)
+    }
+
+    /// Number of the last entry that was applied and is shown. Cost: one load of an atomic.
+    pub fn applied(&self) -> u64 {
+        self.shared.applied()
+    }
+
+    /// Number of the last entry that was applied here and changed accounts or keys, or of one after
+    /// it. Beats, which come all the time, do not raise it. Cost: one load of an atomic.
+    pub fn keys_changed_at(&self) -> u64 {
+        self.shared.keys_changed_at.load(Ordering::Acquire)
+    }
+
+    /// Accounts and keys that were touched since the last call, by this node or another.
+    pub fn take_touched(&self) -> TouchedCredentials {
+        std::mem::take(&mut *self.shared.touched.lock())
+    }
+
+    /// State of this node, and of the others as it knows them.
+    pub fn status(&self) -> ReplicaStatus {
+        ReplicaStatus {
+            node: self.shared.node,
+            epoch: self.shared.epoch,
+            applied: self.shared.applied(),
+            nodes: self.shared.nodes.lock().values().cloned().collect(),
+            stopped: self.shared.stopped.lock().clone(),
+            fresh_as_of: *self.fresh_as_of.lock(),
+        }
+    }
+
+    /// Number of the last entry of the log. Asks the log.
+    pub fn last_entry(&self) -> Result<u64> {
+        let state = self
+            .shared
+            .log
+            .state()
+            .map_err(|error| unavailable(&error))?;
+        Ok(state.last)
+    }
+
+    /// Writes a snapshot of the present moment; changes go on being applied meanwhile.
+    pub(crate) fn write_snapshot(&self, out: &mut dyn Write) -> Result<SnapshotSummary> {
+        let mut follower = self.follower.lock();
+        // Both files say the same position then.
+        follower.store_position(&self.shared)?;
+        let mut follower = Some(follower);
+        let (catalog, state) = (
+            self.shared.followed.catalog.store(),
+            self.shared.followed.state.store(),
+        );
+        catalog.read(|catalog| {
+            state.read(|state| {
+                // Both files are read as of now: what is applied from here on is not seen.
+                drop(follower.take());
+                write_rows(catalog, state, out)
+            })
+        })
+    }
+
+    /// Stores how far both files have applied the log. Called now and then: what changes nothing
+    /// is not noted otherwise.
+    pub fn store_position(&self) -> Result<()> {
+        self.follower.lock().store_position(&self.shared)
+    }
+}
+
+impl RecordLog for Arc<Replica> {
+    fn submit(&self, events: Vec<CatalogEvent>) -> Box<dyn PendingChanges> {
+        let events = events.into_iter().map(Event::Catalog).collect();
+        Box::new(Pending {
+            ticket: Replica::submit(self, events),
+            replica: Self::clone(self),
+        })
+    }
+}
+
+/// A ticket, and whose it is.
+struct Pending {
+    ticket: Arc<ChangeTicket>,
+    replica: Arc<Replica>,
+}
+
+impl PendingChanges for Pending {
+    fn wait(self: Box<Self>) -> Result<Vec<CatalogOutcome>> {
+        self.replica.wait_for(&self.ticket).map(of_catalog)
+    }
+}
+
+/// The outcomes of changes of records.
+fn of_catalog(outcomes: Vec<EventOutcome>) -> Vec<CatalogOutcome> {
+    let outcomes = outcomes.into_iter();
+    let of_catalog = outcomes.filter_map(|outcome| match outcome {
+        EventOutcome::Catalog(outcome) => Some(outcome),
+        EventOutcome::State(_) => None,
+    });
+    of_catalog.collect()
+}

@@ -1,0 +1,135 @@
+//! State that a node's two ends of the log share: the one that appends, the one that applies.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Duration;
+
+use hashbrown::HashMap;
+use parking_lot::Mutex;
+
+use super::frame::Beat;
+use super::log::{Log, ReadError};
+use super::ticket::ChangeTicket;
+use crate::catalog::Catalog;
+use crate::counters::DownloadTable;
+use crate::error::Error;
+use crate::model::NodeId;
+use crate::state::{State, TouchedCredentials};
+
+/// A clock that is never set back: the time since some moment.
+pub type MonotonicClock = Arc<dyn Fn() -> Duration + Send + Sync>;
+
+/// Parts of a database that follow the log.
+pub(crate) struct Followed {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) state: Arc<State>,
+    pub(crate) downloads: Arc<DownloadTable>,
+}
+
+/// State of a node as it is known here, from its beats.
+#[derive(Debug, Clone)]
+pub struct NodeStatus {
+    /// The node.
+    pub node: NodeId,
+    /// Its last beat.
+    pub beat: Beat,
+    /// Entry of the log that the beat is.
+    pub beat_seq: u64,
+    /// Time of the clock when it was read here.
+    pub heard_at: Duration,
+    /// True if its rows are not those of this node.
+    pub is_diverged: bool,
+}
+
+impl NodeStatus {
+    /// A node that is known to be, and was not heard since the start.
+    pub(super) fn unheard(node: NodeId, now: Duration) -> Self {
+        let beat = Beat {
+            name: node.to_string(),
+            version: String::new(),
+            applied: 0,
+            hashed_at: 0,
+            state_hash: 0,
+        };
+        Self {
+            node,
+            beat,
+            beat_seq: 0,
+            heard_at: now,
+            is_diverged: false,
+        }
+    }
+}
+
+/// State of this node.
+#[derive(Debug, Clone)]
+pub struct ReplicaStatus {
+    /// This node.
+    pub node: NodeId,
+    /// Number of the log.
+    pub epoch: u64,
+    /// Number of the last entry that was applied.
+    pub applied: u64,
+    /// Nodes from which a beat was heard since the start, this one included.
+    pub nodes: Vec<NodeStatus>,
+    /// Reason why nothing is applied any more, until the process is started again.
+    pub stopped: Option<String>,
+    /// Time of the clock up to which everything that was acknowledged is known to be applied here;
+    /// none before the first beat of this process came back.
+    pub fresh_as_of: Option<Duration>,
+}
+
+/// State of both ends.
+pub(super) struct ReplicaShared {
+    pub(super) log: Arc<dyn Log>,
+    pub(super) clock: MonotonicClock,
+    pub(super) followed: Followed,
+    pub(super) node: NodeId,
+    pub(super) epoch: u64,
+    /// Number of this start.
+    pub(super) incarnation: u64,
+    /// Tickets of frames that are in the log, or may be.
+    pub(super) pending: Mutex<HashMap<u64, Vec<Arc<ChangeTicket>>>>,
+    /// Number of the last entry that was applied and is shown.
+    pub(super) applied: AtomicU64,
+    pub(super) nodes: Mutex<BTreeMap<NodeId, NodeStatus>>,
+    pub(super) stopped: Mutex<Option<String>>,
+    pub(super) touched: Mutex<TouchedCredentials>,
+    /// Number of the last entry that was applied and changed accounts or keys, or a later one.
+    pub(super) keys_changed_at: AtomicU64,
+    /// True if a beat is due at once: keys have changed.
+    pub(super) is_beat_wanted: AtomicBool,
+}
+
+impl ReplicaShared {
+    /// Notes that nothing is applied any more, and why. Whoever waits is told.
+    pub(super) fn stop(&self, problem: String) -> Error {
+        self.stopped.lock().get_or_insert_with(|| problem.clone());
+        for (_, tickets) in self.pending.lock().drain() {
+            for ticket in tickets {
+                let reason = problem.clone();
+                ticket.answer(Err(Error::LogUnanswered { reason }));
+            }
+        }
+        Error::Cluster { problem }
+    }
+
+    /// Number of the last entry that was applied and is shown.
+    pub(super) fn applied(&self) -> u64 {
+        self.applied.load(Ordering::Acquire)
+    }
+}
+
+pub(super) fn unavailable(error: &ReadError) -> Error {
+    Error::LogUnavailable {
+        reason: error.to_string(),
+    }
+}
+
+pub(super) fn another_epoch(epoch: u64, followed: u64) -> String {
+    format!(
+        "the log has epoch {epoch}, this data directory follows epoch {followed}: if the log was \
+         made anew, run `subcat cluster join` with an empty data directory"
+    )
+}

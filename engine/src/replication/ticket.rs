@@ -1,0 +1,108 @@
+//! Changes of one caller, on their way through the log.
+
+use std::time::Duration;
+
+use parking_lot::{Condvar, Mutex};
+
+use super::frame::Event;
+use crate::catalog::{CatalogEvent, CatalogOutcome};
+use crate::error::{Error, Result};
+use crate::state::{Outcome, StateEvent};
+
+/// Result of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum EventOutcome {
+    Catalog(CatalogOutcome),
+    State(Outcome),
+}
+
+/// Changes of one caller. They are in one frame.
+pub(crate) struct ChangeTicket {
+    pub(super) events: Mutex<Vec<Event>>,
+    pub(super) events_count: usize,
+    /// About the bytes that they take in a frame.
+    pub(super) bytes: usize,
+    answer: Mutex<Answer>,
+    answered: Condvar,
+}
+
+enum Answer {
+    Waiting,
+    Given(Result<Vec<EventOutcome>>),
+    Taken,
+}
+
+impl ChangeTicket {
+    pub(super) fn new(events: Vec<Event>) -> Self {
+        let bytes = events.iter().map(bytes_of).sum();
+        Self {
+            events_count: events.len(),
+            events: Mutex::new(events),
+            bytes,
+            answer: Mutex::new(Answer::Waiting),
+            answered: Condvar::new(),
+        }
+    }
+
+    /// Gives the answer, unless there is one.
+    pub(super) fn answer(&self, given: Result<Vec<EventOutcome>>) {
+        let mut answer = self.answer.lock();
+        if matches!(*answer, Answer::Waiting) {
+            *answer = Answer::Given(given);
+            self.answered.notify_all();
+        }
+    }
+
+    /// Waits for the answer and takes it; `None` if there is none within that time.
+    pub(super) fn take(&self, at_most: Duration) -> Option<Result<Vec<EventOutcome>>> {
+        let mut answer = self.answer.lock();
+        // A spurious wake-up only makes the caller come again early.
+        if matches!(*answer, Answer::Waiting) {
+            self.answered.wait_for(&mut answer, at_most);
+        }
+        match std::mem::replace(&mut *answer, Answer::Taken) {
+            Answer::Given(given) => Some(given),
+            Answer::Waiting => {
+                *answer = Answer::Waiting;
+                None
+            }
+            Answer::Taken => unreachable!("an answer is taken once"),
+        }
+    }
+
+    pub(super) fn is_answered(&self) -> bool {
+        !matches!(*self.answer.lock(), Answer::Waiting)
+    }
+}
+
+/// About the bytes of an event in a frame, and not fewer.
+fn bytes_of(event: &Event) -> usize {
+    const ID_BYTES: usize = 24;
+    const ROW_BYTES: usize = 48;
+    match event {
+        Event::Catalog(CatalogEvent::PutRecord(_, stored)) => ID_BYTES + stored.len(),
+        Event::Catalog(_) => ID_BYTES,
+        Event::State(StateEvent::AggregateDownloads(aggregate)) => {
+            let rows = aggregate.records.len() + aggregate.usage.len();
+            (rows + aggregate.parts.len() + aggregate.forgotten.len()) * ROW_BYTES
+        }
+        Event::State(StateEvent::AddUsage(batch)) => batch.deltas.len() * ROW_BYTES,
+        // Texts of accounts and keys are bounded.
+        Event::State(_) | Event::Beat(_) => 1024,
+    }
+}
+
+/// An error of a frame, for each of its callers.
+pub(super) fn repeat(error: &Error) -> Error {
+    match error {
+        Error::LogUnavailable { reason } => Error::LogUnavailable {
+            reason: reason.clone(),
+        },
+        Error::LogUnanswered { reason } => Error::LogUnanswered {
+            reason: reason.clone(),
+        },
+        other => Error::Cluster {
+            problem: other.to_string(),
+        },
+    }
+}

@@ -1,0 +1,47 @@
+//! Accounts and keys that a transaction has changed.
+
+use super::apply::Effect;
+use crate::model::{AccountId, ApiKeyId};
+
+/// Accounts and keys that changes of other nodes have touched: whoever keeps a table of keys reads
+/// these again.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct TouchedCredentials {
+    /// Accounts that are new, changed or gone.
+    pub accounts: Vec<AccountId>,
+    /// Keys that are new or changed.
+    pub api_keys: Vec<ApiKeyId>,
+    /// True if any may have changed: a commit had seemed to fail, and everything was read again.
+    pub is_everything: bool,
+}
+
+impl TouchedCredentials {
+    pub(super) fn of(effects: &[Effect]) -> Self {
+        let mut touched = Self::default();
+        for effect in effects {
+            match effect {
+                Effect::Account(account) => touched.accounts.push(account.id),
+                Effect::AccountDeleted(id) => touched.accounts.push(*id),
+                Effect::ApiKey(api_key) => touched.api_keys.push(api_key.id),
+                Effect::SecondStep(..)
+                | Effect::Registration(_)
+                | Effect::SessionOpened(_)
+                | Effect::SessionClosed(_)
+                | Effect::File(_) => {}
+            }
+        }
+        touched
+    }
+
+    /// Returns true if there are none.
+    pub fn is_empty(&self) -> bool {
+        self.accounts.is_empty() && self.api_keys.is_empty() && !self.is_everything
+    }
+
+    /// Adds those of a later transaction.
+    pub(crate) fn extend(&mut self, later: Self) {
+        self.accounts.extend(later.accounts);
+        self.api_keys.extend(later.api_keys);
+        self.is_everything |= later.is_everything;
+    }
+}

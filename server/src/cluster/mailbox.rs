@@ -1,0 +1,92 @@
+//! The place where messages between nodes wait.
+
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use parking_lot::Mutex;
+use subcat_engine::NodeId;
+use tokio::sync::Notify;
+
+use crate::limits::COUNT_MESSAGES_MAX;
+
+/// A message that is to be sent.
+pub(super) struct OutgoingMessage {
+    pub(super) node: NodeId,
+    pub(super) body: Vec<u8>,
+}
+
+/// Place between the callers of an exchange and the task that has its connection.
+#[derive(Default)]
+pub(super) struct Mailbox {
+    outgoing: Mutex<Option<OutgoingMessage>>,
+    outgoing_wanted: Notify,
+    incoming: Mutex<VecDeque<Vec<u8>>>,
+    is_failing: AtomicBool,
+}
+
+impl Mailbox {
+    /// Puts a message where the task finds it.
+    pub(super) fn send(&self, node: NodeId, body: Vec<u8>) {
+        *self.outgoing.lock() = Some(OutgoingMessage { node, body });
+        self.outgoing_wanted.notify_one();
+    }
+
+    /// Waits until there may be a message to send.
+    pub(super) async fn wait(&self) {
+        self.outgoing_wanted.notified().await;
+    }
+
+    /// The newest message that is to be sent.
+    pub(super) fn outgoing(&self) -> Option<OutgoingMessage> {
+        self.outgoing.lock().take()
+    }
+
+    /// Keeps a message that has come.
+    pub(super) fn deliver(&self, body: Vec<u8>) {
+        let mut incoming = self.incoming.lock();
+        if COUNT_MESSAGES_MAX <= incoming.len() {
+            incoming.pop_front();
+        }
+        incoming.push_back(body);
+    }
+
+    /// The messages that have come.
+    pub(super) fn take(&self) -> Vec<Vec<u8>> {
+        std::mem::take(&mut *self.incoming.lock()).into()
+    }
+
+    /// Logs that messages get lost, unless it is known.
+    pub(super) fn note_failure(&self, error: &str) {
+        if !self.is_failing.swap(true, Ordering::AcqRel) {
+            tracing::warn!(error, "rate limits hold for each node by itself");
+        }
+    }
+
+    /// Logs that messages pass again, if they did not.
+    pub(super) fn note_success(&self) {
+        if self.is_failing.swap(false, Ordering::AcqRel) {
+            tracing::info!("rate limits hold for all nodes together again");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mailbox_is_bounded() {
+        let mailbox = Mailbox::default();
+        for number in 0..=COUNT_MESSAGES_MAX {
+            mailbox.deliver(number.to_le_bytes().to_vec());
+            mailbox.send(NodeId(1), number.to_le_bytes().to_vec());
+        }
+        let taken = mailbox.take();
+        assert_eq!(taken.len(), COUNT_MESSAGES_MAX);
+        assert_eq!(taken[0], 1_usize.to_le_bytes());
+        assert!(mailbox.take().is_empty());
+        let newest = mailbox.outgoing().map(|message| message.body);
+        assert_eq!(newest.unwrap(), COUNT_MESSAGES_MAX.to_le_bytes());
+        assert!(mailbox.outgoing().is_none());
+    }
+}

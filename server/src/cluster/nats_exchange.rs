@@ -1,0 +1,81 @@
+//! Messages between nodes over NATS, without JetStream: nobody keeps them.
+
+use std::sync::Arc;
+
+use async_nats::connection::State;
+use async_nats::{Client, Subscriber};
+use futures_util::StreamExt;
+use subcat_engine::NodeId;
+
+use super::blocking::Blocking;
+use super::exchange::Exchange;
+use super::mailbox::Mailbox;
+use super::nats_log::{addresses_of, base_options, signed_in};
+use super::open_log_error::OpenLogError;
+
+/// Messages on one subject of NATS.
+pub(super) struct NatsExchange {
+    mailbox: Arc<Mailbox>,
+    /// Threads of the task.
+    _runtime: Blocking,
+}
+
+impl NatsExchange {
+    /// Opens the exchange beside the log that these servers hold as `stream`.
+    pub(super) fn open(servers: &[String], stream: &str) -> Result<Self, OpenLogError> {
+        let addresses = addresses_of(servers)?;
+        let runtime = Blocking::start().map_err(OpenLogError::Client)?;
+        let options = signed_in(base_options().no_echo(), &addresses);
+        let subject = format!("{stream}.limits");
+        let opened = runtime.block_on(async {
+            let client = options.connect(addresses).await?;
+            let messages = client.subscribe(subject.clone()).await?;
+            Ok::<_, async_nats::Error>((client, messages))
+        });
+        let (client, messages) =
+            opened.map_err(|error| OpenLogError::Invalid(error.to_string()))?;
+        let mailbox = Arc::<Mailbox>::default();
+        let passing = pass(client, messages, subject, Arc::clone(&mailbox));
+        runtime.handle().spawn(passing);
+        Ok(Self {
+            mailbox,
+            _runtime: runtime,
+        })
+    }
+}
+
+impl Exchange for NatsExchange {
+    fn publish(&self, node: NodeId, body: Vec<u8>) {
+        self.mailbox.send(node, body);
+    }
+
+    fn take(&self) -> Vec<Vec<u8>> {
+        self.mailbox.take()
+    }
+}
+
+/// Passes messages on until the client is gone.
+async fn pass(client: Client, mut messages: Subscriber, subject: String, mailbox: Arc<Mailbox>) {
+    loop {
+        tokio::select! {
+            message = messages.next() => match message {
+                Some(message) => mailbox.deliver(message.payload.into()),
+                None => return,
+            },
+            () = mailbox.wait() => {
+                let Some(outgoing) = mailbox.outgoing() else {
+                    continue;
+                };
+                // The client would keep it, and send it when it says nothing true any more.
+                if client.connection_state() != State::Connected {
+                    mailbox.note_failure("there is no connection to NATS");
+                    continue;
+                }
+                match client.publish(subject.clone(), outgoing.body.into()).await {
+                    Ok(()) => mailbox.note_success(),
+                    Err(error) => mailbox.note_failure(&error.to_string()),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Places of the snapshots of a cluster: a folder, or the bucket of files.
+
+use std::fs::File;
+use std::io::{self, BufWriter};
+#[cfg(feature = "s3")]
+use std::io::{BufReader, Write};
+use std::path::{Path, PathBuf};
+
+use subcat_engine::{Engine, SnapshotSummary};
+
+use crate::config::Config;
+#[cfg(feature = "s3")]
+use crate::upstream::ObjectStorage;
+
+/// End of the name of a snapshot.
+const ENDING: &str = ".snapshot";
+
+/// A place of snapshots.
+pub enum SnapshotPlace {
+    /// A folder.
+    Folder(PathBuf),
+    /// A folder of the bucket of files.
+    #[cfg(feature = "s3")]
+    Bucket(Box<ObjectStorage>, String),
+}
+
+/// A snapshot that cannot be written or read.
+#[derive(Debug, thiserror::Error)]
+pub enum SnapshotPlaceError {
+    /// Neither a folder nor a bucket is named.
+    #[error("name a folder for snapshots with --snapshots, or set files.s3 for a bucket")]
+    Unnamed,
+    /// There is no snapshot to begin with.
+    #[error(
+        "there is no snapshot of epoch {0}: make one on another node with subcat cluster snapshot"
+    )]
+    NoSnapshot(u64),
+    /// The place does not take it, or does not give it.
+    #[error("{subject}")]
+    Io {
+        /// The file, the object or the setting.
+        subject: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// The engine cannot write it.
+    #[error(transparent)]
+    Engine(#[from] subcat_engine::Error),
+}
+
+impl SnapshotPlace {
+    /// The folder that is named, or the bucket of the settings.
+    pub fn of(config: &Config, folder: Option<PathBuf>) -> Result<Self, SnapshotPlaceError> {
+        if let Some(folder) = folder {
+            std::fs::create_dir_all(&folder).map_err(|error| place_error(&folder, error))?;
+            return Ok(Self::Folder(folder));
+        }
+        #[cfg(feature = "s3")]
+        {
+            let storage = ObjectStorage::new(&config.files_s3)
+                .map_err(|error| io_error("files.s3", error))?;
+            if let Some(storage) = storage {
+                let folder = format!("snapshots/{}", config.cluster.stream);
+                return Ok(Self::Bucket(Box::new(storage), folder));
+            }
+        }
+        #[cfg(not(feature = "s3"))]
+        let _ = config;
+        Err(SnapshotPlaceError::Unnamed)
+    }
+
+    /// Writes a snapshot of an engine. It is under its name only when it is whole.
+    pub fn write(
+        &self,
+        engine: &Engine,
+        scratch: &Path,
+    ) -> Result<SnapshotSummary, SnapshotPlaceError> {
+        #[cfg(not(feature = "s3"))]
+        let _ = scratch;
+        let folder = match self {
+            Self::Folder(folder) => folder.as_path(),
+            #[cfg(feature = "s3")]
+            Self::Bucket(..) => scratch,
+        };
+        let partial = folder.join(format!(".snapshot-{}.partial", std::process::id()));
+        let written = write_file(engine, &partial);
+        let placed = written.and_then(|summary| {
+            let name = name_of(summary.epoch, summary.seq);
+            match self {
+                Self::Folder(folder) => {
+                    let path = folder.join(name);
+                    std::fs::rename(&partial, &path).map_err(|error| place_error(&path, error))?;
+                }
+                #[cfg(feature = "s3")]
+                Self::Bucket(storage, folder) => {
+                    let file =
+                        File::open(&partial).map_err(|error| place_error(&partial, error))?;
+                    storage
+                        .upload(&format!("{folder}/{name}"), &mut BufReader::new(file))
+                        .map_err(|error| io_error(name, error))?;
+                }
+            }
+            Ok(summary)
+        });
+        // Moved, or of no use any more.
+        let _ = std::fs::remove_file(&partial);
+        placed
+    }
+
+    /// The newest snapshot of an epoch, as a file: in the folder, or downloaded to `scratch`.
+    pub fn newest(&self, epoch: u64, scratch: &Path) -> Result<PathBuf, SnapshotPlaceError> {
+        #[cfg(not(feature = "s3"))]
+        let _ = scratch;
+        let names = self.names()?;
+        let prefix = format!("{epoch:010}-");
+        // Numbers have as many digits as the largest: the last name is the newest.
+        let newest = names.into_iter().rfind(|name| name.starts_with(&prefix));
+        let Some(newest) = newest else {
+            return Err(SnapshotPlaceError::NoSnapshot(epoch));
+        };
+        match self {
+            Self::Folder(folder) => Ok(folder.join(newest)),
+            #[cfg(feature = "s3")]
+            Self::Bucket(storage, folder) => {
+                let file = File::create(scratch).map_err(|error| place_error(scratch, error))?;
+                let mut file = BufWriter::new(file);
+                let name = format!("{folder}/{newest}");
+                let downloaded = storage.download(&name, &mut file);
+                let downloaded = downloaded.and_then(|()| file.flush());
+                downloaded.map_err(|error| io_error(name, error))?;
+                Ok(scratch.to_owned())
+            }
+        }
+    }
+
+    /// Entries of the log that the snapshots of an epoch were taken at, ascending.
+    pub fn entries(&self, epoch: u64) -> Result<Vec<u64>, SnapshotPlaceError> {
+        let prefix = format!("{epoch:010}-");
+        let names = self.names()?;
+        let entries = names.iter().filter_map(|name| {
+            let number = name.strip_prefix(&prefix)?.strip_suffix(ENDING)?;
+            number.parse().ok()
+        });
+        Ok(entries.collect())
+    }
+
+    fn names(&self) -> Result<Vec<String>, SnapshotPlaceError> {
+        let mut names = match self {
+            Self::Folder(folder) => {
+                let mut names = Vec::new();
+                let entries =
+                    std::fs::read_dir(folder).map_err(|error| place_error(folder, error))?;
+                for entry in entries {
+                    let entry = entry.map_err(|error| place_error(folder, error))?;
+                    names.extend(entry.file_name().into_string());
+                }
+                names.sort_unstable();
+                names
+            }
+            #[cfg(feature = "s3")]
+            Self::Bucket(storage, folder) => storage
+                .names(folder)
+                .map_err(|error| io_error("files.s3", error))?,
+        };
+        names.retain(|name| name.ends_with(ENDING) && !name.starts_with('.'));
+        Ok(names)
+    }
+}
+
+fn write_file(engine: &Engine, path: &Path) -> Result<SnapshotSummary, SnapshotPlaceError> {
+    let file = File::create(path).map_err(|error| place_error(path, error))?;
+    let mut file = BufWriter::new(file);
+    let summary = engine.write_snapshot(&mut file)?;
+    let synced = file
+        .into_inner()
+        .map_err(io::IntoInnerError::into_error)
+        .and_then(|file| file.sync_all());
+    synced.map_err(|error| place_error(path, error))?;
+    Ok(summary)
+}
+
+fn name_of(epoch: u64, seq: u64) -> String {
+    format!("{epoch:010}-{seq:020}{ENDING}")
+}
+
+fn place_error(path: &Path, error: io::Error) -> SnapshotPlaceError {
+    io_error(path.display().to_string(), error)
+}
+
+fn io_error(subject: impl Into<String>, source: io::Error) -> SnapshotPlaceError {
+    SnapshotPlaceError::Io {
+        subject: subject.into(),
+        source,
+    }
+}

@@ -1,0 +1,366 @@
+//! `subcat cluster`: nodes that share a log.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use clap::Args;
+use serde::{Deserialize, Serialize};
+use subcat_engine::{Engine, Log, LogState, NodeId, SnapshotSummary};
+
+use super::access::{Missing, execute_once, open_engine};
+use super::context::Context;
+use super::error::{CommandError, SubjectError, say};
+use super::output::Reply;
+use super::subcommand::Subcommand;
+use super::table::{facts, table};
+use crate::cluster::{SnapshotPlace, open_log};
+use crate::config::Config;
+use crate::ops::{ClusterRead, ReadCluster, SnapshotWritten, WriteSnapshot};
+
+/// Let several servers share a catalog: begin a cluster, join it, watch it, leave it
+#[derive(Debug, Args)]
+pub(super) struct ClusterArguments {
+    #[command(subcommand)]
+    action: ClusterAction,
+}
+
+#[derive(Debug, clap::Subcommand)]
+enum ClusterAction {
+    /// Begin a cluster with this data directory; its server must be stopped
+    Init {
+        /// A folder for snapshots [default: the bucket of files.s3]
+        #[arg(long, value_name = "DIR")]
+        snapshots: Option<PathBuf>,
+    },
+    /// Make a data directory that does not exist from the newest snapshot of a cluster
+    Join {
+        /// The folder of snapshots [default: the bucket of files.s3]
+        #[arg(long, value_name = "DIR")]
+        snapshots: Option<PathBuf>,
+    },
+    /// Show every node: how far it is, and whether it has the same rows
+    Status,
+    /// Write a snapshot for nodes that join; its server may run
+    Snapshot {
+        /// A folder for snapshots [default: the bucket of files.s3]
+        #[arg(long, value_name = "DIR")]
+        snapshots: Option<PathBuf>,
+        /// Drop the entries of the log that the snapshot before this one covers
+        #[arg(long)]
+        truncate: bool,
+    },
+    /// Take this data directory out of its cluster, whole; its server must be stopped
+    Leave,
+    /// Make a lost or damaged log anew from this data directory; its server must be stopped
+    ///
+    /// Run it on the node with the highest number in `subcat cluster status`. What the log had
+    /// beyond it is lost. The other nodes join again, each with an empty data directory.
+    Reseed {
+        /// A folder for snapshots [default: the bucket of files.s3]
+        #[arg(long, value_name = "DIR")]
+        snapshots: Option<PathBuf>,
+    },
+}
+
+/// Answer of `leave`.
+#[derive(Debug, Serialize, Deserialize)]
+struct LeaveDone {
+    data: String,
+}
+
+/// A step of a cluster that cannot be made.
+#[derive(Debug, thiserror::Error)]
+enum ClusterError {
+    #[error("set cluster.log to the address of NATS or PostgreSQL")]
+    NoLog,
+    #[error(
+        "the log {0} exists already: join its cluster with subcat cluster join, or choose another \
+         name with cluster.stream"
+    )]
+    LogExists(String),
+    #[error("there is no log {0}: begin a cluster with subcat cluster init")]
+    NoSuchLog(String),
+    #[error("{} is in a cluster already: subcat cluster leave takes it out", .0.display())]
+    InCluster(PathBuf),
+    #[error("{} is in no cluster: begin one with subcat cluster init", .0.display())]
+    InNone(PathBuf),
+    #[error(
+        "{} exists already: name a data directory that does not exist with --data",
+        .0.display()
+    )]
+    Exists(PathBuf),
+    #[error(
+        "the newest snapshot ends at entry {snapshot}, and the log begins at {oldest}: make a \
+         snapshot on another node with subcat cluster snapshot"
+    )]
+    SnapshotTooOld { snapshot: u64, oldest: u64 },
+}
+
+impl Subcommand for ClusterArguments {
+    const NAME: &'static str = "cluster";
+
+    fn run(self, context: &Context) -> Result<(), CommandError> {
+        match self.action {
+            ClusterAction::Init { snapshots } => {
+                let config = context.effective_of_existing()?;
+                let place = SnapshotPlace::of(&config, snapshots)?;
+                context.show(&Reply::of(&init(&config, &place)?), |done| {
+                    snapshot_shown("the cluster begins here", done)
+                })
+            }
+            ClusterAction::Join { snapshots } => {
+                let config = context.effective(&[])?.config;
+                let place = SnapshotPlace::of(&config, snapshots)?;
+                context.show(&Reply::of(&join(&config, &place)?), |done| {
+                    snapshot_shown("joined: start the server", done)
+                })
+            }
+            ClusterAction::Status => {
+                let config = context.effective_of_existing()?;
+                let reply = execute_once(config, Missing::Refuse, ReadCluster {})?;
+                context.show(&reply, status_shown)
+            }
+            ClusterAction::Snapshot {
+                snapshots,
+                truncate,
+            } => {
+                let config = context.effective_of_existing()?;
+                let folder = snapshots.map(std::path::absolute).transpose()?;
+                let folder = folder.map(|folder| folder.display().to_string());
+                let write = WriteSnapshot { folder, truncate };
+                let reply = execute_once(config, Missing::Refuse, write)?;
+                context.show(&reply, |done| {
+                    snapshot_shown("the snapshot is written", done)
+                })
+            }
+            ClusterAction::Leave => {
+                let config = context.effective_of_existing()?;
+                context.show(&Reply::of(&leave(&config)?), |done| {
+                    let data = &done.data;
+                    format!("{data} is in no cluster any more: unset cluster.log and start it\n")
+                })
+            }
+            ClusterAction::Reseed { snapshots } => {
+                let config = context.effective_of_existing()?;
+                let place = SnapshotPlace::of(&config, snapshots)?;
+                context.show(&Reply::of(&reseed(&config, &place)?), |done| {
+                    snapshot_shown("the log is made anew: let the other nodes join again", done)
+                })
+            }
+        }
+    }
+}
+
+fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
+    let log = log_of(config)?;
+    if log_state(log.as_ref())?.epoch != 0 {
+        return Err(ClusterError::LogExists(config.cluster.stream.clone()).into());
+    }
+    let engine = open_engine(config, 0)?;
+    // One of an `init` that was interrupted before the log was made may begin again.
+    let is_begun = |position: &subcat_engine::LogPosition| position.seq != 0;
+    if engine.log_position().as_ref().is_some_and(is_begun) {
+        engine.close()?;
+        return Err(ClusterError::InCluster(config.data.clone()).into());
+    }
+    let node = engine
+        .log_position()
+        .map_or_else(new_node, |it| Ok(it.node))?;
+    NewLog { config, place, log }.begin(engine, node, 1)
+}
+
+fn reseed(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
+    let log = log_of(config)?;
+    let engine = open_engine(config, 0)?;
+    let Some(position) = engine.log_position() else {
+        engine.close()?;
+        return Err(ClusterError::InNone(config.data.clone()).into());
+    };
+    let epoch = position.epoch.max(log_state(log.as_ref())?.epoch) + 1;
+    NewLog { config, place, log }.begin(engine, position.node, epoch)
+}
+
+/// A log that is made, and where its first snapshot goes.
+struct NewLog<'c> {
+    config: &'c Config,
+    place: &'c SnapshotPlace,
+    log: Arc<dyn Log>,
+}
+
+impl NewLog<'_> {
+    /// Makes the log with this epoch, and a snapshot for nodes that join it.
+    fn begin(
+        self,
+        engine: Engine,
+        node: NodeId,
+        epoch: u64,
+    ) -> Result<SnapshotWritten, CommandError> {
+        engine.enter_cluster(node, epoch)?;
+        engine.close()?;
+        drop(engine);
+        let engine = open_engine(self.config, 0)?;
+        let scratch = self.config.data.join("tmp");
+        let summary = self.place.write(&engine, &scratch)?;
+        engine.close()?;
+        // At last: whoever finds the log finds a snapshot, too.
+        self.log
+            .reset(epoch)
+            .map_err(|error| SubjectError::new("cluster.log", std::io::Error::other(error)))?;
+        Ok(SnapshotWritten::new(node, &summary))
+    }
+}
+
+fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
+    let log = log_of(config)?;
+    let state = log_state(log.as_ref())?;
+    if state.epoch == 0 {
+        return Err(ClusterError::NoSuchLog(config.cluster.stream.clone()).into());
+    }
+    let data = &config.data;
+    let is_empty = std::fs::read_dir(data).map_or(true, |mut entries| entries.next().is_none());
+    if !is_empty {
+        return Err(ClusterError::Exists(data.clone()).into());
+    }
+    let absolute = std::path::absolute(data)?;
+    let staging = beside(&absolute, ".joining");
+    let download = beside(&absolute, ".snapshot");
+    // Left by a join that was interrupted.
+    let _ = std::fs::remove_dir_all(&staging);
+    if let Some(parent) = absolute.parent() {
+        std::fs::create_dir_all(parent)?;
+    }
+    let newest = place.newest(state.epoch, &download);
+    let loaded = newest.map_err(CommandError::from).and_then(|path| {
+        say("loading the newest snapshot");
+        load(config, &staging, &path)
+    });
+    let _ = std::fs::remove_file(&download);
+    let placed = loaded.and_then(|(node, summary)| {
+        if summary.seq + 1 < state.oldest {
+            return Err(ClusterError::SnapshotTooOld {
+                snapshot: summary.seq,
+                oldest: state.oldest,
+            }
+            .into());
+        }
+        // An empty one may be there, such as that of a mount.
+        let _ = std::fs::remove_dir(&absolute);
+        std::fs::rename(&staging, &absolute)
+            .map_err(|error| SubjectError::new(absolute.display().to_string(), error))?;
+        Ok(SnapshotWritten::new(node, &summary))
+    });
+    if placed.is_err() {
+        let _ = std::fs::remove_dir_all(&staging);
+    }
+    placed
+}
+
+fn load(
+    config: &Config,
+    staging: &Path,
+    snapshot: &Path,
+) -> Result<(NodeId, SnapshotSummary), CommandError> {
+    let node = new_node()?;
+    let config = Config {
+        data: staging.to_owned(),
+        ..config.clone()
+    };
+    let engine = open_engine(&config, 0)?;
+    let file = std::fs::File::open(snapshot)
+        .map_err(|error| SubjectError::new(snapshot.display().to_string(), error))?;
+    let summary = engine.load_snapshot(&mut std::io::BufReader::new(file), node)?;
+    engine.close()?;
+    Ok((node, summary))
+}
+
+fn leave(config: &Config) -> Result<LeaveDone, CommandError> {
+    let engine = open_engine(config, 0)?;
+    let left = engine.leave_cluster();
+    engine.close()?;
+    left?;
+    Ok(LeaveDone {
+        data: config.data.display().to_string(),
+    })
+}
+
+fn log_of(config: &Config) -> Result<Arc<dyn Log>, CommandError> {
+    let Some(address) = &config.cluster.log else {
+        return Err(ClusterError::NoLog.into());
+    };
+    let log = open_log(address, &config.cluster.stream);
+    Ok(log.map_err(|error| SubjectError::new("cluster.log", std::io::Error::other(error)))?)
+}
+
+fn log_state(log: &dyn Log) -> Result<LogState, CommandError> {
+    let state = log.state();
+    Ok(state.map_err(|error| SubjectError::new("cluster.log", std::io::Error::other(error)))?)
+}
+
+fn new_node() -> Result<NodeId, CommandError> {
+    let mut number = [0; 8];
+    getrandom::fill(&mut number).map_err(std::io::Error::from)?;
+    Ok(NodeId(u64::from_le_bytes(number)))
+}
+
+fn beside(path: &Path, ending: &str) -> PathBuf {
+    let mut name = path.file_name().unwrap_or_default().to_owned();
+    name.push(ending);
+    path.with_file_name(name)
+}
+
+fn snapshot_shown(title: &str, done: &SnapshotWritten) -> String {
+    let about = facts(&[
+        ("node", done.node.clone()),
+        ("epoch", done.epoch.to_string()),
+        ("entry", done.entry.to_string()),
+        ("rows", done.rows.to_string()),
+        ("state hash", done.state_hash.clone()),
+    ]);
+    format!("{title}\n{about}")
+}
+
+fn status_shown(read: &ClusterRead) -> String {
+    let Some(node) = &read.node else {
+        return "this data directory is in no cluster\n".to_owned();
+    };
+    let mut text = facts(&[
+        ("node", node.clone()),
+        ("state", read.state.clone()),
+        ("epoch", read.epoch.to_string()),
+        ("applied", read.applied.to_string()),
+        ("lag", read.lag.to_string()),
+    ]);
+    if let Some(problem) = &read.problem {
+        text.push_str(&format!("problem: {problem}\n"));
+    }
+    if read.nodes.is_empty() {
+        return text;
+    }
+    let rows: Vec<Vec<String>> = read
+        .nodes
+        .iter()
+        .map(|node| {
+            vec![
+                node.name.clone(),
+                node.node.clone(),
+                node.version.clone(),
+                node.applied
+                    .map_or("-".to_owned(), |applied| applied.to_string()),
+                format!("{:.1} s", node.heard_ms as f64 / 1000.0),
+                node.state_hash.clone(),
+                if node.is_diverged {
+                    "DIFFERENT"
+                } else {
+                    "same"
+                }
+                .to_owned(),
+            ]
+        })
+        .collect();
+    let header = [
+        "name", "node", "version", "applied", "heard", "hash", "rows",
+    ];
+    text.push('\n');
+    text.push_str(&table(&header, &rows));
+    text
+}

@@ -1,0 +1,197 @@
+//! The state of a cluster, as one of its nodes knows it.
+
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+use subcat_engine::{NodeId, SnapshotSummary};
+
+use super::error::{OperationError, OperationRejection};
+use super::operation::{Operation, OperationEntry, Operations};
+use crate::cluster::{SnapshotPlace, SnapshotPlaceError, open_log};
+use crate::config::Config;
+use crate::service::{ACCEPTS_NOTHING, ClusterState};
+
+pub(super) const OPERATIONS: &[OperationEntry] = &[
+    OperationEntry::of::<ReadCluster>(),
+    OperationEntry::of::<WriteSnapshot>(),
+];
+
+/// `cluster/status`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReadCluster {}
+
+/// Answer of [`ReadCluster`].
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClusterRead {
+    /// Number of this node; none if the data directory is in no cluster.
+    pub node: Option<String>,
+    /// Number of the log.
+    pub epoch: u64,
+    /// Last entry of the log that is applied here.
+    pub applied: u64,
+    /// Entries that the log has beyond it, as far as is known.
+    pub lag: u64,
+    /// `following`, `degraded` (the log is away, or nothing is applied any more), `stopped` (no
+    /// server runs) or `alone`.
+    pub state: String,
+    /// Reason of a degraded state.
+    pub problem: Option<String>,
+    /// Every node that is known, this one included.
+    pub nodes: Vec<NodeRead>,
+}
+
+/// A node of a cluster.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeRead {
+    /// Its number.
+    pub node: String,
+    /// Its name.
+    pub name: String,
+    /// Version of its program; empty if it was not heard since this server started.
+    pub version: String,
+    /// Last entry that its requests obey; none if it accepts none.
+    pub applied: Option<u64>,
+    /// Milliseconds since it was heard.
+    pub heard_ms: u64,
+    /// Sum of the rows.
+    pub state_hash: String,
+    /// Entry before which the sum was taken.
+    pub hashed_at: u64,
+    /// True if its rows are not those of this node.
+    pub is_diverged: bool,
+}
+
+impl Operation for ReadCluster {
+    const NAME: &'static str = "cluster/status";
+    type Answer = ClusterRead;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<ClusterRead, OperationError> {
+        let running = operations.service.and_then(|service| service.cluster());
+        if let Some(node) = running {
+            return Ok(ClusterRead::of(&node.state()));
+        }
+        Ok(match operations.engine.log_position() {
+            Some(position) => ClusterRead {
+                node: Some(position.node.to_string()),
+                epoch: position.epoch,
+                applied: position.seq,
+                state: "stopped".into(),
+                ..ClusterRead::default()
+            },
+            None => ClusterRead {
+                state: "alone".into(),
+                ..ClusterRead::default()
+            },
+        })
+    }
+}
+
+/// `cluster/snapshot`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WriteSnapshot {
+    /// Folder of snapshots, as an absolute path; none for the bucket of files.
+    pub folder: Option<String>,
+    /// True to drop the entries of the log that the snapshot before this one covers.
+    pub truncate: bool,
+}
+
+/// Answer of [`WriteSnapshot`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SnapshotWritten {
+    /// Number of the node.
+    pub node: String,
+    /// Number of the log.
+    pub epoch: u64,
+    /// Last entry of the log that is in it.
+    pub entry: u64,
+    /// Number of rows.
+    pub rows: u64,
+    /// Sum of the rows.
+    pub state_hash: String,
+}
+
+impl SnapshotWritten {
+    /// A snapshot that a node has written or read.
+    pub fn new(node: NodeId, summary: &SnapshotSummary) -> Self {
+        Self {
+            node: node.to_string(),
+            epoch: summary.epoch,
+            entry: summary.seq,
+            rows: summary.rows,
+            state_hash: format!("{:016x}", summary.state_hash),
+        }
+    }
+}
+
+impl Operation for WriteSnapshot {
+    const NAME: &'static str = "cluster/snapshot";
+    type Answer = SnapshotWritten;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<SnapshotWritten, OperationError> {
+        let (engine, config) = (operations.engine, &operations.config);
+        let position = engine.log_position();
+        let position = position.ok_or(OperationRejection::NotInCluster)?;
+        let folder = self.folder.map(PathBuf::from);
+        let write = || {
+            let place = SnapshotPlace::of(config, folder)?;
+            let before = place.entries(position.epoch)?;
+            let summary = place.write(engine, &config.data.join("tmp"))?;
+            Ok::<_, SnapshotPlaceError>((before, summary))
+        };
+        let (before, summary) = write().map_err(OperationRejection::Snapshot)?;
+        let covered = before.into_iter().rfind(|entry| *entry < summary.seq);
+        if self.truncate
+            && let Some(covered) = covered
+        {
+            truncate(config, covered)?;
+        }
+        Ok(SnapshotWritten::new(position.node, &summary))
+    }
+}
+
+/// Drops entries of the log.
+fn truncate(config: &Config, through: u64) -> Result<(), OperationRejection> {
+    let address = config.cluster.log.as_ref();
+    let address = address.ok_or(OperationRejection::NotInCluster)?;
+    let log = open_log(address, &config.cluster.stream);
+    let log = log.map_err(|error| OperationRejection::NotTruncated(error.to_string()))?;
+    let truncated = log.truncate(through);
+    truncated.map_err(|error| OperationRejection::NotTruncated(error.to_string()))
+}
+
+impl ClusterRead {
+    /// The state as commands and pages show it.
+    pub fn of(state: &ClusterState) -> Self {
+        let nodes = state.replica.nodes.iter().map(|status| {
+            let heard = state.now.saturating_sub(status.heard_at);
+            let beat = &status.beat;
+            NodeRead {
+                node: status.node.to_string(),
+                name: beat.name.clone(),
+                version: beat.version.clone(),
+                applied: (beat.applied != ACCEPTS_NOTHING).then_some(beat.applied),
+                heard_ms: u64::try_from(heard.as_millis()).unwrap_or(u64::MAX),
+                state_hash: format!("{:016x}", beat.state_hash),
+                hashed_at: beat.hashed_at,
+                is_diverged: status.is_diverged,
+            }
+        });
+        let is_following = state.problem.is_none();
+        Self {
+            node: Some(state.replica.node.to_string()),
+            epoch: state.replica.epoch,
+            applied: state.replica.applied,
+            lag: state.lag,
+            state: if is_following {
+                "following"
+            } else {
+                "degraded"
+            }
+            .into(),
+            problem: state.problem.clone(),
+            nodes: nodes.collect(),
+        }
+    }
+}

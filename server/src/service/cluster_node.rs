@@ -1,0 +1,404 @@
+//! This process as a node of a cluster: three threads, one that applies the log, one that gives
+//! signs of life, one that exchanges the counts of rate limits, and what the rest of the service
+//! asks of them.
+
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Condvar, Mutex};
+use subcat_engine::{Engine, Log, RateLimit, Replica, ReplicaStatus, error_chain};
+
+use super::credentials::Credentials;
+use super::shared_counts::SharedCounts;
+use crate::cluster::Exchange;
+use crate::config::ClusterSettings;
+use crate::limits::{BEAT_SECONDS, NODE_SILENT_SECONDS};
+use crate::runtime::{Clock, Moment};
+
+/// Time for which the follower waits for a new entry before it looks whether it is to stop.
+const WAIT_LIMIT: Duration = Duration::from_millis(200);
+/// Pause after a failure.
+const FAILURE_PAUSE: Duration = Duration::from_millis(200);
+/// Time between signs of life.
+const BEAT_PERIOD: Duration = Duration::from_secs(BEAT_SECONDS);
+/// Beats that may be missed before the state says so.
+const MISSED_BEATS: u32 = 3;
+/// Time between two looks at what other nodes have applied.
+const CONFIRM_PERIOD: Duration = Duration::from_millis(5);
+/// Time between two exchanges of the counts of rate limits.
+const LIMITS_PERIOD: Duration = Duration::from_millis(100);
+/// Time between two notes on the disk of how far the log was applied.
+const POSITION_PERIOD: Duration = Duration::from_secs(60);
+/// Time in which a start catches up with the log before it serves.
+const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
+
+/// Entry that a node which accepts no requests obeys.
+pub const ACCEPTS_NOTHING: u64 = u64::MAX;
+
+/// The limit of keys without one of their own; `None` when the service has ended.
+pub(super) type DefaultLimitFn = Box<dyn Fn() -> Option<RateLimit> + Send>;
+
+/// This process as a node of a cluster.
+pub struct ClusterNode {
+    replica: Arc<Replica>,
+    name: String,
+    /// Time for which keys are accepted without news from the log; `None` for ever.
+    stale_after: Option<Duration>,
+    /// End of that time, in microseconds of the monotonic clock.
+    fresh_until_us: AtomicU64,
+    clock: Arc<dyn Clock>,
+    started_at: Duration,
+    /// Number of the start.
+    incarnation: u64,
+    /// The way to other nodes for the counts of rate limits.
+    exchange: OnceLock<Arc<dyn Exchange>>,
+    /// Last entry of the log that requests here obey.
+    visible: AtomicU64,
+    /// Held while the table of keys follows.
+    refreshing: Mutex<()>,
+    /// Last entry of the log, as of the last sign of life.
+    last_entry: AtomicU64,
+    /// Reading and appending fail apart: entries are read from a minority of the log's servers.
+    reading: LogTrouble,
+    appending: LogTrouble,
+    is_stopping: AtomicBool,
+    beat_now: Mutex<bool>,
+    beat_wanted: Condvar,
+}
+
+/// State of the node, for pages, metrics and commands.
+#[derive(Debug, Clone)]
+pub struct ClusterState {
+    /// The replica's.
+    pub replica: ReplicaStatus,
+    /// Name of this node.
+    pub name: String,
+    /// Last entry of the log that is known.
+    pub last_entry: u64,
+    /// Entries that are not applied yet.
+    pub lag: u64,
+    /// Reason why the log cannot be reached, or is not followed.
+    pub problem: Option<String>,
+    /// The monotonic clock.
+    pub now: Duration,
+}
+
+/// Threads of a node.
+pub struct ClusterThreads {
+    node: Arc<ClusterNode>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+impl ClusterNode {
+    /// Attaches an engine to the log.
+    ///
+    /// Errors: the data directory is in no cluster.
+    pub fn attach(
+        engine: &Engine,
+        log: Arc<dyn Log>,
+        settings: &ClusterSettings,
+        clock: Arc<dyn Clock>,
+    ) -> subcat_engine::Result<Arc<Self>> {
+        let monotonic = Arc::clone(&clock);
+        let monotonic = Arc::new(move || time_of(monotonic.now()));
+        let started = clock.now();
+        let incarnation = u64::try_from(started.unix_ms).unwrap_or(0);
+        let replica = engine.follow(log, monotonic, incarnation)?;
+        let name = settings.node.clone();
+        let seconds = settings.auth_max_stale_seconds;
+        Ok(Arc::new(Self {
+            name: name.unwrap_or_else(|| replica.status().node.to_string()),
+            stale_after: (seconds != 0).then(|| Duration::from_secs(seconds.into())),
+            // Keys that were revoked while this node was away must not be accepted before it knows.
+            fresh_until_us: AtomicU64::new(if seconds == 0 { u64::MAX } else { 0 }),
+            visible: AtomicU64::new(replica.applied()),
+            replica,
+            clock,
+            started_at: time_of(started),
+            incarnation,
+            exchange: OnceLock::new(),
+            refreshing: Mutex::new(()),
+            last_entry: AtomicU64::new(0),
+            reading: LogTrouble::of("the log of the cluster is not followed"),
+            appending: LogTrouble::of("nothing is appended to the log of the cluster"),
+            is_stopping: AtomicBool::new(false),
+            beat_now: Mutex::new(true),
+            beat_wanted: Condvar::new(),
+        }))
+    }
+
+    /// Applies what the log has, before the service starts. Errors are logged: reads are served
+    /// without the log.
+    pub fn catch_up(&self) {
+        let end = Instant::now() + CATCH_UP_LIMIT;
+        while Instant::now() < end {
+            match self.replica.step() {
+                Ok(true) => {}
+                Ok(false) => return,
+                Err(error) => {
+                    let error = error_chain(&error);
+                    tracing::error!(error, "the log of the cluster cannot be followed");
+                    return;
+                }
+            }
+        }
+        tracing::warn!("the service starts while it still catches up with the log of the cluster");
+    }
+
+    /// Makes rate limits hold for all nodes together. Called before the start; only the first call
+    /// has an effect.
+    pub fn share_limits(&self, exchange: Arc<dyn Exchange>) {
+        let _ = self.exchange.set(exchange);
+    }
+
+    /// Starts the threads. Errors: one cannot be started.
+    pub(super) fn start(
+        self: &Arc<Self>,
+        credentials: &Arc<Credentials>,
+        default_limit: DefaultLimitFn,
+    ) -> std::io::Result<ClusterThreads> {
+        let (following, beating) = (Arc::clone(self), Arc::clone(self));
+        let credentials = Arc::clone(credentials);
+        let its_credentials = Arc::clone(&credentials);
+        let counted_credentials = Arc::clone(&credentials);
+        let mut threads = vec![
+            spawn("log", move || following.follow(&credentials))?,
+            spawn("beat", move || beating.beat(&its_credentials))?,
+        ];
+        if let Some(exchange) = self.exchange.get().map(Arc::clone) {
+            let sharing = Arc::clone(self);
+            threads.push(spawn("limits", move || {
+                sharing.exchange_counts(&*exchange, &counted_credentials, &default_limit);
+            })?);
+        }
+        Ok(ClusterThreads {
+            node: Arc::clone(self),
+            threads,
+        })
+    }
+
+    /// Returns true if keys may have been revoked that this node knows nothing of, as it has heard
+    /// nothing from the log. Cost: one relaxed load.
+    #[inline]
+    pub fn is_fenced(&self, now: Moment) -> bool {
+        self.fresh_until_us.load(Ordering::Relaxed) <= now.monotonic_us
+    }
+
+    /// Waits until every node obeys the changes of keys that were applied here until now, or, as it
+    /// has been silent, accepts no keys.
+    pub fn wait_for_all(&self) {
+        // Not the last entry: that may be a beat of another node, which then has no reason to tell
+        // before its next one that it has applied it.
+        let changed_at = self.replica.keys_changed_at();
+        let lost_after = Duration::from_secs(NODE_SILENT_SECONDS);
+        // A second more: clocks of machines do not run alike.
+        let fenced_after = self.stale_after.unwrap_or(lost_after) + Duration::from_secs(1);
+        // Own requests obey it already: the caller has changed the table of keys.
+        while !self.is_stopping.load(Ordering::Acquire) {
+            let status = self.replica.status();
+            let now = time_of(self.clock.now());
+            let is_waited_for = |it: &subcat_engine::NodeStatus| {
+                let silent_for = now.saturating_sub(it.heard_at);
+                let obeys = changed_at <= it.beat.applied;
+                it.node != status.node && !obeys && silent_for <= fenced_after
+            };
+            if !status.nodes.iter().any(is_waited_for) {
+                return;
+            }
+            std::thread::sleep(CONFIRM_PERIOD);
+        }
+    }
+
+    /// Returns true if everything that was in the log at the start is applied.
+    pub fn has_caught_up(&self) -> bool {
+        self.replica.status().fresh_as_of.is_some()
+    }
+
+    /// State for pages, metrics and commands.
+    pub fn state(&self) -> ClusterState {
+        let replica = self.replica.status();
+        let last_entry = self.last_entry.load(Ordering::Relaxed).max(replica.applied);
+        let now = time_of(self.clock.now());
+        // An append that nobody answers is tried for seconds before it is an error.
+        let fresh_as_of = replica.fresh_as_of.unwrap_or(self.started_at);
+        let silent_for = now.saturating_sub(fresh_as_of);
+        let is_silent = BEAT_PERIOD * MISSED_BEATS < silent_for;
+        let silence = is_silent.then(|| {
+            let seconds = silent_for.as_secs();
+            format!("nothing that this node appends has come back from the log for {seconds} s")
+        });
+        let problem = replica.stopped.clone();
+        let problem = problem.or_else(|| self.reading.reason());
+        let problem = problem.or_else(|| self.appending.reason());
+        ClusterState {
+            lag: last_entry - replica.applied,
+            last_entry,
+            problem: problem.or(silence),
+            replica,
+            name: self.name.clone(),
+            now,
+        }
+    }
+
+    /// Lag behind the log; `None` while it is not followed.
+    pub fn lag(&self) -> Option<u64> {
+        let state = self.state();
+        state.problem.is_none().then_some(state.lag)
+    }
+
+    fn follow(&self, credentials: &Credentials) {
+        let mut stored_at = Instant::now();
+        while !self.is_stopping.load(Ordering::Acquire) {
+            self.replica.wait(WAIT_LIMIT);
+            let stepped = self.replica.step();
+            self.refresh(credentials);
+            if self.replica.is_beat_wanted() {
+                self.want_beat();
+            }
+            let is_failed = stepped.is_err();
+            self.reading.note(stepped.map(drop));
+            if is_failed {
+                std::thread::sleep(FAILURE_PAUSE);
+            }
+            if POSITION_PERIOD <= stored_at.elapsed() {
+                stored_at = Instant::now();
+                self.reading.note(self.replica.store_position());
+            }
+        }
+    }
+
+    /// Lets the table of keys follow what was applied.
+    fn refresh(&self, credentials: &Credentials) {
+        let _in_order = self.refreshing.lock();
+        let applied = self.replica.applied();
+        let touched = self.replica.take_touched();
+        if !touched.is_empty() {
+            credentials.refresh_touched(&touched);
+        }
+        self.visible.fetch_max(applied, Ordering::AcqRel);
+    }
+
+    fn beat(&self, credentials: &Credentials) {
+        while !self.is_stopping.load(Ordering::Acquire) {
+            {
+                let mut is_wanted = self.beat_now.lock();
+                if !*is_wanted {
+                    self.beat_wanted.wait_for(&mut is_wanted, BEAT_PERIOD);
+                }
+                *is_wanted = false;
+            }
+            let began = self.clock.now();
+            let beaten = self.give_sign(self.visible.load(Ordering::Acquire));
+            // The table of keys first: what it lacks may be a revocation.
+            self.refresh(credentials);
+            if beaten.is_ok()
+                && let Some(after) = self.stale_after
+            {
+                let until_us = began.monotonic_us + after.as_micros() as u64;
+                self.fresh_until_us.fetch_max(until_us, Ordering::Relaxed);
+            }
+            if let Ok(last) = self.replica.last_entry() {
+                self.last_entry.store(last, Ordering::Relaxed);
+            }
+            let is_failed = beaten.is_err();
+            self.appending
+                .note(beaten.and_then(|()| self.replica.announce()));
+            if is_failed {
+                std::thread::sleep(FAILURE_PAUSE);
+            }
+        }
+    }
+
+    fn exchange_counts(
+        &self,
+        exchange: &dyn Exchange,
+        credentials: &Credentials,
+        default_limit: &DefaultLimitFn,
+    ) {
+        let node = self.replica.status().node;
+        let mut counts = SharedCounts::new(node, self.incarnation);
+        while !self.is_stopping.load(Ordering::Acquire) {
+            std::thread::sleep(LIMITS_PERIOD);
+            let Some(limit) = default_limit() else {
+                return;
+            };
+            counts.exchange(credentials.key_table(), limit, exchange, self.clock.now());
+        }
+    }
+
+    /// Gives a sign of life: requests here obey the log up to `visible`.
+    fn give_sign(&self, visible: u64) -> subcat_engine::Result<()> {
+        self.replica
+            .beat(&self.name, env!("CARGO_PKG_VERSION"), visible)
+    }
+
+    fn want_beat(&self) {
+        *self.beat_now.lock() = true;
+        self.beat_wanted.notify_one();
+    }
+}
+
+/// A use of the log that may fail, and why it does.
+struct LogTrouble {
+    /// Sentence for the log of this process.
+    sentence: &'static str,
+    reason: Mutex<Option<String>>,
+}
+
+impl LogTrouble {
+    fn of(sentence: &'static str) -> Self {
+        Self {
+            sentence,
+            reason: Mutex::new(None),
+        }
+    }
+
+    fn reason(&self) -> Option<String> {
+        self.reason.lock().clone()
+    }
+
+    /// Logs when it begins to fail, and when it works again.
+    fn note(&self, outcome: subcat_engine::Result<()>) {
+        let mut reason = self.reason.lock();
+        match outcome {
+            Err(error) => {
+                let error = error_chain(&error);
+                if reason.is_none() {
+                    tracing::error!(error, "{}", self.sentence);
+                }
+                *reason = Some(error);
+            }
+            Ok(()) => {
+                if reason.take().is_some() {
+                    tracing::info!("this is over: {}", self.sentence);
+                }
+            }
+        }
+    }
+}
+
+impl ClusterThreads {
+    /// Ends the threads.
+    pub fn stop(self) {
+        self.node.is_stopping.store(true, Ordering::Release);
+        self.node.want_beat();
+        for thread in self.threads {
+            // A panic was logged by the hook.
+            let _ = thread.join();
+        }
+        // Requests have ended: nobody needs to wait for this node.
+        if self.node.appending.reason().is_none() {
+            let _ = self.node.give_sign(ACCEPTS_NOTHING);
+        }
+    }
+}
+
+fn spawn(name: &str, run: impl FnOnce() + Send + 'static) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name(name.to_owned()).spawn(run)
+}
+
+fn time_of(moment: Moment) -> Duration {
+    Duration::from_micros(moment.monotonic_us)
+}

@@ -1,0 +1,12 @@
+//! Nodes of a cluster, each a program of its own, over a real log.
+
+mod cut_off;
+mod directories;
+mod fixture;
+#[path = "../../../../tests/src/log_services.rs"]
+mod log_services;
+mod kills;
+mod outages;
+mod proxy;
+mod reseeds;
+mod sharing;

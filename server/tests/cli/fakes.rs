@@ -1,0 +1,109 @@
+//! Services that a server talks to, in the test's own process: object storage and an upstream.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+/// One bucket of a service that speaks as much S3 as is needed here, and its outage.
+#[derive(Default)]
+pub struct Bucket {
+    objects: Mutex<BTreeMap<String, Vec<u8>>>,
+    pub is_away: AtomicBool,
+}
+
+impl Bucket {
+    pub fn start() -> (Arc<Self>, String) {
+        let bucket = Arc::<Self>::default();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", listener.local_addr().unwrap());
+        let serving = Arc::clone(&bucket);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let bucket = Arc::clone(&serving);
+                std::thread::spawn(move || bucket.answer(stream.unwrap()));
+            }
+        });
+        (bucket, endpoint)
+    }
+
+    /// Answers one request and closes the connection.
+    fn answer(&self, stream: TcpStream) {
+        let mut reader = BufReader::new(stream);
+        let mut first = String::new();
+        let mut size_bytes = 0;
+        reader.read_line(&mut first).unwrap();
+        loop {
+            let mut header = String::new();
+            reader.read_line(&mut header).unwrap();
+            if header.trim().is_empty() {
+                break;
+            }
+            let header = header.to_ascii_lowercase();
+            if let Some(length) = header.strip_prefix("content-length:") {
+                size_bytes = length.trim().parse().unwrap();
+            }
+        }
+        let mut content = vec![0; size_bytes];
+        reader.read_exact(&mut content).unwrap();
+        let mut words = first.split(' ');
+        let (method, path) = (words.next().unwrap(), words.next().unwrap_or_default());
+        let mut objects = self.objects.lock().unwrap();
+        let (status, body) = if self.is_away.load(Ordering::Relaxed) {
+            ("503 Service Unavailable", Vec::new())
+        } else if method == "PUT" {
+            objects.insert(path.to_owned(), content);
+            ("200 OK", Vec::new())
+        } else {
+            match objects.get(path) {
+                Some(object) => ("200 OK", object.clone()),
+                None => ("404 Not Found", Vec::new()),
+            }
+        };
+        let head = format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nETag: \"1\"\r\n\
+             Last-Modified: Tue, 24 Nov 2026 18:10:03 GMT\r\nConnection: close\r\n\r\n",
+            body.len()
+        );
+        let mut stream = reader.into_inner();
+        // A client that has gone is not this server's matter.
+        let _ = stream.write_all(&[head.as_bytes(), &body].concat());
+    }
+
+    pub fn names(&self) -> Vec<String> {
+        self.objects.lock().unwrap().keys().cloned().collect()
+    }
+}
+
+/// An upstream that sends `content` to whoever asks, unless it is away.
+pub struct Upstream {
+    pub address: SocketAddr,
+    pub is_away: Arc<AtomicBool>,
+}
+
+impl Upstream {
+    pub fn start(content: &'static str) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let is_away = Arc::new(AtomicBool::new(false));
+        let away = Arc::clone(&is_away);
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let _ = stream.read(&mut [0; 4096]);
+                let (status, body) = if away.load(Ordering::Relaxed) {
+                    ("404 Not Found", "")
+                } else {
+                    ("200 OK", content)
+                };
+                let answer = format!(
+                    "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+                    body.len()
+                );
+                let _ = stream.write_all(answer.as_bytes());
+            }
+        });
+        Self { address, is_away }
+    }
+}

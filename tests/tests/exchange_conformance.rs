@@ -1,0 +1,83 @@
+//! Messages between nodes over real services: those of one come at another within a second.
+
+use std::thread;
+use std::time::{Duration, Instant};
+
+use subcat_engine::NodeId;
+use subcat_server::cluster::{open_exchange, open_log};
+use subcat_tests::log_services::{Nats, Postgres};
+
+/// Time in which a message comes.
+const SOON: Duration = Duration::from_secs(1);
+/// Time in which the first connection is made.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn passes_messages(address: &str) {
+    let log = open_log(address, "rules").unwrap_or_else(|error| panic!("{error}"));
+    let until = Instant::now() + PATIENCE;
+    while let Err(error) = log.reset(1) {
+        assert!(Instant::now() < until, "{error}");
+        thread::sleep(Duration::from_millis(100));
+    }
+    let open = || open_exchange(address, "rules").unwrap_or_else(|error| panic!("{error}"));
+    let (one, other) = (open(), open());
+    let comes = |body: &[u8], limit: Duration| {
+        let until = Instant::now() + limit;
+        while Instant::now() < until {
+            one.publish(NodeId(u64::MAX), body.to_vec());
+            thread::sleep(Duration::from_millis(50));
+            if other.take().iter().any(|came| came == body) {
+                return true;
+            }
+        }
+        false
+    };
+    assert!(comes(b"first", PATIENCE), "{address}: no connection");
+    for number in 0..5_u8 {
+        one.publish(NodeId(u64::MAX), vec![number]);
+        let began = Instant::now();
+        while !other.take().iter().any(|came| *came == [number]) {
+            assert!(began.elapsed() < SOON, "{address}: {number}");
+            thread::sleep(Duration::from_millis(5));
+        }
+        eprintln!("{:?}", began.elapsed());
+    }
+    // A node that starts later hears what is said from then on, in messages as large as they get.
+    let late = open();
+    let body = vec![7; 500_025];
+    let began = Instant::now();
+    while !late.take().contains(&body) {
+        one.publish(NodeId(u64::MAX), body.clone());
+        assert!(began.elapsed() < PATIENCE, "{address}: too large");
+        thread::sleep(Duration::from_millis(100));
+    }
+}
+
+#[test]
+fn messages_pass_over_nats() {
+    let Some(nats) = Nats::start(1) else { return };
+    passes_messages(&nats.address());
+}
+
+#[test]
+fn messages_pass_over_postgres() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    passes_messages(&postgres.address());
+}
+
+#[test]
+fn an_exchange_without_a_server_does_not_wait() {
+    for address in ["nats://127.0.0.1:9", "postgres://subcat@127.0.0.1:9/x"] {
+        let exchange = open_exchange(address, "rules").unwrap_or_else(|error| panic!("{error}"));
+        let began = Instant::now();
+        for _ in 0..100 {
+            exchange.publish(NodeId(1), b"nowhere".to_vec());
+            assert!(exchange.take().is_empty());
+        }
+        assert!(began.elapsed() < Duration::from_millis(100), "{address}");
+    }
+    assert!(open_exchange("kafka://a", "rules").is_err());
+    assert!(open_exchange("nats://a", "not allowed").is_err());
+}

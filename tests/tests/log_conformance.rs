@@ -1,0 +1,176 @@
+//! Logs of a cluster, in memory and over real services, against the rules that all must keep.
+
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use subcat_engine::internals::{LogFault, MemoryLog};
+use subcat_engine::{AppendError, Log};
+use subcat_server::cluster::open_log;
+use subcat_tests::log_services::{Nats, Postgres};
+use subcat_tests::log_suite::{
+    READ_BYTES, ensure_acknowledged, fresh, insist, keeps_the_rules, outlives_an_outage, read_all,
+};
+
+fn opener(address: String) -> impl Fn() -> Arc<dyn Log> + Sync {
+    move || open_log(&address, "rules").unwrap_or_else(|error| panic!("{address}: {error}"))
+}
+
+/// Waits until a service answers.
+fn ready(open: impl Fn() -> Arc<dyn Log>) {
+    let log = open();
+    let until = Instant::now() + Duration::from_secs(60);
+    while let Err(error) = log.state() {
+        assert!(Instant::now() < until, "{error}");
+    }
+}
+
+#[test]
+fn a_log_in_memory_keeps_the_rules() {
+    let log = Arc::new(MemoryLog::default());
+    keeps_the_rules(&|| Arc::clone(&log) as Arc<dyn Log>);
+}
+
+#[test]
+fn a_fault_happens_once() {
+    let log = MemoryLog::default();
+    log.reset(1).unwrap();
+    log.fail_next(LogFault::Unavailable);
+    let appended = log.append(b"refused");
+    assert!(matches!(appended, Err(AppendError::Unavailable(_))));
+    for (fault, last) in [(LogFault::LostUnknown, 0), (LogFault::StoredUnknown, 1)] {
+        log.fail_next(fault);
+        let appended = log.append(b"perhaps");
+        assert!(matches!(appended, Err(AppendError::Unknown(_))));
+        assert_eq!(log.state().unwrap().last, last);
+    }
+    assert_eq!(log.append(b"stored").unwrap(), 2);
+}
+
+#[test]
+fn a_log_in_nats_keeps_the_rules() {
+    let Some(nats) = Nats::start(1) else { return };
+    let open = opener(nats.address());
+    ready(&open);
+    keeps_the_rules(&open);
+}
+
+#[test]
+fn a_log_in_nats_outlives_an_outage() {
+    let Some(mut nats) = Nats::start(1) else {
+        return;
+    };
+    let open = opener(nats.address());
+    outlives_an_outage(&open, &mut nats);
+}
+
+#[test]
+fn a_log_in_postgres_keeps_the_rules() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    let open = opener(postgres.address());
+    ready(&open);
+    keeps_the_rules(&open);
+}
+
+#[test]
+fn a_log_in_postgres_outlives_an_outage() {
+    let Some(mut postgres) = Postgres::start() else {
+        return;
+    };
+    let open = opener(postgres.address());
+    outlives_an_outage(&open, &mut postgres);
+}
+
+/// Without its standby nothing is acknowledged: not an entry that an administrator gave up waiting
+/// for, though it is committed on the primary, and none behind an entry that waits.
+#[test]
+fn postgres_without_its_standby_acknowledges_nothing() {
+    let Some(postgres) = Postgres::start() else {
+        return;
+    };
+    let open = opener(postgres.address());
+    let (log, other) = (fresh(&open), open());
+    assert_eq!(log.append(b"before").unwrap(), 1);
+    assert_eq!(other.append(b"before").unwrap(), 2);
+    postgres.run("ALTER SYSTEM SET synchronous_standby_names = 'away'");
+    postgres.run("SELECT pg_reload_conf()");
+    thread::sleep(Duration::from_millis(500));
+    let given_up = thread::scope(|scope| {
+        let appending = scope.spawn(|| log.append(b"given up"));
+        thread::sleep(Duration::from_secs(1));
+        postgres.run(
+            "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
+        );
+        appending.join().unwrap()
+    });
+    assert!(
+        matches!(given_up, Err(AppendError::Unknown(_))),
+        "{given_up:?}"
+    );
+    let (first, second) = thread::scope(|scope| {
+        let first = scope.spawn(|| log.append(b"first"));
+        thread::sleep(Duration::from_millis(500));
+        let second = other.append(b"second");
+        (first.join().unwrap(), second)
+    });
+    assert!(matches!(first, Err(AppendError::Unknown(_))), "{first:?}");
+    assert!(
+        matches!(second, Err(AppendError::Unavailable(_))),
+        "{second:?}"
+    );
+    postgres.run("ALTER SYSTEM RESET synchronous_standby_names");
+    postgres.run("SELECT pg_reload_conf()");
+    let after = insist(&*log, b"after");
+    let read = read_all(&*other, 0);
+    ensure_acknowledged(&read, &[after]);
+    assert!(read.iter().all(|entry| entry.body != b"second"));
+}
+
+#[test]
+fn an_unreachable_server_is_told_within_the_limits() {
+    for address in ["nats://127.0.0.1:9", "postgres://subcat@127.0.0.1:9/x"] {
+        let log = open_log(address, "rules").unwrap_or_else(|error| panic!("{error}"));
+        let began = Instant::now();
+        let appended = log.append(b"nowhere");
+        assert!(matches!(appended, Err(AppendError::Unavailable(_))));
+        assert!(log.read(0, READ_BYTES).is_err());
+        assert!(log.state().is_err());
+        log.wait(0, Duration::from_millis(100));
+        assert!(began.elapsed() < Duration::from_secs(10), "{address}");
+    }
+}
+
+/// The leader of three servers is killed while a node writes: nothing acknowledged is lost.
+#[test]
+fn a_killed_leader_of_nats_loses_nothing() {
+    const ENTRIES: usize = 2_000;
+    let Some(mut nats) = Nats::start(3) else {
+        return;
+    };
+    let open = opener(nats.address());
+    ready(&open);
+    let log = fresh(&open);
+    let writer = Arc::clone(&log);
+    let writing = thread::spawn(move || {
+        let bodies = (0..ENTRIES).map(|place| format!("{place:05}").into_bytes());
+        bodies
+            .map(|body| insist(&*writer, &body))
+            .collect::<Vec<_>>()
+    });
+    while log.state().map_or(0, |state| state.last) < ENTRIES as u64 / 3 {
+        thread::sleep(Duration::from_millis(5));
+    }
+    let leader = nats.leader();
+    nats.kill_one(leader);
+    let acknowledged = writing.join().unwrap();
+    nats.start_one(leader);
+    let read = read_all(&*open(), 0);
+    ensure_acknowledged(&read, &acknowledged);
+    // Repeated ones aside, they are in the order in which they were written.
+    let mut bodies: Vec<_> = read.into_iter().map(|entry| entry.body).collect();
+    bodies.dedup();
+    assert!(bodies.is_sorted());
+    assert_eq!(bodies.len(), ENTRIES);
+}
