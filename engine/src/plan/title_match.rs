@@ -147,15 +147,22 @@ impl TitleMatchBuilder {
     }
 
     fn list_table(&mut self) {
-        for (block_idx, block) in self.table.chunks(16).enumerate() {
-            // Most blocks have no match, and 16 bytes are compared by one instruction.
-            if block.iter().all(|known| *known == TitleMatch::default()) {
-                continue;
+        // Most titles do not match: eight of them are compared by one instruction, and those that
+        // do are found by counting zeros. A loop over each byte took half the time of a prefix.
+        let (words, rest) = self.table.as_chunks::<{ size_of::<u64>() }>();
+        for (word_idx, matches) in words.iter().enumerate() {
+            let mut word = u64::from_le_bytes(matches.map(|title_match| title_match.0));
+            while word != 0 {
+                let idx = word.trailing_zeros() as usize / 8;
+                let title = word_idx * matches.len() + idx;
+                self.list.push((title as u32, matches[idx]));
+                word &= !(0xff << (8 * idx));
             }
-            for (idx, known) in block.iter().enumerate() {
-                if *known != TitleMatch::default() {
-                    self.list.push(((block_idx * 16 + idx) as u32, *known));
-                }
+        }
+        let first_of_rest = self.table.len() - rest.len();
+        for (title, title_match) in (first_of_rest..).zip(rest) {
+            if *title_match != TitleMatch::default() {
+                self.list.push((title as u32, *title_match));
             }
         }
     }
