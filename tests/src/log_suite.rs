@@ -15,6 +15,8 @@ use crate::log_services::Service;
 /// Opens a handle to the log.
 pub type OpenLog<'a> = &'a (dyn Fn() -> Arc<dyn Log> + Sync);
 
+/// Epoch of every log that [`fresh`] makes.
+pub const EPOCH: u64 = 7;
 /// Bytes that a reader asks for at once.
 pub const READ_BYTES: usize = 4 << 20;
 /// Bytes of the largest entry.
@@ -35,6 +37,8 @@ pub fn keeps_the_rules(open: OpenLog<'_>) {
     shows_no_gap_while_it_grows(open);
     drops_what_is_not_needed(open);
     is_made_anew(open);
+    refuses_other_epochs(open);
+    is_made_anew_under_writers(open);
     wakes_those_who_wait(open);
 }
 
@@ -43,8 +47,7 @@ pub fn fresh(open: OpenLog<'_>) -> Arc<dyn Log> {
     let log = open();
     let until = Instant::now() + PATIENCE;
     loop {
-        let made = log.state().and_then(|state| log.reset(state.epoch + 1));
-        match made {
+        match log.reset(EPOCH) {
             Ok(()) => return log,
             Err(error) => assert!(Instant::now() < until, "{error}"),
         }
@@ -87,7 +90,7 @@ fn is_nothing_before_it_is_made(open: OpenLog<'_>) {
         last: 0,
     };
     assert_eq!(log.state().unwrap(), nothing);
-    let appended = log.append(b"early");
+    let appended = log.append(EPOCH, b"early");
     assert!(
         matches!(appended, Err(AppendError::Unavailable(_))),
         "{appended:?}"
@@ -112,7 +115,10 @@ fn numbers_entries_from_one(open: OpenLog<'_>) {
     let (log, other) = (fresh(open), open());
     for seq in 1..=20 {
         let writer = if seq % 2 == 0 { &log } else { &other };
-        assert_eq!(writer.append(format!("{seq}").as_bytes()).unwrap(), seq);
+        assert_eq!(
+            writer.append(EPOCH, format!("{seq}").as_bytes()).unwrap(),
+            seq
+        );
     }
     for after in [0, 1, 7, 19] {
         let entries = read_all(&*other, after);
@@ -129,7 +135,7 @@ fn reads_in_pieces(open: OpenLog<'_>) {
     let log = fresh(open);
     let body = |seq: u64| vec![seq as u8; BODY_BYTES_MAX];
     for seq in 1..=9 {
-        assert_eq!(log.append(&body(seq)).unwrap(), seq);
+        assert_eq!(log.append(EPOCH, &body(seq)).unwrap(), seq);
     }
     for bytes_max in [0, 1, BODY_BYTES_MAX / 2] {
         assert_eq!(log.read(3, bytes_max).unwrap().len(), 1, "{bytes_max}");
@@ -139,7 +145,7 @@ fn reads_in_pieces(open: OpenLog<'_>) {
     for entry in read_all(&*log, 0) {
         assert!(entry.body == body(entry.seq), "{}", entry.seq);
     }
-    let small = log.append(b"small").unwrap();
+    let small = log.append(EPOCH, b"small").unwrap();
     assert_eq!(log.read(small - 1, 1).unwrap()[0].body, b"small");
 }
 
@@ -152,7 +158,7 @@ fn keeps_every_byte(open: OpenLog<'_>) {
         b"\r\n\\x00'\"".to_vec(),
     ];
     for body in &bodies {
-        log.append(body).unwrap();
+        log.append(EPOCH, body).unwrap();
     }
     let read = read_all(&*log, 0).into_iter().map(|entry| entry.body);
     assert_eq!(read.collect::<Vec<_>>(), bodies);
@@ -183,7 +189,7 @@ fn write(log: &dyn Log, writer: usize, count: usize) -> Vec<LogEntry> {
     let mut entries: Vec<LogEntry> = Vec::new();
     for place in 0..count {
         let body = format!("{writer} {place} {}", "x".repeat(place * 31)).into_bytes();
-        let seq = log.append(&body).unwrap();
+        let seq = log.append(EPOCH, &body).unwrap();
         assert!(entries.last().is_none_or(|entry| entry.seq < seq));
         entries.push(LogEntry { seq, body });
     }
@@ -227,7 +233,7 @@ fn shows_no_gap_while_it_grows(open: OpenLog<'_>) {
 fn drops_what_is_not_needed(open: OpenLog<'_>) {
     let (log, other) = (fresh(open), open());
     for seq in 1..=6 {
-        assert_eq!(log.append(b"entry").unwrap(), seq);
+        assert_eq!(log.append(EPOCH, b"entry").unwrap(), seq);
     }
     log.truncate(3).unwrap();
     let state = other.state().unwrap();
@@ -245,32 +251,83 @@ fn drops_what_is_not_needed(open: OpenLog<'_>) {
     assert_eq!((state.oldest, state.last), (7, 6));
     assert_eq!(other.read(6, READ_BYTES).unwrap(), []);
     assert_eq!(truncated_at(other.read(4, READ_BYTES)), 7);
-    assert_eq!(other.append(b"next").unwrap(), 7);
+    assert_eq!(other.append(EPOCH, b"next").unwrap(), 7);
     assert_eq!(read_all(&*log, 6).len(), 1);
 }
 
 fn is_made_anew(open: OpenLog<'_>) {
     let (log, other) = (fresh(open), open());
-    let epoch = log.state().unwrap().epoch;
     for _ in 0..3 {
-        log.append(b"old").unwrap();
+        log.append(EPOCH, b"old").unwrap();
     }
     assert_eq!(read_all(&*other, 0).len(), 3);
-    log.reset(epoch + 5).unwrap();
+    log.reset(EPOCH + 5).unwrap();
     let expected = LogState {
-        epoch: epoch + 5,
+        epoch: EPOCH + 5,
         oldest: 1,
         last: 0,
     };
     assert_eq!(other.state().unwrap(), expected);
     assert_eq!(other.read(0, READ_BYTES).unwrap(), []);
-    assert_eq!(other.append(b"new").unwrap(), 1);
+    assert_eq!(other.append(EPOCH + 5, b"new").unwrap(), 1);
     assert_eq!(read_all(&*log, 0)[0].body, b"new");
+}
+
+fn refuses_other_epochs(open: OpenLog<'_>) {
+    let (log, other) = (fresh(open), open());
+    assert_eq!(log.append(EPOCH, b"mine").unwrap(), 1);
+    for epoch in [0, EPOCH - 1, EPOCH + 1] {
+        assert_eq!(refusing_epoch(log.append(epoch, b"not mine")), EPOCH);
+    }
+    log.reset(EPOCH + 1).unwrap();
+    // It does not know yet.
+    assert_eq!(refusing_epoch(other.append(EPOCH, b"late")), EPOCH + 1);
+    assert_eq!(log.append(EPOCH + 1, b"first").unwrap(), 1);
+    assert_eq!(refusing_epoch(other.append(EPOCH, b"later")), EPOCH + 1);
+    let read = read_all(&*log, 0).into_iter().map(|entry| entry.body);
+    assert_eq!(read.collect::<Vec<_>>(), [b"first"]);
+}
+
+/// Nodes that a new log leaves behind append nothing to it, however close they come.
+fn is_made_anew_under_writers(open: OpenLog<'_>) {
+    let (log, others) = (fresh(open), [open(), open(), open()]);
+    thread::scope(|scope| {
+        let writers = others.each_ref().map(|other| {
+            scope.spawn(|| {
+                let until = Instant::now() + PATIENCE;
+                loop {
+                    let appended = other.append(EPOCH, b"old");
+                    if let Err(AppendError::OtherEpoch { epoch }) = appended {
+                        return epoch;
+                    }
+                    assert!(Instant::now() < until, "{appended:?}");
+                }
+            })
+        });
+        while log.state().unwrap().last < 20 {}
+        log.reset(EPOCH + 1).unwrap();
+        for seq in 1..=20 {
+            assert_eq!(log.append(EPOCH + 1, b"new").unwrap(), seq);
+        }
+        for writer in writers {
+            assert_eq!(writer.join().unwrap(), EPOCH + 1);
+        }
+    });
+    let read = read_all(&*log, 0);
+    assert!(read.iter().all(|entry| entry.body == b"new"));
+    assert_eq!(read.len(), 20);
+}
+
+fn refusing_epoch(appended: Result<u64, AppendError>) -> u64 {
+    match appended {
+        Err(AppendError::OtherEpoch { epoch }) => epoch,
+        other => panic!("{other:?}"),
+    }
 }
 
 fn wakes_those_who_wait(open: OpenLog<'_>) {
     let (log, other) = (fresh(open), open());
-    log.append(b"first").unwrap();
+    log.append(EPOCH, b"first").unwrap();
     let began = Instant::now();
     other.wait(1, Duration::from_millis(300));
     assert!(began.elapsed() < Duration::from_secs(2), "nothing comes");
@@ -283,7 +340,7 @@ fn wakes_those_who_wait(open: OpenLog<'_>) {
             Instant::now()
         });
         thread::sleep(Duration::from_millis(300));
-        log.append(b"second").unwrap();
+        log.append(EPOCH, b"second").unwrap();
         let appended = Instant::now();
         waiting.join().unwrap().saturating_duration_since(appended)
     });
@@ -298,8 +355,8 @@ pub fn outlives_an_outage(open: OpenLog<'_>, service: &mut dyn Service) {
     assert_eq!(read_all(&*other, 0).len(), 20);
     service.kill();
     // What was under way while it died may have been stored.
-    let _ = timed(|| log.append(b"perhaps"));
-    let appended = timed(|| log.append(b"never"));
+    let _ = timed(|| log.append(EPOCH, b"perhaps"));
+    let appended = timed(|| log.append(EPOCH, b"never"));
     assert!(
         matches!(appended, Err(AppendError::Unavailable(_))),
         "{appended:?}"
@@ -332,7 +389,7 @@ fn timed<T>(call: impl FnOnce() -> T) -> T {
 pub fn insist(log: &dyn Log, body: &[u8]) -> LogEntry {
     let until = Instant::now() + PATIENCE;
     loop {
-        match log.append(body) {
+        match log.append(EPOCH, body) {
             Ok(seq) => {
                 let body = body.to_vec();
                 return LogEntry { seq, body };

@@ -9,7 +9,8 @@ use subcat_engine::{AppendError, Log};
 use subcat_server::cluster::open_log;
 use subcat_tests::log_services::{Nats, Postgres};
 use subcat_tests::log_suite::{
-    READ_BYTES, ensure_acknowledged, fresh, insist, keeps_the_rules, outlives_an_outage, read_all,
+    EPOCH, READ_BYTES, ensure_acknowledged, fresh, insist, keeps_the_rules, outlives_an_outage,
+    read_all,
 };
 
 fn opener(address: String) -> impl Fn() -> Arc<dyn Log> + Sync {
@@ -34,17 +35,17 @@ fn a_log_in_memory_keeps_the_rules() {
 #[test]
 fn a_fault_happens_once() {
     let log = MemoryLog::default();
-    log.reset(1).unwrap();
+    log.reset(EPOCH).unwrap();
     log.fail_next(LogFault::Unavailable);
-    let appended = log.append(b"refused");
+    let appended = log.append(EPOCH, b"refused");
     assert!(matches!(appended, Err(AppendError::Unavailable(_))));
     for (fault, last) in [(LogFault::LostUnknown, 0), (LogFault::StoredUnknown, 1)] {
         log.fail_next(fault);
-        let appended = log.append(b"perhaps");
+        let appended = log.append(EPOCH, b"perhaps");
         assert!(matches!(appended, Err(AppendError::Unknown(_))));
         assert_eq!(log.state().unwrap().last, last);
     }
-    assert_eq!(log.append(b"stored").unwrap(), 2);
+    assert_eq!(log.append(EPOCH, b"stored").unwrap(), 2);
 }
 
 #[test]
@@ -92,13 +93,13 @@ fn postgres_without_its_standby_acknowledges_nothing() {
     };
     let open = opener(postgres.address());
     let (log, other) = (fresh(&open), open());
-    assert_eq!(log.append(b"before").unwrap(), 1);
-    assert_eq!(other.append(b"before").unwrap(), 2);
+    assert_eq!(log.append(EPOCH, b"before").unwrap(), 1);
+    assert_eq!(other.append(EPOCH, b"before").unwrap(), 2);
     postgres.run("ALTER SYSTEM SET synchronous_standby_names = 'away'");
     postgres.run("SELECT pg_reload_conf()");
     thread::sleep(Duration::from_millis(500));
     let given_up = thread::scope(|scope| {
-        let appending = scope.spawn(|| log.append(b"given up"));
+        let appending = scope.spawn(|| log.append(EPOCH, b"given up"));
         thread::sleep(Duration::from_secs(1));
         postgres.run(
             "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'",
@@ -110,9 +111,9 @@ fn postgres_without_its_standby_acknowledges_nothing() {
         "{given_up:?}"
     );
     let (first, second) = thread::scope(|scope| {
-        let first = scope.spawn(|| log.append(b"first"));
+        let first = scope.spawn(|| log.append(EPOCH, b"first"));
         thread::sleep(Duration::from_millis(500));
-        let second = other.append(b"second");
+        let second = other.append(EPOCH, b"second");
         (first.join().unwrap(), second)
     });
     assert!(matches!(first, Err(AppendError::Unknown(_))), "{first:?}");
@@ -133,7 +134,7 @@ fn an_unreachable_server_is_told_within_the_limits() {
     for address in ["nats://127.0.0.1:9", "postgres://subcat@127.0.0.1:9/x"] {
         let log = open_log(address, "rules").unwrap_or_else(|error| panic!("{error}"));
         let began = Instant::now();
-        let appended = log.append(b"nowhere");
+        let appended = log.append(EPOCH, b"nowhere");
         assert!(matches!(appended, Err(AppendError::Unavailable(_))));
         assert!(log.read(0, READ_BYTES).is_err());
         assert!(log.state().is_err());

@@ -239,7 +239,7 @@ fn cut_at(prepared: &Path, logged: &[Vec<u8>], operation: u64) -> bool {
     let log = Arc::<MemoryLog>::default();
     log.reset(1).unwrap();
     for body in logged {
-        log.append(body).unwrap();
+        log.append(1, body).unwrap();
     }
     let other = start(&dir.path().join("node-2"), &log);
     // A root of its own: the other node's disk stays on.

@@ -371,7 +371,7 @@ fn another_log_is_not_followed() {
     drop(c);
 }
 
-/// A node of the log before appends to the new one until its next beat.
+/// A node of the log before, which has given no beat since, changes nothing in the new one.
 #[test]
 fn a_node_that_is_left_behind_harms_nobody() {
     let (_dir, log, [a, b, c]) = three();
@@ -384,6 +384,14 @@ fn a_node_that_is_left_behind_harms_nobody() {
     engine.close().unwrap();
     drop(engine);
     log.reset(2).unwrap();
+    let refused = b.engine.apply(vec![new_account("eva@example.org")]);
+    assert!(
+        matches!(refused, Err(Error::LogUnavailable { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(log.state().unwrap().last, 0);
+    let problem = b.replica.status().stopped.unwrap();
+    assert!(problem.contains("the log has epoch 2"), "{problem}");
     let refused = import(&b.engine, 7..=8, "lost").unwrap_err().to_string();
     assert!(refused.contains("subcat cluster join"), "{refused}");
     let a = start(&path, &log);
@@ -532,7 +540,7 @@ fn a_frame_that_is_in_the_log_twice_is_skipped_by_a_node_that_joins_between() {
     between.reset(1).unwrap();
     for entry in log.read(0, usize::MAX).unwrap() {
         if entry.seq < last {
-            between.append(&entry.body).unwrap();
+            between.append(1, &entry.body).unwrap();
         }
     }
     let b = start(&b.kill(), &between);

@@ -188,14 +188,11 @@ impl Follower {
                 let problem = format!("the log has entry {seq} where entry {next} was expected");
                 return Err(shared.stop(problem));
             }
-            let mut frame = LogFrame::decode(&body)
+            let frame = LogFrame::decode(&body)
                 .map_err(|error| shared.stop(format!("entry {seq} of the log: {error}")))?;
-            if shared.epoch < frame.epoch {
+            // The log has refused frames that were made for another one.
+            if frame.epoch != shared.epoch {
                 return Err(shared.stop(another_epoch(frame.epoch, shared.epoch)));
-            }
-            if frame.epoch < shared.epoch {
-                // A node that the new log has left behind appended it before its next beat.
-                frame.events.clear();
             }
             // Everybody takes the sum between the same entries: before a beat. During a long catch-
             // up nobody compares.

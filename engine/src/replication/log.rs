@@ -28,6 +28,12 @@ pub enum AppendError {
     /// It is certainly not in the log, and never will be.
     #[error("the log is not available: {0}")]
     Unavailable(String),
+    /// It is certainly not in the log, which was made anew, and never will be.
+    #[error("the log has epoch {epoch}")]
+    OtherEpoch {
+        /// Number of the log that there is.
+        epoch: u64,
+    },
     /// It may be in the log, or come to be: only the same bytes may be appended again.
     #[error("the log has not answered: {0}")]
     Unknown(String),
@@ -52,7 +58,8 @@ pub enum ReadError {
 /// At least once: an entry whose append was repeated may be there twice. Methods block, and may be
 /// called from any thread.
 pub trait Log: Send + Sync {
-    /// Makes the log anew: empty, with this epoch.
+    /// Makes the log anew: empty, with this epoch. What is appended to another epoch is refused
+    /// from then on.
     ///
     /// Errors: nothing is known of what the log holds then.
     fn reset(&self, epoch: u64) -> Result<(), ReadError>;
@@ -60,8 +67,9 @@ pub trait Log: Send + Sync {
     /// Extent of the log.
     fn state(&self) -> Result<LogState, ReadError>;
 
-    /// Appends an entry; returns its number when it is durable on a quorum.
-    fn append(&self, body: &[u8]) -> Result<u64, AppendError>;
+    /// Appends an entry to the log of this epoch; returns its number when it is durable.
+    /// The log itself compares the epochs, in the same step: it may be made anew at any moment.
+    fn append(&self, epoch: u64, body: &[u8]) -> Result<u64, AppendError>;
 
     /// Entries after `after`, in order and without gaps, of about `bytes_max` bytes together: at
     /// least one if there is one. None if there are none. Never waits for entries to come.

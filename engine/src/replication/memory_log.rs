@@ -64,11 +64,15 @@ impl Log for MemoryLog {
         })
     }
 
-    fn append(&self, body: &[u8]) -> Result<u64, AppendError> {
+    fn append(&self, epoch: u64, body: &[u8]) -> Result<u64, AppendError> {
         let mut entries = self.entries.lock();
         let fault = entries.fault.take();
         if entries.epoch == 0 || fault == Some(LogFault::Unavailable) {
             return Err(AppendError::Unavailable("there is no log".into()));
+        }
+        if entries.epoch != epoch {
+            let epoch = entries.epoch;
+            return Err(AppendError::OtherEpoch { epoch });
         }
         if fault != Some(LogFault::LostUnknown) {
             entries.kept.push(body.to_vec());

@@ -166,47 +166,38 @@ impl Replica {
         // Before the append: another thread may apply it before this one learns that it is there.
         self.shared.pending.lock().insert(number, tickets);
         let applied = self.shared.applied();
-        let appended = self.append_body(&frame.encode()).and_then(|seq| {
-            if seq <= applied {
-                return Err(self.shared.stop(self.lost_entries(seq, applied)));
-            }
-            Ok(())
-        });
-        if let Err(error) = appended {
-            let tickets = self.shared.pending.lock().remove(&number);
-            for ticket in tickets.unwrap_or_default() {
-                ticket.answer(Err(repeat(&error)));
-            }
+        let failed = match self.append_body(&frame.encode()) {
+            Ok(seq) if applied < seq => return,
+            Ok(seq) => FailedAppend::lost_entries(seq, applied),
+            Err(failed) => failed,
+        };
+        let tickets = self.shared.pending.lock().remove(&number);
+        for ticket in tickets.unwrap_or_default() {
+            ticket.answer(Err(repeat(&failed.error)));
         }
-    }
-
-    /// Problem of a log in which an entry was given a number that was applied already.
-    fn lost_entries(&self, seq: u64, applied: u64) -> String {
-        let state = self.shared.log.state();
-        if let Ok(state) = state
-            && state.epoch != self.shared.epoch
-        {
-            return another_epoch(state.epoch, self.shared.epoch);
+        // At last: frames before this one may be in the log, and their callers are told so.
+        if let Some(problem) = failed.problem {
+            self.shared.stop(problem);
         }
-        format!(
-            "entry {seq} was appended to the log, and this node has applied {applied}: the log has \
-             lost entries; run `subcat cluster reseed` on the node with the highest number"
-        )
     }
 
     /// Appends the same bytes until it is known that they are in the log, or that they are not.
-    fn append_body(&self, body: &[u8]) -> Result<u64> {
+    fn append_body(&self, body: &[u8]) -> Result<u64, FailedAppend> {
         let end = (self.shared.clock)() + RETRY_LIMIT;
         let mut is_open = false;
         loop {
-            match self.shared.log.append(body) {
+            match self.shared.log.append(self.shared.epoch, body) {
                 Ok(seq) => return Ok(seq),
+                Err(AppendError::OtherEpoch { epoch }) => {
+                    let problem = another_epoch(epoch, self.shared.epoch);
+                    return Err(FailedAppend::stopping(problem, is_open));
+                }
                 Err(AppendError::Unavailable(reason)) if !is_open => {
-                    return Err(Error::LogUnavailable { reason });
+                    return Err(Error::LogUnavailable { reason }.into());
                 }
                 Err(error) if end <= (self.shared.clock)() => {
                     let reason = error.to_string();
-                    return Err(Error::LogUnanswered { reason });
+                    return Err(Error::LogUnanswered { reason }.into());
                 }
                 Err(_) => is_open = true,
             }
@@ -371,6 +362,48 @@ impl Replica {
     /// is not noted otherwise.
     pub fn store_position(&self) -> Result<()> {
         self.follower.lock().store_position(&self.shared)
+    }
+}
+
+/// An append after which nothing can be said to be in the log.
+struct FailedAppend {
+    /// Answer of those whose changes it has.
+    error: Error,
+    /// Reason why nothing is appended or applied any more.
+    problem: Option<String>,
+}
+
+impl From<Error> for FailedAppend {
+    fn from(error: Error) -> Self {
+        Self {
+            error,
+            problem: None,
+        }
+    }
+}
+
+impl FailedAppend {
+    /// `is_open`: an earlier try may be in the log that this node follows.
+    fn stopping(problem: String, is_open: bool) -> Self {
+        let reason = problem.clone();
+        let error = if is_open {
+            Error::LogUnanswered { reason }
+        } else {
+            Error::LogUnavailable { reason }
+        };
+        Self {
+            error,
+            problem: Some(problem),
+        }
+    }
+
+    /// An entry was given a number that was applied already.
+    fn lost_entries(seq: u64, applied: u64) -> Self {
+        let problem = format!(
+            "entry {seq} was appended to the log, and this node has applied {applied}: the log has \
+             lost entries; run `subcat cluster reseed` on the node with the highest number"
+        );
+        Self::stopping(problem, true)
     }
 }
 

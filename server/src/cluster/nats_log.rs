@@ -1,4 +1,4 @@
-//! A log in NATS JetStream: a stream with one subject.
+//! A log in NATS JetStream: a stream with one subject, which names its epoch.
 //!
 //! An acknowledged entry survives a power cut only if the servers run with `jetstream {
 //! sync_interval: always }`. A client cannot see whether they do: by default they write to disk
@@ -260,6 +260,17 @@ impl NatsLog {
         })
     }
 
+    /// Reason why no stream has taken an entry of this epoch.
+    async fn refused(&self, epoch: u64) -> AppendError {
+        match self.ask_state().await {
+            Ok(state) if state.epoch != 0 && state.epoch != epoch => {
+                AppendError::OtherEpoch { epoch: state.epoch }
+            }
+            // One that is there now was not, or had no leader, when the entry came.
+            _ => no_log(),
+        }
+    }
+
     /// Deletes the stream and creates it.
     async fn recreate(&self, epoch: u64) -> Result<(), ReadError> {
         match self.ask("DELETE", &json!({})).await {
@@ -268,7 +279,7 @@ impl NatsLog {
         }
         let question = json!({
             "name": self.stream,
-            "subjects": [format!("{}.log", self.stream)],
+            "subjects": [subject_of(&self.stream, epoch)],
             "storage": "file",
             "retention": "limits",
             "discard": "new",
@@ -281,7 +292,7 @@ impl NatsLog {
             "deny_delete": true,
             "allow_direct": true,
             "republish": {
-                "src": format!("{}.log", self.stream),
+                "src": subject_of(&self.stream, epoch),
                 "dest": format!("{}.hint", self.stream),
                 "headers_only": true,
             },
@@ -299,7 +310,8 @@ impl NatsLog {
             "seq": after.saturating_add(1),
             "batch": LOG_ENTRIES_READ_MAX,
             "max_bytes": bytes_max.max(1),
-            "next_by_subj": format!("{}.log", self.stream),
+            // It has one.
+            "next_by_subj": ">",
         });
         let question = Bytes::from(question.to_string());
         let subject = format!("$JS.API.DIRECT.GET.{}", self.stream);
@@ -438,9 +450,18 @@ async fn listen(mut hints: Subscriber, news: Arc<watch::Sender<News>>) {
     }
 }
 
+/// Subject of the entries of an epoch: a stream of another one has no place for them.
+fn subject_of(stream: &str, epoch: u64) -> String {
+    format!("{stream}.log.{epoch}")
+}
+
 fn sequence_of(message: &Message) -> Option<u64> {
     let headers = message.headers.as_ref()?;
     headers.get(SEQUENCE)?.as_str().parse().ok()
+}
+
+fn no_log() -> AppendError {
+    AppendError::Unavailable("there is no log".into())
 }
 
 /// The number in the answer to an append.
@@ -477,7 +498,7 @@ impl Log for NatsLog {
         self.within(READ_LIMIT, self.ask_state())
     }
 
-    fn append(&self, body: &[u8]) -> Result<u64, AppendError> {
+    fn append(&self, epoch: u64, body: &[u8]) -> Result<u64, AppendError> {
         let body = Bytes::copy_from_slice(body);
         self.runtime.block_on(async {
             let until = time::Instant::now() + APPEND_LIMIT;
@@ -486,7 +507,7 @@ impl Log for NatsLog {
             connected.map_err(|error| AppendError::Unavailable(error.to_string()))?;
             let loss_count = news.borrow().loss_count;
             let request = Request::new().payload(body).timeout(None);
-            let subject = format!("{}.log", self.stream);
+            let subject = subject_of(&self.stream, epoch);
             let lost = news.wait_for(|news| news.loss_count != loss_count);
             let answer = tokio::select! {
                 answer = self.client.send_request(subject, request) => answer,
@@ -499,7 +520,8 @@ impl Log for NatsLog {
                 Ok(answer) => appended(&answer.payload),
                 Err(error) => Err(match error.kind() {
                     RequestErrorKind::NoResponders => {
-                        AppendError::Unavailable("there is no log".into())
+                        let refused = time::timeout_at(until, self.refused(epoch)).await;
+                        refused.unwrap_or_else(|_| no_log())
                     }
                     RequestErrorKind::MaxPayloadExceeded | RequestErrorKind::InvalidSubject => {
                         AppendError::Unavailable(error.to_string())

@@ -100,7 +100,9 @@ impl Statements {
             ),
             state: format!("SELECT epoch, oldest, seq FROM {schema}.head"),
             append: format!(
-                "WITH h AS (UPDATE {schema}.head SET seq = seq + 1 RETURNING seq)
+                "WITH h AS (
+                   UPDATE {schema}.head SET seq = seq + 1 WHERE epoch = $2 RETURNING seq
+                 )
                  INSERT INTO {schema}.log SELECT h.seq, $1 FROM h RETURNING seq"
             ),
             // The head is there, too, to tell what was dropped from what was not appended yet. The
@@ -253,11 +255,19 @@ impl PostgresLog {
         })
     }
 
-    async fn append_by(&self, session: &LogSession, body: &[u8]) -> Result<u64, AppendError> {
+    async fn append_by(
+        &self,
+        session: &LogSession,
+        epoch: u64,
+        body: &[u8],
+    ) -> Result<u64, AppendError> {
         let warning_count = session.warning_count.load(Ordering::Acquire);
         let inserted = session
             .client
-            .query_typed(&self.statements.append, &[(&body, Type::BYTEA)])
+            .query_typed(
+                &self.statements.append,
+                &[(&body, Type::BYTEA), (&signed(epoch), Type::INT8)],
+            )
             .await
             .map_err(|error| {
                 if is_rolled_back(&error) {
@@ -267,7 +277,7 @@ impl PostgresLog {
                 }
             })?;
         let Some(row) = inserted.first() else {
-            return Err(AppendError::Unavailable("there is no log".into()));
+            return Err(self.refused(session, epoch).await);
         };
         if session.warning_count.load(Ordering::Acquire) != warning_count {
             return Err(AppendError::Unknown(
@@ -275,6 +285,20 @@ impl PostgresLog {
             ));
         }
         Ok(number_of(row, 0))
+    }
+
+    /// Reason why no head has taken an entry of this epoch.
+    async fn refused(&self, session: &LogSession, epoch: u64) -> AppendError {
+        let asked = session
+            .client
+            .query_typed(&self.statements.state, &[])
+            .await;
+        match asked.as_deref() {
+            Ok([head]) if number_of(head, 0) != epoch => AppendError::OtherEpoch {
+                epoch: number_of(head, 0),
+            },
+            _ => AppendError::Unavailable("there is no log".into()),
+        }
     }
 }
 
@@ -424,13 +448,13 @@ impl Log for PostgresLog {
         })
     }
 
-    fn append(&self, body: &[u8]) -> Result<u64, AppendError> {
+    fn append(&self, epoch: u64, body: &[u8]) -> Result<u64, AppendError> {
         self.runtime.block_on(async {
             let until = Instant::now() + APPEND_LIMIT;
             let session = time::timeout_at(until, self.session(&self.appending)).await;
             let session = session.unwrap_or(Err(SessionError::Silence));
             let session = session.map_err(|error| AppendError::Unavailable(error.to_string()))?;
-            match time::timeout_at(until, self.append_by(&session, body)).await {
+            match time::timeout_at(until, self.append_by(&session, epoch, body)).await {
                 Ok(appended) => appended,
                 Err(_) => {
                     self.appending.close();

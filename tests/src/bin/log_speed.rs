@@ -9,7 +9,7 @@ use subcat_engine::Log;
 use subcat_engine::internals::MemoryLog;
 use subcat_server::cluster::open_log;
 use subcat_tests::log_services::{Nats, Postgres};
-use subcat_tests::log_suite::{READ_BYTES, fresh, read_all};
+use subcat_tests::log_suite::{EPOCH, READ_BYTES, fresh, read_all};
 
 /// Appends a second by one writer and by four, bytes a second of a replay, the time until another
 /// node hears of an entry.
@@ -22,7 +22,7 @@ fn measure(name: &str, open: &(dyn Fn() -> Arc<dyn Log> + Sync)) {
             for _ in 0..writers {
                 scope.spawn(|| {
                     for _ in 0..500 {
-                        log.append(&body).unwrap();
+                        log.append(EPOCH, &body).unwrap();
                     }
                 });
             }
@@ -57,7 +57,7 @@ fn measure(name: &str, open: &(dyn Fn() -> Arc<dyn Log> + Sync)) {
                 });
                 thread::sleep(Duration::from_millis(15));
                 let began = Instant::now();
-                log.append(b"news").unwrap();
+                log.append(EPOCH, b"news").unwrap();
                 heard.join().unwrap().saturating_duration_since(began)
             })
         })
