@@ -10,8 +10,7 @@ use parking_lot::{Mutex, RwLock};
 
 use crate::blob::{BlobStore, SecondHome};
 use crate::catalog::{
-    CATALOG_TABLES, Catalog, CatalogEvent, CatalogOutcome, ImportWay, Importer,
-    SHARED_CATALOG_TABLES, SegmentFiles,
+    CATALOG_TABLES, Catalog, CatalogEvent, CatalogOutcome, ImportWay, Importer, SegmentFiles,
 };
 use crate::counters::{BusiestRecords, Counters, DownloadTable};
 use crate::damage::{DamageLog, Treatment};
@@ -22,12 +21,12 @@ use crate::limits::{
     AGGREGATE_BYTES_MAX, AGGREGATE_SECONDS_MAX, CATALOG_CACHE_BYTES, DELTA_SECONDS_MAX,
     FRAME_DOWNLOADS_MAX, FREE_BYTES_MIN, STATE_CACHE_BYTES, STATE_FREE_BYTES_MIN,
 };
-use crate::log_rows::{LogPosition, read_position, sum_over};
+use crate::log_rows::{LogPosition, read_position};
 use crate::model::{NodeId, Timestamp};
-use crate::replication::{Followed, Log, MonotonicClock, Replica, SnapshotSummary, write_rows};
-use crate::state::{
-    DownloadAggregate, Outcome, SHARED_STATE_TABLES, STATE_TABLES, State, StateEvent,
+use crate::replication::{
+    Attachment, CATALOG_SUM, Followed, Replica, STATE_SUM, SnapshotSummary, write_rows,
 };
+use crate::state::{DownloadAggregate, Outcome, STATE_TABLES, State, StateEvent};
 use crate::store::{
     MemoryEngine, RedbEngine, RedbPlace, SpaceGuard, Span, Store, StoreEngine, Table,
 };
@@ -157,12 +156,7 @@ impl Database {
 
     /// Attaches to the log that the data directory follows. Called once, before anything is
     /// changed.
-    pub(crate) fn follow(
-        &self,
-        log: Arc<dyn Log>,
-        clock: MonotonicClock,
-        incarnation: u64,
-    ) -> Result<Arc<Replica>> {
+    pub(crate) fn follow(&self, attachment: Attachment) -> Result<Arc<Replica>> {
         let Some(positions) = self.positions else {
             let problem = "this data directory is in no cluster: run `subcat cluster init` or \
                            `subcat cluster join`";
@@ -175,13 +169,7 @@ impl Database {
             state: Arc::clone(&self.state),
             downloads: Arc::clone(&self.downloads),
         };
-        let replica = Arc::new(Replica::attach(
-            log,
-            clock,
-            followed,
-            positions,
-            incarnation,
-        )?);
+        let replica = Arc::new(Replica::attach(attachment, followed, positions)?);
         let _ = self.replica.set(Arc::clone(&replica));
         Ok(replica)
     }
@@ -352,9 +340,10 @@ impl Database {
     pub(crate) fn close(&self) -> Result<()> {
         self.counters.sync()?;
         let aggregated = match self.replica.get() {
+            _ if self.has_moved.load(Ordering::Acquire) => Ok(()),
             // The log may be away: counts wait in their files.
             Some(replica) => replica.store_position(),
-            None if self.positions.is_some() || self.has_moved.load(Ordering::Acquire) => Ok(()),
+            None if self.positions.is_some() => Ok(()),
             None => self.aggregate_counters(false),
         };
         self.state.store().close()?;
@@ -399,8 +388,8 @@ fn read_positions(catalog: &Store, state: &Store) -> Result<Option<[LogPosition;
             problem: problem.into(),
         });
     };
-    catalog.keep_sum(sum_over(SHARED_CATALOG_TABLES));
-    state.keep_sum(sum_over(SHARED_STATE_TABLES));
+    catalog.keep_sum(CATALOG_SUM);
+    state.keep_sum(STATE_SUM);
     Ok(Some(positions))
 }
 

@@ -11,13 +11,19 @@ use crate::error::Result;
 use crate::model::NodeId;
 use crate::store::{RowSum, Rows, Span, Table, Transaction};
 
-/// Position, sum, and the last frame of each node. No rows: the directory is in no cluster.
+/// Position, sum, the last frame of each node, and, in the state, its last beat. No rows: the
+/// directory is in no cluster.
 pub(crate) const CLUSTER: Table = Table("cluster");
+
+/// Version of frames of the log, and of what their events mean.
+pub(crate) const FRAME_VERSION: u8 = 1;
 
 /// Row of the position.
 const POSITION: &[u8] = b"log position";
 /// Sum of the rows that are the same on every node.
 const SUM: &[u8] = b"sum";
+/// Beginning of the row of a node's last beat; the node follows.
+const BEAT: &[u8] = b"beat ";
 /// Name of this file's table, for errors.
 const PLACE: &str = "table cluster";
 const VERSION: u8 = 1;
@@ -35,8 +41,22 @@ pub struct LogPosition {
     pub digest: u64,
 }
 
+/// Progress along the log, of the state: its position, and the beats up to it.
+pub(crate) struct LogProgress {
+    pub(crate) position: LogPosition,
+    /// Nodes of which another beat was read, and those that have left.
+    pub(crate) beats: Vec<BeatRow>,
+}
+
+/// The last beat of a node, as it is stored.
+pub(crate) struct BeatRow {
+    pub(crate) node: NodeId,
+    /// None if the node has left.
+    pub(crate) value: Option<Vec<u8>>,
+}
+
 /// Author and number of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct FrameOrigin {
     pub(crate) node: NodeId,
     /// Number of the start of that node: later starts have larger ones.
@@ -45,10 +65,14 @@ pub(crate) struct FrameOrigin {
     pub(crate) number: u64,
 }
 
-/// The sum over these tables, as a file of the truth keeps it.
-pub(crate) const fn sum_over(tables: &'static [Table]) -> RowSum {
+/// The sum over these tables without some rows, as a file of the truth keeps it.
+pub(crate) const fn sum_over(
+    tables: &'static [Table],
+    left_out: &'static [(Table, &'static [u8])],
+) -> RowSum {
     RowSum {
         tables,
+        left_out,
         kept_in: CLUSTER,
         row_key: SUM,
     }
@@ -80,6 +104,44 @@ pub(crate) fn put_position(rows: &mut Transaction<'_>, position: &LogPosition) -
     rows.put(CLUSTER, POSITION, &out.finish())
 }
 
+/// Stores the position, and the beats up to it.
+pub(crate) fn put_progress(rows: &mut Transaction<'_>, progress: &LogProgress) -> Result<()> {
+    for BeatRow { node, value } in &progress.beats {
+        let row_key = beat_row(*node);
+        match value {
+            Some(value) => rows.put(CLUSTER, &row_key, value)?,
+            None => drop(rows.remove(CLUSTER, &row_key)?),
+        }
+    }
+    put_position(rows, &progress.position)
+}
+
+/// The last beat of each node.
+pub(crate) fn last_beats(rows: &Rows<'_>) -> Result<Vec<(NodeId, Vec<u8>)>> {
+    let mut beats = Vec::new();
+    let from_first = Span {
+        from: BEAT,
+        ..Span::ALL
+    };
+    rows.range(CLUSTER, from_first, &mut |row_key, value| {
+        let Some(node) = node_of_beat(row_key) else {
+            return Ok(ControlFlow::Continue(()));
+        };
+        beats.push((node, value.to_vec()));
+        Ok(ControlFlow::Continue(()))
+    })?;
+    Ok(beats)
+}
+
+fn beat_row(node: NodeId) -> Vec<u8> {
+    [BEAT, &node.0.to_be_bytes()].concat()
+}
+
+fn node_of_beat(row_key: &[u8]) -> Option<NodeId> {
+    let node = row_key.strip_prefix(BEAT)?.try_into().ok()?;
+    Some(NodeId(u64::from_be_bytes(node)))
+}
+
 /// The sum of the rows; 0 if none is kept.
 pub(crate) fn read_sum(rows: &Rows<'_>) -> Result<u64> {
     let stored = rows.get(CLUSTER, SUM)?;
@@ -105,22 +167,19 @@ pub(crate) fn note_frame(rows: &mut Transaction<'_>, origin: FrameOrigin) -> Res
     Ok(true)
 }
 
-/// Returns true for the row of a node: the others have names of another length.
+/// Returns true for a row of what a node has said, which is the same on all nodes. Position and sum
+/// have names of other lengths.
 pub(crate) fn is_node_row(row_key: &[u8]) -> bool {
-    row_key.len() == size_of::<u64>()
+    row_key.len() == size_of::<u64>() || node_of_beat(row_key).is_some()
 }
 
-/// Nodes that have changed anything since the cluster was begun, each with its last start.
-pub(crate) fn known_nodes(rows: &Rows<'_>) -> Result<Vec<(NodeId, u64)>> {
-    let mut nodes = Vec::new();
-    rows.range(CLUSTER, Span::ALL, &mut |row_key, value| {
-        if let Ok(id) = row_key.try_into() {
-            let mut from = Decoder::new(value, VERSION, PLACE)?;
-            nodes.push((NodeId(u64::from_be_bytes(id)), from.integer()?));
-        }
-        Ok(ControlFlow::Continue(()))
-    })?;
-    Ok(nodes)
+/// The last start of a node of which this file has a frame.
+pub(crate) fn last_start(rows: &Rows<'_>, node: NodeId) -> Result<Option<u64>> {
+    let Some(stored) = rows.get(CLUSTER, &node.0.to_be_bytes())? else {
+        return Ok(None);
+    };
+    let mut from = Decoder::new(&stored, VERSION, PLACE)?;
+    from.integer().map(Some)
 }
 
 /// Forgets the log.

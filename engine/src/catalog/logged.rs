@@ -10,13 +10,14 @@ use super::chunk::Chunk;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use crate::error::Result;
-use crate::log_rows::{FrameOrigin, LogPosition, note_frame, put_position};
+use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogPosition, note_frame, put_position};
 use crate::model::RecordId;
 use crate::store::Transaction;
 
 /// Events of one node, as the log has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoggedCatalogEvents {
+    pub(crate) version: u8,
     pub(crate) origin: FrameOrigin,
     pub(crate) events: Vec<CatalogEvent>,
 }
@@ -94,7 +95,14 @@ fn apply_frames(
     skipped: &mut Vec<bool>,
 ) -> Result<AppliedChanges> {
     let mut accepted = Vec::new();
-    for LoggedCatalogEvents { origin, events } in frames {
+    for LoggedCatalogEvents {
+        version,
+        origin,
+        events,
+    } in frames
+    {
+        // There is one set of rules for records yet.
+        assert!(FRAME_VERSION <= version);
         let is_new = note_frame(rows, origin)?;
         skipped.resize(skipped.len() + events.len(), !is_new);
         if is_new {

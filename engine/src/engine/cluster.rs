@@ -8,7 +8,9 @@ use super::open::Engine;
 use crate::error::{Error, Result};
 use crate::log_rows::LogPosition;
 use crate::model::NodeId;
-use crate::replication::{self, Log, MonotonicClock, Replica, SnapshotSummary};
+use crate::replication::{
+    self, Attachment, FrameVersions, Log, MonotonicClock, Replica, SnapshotSummary,
+};
 
 impl Engine {
     /// Position in the log of a cluster, as it was when the engine was opened; `None` if the data
@@ -31,7 +33,12 @@ impl Engine {
         clock: MonotonicClock,
         incarnation: u64,
     ) -> Result<Arc<Replica>> {
-        self.database().follow(log, clock, incarnation)
+        self.database().follow(Attachment {
+            log,
+            clock,
+            incarnation,
+            versions: FrameVersions::OF_THIS_PROGRAM,
+        })
     }
 
     /// Makes this data directory the beginning of a log with this epoch, which must be empty. The

@@ -9,7 +9,9 @@ use super::test_support::{copy_dir, id, import, new_account, new_api_key, now, o
 use crate::disk::Real;
 use crate::log_rows::read_sum;
 use crate::model::{Day, FileKind, NodeId, RecordId, ReleaseId, Usage};
-use crate::replication::{Log, LogFault, MemoryLog, MonotonicClock, Replica};
+use crate::replication::{
+    Attachment, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock, Replica,
+};
 use crate::state::{Change, Outcome, StateEvent, UsageBatch, UsageDelta};
 use crate::{ApiKeyId, CounterLane, Email, Engine, Error, Options, StoreKind};
 
@@ -33,10 +35,26 @@ pub(super) fn start(path: &Path, log: &Arc<MemoryLog>) -> Node {
 }
 
 pub(super) fn attach(engine: Engine, path: &Path, log: &Arc<MemoryLog>) -> Node {
-    let log = Arc::clone(log) as Arc<dyn Log>;
-    let replica = engine
-        .follow(log, clock(), STARTS.fetch_add(1, Ordering::Relaxed))
-        .unwrap();
+    let versions = FrameVersions::OF_THIS_PROGRAM;
+    attach_with(engine, path, attachment(log, versions))
+}
+
+/// A start of a program that knows these versions of frames.
+pub(super) fn start_with(path: &Path, log: &Arc<MemoryLog>, versions: FrameVersions) -> Node {
+    attach_with(open(path), path, attachment(log, versions))
+}
+
+fn attachment(log: &Arc<MemoryLog>, versions: FrameVersions) -> Attachment {
+    Attachment {
+        log: Arc::clone(log) as Arc<dyn Log>,
+        clock: clock(),
+        incarnation: STARTS.fetch_add(1, Ordering::Relaxed),
+        versions,
+    }
+}
+
+pub(super) fn attach_with(engine: Engine, path: &Path, attachment: Attachment) -> Node {
+    let replica = engine.database().follow(attachment).unwrap();
     Node {
         engine,
         replica,
@@ -50,7 +68,7 @@ impl Node {
         while self.replica.step().unwrap() {}
     }
 
-    fn beat(&self) {
+    pub(super) fn beat(&self) {
         self.replica
             .beat("node", "1", self.replica.applied())
             .unwrap();
@@ -104,7 +122,7 @@ pub(super) fn join(dir: &Path, log: &Arc<MemoryLog>, of: &Node, node: u64) -> No
     start(&path, log)
 }
 
-fn three() -> (tempfile::TempDir, Arc<MemoryLog>, [Node; 3]) {
+pub(super) fn three() -> (tempfile::TempDir, Arc<MemoryLog>, [Node; 3]) {
     let dir = tempfile::tempdir().unwrap();
     let log = Arc::<MemoryLog>::default();
     let a = found(dir.path(), &log, 1);
@@ -124,7 +142,7 @@ pub(super) fn assert_same(nodes: &[Node]) {
     }
 }
 
-fn use_of_key(number: u64, requests: u64) -> StateEvent {
+pub(super) fn use_of_key(number: u64, requests: u64) -> StateEvent {
     let usage = Usage {
         requests,
         ..Usage::default()

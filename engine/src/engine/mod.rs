@@ -18,6 +18,8 @@ mod cluster_faults_test;
 #[cfg(test)]
 mod cluster_test;
 #[cfg(test)]
+mod cluster_nodes_test;
+#[cfg(test)]
 mod counters_test;
 #[cfg(test)]
 mod damaged_rows_test;

@@ -1,17 +1,25 @@
 //! Applying the log: the one place where entries become rows.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use super::frame::{Beat, Event, LogFrame, digest_of};
+use super::frame::{Beat, Departure, Event, LogFrame, digest_of};
 use super::log::{LogEntry, ReadError};
-use super::shared::{NodeStatus, ReplicaShared, another_epoch, unavailable};
+use super::node_status::NodeStatus;
+use super::shared::{ReplicaShared, another_epoch, unavailable};
 use super::ticket::EventOutcome;
 use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
 use crate::error::{Error, Result};
 use crate::limits::{LOG_READ_BYTES, STATE_HASHES_MAX};
-use crate::log_rows::{FrameOrigin, LogPosition, put_position, read_sum};
+use crate::log_rows::{
+    BeatRow, FrameOrigin, LogPosition, LogProgress, put_position, put_progress, read_sum,
+};
+use crate::model::NodeId;
 use crate::state::{LoggedStateEvents, Outcome, StateEvent};
+
+/// Age of the end of the log up to which what follows it is news.
+const NEWS_AGE: Duration = Duration::from_secs(1);
 
 /// Progress of this node along the log.
 pub(super) struct Follower {
@@ -28,8 +36,19 @@ pub(super) struct Follower {
     hashes: VecDeque<(u64, u64)>,
     /// Entries of which the records are durable, and the rest is not.
     unfinished: Option<UnfinishedRun>,
-    /// True once the log was seen to be the one that is followed.
+    /// True once the log was seen to be the one that is followed; false again when it was away.
     is_checked: bool,
+    end: SeenEnd,
+    /// True while there is more to read than comes from one moment to the next.
+    is_behind: bool,
+    /// Nodes that were heard, or have left, since the state's position was stored.
+    heard: BTreeSet<NodeId>,
+}
+
+/// The end of the log at some moment: what is before it was said before then.
+struct SeenEnd {
+    seq: u64,
+    at: Duration,
 }
 
 /// Entries whose records are applied.
@@ -41,13 +60,14 @@ struct UnfinishedRun {
 /// Outcomes of an own frame.
 struct FrameAnswer {
     number: u64,
-    /// One for each event that has an outcome: beats have none.
+    /// One for each event.
     slots: Vec<AnswerSlot>,
 }
 
 /// Outcome of an event.
 enum AnswerSlot {
-    Beat,
+    /// It has none: it is about a node.
+    Nothing,
     /// None if it is lost: it was applied by a transaction that had seemed to fail.
     Outcome(Option<EventOutcome>),
 }
@@ -56,6 +76,7 @@ enum AnswerSlot {
 struct Received {
     seq: u64,
     digest: u64,
+    version: u8,
     origin: FrameOrigin,
     events: Vec<Event>,
     outcomes: Vec<Option<EventOutcome>>,
@@ -77,6 +98,12 @@ impl Follower {
             hashes: VecDeque::new(),
             unfinished: None,
             is_checked: false,
+            end: SeenEnd {
+                seq: 0,
+                at: Duration::ZERO,
+            },
+            is_behind: true,
+            heard: BTreeSet::new(),
         }
     }
 
@@ -92,14 +119,16 @@ impl Follower {
 
     /// Reads a part of the log and applies it. Returns true if there is more.
     pub(super) fn step(&mut self, shared: &ReplicaShared) -> Result<bool> {
+        self.finish_run(shared)?;
         if !self.is_checked {
             self.check_log(shared)?;
             self.is_checked = true;
         }
-        self.finish_run(shared)?;
+        self.look_for_end(shared)?;
         let read = shared.log.read(self.last.seq, LOG_READ_BYTES);
         if read.is_err() {
-            // The log may be away for long.
+            // The log may be away for long, and another one afterwards.
+            self.is_checked = false;
             self.show(shared)?;
         }
         let entries = match read {
@@ -120,7 +149,7 @@ impl Follower {
 
     /// Errors: the log is not the one that this node follows, or has lost what this node has seen
     /// in it.
-    pub(super) fn check_log(&self, shared: &ReplicaShared) -> Result<()> {
+    pub(super) fn check_log(&mut self, shared: &ReplicaShared) -> Result<()> {
         let state = shared.log.state().map_err(|error| unavailable(&error))?;
         let seen = self.catalog.seq.max(self.state.seq).max(self.last.seq);
         if state.epoch != shared.epoch {
@@ -155,7 +184,32 @@ impl Follower {
                 return Err(shared.stop(problem));
             }
         }
+        self.see_end(shared, state.last);
         Ok(())
+    }
+
+    /// Looks where the log ends when this node has come to the end that it saw, unless that was a
+    /// moment ago: what follows is news then.
+    fn look_for_end(&mut self, shared: &ReplicaShared) -> Result<()> {
+        if !self.is_behind || self.last.seq < self.end.seq {
+            return Ok(());
+        }
+        if (shared.clock)() < self.end.at + NEWS_AGE {
+            self.is_behind = false;
+            return Ok(());
+        }
+        let state = shared.log.state().map_err(|error| unavailable(&error))?;
+        self.see_end(shared, state.last);
+        Ok(())
+    }
+
+    /// Notes the end of the log. One that was seen before tells more of the entries up to it.
+    fn see_end(&mut self, shared: &ReplicaShared, seq: u64) {
+        if self.end.seq <= self.last.seq {
+            let at = (shared.clock)();
+            self.end = SeenEnd { seq, at };
+            self.is_behind = self.last.seq < seq;
+        }
     }
 
     /// Stores how far both files have applied the log.
@@ -168,11 +222,27 @@ impl Follower {
             self.catalog = last;
         }
         if self.state.seq < last.seq {
+            let progress = self.progress(shared, last);
             let store = followed.state.store();
-            store.write(|rows| put_position(rows, &last))?;
+            store.write(|rows| put_progress(rows, &progress))?;
             self.state = last;
+            self.heard.clear();
         }
         Ok(())
+    }
+
+    /// A position of the state, with the beats that were read up to it.
+    fn progress(&self, shared: &ReplicaShared, position: LogPosition) -> LogProgress {
+        let nodes = shared.nodes.lock();
+        let beats = self.heard.iter().map(|node| match nodes.get(node) {
+            Some(status) => status.to_row(),
+            None => BeatRow {
+                node: *node,
+                value: None,
+            },
+        });
+        let beats = beats.collect();
+        LogProgress { position, beats }
     }
 
     fn apply_entries(
@@ -188,7 +258,7 @@ impl Follower {
                 let problem = format!("the log has entry {seq} where entry {next} was expected");
                 return Err(shared.stop(problem));
             }
-            let frame = LogFrame::decode(&body)
+            let frame = LogFrame::decode(&body, shared.versions.newest)
                 .map_err(|error| shared.stop(format!("entry {seq} of the log: {error}")))?;
             // The log has refused frames that were made for another one.
             if frame.epoch != shared.epoch {
@@ -196,20 +266,15 @@ impl Follower {
             }
             // Everybody takes the sum between the same entries: before a beat. During a long catch-
             // up nobody compares.
-            let beats = frame.events.iter().filter_map(|event| match event {
-                Event::Beat(beat) => Some(beat.clone()),
-                Event::Catalog(_) | Event::State(_) => None,
-            });
-            let beats: Vec<Beat> = beats.collect();
-            if !beats.is_empty() && is_tail {
+            let is_beat = |event: &Event| matches!(event, Event::Beat(_));
+            if is_tail && frame.events.iter().any(is_beat) {
                 self.apply_run(shared, std::mem::take(&mut run))?;
                 self.take_hash(shared, seq)?;
             }
-            for beat in beats {
-                self.hear(shared, frame.origin, seq, beat);
-            }
+            self.hear(shared, seq, &frame);
             run.push(Received {
                 seq,
+                version: frame.version,
                 digest: digest_of(&body),
                 origin: frame.origin,
                 events: frame.events,
@@ -271,12 +336,15 @@ impl Follower {
             }
             let events = received.events.iter().filter_map(|event| match event {
                 Event::Catalog(event) => Some(event.clone()),
-                Event::State(_) | Event::Beat(_) => None,
+                _ => None,
             });
             let events: Vec<_> = events.collect();
             if !events.is_empty() {
-                let origin = received.origin;
-                frames.push(LoggedCatalogEvents { origin, events });
+                frames.push(LoggedCatalogEvents {
+                    version: received.version,
+                    origin: received.origin,
+                    events,
+                });
             }
         }
         if frames.is_empty() {
@@ -308,19 +376,24 @@ impl Follower {
         for received in run.iter().filter(|received| already < received.seq) {
             let events = received.events.iter().filter_map(|event| match event {
                 Event::State(event) => Some(event.clone()),
-                Event::Catalog(_) | Event::Beat(_) => None,
+                _ => None,
             });
             let events: Vec<_> = events.collect();
             if !events.is_empty() {
-                let origin = received.origin;
-                frames.push(LoggedStateEvents { origin, events });
+                frames.push(LoggedStateEvents {
+                    version: received.version,
+                    origin: received.origin,
+                    events,
+                });
             }
         }
         if frames.is_empty() {
             return Ok(());
         }
-        let committed = shared.followed.state.apply_logged(&frames, position)?;
+        let progress = self.progress(shared, *position);
+        let committed = shared.followed.state.apply_logged(&frames, &progress)?;
         self.state = *position;
+        self.heard.clear();
         let mut outcomes = committed.outcomes.into_iter();
         for received in run.iter_mut().filter(|received| already < received.seq) {
             for (event, slot) in received.events.iter().zip(&mut received.outcomes) {
@@ -396,20 +469,57 @@ impl Follower {
         Ok(())
     }
 
-    /// Notes a beat.
-    fn hear(&self, shared: &ReplicaShared, origin: FrameOrigin, seq: u64, beat: Beat) {
+    /// Notes what a frame says of nodes.
+    fn hear(&mut self, shared: &ReplicaShared, seq: u64, frame: &LogFrame) {
+        // After a power cut the state may be ahead, and knows it.
+        if seq <= self.state.seq {
+            return;
+        }
+        for event in &frame.events {
+            match event {
+                Event::Beat(beat) => self.hear_beat(shared, frame.origin, seq, beat),
+                Event::Departure(departure) => self.hear_departure(shared, *departure),
+                Event::Catalog(_) | Event::State(_) => {}
+            }
+        }
+    }
+
+    fn hear_departure(&mut self, shared: &ReplicaShared, departure: Departure) {
+        let Departure { node, as_of } = departure;
+        let mut nodes = shared.nodes.lock();
+        if nodes.get(&node).is_some_and(|it| it.beat_seq <= as_of) {
+            nodes.remove(&node);
+            self.heard.insert(node);
+        }
+    }
+
+    fn hear_beat(&mut self, shared: &ReplicaShared, origin: FrameOrigin, seq: u64, beat: &Beat) {
         let own = self.hashes.iter().find(|(at, _)| *at == beat.hashed_at);
         let mut nodes = shared.nodes.lock();
-        let was_diverged = nodes.get(&origin.node).is_some_and(|it| it.is_diverged);
+        let before = nodes.get(&origin.node);
+        // One that is in the log again says what was true once, such as that a node was stopped.
+        if before.is_some_and(|it| origin <= it.origin) {
+            return;
+        }
+        let was_diverged = before.is_some_and(|it| it.is_diverged);
         let is_diverged = own.map_or(was_diverged, |(_, hash)| *hash != beat.state_hash);
+        // Not before the node has said it: whoever waits for its silence waits too long at worst.
+        let now = (shared.clock)();
+        let heard_at = if seq <= self.end.seq {
+            now.min(self.end.at)
+        } else {
+            now
+        };
         let status = NodeStatus {
             node: origin.node,
-            beat,
+            beat: beat.clone(),
             beat_seq: seq,
-            heard_at: (shared.clock)(),
+            heard_at,
             is_diverged,
+            origin,
         };
         nodes.insert(origin.node, status);
+        self.heard.insert(origin.node);
     }
 }
 
@@ -430,7 +540,7 @@ impl FrameAnswer {
     fn of(received: Received) -> Self {
         let slots = received.events.iter().zip(received.outcomes);
         let slots = slots.map(|(event, outcome)| match event {
-            Event::Beat(_) => AnswerSlot::Beat,
+            Event::Beat(_) | Event::Departure(_) => AnswerSlot::Nothing,
             Event::Catalog(_) | Event::State(_) => AnswerSlot::Outcome(outcome),
         });
         Self {
@@ -449,7 +559,7 @@ impl FrameAnswer {
         for ticket in tickets {
             let own = slots.by_ref().take(ticket.events_count);
             let known = own.filter_map(|slot| match slot {
-                AnswerSlot::Beat => None,
+                AnswerSlot::Nothing => None,
                 AnswerSlot::Outcome(outcome) => Some(outcome),
             });
             // All are taken from `slots`, also when one is lost.

@@ -6,20 +6,36 @@ use super::event_codec::{catalog_event, put_all, put_catalog_event, put_state_ev
 use crate::catalog::CatalogEvent;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
-use crate::log_rows::FrameOrigin;
+use crate::log_rows::{FRAME_VERSION, FrameOrigin};
 use crate::model::NodeId;
 use crate::state::StateEvent;
 
-/// Version of frames and of what events mean: a node that meets a later one stops applying.
-const VERSION: u8 = 1;
 /// Name of a frame in errors.
 const PLACE: &str = "a frame of the log";
 /// Bytes of the checksum at the end.
 const CHECKSUM_BYTES: usize = 8;
 
+/// Versions of frames, and of what their events mean, that a program knows. A node that meets a
+/// later one stops applying.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct FrameVersions {
+    /// The oldest one that it writes; it reads all older ones, too.
+    pub(crate) oldest: u8,
+    pub(crate) newest: u8,
+}
+
+impl FrameVersions {
+    /// Those of this program: while nodes are upgraded, it writes what the program before reads.
+    pub(crate) const OF_THIS_PROGRAM: Self = Self {
+        oldest: FRAME_VERSION,
+        newest: FRAME_VERSION,
+    };
+}
+
 /// Events of one node, in order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct LogFrame {
+    pub(super) version: u8,
     /// Number of the log that it was made for.
     pub(super) epoch: u64,
     pub(super) origin: FrameOrigin,
@@ -32,6 +48,16 @@ pub(super) enum Event {
     Catalog(CatalogEvent),
     State(StateEvent),
     Beat(Beat),
+    Departure(Departure),
+}
+
+/// End of a node's time in the cluster, told by itself or by an operator. Nobody waits for it any
+/// more; if it gives another beat, it is there again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Departure {
+    pub(super) node: NodeId,
+    /// The last entry that the author knew: a beat after it makes this one void.
+    pub(super) as_of: u64,
 }
 
 /// A node's sign of life, every other second.
@@ -47,12 +73,19 @@ pub struct Beat {
     pub hashed_at: u64,
     /// Sum of the rows of both files then: the same on all nodes.
     pub state_hash: u64,
+    /// The newest version of frames that it reads.
+    pub reads: u8,
+}
+
+impl Beat {
+    /// `applied` of a node that accepts no requests, as it was stopped: it obeys every entry.
+    pub const ACCEPTS_NOTHING: u64 = u64::MAX;
 }
 
 impl LogFrame {
     /// The bytes that are appended.
     pub(super) fn encode(&self) -> Vec<u8> {
-        let mut out = Encoder::new(VERSION);
+        let mut out = Encoder::new(self.version);
         out.put_integer(self.epoch);
         out.put_integer(self.origin.node.0);
         out.put_integer(self.origin.incarnation);
@@ -70,6 +103,11 @@ impl LogFrame {
                 out.put_u8(2);
                 put_beat(out, beat);
             }
+            Event::Departure(departure) => {
+                out.put_u8(3);
+                out.put_integer(departure.node.0);
+                out.put_integer(departure.as_of);
+            }
         });
         let mut bytes = out.finish();
         bytes.extend_from_slice(&xxh3_64(&bytes).to_le_bytes());
@@ -78,15 +116,17 @@ impl LogFrame {
 
     /// The frame that these bytes are.
     ///
-    /// Errors: they are damaged ([`Error::Corrupt`]), or a newer version has written them
+    /// Errors: they are damaged ([`Error::Corrupt`]), or their version is above `newest`
     /// ([`Error::NewerValue`]).
-    pub(super) fn decode(bytes: &[u8]) -> Result<Self> {
+    pub(super) fn decode(bytes: &[u8], newest: u8) -> Result<Self> {
         let checked = bytes.split_last_chunk::<CHECKSUM_BYTES>();
         let checked = checked.filter(|(frame, sum)| xxh3_64(frame).to_le_bytes() == **sum);
         let Some((frame, _)) = checked else {
             return Err(Error::corrupt(PLACE, 0, "bytes that match their checksum"));
         };
-        let mut from = Decoder::new(frame, VERSION, PLACE)?;
+        let found = frame.first().copied().unwrap_or(0);
+        let version = found.clamp(FRAME_VERSION, newest);
+        let mut from = Decoder::new(frame, version, PLACE)?;
         let epoch = from.integer()?;
         let origin = FrameOrigin {
             node: NodeId(from.integer()?),
@@ -100,11 +140,16 @@ impl LogFrame {
                 0 => Event::Catalog(catalog_event(&mut from)?),
                 1 => Event::State(state_event(&mut from)?),
                 2 => Event::Beat(beat(&mut from)?),
-                _ => return Err(from.error("a kind of event, 0 to 2")),
+                3 => Event::Departure(Departure {
+                    node: NodeId(from.integer()?),
+                    as_of: from.integer()?,
+                }),
+                _ => return Err(from.error("a kind of event, 0 to 3")),
             });
         }
         from.finish()?;
         Ok(Self {
+            version,
             epoch,
             origin,
             events,
@@ -117,20 +162,22 @@ pub(super) fn digest_of(body: &[u8]) -> u64 {
     xxh3_64(body)
 }
 
-fn put_beat(out: &mut Encoder, beat: &Beat) {
+pub(super) fn put_beat(out: &mut Encoder, beat: &Beat) {
     out.put_text(&beat.name);
     out.put_text(&beat.version);
     out.put_integer(beat.applied);
     out.put_integer(beat.hashed_at);
     out.put_raw(&beat.state_hash.to_le_bytes());
+    out.put_u8(beat.reads);
 }
 
-fn beat(from: &mut Decoder<'_>) -> Result<Beat> {
+pub(super) fn beat(from: &mut Decoder<'_>) -> Result<Beat> {
     Ok(Beat {
         name: from.text()?.to_owned(),
         version: from.text()?.to_owned(),
         applied: from.integer()?,
         hashed_at: from.integer()?,
         state_hash: u64::from_le_bytes(from.array()?),
+        reads: from.u8()?,
     })
 }

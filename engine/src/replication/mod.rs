@@ -9,6 +9,7 @@ mod event_codec;
 mod frame;
 #[cfg(test)]
 mod frame_test;
+mod node_status;
 mod ticket;
 mod membership;
 mod snapshot;
@@ -17,11 +18,13 @@ mod replica;
 mod follower;
 
 pub use frame::Beat;
+pub(crate) use frame::FrameVersions;
 pub use log::{AppendError, Log, LogEntry, LogState, ReadError};
-pub(crate) use membership::{enter, leave};
+pub(crate) use membership::{CATALOG_SUM, STATE_SUM, enter, leave};
 pub use memory_log::{LogFault, MemoryLog};
+pub use node_status::NodeStatus;
 pub use replica::Replica;
-pub(crate) use shared::Followed;
-pub use shared::{MonotonicClock, NodeStatus, ReplicaStatus};
+pub(crate) use shared::{Attachment, Followed};
+pub use shared::{MonotonicClock, ReplicaStatus};
 pub use snapshot::SnapshotSummary;
 pub(crate) use snapshot::{load_rows, write_rows};

@@ -1,5 +1,6 @@
 //! A node's end of the log: appends what this node changes, applies what all nodes have appended.
 
+use std::collections::BTreeMap;
 use std::io::Write;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -8,17 +9,19 @@ use std::time::Duration;
 use parking_lot::Mutex;
 
 use super::follower::Follower;
-use super::frame::{Beat, Event, LogFrame};
-use super::log::{AppendError, Log};
+use super::frame::{Beat, Departure, Event, FrameVersions, LogFrame};
+use super::log::AppendError;
+use super::node_status::NodeStatus;
 use super::shared::{
-    Followed, MonotonicClock, NodeStatus, ReplicaShared, ReplicaStatus, another_epoch, unavailable,
+    Attachment, Followed, ReplicaShared, ReplicaStatus, another_epoch, unavailable,
 };
 use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, repeat};
 use crate::catalog::{CatalogEvent, CatalogOutcome, PendingChanges, RecordLog};
 use crate::error::{Error, Result};
 use crate::limits::{ANNOUNCED_FILES_MAX, FRAME_BYTES_MAX, UNANNOUNCED_FILES_MAX};
-use crate::log_rows::{FrameOrigin, LogPosition, known_nodes};
+use crate::log_rows::{FrameOrigin, LogPosition, last_beats, last_start};
+use crate::model::NodeId;
 use crate::state::{Outcome, StateEvent, TouchedCredentials};
 
 /// Time for which bytes whose fate is not known are appended again.
@@ -41,38 +44,41 @@ pub struct Replica {
 }
 
 impl Replica {
-    /// Attaches to a log. `incarnation` is larger than at every earlier start of this node, as the
-    /// time is. Whether it is the right log is seen when it is read first.
+    /// Attaches to a log. The number of the start is larger than at every earlier one of this node,
+    /// as the time is. Whether it is the right log is seen when it is read first.
     pub(crate) fn attach(
-        log: Arc<dyn Log>,
-        clock: MonotonicClock,
+        attachment: Attachment,
         followed: Followed,
         positions: [LogPosition; 2],
-        incarnation: u64,
     ) -> Result<Self> {
         // Any entry before may have changed keys.
         let position_max = positions[0].seq.max(positions[1].seq);
         let follower = Follower::new(positions);
         let position = follower.position();
-        let mut known = followed.state.store().read(known_nodes)?;
-        known.extend(followed.catalog.store().read(known_nodes)?);
+        let (catalog, state) = (followed.catalog.store(), followed.state.store());
+        let heard_at = (attachment.clock)();
+        let mut nodes = BTreeMap::new();
+        for (node, stored) in state.read(last_beats)? {
+            nodes.insert(node, NodeStatus::from_row(node, &stored, heard_at)?);
+        }
         // The clock may have been set back: frames of an earlier start would be skipped.
-        let own_starts = known.iter().filter(|(node, _)| *node == position.node);
-        let last_start = own_starts.map(|(_, incarnation)| *incarnation).max();
+        let own_starts = [
+            catalog.read(|rows| last_start(rows, position.node))?,
+            state.read(|rows| last_start(rows, position.node))?,
+            nodes.get(&position.node).map(|it| it.origin.incarnation),
+        ];
+        let last_start = own_starts.into_iter().flatten().max();
+        let incarnation = attachment.incarnation;
         let incarnation = incarnation.max(last_start.map_or(0, |last| last + 1));
-        let heard_at = clock();
-        let nodes = known
-            .into_iter()
-            .map(|(node, _)| (node, NodeStatus::unheard(node, heard_at)));
-        let nodes = nodes.collect();
         Ok(Self {
             shared: ReplicaShared {
-                log,
-                clock,
+                log: attachment.log,
+                clock: attachment.clock,
                 followed,
                 node: position.node,
                 epoch: position.epoch,
                 incarnation,
+                versions: attachment.versions,
                 pending: Mutex::default(),
                 applied: AtomicU64::new(position.seq),
                 nodes: Mutex::new(nodes),
@@ -159,6 +165,7 @@ impl Replica {
             number,
         };
         let frame = LogFrame {
+            version: self.version_to_write(),
             epoch: self.shared.epoch,
             origin,
             events,
@@ -179,6 +186,20 @@ impl Replica {
         if let Some(problem) = failed.problem {
             self.shared.stop(problem);
         }
+    }
+
+    /// The newest version of frames that all nodes read. Those that are stopped or silent count:
+    /// they may come back with the program that they had.
+    fn version_to_write(&self) -> u8 {
+        let FrameVersions { oldest, newest } = self.shared.versions;
+        // Until a beat has come back there may be nodes of which this one has not read.
+        if self.fresh_as_of.lock().is_none() {
+            return oldest;
+        }
+        let nodes = self.shared.nodes.lock();
+        let others = nodes.values().filter(|it| it.node != self.shared.node);
+        let lowest = others.map(|it| it.beat.reads).min();
+        lowest.unwrap_or(newest).clamp(oldest, newest)
     }
 
     /// Appends the same bytes until it is known that they are in the log, or that they are not.
@@ -252,7 +273,7 @@ impl Replica {
     /// when [`Replica::is_beat_wanted`]. Requests here obey everything up to `visible`.
     pub fn beat(&self, name: &str, version: &str, visible: u64) -> Result<()> {
         let (hashed_at, state_hash) = {
-            let follower = self.follower.lock();
+            let mut follower = self.follower.lock();
             follower.check_log(&self.shared)?;
             follower.last_hash()
         };
@@ -262,6 +283,7 @@ impl Replica {
             applied: visible,
             hashed_at,
             state_hash,
+            reads: self.shared.versions.newest,
         };
         let began = (self.shared.clock)();
         let ticket = self.submit(vec![Event::Beat(beat)]);
@@ -269,6 +291,28 @@ impl Replica {
         let mut fresh_as_of = self.fresh_as_of.lock();
         *fresh_as_of = (*fresh_as_of).max(Some(began));
         Ok(())
+    }
+
+    /// Tells all nodes that one has left for good: nobody waits for it any more. Returns false if
+    /// it has given a beat after the entry `as_of`, or does so later: it is there then.
+    pub fn dismiss(&self, node: NodeId, as_of: u64) -> Result<bool> {
+        let departure = Departure { node, as_of };
+        self.change(vec![Event::Departure(departure)])?;
+        Ok(!self.shared.nodes.lock().contains_key(&node))
+    }
+
+    /// Tells the other nodes that this one, which accepts nothing, leaves. Does not wait until it
+    /// is applied here.
+    pub fn depart(&self) -> Result<()> {
+        let departure = Departure {
+            node: self.shared.node,
+            as_of: self.last_entry()?,
+        };
+        let ticket = self.submit(vec![Event::Departure(departure)]);
+        // What failed has its answer.
+        ticket
+            .take(Duration::ZERO)
+            .map_or(Ok(()), |it| it.map(drop))
     }
 
     /// Keeps events that change nothing which another node waits for, until the log is there again.

@@ -8,8 +8,9 @@ use std::time::Duration;
 use hashbrown::HashMap;
 use parking_lot::Mutex;
 
-use super::frame::Beat;
+use super::frame::FrameVersions;
 use super::log::{Log, ReadError};
+use super::node_status::NodeStatus;
 use super::ticket::ChangeTicket;
 use crate::catalog::Catalog;
 use crate::counters::DownloadTable;
@@ -27,39 +28,13 @@ pub(crate) struct Followed {
     pub(crate) downloads: Arc<DownloadTable>,
 }
 
-/// State of a node as it is known here, from its beats.
-#[derive(Debug, Clone)]
-pub struct NodeStatus {
-    /// The node.
-    pub node: NodeId,
-    /// Its last beat.
-    pub beat: Beat,
-    /// Entry of the log that the beat is.
-    pub beat_seq: u64,
-    /// Time of the clock when it was read here.
-    pub heard_at: Duration,
-    /// True if its rows are not those of this node.
-    pub is_diverged: bool,
-}
-
-impl NodeStatus {
-    /// A node that is known to be, and was not heard since the start.
-    pub(super) fn unheard(node: NodeId, now: Duration) -> Self {
-        let beat = Beat {
-            name: node.to_string(),
-            version: String::new(),
-            applied: 0,
-            hashed_at: 0,
-            state_hash: 0,
-        };
-        Self {
-            node,
-            beat,
-            beat_seq: 0,
-            heard_at: now,
-            is_diverged: false,
-        }
-    }
+/// A log to attach to, and with what.
+pub(crate) struct Attachment {
+    pub(crate) log: Arc<dyn Log>,
+    pub(crate) clock: MonotonicClock,
+    /// Number of this start of the node.
+    pub(crate) incarnation: u64,
+    pub(crate) versions: FrameVersions,
 }
 
 /// State of this node.
@@ -71,7 +46,7 @@ pub struct ReplicaStatus {
     pub epoch: u64,
     /// Number of the last entry that was applied.
     pub applied: u64,
-    /// Nodes from which a beat was heard since the start, this one included.
+    /// Nodes that have given a beat and have not left, this one included.
     pub nodes: Vec<NodeStatus>,
     /// Reason why nothing is applied any more, until the process is started again.
     pub stopped: Option<String>,
@@ -93,6 +68,8 @@ pub(super) struct ReplicaShared {
     pub(super) pending: Mutex<HashMap<u64, Vec<Arc<ChangeTicket>>>>,
     /// Number of the last entry that was applied and is shown.
     pub(super) applied: AtomicU64,
+    pub(super) versions: FrameVersions,
+    /// Nodes that have given a beat and have not left.
     pub(super) nodes: Mutex<BTreeMap<NodeId, NodeStatus>>,
     pub(super) stopped: Mutex<Option<String>>,
     pub(super) touched: Mutex<TouchedCredentials>,

@@ -22,7 +22,7 @@ use crate::error::{Error, Result};
 use crate::limits::SNAPSHOT_BLOCK_BYTES_MAX;
 use crate::log_rows::{CLUSTER, LogPosition, is_node_row, read_position, read_sum};
 use crate::model::NodeId;
-use crate::state::{NUMBERS, SHARED_STATE_TABLES};
+use crate::state::{OWN_STATE_ROWS, SHARED_STATE_TABLES};
 use crate::store::{Rows, Span, Store, Table};
 
 const VERSION: u8 = 1;
@@ -70,7 +70,7 @@ pub(crate) fn write_rows(
     for table in SHARED_CATALOG_TABLES.iter().chain([&CLUSTER]) {
         writer.put_table(CATALOG_ROWS, catalog, *table)?;
     }
-    for table in SHARED_STATE_TABLES.iter().chain([&NUMBERS, &CLUSTER]) {
+    for table in SHARED_STATE_TABLES.iter().chain([&CLUSTER]) {
         writer.put_table(STATE_ROWS, state, *table)?;
     }
     let mut end = Encoder::new(END);
@@ -127,7 +127,10 @@ impl BlockWriter<'_> {
 
 /// Returns true for rows that all nodes have; position and sum are a node's own.
 fn is_shared(table: Table, row_key: &[u8]) -> bool {
-    table != CLUSTER || is_node_row(row_key)
+    if table == CLUSTER {
+        return is_node_row(row_key);
+    }
+    !OWN_STATE_ROWS.contains(&(table, row_key))
 }
 
 fn begin_block(kind: u8, table: Table) -> Encoder {
@@ -172,7 +175,7 @@ pub(crate) fn load_rows(
                 count += load_block(&mut fields, catalog, &tables)?;
             }
             STATE_ROWS => {
-                let tables = [SHARED_STATE_TABLES, &[NUMBERS, CLUSTER]].concat();
+                let tables = [SHARED_STATE_TABLES, &[CLUSTER]].concat();
                 count += load_block(&mut fields, state, &tables)?;
             }
             END => break fields.integer()?,

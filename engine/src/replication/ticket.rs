@@ -88,7 +88,7 @@ fn bytes_of(event: &Event) -> usize {
         }
         Event::State(StateEvent::AddUsage(batch)) => batch.deltas.len() * ROW_BYTES,
         // Texts of accounts and keys are bounded.
-        Event::State(_) | Event::Beat(_) => 1024,
+        Event::State(_) | Event::Beat(_) | Event::Departure(_) => 1024,
     }
 }
 

@@ -22,7 +22,7 @@ use crate::codec::{
 };
 use crate::error::{Error, Result};
 use crate::limits::{AUDIT_ENTRIES_MAX, FIGURE_DAYS_MAX, USAGE_DAYS_MAX};
-use crate::log_rows::{FrameOrigin, LogPosition, note_frame, put_position};
+use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogProgress, note_frame, put_progress};
 use crate::model::{
     Account, AccountId, ApiKey, ApiKeyId, AuditEntry, CachedFile, ContentHash, Day, NodeId,
     ReleaseId, SecondStep, Session, Timestamp, Usage,
@@ -64,6 +64,7 @@ pub(super) enum FileEffect {
 /// Events of one node, as the log of a cluster has them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct LoggedStateEvents {
+    pub(crate) version: u8,
     pub(crate) origin: FrameOrigin,
     pub(crate) events: Vec<StateEvent>,
 }
@@ -90,7 +91,11 @@ pub(super) fn apply_state(
         number: number(rows, META, APPLIED)? + 1,
         ..AppliedFrame::default()
     };
-    applied.apply_all(rows, None, frame)?;
+    let author = EventAuthor {
+        version: FRAME_VERSION,
+        node: None,
+    };
+    applied.apply_all(rows, author, frame)?;
     rows.put(META, APPLIED, &encode_number(applied.number))?;
     applied.discarded = rows.take_discarded();
     Ok(applied)
@@ -100,20 +105,24 @@ pub(super) fn apply_state(
 pub(super) fn apply_logged_state(
     rows: &mut Transaction<'_>,
     frames: &[LoggedStateEvents],
-    position: &LogPosition,
+    progress: &LogProgress,
 ) -> Result<AppliedFrame> {
     let mut applied = AppliedFrame {
         number: number(rows, META, APPLIED)? + 1,
         ..AppliedFrame::default()
     };
-    for LoggedStateEvents { origin, events } in frames {
-        if note_frame(rows, *origin)? {
-            applied.apply_all(rows, Some(origin.node), events)?;
+    for frame in frames {
+        if note_frame(rows, frame.origin)? {
+            let author = EventAuthor {
+                version: frame.version,
+                node: Some(frame.origin.node),
+            };
+            applied.apply_all(rows, author, &frame.events)?;
         } else {
-            applied.outcomes.extend(events.iter().map(|_| None));
+            applied.outcomes.extend(frame.events.iter().map(|_| None));
         }
     }
-    put_position(rows, position)?;
+    put_progress(rows, progress)?;
     rows.put(META, APPLIED, &encode_number(applied.number))?;
     applied.discarded = rows.take_discarded();
     Ok(applied)
@@ -123,14 +132,14 @@ impl AppliedFrame {
     fn apply_all(
         &mut self,
         rows: &mut Transaction<'_>,
-        node: Option<NodeId>,
+        author: EventAuthor,
         events: &[StateEvent],
     ) -> Result<()> {
         for event in events {
             let outcome = EventStep {
                 rows,
                 effects: &mut self.effects,
-                node,
+                author,
             }
             .apply(event)?;
             self.outcomes.push(Some(outcome));
@@ -139,15 +148,25 @@ impl AppliedFrame {
     }
 }
 
+/// Author of events.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct EventAuthor {
+    /// Version of the frame. A rule that is changed asks for it: a program which knows both must do
+    /// with a frame what one does that knows the older alone.
+    version: u8,
+    /// The node in a cluster: what is numbered per node is numbered for it.
+    pub(super) node: Option<NodeId>,
+}
+
 pub(super) struct EventStep<'s, 't> {
     pub(super) rows: &'s mut Transaction<'t>,
     pub(super) effects: &'s mut Vec<Effect>,
-    /// Author of the event in a cluster: what is numbered per node is numbered for it.
-    pub(super) node: Option<NodeId>,
+    pub(super) author: EventAuthor,
 }
 
 impl EventStep<'_, '_> {
     fn apply(&mut self, event: &StateEvent) -> Result<Outcome> {
+        assert!(FRAME_VERSION <= self.author.version);
         match event {
             StateEvent::Change(change, by) => self.change_and_audit(change, by),
             StateEvent::OpenSession(session, hash) => self.open_session(session, hash),
@@ -485,7 +504,7 @@ impl EventStep<'_, '_> {
 
     fn add_usage(&mut self, batch: &UsageBatch) -> Result<Outcome> {
         // Added before, by a commit whose caller saw it fail.
-        let row_key = last_usage_row(self.node);
+        let row_key = last_usage_row(self.author.node);
         if batch.number <= number(self.rows, META, &row_key)? {
             return Ok(Outcome::Stale);
         }
@@ -675,7 +694,7 @@ impl EventStep<'_, '_> {
         for part in &aggregate.parts {
             // All parts are checked before anything is added: an aggregation counts whole or not at
             // all.
-            let row_key = offset_row(self.node, &part.name);
+            let row_key = offset_row(self.author.node, &part.name);
             if number(self.rows, OFFSETS, row_key.as_bytes())? != part.from {
                 return Ok(Outcome::Stale);
             }
@@ -694,12 +713,12 @@ impl EventStep<'_, '_> {
             self.count_usage(*api_key, *day, &usage)?;
         }
         for part in &aggregate.parts {
-            let row_key = offset_row(self.node, &part.name);
+            let row_key = offset_row(self.author.node, &part.name);
             self.rows
                 .put(OFFSETS, row_key.as_bytes(), &encode_number(part.to))?;
         }
         for name in &aggregate.forgotten {
-            let row_key = offset_row(self.node, name);
+            let row_key = offset_row(self.author.node, name);
             self.rows.remove(OFFSETS, row_key.as_bytes())?;
         }
         Ok(Outcome::Done)

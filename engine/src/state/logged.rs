@@ -3,7 +3,7 @@
 use super::apply::{Effect, FileEffect, LoggedStateEvents, apply_logged_state};
 use super::store::{Committed, State};
 use crate::error::Result;
-use crate::log_rows::LogPosition;
+use crate::log_rows::LogProgress;
 use crate::model::{CachedFile, ReleaseId};
 use crate::store::Transaction;
 
@@ -12,10 +12,10 @@ impl State {
     pub(crate) fn apply_logged(
         &self,
         frames: &[LoggedStateEvents],
-        position: &LogPosition,
+        progress: &LogProgress,
     ) -> Result<Committed> {
         let mut writer = self.writer.lock();
-        let work = |rows: &mut Transaction<'_>| apply_logged_state(rows, frames, position);
+        let work = |rows: &mut Transaction<'_>| apply_logged_state(rows, frames, progress);
         let loads_before = writer.loads_count;
         let committed = self.commit(&mut writer, &work);
         let mut committed = committed.map_err(|failed| failed.error)?;

@@ -24,5 +24,5 @@ pub use event::{
 };
 pub(crate) use node_rows::{give_rows_to, take_rows_of};
 pub(crate) use store::{Contents, State};
-pub(crate) use tables::{FILES, META as NUMBERS, OFFSETS, SHARED_STATE_TABLES, STATE_TABLES};
+pub(crate) use tables::{FILES, OFFSETS, OWN_STATE_ROWS, SHARED_STATE_TABLES, STATE_TABLES};
 pub use touched::TouchedCredentials;

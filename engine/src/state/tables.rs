@@ -55,9 +55,10 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     CLUSTER,
 ];
 
-/// Tables whose rows are the same on every node of a cluster. The figures of days are a node's own,
-/// and the numbers of `meta` follow from the other rows.
+/// Tables whose rows are the same on every node of a cluster, but for [`OWN_STATE_ROWS`]. The
+/// figures of days are a node's own.
 pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
+    META,
     ACCOUNTS,
     EMAILS,
     API_KEYS,
@@ -73,8 +74,11 @@ pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
     OFFSETS,
 ];
 
-/// A new table belongs to one of the two kinds: `meta`, `figures` and `cluster` are a node's own.
-const _: () = assert!(STATE_TABLES.len() == SHARED_STATE_TABLES.len() + 3);
+/// A new table belongs to one of the two kinds: `figures` and `cluster` are a node's own.
+const _: () = assert!(STATE_TABLES.len() == SHARED_STATE_TABLES.len() + 2);
+
+/// Rows of shared tables that are a node's own: how many frames share a transaction differs.
+pub(crate) const OWN_STATE_ROWS: &[(Table, &[u8])] = &[(META, APPLIED)];
 
 /// Number of frames that were applied.
 pub(super) const APPLIED: &[u8] = b"applied";

@@ -30,10 +30,18 @@ pub(crate) struct Store {
 pub(crate) struct RowSum {
     /// Tables whose rows count.
     pub(crate) tables: &'static [Table],
+    /// Rows of these tables that do not.
+    pub(crate) left_out: &'static [(Table, &'static [u8])],
     /// Table that keeps the sum.
     pub(crate) kept_in: Table,
     /// Row of that table.
     pub(crate) row_key: &'static [u8],
+}
+
+impl RowSum {
+    fn counts(&self, table: Table, row_key: &[u8]) -> bool {
+        self.tables.contains(&table) && !self.left_out.contains(&(table, row_key))
+    }
 }
 
 /// Refuses changes when the disk is nearly full, before they can fail halfway.
@@ -319,7 +327,7 @@ impl Transaction<'_> {
         let Some((sum, difference)) = &mut self.sum else {
             return Ok(());
         };
-        if sum.tables.contains(&table) {
+        if sum.counts(table, row_key) {
             let old = self.rows.get(table, row_key)?;
             let old = old.as_deref().and_then(|stored| stored.last_chunk());
             *difference = difference
@@ -350,6 +358,9 @@ impl Transaction<'_> {
             self.rows
                 .range(table, Span::ALL, &mut |row_key, checksummed| {
                     verified_value(self.file, table, row_key, checksummed)?;
+                    if !sum.counts(table, row_key) {
+                        return Ok(ControlFlow::Continue(()));
+                    }
                     let checksum = checksummed.last_chunk().copied();
                     total = total.wrapping_add(checksum.map_or(0, u64::from_le_bytes));
                     Ok(ControlFlow::Continue(()))

@@ -1,0 +1,79 @@
+//! State of a node as its beats tell it, and the row that keeps it over a restart.
+
+use std::time::Duration;
+
+use super::frame::{Beat, beat, put_beat};
+use crate::codec::{Decoder, Encoder};
+use crate::error::Result;
+use crate::log_rows::{BeatRow, FrameOrigin};
+use crate::model::NodeId;
+
+const VERSION: u8 = 1;
+/// Name of the row in errors.
+const PLACE: &str = "a beat in table cluster";
+
+/// State of a node as it is known here, from its beats.
+#[derive(Debug, Clone)]
+pub struct NodeStatus {
+    /// The node.
+    pub node: NodeId,
+    /// Its last beat.
+    pub beat: Beat,
+    /// Entry of the log that the beat is; 0 if it was in a log before this one.
+    pub beat_seq: u64,
+    /// Time of the clock at which it was given at the latest, and not before the start here: one
+    /// that is read while this node catches up is as old as the end of the log that it saw.
+    pub heard_at: Duration,
+    /// True if its rows are not those of this node.
+    pub is_diverged: bool,
+    /// The frame of the beat: one before it in the node's own order is ignored.
+    pub(super) origin: FrameOrigin,
+}
+
+impl NodeStatus {
+    /// The row that keeps it.
+    pub(super) fn to_row(&self) -> BeatRow {
+        let mut out = Encoder::new(VERSION);
+        out.put_integer(self.origin.incarnation);
+        out.put_integer(self.origin.number);
+        out.put_integer(self.beat_seq);
+        put_beat(&mut out, &self.beat);
+        BeatRow {
+            node: self.node,
+            value: Some(out.finish()),
+        }
+    }
+
+    /// A node that has such a row, and was not heard since the start.
+    pub(super) fn from_row(node: NodeId, stored: &[u8], now: Duration) -> Result<Self> {
+        let mut from = Decoder::new(stored, VERSION, PLACE)?;
+        let origin = FrameOrigin {
+            node,
+            incarnation: from.integer()?,
+            number: from.integer()?,
+        };
+        let status = Self {
+            node,
+            beat_seq: from.integer()?,
+            beat: beat(&mut from)?,
+            heard_at: now,
+            is_diverged: false,
+            origin,
+        };
+        from.finish()?;
+        Ok(status)
+    }
+}
+
+/// The row of a node in a log that is made anew, where it has said nothing. A node that was stopped
+/// does not come back there under its number; any other may go on accepting keys for a while.
+pub(super) fn unheard_row(node: NodeId, stored: &[u8]) -> Result<BeatRow> {
+    let mut status = NodeStatus::from_row(node, stored, Duration::ZERO)?;
+    if status.beat.applied == Beat::ACCEPTS_NOTHING {
+        return Ok(BeatRow { node, value: None });
+    }
+    status.beat_seq = 0;
+    status.beat.applied = 0;
+    status.beat.hashed_at = 0;
+    Ok(status.to_row())
+}
