@@ -1,11 +1,12 @@
 //! `subcat cluster`: nodes that share a log.
 
+use std::error::Error;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use subcat_engine::{Engine, Log, LogState, NodeId, SnapshotSummary};
+use subcat_engine::{Engine, Log, LogState, NodeId, SnapshotSummary, error_chain};
 
 use super::access::{Missing, execute_once, open_engine};
 use super::context::Context;
@@ -15,7 +16,9 @@ use super::subcommand::Subcommand;
 use super::table::{facts, table};
 use crate::cluster::{SnapshotPlace, open_log};
 use crate::config::Config;
-use crate::ops::{ClusterRead, ReadCluster, SnapshotWritten, WriteSnapshot};
+use crate::ops::{ClusterRead, ForgetNode, ReadCluster, SnapshotWritten, WriteSnapshot};
+use crate::runtime::SystemClock;
+use crate::service::ClusterNode;
 
 /// Let several servers share a catalog: begin a cluster, join it, watch it, leave it
 #[derive(Debug, Args)]
@@ -50,7 +53,18 @@ enum ClusterAction {
         truncate: bool,
     },
     /// Take this data directory out of its cluster, whole; its server must be stopped
+    ///
+    /// The other nodes are told, and do not wait for it any more. Without the log it leaves all the
+    /// same, and says so.
     Leave,
+    /// Take a machine that does not come back out of the list of nodes
+    ///
+    /// It must be off: this waits until it has been silent for cluster.auth_max_stale_seconds and
+    /// one second more, and so accepts no keys, and fails when it is heard.
+    Forget {
+        /// Its name, or its number
+        node: String,
+    },
     /// Make a lost or damaged log anew from this data directory; its server must be stopped
     ///
     /// Run it on the node with the highest number in `subcat cluster status`. What the log had
@@ -66,6 +80,10 @@ enum ClusterAction {
 #[derive(Debug, Serialize, Deserialize)]
 struct LeaveDone {
     data: String,
+    /// Number that the node had.
+    node: String,
+    /// Reason why the other nodes were not told.
+    problem: Option<String>,
 }
 
 /// A step of a cluster that cannot be made.
@@ -135,9 +153,16 @@ impl Subcommand for ClusterArguments {
             }
             ClusterAction::Leave => {
                 let config = context.effective_of_existing()?;
-                context.show(&Reply::of(&leave(&config)?), |done| {
-                    let data = &done.data;
-                    format!("{data} is in no cluster any more: unset cluster.log and start it\n")
+                context.show(&Reply::of(&leave(&config)?), leave_shown)
+            }
+            ClusterAction::Forget { node } => {
+                let config = context.effective_of_existing()?;
+                let reply = execute_once(config, Missing::Refuse, ForgetNode { node })?;
+                context.show(&reply, |done| {
+                    format!(
+                        "node {} ({}) is in the list no more\n",
+                        done.name, done.node
+                    )
                 })
             }
             ClusterAction::Reseed { snapshots } => {
@@ -275,12 +300,41 @@ fn load(
 
 fn leave(config: &Config) -> Result<LeaveDone, CommandError> {
     let engine = open_engine(config, 0)?;
+    let Some(position) = engine.log_position() else {
+        engine.close()?;
+        return Err(ClusterError::InNone(config.data.clone()).into());
+    };
+    let announced = tell(&engine, config);
     let left = engine.leave_cluster();
     engine.close()?;
     left?;
     Ok(LeaveDone {
         data: config.data.display().to_string(),
+        node: position.node.to_string(),
+        problem: announced.err().map(|error| error_chain(&*error)),
     })
+}
+
+/// Tells the other nodes that this one leaves.
+fn tell(engine: &Engine, config: &Config) -> Result<(), Box<dyn Error + Send + Sync>> {
+    let Some(address) = &config.cluster.log else {
+        return Err(ClusterError::NoLog.into());
+    };
+    let log = open_log(address, &config.cluster.stream)?;
+    let clock = Arc::new(SystemClock::new());
+    Ok(ClusterNode::attach(engine, log, &config.cluster, clock)?.depart()?)
+}
+
+fn leave_shown(done: &LeaveDone) -> String {
+    let LeaveDone { data, node, .. } = done;
+    let mut text = format!("{data} is in no cluster any more: unset cluster.log and start it\n");
+    if let Some(problem) = &done.problem {
+        text.push_str(&format!(
+            "the other nodes were not told: {problem}\n\
+             run subcat cluster forget {node} on one of them\n"
+        ));
+    }
+    text
 }
 
 fn log_of(config: &Config) -> Result<Arc<dyn Log>, CommandError> {

@@ -1,19 +1,22 @@
 //! The state of a cluster, as one of its nodes knows it.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
-use subcat_engine::{NodeId, SnapshotSummary};
+use subcat_engine::{Engine, NodeId, NodeStatus, SnapshotSummary};
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
 use crate::cluster::{SnapshotPlace, SnapshotPlaceError, open_log};
 use crate::config::Config;
-use crate::service::{ACCEPTS_NOTHING, ClusterState};
+use crate::runtime::SystemClock;
+use crate::service::{ACCEPTS_NOTHING, ClusterNode, ClusterState};
 
 pub(super) const OPERATIONS: &[OperationEntry] = &[
     OperationEntry::of::<ReadCluster>(),
     OperationEntry::of::<WriteSnapshot>(),
+    OperationEntry::of::<ForgetNode>(),
 ];
 
 /// `cluster/status`.
@@ -149,6 +152,69 @@ impl Operation for WriteSnapshot {
         }
         Ok(SnapshotWritten::new(position.node, &summary))
     }
+}
+
+/// `cluster/forget`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ForgetNode {
+    /// Name or number of a node that does not come back.
+    pub node: String,
+}
+
+/// Answer of [`ForgetNode`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NodeForgotten {
+    /// Its number.
+    pub node: String,
+    /// Its name.
+    pub name: String,
+}
+
+impl Operation for ForgetNode {
+    const NAME: &'static str = "cluster/forget";
+    type Answer = NodeForgotten;
+
+    fn execute(self, operations: &Operations<'_>) -> Result<NodeForgotten, OperationError> {
+        let running = operations.service.and_then(|service| service.cluster());
+        let own = match running {
+            Some(node) => Arc::clone(node),
+            None => attach(operations.engine, &operations.config)?,
+        };
+        let state = own.state().replica;
+        let is_meant =
+            |it: &&NodeStatus| it.node.to_string() == self.node || it.beat.name == self.node;
+        let meant: Vec<&NodeStatus> = state.nodes.iter().filter(is_meant).collect();
+        let rejection = match meant[..] {
+            [it] if it.node == state.node => OperationRejection::OwnNode,
+            [it] => {
+                let (node, name) = (it.node.to_string(), it.beat.name.clone());
+                if own.forget(it.node)? {
+                    return Ok(NodeForgotten { node, name });
+                }
+                OperationRejection::NodeHeard(self.node)
+            }
+            [] => OperationRejection::UnknownNode(self.node),
+            _ => OperationRejection::AmbiguousNode(self.node),
+        };
+        Err(rejection.into())
+    }
+}
+
+/// Attaches a data directory without a server to its log.
+fn attach(engine: &Engine, config: &Config) -> Result<Arc<ClusterNode>, OperationError> {
+    engine
+        .log_position()
+        .ok_or(OperationRejection::NotInCluster)?;
+    let not_opened = OperationRejection::LogNotOpened;
+    let address = config.cluster.log.as_ref();
+    let address = address.ok_or_else(|| not_opened("it is not set".into()))?;
+    let log = open_log(address, &config.cluster.stream);
+    let log = log.map_err(|error| not_opened(error.to_string()))?;
+    let clock = Arc::new(SystemClock::new());
+    let node = ClusterNode::attach(engine, log, &config.cluster, clock)?;
+    node.catch_up();
+    Ok(node)
 }
 
 /// Drops entries of the log.

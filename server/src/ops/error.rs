@@ -138,6 +138,23 @@ pub enum OperationRejection {
     /// The data directory is in no cluster.
     #[error("this data directory is in no cluster: begin one with subcat cluster init")]
     NotInCluster,
+    /// No node of the cluster has this name or number.
+    #[error("no node {0} (subcat cluster status shows all)")]
+    UnknownNode(String),
+    /// Several nodes have this name.
+    #[error("several nodes have the name {0}: give a number (subcat cluster status shows them)")]
+    AmbiguousNode(String),
+    /// The node to forget is this one.
+    #[error("this is the node itself: stop its server, and take it out with subcat cluster leave")]
+    OwnNode,
+    /// The node to forget is alive.
+    #[error(
+        "node {0} was heard just now: stop its server, and take it out with subcat cluster leave"
+    )]
+    NodeHeard(String),
+    /// The setting of the log is not usable.
+    #[error("cluster.log: {0}")]
+    LogNotOpened(String),
     /// A snapshot of the cluster cannot be written.
     #[error("{}", error_chain(.0))]
     Snapshot(#[from] SnapshotPlaceError),

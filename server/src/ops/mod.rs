@@ -26,7 +26,9 @@ pub use api_keys::{
     CreateKey, DayShown, KeyCreated, KeyDraft, KeyListed, KeyRolled, KeyShown, ListKeys, RevokeKey,
     RollKey, SetKeyLimit, ShowKey,
 };
-pub use cluster::{ClusterRead, NodeRead, ReadCluster, SnapshotWritten, WriteSnapshot};
+pub use cluster::{
+    ClusterRead, ForgetNode, NodeForgotten, NodeRead, ReadCluster, SnapshotWritten, WriteSnapshot,
+};
 pub use error::{OperationError, OperationRejection, RecordIds};
 pub use execute::execute_named;
 pub use files::{FileForgotten, FileShown, ForgetFile, ShowFile};

@@ -8,7 +8,9 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use subcat_engine::{Engine, Log, RateLimit, Replica, ReplicaStatus, error_chain};
+use subcat_engine::{
+    Beat, Engine, Error, Log, NodeId, RateLimit, Replica, ReplicaStatus, error_chain,
+};
 
 use super::credentials::Credentials;
 use super::shared_counts::SharedCounts;
@@ -35,7 +37,7 @@ const POSITION_PERIOD: Duration = Duration::from_secs(60);
 const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
 
 /// Entry that a node which accepts no requests obeys.
-pub const ACCEPTS_NOTHING: u64 = u64::MAX;
+pub const ACCEPTS_NOTHING: u64 = Beat::ACCEPTS_NOTHING;
 
 /// The limit of keys without one of their own; `None` when the service has ended.
 pub(super) type DefaultLimitFn = Box<dyn Fn() -> Option<RateLimit> + Send>;
@@ -192,9 +194,7 @@ impl ClusterNode {
         // Not the last entry: that may be a beat of another node, which then has no reason to tell
         // before its next one that it has applied it.
         let changed_at = self.replica.keys_changed_at();
-        let lost_after = Duration::from_secs(NODE_SILENT_SECONDS);
-        // A second more: clocks of machines do not run alike.
-        let fenced_after = self.stale_after.unwrap_or(lost_after) + Duration::from_secs(1);
+        let fenced_after = self.fenced_after();
         // Own requests obey it already: the caller has changed the table of keys.
         while !self.is_stopping.load(Ordering::Acquire) {
             let status = self.replica.status();
@@ -209,6 +209,43 @@ impl ClusterNode {
             }
             std::thread::sleep(CONFIRM_PERIOD);
         }
+    }
+
+    /// Time of silence after which a node accepts no keys.
+    fn fenced_after(&self) -> Duration {
+        let lost_after = Duration::from_secs(NODE_SILENT_SECONDS);
+        // A second more: clocks of machines do not run alike.
+        self.stale_after.unwrap_or(lost_after) + Duration::from_secs(1)
+    }
+
+    /// Tells all nodes that one does not come back, once it certainly accepts no keys. Returns
+    /// false if it is heard meanwhile. Works without the threads, too.
+    pub fn forget(&self, node: NodeId) -> subcat_engine::Result<bool> {
+        let began = time_of(self.clock.now());
+        while !self.is_stopping.load(Ordering::Acquire) {
+            // Before the look: what is heard later is after this entry.
+            let as_of = self.replica.applied();
+            let nodes = self.replica.status().nodes;
+            let Some(status) = nodes.iter().find(|it| it.node == node) else {
+                return Ok(true);
+            };
+            let silent_for = time_of(self.clock.now()).saturating_sub(status.heard_at);
+            if status.beat.applied == ACCEPTS_NOTHING || self.fenced_after() < silent_for {
+                return self.replica.dismiss(node, as_of);
+            }
+            if began < status.heard_at {
+                return Ok(false);
+            }
+            std::thread::sleep(CONFIRM_PERIOD);
+            self.replica.step()?;
+        }
+        let problem = "the server is being stopped, the node is not forgotten".to_owned();
+        Err(Error::Cluster { problem })
+    }
+
+    /// Tells the other nodes that this one leaves the cluster. Its server is stopped.
+    pub fn depart(&self) -> subcat_engine::Result<()> {
+        self.replica.depart()
     }
 
     /// Returns true if everything that was in the log at the start is applied.

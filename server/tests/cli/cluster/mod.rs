@@ -1,6 +1,7 @@
 //! Nodes of a cluster, each a program of its own, over a real log.
 
 mod cut_off;
+mod departures;
 mod directories;
 mod fixture;
 #[path = "../../../../tests/src/log_services.rs"]
