@@ -342,7 +342,7 @@ impl Database {
         let aggregated = match self.replica.get() {
             _ if self.has_moved.load(Ordering::Acquire) => Ok(()),
             // The log may be away: counts wait in their files.
-            Some(replica) => replica.store_position(),
+            Some(replica) => replica.close(),
             None if self.positions.is_some() => Ok(()),
             None => self.aggregate_counters(false),
         };

@@ -76,7 +76,8 @@ pub const RUN_BUFFER_BYTES_MIN: usize = 64 << 10;
 pub const IMPORT_SEGMENT_RECORDS: usize = 20_000;
 /// Bytes of records at which such a segment ends.
 pub const IMPORT_SEGMENT_BYTES: usize = 32 << 20;
-/// Threads of an import that build segments: building takes three times as long as committing.
+/// Threads that build segments of an import or a log: building takes three times as long as
+/// committing.
 pub const IMPORT_BUILDERS: usize = 2;
 /// Bytes of memory of one segment that is built anew from the records.
 pub const BUILD_BYTES_MAX: usize = 256 << 20;

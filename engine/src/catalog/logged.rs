@@ -1,7 +1,12 @@
 //! Changes that come from the log of a cluster.
 //!
 //! They are committed as an import commits its groups: durable first, shown in chunks. The newest
-//! entries are shown at once, a long tail in large segments.
+//! entries are shown at once, a long tail in large segments, which threads build while the next
+//! entries are applied.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::thread::JoinHandle;
 
 use hashbrown::HashSet;
 
@@ -10,6 +15,7 @@ use super::chunk::Chunk;
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::tables::{AppliedChanges, RecordChange, apply_catalog};
 use crate::error::Result;
+use crate::limits::IMPORT_BUILDERS;
 use crate::log_rows::{FRAME_VERSION, FrameOrigin, LogPosition, note_frame, put_position};
 use crate::model::RecordId;
 use crate::store::Transaction;
@@ -22,18 +28,73 @@ pub(crate) struct LoggedCatalogEvents {
     pub(crate) events: Vec<CatalogEvent>,
 }
 
+type RecordIds = HashSet<RecordId, foldhash::fast::RandomState>;
+
 /// Frames of the log that are durable and not shown yet.
 #[derive(Default)]
 pub(crate) struct LoggedChunk {
     chunk: Option<Chunk>,
     /// Records that it holds: a record is in a chunk once.
-    ids: HashSet<RecordId, foldhash::fast::RandomState>,
+    ids: RecordIds,
+    /// Chunks before, the oldest first.
+    building: VecDeque<BuildingChunk>,
+}
+
+/// A chunk that a thread is building. Dropped, it is waited for: the thread writes to the data
+/// directory.
+struct BuildingChunk {
+    ids: RecordIds,
+    /// None once it was waited for.
+    thread: Option<JoinHandle<Result<()>>>,
+}
+
+impl BuildingChunk {
+    fn is_built(&self) -> bool {
+        self.thread.as_ref().is_none_or(JoinHandle::is_finished)
+    }
+
+    fn wait(&mut self) -> Result<()> {
+        self.thread.take().map_or(Ok(()), |thread| {
+            thread.join().expect("building a segment does not panic")
+        })
+    }
+}
+
+impl Drop for BuildingChunk {
+    fn drop(&mut self) {
+        // A chunk that could not be built was given up: a recovery shows it.
+        let _ = self.wait();
+    }
 }
 
 impl LoggedChunk {
     /// Returns true if everything is shown.
     pub(crate) fn is_empty(&self) -> bool {
-        self.chunk.is_none()
+        self.chunk.is_none() && self.building.is_empty()
+    }
+
+    /// Returns true if it has this record, or a chunk has that is being built.
+    fn has(&self, id: RecordId) -> bool {
+        let before = self.building.iter().map(|it| &it.ids);
+        before.chain([&self.ids]).any(|ids| ids.contains(&id))
+    }
+
+    /// Chunks that threads are building.
+    pub(crate) fn building_count(&self) -> usize {
+        self.building.len()
+    }
+
+    /// Waits until at most so many chunks are being built.
+    ///
+    /// Errors: one was given up.
+    pub(crate) fn wait_for_building(&mut self, count_max: usize) -> Result<()> {
+        while let Some(oldest) = self.building.front()
+            && (count_max < self.building.len() || oldest.is_built())
+        {
+            let oldest = self.building.pop_front();
+            oldest.map_or(Ok(()), |mut it| it.wait())?;
+        }
+        Ok(())
     }
 
     /// Returns true if it must be shown before it grows further.
@@ -53,10 +114,7 @@ impl Catalog {
         position: &LogPosition,
     ) -> Result<Vec<Option<CatalogOutcome>>> {
         let events = frames.iter().flat_map(|frame| &frame.events);
-        if events
-            .clone()
-            .any(|event| waiting.ids.contains(&event.record()))
-        {
+        if events.clone().any(|event| waiting.has(event.record())) {
             self.show_logged(waiting)?;
         }
         waiting.ids.extend(events.map(CatalogEvent::record));
@@ -75,13 +133,41 @@ impl Catalog {
 
     /// Shows what was applied.
     pub(crate) fn show_logged(&self, waiting: &mut LoggedChunk) -> Result<()> {
+        waiting.wait_for_building(0)?;
         let Some(chunk) = std::mem::take(waiting).chunk else {
             // One that could not be shown was given up: a recovery shows it.
             return self.ensure_recovered(&mut self.writer.lock());
         };
-        let shown = self.build_chunk(&chunk);
+        self.show_or_abandon(&chunk)
+    }
+
+    /// Lets a thread show what was applied; waits for the oldest one if there are enough.
+    ///
+    /// Errors: its chunk was given up, and this one still waits.
+    pub(crate) fn build_logged(self: &Arc<Self>, waiting: &mut LoggedChunk) -> Result<()> {
+        waiting.wait_for_building(IMPORT_BUILDERS - 1)?;
+        let Some(chunk) = waiting.chunk.take() else {
+            return Ok(());
+        };
+        let ids = std::mem::take(&mut waiting.ids);
+        let (catalog, chunk) = (Arc::clone(self), Arc::new(chunk));
+        let its_chunk = Arc::clone(&chunk);
+        let builder = std::thread::Builder::new().name("index".into());
+        match builder.spawn(move || catalog.show_or_abandon(&its_chunk)) {
+            Ok(thread) => {
+                let thread = Some(thread);
+                waiting.building.push_back(BuildingChunk { ids, thread });
+            }
+            // Then here.
+            Err(_) => self.show_or_abandon(&chunk)?,
+        }
+        Ok(())
+    }
+
+    fn show_or_abandon(&self, chunk: &Chunk) -> Result<()> {
+        let shown = self.build_chunk(chunk);
         if shown.is_err() {
-            self.abandon(&chunk);
+            self.abandon(chunk);
         }
         shown
     }

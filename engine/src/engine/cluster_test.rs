@@ -349,6 +349,59 @@ fn a_killed_node_catches_up() {
     }
 }
 
+/// Records of some chunks of a catch-up, in entries of which several parts are read.
+const MANY: u64 = 70_000;
+
+#[test]
+fn a_long_log_is_applied_while_threads_build_what_was_applied() {
+    let (_dir, log, [a, b, c]) = three();
+    let (path, other_path) = (b.kill(), c.kill());
+    // An import of this size takes longer than the clock of the other tests lets it wait.
+    let a_path = a.kill();
+    let began = Instant::now();
+    let attachment = Attachment {
+        clock: Arc::new(move || began.elapsed()),
+        ..attachment(&log, FrameVersions::OF_THIS_PROGRAM)
+    };
+    let a = attach_with(open(&a_path), &a_path, attachment);
+    let title = format!("one {}", "long ".repeat(40));
+    import(&a.engine, 1..=MANY, &title).unwrap();
+    // Of chunks that are shown, are being built, and wait.
+    let changed = (1..=MANY).step_by(1_000);
+    import(&a.engine, changed.clone(), "two").unwrap();
+    a.catch_up();
+
+    let b = start(&path, &log);
+    let mut applied = vec![b.replica.applied()];
+    while b.replica.step().unwrap() {
+        applied.push(b.replica.applied());
+    }
+    assert!(applied.is_sorted());
+    assert_eq!(applied.last(), Some(&log.state().unwrap().last));
+
+    // One that is closed in the midst of it, and one that is killed.
+    for is_closed in [true, false] {
+        let c = start(&other_path, &log);
+        c.replica.step().unwrap();
+        c.replica.step().unwrap();
+        if is_closed {
+            c.engine.close().unwrap();
+        }
+        c.kill();
+    }
+    let c = start(&other_path, &log);
+    let nodes = [a, b, c];
+    assert_same(&nodes);
+    for node in &nodes {
+        assert_eq!(title_of(&node.engine, 1_001).unwrap(), "two 1001");
+        assert_eq!(
+            title_of(&node.engine, MANY).unwrap(),
+            format!("{title} {MANY}")
+        );
+        assert_eq!(node.engine.verify(false).unwrap(), []);
+    }
+}
+
 #[test]
 fn a_copy_of_a_data_directory_stops() {
     let (dir, log, [a, _, _]) = three();

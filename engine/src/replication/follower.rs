@@ -1,12 +1,14 @@
 //! Applying the log: the one place where entries become rows.
 
 use std::collections::{BTreeSet, VecDeque};
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::frame::{Beat, Departure, Event, LogFrame, digest_of};
 use super::log::{LogEntry, ReadError};
 use super::node_status::NodeStatus;
+use super::read_ahead::ReadAhead;
 use super::shared::{ReplicaShared, another_epoch, unavailable};
 use super::ticket::EventOutcome;
 use crate::catalog::{LoggedCatalogEvents, LoggedChunk};
@@ -32,6 +34,10 @@ pub(super) struct Follower {
     chunk: LoggedChunk,
     /// Answers of own frames that are given when `chunk` is shown.
     held: Vec<FrameAnswer>,
+    /// Entries of which threads build segments, the oldest first.
+    building: VecDeque<BuildingRun>,
+    /// The next entries, on their way.
+    ahead: Option<ReadAhead>,
     /// Sums of the rows before the last beats, by their entries.
     hashes: VecDeque<(u64, u64)>,
     /// Entries of which the records are durable, and the rest is not.
@@ -55,6 +61,14 @@ struct SeenEnd {
 struct UnfinishedRun {
     entries: Vec<Received>,
     position: LogPosition,
+}
+
+/// Entries that are shown when a segment is built.
+struct BuildingRun {
+    /// The last of them.
+    seq: u64,
+    /// Answers of own frames.
+    answers: Vec<FrameAnswer>,
 }
 
 /// Outcomes of an own frame.
@@ -95,6 +109,8 @@ impl Follower {
             last,
             chunk: LoggedChunk::default(),
             held: Vec::new(),
+            building: VecDeque::new(),
+            ahead: None,
             hashes: VecDeque::new(),
             unfinished: None,
             is_checked: false,
@@ -125,7 +141,7 @@ impl Follower {
             self.is_checked = true;
         }
         self.look_for_end(shared)?;
-        let read = shared.log.read(self.last.seq, LOG_READ_BYTES);
+        let read = self.read(shared);
         if read.is_err() {
             // The log may be away for long, and another one afterwards.
             self.is_checked = false;
@@ -140,11 +156,26 @@ impl Follower {
         let bytes: usize = entries.iter().map(|entry| entry.body.len()).sum();
         let is_tail = bytes < LOG_READ_BYTES / 2;
         let has_entries = !entries.is_empty();
+        if let Some(end) = entries.last().filter(|_| !is_tail) {
+            let log = Arc::clone(&shared.log);
+            self.ahead = ReadAhead::start(log, end.seq);
+        }
         self.apply_entries(shared, entries, is_tail)?;
-        if is_tail || self.chunk.is_full() {
+        if is_tail {
             self.show(shared)?;
+        } else if self.chunk.is_full() {
+            self.build(shared)?;
         }
         Ok(has_entries)
+    }
+
+    /// The next entries.
+    fn read(&mut self, shared: &ReplicaShared) -> Result<Vec<LogEntry>, ReadError> {
+        match self.ahead.take() {
+            Some(ahead) if ahead.after() == self.last.seq => ahead.wait(),
+            // Those before were not applied.
+            _ => shared.log.read(self.last.seq, LOG_READ_BYTES),
+        }
     }
 
     /// Errors: the log is not the one that this node follows, or has lost what this node has seen
@@ -443,10 +474,40 @@ impl Follower {
         Ok(())
     }
 
+    /// Lets a thread build a segment of the records that were applied.
+    fn build(&mut self, shared: &ReplicaShared) -> Result<()> {
+        shared.followed.catalog.build_logged(&mut self.chunk)?;
+        let answers = std::mem::take(&mut self.held);
+        let seq = self.last.seq;
+        self.building.push_back(BuildingRun { seq, answers });
+        self.note_built(shared);
+        Ok(())
+    }
+
+    /// Waits until no thread builds anything.
+    pub(super) fn finish_building(&mut self, shared: &ReplicaShared) -> Result<()> {
+        self.chunk.wait_for_building(0)?;
+        self.note_built(shared);
+        Ok(())
+    }
+
+    /// Answers those who wait for what threads have shown, or, after a failure, a recovery.
+    fn note_built(&mut self, shared: &ReplicaShared) {
+        while self.chunk.building_count() < self.building.len()
+            && let Some(BuildingRun { seq, answers }) = self.building.pop_front()
+        {
+            for answer in answers {
+                answer.give(shared);
+            }
+            shared.applied.store(seq, Ordering::Release);
+        }
+    }
+
     /// Shows the records that were applied, and answers those who wait for it.
     fn show(&mut self, shared: &ReplicaShared) -> Result<()> {
         shared.followed.catalog.show_logged(&mut self.chunk)?;
-        for answer in self.held.drain(..) {
+        let built = self.building.drain(..).flat_map(|run| run.answers);
+        for answer in built.chain(self.held.drain(..)) {
             answer.give(shared);
         }
         shared.applied.store(self.last.seq, Ordering::Release);

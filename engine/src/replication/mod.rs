@@ -10,6 +10,7 @@ mod frame;
 #[cfg(test)]
 mod frame_test;
 mod node_status;
+mod read_ahead;
 mod ticket;
 mod membership;
 mod snapshot;

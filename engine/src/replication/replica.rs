@@ -407,6 +407,14 @@ impl Replica {
     pub fn store_position(&self) -> Result<()> {
         self.follower.lock().store_position(&self.shared)
     }
+
+    /// Waits for threads that work on the files, and stores the position. Called before they are
+    /// closed.
+    pub(crate) fn close(&self) -> Result<()> {
+        let mut follower = self.follower.lock();
+        follower.finish_building(&self.shared)?;
+        follower.store_position(&self.shared)
+    }
 }
 
 /// An append after which nothing can be said to be in the log.

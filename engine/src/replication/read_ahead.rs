@@ -1,0 +1,33 @@
+//! Reading the next entries while those before are applied.
+
+use std::sync::Arc;
+use std::thread::JoinHandle;
+
+use super::log::{Log, LogEntry, ReadError};
+use crate::limits::LOG_READ_BYTES;
+
+/// A read of the log on a thread of its own. Dropped, it goes on, and nobody learns of it.
+pub(super) struct ReadAhead {
+    after: u64,
+    thread: JoinHandle<Result<Vec<LogEntry>, ReadError>>,
+}
+
+impl ReadAhead {
+    /// Begins to read the entries after `after`; `None` if there can be no thread.
+    pub(super) fn start(log: Arc<dyn Log>, after: u64) -> Option<Self> {
+        let builder = std::thread::Builder::new().name("log ahead".into());
+        let thread = builder.spawn(move || log.read(after, LOG_READ_BYTES));
+        let thread = thread.ok()?;
+        Some(Self { after, thread })
+    }
+
+    /// Number of the entry before.
+    pub(super) fn after(&self) -> u64 {
+        self.after
+    }
+
+    /// Waits for the entries.
+    pub(super) fn wait(self) -> Result<Vec<LogEntry>, ReadError> {
+        self.thread.join().expect("reading the log does not panic")
+    }
+}
