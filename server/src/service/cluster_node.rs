@@ -2,6 +2,7 @@
 //! signs of life, one that exchanges the counts of rate limits, and what the rest of the service
 //! asks of them.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::thread::JoinHandle;
@@ -318,6 +319,7 @@ impl ClusterNode {
     }
 
     fn beat(&self, credentials: &Credentials) {
+        let mut diverged = BTreeSet::new();
         while !self.is_stopping.load(Ordering::Acquire) {
             {
                 let mut is_wanted = self.beat_now.lock();
@@ -342,8 +344,26 @@ impl ClusterNode {
             let is_failed = beaten.is_err();
             self.appending
                 .note(beaten.and_then(|()| self.replica.announce()));
+            self.tell_of_diverged(&mut diverged);
             if is_failed {
                 std::thread::sleep(FAILURE_PAUSE);
+            }
+        }
+    }
+
+    /// Logs each node that has other rows than this one, once.
+    fn tell_of_diverged(&self, told: &mut BTreeSet<NodeId>) {
+        for status in self.replica.status().nodes {
+            if !status.is_diverged {
+                told.remove(&status.node);
+            } else if told.insert(status.node) {
+                tracing::error!(
+                    node = %status.node,
+                    name = status.beat.name,
+                    entry = status.beat.hashed_at,
+                    "a node of the cluster has other rows than this one; nothing is overwritten: \
+                     run subcat verify on both, and let the wrong one join again"
+                );
             }
         }
     }
