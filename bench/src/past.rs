@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use subcat_engine::{
     CachedFile, ContentHash, DownloadAggregate, Engine, FileKind, Options, Real, RecordId,
-    ReleaseId, StateEvent, StoreKind,
+    ReleaseId, RememberedFile, StateEvent, StoreKind,
 };
 
 use crate::error::{BenchError, Result};
@@ -90,5 +90,9 @@ fn remembered(release: &ReleaseId) -> StateEvent {
         upstream_name: None,
         refetch_at: None,
     };
-    StateEvent::RememberFile(release.clone(), file)
+    StateEvent::RememberFile(RememberedFile {
+        release: release.clone(),
+        file,
+        replaces: None,
+    })
 }

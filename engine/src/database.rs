@@ -122,7 +122,8 @@ impl Database {
             data_dir.path("tmp"),
         );
         blobs.mark_present(0 < state.counts().cached_files);
-        let second_home = SecondHome::open(Arc::clone(disk), data_dir.path("uploads"))?;
+        let uploads = data_dir.path("uploads");
+        let second_home = SecondHome::open(Arc::clone(disk), uploads, positions.is_some())?;
         let database = Self {
             catalog: Arc::new(catalog),
             state: Arc::new(state),

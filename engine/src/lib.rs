@@ -144,7 +144,7 @@ pub use model::{
 /// Events: changes of accounts, keys, files and usage.
 pub use state::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
-    StateEvent, TouchedCredentials, UsageBatch, UsageDelta,
+    RememberedFile, StateEvent, TouchedCredentials, UsageBatch, UsageDelta,
 };
 
 /// Usage and time.

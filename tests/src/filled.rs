@@ -115,6 +115,7 @@ pub fn fill_engine(engine: &Engine) -> Result<(), Error> {
             kind: FileKind::Srt,
             upstream_name: FileName::parse("El año.srt").filter(|_| idx == 1),
             refetch_at: (idx == 2).then(now),
+            replaces: None,
         };
         // The first two have the same content.
         let content = format!("1\n00:00:01,000 --> 00:00:02,000\n¿Qué? {}\n", idx / 2);

@@ -13,7 +13,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use serde_json::Value;
 use subcat_engine::{
     CachedFile, ContentHash, DraftValue, FileKind, MaintenanceTask, RecordDraft, RecordId,
-    ReleaseId, Scopes, StateEvent, Timestamp,
+    ReleaseId, RememberedFile, Scopes, StateEvent, Timestamp,
     internals::{Fault, Faulty},
 };
 use subcat_server::config::Config;
@@ -155,10 +155,12 @@ fn rule_7_2_a_lost_file_is_fetched_again() {
         upstream_name: None,
     };
     let release = ReleaseId::parse("r1").unwrap();
-    let engine = &scene.server.service.engine;
-    engine
-        .apply(vec![StateEvent::RememberFile(release, lost)])
-        .unwrap();
+    let remember = StateEvent::RememberFile(RememberedFile {
+        release,
+        file: lost,
+        replaces: None,
+    });
+    scene.server.service.engine.apply(vec![remember]).unwrap();
     for _ in 0..2 {
         let answer = scene.get(&[]);
         assert_eq!(answer.status, 200);

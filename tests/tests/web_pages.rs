@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use subcat_engine::{
     ApiKeyId, AuditEntry, CachedFile, Change, ContentHash, Day, FileKind, NewApiKey, RecordDraft,
-    RecordId, Role, Scopes, StateEvent, Usage, UsageBatch, UsageDelta,
+    RecordId, RememberedFile, Role, Scopes, StateEvent, Usage, UsageBatch, UsageDelta,
     internals::{Fault, Faulty},
 };
 use subcat_server::runtime::SystemClock;
@@ -709,7 +709,11 @@ fn a_lost_file_is_fetched_again_for_a_page() {
         kind: FileKind::Srt,
         upstream_name: None,
     };
-    let remember = StateEvent::RememberFile(release.clone(), lost.clone());
+    let remember = StateEvent::RememberFile(RememberedFile {
+        release: release.clone(),
+        file: lost.clone(),
+        replaces: engine.files().cached_file(&release).map(|it| it.content),
+    });
     engine.apply(vec![remember]).unwrap();
     assert_eq!(ana.get(&path).status, 200);
     let file = engine.files().cached_file(&release).unwrap();

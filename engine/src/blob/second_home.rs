@@ -36,6 +36,10 @@ pub(crate) struct SecondHome {
     has_one: AtomicBool,
     /// Absent in a process that only looks at the data directory.
     source: OnceLock<Arc<dyn BlobSource>>,
+    /// True in a cluster: what is lost here is no loss for other nodes, and is not forgotten.
+    is_shared: bool,
+    /// True since an upload has failed.
+    is_away: AtomicBool,
     uploaded_count: AtomicU64,
     returned_count: AtomicU64,
     /// Contents that wait, about: as of the last listing, less those uploaded since.
@@ -43,14 +47,16 @@ pub(crate) struct SecondHome {
 }
 
 impl SecondHome {
-    /// The second home that the folder `uploads` tells of.
-    pub(crate) fn open(disk: Arc<dyn Disk>, uploads: PathBuf) -> Result<Self> {
+    /// The second home that the folder `uploads` tells of. `is_shared` in a cluster.
+    pub(crate) fn open(disk: Arc<dyn Disk>, uploads: PathBuf, is_shared: bool) -> Result<Self> {
         let uploads = Uploads::new(disk, uploads);
         let has_one = uploads.home()?.is_some();
         Ok(Self {
             uploads,
             has_one: AtomicBool::new(has_one),
             source: OnceLock::new(),
+            is_shared,
+            is_away: AtomicBool::new(false),
             uploaded_count: AtomicU64::new(0),
             returned_count: AtomicU64::new(0),
             waiting_count: AtomicU64::new(0),
@@ -83,6 +89,17 @@ impl SecondHome {
         self.has_one.load(Ordering::Acquire)
     }
 
+    /// Returns true in a cluster.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.is_shared
+    }
+
+    /// Returns true if a content that leaves this machine comes back: from its second home, or, in
+    /// a cluster, by the fetch of whoever misses it.
+    pub(crate) fn comes_back(&self) -> bool {
+        self.is_shared || self.is_there()
+    }
+
     /// Returns true if a source is in use.
     pub(crate) fn is_attached(&self) -> bool {
         self.source.get().is_some()
@@ -103,7 +120,7 @@ impl SecondHome {
 
     /// Returns true if a content can be removed here: it would come back. Cost: a system call.
     pub(crate) fn has(&self, content: &ContentHash) -> Result<bool> {
-        Ok(self.is_there() && !self.uploads.contains(content)?)
+        Ok(self.comes_back() && !self.is_waiting(content)?)
     }
 
     /// Returns true if a content whose files are not here is elsewhere.
@@ -114,7 +131,7 @@ impl SecondHome {
     /// Brings a content back that could not be opened here. Returns false if it is in no other
     /// place. The caller has seen to it that `blobs` is the folder of contents, with space.
     ///
-    /// Errors: [`Error::Source`] if the source cannot tell now.
+    /// Errors: [`Error::Source`] if the source cannot tell now, or if another node may have it.
     pub(crate) fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
         let action = "get a cached file from";
         let Some(source) = self.source.get() else {
@@ -123,7 +140,12 @@ impl SecondHome {
         };
         let found = source.get(&file.content, file.size_bytes);
         let found = found.map_err(|source| Error::Source { action, source })?;
-        let Some(bytes) = found.filter(|bytes| hash_of(bytes) == file.content) else {
+        let found = found.filter(|bytes| hash_of(bytes) == file.content);
+        let Some(bytes) = found else {
+            if self.is_shared {
+                let source = io::Error::other("it is not there, another node may have it");
+                return Err(Error::Source { action, source });
+            }
             return Ok(false);
         };
         blobs.put(&bytes)?;
@@ -142,12 +164,26 @@ impl SecondHome {
         Ok(waiting)
     }
 
+    /// Uploads a content at once that other nodes of a cluster will look for. If that fails, or has
+    /// failed last, it waits.
+    pub(crate) fn upload_shared(&self, content: &ContentHash, bytes: &[u8]) -> Result<()> {
+        let is_wanted = self.is_shared && self.is_attached();
+        if !is_wanted || self.is_away.load(Ordering::Relaxed) || !self.is_waiting(content)? {
+            return Ok(());
+        }
+        match self.upload(content, bytes.to_vec()) {
+            Err(Error::Source { .. }) => Ok(()),
+            uploaded => uploaded,
+        }
+    }
+
     /// Uploads a content, which does not wait then.
     ///
     /// Errors: [`Error::Source`]; it waits on.
     pub(crate) fn upload(&self, content: &ContentHash, bytes: Vec<u8>) -> Result<()> {
         let source = self.source.get().expect("a source is in use");
         let put = source.put(content, bytes);
+        self.is_away.store(put.is_err(), Ordering::Relaxed);
         put.map_err(|source| Error::Source {
             action: "put a cached file into",
             source,

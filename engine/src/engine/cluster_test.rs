@@ -8,7 +8,9 @@ use std::time::Instant;
 use super::test_support::{copy_dir, id, import, new_account, new_api_key, now, open, title_of};
 use crate::disk::Real;
 use crate::log_rows::read_sum;
-use crate::model::{Day, FileKind, NodeId, RecordId, ReleaseId, Usage};
+use crate::model::{
+    ContentHash, Day, FileFacts, FileKind, NodeId, RecordId, ReleaseId, Usage, Variant,
+};
 use crate::replication::{
     Attachment, FrameVersions, Log, LogFault, MemoryLog, MonotonicClock, Replica,
 };
@@ -663,6 +665,45 @@ fn a_backup_of_a_node_is_a_data_directory_alone() {
     log.fail_next(LogFault::Unavailable);
     count(&mut a.engine.usage().counter_lane().unwrap(), id(1), 3);
     a.engine.backup(&dir.path().join("another")).unwrap();
+}
+
+#[test]
+fn all_nodes_serve_the_file_that_was_known_first() {
+    let (_dir, log, nodes) = three();
+    let [a, b, _] = &nodes;
+    let release = ReleaseId::parse("77").unwrap();
+    let store = |node: &Node, content: &[u8], replaces: Option<ContentHash>| {
+        let facts = FileFacts {
+            kind: FileKind::ALL[0],
+            upstream_name: None,
+            refetch_at: None,
+            replaces,
+        };
+        let stored = node.engine.files().store_fetched(&release, content, facts);
+        stored.unwrap()
+    };
+    let known = |node: &Node| node.engine.files().cached_file(&release).unwrap();
+    // The second one has fetched without knowing of the first.
+    let first = store(a, b"first", None);
+    assert_eq!(store(b, b"second", None), first);
+    assert_same(&nodes);
+    assert!(nodes.iter().all(|node| known(node) == first));
+    // It is not here, and nobody forgets it for that.
+    let opened = b.engine.files().blob(&first, Variant::Identity);
+    assert!(matches!(opened, Err(Error::Source { .. })), "{opened:?}");
+    let third = store(b, b"third", Some(first.content));
+    assert_ne!(third, first);
+    // While the log is away, too.
+    log.fail_next(LogFault::Unavailable);
+    let fourth = store(a, b"fourth", Some(first.content));
+    assert_eq!(known(a), fourth, "until it hears of the third");
+    a.catch_up();
+    assert_eq!(known(a), third);
+    log.fail_next(LogFault::Unavailable);
+    assert_eq!(store(a, b"fifth", Some(first.content)), third);
+    a.replica.announce().unwrap();
+    assert_same(&nodes);
+    assert!(nodes.iter().all(|node| known(node) == third));
 }
 
 #[test]

@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 use crate::model::{
     CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Timestamp, Variant,
 };
-use crate::state::{Outcome, StateEvent};
+use crate::state::{Outcome, RememberedFile, StateEvent};
 
 /// The cached files of an engine, from [`Engine::files`](crate::Engine::files).
 #[derive(Clone, Copy)]
@@ -45,12 +45,14 @@ impl FilesHandle<'_> {
             kind,
             upstream_name: upstream_name.cloned(),
             refetch_at: None,
+            replaces: self.cached_file(release).map(|file| file.content),
         };
         self.store_fetched(release, content, facts)
     }
 
-    /// Stores the content of a release as [`FilesHandle::store_file`] does, in place of the file
-    /// that was known of it.
+    /// Stores the content of a release as [`FilesHandle::store_file`] does, in place of the one that
+    /// it replaces. Returns another file if that is known of the release by now: another node of a
+    /// cluster has fetched it, and all nodes serve one content.
     pub fn store_fetched(
         self,
         release: &ReleaseId,
@@ -63,6 +65,8 @@ impl FilesHandle<'_> {
         let (hash, checksum) = self.database.blobs.put(content)?;
         // Also for one that is there already: an upload too many costs little.
         self.database.second_home.note_stored(&hash)?;
+        // Other nodes look for it there as soon as they hear of it.
+        self.database.second_home.upload_shared(&hash, content)?;
         let file = CachedFile {
             content: hash,
             size_bytes: content.len() as u64,
@@ -71,9 +75,13 @@ impl FilesHandle<'_> {
             upstream_name: facts.upstream_name,
             refetch_at: facts.refetch_at,
         };
-        let events = vec![StateEvent::RememberFile(release.clone(), file.clone())];
+        let event = StateEvent::RememberFile(RememberedFile {
+            release: release.clone(),
+            file: file.clone(),
+            replaces: facts.replaces,
+        });
         match (
-            self.database.change_state(events.clone()),
+            self.database.change_state(vec![event.clone()]),
             self.database.replica(),
         ) {
             // Clients get their files while the log of the cluster is away.
@@ -81,10 +89,18 @@ impl FilesHandle<'_> {
                 Err(Error::LogUnavailable { .. } | Error::LogUnanswered { .. }),
                 Ok(Some(replica)),
             ) => {
+                let known = self.cached_file(release);
+                if known.as_ref().map(|file| file.content) != facts.replaces {
+                    return Ok(known.unwrap_or(file));
+                }
                 self.database.state.show_file(release, &file);
-                replica.announce_later(events);
+                replica.announce_later(vec![event]);
             }
-            (remembered, _) => drop(remembered?),
+            (remembered, _) => {
+                if remembered? == [Outcome::Stale] {
+                    return Ok(self.cached_file(release).unwrap_or(file));
+                }
+            }
         }
         Ok(file)
     }
@@ -119,7 +135,7 @@ impl FilesHandle<'_> {
     /// may take long.
     ///
     /// Errors: the blob is missing or damaged; [`Error::Source`](crate::Error::Source) if it may be
-    /// in its second home, which cannot be asked now.
+    /// in its second home, which cannot be asked now, or, in a cluster, with another node.
     #[inline]
     pub fn blob(self, file: &CachedFile, variant: Variant) -> Result<Option<Arc<Blob>>> {
         match self.database.blobs.open(file, variant) {
@@ -136,7 +152,7 @@ impl FilesHandle<'_> {
         lost: Error,
     ) -> Result<Option<Arc<Blob>>> {
         let database = self.database;
-        if !database.second_home.is_there() {
+        if !database.second_home.comes_back() {
             return Err(lost);
         }
         // Nothing may be put into a folder that stands in the place of the real one.

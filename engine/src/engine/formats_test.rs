@@ -63,6 +63,7 @@ fn prepare(data: &Path) {
         kind: FileKind::Srt,
         upstream_name: None,
         refetch_at: None,
+        replaces: None,
     };
     let stored = engine.files().store_fetched(&release, b"1\n00:00", facts);
     let hash = stored.unwrap().content;
@@ -420,6 +421,7 @@ fn a_file_row_has_the_first_version_that_can_hold_it() {
             kind: FileKind::Srt,
             upstream_name: None,
             refetch_at,
+            replaces: None,
         };
         let release = ReleaseId::parse(release).unwrap();
         let stored = engine.files().store_fetched(&release, b"1\n00:00", facts);

@@ -15,7 +15,8 @@ use crate::model::{
     RateLimit, RecordId, ReleaseId, Role, SecondStep, Session, Usage,
 };
 use crate::state::{
-    Change, DownloadAggregate, KeyRoll, STATE_TABLES, StateEvent, UsageBatch, UsageDelta,
+    Change, DownloadAggregate, KeyRoll, RememberedFile, STATE_TABLES, StateEvent, UsageBatch,
+    UsageDelta,
 };
 use crate::store::Span;
 use crate::{Engine, StoreKind};
@@ -157,7 +158,13 @@ fn event_of_use(random: &mut Random, number: u64, api_key: ApiKeyId) -> StateEve
                 upstream_name: None,
                 refetch_at: None,
             };
-            StateEvent::RememberFile(release, file)
+            // Some are refused: another content is known.
+            let replaces = [None, Some(ContentHash([random.below(4) as u8; 32]))];
+            StateEvent::RememberFile(RememberedFile {
+                release,
+                file,
+                replaces: replaces[random.below(2) as usize],
+            })
         }
         1 => StateEvent::ForgetFile(release),
         2 => StateEvent::ForgetContent(content),

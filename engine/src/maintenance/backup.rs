@@ -209,7 +209,7 @@ fn copy_to(database: &Database, partial: &Path, blobs: &CopiedBlobs) -> Result<B
     left_out.extend(damage.iter().map(SkippedRow::finding));
     let mut summary = copy_blobs(database, blobs, &contents, &state)?;
     // After the contents: what has been uploaded meanwhile need not wait in the copy.
-    let copied_home = SecondHome::open(Arc::clone(copy.disk()), copy.path("uploads"))?;
+    let copied_home = SecondHome::open(Arc::clone(copy.disk()), copy.path("uploads"), false)?;
     database.second_home.copy_to(&copied_home)?;
     left_out.append(&mut summary.left_out);
     summary.left_out = left_out;

@@ -79,8 +79,7 @@ impl Eviction {
         Ok(())
     }
 
-    /// Forgets the files of these contents, unless they have a second home, then removes the
-    /// contents. Returns their bytes.
+    /// Forgets the files of these contents, unless they come back, then removes the contents. Returns their bytes.
     ///
     /// A process that is killed in between leaves orphans, which the next start removes.
     fn evict(&self, database: &Database, contents: &[StoredContent]) -> Result<u64> {
@@ -96,7 +95,7 @@ impl Eviction {
                     continue;
                 }
                 removed.push(stored);
-                if !database.second_home.is_there() {
+                if !database.second_home.comes_back() {
                     hashes.insert(stored.content);
                 }
             }

@@ -189,7 +189,9 @@ impl Scrub {
 fn remove_copy(database: &Database, file: &CachedFile) -> Result<bool> {
     // No store may repair it between the two steps.
     let _no_store = database.storing.write();
-    if !database.second_home.has(&file.content)? {
+    let second_home = &database.second_home;
+    // In a cluster the row is not only this node's.
+    if !second_home.is_shared() && !second_home.has(&file.content)? {
         return Ok(false);
     }
     if database.blobs.check_content(file).is_err() {

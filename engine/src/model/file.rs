@@ -183,4 +183,6 @@ pub struct FileFacts {
     pub upstream_name: Option<FileName>,
     /// First second at which it is fetched again, if ever.
     pub refetch_at: Option<Timestamp>,
+    /// Content that was known of the release when it was fetched.
+    pub replaces: Option<ContentHash>,
 }

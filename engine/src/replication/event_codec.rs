@@ -12,8 +12,8 @@ use crate::model::{
     AccountId, ApiKeyId, ContentHash, Day, Email, RecordId, ReleaseId, Role, Scopes, UsedCode,
 };
 use crate::state::{
-    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, StateEvent,
-    UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, RememberedFile,
+    StateEvent, UsageBatch, UsageDelta,
 };
 
 pub(super) fn put_catalog_event(out: &mut Encoder, event: &CatalogEvent) {
@@ -93,10 +93,11 @@ pub(super) fn put_state_event(out: &mut Encoder, event: &StateEvent) {
             out.put_u8(9);
             put_bytes(out, &encode_audit_entry(entry));
         }
-        StateEvent::RememberFile(release, file) => {
+        StateEvent::RememberFile(remembered) => {
             out.put_u8(10);
-            out.put_text(release.as_str());
-            put_bytes(out, &encode_cached_file(file));
+            out.put_text(remembered.release.as_str());
+            put_bytes(out, &encode_cached_file(&remembered.file));
+            out.put_option(remembered.replaces, |out, content| out.put_raw(&content.0));
         }
         StateEvent::ForgetFile(release) => {
             out.put_u8(11);
@@ -136,7 +137,11 @@ pub(super) fn state_event(from: &mut Decoder<'_>) -> Result<StateEvent> {
             StateEvent::KeepFigures(day, figures)
         }
         9 => StateEvent::Audit(decode_audit_entry(bytes(from)?)?),
-        10 => StateEvent::RememberFile(release(from)?, decode_cached_file(bytes(from)?)?),
+        10 => StateEvent::RememberFile(RememberedFile {
+            release: release(from)?,
+            file: decode_cached_file(bytes(from)?)?,
+            replaces: from.option(|from| Ok(ContentHash(from.array()?)))?,
+        }),
         11 => StateEvent::ForgetFile(release(from)?),
         12 => StateEvent::ForgetContent(ContentHash(from.array()?)),
         13 => StateEvent::AggregateDownloads(aggregate(from)?),

@@ -12,8 +12,8 @@ use crate::model::{
     Timestamp, Usage, UsedCode,
 };
 use crate::state::{
-    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, StateEvent,
-    UsageBatch, UsageDelta,
+    AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, RememberedFile,
+    StateEvent, UsageBatch, UsageDelta,
 };
 
 fn at(seconds: i64) -> Timestamp {
@@ -89,15 +89,6 @@ fn state_events() -> Vec<StateEvent> {
         actor: "command line".into(),
         at: at(0),
     };
-    let release = ReleaseId::parse("123").unwrap();
-    let file = CachedFile {
-        content: ContentHash([7; 32]),
-        size_bytes: 9,
-        checksum: 10,
-        kind: FileKind::ALL[0],
-        upstream_name: None,
-        refetch_at: Some(at(3)),
-    };
     let usage = Usage {
         requests: 1,
         ..Usage::default()
@@ -136,21 +127,44 @@ fn state_events() -> Vec<StateEvent> {
             api_key: None,
             detail: String::new(),
         }),
-        StateEvent::RememberFile(release.clone(), file),
-        StateEvent::ForgetFile(release),
-        StateEvent::ForgetContent(ContentHash([7; 32])),
-        StateEvent::AggregateDownloads(DownloadAggregate {
-            records: vec![(RecordId::from_bytes([1; 16]), 2)],
-            usage: vec![(Some(ApiKeyId(2)), Day(20_000), 2)],
-            parts: vec![AggregatedPart {
-                name: "0000000001.count".into(),
-                from: 0,
-                to: 96,
-            }],
-            forgotten: vec!["0000000000.count".into()],
-        }),
     ]);
+    events.extend(file_events());
+    events.push(StateEvent::AggregateDownloads(DownloadAggregate {
+        records: vec![(RecordId::from_bytes([1; 16]), 2)],
+        usage: vec![(Some(ApiKeyId(2)), Day(20_000), 2)],
+        parts: vec![AggregatedPart {
+            name: "0000000001.count".into(),
+            from: 0,
+            to: 96,
+        }],
+        forgotten: vec!["0000000000.count".into()],
+    }));
     events
+}
+
+fn file_events() -> [StateEvent; 4] {
+    let release = ReleaseId::parse("123").unwrap();
+    let file = CachedFile {
+        content: ContentHash([7; 32]),
+        size_bytes: 9,
+        checksum: 10,
+        kind: FileKind::ALL[0],
+        upstream_name: None,
+        refetch_at: Some(at(3)),
+    };
+    let remembered = |replaces: Option<ContentHash>| {
+        StateEvent::RememberFile(RememberedFile {
+            release: release.clone(),
+            file: file.clone(),
+            replaces,
+        })
+    };
+    [
+        remembered(None),
+        remembered(Some(file.content)),
+        StateEvent::ForgetFile(release.clone()),
+        StateEvent::ForgetContent(file.content),
+    ]
 }
 
 fn frame() -> LogFrame {
@@ -197,7 +211,7 @@ fn the_bytes_of_version_1_do_not_change() {
     let digest = super::frame::digest_of(&bytes);
     assert_eq!(
         (bytes.len(), format!("{digest:016x}")),
-        (1172, "328add17dfee5bba".to_owned())
+        (1262, "58829fe590614f6b".to_owned())
     );
 }
 

@@ -5,7 +5,8 @@
 use std::ops::ControlFlow;
 
 use super::event::{
-    By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome, StateEvent, UsageBatch,
+    By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome, RememberedFile,
+    StateEvent, UsageBatch,
 };
 use super::repair::last_number;
 use super::tables::{
@@ -183,7 +184,7 @@ impl EventStep<'_, '_> {
             StateEvent::AddUsage(batch) => self.add_usage(batch),
             StateEvent::KeepFigures(day, figures) => self.keep_figures(*day, figures),
             StateEvent::Audit(entry) => self.audit(entry, true),
-            StateEvent::RememberFile(release, file) => self.remember_file(release, file),
+            StateEvent::RememberFile(remembered) => self.remember_file(remembered),
             StateEvent::ForgetFile(release) => self.forget_file(release),
             StateEvent::ForgetContent(content) => self.forget_content(*content),
             StateEvent::AggregateDownloads(aggregate) => self.aggregate_downloads(aggregate),
@@ -655,8 +656,20 @@ impl EventStep<'_, '_> {
         Ok(Outcome::Done)
     }
 
-    fn remember_file(&mut self, release: &ReleaseId, file: &CachedFile) -> Result<Outcome> {
+    fn remember_file(&mut self, remembered: &RememberedFile) -> Result<Outcome> {
+        let RememberedFile {
+            release,
+            file,
+            replaces,
+        } = remembered;
         let row_key = release.as_str().as_bytes();
+        // A damaged row says nothing of a file: the new one takes its place.
+        let known = self.rows.get_or_discard(FILES, row_key)?;
+        let known = known.and_then(|row| decode_cached_file(&row).ok());
+        let known = known.map(|file| file.content);
+        if known.is_some() && known != *replaces {
+            return Ok(Outcome::Stale);
+        }
         self.rows.put(FILES, row_key, &encode_cached_file(file))?;
         let effect = FileEffect::Cached(release.clone(), file.clone());
         self.effects.push(Effect::File(effect));

@@ -226,8 +226,9 @@ pub enum StateEvent {
     KeepFigures(Day, Vec<u64>),
     /// Add a line to the audit log about something that changes nothing else.
     Audit(AuditEntry),
-    /// Remember the file of a release, in place of what was known of it.
-    RememberFile(ReleaseId, CachedFile),
+    /// Remember the file of a release. Refused when another content is known of it than the one
+    /// that it is to replace: another node of a cluster was first.
+    RememberFile(RememberedFile),
     /// Forget the file of a release, which will be fetched again.
     ForgetFile(ReleaseId),
     /// Forget every file of this content, which is lost: it will be fetched again.
@@ -235,6 +236,17 @@ pub enum StateEvent {
     /// Add downloads, and remember how far their files have been read. Refused when a part does not
     /// begin where its file was aggregated up to.
     AggregateDownloads(DownloadAggregate),
+}
+
+/// A file that was fetched.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct RememberedFile {
+    /// Release that it is the file of.
+    pub release: ReleaseId,
+    /// The file.
+    pub file: CachedFile,
+    /// Content that was known of the release when it was fetched.
+    pub replaces: Option<ContentHash>,
 }
 
 /// Result of an event.

@@ -20,7 +20,7 @@ mod logged;
 pub(crate) use apply::LoggedStateEvents;
 pub use event::{
     AggregatedPart, By, Change, DownloadAggregate, KeyRoll, NewAccount, NewApiKey, Outcome,
-    StateEvent, UsageBatch, UsageDelta,
+    RememberedFile, StateEvent, UsageBatch, UsageDelta,
 };
 pub(crate) use node_rows::{give_rows_to, take_rows_of};
 pub(crate) use store::{Contents, State};

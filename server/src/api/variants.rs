@@ -217,6 +217,7 @@ mod tests {
             kind: FileKind::Srt,
             upstream_name: None,
             refetch_at: None,
+            replaces: None,
         };
         let file = engine.files().store_fetched(&release, b"x", facts).unwrap();
         let variants = FileVariants::new(Arc::clone(&engine), control.handle());

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use subcat_engine::{CachedFile, Engine, FileFacts, FileName, ReleaseId, error_chain};
+use subcat_engine::{CachedFile, ContentHash, Engine, FileFacts, FileName, ReleaseId, error_chain};
 
 use super::client::{Fetched, UpstreamClient};
 use super::counts::{FetchCounts, FetchOutcome};
@@ -227,9 +227,13 @@ impl FetchState {
             self.counts.record_outcome(FetchOutcome::NotStored);
             return Err(FetchError::NotStored);
         }
+        let known = self.engine.files().cached_file(release);
         let fetched = self.fetch_with_permit(release).await;
         let result = match fetched {
-            Ok(fetched) => self.store(release, record_name, fetched).await,
+            Ok(fetched) => {
+                let replaces = known.map(|file| file.content);
+                self.store(release, record_name, fetched, replaces).await
+            }
             Err(error) => Err(error),
         };
         self.counts.record_outcome(match &result {
@@ -282,6 +286,7 @@ impl FetchState {
         release: &ReleaseId,
         record_name: Option<&FileName>,
         fetched: Fetched,
+        replaces: Option<ContentHash>,
     ) -> Result<CachedFile, FetchError> {
         let upstream_name = upstream_name(fetched.disposition.as_deref(), &fetched.url_path);
         let name = record_name.or(upstream_name.as_ref());
@@ -304,6 +309,7 @@ impl FetchState {
                 kind: recognised.kind,
                 upstream_name,
                 refetch_at,
+                replaces,
             };
             let stored = state.engine.files().store_fetched(&release, content, facts);
             stored.map_err(|error| {

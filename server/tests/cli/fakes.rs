@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 /// One bucket of a service that speaks as much S3 as is needed here, and its outage.
@@ -79,31 +79,48 @@ impl Bucket {
 /// An upstream that sends `content` to whoever asks, unless it is away.
 pub struct Upstream {
     pub address: SocketAddr,
-    pub is_away: Arc<AtomicBool>,
+    pub state: Arc<UpstreamState>,
+}
+
+/// State of an upstream.
+#[derive(Default)]
+pub struct UpstreamState {
+    pub is_away: AtomicBool,
+    /// Each answer ends with its number, and so differs from all others.
+    pub is_changing: AtomicBool,
+    pub answers_count: AtomicU32,
 }
 
 impl Upstream {
     pub fn start(content: &'static str) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = listener.local_addr().unwrap();
-        let is_away = Arc::new(AtomicBool::new(false));
-        let away = Arc::clone(&is_away);
+        let state = Arc::<UpstreamState>::default();
+        let serving = Arc::clone(&state);
         std::thread::spawn(move || {
             for stream in listener.incoming() {
                 let mut stream = stream.unwrap();
                 let _ = stream.read(&mut [0; 4096]);
-                let (status, body) = if away.load(Ordering::Relaxed) {
-                    ("404 Not Found", "")
-                } else {
-                    ("200 OK", content)
-                };
-                let answer = format!(
-                    "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
-                    body.len()
-                );
-                let _ = stream.write_all(answer.as_bytes());
+                let _ = stream.write_all(serving.answer(content).as_bytes());
             }
         });
-        Self { address, is_away }
+        Self { address, state }
+    }
+}
+
+impl UpstreamState {
+    fn answer(&self, content: &str) -> String {
+        let (status, body) = if self.is_away.load(Ordering::Relaxed) {
+            ("404 Not Found", String::new())
+        } else {
+            let number = self.answers_count.fetch_add(1, Ordering::Relaxed);
+            let is_changing = self.is_changing.load(Ordering::Relaxed);
+            let end = is_changing.then(|| format!("{number}\n"));
+            ("200 OK", content.to_owned() + &end.unwrap_or_default())
+        };
+        format!(
+            "HTTP/1.1 {status}\r\nContent-Length: {}\r\nConnection: close\r\n\r\n{body}",
+            body.len()
+        )
     }
 }

@@ -95,7 +95,7 @@ fn files_go_there_and_come_back(scene: &mut Scene) {
     let said = scene.place.run(&["backup", copy.to_str().unwrap()]).ok();
     assert!(said.contains("0 files"), "{said}");
     assert!(said.contains("1 more are in object storage only"), "{said}");
-    scene.upstream.is_away.store(true, Ordering::Relaxed);
+    scene.upstream.state.is_away.store(true, Ordering::Relaxed);
     scene.start();
     assert_eq!(scene.download(), served);
     assert_eq!(scene.metric("subcat_returned_files_total"), 1);
@@ -137,7 +137,7 @@ fn an_outage_of_object_storage_costs_no_file() {
     scene.start();
     assert_eq!(scene.download(), served, "upstream has it, too");
     scene.lose_contents();
-    scene.upstream.is_away.store(true, Ordering::Relaxed);
+    scene.upstream.state.is_away.store(true, Ordering::Relaxed);
     scene.start();
     assert_eq!(scene.download().0, 502, "nobody has it now");
     bucket.is_away.store(false, Ordering::Relaxed);
@@ -269,7 +269,7 @@ fn files_without_their_second_home_are_fetched_from_upstream() {
         command.stderr(std::fs::File::create(scene.place.path("log")).unwrap());
         Server::start(command)
     };
-    scene.upstream.is_away.store(true, Ordering::Relaxed);
+    scene.upstream.state.is_away.store(true, Ordering::Relaxed);
     let server = start(&scene);
     assert_eq!(server.get(DOWNLOAD, Some(&scene.key)).status, 502);
     assert_eq!(server.stop(), 0);
@@ -282,7 +282,7 @@ fn files_without_their_second_home_are_fetched_from_upstream() {
         "it is not forgotten"
     );
     scene.lose_contents();
-    scene.upstream.is_away.store(false, Ordering::Relaxed);
+    scene.upstream.state.is_away.store(false, Ordering::Relaxed);
     let server = start(&scene);
     let answer = server.get(DOWNLOAD, Some(&scene.key));
     assert_eq!((answer.status, answer.text().as_str()), (200, SRT));

@@ -4,6 +4,7 @@ mod cut_off;
 mod departures;
 mod directories;
 mod divergence;
+mod files;
 mod fixture;
 #[path = "../../../../tests/src/log_services.rs"]
 mod log_services;

@@ -151,13 +151,21 @@ fn files_are_shared(cluster: &Cluster) {
             shown.status == 0
         });
     }
-    cluster.upstream.is_away.store(true, Ordering::Relaxed);
+    cluster
+        .upstream
+        .state
+        .is_away
+        .store(true, Ordering::Relaxed);
     for number in 1..3 {
         wait("the file comes from the bucket", || {
             download(cluster, number, 5).0 == 200
         });
     }
-    cluster.upstream.is_away.store(false, Ordering::Relaxed);
+    cluster
+        .upstream
+        .state
+        .is_away
+        .store(false, Ordering::Relaxed);
 }
 
 #[test]
