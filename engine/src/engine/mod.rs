@@ -16,6 +16,8 @@ mod accounts_test;
 #[cfg(test)]
 mod cluster_faults_test;
 #[cfg(test)]
+mod cluster_lag_test;
+#[cfg(test)]
 mod cluster_test;
 #[cfg(test)]
 mod cluster_nodes_test;

@@ -23,6 +23,10 @@ use crate::state::{LoggedStateEvents, Outcome, StateEvent};
 /// Age of the end of the log up to which what follows it is news.
 const NEWS_AGE: Duration = Duration::from_secs(1);
 
+/// Time for which the log may end before what was read from it: a server that has just become the
+/// leader may not have applied all that it has.
+const SHORT_LIMIT: Duration = Duration::from_secs(10);
+
 /// Progress of this node along the log.
 pub(super) struct Follower {
     /// Position of each file: a power cut may leave them at different ones.
@@ -44,6 +48,8 @@ pub(super) struct Follower {
     unfinished: Option<UnfinishedRun>,
     /// True once the log was seen to be the one that is followed; false again when it was away.
     is_checked: bool,
+    /// Time since when the log ends before what was read from it.
+    short_since: Option<Duration>,
     end: SeenEnd,
     /// True while there is more to read than comes from one moment to the next.
     is_behind: bool,
@@ -114,6 +120,7 @@ impl Follower {
             hashes: VecDeque::new(),
             unfinished: None,
             is_checked: false,
+            short_since: None,
             end: SeenEnd {
                 seq: 0,
                 at: Duration::ZERO,
@@ -192,8 +199,14 @@ impl Follower {
                  run `subcat cluster reseed` on the node with the highest number",
                 state.last
             );
+            let now = (shared.clock)();
+            let since = *self.short_since.get_or_insert(now);
+            if now < since + SHORT_LIMIT {
+                return Err(Error::LogUnavailable { reason: problem });
+            }
             return Err(shared.stop(problem));
         }
+        self.short_since = None;
         if self.last.seq + 1 < state.oldest {
             return Err(shared.stop(away_too_long(self.last.seq, state.oldest)));
         }
@@ -205,8 +218,11 @@ impl Follower {
                 .log
                 .read(known.seq - 1, 1)
                 .map_err(|error| unavailable(&error))?;
-            let first = read.first();
-            if first.is_none_or(|entry| digest_of(&entry.body) != known.digest) {
+            let Some(first) = read.first() else {
+                let reason = format!("entry {} is not there yet", known.seq);
+                return Err(Error::LogUnavailable { reason });
+            };
+            if digest_of(&first.body) != known.digest {
                 let problem = format!(
                     "entry {} of the log is not the one that was applied here: this is another \
                      log, or another cluster's data directory",

@@ -354,11 +354,12 @@ impl NatsLog {
         Ok(Batch::Silence)
     }
 
-    /// Tells whether nothing after `after` means that nothing was appended, or that it was dropped.
-    async fn nothing_after(&self, after: u64, heard: News) -> Result<(), ReadError> {
+    /// Tells what it means that a replica has nothing after `after`: true if nothing was appended,
+    /// false if the replica lags, an error if it was dropped.
+    async fn is_end(&self, after: u64, heard: News) -> Result<bool, ReadError> {
         let quiet = *self.quiet.lock();
         if quiet.is_some_and(|quiet| quiet.after == after && Instant::now() < quiet.until) {
-            return Ok(());
+            return Ok(true);
         }
         let state = self.ask_state().await?;
         if state.epoch == 0 {
@@ -379,7 +380,7 @@ impl NatsLog {
                 false
             });
         }
-        Ok(())
+        Ok(state.last <= after)
     }
 }
 
@@ -537,13 +538,15 @@ impl Log for NatsLog {
         self.within(READ_LIMIT, async {
             loop {
                 match self.batch(after, bytes_max).await? {
-                    Batch::Entries(entries) => return Ok(entries),
-                    Batch::Nothing => {
-                        self.nothing_after(after, heard).await?;
-                        return Ok(Vec::new());
+                    Batch::Entries(entries) => {
+                        // The next replica that is asked may not have them yet.
+                        *self.quiet.lock() = None;
+                        return Ok(entries);
                     }
+                    Batch::Nothing if self.is_end(after, heard).await? => return Ok(Vec::new()),
+                    Batch::Nothing => time::sleep(LOOK_PAUSE).await,
                     Batch::Gap => {
-                        self.nothing_after(after, heard).await?;
+                        self.is_end(after, heard).await?;
                         time::sleep(LOOK_PAUSE).await;
                     }
                     Batch::Silence => {}

@@ -13,3 +13,4 @@ mod outages;
 mod proxy;
 mod reseeds;
 mod sharing;
+mod writers;
