@@ -11,6 +11,7 @@ mod log_services;
 mod kills;
 mod outages;
 mod proxy;
+mod races;
 mod reseeds;
 mod sharing;
 mod writers;
