@@ -144,6 +144,27 @@ impl SnapshotPlace {
         Ok(entries.collect())
     }
 
+    /// Removes all snapshots but the newest ones, the oldest first; returns their number.
+    pub fn keep_newest(&self, count: usize) -> Result<u64, SnapshotPlaceError> {
+        let mut names = self.names()?;
+        names.truncate(names.len().saturating_sub(count));
+        for name in &names {
+            match self {
+                Self::Folder(folder) => {
+                    let path = folder.join(name);
+                    std::fs::remove_file(&path).map_err(|error| place_error(&path, error))?;
+                }
+                #[cfg(feature = "s3")]
+                Self::Bucket(storage, folder) => {
+                    let name = format!("{folder}/{name}");
+                    let removed = storage.remove(&name);
+                    removed.map_err(|error| io_error(name, error))?;
+                }
+            }
+        }
+        Ok(names.len() as u64)
+    }
+
     fn names(&self) -> Result<Vec<String>, SnapshotPlaceError> {
         let mut names = match self {
             Self::Folder(folder) => {

@@ -1,6 +1,7 @@
 //! `subcat cluster`: nodes that share a log.
 
 use std::error::Error;
+use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -51,6 +52,9 @@ enum ClusterAction {
         /// Drop the entries of the log that the snapshot before this one covers
         #[arg(long)]
         truncate: bool,
+        /// Remove older snapshots, all but the newest N
+        #[arg(long, value_name = "N")]
+        keep: Option<NonZeroUsize>,
     },
     /// Take this data directory out of its cluster, whole; its server must be stopped
     ///
@@ -141,11 +145,16 @@ impl Subcommand for ClusterArguments {
             ClusterAction::Snapshot {
                 snapshots,
                 truncate,
+                keep,
             } => {
                 let config = context.effective_of_existing()?;
                 let folder = snapshots.map(std::path::absolute).transpose()?;
                 let folder = folder.map(|folder| folder.display().to_string());
-                let write = WriteSnapshot { folder, truncate };
+                let write = WriteSnapshot {
+                    folder,
+                    truncate,
+                    keep,
+                };
                 let reply = execute_once(config, Missing::Refuse, write)?;
                 context.show(&reply, |done| {
                     snapshot_shown("the snapshot is written", done)
@@ -370,7 +379,12 @@ fn snapshot_shown(title: &str, done: &SnapshotWritten) -> String {
         ("rows", done.rows.to_string()),
         ("state hash", done.state_hash.clone()),
     ]);
-    format!("{title}\n{about}")
+    let removed = match done.removed {
+        0 => String::new(),
+        1 => "an older snapshot is removed\n".into(),
+        count => format!("{count} older snapshots are removed\n"),
+    };
+    format!("{title}\n{about}{removed}")
 }
 
 fn status_shown(read: &ClusterRead) -> String {

@@ -1,5 +1,6 @@
 //! The state of a cluster, as one of its nodes knows it.
 
+use std::num::NonZeroUsize;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -98,6 +99,8 @@ pub struct WriteSnapshot {
     pub folder: Option<String>,
     /// True to drop the entries of the log that the snapshot before this one covers.
     pub truncate: bool,
+    /// Snapshots that stay, the newest ones; none for all.
+    pub keep: Option<NonZeroUsize>,
 }
 
 /// Answer of [`WriteSnapshot`].
@@ -113,6 +116,8 @@ pub struct SnapshotWritten {
     pub rows: u64,
     /// Sum of the rows.
     pub state_hash: String,
+    /// Older snapshots that were removed.
+    pub removed: u64,
 }
 
 impl SnapshotWritten {
@@ -124,6 +129,7 @@ impl SnapshotWritten {
             entry: summary.seq,
             rows: summary.rows,
             state_hash: format!("{:016x}", summary.state_hash),
+            removed: 0,
         }
     }
 }
@@ -141,16 +147,21 @@ impl Operation for WriteSnapshot {
             let place = SnapshotPlace::of(config, folder)?;
             let before = place.entries(position.epoch)?;
             let summary = place.write(engine, &config.data.join("tmp"))?;
-            Ok::<_, SnapshotPlaceError>((before, summary))
+            Ok::<_, SnapshotPlaceError>((place, before, summary))
         };
-        let (before, summary) = write().map_err(OperationRejection::Snapshot)?;
+        let (place, before, summary) = write().map_err(OperationRejection::Snapshot)?;
         let covered = before.into_iter().rfind(|entry| *entry < summary.seq);
         if self.truncate
             && let Some(covered) = covered
         {
             truncate(config, covered)?;
         }
-        Ok(SnapshotWritten::new(position.node, &summary))
+        let removed = self.keep.map(|count| place.keep_newest(count.get()));
+        let removed = removed.transpose().map_err(OperationRejection::Snapshot)?;
+        Ok(SnapshotWritten {
+            removed: removed.unwrap_or_default(),
+            ..SnapshotWritten::new(position.node, &summary)
+        })
     }
 }
 

@@ -146,6 +146,12 @@ impl ObjectStorage {
         uploaded.map(drop)
     }
 
+    /// Removes an object.
+    pub fn remove(&self, name: &str) -> io::Result<()> {
+        let removed = self.block_on(self.store.delete(&Path::from(name)));
+        removed.map_err(|error| error_of(&error))
+    }
+
     /// Downloads an object.
     pub fn download(&self, name: &str, to: &mut dyn Write) -> io::Result<()> {
         self.block_on(async {

@@ -80,7 +80,11 @@ fn a_node_was_away_for_too_long(log: LogServer) {
             cluster.run(0, "snapshot", &[]).ok();
         } else {
             assert_eq!(cluster.nodes[0].stop_server(), 0);
-            cluster.run(0, "snapshot", &["--truncate"]).ok();
+            let arguments = ["--truncate", "--keep", "2", "--json"];
+            let written = cluster.run(0, "snapshot", &arguments).json();
+            // That of the beginning.
+            assert_eq!(written["removed"], 1);
+            assert_eq!(std::fs::read_dir(cluster.snapshots()).unwrap().count(), 2);
             cluster.start(0);
         }
         cluster.wait_for_keys(0);
