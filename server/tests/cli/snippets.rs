@@ -1,4 +1,5 @@
-//! Programs of others take what the README and the package have for them: systemd, nginx, Caddy.
+//! Programs of others take what the README and the package have for them: systemd, nginx, Caddy. The
+//! proxies of several machines are in `cluster/balancers.rs`.
 
 use std::net::TcpListener;
 use std::path::Path;
@@ -12,7 +13,12 @@ const PROGRAM: &str = env!("CARGO_BIN_EXE_subcat");
 
 /// The first code block of the README that contains all of these.
 fn block(parts: &[&str]) -> String {
-    let mut blocks = README.split("```").skip(1).step_by(2);
+    block_of(README, parts)
+}
+
+/// The first code block of a page that contains all of these.
+pub fn block_of(page: &str, parts: &[&str]) -> String {
+    let mut blocks = page.split("```").skip(1).step_by(2);
     let has_all = |block: &&str| parts.iter().all(|part| block.contains(part));
     let found = blocks.find(has_all).unwrap_or_else(|| panic!("{parts:?}"));
     let (_, text) = found.split_once('\n').unwrap();
@@ -21,7 +27,7 @@ fn block(parts: &[&str]) -> String {
 
 /// Returns true if a program is there; else says loudly that nothing is tested, which is a failure
 /// in CI.
-fn is_installed(program: &str) -> bool {
+pub fn is_installed(program: &str) -> bool {
     let path = std::env::var("PATH").unwrap_or_default() + ":/usr/sbin";
     let is_found = path
         .split(':')
@@ -37,7 +43,7 @@ fn is_installed(program: &str) -> bool {
     is_found
 }
 
-fn run(program: &str, arguments: &[&str], dir: &Path) -> Output {
+pub fn run(program: &str, arguments: &[&str], dir: &Path) -> Output {
     let mut command = Command::new(program);
     command.args(arguments).current_dir(dir);
     command.env(
@@ -144,15 +150,26 @@ fn the_unit_of_the_timer_makes_backups() {
 }
 
 /// A port that nothing listens on.
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap().port()
 }
 
-/// A proxy that is stopped at the end.
-struct Proxy(Child);
+/// A program that is stopped at the end.
+pub struct ProxyProcess(Child);
 
-impl Drop for Proxy {
+impl ProxyProcess {
+    /// Starts a program, also one that only root has in its path.
+    pub fn start(program: &str, arguments: &[&str]) -> Self {
+        let mut command = Command::new(program);
+        command.env("PATH", std::env::var("PATH").unwrap() + ":/usr/sbin");
+        command.args(arguments);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        Self(command.spawn().unwrap())
+    }
+}
+
+impl Drop for ProxyProcess {
     fn drop(&mut self) {
         let pid = rustix::process::Pid::from_child(&self.0);
         let _ = rustix::process::kill_process(pid, rustix::process::Signal::TERM);
@@ -175,6 +192,18 @@ fn curl(arguments: &[&str], url: &str) -> String {
     }
 }
 
+/// A configuration of nginx that keeps all of its files in a folder.
+pub fn nginx_config(dir: &Path, snippet: &str) -> String {
+    let prefix = dir.display();
+    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
+        .map(|kind| format!("{kind}_temp_path {prefix}/{kind};\n"))
+        .concat();
+    format!(
+        "daemon off; master_process off; pid {prefix}/pid; error_log {prefix}/error.log;\n\
+         events {{}}\nhttp {{\naccess_log off;\n{temporary}{snippet}}}\n"
+    )
+}
+
 #[test]
 fn nginx_serves_through_the_snippet() {
     if !is_installed("nginx") || !is_installed("openssl") || !is_installed("curl") {
@@ -195,25 +224,13 @@ fn nginx_serves_through_the_snippet() {
         .replace("listen 443", &format!("listen 127.0.0.1:{port}"))
         .replace("127.0.0.1:8080", &place.server().address)
         .replace("/etc/letsencrypt/live/subs.example.org", &prefix);
-    let temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
-        .map(|kind| format!("{kind}_temp_path {prefix}/{kind};\n"))
-        .concat();
-    let config = format!(
-        "daemon off; master_process off; pid {prefix}/pid; error_log {prefix}/error.log;\n\
-         events {{}}\nhttp {{\naccess_log off;\n{temporary}{snippet}}}\n"
-    );
-    std::fs::write(dir.join("nginx.conf"), config).unwrap();
+    std::fs::write(dir.join("nginx.conf"), nginx_config(&dir, &snippet)).unwrap();
     let config = dir.join("nginx.conf").display().to_string();
     let tested = run("nginx", &["-t", "-q", "-p", &prefix, "-c", &config], &dir);
     assert!(tested.status.success(), "{tested:?}");
     let said = String::from_utf8_lossy(&tested.stderr).into_owned();
     assert!(!said.contains("[warn]"), "{said}");
-    let mut command = Command::new("nginx");
-    command.env("PATH", std::env::var("PATH").unwrap() + ":/usr/sbin");
-    command
-        .args(["-p", &prefix, "-c", &config])
-        .stderr(Stdio::null());
-    let _nginx = Proxy(command.spawn().unwrap());
+    let _nginx = ProxyProcess::start("nginx", &["-p", &prefix, "-c", &config]);
     let base = format!("https://127.0.0.1:{port}");
     let health = curl(&[], &format!("{base}/api/health"));
     assert!(health.starts_with("HTTP/2 200"), "{health}");
@@ -267,7 +284,7 @@ fn caddy_serves_through_the_snippet() {
     for name in ["HOME", "XDG_DATA_HOME", "XDG_CONFIG_HOME"] {
         command.env(name, &dir);
     }
-    let _caddy = Proxy(command.spawn().unwrap());
+    let _caddy = ProxyProcess(command.spawn().unwrap());
     let health = curl(&[], &format!("http://127.0.0.1:{port}/api/health"));
     assert!(health.starts_with("HTTP/1.1 200"), "{health}");
 }

@@ -11,7 +11,7 @@ use tempfile::TempDir;
 
 use super::log_services::{Nats, Postgres, Service};
 use crate::fakes::{Bucket, Upstream};
-use crate::harness::{Answer, Done, Place, line};
+use crate::harness::{Answer, Done, Place, get, line};
 
 /// Time in which something must have happened on the slowest machine.
 pub const PATIENCE: Duration = Duration::from_secs(120);
@@ -179,9 +179,14 @@ impl Cluster {
 
     /// Lets nodes accept keys for ever without news, instead of some seconds.
     pub fn never_fence(&mut self) {
+        self.fence_after("0");
+    }
+
+    /// Sets the time without news after which nodes accept no keys, and starts them again.
+    pub fn fence_after(&mut self, seconds: &str) {
         for number in 0..self.nodes.len() {
             self.nodes[number].stop_server();
-            self.nodes[number].set("SUBCAT_CLUSTER_AUTH_MAX_STALE_SECONDS", "0");
+            self.nodes[number].set("SUBCAT_CLUSTER_AUTH_MAX_STALE_SECONDS", seconds);
             self.start(number);
         }
     }
@@ -242,6 +247,11 @@ impl Cluster {
     /// The answer to a request that does nothing, with this key.
     pub fn try_key(&self, number: usize, key: &str) -> Answer {
         self.search(number, "nothing", key)
+    }
+
+    /// The metrics of a node.
+    pub fn metrics(&self, number: usize) -> String {
+        get(&self.nodes[number].server().admin, "/metrics", None).text()
     }
 
     pub fn health(&self, number: usize) -> Answer {

@@ -1,5 +1,6 @@
 //! Nodes of a cluster, each a program of its own, over a real log.
 
+mod balancers;
 mod cut_off;
 mod departures;
 mod directories;
