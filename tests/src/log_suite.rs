@@ -91,12 +91,9 @@ fn is_nothing_before_it_is_made(open: OpenLog<'_>) {
     };
     assert_eq!(log.state().unwrap(), nothing);
     let appended = log.append(EPOCH, b"early");
-    assert!(
-        matches!(appended, Err(AppendError::Unavailable(_))),
-        "{appended:?}"
-    );
+    assert!(matches!(appended, Err(AppendError::NoLog)), "{appended:?}");
     let read = log.read(0, READ_BYTES);
-    assert!(matches!(read, Err(ReadError::Unavailable(_))), "{read:?}");
+    assert!(matches!(read, Err(ReadError::NoLog)), "{read:?}");
 }
 
 fn is_empty_at_first(open: OpenLog<'_>) {

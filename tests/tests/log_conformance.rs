@@ -5,7 +5,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use subcat_engine::internals::{LogFault, MemoryLog};
-use subcat_engine::{AppendError, Log};
+use subcat_engine::{AppendError, Log, ReadError};
 use subcat_server::cluster::open_log;
 use subcat_tests::log_services::{Nats, Postgres};
 use subcat_tests::log_suite::{
@@ -174,4 +174,47 @@ fn a_killed_leader_of_nats_loses_nothing() {
     bodies.dedup();
     assert!(bodies.is_sorted());
     assert_eq!(bodies.len(), ENTRIES);
+}
+
+/// Without a majority the log has no leader. It is there all the same, and nobody is told that it
+/// is not; of one that was never made everybody is.
+#[test]
+fn a_log_of_nats_without_a_leader_is_told_from_none() {
+    let Some(mut nats) = Nats::start(3) else {
+        return;
+    };
+    let open = opener(nats.address());
+    ready(&open);
+    let log = fresh(&open);
+    assert_eq!(log.append(EPOCH, b"before").unwrap(), 1);
+    let leader = nats.leader();
+    let left = (0..3).find(|place| *place != leader).unwrap();
+    for place in (0..3).filter(|place| *place != left) {
+        nats.kill_one(place);
+    }
+    let until = Instant::now() + Duration::from_secs(60);
+    let mut reasons = Vec::new();
+    // While it is known of the loss and after, as long as an election takes.
+    while Instant::now() < until {
+        match log.append(EPOCH, b"without a leader") {
+            Err(AppendError::Unavailable(reason)) => reasons.push(reason),
+            Err(AppendError::Unknown(_)) => {}
+            other => panic!("{other:?}"),
+        }
+        match log.read(1, READ_BYTES) {
+            Err(ReadError::Unavailable(_)) | Ok(_) => {}
+            Err(other) => panic!("{other:?}"),
+        }
+        if reasons.iter().filter(|it| it.contains("no leader")).count() == 3 {
+            break;
+        }
+    }
+    assert!(
+        reasons.iter().any(|it| it.contains("no leader")),
+        "{reasons:?}"
+    );
+    assert!(
+        !reasons.iter().any(|it| it.contains("there is no log")),
+        "{reasons:?}"
+    );
 }

@@ -25,9 +25,12 @@ pub struct LogState {
 /// An entry was not seen to become durable.
 #[derive(Debug, thiserror::Error)]
 pub enum AppendError {
-    /// It is certainly not in the log, and never will be.
+    /// It is certainly not in the log, which cannot be reached, and never will be.
     #[error("the log is not available: {0}")]
     Unavailable(String),
+    /// It is certainly nowhere: the service answers, and holds no such log.
+    #[error("there is no log")]
+    NoLog,
     /// It is certainly not in the log, which was made anew, and never will be.
     #[error("the log has epoch {epoch}")]
     OtherEpoch {
@@ -42,9 +45,12 @@ pub enum AppendError {
 /// Entries could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum ReadError {
-    /// Nothing answers, or there is no such log.
+    /// Nothing answers that holds the log. What was appended is there when it is back.
     #[error("the log is not available: {0}")]
     Unavailable(String),
+    /// The service answers, and holds no such log.
+    #[error("there is no log")]
+    NoLog,
     /// The next entry is not kept any more: a snapshot has what it said.
     #[error("the log begins at entry {oldest}")]
     Truncated {

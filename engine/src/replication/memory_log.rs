@@ -67,8 +67,11 @@ impl Log for MemoryLog {
     fn append(&self, epoch: u64, body: &[u8]) -> Result<u64, AppendError> {
         let mut entries = self.entries.lock();
         let fault = entries.fault.take();
-        if entries.epoch == 0 || fault == Some(LogFault::Unavailable) {
-            return Err(AppendError::Unavailable("there is no log".into()));
+        if fault == Some(LogFault::Unavailable) {
+            return Err(AppendError::Unavailable("nothing is stored".into()));
+        }
+        if entries.epoch == 0 {
+            return Err(AppendError::NoLog);
         }
         if entries.epoch != epoch {
             let epoch = entries.epoch;
@@ -87,7 +90,7 @@ impl Log for MemoryLog {
     fn read(&self, after: u64, bytes_max: usize) -> Result<Vec<LogEntry>, ReadError> {
         let entries = self.entries.lock();
         if entries.epoch == 0 {
-            return Err(ReadError::Unavailable("there is no log".into()));
+            return Err(ReadError::NoLog);
         }
         let Some(skipped) = after.checked_sub(entries.dropped_count) else {
             let oldest = entries.dropped_count + 1;

@@ -216,6 +216,10 @@ impl Replica {
                 Err(AppendError::Unavailable(reason)) if !is_open => {
                     return Err(Error::LogUnavailable { reason }.into());
                 }
+                Err(error @ AppendError::NoLog) if !is_open => {
+                    let reason = error.to_string();
+                    return Err(Error::LogUnavailable { reason }.into());
+                }
                 Err(error) if end <= (self.shared.clock)() => {
                     let reason = error.to_string();
                     return Err(Error::LogUnanswered { reason }.into());

@@ -41,6 +41,8 @@ const PING_INTERVAL: Duration = Duration::from_secs(2);
 const EPOCH: &str = "subcat_epoch";
 /// Header with the number of an entry.
 const SEQUENCE: &str = "Nats-Sequence";
+/// Reason why nobody takes or gives entries of a stream that may well be there.
+const NO_LEADER: &str = "the log has no leader just now, or none that can be reached";
 /// Code of the API's answer that there is no such stream.
 const NO_STREAM: u64 = 10_059;
 /// Codes of answers after which an entry is certainly not stored: JetStream is off, for the server
@@ -132,10 +134,10 @@ struct Refusal {
 
 impl From<AskError> for ReadError {
     fn from(error: AskError) -> Self {
-        Self::Unavailable(match error {
-            AskError::NoStream => "there is no log".into(),
-            AskError::Other(text) => text,
-        })
+        match error {
+            AskError::NoStream => Self::NoLog,
+            AskError::Other(text) => Self::Unavailable(text),
+        }
     }
 }
 
@@ -263,11 +265,20 @@ impl NatsLog {
     /// Reason why no stream has taken an entry of this epoch.
     async fn refused(&self, epoch: u64) -> AppendError {
         match self.ask_state().await {
-            Ok(state) if state.epoch != 0 && state.epoch != epoch => {
-                AppendError::OtherEpoch { epoch: state.epoch }
-            }
-            // One that is there now was not, or had no leader, when the entry came.
-            _ => no_log(),
+            Ok(LogState { epoch: 0, .. }) => AppendError::NoLog,
+            Ok(state) if state.epoch != epoch => AppendError::OtherEpoch { epoch: state.epoch },
+            // It is there now.
+            Ok(_) => AppendError::Unavailable(NO_LEADER.into()),
+            Err(error) => AppendError::Unavailable(format!("{NO_LEADER}: {}", cause(error))),
+        }
+    }
+
+    /// Reason why no replica of the stream has answered.
+    async fn absent(&self) -> ReadError {
+        match self.ask_state().await {
+            Ok(LogState { epoch: 0, .. }) => ReadError::NoLog,
+            Ok(_) => ReadError::Unavailable(NO_LEADER.into()),
+            Err(error) => ReadError::Unavailable(format!("{NO_LEADER}: {}", cause(error))),
         }
     }
 
@@ -325,7 +336,7 @@ impl NatsLog {
             match reply.status {
                 None => {}
                 Some(StatusCode::NOT_FOUND) => return Ok(Batch::Nothing),
-                Some(StatusCode::NO_RESPONDERS) => return Err(AskError::NoStream.into()),
+                Some(StatusCode::NO_RESPONDERS) => return Err(self.absent().await),
                 // 204: the end of the batch.
                 Some(status) if status.is_success() && entries.is_empty() => {
                     return Ok(Batch::Nothing);
@@ -461,8 +472,12 @@ fn sequence_of(message: &Message) -> Option<u64> {
     headers.get(SEQUENCE)?.as_str().parse().ok()
 }
 
-fn no_log() -> AppendError {
-    AppendError::Unavailable("there is no log".into())
+/// The bare reason of a failed question.
+fn cause(error: ReadError) -> String {
+    match error {
+        ReadError::Unavailable(reason) => reason,
+        other => other.to_string(),
+    }
 }
 
 /// The number in the answer to an append.
@@ -483,7 +498,10 @@ fn appended(answer: &[u8]) -> Result<u64, AppendError> {
                 .err_code
                 .is_some_and(|code| REFUSALS.contains(&code)) =>
         {
-            Err(AppendError::Unavailable(refusal.description))
+            Err(match refusal.err_code {
+                Some(NO_STREAM) => AppendError::NoLog,
+                _ => AppendError::Unavailable(refusal.description),
+            })
         }
         Some(refusal) => Err(AppendError::Unknown(refusal.description)),
     }
@@ -522,7 +540,7 @@ impl Log for NatsLog {
                 Err(error) => Err(match error.kind() {
                     RequestErrorKind::NoResponders => {
                         let refused = time::timeout_at(until, self.refused(epoch)).await;
-                        refused.unwrap_or_else(|_| no_log())
+                        refused.unwrap_or_else(|_| AppendError::Unavailable(NO_LEADER.into()))
                     }
                     RequestErrorKind::MaxPayloadExceeded | RequestErrorKind::InvalidSubject => {
                         AppendError::Unavailable(error.to_string())

@@ -270,7 +270,9 @@ impl PostgresLog {
             )
             .await
             .map_err(|error| {
-                if is_rolled_back(&error) {
+                if is_of_missing_table(&error) {
+                    AppendError::NoLog
+                } else if is_rolled_back(&error) {
                     AppendError::Unavailable(text_of(&error))
                 } else {
                     AppendError::Unknown(text_of(&error))
@@ -297,7 +299,9 @@ impl PostgresLog {
             Ok([head]) if number_of(head, 0) != epoch => AppendError::OtherEpoch {
                 epoch: number_of(head, 0),
             },
-            _ => AppendError::Unavailable("there is no log".into()),
+            Ok([]) => AppendError::NoLog,
+            Ok(_) => AppendError::Unavailable("the log has been made just now".into()),
+            Err(error) => AppendError::Unavailable(text_of(error)),
         }
     }
 }
@@ -333,23 +337,24 @@ enum CallError {
 impl CallError {
     /// Tells whether the tables are missing.
     fn lacks_tables(&self) -> bool {
-        let Self::Statement(error) = self else {
-            return false;
-        };
-        let code = error.code();
-        code.is_some_and(|code| {
-            *code == SqlState::UNDEFINED_TABLE || *code == SqlState::INVALID_SCHEMA_NAME
-        })
+        matches!(self, Self::Statement(error) if is_of_missing_table(error))
     }
+}
+
+fn is_of_missing_table(error: &Error) -> bool {
+    let code = error.code();
+    code.is_some_and(|code| {
+        *code == SqlState::UNDEFINED_TABLE || *code == SqlState::INVALID_SCHEMA_NAME
+    })
 }
 
 impl From<CallError> for ReadError {
     fn from(error: CallError) -> Self {
-        Self::Unavailable(match error {
-            CallError::Session(error) => error.to_string(),
-            error if error.lacks_tables() => "there is no log".into(),
-            CallError::Statement(error) => text_of(&error),
-        })
+        match error {
+            CallError::Session(error) => Self::Unavailable(error.to_string()),
+            error if error.lacks_tables() => Self::NoLog,
+            CallError::Statement(error) => Self::Unavailable(text_of(&error)),
+        }
     }
 }
 
@@ -473,7 +478,7 @@ impl Log for PostgresLog {
             session.client.query_typed(statement, &parameters).await
         })?;
         let Some(first) = rows.first() else {
-            return Err(ReadError::Unavailable("there is no log".into()));
+            return Err(ReadError::NoLog);
         };
         let oldest = number_of(first, 0);
         if after.saturating_add(1) < oldest {
