@@ -578,6 +578,11 @@ fn a_damaged_snapshot_is_refused() {
     }
     let cut = load(&snapshot[..snapshot.len() - 30], "cut");
     assert!(matches!(cut, Error::Corrupt { .. }), "{cut:?}");
+    for (more, name) in [(&[0][..], "longer"), (&snapshot[..], "twice")] {
+        let long = load(&[&snapshot[..], more].concat(), name);
+        let sentence = long.to_string();
+        assert!(sentence.contains("ends with the block"), "{sentence}");
+    }
 }
 
 #[test]

@@ -178,13 +178,18 @@ pub(crate) fn load_rows(
                 let tables = [SHARED_STATE_TABLES, &[CLUSTER]].concat();
                 count += load_block(&mut fields, state, &tables)?;
             }
-            END => break fields.integer()?,
+            END => {
+                let rows = fields.integer()?;
+                fields.finish()?;
+                break rows;
+            }
             _ => return Err(fields.error("a kind of block, 1 to 3")),
         }
     };
     if rows != count {
         return Err(Error::corrupt(PLACE, count, "as many rows as it says"));
     }
+    ensure_end(from)?;
     enter(catalog, state, &position)?;
     let found = [catalog, state].map(|store| store.read(read_sum));
     let [of_catalog, of_state] = found;
@@ -243,12 +248,30 @@ fn read_block(from: &mut dyn Read) -> Result<Vec<u8>> {
     Ok(block)
 }
 
+/// Errors: there are bytes after the last block. Nothing that wrote the snapshot put them there.
+fn ensure_end(from: &mut dyn Read) -> Result<()> {
+    let mut byte = [0];
+    match from.read_exact(&mut byte) {
+        Ok(()) => Err(Error::corrupt(
+            PLACE,
+            0,
+            "a stream that ends with the block that says how many rows it has",
+        )),
+        Err(source) if source.kind() == std::io::ErrorKind::UnexpectedEof => Ok(()),
+        Err(source) => Err(not_read(source)),
+    }
+}
+
 fn read_exact(from: &mut dyn Read, into: &mut [u8]) -> Result<()> {
     from.read_exact(into).map_err(|source| match source.kind() {
         std::io::ErrorKind::UnexpectedEof => Error::corrupt(PLACE, 0, "a stream that is whole"),
-        _ => Error::Source {
-            action: "read a snapshot from",
-            source,
-        },
+        _ => not_read(source),
     })
+}
+
+fn not_read(source: std::io::Error) -> Error {
+    Error::Source {
+        action: "read a snapshot from",
+        source,
+    }
 }
