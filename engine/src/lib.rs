@@ -156,7 +156,7 @@ pub use log_rows::LogPosition;
 pub use model::NodeId;
 pub use replication::{
     AppendError, Beat, Log, LogEntry, LogState, MonotonicClock, NodeStatus, ReadError, Replica,
-    ReplicaStatus, SnapshotSummary,
+    ReplicaProgress, ReplicaStatus, SnapshotSummary,
 };
 
 /// Care of a data directory.

@@ -26,6 +26,6 @@ pub use memory_log::{LogFault, MemoryLog};
 pub use node_status::NodeStatus;
 pub use replica::Replica;
 pub(crate) use shared::{Attachment, Followed};
-pub use shared::{MonotonicClock, ReplicaStatus};
+pub use shared::{MonotonicClock, ReplicaProgress, ReplicaStatus};
 pub use snapshot::SnapshotSummary;
 pub(crate) use snapshot::{load_rows, write_rows};

@@ -13,7 +13,7 @@ use super::frame::{Beat, Departure, Event, FrameVersions, LogFrame};
 use super::log::AppendError;
 use super::node_status::NodeStatus;
 use super::shared::{
-    Attachment, Followed, ReplicaShared, ReplicaStatus, another_epoch, unavailable,
+    Attachment, Followed, ReplicaProgress, ReplicaShared, ReplicaStatus, another_epoch, unavailable,
 };
 use super::snapshot::{SnapshotSummary, write_rows};
 use super::ticket::{ChangeTicket, EventOutcome, repeat};
@@ -365,7 +365,22 @@ impl Replica {
         std::mem::take(&mut *self.shared.touched.lock())
     }
 
-    /// State of this node, and of the others as it knows them.
+    /// Number of this node.
+    pub fn node(&self) -> NodeId {
+        self.shared.node
+    }
+
+    /// Progress of this node in the log. Cost: two locks that are held for a moment, however many
+    /// nodes there are.
+    pub fn progress(&self) -> ReplicaProgress {
+        ReplicaProgress {
+            applied: self.shared.applied(),
+            is_stopped: self.shared.stopped.lock().is_some(),
+            fresh_as_of: *self.fresh_as_of.lock(),
+        }
+    }
+
+    /// State of this node, and of the others as it knows them. Cost: a copy of their list.
     pub fn status(&self) -> ReplicaStatus {
         ReplicaStatus {
             node: self.shared.node,

@@ -55,6 +55,17 @@ pub struct ReplicaStatus {
     pub fresh_as_of: Option<Duration>,
 }
 
+/// The part of [`ReplicaStatus`] that health checks look at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ReplicaProgress {
+    /// Number of the last entry that was applied.
+    pub applied: u64,
+    /// True if nothing is applied any more, until the process is started again.
+    pub is_stopped: bool,
+    /// As [`ReplicaStatus::fresh_as_of`].
+    pub fresh_as_of: Option<Duration>,
+}
+
 /// State of both ends.
 pub(super) struct ReplicaShared {
     pub(super) log: Arc<dyn Log>,

@@ -320,8 +320,10 @@ fn cluster(writer: &mut MetricsWriter<'_>, state: &ClusterState) -> fmt::Result 
     writer.gauge("cluster_epoch", help, replica.epoch)?;
     let help = "Last entry of the log that is applied.";
     writer.gauge("cluster_applied", help, replica.applied)?;
-    let help = "Entries of the log that are not applied yet.";
-    writer.gauge("cluster_lag", help, state.lag)?;
+    if let Some(lag) = state.lag {
+        let help = "Entries of the log that are not applied yet; absent while it is not followed.";
+        writer.gauge("cluster_lag", help, lag)?;
+    }
     let help = "0 if the log cannot be reached, or nothing of it is applied any more.";
     writer.gauge(
         "cluster_following",
@@ -334,7 +336,9 @@ fn cluster(writer: &mut MetricsWriter<'_>, state: &ClusterState) -> fmt::Result 
     let help = "Seconds since a node was heard.";
     let mut family = writer.family("cluster_silent_seconds", help, MetricType::Gauge)?;
     for node in &replica.nodes {
-        let labels = [("node", node.beat.name.as_str())];
+        // A node that joins again keeps its name and gets another number.
+        let number = node.node.to_string();
+        let labels = [("node", node.beat.name.as_str()), ("number", &number)];
         let silent_for = state.now.saturating_sub(node.heard_at);
         let gauge = ConstGauge::new(silent_for.as_secs_f64());
         gauge.encode(family.encode_family(&labels)?)?;

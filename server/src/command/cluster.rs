@@ -396,7 +396,7 @@ fn status_shown(read: &ClusterRead) -> String {
         ("state", read.state.clone()),
         ("epoch", read.epoch.to_string()),
         ("applied", read.applied.to_string()),
-        ("lag", read.lag.to_string()),
+        ("lag", read.lag.map_or("-".into(), |lag| lag.to_string())),
     ]);
     if let Some(problem) = &read.problem {
         text.push_str(&format!("problem: {problem}\n"));

@@ -34,8 +34,8 @@ pub struct ClusterRead {
     pub epoch: u64,
     /// Last entry of the log that is applied here.
     pub applied: u64,
-    /// Entries that the log has beyond it, as far as is known.
-    pub lag: u64,
+    /// Entries that the log has beyond it, as of the last beat; none unless it is followed.
+    pub lag: Option<u64>,
     /// `following`, `degraded` (the log is away, or nothing is applied any more), `stopped` (no
     /// server runs) or `alone`.
     pub state: String,

@@ -78,10 +78,9 @@ pub struct ClusterState {
     pub replica: ReplicaStatus,
     /// Name of this node.
     pub name: String,
-    /// Last entry of the log that is known.
-    pub last_entry: u64,
-    /// Entries that are not applied yet.
-    pub lag: u64,
+    /// Entries that are not applied yet; none while the log is not followed: its end is not known
+    /// then, or nothing is applied any more.
+    pub lag: Option<u64>,
     /// Reason why the log cannot be reached, or is not followed.
     pub problem: Option<String>,
     /// The monotonic clock.
@@ -251,39 +250,55 @@ impl ClusterNode {
 
     /// Returns true if everything that was in the log at the start is applied.
     pub fn has_caught_up(&self) -> bool {
-        self.replica.status().fresh_as_of.is_some()
+        self.replica.progress().fresh_as_of.is_some()
     }
 
     /// State for pages, metrics and commands.
     pub fn state(&self) -> ClusterState {
         let replica = self.replica.status();
-        let last_entry = self.last_entry.load(Ordering::Relaxed).max(replica.applied);
         let now = time_of(self.clock.now());
-        // An append that nobody answers is tried for seconds before it is an error.
-        let fresh_as_of = replica.fresh_as_of.unwrap_or(self.started_at);
-        let silent_for = now.saturating_sub(fresh_as_of);
-        let is_silent = BEAT_PERIOD * MISSED_BEATS < silent_for;
-        let silence = is_silent.then(|| {
-            let seconds = silent_for.as_secs();
-            format!("nothing that this node appends has come back from the log for {seconds} s")
-        });
         let problem = replica.stopped.clone();
         let problem = problem.or_else(|| self.reading.reason());
         let problem = problem.or_else(|| self.appending.reason());
+        let problem = problem.or_else(|| {
+            let seconds = self.silent_for(replica.fresh_as_of, now)?.as_secs();
+            Some(format!(
+                "nothing that this node appends has come back from the log for {seconds} s"
+            ))
+        });
+        let is_followed = problem.is_none();
         ClusterState {
-            lag: last_entry - replica.applied,
-            last_entry,
-            problem: problem.or(silence),
+            lag: is_followed.then(|| self.lag_of(replica.applied)),
+            problem,
             replica,
             name: self.name.clone(),
             now,
         }
     }
 
-    /// Lag behind the log; `None` while it is not followed.
+    /// Lag behind the log; `None` while it is not followed: that of [`ClusterNode::state`]. Cost:
+    /// some locks that are held for a moment, as anybody may ask at any rate.
     pub fn lag(&self) -> Option<u64> {
-        let state = self.state();
-        state.problem.is_none().then_some(state.lag)
+        let progress = self.replica.progress();
+        let now = time_of(self.clock.now());
+        let is_followed = !progress.is_stopped
+            && !self.reading.is_there()
+            && !self.appending.is_there()
+            && self.silent_for(progress.fresh_as_of, now).is_none();
+        is_followed.then(|| self.lag_of(progress.applied))
+    }
+
+    /// Entries after `applied`, as of the last beat.
+    fn lag_of(&self, applied: u64) -> u64 {
+        let last_entry = self.last_entry.load(Ordering::Relaxed);
+        last_entry.saturating_sub(applied)
+    }
+
+    /// Time without a beat of this node, if that is longer than it may be: an append that nobody
+    /// answers is tried for seconds before it is an error.
+    fn silent_for(&self, fresh_as_of: Option<Duration>, now: Duration) -> Option<Duration> {
+        let silent_for = now.saturating_sub(fresh_as_of.unwrap_or(self.started_at));
+        (BEAT_PERIOD * MISSED_BEATS < silent_for).then_some(silent_for)
     }
 
     fn follow(&self, credentials: &Credentials) {
@@ -374,7 +389,7 @@ impl ClusterNode {
         credentials: &Credentials,
         default_limit: &DefaultLimitFn,
     ) {
-        let node = self.replica.status().node;
+        let node = self.replica.node();
         let mut counts = SharedCounts::new(node, self.incarnation);
         while !self.is_stopping.load(Ordering::Acquire) {
             std::thread::sleep(LIMITS_PERIOD);
@@ -414,6 +429,10 @@ impl LogTrouble {
 
     fn reason(&self) -> Option<String> {
         self.reason.lock().clone()
+    }
+
+    fn is_there(&self) -> bool {
+        self.reason.lock().is_some()
     }
 
     /// Logs when it begins to fail, and when it works again.

@@ -60,7 +60,9 @@ impl ClusterView {
         Self {
             epoch: lang.number(replica.epoch),
             applied: lang.number(replica.applied),
-            lag: lang.number(state.lag),
+            lag: state
+                .lag
+                .map_or_else(|| "–".to_owned(), |lag| lang.number(lag)),
             problem: state.problem.clone(),
             is_diverged: replica.nodes.iter().any(|node| node.is_diverged),
             nodes: nodes.collect(),

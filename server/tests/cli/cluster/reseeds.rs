@@ -66,6 +66,23 @@ fn a_log_is_made_anew(log: LogServer) {
     assert_eq!(cluster.same_export().len(), 3 + 10 + 7);
 }
 
+/// Asserts that no metric of a node has two values, though two numbers have the name of the node
+/// that has joined again.
+fn series_are_unique(cluster: &Cluster) {
+    for number in 0..2 {
+        wait("both numbers are known", || {
+            let metrics = cluster.metrics(number);
+            let series = metrics.lines().filter(|line| !line.starts_with('#'));
+            let series = series.filter_map(|line| Some(line.rsplit_once(' ')?.0));
+            let mut all: Vec<_> = series.collect();
+            all.sort_unstable();
+            assert!(all.windows(2).all(|two| two[0] != two[1]), "{metrics}");
+            let of_name = "subcat_cluster_silent_seconds{node=\"node-2\",";
+            all.iter().filter(|name| name.starts_with(of_name)).count() == 2
+        });
+    }
+}
+
 fn a_node_was_away_for_too_long(log: LogServer) {
     let mut cluster = Cluster::new(log, &lines(1..4, "Heat"));
     cluster.wait_for_same_rows();
@@ -97,6 +114,7 @@ fn a_node_was_away_for_too_long(log: LogServer) {
     cluster.join_again(2);
     cluster.wait_for_keys(2);
     assert_eq!(cluster.found(2, "ronin"), 20);
+    series_are_unique(&cluster);
     assert_eq!(cluster.same_export().len(), 3 + 20);
     // Whoever is there goes on as before.
     stop_all(&mut cluster);
