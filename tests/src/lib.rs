@@ -3,6 +3,7 @@
 
 pub mod campaign;
 pub mod clocks;
+pub mod described;
 pub mod filled;
 pub mod io_backend;
 pub mod lived_in;

@@ -3,8 +3,12 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
+
+use super::described::{FoundAnswer, check_answer};
 use super::fixture::{Cluster, LogServer, PATIENCE, lines, wait};
 use super::proxy::{Cut, Proxy};
+use crate::harness::{Answer, id};
 
 /// Time in which a revocation returns, on a machine that is not overloaded about 8 s.
 const REVOKED_WITHIN: Duration = Duration::from_secs(40);
@@ -41,6 +45,75 @@ fn revoke_while_cut_off(cluster: &Cluster, id: &str, key: &str) -> Duration {
         }
         revoking.join().unwrap()
     })
+}
+
+fn check(document: &Value, path: &str, answer: &Answer) {
+    let field = |name: &str| {
+        let head = answer.head.to_ascii_lowercase();
+        let line = head
+            .lines()
+            .find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        line.map(str::to_owned)
+    };
+    let found = FoundAnswer {
+        status: answer.status,
+        field: &field,
+        body: &answer.text(),
+    };
+    check_answer(document, path, &found);
+}
+
+/// Asserts that the OpenAPI document describes the answers of a node that is fenced, and those of
+/// one that is not.
+fn answers_are_described(cluster: &Cluster) {
+    let document = cluster.nodes[2].server().get("/openapi.json", None).json();
+    let record = "/api/subtitles/{subtitle_id}";
+    let path = record.replace("{subtitle_id}", &id(1));
+    for (described, path) in [
+        ("/api/subtitles/search", "/api/subtitles/search?title=heat"),
+        (record, &path),
+        (&format!("{record}/download"), &format!("{path}/download")),
+        ("/api/health", "/api/health"),
+    ] {
+        let (is_health, key) = (path == "/api/health", Some(&*cluster.key));
+        let fenced = cluster.nodes[2].server().get(path, key);
+        assert_eq!(
+            fenced.status,
+            if is_health { 200 } else { 503 },
+            "{fenced:?}"
+        );
+        let others = cluster.nodes[0].server().get(path, key);
+        for answer in [fenced, others] {
+            // The record has no file.
+            if answer.status != 400 {
+                check(&document, described, &answer);
+            }
+        }
+    }
+    let of = |number| cluster.health(number).json();
+    assert_eq!(
+        (&of(2)["state"], &of(2)["lag"]),
+        (&"degraded".into(), &Value::Null)
+    );
+    assert_eq!(of(0)["state"], "following");
+    assert!(of(0)["lag"].is_u64(), "{}", of(0));
+    // The command says the same.
+    let status = cluster.status(2);
+    assert_eq!(
+        (&status["state"], &status["lag"]),
+        (&"degraded".into(), &Value::Null)
+    );
+    assert!(cluster.status(0)["lag"].is_u64());
+    let shown = cluster.nodes[2].run(&["cluster", "status"]).ok();
+    assert!(
+        shown
+            .lines()
+            .any(|line| line.split_whitespace().eq(["lag", "-"])),
+        "{shown}"
+    );
+    let metrics = cluster.metrics(2);
+    assert!(!metrics.contains("\nsubcat_cluster_lag"), "{metrics}");
+    assert!(cluster.metrics(0).contains("\nsubcat_cluster_lag"));
 }
 
 fn a_node_that_is_cut_off_accepts_no_keys(log: LogServer, cut: Cut, name: &str) {
@@ -87,6 +160,7 @@ fn a_node_that_is_cut_off_accepts_no_keys(log: LogServer, cut: Cut, name: &str) 
         assert_eq!(health.status, 200, "{health:?}");
         health.json()["state"] == "degraded"
     });
+    answers_are_described(&cluster);
     proxy.repair();
     let back = wait("the node is back", || {
         let answer = cluster.try_key(2, key);

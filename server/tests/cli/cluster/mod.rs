@@ -3,6 +3,8 @@
 mod balancers;
 mod cut_off;
 mod departures;
+#[path = "../../../../tests/src/described.rs"]
+mod described;
 mod directories;
 mod divergence;
 mod files;
