@@ -187,6 +187,8 @@ pub const STREAM_NAME_CHARS_MAX: usize = 32;
 /// Counts of rate limit windows in one message to the other nodes, at most: about 500 KB, half of
 /// what NATS accepts.
 pub const COUNTS_SENT_MAX: usize = 20_000;
+/// Windows that are exchanged in short rounds, at most: 25 KB in each.
+pub const HOT_WINDOWS_MAX: usize = 1_000;
 /// Messages of other nodes that wait to be taken, at most: the oldest ones are dropped.
 pub const COUNT_MESSAGES_MAX: usize = 256;
 /// Nodes whose counts of one window are remembered, at most.

@@ -4,7 +4,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use subcat_engine::NodeId;
-use subcat_server::cluster::{open_exchange, open_log};
+use subcat_server::cluster::{MessageKind, open_exchange, open_log};
 use subcat_tests::log_services::{Nats, Postgres};
 
 /// Time in which a message comes.
@@ -24,7 +24,7 @@ fn passes_messages(address: &str) {
     let comes = |body: &[u8], limit: Duration| {
         let until = Instant::now() + limit;
         while Instant::now() < until {
-            one.publish(NodeId(u64::MAX), body.to_vec());
+            one.publish(NodeId(u64::MAX), MessageKind::Round, body.to_vec());
             thread::sleep(Duration::from_millis(50));
             if other.take().iter().any(|came| came == body) {
                 return true;
@@ -34,7 +34,7 @@ fn passes_messages(address: &str) {
     };
     assert!(comes(b"first", PATIENCE), "{address}: no connection");
     for number in 0..5_u8 {
-        one.publish(NodeId(u64::MAX), vec![number]);
+        one.publish(NodeId(u64::MAX), MessageKind::Round, vec![number]);
         let began = Instant::now();
         while !other.take().iter().any(|came| *came == [number]) {
             assert!(began.elapsed() < SOON, "{address}: {number}");
@@ -42,12 +42,25 @@ fn passes_messages(address: &str) {
         }
         eprintln!("{:?}", began.elapsed());
     }
+    // Of two kinds neither replaces the other.
+    let (mut came, began) = (Vec::new(), Instant::now());
+    one.publish(NodeId(u64::MAX), MessageKind::Round, b"all".to_vec());
+    one.publish(
+        NodeId(u64::MAX),
+        MessageKind::ShortRound,
+        b"a part".to_vec(),
+    );
+    while !came.contains(&b"all".to_vec()) || !came.contains(&b"a part".to_vec()) {
+        assert!(began.elapsed() < SOON, "{address}: {came:?}");
+        thread::sleep(Duration::from_millis(5));
+        came.extend(other.take());
+    }
     // A node that starts later hears what is said from then on, in messages as large as they get.
     let late = open();
     let body = vec![7; 500_025];
     let began = Instant::now();
     while !late.take().contains(&body) {
-        one.publish(NodeId(u64::MAX), body.clone());
+        one.publish(NodeId(u64::MAX), MessageKind::Round, body.clone());
         assert!(began.elapsed() < PATIENCE, "{address}: too large");
         thread::sleep(Duration::from_millis(100));
     }
@@ -73,7 +86,7 @@ fn an_exchange_without_a_server_does_not_wait() {
         let exchange = open_exchange(address, "rules").unwrap_or_else(|error| panic!("{error}"));
         let began = Instant::now();
         for _ in 0..100 {
-            exchange.publish(NodeId(1), b"nowhere".to_vec());
+            exchange.publish(NodeId(1), MessageKind::Round, b"nowhere".to_vec());
             assert!(exchange.take().is_empty());
         }
         assert!(began.elapsed() < Duration::from_millis(100), "{address}");

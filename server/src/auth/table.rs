@@ -138,7 +138,7 @@ impl KeyTable {
     pub fn visit_windows(
         &self,
         default_limit: RateLimit,
-        mut visit: impl FnMut(WindowOwner, &Window, RateLimit),
+        mut visit: impl FnMut(WindowOwner, &Arc<Window>, RateLimit),
     ) {
         for shard in &self.shards {
             for known in shard.load().values() {

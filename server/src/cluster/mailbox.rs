@@ -7,18 +7,21 @@ use parking_lot::Mutex;
 use subcat_engine::NodeId;
 use tokio::sync::Notify;
 
+use super::exchange::MessageKind;
 use crate::limits::COUNT_MESSAGES_MAX;
 
 /// A message that is to be sent.
 pub(super) struct OutgoingMessage {
     pub(super) node: NodeId,
+    pub(super) kind: MessageKind,
     pub(super) body: Vec<u8>,
 }
 
 /// Place between the callers of an exchange and the task that has its connection.
 #[derive(Default)]
 pub(super) struct Mailbox {
-    outgoing: Mutex<Option<OutgoingMessage>>,
+    /// By kind.
+    outgoing: Mutex<[Option<OutgoingMessage>; MessageKind::ALL.len()]>,
     outgoing_wanted: Notify,
     incoming: Mutex<VecDeque<Vec<u8>>>,
     is_failing: AtomicBool,
@@ -26,8 +29,9 @@ pub(super) struct Mailbox {
 
 impl Mailbox {
     /// Puts a message where the task finds it.
-    pub(super) fn send(&self, node: NodeId, body: Vec<u8>) {
-        *self.outgoing.lock() = Some(OutgoingMessage { node, body });
+    pub(super) fn send(&self, node: NodeId, kind: MessageKind, body: Vec<u8>) {
+        let message = OutgoingMessage { node, kind, body };
+        self.outgoing.lock()[kind as usize] = Some(message);
         self.outgoing_wanted.notify_one();
     }
 
@@ -36,9 +40,11 @@ impl Mailbox {
         self.outgoing_wanted.notified().await;
     }
 
-    /// The newest message that is to be sent.
-    pub(super) fn outgoing(&self) -> Option<OutgoingMessage> {
-        self.outgoing.lock().take()
+    /// The newest messages that are to be sent.
+    pub(super) fn outgoing(&self) -> impl Iterator<Item = OutgoingMessage> + use<> {
+        std::mem::take(&mut *self.outgoing.lock())
+            .into_iter()
+            .flatten()
     }
 
     /// Keeps a message that has come.
@@ -79,14 +85,17 @@ mod tests {
         let mailbox = Mailbox::default();
         for number in 0..=COUNT_MESSAGES_MAX {
             mailbox.deliver(number.to_le_bytes().to_vec());
-            mailbox.send(NodeId(1), number.to_le_bytes().to_vec());
+            for kind in MessageKind::ALL {
+                mailbox.send(NodeId(1), kind, number.to_le_bytes().to_vec());
+            }
         }
         let taken = mailbox.take();
         assert_eq!(taken.len(), COUNT_MESSAGES_MAX);
         assert_eq!(taken[0], 1_usize.to_le_bytes());
         assert!(mailbox.take().is_empty());
-        let newest = mailbox.outgoing().map(|message| message.body);
-        assert_eq!(newest.unwrap(), COUNT_MESSAGES_MAX.to_le_bytes());
-        assert!(mailbox.outgoing().is_none());
+        let newest: Vec<_> = mailbox.outgoing().map(|it| (it.kind, it.body)).collect();
+        let body = COUNT_MESSAGES_MAX.to_le_bytes().to_vec();
+        assert_eq!(newest, MessageKind::ALL.map(|kind| (kind, body.clone())));
+        assert_eq!(mailbox.outgoing().count(), 0);
     }
 }

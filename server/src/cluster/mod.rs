@@ -22,6 +22,6 @@ mod postgres_log;
 mod snapshot_place;
 
 pub use address::{LogAddress, open_exchange, open_log};
-pub use exchange::Exchange;
+pub use exchange::{Exchange, MessageKind};
 pub use open_log_error::OpenLogError;
 pub use snapshot_place::{SnapshotPlace, SnapshotPlaceError};

@@ -8,7 +8,7 @@ use futures_util::StreamExt;
 use subcat_engine::NodeId;
 
 use super::blocking::Blocking;
-use super::exchange::Exchange;
+use super::exchange::{Exchange, MessageKind};
 use super::mailbox::Mailbox;
 use super::nats_log::{addresses_of, base_options, signed_in};
 use super::open_log_error::OpenLogError;
@@ -45,8 +45,8 @@ impl NatsExchange {
 }
 
 impl Exchange for NatsExchange {
-    fn publish(&self, node: NodeId, body: Vec<u8>) {
-        self.mailbox.send(node, body);
+    fn publish(&self, node: NodeId, kind: MessageKind, body: Vec<u8>) {
+        self.mailbox.send(node, kind, body);
     }
 
     fn take(&self) -> Vec<Vec<u8>> {
@@ -63,17 +63,16 @@ async fn pass(client: Client, mut messages: Subscriber, subject: String, mailbox
                 None => return,
             },
             () = mailbox.wait() => {
-                let Some(outgoing) = mailbox.outgoing() else {
-                    continue;
-                };
-                // The client would keep it, and send it when it says nothing true any more.
-                if client.connection_state() != State::Connected {
-                    mailbox.note_failure("there is no connection to NATS");
-                    continue;
-                }
-                match client.publish(subject.clone(), outgoing.body.into()).await {
-                    Ok(()) => mailbox.note_success(),
-                    Err(error) => mailbox.note_failure(&error.to_string()),
+                for outgoing in mailbox.outgoing() {
+                    // The client would keep it, and send it when it says nothing true any more.
+                    if client.connection_state() != State::Connected {
+                        mailbox.note_failure("there is no connection to NATS");
+                        continue;
+                    }
+                    match client.publish(subject.clone(), outgoing.body.into()).await {
+                        Ok(()) => mailbox.note_success(),
+                        Err(error) => mailbox.note_failure(&error.to_string()),
+                    }
                 }
             }
         }

@@ -1,6 +1,6 @@
-//! Messages between nodes in a table of PostgreSQL, a row for each node: a newer message replaces
-//! the one before. The table is not logged: it is empty after a crash of the server, and standbys
-//! do not have it.
+//! Messages between nodes in a table of PostgreSQL, a row for each node and kind: a newer message
+//! replaces the one before. The table is not logged: it is empty after a crash of the server, and
+//! standbys do not have it.
 //!
 //! `round` is the server's clock in microseconds. So a row that a dead node left is known to be
 //! old, and one that a node has written after its restart to be new.
@@ -15,7 +15,7 @@ use tokio_postgres::Client;
 use tokio_postgres::types::Type;
 
 use super::blocking::{Blocking, CONNECT_LIMIT};
-use super::exchange::Exchange;
+use super::exchange::{Exchange, MessageKind};
 use super::mailbox::{Mailbox, OutgoingMessage};
 use super::open_log_error::OpenLogError;
 use super::postgres_log::{PostgresServer, text_of};
@@ -50,8 +50,8 @@ struct PostgresPolling {
     poll: String,
     /// Own id, as soon as there was something to say.
     node: Option<i64>,
-    /// The newest round that was seen of each node.
-    seen: HashMap<i64, i64>,
+    /// The newest round that was seen of each node and kind.
+    seen: HashMap<(i64, i16), i64>,
 }
 
 impl PostgresExchange {
@@ -66,20 +66,22 @@ impl PostgresExchange {
             mailbox: Arc::clone(&mailbox),
             create: format!(
                 "CREATE UNLOGGED TABLE IF NOT EXISTS {table} (
-                   node int8 PRIMARY KEY, round int8 NOT NULL, body bytea NOT NULL
+                   node int8, kind int2, round int8 NOT NULL, body bytea NOT NULL,
+                   PRIMARY KEY (node, kind)
                  )"
             ),
             publish: format!(
-                "INSERT INTO {table} VALUES ($1, {NOW}, $2) ON CONFLICT (node) DO UPDATE
+                "INSERT INTO {table} VALUES ($1, $2, {NOW}, $3) ON CONFLICT (node, kind) DO UPDATE
                  SET round = excluded.round, body = excluded.body"
             ),
             // Bodies that were seen before are not sent again.
             poll: format!(
-                "SELECT node, limits.round, body FROM {table}
-                 LEFT JOIN unnest($1::int8[], $2::int8[]) AS seen(node, round) USING (node)
+                "SELECT node, kind, limits.round, body FROM {table}
+                 LEFT JOIN unnest($1::int8[], $2::int2[], $3::int8[]) AS seen(node, kind, round)
+                 USING (node, kind)
                  WHERE {NOW} - 2000000 < limits.round
                    AND limits.round IS DISTINCT FROM seen.round
-                   AND node IS DISTINCT FROM $3"
+                   AND node IS DISTINCT FROM $4"
             ),
             node: None,
             seen: HashMap::new(),
@@ -93,8 +95,8 @@ impl PostgresExchange {
 }
 
 impl Exchange for PostgresExchange {
-    fn publish(&self, node: NodeId, body: Vec<u8>) {
-        self.mailbox.send(node, body);
+    fn publish(&self, node: NodeId, kind: MessageKind, body: Vec<u8>) {
+        self.mailbox.send(node, kind, body);
     }
 
     fn take(&self) -> Vec<Vec<u8>> {
@@ -110,7 +112,7 @@ impl PostgresPolling {
             self.mailbox.note_failure(&error);
             // What was to be sent says nothing true any more then.
             time::sleep(AWAY_PAUSE).await;
-            let _ = self.mailbox.outgoing();
+            drop(self.mailbox.outgoing());
         }
     }
 
@@ -144,30 +146,43 @@ impl PostgresPolling {
 
     /// Writes what is to be said, and reads what others have.
     async fn round(&mut self, client: &Client) -> Result<(), tokio_postgres::Error> {
-        if let Some(OutgoingMessage { node, body }) = self.mailbox.outgoing() {
-            let node = node.0.cast_signed();
+        for OutgoingMessage { node, kind, body } in self.mailbox.outgoing() {
+            let (node, kind) = (node.0.cast_signed(), kind as i16);
             self.node = Some(node);
             client
-                .query_typed(&self.publish, &[(&node, Type::INT8), (&body, Type::BYTEA)])
+                .query_typed(
+                    &self.publish,
+                    &[
+                        (&node, Type::INT8),
+                        (&kind, Type::INT2),
+                        (&body, Type::BYTEA),
+                    ],
+                )
                 .await?;
         }
-        let (nodes, rounds): (Vec<i64>, Vec<i64>) = self.seen.iter().unzip();
+        let (mut nodes, mut kinds, mut rounds) = (Vec::new(), Vec::new(), Vec::new());
+        for ((node, kind), round) in &self.seen {
+            nodes.push(*node);
+            kinds.push(*kind);
+            rounds.push(*round);
+        }
         let rows = client
             .query_typed(
                 &self.poll,
                 &[
                     (&nodes, Type::INT8_ARRAY),
+                    (&kinds, Type::INT2_ARRAY),
                     (&rounds, Type::INT8_ARRAY),
                     (&self.node, Type::INT8),
                 ],
             )
             .await?;
-        if COUNTING_NODES_MAX < self.seen.len() {
+        if COUNTING_NODES_MAX * MessageKind::ALL.len() < self.seen.len() {
             self.seen.clear();
         }
         for row in rows {
-            self.seen.insert(row.get(0), row.get(1));
-            self.mailbox.deliver(row.get(2));
+            self.seen.insert((row.get(0), row.get(1)), row.get(2));
+            self.mailbox.deliver(row.get(3));
         }
         Ok(())
     }

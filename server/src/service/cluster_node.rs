@@ -30,8 +30,10 @@ const BEAT_PERIOD: Duration = Duration::from_secs(BEAT_SECONDS);
 const MISSED_BEATS: u32 = 3;
 /// Time between two looks at what other nodes have applied.
 const CONFIRM_PERIOD: Duration = Duration::from_millis(5);
-/// Time between two exchanges of the counts of rate limits.
+/// Time between two rounds of the exchange of the counts of rate limits.
 const LIMITS_PERIOD: Duration = Duration::from_millis(100);
+/// Short rounds in this time, while a window may be full before the next round.
+const HOT_ROUNDS: u32 = 5;
 /// Time between two notes on the disk of how far the log was applied.
 const POSITION_PERIOD: Duration = Duration::from_secs(60);
 /// Time in which a start catches up with the log before it serves.
@@ -392,7 +394,15 @@ impl ClusterNode {
         let node = self.replica.node();
         let mut counts = SharedCounts::new(node, self.incarnation);
         while !self.is_stopping.load(Ordering::Acquire) {
-            std::thread::sleep(LIMITS_PERIOD);
+            if counts.is_hot() {
+                for _ in 1..HOT_ROUNDS {
+                    std::thread::sleep(LIMITS_PERIOD / HOT_ROUNDS);
+                    counts.exchange_hot(exchange, self.clock.now());
+                }
+                std::thread::sleep(LIMITS_PERIOD / HOT_ROUNDS);
+            } else {
+                std::thread::sleep(LIMITS_PERIOD);
+            }
             let Some(limit) = default_limit() else {
                 return;
             };

@@ -18,6 +18,7 @@ use std::num::NonZeroU32;
 use subcat_engine::{AccountId, ApiKeyId, NodeId};
 
 use crate::auth::WindowOwner;
+use crate::limiter::OpenWindow;
 use crate::limits::{COUNTS_SENT_MAX, WINDOW_REQUESTS_MAX};
 
 const VERSION: u8 = 1;
@@ -43,6 +44,16 @@ pub(super) struct NodeCount {
     /// Tick of the node at which its window opened.
     pub opened_tick: u64,
     pub count: u32,
+}
+
+impl NodeCount {
+    pub(super) fn new(owner: WindowOwner, open: OpenWindow) -> Self {
+        Self {
+            owner,
+            opened_tick: open.opened_tick,
+            count: open.count,
+        }
+    }
 }
 
 impl CountMessage {

@@ -31,5 +31,6 @@ pub use metrics::{
 pub use served_files::{ContentSet, ServedFiles};
 pub use settings::{LiveAccessLog, LiveRateLimits};
 pub use shared::{Phase, ProcessHooks, REGISTRATION_SETTING, ReloadFn, Reloaded, Service};
+pub use shared_counts::SharedCounts;
 pub use slow_searches::{SLOW_SEARCH_US, SlowSearch, SlowSearches};
 pub use usage::{UsageQueue, UsageSums};

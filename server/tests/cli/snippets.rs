@@ -1,5 +1,5 @@
-//! Programs of others take what the README and the package have for them: systemd, nginx, Caddy. The
-//! proxies of several machines are in `cluster/balancers.rs`.
+//! Programs of others take what the README and the package have for them: systemd, nginx, Caddy.
+//! The proxies of several machines are in `cluster/balancers.rs`.
 
 use std::net::TcpListener;
 use std::path::Path;
