@@ -29,18 +29,6 @@ impl Bits {
         Self { words }
     }
 
-    /// Memory for the set of numbers below `limit`, whose words are still to be pushed.
-    pub(super) fn with_capacity(limit: u32) -> Self {
-        let mut words = empty_words();
-        words.reserve((limit as usize).div_ceil(64));
-        Self { words }
-    }
-
-    /// Appends the next bits.
-    pub(super) fn push_words(&mut self, words: &[u64]) {
-        self.words.extend_from_slice(words);
-    }
-
     /// Adds a number.
     #[inline(always)]
     pub(crate) fn insert(&mut self, number: u32) {
@@ -140,29 +128,6 @@ impl Bits {
         }
     }
 
-    /// The numbers that both sets have.
-    pub(crate) fn intersection(&self, other: &Self) -> Self {
-        let mut words = empty_words();
-        let both = self.words.iter().zip(&other.words);
-        words.extend(both.map(|(word, other)| word & other));
-        Self { words }
-    }
-
-    /// Number of numbers that both sets have.
-    pub(crate) fn count_common(&self, other: &Self) -> u64 {
-        let both = self.words.iter().zip(&other.words);
-        both.map(|(word, other)| u64::from((word & other).count_ones()))
-            .sum()
-    }
-
-    /// The numbers that the other set does not have.
-    pub(crate) fn difference(&self, other: &Self) -> Self {
-        let mut words = empty_words();
-        let both = self.words.iter().zip(&other.words);
-        words.extend(both.map(|(word, other)| word & !other));
-        Self { words }
-    }
-
     /// Removes the numbers that the other set has.
     pub(crate) fn and_not(&mut self, other: &Self) {
         for (word, other) in self.words.iter_mut().zip(&other.words) {
@@ -192,6 +157,11 @@ impl Bits {
         }
     }
 
+    /// The bits, 64 numbers a word, lowest first.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// Appends all numbers to `out`, in order.
     pub(crate) fn decode(&self, out: &mut Vec<u32>) {
         for (idx, &word) in self.words.iter().enumerate() {
@@ -219,6 +189,18 @@ impl Bits {
     }
 }
 
+/// Calls `each` with the numbers of the bits of a container, ascending.
+#[inline]
+pub(crate) fn for_each_bit(words: &[u64], mut each: impl FnMut(u16)) {
+    for (idx, &word) in words.iter().enumerate() {
+        let mut rest = word;
+        while rest != 0 {
+            each((idx * 64) as u16 + rest.trailing_zeros() as u16);
+            rest &= rest - 1;
+        }
+    }
+}
+
 /// Memory without words, if possible that of a dropped set.
 fn empty_words() -> Vec<u64> {
     let spare = SPARE.try_with(|spare| spare.borrow_mut().pop());
@@ -228,14 +210,17 @@ fn empty_words() -> Vec<u64> {
 }
 
 /// Sets the bits of an array of lower halves.
+fn set_lows(words: &mut [u64], array: &[[u8; 2]]) {
+    for_each_low(array, |low| words[usize::from(low >> 6)] |= 1 << (low & 63));
+}
+
+/// Calls `set` with each number of an array of lower halves.
 ///
 /// Neighbours in the array are often bits of one word, and each would wait for the one before to be
 /// written: so four places of the array are read in turn, which takes two thirds of the time.
-pub(super) fn set_lows(words: &mut [u64], array: &[[u8; 2]]) {
-    let mut set = |low: &[u8; 2]| {
-        let low = u16::from_le_bytes(*low);
-        words[usize::from(low >> 6)] |= 1 << (low & 63);
-    };
+#[inline(always)]
+pub(super) fn for_each_low(array: &[[u8; 2]], mut set: impl FnMut(u16)) {
+    let mut set = |low: &[u8; 2]| set(u16::from_le_bytes(*low));
     let (first, rest) = array.split_at(array.len() / 4);
     let (second, rest) = rest.split_at(first.len());
     let (third, rest) = rest.split_at(first.len());

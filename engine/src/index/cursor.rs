@@ -4,7 +4,9 @@ use std::borrow::Cow;
 
 use super::bisect::gallop;
 use super::number_list::ListReader;
-use super::roaring_view::{BITS_BYTES, ContainerBody, RoaringView, bit_at, has_low};
+use super::roaring_view::{
+    BITS_BYTES, ContainerBody, ContainerCursor, RoaringView, bit_at, has_low, spread,
+};
 
 /// Numbers that are sought together: a bit each in a word.
 pub(crate) const BLOCK: usize = u64::BITS as usize;
@@ -36,11 +38,9 @@ enum CursorForm<'a> {
 
 #[derive(Debug, Clone)]
 struct RoaringCursor<'a> {
-    set: RoaringView<'a>,
+    containers: ContainerCursor<'a>,
     /// Numbers that will be sought in each container, estimated.
     seeks_estimate: usize,
-    /// Index of the first container that was not passed.
-    next_idx: usize,
     /// Upper half of the last number that was sought, in its place; `None` before the first.
     base: Option<u32>,
     /// The numbers that have it.
@@ -76,8 +76,7 @@ impl<'a> Cursor<'a> {
         Self {
             form: CursorForm::Roaring(RoaringCursor {
                 seeks_estimate: seeks / set.containers_count().max(1),
-                set,
-                next_idx: 0,
+                containers: ContainerCursor::new(set),
                 base: None,
                 body: CursorBody::Array(&[]),
             }),
@@ -184,26 +183,20 @@ impl<'a> RoaringCursor<'a> {
 
     /// Makes the container of an upper half the current one.
     fn enter(&mut self, base: u32) {
-        let key = (base >> 16) as u16;
-        let count = self.set.containers_count();
-        let idx = gallop(self.next_idx, count, |idx| self.set.key(idx) < key);
-        let is_missing = idx == count || self.set.key(idx) != key;
         self.base = Some(base);
-        self.next_idx = idx;
-        self.body = if is_missing {
-            CursorBody::Array(&[])
-        } else {
-            match self.set.container(idx).body {
-                ContainerBody::Bits(bits) => CursorBody::Bits(Cow::Borrowed(bits)),
-                ContainerBody::Array(array) => self.array_body(array),
-            }
+        self.body = match self.containers.seek((base >> 16) as u16) {
+            None => CursorBody::Array(&[]),
+            Some(ContainerBody::Bits(bits)) => CursorBody::Bits(Cow::Borrowed(bits)),
+            Some(ContainerBody::Array(array)) => self.array_body(array),
         };
     }
 
     fn array_body(&self, array: &'a [[u8; 2]]) -> CursorBody<'a> {
         if array.len() + CLEARING_COST < self.seeks_estimate * SEARCH_COST {
             // Setting the bits once is cheaper than a search for each number.
-            CursorBody::Bits(Cow::Owned(spread(array)))
+            let mut bits = vec![0; BITS_BYTES];
+            spread(array, &mut bits);
+            CursorBody::Bits(Cow::Owned(bits))
         } else {
             CursorBody::Array(array)
         }
@@ -221,14 +214,4 @@ impl CursorBody<'_> {
             Self::Array(array) => mask(numbers, |number| has_low(array, number as u16)),
         }
     }
-}
-
-/// Bits of the numbers of an array.
-fn spread(array: &[[u8; 2]]) -> Vec<u8> {
-    let mut bits = vec![0; BITS_BYTES];
-    for low in array {
-        let low = u16::from_le_bytes(*low);
-        bits[usize::from(low >> 3)] |= 1 << (low & 7);
-    }
-    bits
 }

@@ -5,10 +5,10 @@
 //! "the newest 100 of this set" is "the first 100 numbers of this set".
 
 mod alignment;
-mod bit_counts;
 mod bisect;
 mod bits;
 mod block_reader;
+mod block_sums;
 mod builder;
 mod columns;
 mod cursor;
@@ -36,8 +36,9 @@ mod verify;
 mod writer;
 
 pub(crate) use bisect::try_gallop;
-pub(crate) use bit_counts::BitCounts;
-pub(crate) use bits::Bits;
+pub(crate) use bits::{Bits, for_each_bit};
+pub(crate) use block_reader::BLOCK_NUMBERS;
+pub(crate) use block_sums::BlockSums;
 pub use builder::{SegmentBuilder, SegmentSummary};
 pub(crate) use columns::{Column, ColumnValue, Columns, RowTest};
 pub(crate) use cursor::{BLOCK, Cursor, Lookup, retain_blocks};

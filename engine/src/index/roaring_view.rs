@@ -18,8 +18,8 @@ use roaring::RoaringBitmap;
 
 use crate::limits::CONTAINER_ARRAY_MAX;
 
-use super::bisect::partition;
-use super::bits::Bits;
+use super::bisect::{gallop, partition};
+use super::bits::{Bits, for_each_low};
 
 /// Bytes of a container of bits.
 pub(crate) const BITS_BYTES: usize = 8192;
@@ -213,6 +213,30 @@ impl<'a> RoaringView<'a> {
     }
 }
 
+/// A position in a bitmap, from which containers are sought in ascending order.
+#[derive(Debug, Clone)]
+pub(crate) struct ContainerCursor<'a> {
+    set: RoaringView<'a>,
+    /// Index of the first container that was not passed.
+    next_idx: usize,
+}
+
+impl<'a> ContainerCursor<'a> {
+    /// A cursor before the first container.
+    pub(crate) fn new(set: RoaringView<'a>) -> Self {
+        Self { set, next_idx: 0 }
+    }
+
+    /// The container of the numbers with this upper half, which is not below any that was sought
+    /// before. Cost: a galloping search.
+    pub(crate) fn seek(&mut self, key: u16) -> Option<ContainerBody<'a>> {
+        let count = self.set.containers_count();
+        self.next_idx = gallop(self.next_idx, count, |idx| self.set.key(idx) < key);
+        let is_there = self.next_idx < count && self.set.key(self.next_idx) == key;
+        is_there.then(|| self.set.container(self.next_idx).body)
+    }
+}
+
 impl Container<'_> {
     /// Calls `each` with the numbers in order until it breaks.
     #[inline]
@@ -244,6 +268,11 @@ impl Container<'_> {
 #[inline(always)]
 pub(crate) fn bit_at(bytes: &[u8], low: u16) -> bool {
     bytes[usize::from(low >> 3)] >> (low & 7) & 1 != 0
+}
+
+/// Sets the bits of the numbers of an array in a container of bits.
+pub(crate) fn spread(array: &[[u8; 2]], bits: &mut [u8]) {
+    for_each_low(array, |low| bits[usize::from(low >> 3)] |= 1 << (low & 7));
 }
 
 /// True if an array has the number with this lower half.

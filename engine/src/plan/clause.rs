@@ -117,9 +117,28 @@ impl<'a> Clause<'a> {
         }
     }
 
+    /// Test of its tested sets, if they are so many that a copy of their union costs less.
+    pub(crate) fn test_of_many_sets(&self, context: &PlanContext<'_>) -> Option<RowTest> {
+        self.test
+            .filter(|_| context.costs.many_sets <= self.tested_count)
+    }
+
     /// Sets the bits of all documents that satisfy it.
     pub(crate) fn set_bits(&self, view: &SegmentView<'_>, bits: &mut Bits) {
-        self.sets.iter().for_each(|set| set.union_into(bits));
+        self.set_tested_bits(bits);
+        self.set_untested_bits(view, bits);
+    }
+
+    /// Sets the bits of the documents that pass its test.
+    pub(crate) fn set_tested_bits(&self, bits: &mut Bits) {
+        let tested = self.sets[..self.tested_count].iter();
+        tested.for_each(|set| set.union_into(bits));
+    }
+
+    /// Sets the bits of the documents that satisfy it, unless they do by its test.
+    pub(crate) fn set_untested_bits(&self, view: &SegmentView<'_>, bits: &mut Bits) {
+        let untested = self.sets[self.tested_count..].iter();
+        untested.for_each(|set| set.union_into(bits));
         self.for_each_title_doc(view, |doc| bits.insert(doc));
     }
 
@@ -160,24 +179,21 @@ impl<'a> Clause<'a> {
         docs
     }
 
-    /// Documents that satisfy it and are accepted, ascending. For a clause of titles, whose
-    /// documents come in no order: most need not be sorted.
+    /// Documents that satisfy it and are accepted, ascending; `retain_accepted` keeps those of a
+    /// list in any order. For a clause of titles, whose documents come in no order: most need not
+    /// be sorted.
     ///
     /// Cost: linear; a sort of the accepted ones, or a word of bits for each 64 documents.
     pub(crate) fn accepted_docs(
         &self,
         context: &PlanContext<'_>,
-        accepts: impl Fn(u32) -> bool,
+        retain_accepted: impl FnOnce(&mut Vec<u32>),
     ) -> Vec<u32> {
         let view = &context.view;
-        let mut docs = Vec::new();
-        let mut collect = |doc: u32| {
-            if accepts(doc) {
-                docs.push(doc);
-            }
-        };
-        self.sets.iter().for_each(|set| set.for_each(&mut collect));
-        self.for_each_title_doc(view, &mut collect);
+        let mut docs = Vec::with_capacity(self.size_max as usize);
+        self.sets.iter().for_each(|set| set.decode(&mut docs));
+        self.for_each_title_doc(view, |doc| docs.push(doc));
+        retain_accepted(&mut docs);
         if context
             .costs
             .prefers_sort(docs.len() as u64, view.docs_count())
@@ -265,7 +281,11 @@ impl<'a> Clause<'a> {
             test: self.test,
             sets,
             titles: self.titles.as_ref(),
-            stored_titles: self.stored_titles.lookup(),
+            stored_titles: if self.stored_titles.count() > 0 {
+                Some(self.stored_titles.lookup())
+            } else {
+                None
+            },
             probes_titles,
         }
     }
@@ -276,7 +296,7 @@ struct ClauseSeeker<'a> {
     test: Option<RowTest>,
     sets: Vec<Cursor<'a>>,
     titles: Option<&'a TitleSet>,
-    stored_titles: Lookup<'a>,
+    stored_titles: Option<Lookup<'a>>,
     /// False if the clause names no titles, or their documents are one of `sets`.
     probes_titles: bool,
 }
@@ -299,15 +319,16 @@ impl ClauseSeeker<'_> {
         }
         if self.probes_titles {
             let titles = view.titles_of(docs);
-            for (idx, &title) in titles[..docs.len()].iter().enumerate() {
-                matching |= u64::from(self.has_title(title)) << idx;
+            let titles = &titles[..docs.len()];
+            if let Some(set) = self.titles {
+                matching |= set.matching(titles);
+            }
+            if let Some(stored) = &self.stored_titles {
+                for (idx, &title) in titles.iter().enumerate() {
+                    matching |= u64::from(stored.contains(title)) << idx;
+                }
             }
         }
         matching
-    }
-
-    fn has_title(&self, title: u32) -> bool {
-        self.titles.is_some_and(|titles| titles.contains(title))
-            || self.stored_titles.contains(title)
     }
 }

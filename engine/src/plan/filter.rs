@@ -31,6 +31,10 @@ pub(crate) struct Filter<'a> {
     /// The filters as sets, for a plan that starts from one of them or intersects them whole. Made
     /// when they are asked for: to find them costs more than probing some dozen documents.
     clauses: OnceCell<Vec<Clause<'a>>>,
+    /// True if several branches are searched.
+    is_shared: bool,
+    /// Documents that pass the test of a marker, united for one branch and kept for the others.
+    united: OnceCell<(RowTest, Bits)>,
 }
 
 impl<'a> Filter<'a> {
@@ -63,7 +67,40 @@ impl<'a> Filter<'a> {
             languages,
             filters,
             clauses: OnceCell::new(),
+            is_shared: false,
+            united: OnceCell::new(),
         }))
+    }
+
+    /// The same filters, for several branches of one request: what one unites is kept for the
+    /// others.
+    #[must_use]
+    pub(crate) fn shared(mut self) -> Self {
+        self.is_shared = true;
+        self
+    }
+
+    /// Sets the bits of all documents that satisfy a clause of a branch.
+    ///
+    /// The sets of a season are hundreds, and branches of one request often name the same one.
+    pub(crate) fn set_bits_of(&self, clause: &Clause<'_>, bits: &mut Bits) {
+        let view = &self.context.view;
+        let test = clause.test_of_many_sets(self.context);
+        let Some(test) = test.filter(|_| self.is_shared) else {
+            clause.set_bits(view, bits);
+            return;
+        };
+        let (united_test, united) = self.united.get_or_init(|| {
+            let mut united = Bits::new(view.docs_count());
+            clause.set_tested_bits(&mut united);
+            (test, united)
+        });
+        if *united_test == test {
+            bits.or(united);
+            clause.set_untested_bits(view, bits);
+        } else {
+            clause.set_bits(view, bits);
+        }
     }
 
     /// True if every live document of the segment is accepted.
@@ -163,6 +200,12 @@ impl<'a> Filter<'a> {
         Ok(())
     }
 
+    /// Keeps the accepted documents, in whatever order they are. Cost: a probe of each.
+    pub(crate) fn retain_unordered(&self, docs: &mut Vec<u32>) {
+        self.retain_probed(docs);
+        self.retain_live(docs);
+    }
+
     /// Keeps the accepted documents of an ascending list to which all clauses were applied.
     pub(crate) fn retain_beyond_clauses(&self, docs: &mut Vec<u32>) {
         if self.exceeds_clauses() {
@@ -190,6 +233,11 @@ impl<'a> Filter<'a> {
         }
         let action = || "probe the filters".to_owned();
         self.context.note(None, || docs.len() as u64, action);
+    }
+
+    /// True if the year filter is given.
+    pub(crate) fn has_year(&self) -> bool {
+        self.filters.year.is_some()
     }
 
     /// True if the year filter is given and the year of the document is unknown: fit 1

@@ -39,6 +39,11 @@ impl<'a> FitRule<'a> {
         self.episode.is_none() && self.year.is_none()
     }
 
+    /// True if the fit of a document depends on its columns.
+    pub(crate) fn reads_columns(&self, filter: &Filter<'_>) -> bool {
+        !self.is_trivial() || filter.has_year()
+    }
+
     /// Fit of a document that matches.
     #[inline]
     pub(crate) fn fit(&self, doc: u32, filter: &Filter<'_>) -> u8 {

@@ -55,10 +55,10 @@ impl<'a> ReleasePlan<'a> {
         }))
     }
 
-    /// Fit of a document that matches (SEARCH.md 5.3).
+    /// Fit of a document that matches and has this title (SEARCH.md 5.3).
     #[inline]
-    pub(crate) fn fit(&self, view: &SegmentView<'_>, doc: u32, filter: &Filter<'_>) -> u8 {
-        let is_first = self.first_titles.contains(&view.title_of(doc));
+    pub(crate) fn fit(&self, doc: u32, title: u32, filter: &Filter<'_>) -> u8 {
+        let is_first = self.first_titles.contains(&title);
         let fit = self.fit.fit(doc, filter);
         if is_first { fit } else { fit + 2 }
     }

@@ -1,13 +1,13 @@
 //! The documents of each release word in one segment (SEARCH.md 5.6).
 
 use crate::error::Result;
-use crate::index::{BitCounts, Postings, SegmentView};
+use crate::index::{BlockSums, Postings, SegmentView};
 use crate::limits::MISSING_WEIGHT_MAX;
 use crate::query::ReleaseWord;
 
 use super::marker_clauses::term_docs;
 
-const _: () = assert!(MISSING_WEIGHT_MAX <= BitCounts::MAX);
+const _: () = assert!(MISSING_WEIGHT_MAX <= BlockSums::MAX);
 
 /// Documents of a release word.
 pub(crate) struct ReleaseSet<'a> {

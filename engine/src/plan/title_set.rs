@@ -101,12 +101,32 @@ impl TitleSet {
         if self.is_small {
             return self.titles.contains(&title);
         }
-        let bits = self.bits.get_or_init(|| {
+        self.bits().contains(title)
+    }
+
+    /// A bit for each of up to 64 titles that the set has. No branch depends on a title.
+    #[inline]
+    pub(crate) fn matching(&self, titles: &[u32]) -> u64 {
+        let mut matching = 0;
+        if self.is_small {
+            for (idx, title) in titles.iter().enumerate() {
+                matching |= u64::from(self.titles.contains(title)) << idx;
+            }
+            return matching;
+        }
+        let bits = self.bits();
+        for (idx, &title) in titles.iter().enumerate() {
+            matching |= u64::from(bits.contains(title)) << idx;
+        }
+        matching
+    }
+
+    fn bits(&self) -> &Bits {
+        self.bits.get_or_init(|| {
             let mut bits = Bits::new(self.segment_titles);
             self.titles.iter().for_each(|&title| bits.insert(title));
             bits
-        });
-        bits.contains(title)
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use std::borrow::Cow;
 use std::ops::ControlFlow;
 
 use crate::error::Result;
-use crate::index::{Bits, SegmentView};
+use crate::index::{BLOCK_NUMBERS, Bits, SegmentView};
 use crate::plan::{Clause, Filter, PlanContext};
 
 /// Matching documents.
@@ -23,6 +23,14 @@ pub(super) enum DocSet {
     List(Vec<u32>),
     /// A bit each, and their number.
     Bits(Bits, u64),
+}
+
+/// Matching documents of a block of 65,536, at least one.
+pub(super) enum DocBlock<'d> {
+    /// Ascending.
+    List(&'d [u32]),
+    /// A bit for each document of the block.
+    Bits(&'d [u64]),
 }
 
 impl DocSet {
@@ -47,6 +55,26 @@ impl DocSet {
         match self {
             Self::List(docs) => docs.iter().try_for_each(|&doc| each(doc)),
             Self::Bits(bits, _) => bits.try_for_each(each),
+        }
+    }
+
+    /// Calls `each` with the number and the documents of each block that has some, ascending, until
+    /// it breaks.
+    pub(super) fn try_for_each_block(
+        &self,
+        mut each: impl FnMut(u32, DocBlock<'_>) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        match self {
+            Self::List(docs) => {
+                let mut blocks = docs.chunk_by(|a, b| a / BLOCK_NUMBERS == b / BLOCK_NUMBERS);
+                blocks.try_for_each(|docs| each(docs[0] / BLOCK_NUMBERS, DocBlock::List(docs)))
+            }
+            Self::Bits(bits, _) => {
+                let blocks = bits.words().chunks(BLOCK_NUMBERS as usize / 64);
+                let has_docs = |(_, words): &(u32, &[u64])| words.iter().any(|word| *word != 0);
+                let mut blocks = (0..).zip(blocks).filter(has_docs);
+                blocks.try_for_each(|(block_idx, words)| each(block_idx, DocBlock::Bits(words)))
+            }
         }
     }
 
@@ -161,7 +189,7 @@ pub(super) fn intersect(
     let first = start.unwrap_or_else(|| ordered.remove(0));
     let is_accepted = is_titled(first) && !filter.is_trivial();
     let mut docs = if is_accepted {
-        first.accepted_docs(context, |doc| filter.accepts(doc))
+        first.accepted_docs(context, |docs| filter.retain_unordered(docs))
     } else {
         first.docs(context)
     };
@@ -208,7 +236,7 @@ fn intersect_bits(
     all.extend(titled);
     let mut bits = Bits::new(view.docs_count());
     let (first, mut others) = all.split_first().expect("a branch has a clause");
-    first.set_bits(view, &mut bits);
+    filter.set_bits_of(first, &mut bits);
     context.note(Some(first.subject()), || bits.count(), || "bits".into());
     let mut union = None;
     while let Some((clause, rest)) = others.split_first() {
@@ -225,7 +253,7 @@ fn intersect_bits(
         // One buffer for all unions: clearing it costs less than fresh pages.
         let union = union.get_or_insert_with(|| Bits::new(view.docs_count()));
         union.clear();
-        clause.set_bits(view, union);
+        filter.set_bits_of(clause, union);
         bits.and(union);
         let action = || "unite and intersect bits".into();
         context.note(Some(clause.subject()), || bits.count(), action);

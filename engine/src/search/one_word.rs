@@ -99,13 +99,16 @@ impl Tiers for OneWordTiers<'_, '_> {
         self.tiers().for_each_title(relevance, each);
     }
 
-    fn rank(&self, doc: u32) -> Option<Ranked> {
-        let title = self.plan.context.view.title_of(doc);
+    fn reads_columns(&self) -> bool {
+        false
+    }
+
+    fn rank(&self, doc: u32, title: u32) -> Option<Ranked> {
         let by_title = self.plan.full_titles.relevance(title);
         Some(Ranked::new(by_title.unwrap_or(OWN_RELEVANCE), 0, doc))
     }
 
-    fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked> {
+    fn rank_in_tier(&self, relevance: u8, doc: u32, _: u32) -> Option<Ranked> {
         Some(Ranked::new(relevance, 0, doc))
     }
 }

@@ -6,16 +6,14 @@
 //! rest for fit 3. Without the set, `the.1999.2000.2001.1902` would visit all films of these years
 //! for one of 1902.
 
-use std::ops::ControlFlow;
-
 use crate::error::Result;
-use crate::index::Bits;
+use crate::index::{BLOCK, Bits};
 use crate::plan::{Filter, PlanContext, ReleasePlan};
 
 use super::branch::{BranchResult, PageRequest};
 use super::doc_set::{DocSet, intersect};
 use super::top::Ranked;
-use super::weigher::Weigher;
+use super::weigher::{Sought, Weigher};
 
 /// Relevance of every match.
 const RELEVANCE: u8 = 8;
@@ -31,27 +29,36 @@ pub(super) fn search_release_name(
     weigher: &Weigher<'_>,
     page: PageRequest<'_>,
 ) -> Result<BranchResult> {
-    let rank = |doc: u32| {
-        let fit = plan.fit(&context.view, doc, filter);
+    let rank_titled = |doc: u32, title: u32| {
+        let fit = plan.fit(doc, title, filter);
         Ranked::new(RELEVANCE, fit, doc)
     };
     let docs = intersect(context, filter, &plan.clauses)?;
     let best = match &docs {
         DocSet::List(docs) => {
-            let ranked = docs.iter().map(|&doc| rank(doc)).collect();
+            let mut ranked = Vec::with_capacity(docs.len());
+            for block in docs.chunks(BLOCK) {
+                let titled = block.iter().zip(context.view.titles_of(block));
+                ranked.extend(titled.map(|(&doc, title)| rank_titled(doc, title)));
+            }
             weigher.best(ranked, page.size)
         }
         DocSet::Bits(bits, _) => {
             let mut best = Vec::new();
             for &title in &plan.first_titles {
                 let of_title = context.view.title_docs(title);
-                best.extend(of_title.filter(|&doc| docs.contains(doc)).map(rank));
+                let of_title = of_title.filter(|&doc| docs.contains(doc));
+                best.extend(of_title.map(|doc| rank_titled(doc, title)));
             }
             if best.len() < page.size {
                 let sets = by_exactness(context, plan, bits);
                 for (fit, docs) in OTHER_FITS.into_iter().zip(sets) {
-                    let of_fit = |doc| Some(rank(doc)).filter(|ranked| ranked.fit() == fit);
-                    best.extend(visited(&docs, weigher, page.size - best.len(), of_fit));
+                    let missing_count = page.size.saturating_sub(best.len());
+                    if missing_count > 0 {
+                        let sought = Sought::unknown((RELEVANCE, fit), missing_count);
+                        let found = weigher.lightest(&docs, sought, rank_titled);
+                        best.extend(found.into_iter().flatten());
+                    }
                 }
             }
             weigher.best(best, page.size)
@@ -78,26 +85,4 @@ fn by_exactness(context: &PlanContext<'_>, plan: &ReleasePlan<'_>, docs: &Bits) 
         let count = docs.count();
         DocSet::Bits(docs, count)
     })
-}
-
-/// The best `count` of the documents that have a rank, by weight.
-fn visited(
-    docs: &DocSet,
-    weigher: &Weigher<'_>,
-    count: usize,
-    rank: impl Fn(u32) -> Option<Ranked>,
-) -> Vec<Ranked> {
-    let mut best = Vec::with_capacity(count);
-    if count == 0 {
-        return best;
-    }
-    let _ = weigher.try_for_each(docs, &mut |doc, _| {
-        best.extend(rank(doc));
-        if best.len() < count {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
-    });
-    best
 }

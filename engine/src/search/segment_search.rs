@@ -143,9 +143,12 @@ impl<'a> SegmentSearch<'a> {
         if !parsed.may_match(&context.view) {
             return Ok(None);
         }
-        let Some(filter) = Filter::new(context, tombstones, parsed.query.filters())? else {
+        let Some(mut filter) = Filter::new(context, tombstones, parsed.query.filters())? else {
             return Ok(None);
         };
+        if 1 < parsed.branches_count() {
+            filter = filter.shared();
+        }
         let weigher = match &parsed.release {
             Some(words) => {
                 let sets = ReleaseSets::new(&context.view, words)?;

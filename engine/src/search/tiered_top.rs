@@ -17,7 +17,7 @@
 
 use std::ops::{ControlFlow, RangeInclusive};
 
-use crate::index::Postings;
+use crate::index::{BLOCK, Postings};
 use crate::plan::{LiveDocs, PlanContext};
 
 use super::branch::PageRequest;
@@ -39,11 +39,14 @@ pub(super) trait Tiers {
     /// Calls `each` with the titles of a tier.
     fn for_each_title(&self, relevance: u8, each: &mut dyn FnMut(u32));
 
-    /// Rank of a candidate; `None` if it is not a match.
-    fn rank(&self, doc: u32) -> Option<Ranked>;
+    /// True if the rank of a candidate depends on its columns.
+    fn reads_columns(&self) -> bool;
 
-    /// Rank of a candidate with a title of the tier; `None` if it is not of this relevance.
-    fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked>;
+    /// Rank of a candidate with this title; `None` if it is not a match.
+    fn rank(&self, doc: u32, title: u32) -> Option<Ranked>;
+
+    /// Rank of a candidate with this title of the tier; `None` if it is not of this relevance.
+    fn rank_in_tier(&self, relevance: u8, doc: u32, title: u32) -> Option<Ranked>;
 }
 
 /// Titles and documents of a tier.
@@ -94,12 +97,47 @@ impl Candidates<'_, '_> {
         }
     }
 
+    /// Calls `each` with the live documents and their titles in answer order until it breaks.
+    ///
+    /// Titles, and columns if they will be read, are read for a block of documents at a time: no
+    /// read waits for another.
+    fn try_for_each_titled(
+        &self,
+        context: &PlanContext<'_>,
+        reads_columns: bool,
+        mut each: impl FnMut(u32, u32) -> ControlFlow<()>,
+    ) {
+        let view = &context.view;
+        let (mut block, mut block_len) = ([0; BLOCK], 0);
+        let mut visit_block = |docs: &[u32]| {
+            if reads_columns {
+                view.columns().prefetch(docs);
+            }
+            let titled = docs.iter().zip(view.titles_of(docs));
+            titled
+                .into_iter()
+                .try_for_each(|(&doc, title)| each(doc, title))
+        };
+        let flow = self.try_for_each(context, |doc| {
+            block[block_len] = doc;
+            block_len += 1;
+            if block_len < BLOCK {
+                return ControlFlow::Continue(());
+            }
+            block_len = 0;
+            visit_block(&block)
+        });
+        if flow.is_continue() {
+            let _ = visit_block(&block[..block_len]);
+        }
+    }
+
     /// Calls `each` with the live documents in answer order until it breaks.
     fn try_for_each(
         &self,
         context: &PlanContext<'_>,
         mut each: impl FnMut(u32) -> ControlFlow<()>,
-    ) {
+    ) -> ControlFlow<()> {
         let visit = |live: &LiveDocs<'_>, each: &mut dyn FnMut(u32) -> ControlFlow<()>, doc| {
             if live.contains(doc) {
                 each(doc)
@@ -107,13 +145,13 @@ impl Candidates<'_, '_> {
                 ControlFlow::Continue(())
             }
         };
-        let _ = match self {
+        match self {
             Self::Set(docs) => docs.try_for_each(each),
             Self::OneWord(set, live) => set.try_for_each(|doc| visit(live, &mut each, doc)),
             Self::All(live) => {
                 (0..context.view.docs_count()).try_for_each(|doc| visit(live, &mut each, doc))
             }
-        };
+        }
     }
 }
 
@@ -240,7 +278,7 @@ impl<T: Tiers> Selection<'_, '_, T> {
                 if !candidates.contains(doc) {
                     continue;
                 }
-                let Some(ranked) = tiers.rank_in_tier(relevance, doc) else {
+                let Some(ranked) = tiers.rank_in_tier(relevance, doc, title) else {
                     continue;
                 };
                 top.offer(ranked);
@@ -280,14 +318,14 @@ impl<T: Tiers> Selection<'_, '_, T> {
         let mut visits_left = visits_max;
         let mut scan = Scan::Complete;
         let (tiers, top) = (self.tiers, &mut self.top);
-        self.candidates.try_for_each(self.context, |doc| {
+        let mut visit = |doc: u32, title: u32| {
             if visits_left == 0 {
                 scan = Scan::GivenUp;
                 return ControlFlow::Break(());
             }
             visits_left -= 1;
             // Better relevances were offered before.
-            let ranked = tiers.rank(doc);
+            let ranked = tiers.rank(doc, title);
             let Some(ranked) = ranked.filter(|ranked| *relevances.start() <= ranked.relevance())
             else {
                 return ControlFlow::Continue(());
@@ -300,7 +338,9 @@ impl<T: Tiers> Selection<'_, '_, T> {
                 }
             }
             ControlFlow::Continue(())
-        });
+        };
+        self.candidates
+            .try_for_each_titled(self.context, tiers.reads_columns(), &mut visit);
         if scan == Scan::GivenUp
             && let Some(before) = before
         {

@@ -63,7 +63,7 @@ pub(super) fn search_title(
         for block in docs.listed().chunks(BLOCK) {
             let titles = context.view.titles_of(block);
             for (&doc, title) in block.iter().zip(titles) {
-                if let Some(ranked) = branch.rank_titled(doc, title) {
+                if let Some(ranked) = branch.rank_match(doc, title) {
                     top.offer(ranked);
                 }
             }
@@ -96,7 +96,7 @@ impl<'a> TitleBranch<'_, 'a, '_> {
 
     /// Rank of a document with this title; `None` if it is not a match.
     #[inline]
-    fn rank_titled(&self, doc: u32, title: u32) -> Option<Ranked> {
+    fn rank_match(&self, doc: u32, title: u32) -> Option<Ranked> {
         let marker = self.plan.marker.as_ref();
         let row = || self.view().columns().row(doc);
         let fits_marker = marker.is_some_and(|(test, _)| test.matches(row()));
@@ -144,21 +144,31 @@ impl Tiers for TitleBranch<'_, '_, '_> {
         titles.for_each(|(title, _)| each(*title));
     }
 
+    fn reads_columns(&self) -> bool {
+        self.plan.marker.is_some() || self.plan.fit.reads_columns(self.filter)
+    }
+
     #[inline]
-    fn rank(&self, doc: u32) -> Option<Ranked> {
-        self.rank_titled(doc, self.view().title_of(doc))
+    fn rank(&self, doc: u32, title: u32) -> Option<Ranked> {
+        self.rank_match(doc, title)
     }
 
     /// The title may give this relevance with the marker only.
     #[inline]
-    fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked> {
-        Tiers::rank(self, doc).filter(|ranked| ranked.relevance() == relevance)
+    fn rank_in_tier(&self, relevance: u8, doc: u32, title: u32) -> Option<Ranked> {
+        let ranked = self.rank_match(doc, title);
+        ranked.filter(|ranked| ranked.relevance() == relevance)
     }
 }
 
 impl RankDocs for TitleBranch<'_, '_, '_> {
-    fn rank(&self, doc: u32) -> Ranked {
-        Tiers::rank(self, doc).unwrap_or(Ranked::new(NO_MATCH, 0, doc))
+    fn reads_columns(&self) -> bool {
+        Tiers::reads_columns(self)
+    }
+
+    fn rank_titled(&self, doc: u32, title: u32) -> Ranked {
+        let ranked = self.rank_match(doc, title);
+        ranked.unwrap_or(Ranked::new(NO_MATCH, 0, doc))
     }
 
     fn relevance_docs_count(&self, relevance: u8) -> Option<u64> {
@@ -212,12 +222,16 @@ mod tests {
             self.tiers.for_each_title(relevance, each);
         }
 
-        fn rank(&self, doc: u32) -> Option<Ranked> {
-            self.count(self.tiers.rank(doc))
+        fn reads_columns(&self) -> bool {
+            self.tiers.reads_columns()
         }
 
-        fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked> {
-            self.count(self.tiers.rank_in_tier(relevance, doc))
+        fn rank(&self, doc: u32, title: u32) -> Option<Ranked> {
+            self.count(self.tiers.rank(doc, title))
+        }
+
+        fn rank_in_tier(&self, relevance: u8, doc: u32, title: u32) -> Option<Ranked> {
+            self.count(self.tiers.rank_in_tier(relevance, doc, title))
         }
     }
 

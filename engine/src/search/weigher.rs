@@ -1,37 +1,46 @@
 //! Missing weights of documents (SEARCH.md 5.7), and the best documents by them.
 //!
 //! Which words of a release a document lacks is known from the posting lists of these words, 16 at
-//! most. A *list* of documents is intersected with each of them. For more documents than a list
-//! should hold, the weights of all documents of the segment are added up as binary digits, 512
-//! documents at a time ([`BitCounts`]), and the documents are visited by weight: those with the
-//! highest digit of what they have first, within them those with the next one, and so on.
+//! most. A short *list* of documents is intersected with each of them. For more documents the
+//! weights of all documents of a block of 65,536 are added up as binary digits ([`BlockSums`]). The
+//! documents are ranked in the order of their weights, a *portion* of them at a time: the first
+//! portion is usually enough, and of most blocks few documents weigh enough to be in it.
 //!
 //! Example: `query=de&release=Lost.S01E02.720p.HDTV.x264-LOL` matches 620,000 documents. The page
 //! by relevance and fit is found as without `release`; its last document has relevance 4, as have
-//! 300,000 others. These are visited by weight, and the first 100 that really have relevance 4 are
-//! the page: the first few hundred visits.
+//! 300,000 others. So some hundred documents that lack the least are a portion, and the first 100
+//! of them that really have relevance 4 are the page.
 
-use std::cell::OnceCell;
 use std::ops::ControlFlow;
 
-use crate::index::{BitCounts, Bits, Postings};
+use crate::index::{BLOCK, BLOCK_NUMBERS, BlockSums, for_each_bit};
+use crate::limits::MISSING_WEIGHT_MAX;
 use crate::plan::{PlanContext, ReleaseSets};
 
-use super::doc_set::DocSet;
+use super::doc_set::{DocBlock, DocSet};
 use super::top::Ranked;
+
+/// Number of different missing weights.
+const WEIGHTS: usize = MISSING_WEIGHT_MAX as usize + 1;
+/// Documents that are ranked for one of a rank of which nothing is known, at first.
+const VISITS_OF_UNKNOWN: usize = 16;
+/// How many times as many documents the next portion has.
+const PORTION_GROWTH: usize = 8;
 
 /// The release words of a request over one segment.
 pub(super) struct Weigher<'a> {
     context: &'a PlanContext<'a>,
     sets: ReleaseSets<'a>,
-    /// Weight of the release words that each document has; made when many documents are weighed.
-    counts: OnceCell<BitCounts>,
 }
 
 /// Ranks the matches of a branch one by one, and knows where those of a relevance are.
 pub(super) trait RankDocs {
-    /// Relevance and fit of a match; any other document must not have a rank of a match.
-    fn rank(&self, doc: u32) -> Ranked;
+    /// True if the rank of a match depends on its columns.
+    fn reads_columns(&self) -> bool;
+
+    /// Relevance and fit of a match with this title; any other document must not have a rank of a
+    /// match.
+    fn rank_titled(&self, doc: u32, title: u32) -> Ranked;
 
     /// Upper bound or estimate of the documents of all titles that may give this relevance; `None`
     /// if the relevance does not come from titles.
@@ -44,11 +53,7 @@ pub(super) trait RankDocs {
 impl<'a> Weigher<'a> {
     /// A weigher by these words.
     pub(super) fn new(context: &'a PlanContext<'a>, sets: ReleaseSets<'a>) -> Self {
-        Self {
-            context,
-            sets,
-            counts: OnceCell::new(),
-        }
+        Self { context, sets }
     }
 
     /// The best `size` of some documents, each once, by rank and then by missing weight.
@@ -78,14 +83,18 @@ impl<'a> Weigher<'a> {
 
     /// Weight of the release words that each of the ascending documents has.
     ///
-    /// Cost: an intersection with each word's documents; for very many documents seven bit tests
-    /// each.
+    /// Cost: an intersection with each word's documents, or for many documents the sums of the
+    /// blocks that have some, and a bit test for each digit of each.
     fn weights(&self, docs: &[u32]) -> Vec<u8> {
         let docs_count = self.context.view.docs_count();
-        let prefers_list = (self.context.costs).prefers_list(docs.len() as u64, docs_count);
-        if !prefers_list && !self.sets.sets.is_empty() {
-            let counts = self.counts();
-            return docs.iter().map(|&doc| counts.get(doc)).collect();
+        if !(self.context.costs).prefers_weighing(docs.len() as u64, docs_count) {
+            let mut sums = self.sums();
+            let mut weights = Vec::with_capacity(docs.len());
+            for block in docs.chunk_by(is_one_block) {
+                sums.read(block[0] / BLOCK_NUMBERS);
+                weights.extend(block.iter().map(|&doc| sums.get(doc as u16)));
+            }
+            return weights;
         }
         let mut weights = vec![0; docs.len()];
         let mut with_word = Vec::new();
@@ -104,13 +113,10 @@ impl<'a> Weigher<'a> {
         weights
     }
 
-    /// Weight of the release words that each document of the segment has.
-    fn counts(&self) -> &BitCounts {
-        self.counts.get_or_init(|| {
-            let sets = self.sets.sets.iter().map(|set| (set.docs, set.weight));
-            let sets: Vec<(Postings<'_>, u8)> = sets.collect();
-            BitCounts::sums(self.context.view.docs_count(), &sets)
-        })
+    /// Weights of the release words that the documents of the segment have, block by block.
+    fn sums(&self) -> BlockSums<'a> {
+        let sets = self.sets.sets.iter().map(|set| (set.docs, set.weight));
+        BlockSums::new(self.context.view.docs_count(), sets)
     }
 
     /// The best matches by rank and then by missing weight; `page` is the best by rank and then in
@@ -147,65 +153,201 @@ impl<'a> Weigher<'a> {
         best
     }
 
-    /// Calls `each` with the documents of a set and their missing weights, those with the smallest
-    /// first, and in answer order among equals, until it breaks.
-    pub(super) fn try_for_each(
+    /// The best `sought.count` of the documents of a set that have the rank that is sought, by
+    /// missing weight; `None` if more than `sought.visits_max` would have to be ranked.
+    ///
+    /// Cost: for each portion the sums of the blocks that have documents.
+    pub(super) fn lightest(
         &self,
         docs: &DocSet,
-        each: &mut dyn FnMut(u32, u8) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        match docs {
-            DocSet::List(docs) => self.visit_list(docs, each),
-            DocSet::Bits(bits, _) if self.sets.sets.is_empty() => {
-                bits.try_for_each(|doc| each(doc, self.sets.weight_sum))
+        sought: Sought,
+        rank: impl Fn(u32, u32) -> Ranked,
+    ) -> Option<Vec<Ranked>> {
+        let mut found = Vec::with_capacity(sought.count);
+        // A portion that is too short costs the sums once more, one that is too long little.
+        let size_min = u64::from(self.context.view.docs_count()) / self.context.costs.weighed_share;
+        let (mut after, mut size) = (None, sought.visits_expected.max(size_min as usize));
+        let mut visits_left = sought.visits_max;
+        loop {
+            let portion = self.portion(docs, size, after);
+            let note = || format!("order by missing weight, from {after:?}");
+            self.context.note(None, || portion.len(), note);
+            for (missing, docs) in portion.docs() {
+                for block in docs.chunks(BLOCK) {
+                    if sought.reads_columns {
+                        self.context.view.columns().prefetch(block);
+                    }
+                    let titles = self.context.view.titles_of(block);
+                    for (&doc, title) in block.iter().zip(titles) {
+                        if found.len() == sought.count {
+                            return Some(found);
+                        }
+                        visits_left = visits_left.checked_sub(1)?;
+                        let ranked = rank(doc, title);
+                        if ranked.pair() == sought.pair {
+                            found.push(ranked.with_missing(missing));
+                        }
+                    }
+                }
             }
-            DocSet::Bits(bits, count) => {
-                self.visit(bits, *count, self.counts().digits_count(), each)
+            after = portion.last();
+            if after.is_none() {
+                return Some(found);
             }
+            size = size.saturating_mul(PORTION_GROWTH);
         }
     }
 
-    /// Visits `count` documents that have the same digits above; `digits_left` are undecided.
-    fn visit(
-        &self,
-        docs: &Bits,
-        count: u64,
-        digits_left: usize,
-        each: &mut dyn FnMut(u32, u8) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        let docs_count = self.context.view.docs_count();
-        if digits_left == 0 || self.context.costs.prefers_list(count, docs_count) {
-            let mut list = Vec::with_capacity(count as usize);
-            docs.decode(&mut list);
-            return self.visit_list(&list, each);
-        }
-        let digit = self.counts().digit(digits_left - 1);
-        let with_digit = docs.count_common(digit);
-        // Nothing is copied for a digit that all have, or none.
-        if with_digit == 0 || with_digit == count {
-            return self.visit(docs, count, digits_left - 1, each);
-        }
-        self.visit(&docs.intersection(digit), with_digit, digits_left - 1, each)?;
-        let rest = docs.difference(digit);
-        self.visit(&rest, count - with_digit, digits_left - 1, each)
-    }
-
-    fn visit_list(
-        &self,
-        docs: &[u32],
-        each: &mut dyn FnMut(u32, u8) -> ControlFlow<()>,
-    ) -> ControlFlow<()> {
-        // Where the weights of all documents are known, a list needs no intersections.
-        let weights = match self.counts.get() {
-            Some(counts) => docs.iter().map(|&doc| counts.get(doc)).collect(),
-            None => self.weights(docs),
+    /// The first `size` documents of a set, or some more, by missing weight, then in answer order,
+    /// that come after one.
+    fn portion(&self, docs: &DocSet, size: usize, after: Option<(u8, u32)>) -> Portion {
+        let mut portion = Portion::new(size, after);
+        let weight_sum = self.sets.weight_sum;
+        let prefers_weighing = |docs: &[u32]| {
+            let docs_count = self.context.view.docs_count();
+            (self.context.costs).prefers_weighing(docs.len() as u64, docs_count)
         };
-        let mut order: Vec<usize> = (0..docs.len()).collect();
-        order.sort_by_key(|&idx| u8::MAX - weights[idx]);
-        order
-            .into_iter()
-            .try_for_each(|idx| each(docs[idx], self.sets.weight_sum - weights[idx]))
+        let _ = match docs {
+            docs if self.sets.sets.is_empty() => docs.try_for_each(|doc| {
+                portion.offer(doc, weight_sum);
+                portion.flow(weight_sum)
+            }),
+            DocSet::List(docs) if prefers_weighing(docs) => {
+                for (&doc, weight) in docs.iter().zip(self.weights(docs)) {
+                    portion.offer(doc, weight_sum - weight);
+                }
+                ControlFlow::Continue(())
+            }
+            docs => self.offer_blocks(docs, &mut portion),
+        };
+        portion
     }
+
+    fn offer_blocks(&self, docs: &DocSet, portion: &mut Portion) -> ControlFlow<()> {
+        let (mut sums, weight_sum) = (self.sums(), self.sets.weight_sum);
+        let found_sum: u8 = self.sets.sets.iter().map(|set| set.weight).sum();
+        let mut words = Vec::new();
+        docs.try_for_each_block(|block_idx, block| {
+            sums.read(block_idx);
+            match block {
+                DocBlock::List(docs) => {
+                    for &doc in docs {
+                        portion.offer(doc, weight_sum - sums.get(doc as u16));
+                    }
+                }
+                DocBlock::Bits(bits) => {
+                    words.clear();
+                    words.extend_from_slice(bits);
+                    if let Some(weight) = weight_sum.checked_sub(portion.bar as u8) {
+                        sums.retain_above(weight, &mut words);
+                    }
+                    for_each_bit(&words, |low| {
+                        let doc = block_idx * BLOCK_NUMBERS + u32::from(low);
+                        portion.offer(doc, weight_sum - sums.get(low));
+                    });
+                }
+            }
+            // No document of a later block lacks less than the sets that there are.
+            portion.flow(weight_sum - found_sum)
+        })
+    }
+}
+
+/// Documents that [`Weigher::lightest`] seeks.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Sought {
+    /// Relevance and fit.
+    pub(super) pair: (u8, u8),
+    /// Number of documents, at least one.
+    pub(super) count: usize,
+    /// Number of documents that probably have to be ranked for it.
+    pub(super) visits_expected: usize,
+    /// Number of documents that may be ranked for it.
+    pub(super) visits_max: u64,
+    /// True if the rank of a document depends on its columns.
+    pub(super) reads_columns: bool,
+}
+
+impl Sought {
+    /// The documents of a rank, of which nothing is known.
+    pub(super) fn unknown(pair: (u8, u8), count: usize) -> Self {
+        Self {
+            pair,
+            count,
+            visits_expected: count.saturating_mul(VISITS_OF_UNKNOWN),
+            visits_max: u64::MAX,
+            reads_columns: true,
+        }
+    }
+}
+
+/// The first documents by missing weight, then in answer order.
+struct Portion {
+    size: usize,
+    /// Missing weight and number of the last document of the portion before.
+    after: Option<(u8, u32)>,
+    /// Documents by missing weight, ascending in each.
+    by_missing: Vec<Vec<u32>>,
+    /// Least missing weight up to which there are `size` documents: of those that lack as much no
+    /// later one is in the portion. One more than all weights until then.
+    bar: usize,
+    /// Number of documents that lack less than `bar`.
+    better_count: usize,
+}
+
+impl Portion {
+    fn new(size: usize, after: Option<(u8, u32)>) -> Self {
+        Self {
+            size: size.max(1),
+            after,
+            by_missing: vec![Vec::new(); WEIGHTS],
+            bar: WEIGHTS,
+            better_count: 0,
+        }
+    }
+
+    /// Offers a document that is after all others in answer order.
+    #[inline]
+    fn offer(&mut self, doc: u32, missing: u8) {
+        let is_after = self.after.is_none_or(|after| after < (missing, doc));
+        if usize::from(missing) >= self.bar || !is_after {
+            return;
+        }
+        self.by_missing[usize::from(missing)].push(doc);
+        self.better_count += 1;
+        while self.size <= self.better_count {
+            self.bar -= 1;
+            self.better_count -= self.by_missing[self.bar].len();
+        }
+    }
+
+    /// Breaks if no later document that lacks at least as much is in the portion.
+    fn flow(&self, missing: u8) -> ControlFlow<()> {
+        if usize::from(missing) < self.bar {
+            ControlFlow::Continue(())
+        } else {
+            ControlFlow::Break(())
+        }
+    }
+
+    /// The documents, by missing weight.
+    fn docs(&self) -> impl Iterator<Item = (u8, &Vec<u32>)> {
+        (0..).zip(&self.by_missing).take(self.bar + 1)
+    }
+
+    fn len(&self) -> u64 {
+        self.docs().map(|(_, docs)| docs.len() as u64).sum()
+    }
+
+    /// Missing weight and number of the last document; `None` if no document was left out.
+    fn last(&self) -> Option<(u8, u32)> {
+        let last = self.by_missing.get(self.bar)?.last()?;
+        Some((self.bar as u8, *last))
+    }
+}
+
+fn is_one_block(a: &u32, b: &u32) -> bool {
+    a / BLOCK_NUMBERS == b / BLOCK_NUMBERS
 }
 
 /// The matches of the last rank of a page.
@@ -225,45 +367,54 @@ impl LastRank<'_, '_> {
     /// two cost the same where `title_docs² = matches * count`. A visit that lasts longer than
     /// collecting would is given up.
     fn best(&self, count: usize) -> Vec<Ranked> {
-        let title_docs = self.branch.relevance_docs_count(self.pair.0);
-        if let DocSet::List(docs) = self.docs {
-            let ranked = docs.iter().map(|&doc| self.branch.rank(doc));
-            return self.weigher.best(self.of_rank(ranked), count);
+        let context = self.weigher.context;
+        if let DocSet::List(docs) = self.docs
+            && (context.costs).prefers_weighing(docs.len() as u64, context.view.docs_count())
+        {
+            return self.weigher.best(self.of_rank(docs), count);
         }
-        let Some(title_docs) = title_docs else {
-            return self.visited(count, u64::MAX).unwrap_or_default();
+        let unknown = Sought {
+            reads_columns: self.branch.reads_columns(),
+            ..Sought::unknown(self.pair, count)
+        };
+        let Some(title_docs) = self.branch.relevance_docs_count(self.pair.0) else {
+            return self.visited(unknown).unwrap_or_default();
         };
         let visits_worth = self.docs.len().saturating_mul(count as u64);
-        let is_visiting_cheaper = visits_worth < title_docs.saturating_mul(title_docs);
-        let visited = if is_visiting_cheaper {
-            self.visited(count, title_docs)
+        let visited = if visits_worth < title_docs.saturating_mul(title_docs) {
+            // Twice as many, as the number is an estimate and some weights are more frequent.
+            let visits_expected = 2 * visits_worth / title_docs;
+            self.visited(Sought {
+                visits_expected: (visits_expected as usize).max(count),
+                visits_max: title_docs,
+                ..unknown
+            })
         } else {
             None
         };
         visited.unwrap_or_else(|| self.collected(count))
     }
 
-    fn of_rank(&self, ranked: impl Iterator<Item = Ranked>) -> Vec<Ranked> {
-        ranked.filter(|ranked| ranked.pair() == self.pair).collect()
+    /// Those of ascending documents that have the rank.
+    fn of_rank(&self, docs: &[u32]) -> Vec<Ranked> {
+        let mut ranked = Vec::with_capacity(docs.len());
+        let view = &self.weigher.context.view;
+        for block in docs.chunks(BLOCK) {
+            if self.branch.reads_columns() {
+                view.columns().prefetch(block);
+            }
+            let titles = view.titles_of(block);
+            let of_block = block.iter().zip(titles);
+            ranked.extend(of_block.map(|(&doc, title)| self.branch.rank_titled(doc, title)));
+        }
+        ranked.retain(|ranked| ranked.pair() == self.pair);
+        ranked
     }
 
-    /// Visits the matches by weight; `None` if more than `visits_max` would be needed.
-    fn visited(&self, count: usize, visits_max: u64) -> Option<Vec<Ranked>> {
-        let mut best = Vec::with_capacity(count);
-        let mut visits_left = visits_max;
-        let flow = self.weigher.try_for_each(self.docs, &mut |doc, missing| {
-            if visits_left == 0 || best.len() == count {
-                return ControlFlow::Break(());
-            }
-            visits_left -= 1;
-            let ranked = self.branch.rank(doc);
-            if ranked.pair() == self.pair {
-                best.push(ranked.with_missing(missing));
-            }
-            ControlFlow::Continue(())
-        });
-        let is_complete = best.len() == count || flow.is_continue();
-        if is_complete { Some(best) } else { None }
+    /// The best matches; `None` if too many would be ranked.
+    fn visited(&self, sought: Sought) -> Option<Vec<Ranked>> {
+        let rank = |doc, title| self.branch.rank_titled(doc, title);
+        self.weigher.lightest(self.docs, sought, rank)
     }
 
     fn collected(&self, count: usize) -> Vec<Ranked> {
@@ -272,7 +423,40 @@ impl LastRank<'_, '_> {
         docs.retain(|&doc| self.docs.contains(doc));
         docs.sort_unstable();
         docs.dedup();
-        let ranked = docs.into_iter().map(|doc| self.branch.rank(doc));
-        self.weigher.best(self.of_rank(ranked), count)
+        self.weigher.best(self.of_rank(&docs), count)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn portions_go_on_where_the_one_before_ended(
+            weights in prop::collection::vec(0u8..=MISSING_WEIGHT_MAX, 0..200),
+            size in 0usize..30,
+        ) {
+            let mut expected: Vec<(u8, u32)> = weights.iter().copied().zip(0..).collect();
+            expected.sort_unstable();
+            let (mut found, mut after) = (Vec::new(), None);
+            loop {
+                let mut portion = Portion::new(size, after);
+                for (&missing, doc) in weights.iter().zip(0..) {
+                    portion.offer(doc, missing);
+                }
+                for (missing, docs) in portion.docs() {
+                    found.extend(docs.iter().map(|&doc| (missing, doc)));
+                }
+                after = portion.last();
+                if after.is_none() {
+                    break;
+                }
+                prop_assert!(size as u64 <= portion.len());
+            }
+            prop_assert_eq!(found, expected);
+        }
     }
 }

@@ -42,7 +42,7 @@ pub(super) fn search_words<'a>(
         for block in docs.listed().chunks(BLOCK) {
             let titles = context.view.titles_of(block);
             for (&doc, title) in block.iter().zip(titles) {
-                top.offer(ranker.rank_titled(doc, title));
+                top.offer(ranker.rank_match(doc, title));
             }
         }
         context.note(None, || docs.len(), || "rank each match".into());
@@ -88,13 +88,8 @@ impl<'r, 'a, 'f> Ranker<'r, 'a, 'f> {
         WordTiers::new(self.context, &self.plan.full_titles)
     }
 
-    /// Rank of a document that matches.
-    fn rank_match(&self, doc: u32) -> Ranked {
-        self.rank_titled(doc, self.view().title_of(doc))
-    }
-
     /// Rank of a document that matches and has this title.
-    fn rank_titled(&self, doc: u32, title: u32) -> Ranked {
+    fn rank_match(&self, doc: u32, title: u32) -> Ranked {
         let fit = self.plan.fit.fit(doc, self.filter);
         Ranked::new(self.relevance(doc, title), fit, doc)
     }
@@ -139,19 +134,27 @@ impl Tiers for Ranker<'_, '_, '_> {
         self.tiers().for_each_title(relevance, each);
     }
 
-    fn rank(&self, doc: u32) -> Option<Ranked> {
-        Some(self.rank_match(doc))
+    fn reads_columns(&self) -> bool {
+        self.plan.fit.reads_columns(self.filter)
     }
 
-    fn rank_in_tier(&self, relevance: u8, doc: u32) -> Option<Ranked> {
+    fn rank(&self, doc: u32, title: u32) -> Option<Ranked> {
+        Some(self.rank_match(doc, title))
+    }
+
+    fn rank_in_tier(&self, relevance: u8, doc: u32, _: u32) -> Option<Ranked> {
         let fit = self.plan.fit.fit(doc, self.filter);
         Some(Ranked::new(relevance, fit, doc))
     }
 }
 
 impl RankDocs for Ranker<'_, '_, '_> {
-    fn rank(&self, doc: u32) -> Ranked {
-        self.rank_match(doc)
+    fn reads_columns(&self) -> bool {
+        Tiers::reads_columns(self)
+    }
+
+    fn rank_titled(&self, doc: u32, title: u32) -> Ranked {
+        self.rank_match(doc, title)
     }
 
     fn relevance_docs_count(&self, relevance: u8) -> Option<u64> {
