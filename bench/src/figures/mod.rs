@@ -1,5 +1,6 @@
 //! Figures of the whole service with a catalog: import, start, memory, answers to one client.
 
+mod pieces;
 mod report;
 mod take;
 

@@ -1,13 +1,13 @@
 //! Takes the figures: imports, starts, kills, asks.
 
 use std::fs;
-use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tempfile::TempDir;
 
+use super::pieces::import_pieces;
 use super::report::{Bar, Figure, Figures, Latency};
 use crate::child::{Server, pinned};
 use crate::compare::{Rig, ServerWork, median};
@@ -17,7 +17,7 @@ use crate::machine::Machine;
 use crate::past;
 use crate::process::memory;
 use crate::queries::{QuerySet, query_sets};
-use crate::search::{Deletion, piece_starts};
+use crate::search::Deletion;
 use crate::subcat::Program;
 
 /// Searches are made from the catalog by this seed.
@@ -48,7 +48,8 @@ pub struct Settings {
     pub starts: usize,
     /// Records deleted after the import.
     pub deleted: Deletion,
-    /// True if the catalog is then imported anew, by and by: the index has several segments.
+    /// True if the catalog is then imported anew, by and by: the index has seven segments and a
+    /// delta.
     pub in_pieces: bool,
 }
 
@@ -66,12 +67,14 @@ pub fn take(settings: &Settings, machine: Machine) -> Result<Figures> {
     };
     import(settings, &data, &mut figures)?;
     if settings.in_pieces {
-        import_pieces(settings, folder.path(), &data)?;
-        let stats = settings.program.stats(&data)?;
-        let segments = stats["file_segments"].as_f64().unwrap_or(f64::NAN);
-        figures.push("segment files", vec![segments], Bar::Open);
+        fs::remove_dir_all(&data).map_err(BenchError::on("empty the data directory"))?;
+        eprintln!("importing the catalog in pieces");
+        let deleted = import_pieces(&data, &settings.catalog, settings.deleted)?;
+        figures.push("records deleted", vec![deleted as f64], Bar::Open);
+    } else {
+        delete(settings, &data, &mut figures)?;
     }
-    delete(settings, &data, &mut figures)?;
+    count_segments(settings, &data, "", &mut figures)?;
     let api_key = settings.program.api_key(&data)?;
     eprintln!("making searches");
     let sets = query_sets(&settings.catalog, SEED, QUERIES_PER_KIND)?;
@@ -86,8 +89,29 @@ pub fn take(settings: &Settings, machine: Machine) -> Result<Figures> {
     taker.memory(&mut figures)?;
     taker.floor(&mut figures)?;
     taker.searches(&mut figures)?;
+    // The service makes a segment file of the delta within a second of a search.
+    count_segments(settings, &taker.data, " after the searches", &mut figures)?;
     taker.cached(&mut figures)?;
     Ok(figures)
+}
+
+/// Notes how many segments a data directory has, and how many records of them the delta.
+fn count_segments(
+    settings: &Settings,
+    data: &Path,
+    when: &str,
+    figures: &mut Figures,
+) -> Result<()> {
+    let stats = settings.program.stats(data)?;
+    let counts = [
+        ("segment files", "file_segments"),
+        ("records in the delta", "delta_records"),
+    ];
+    for (what, name) in counts {
+        let count = stats[name].as_f64().unwrap_or(f64::NAN);
+        figures.push(&format!("{what}{when}"), vec![count], Bar::Open);
+    }
+    Ok(())
 }
 
 fn import(settings: &Settings, data: &Path, figures: &mut Figures) -> Result<()> {
@@ -111,33 +135,6 @@ fn import(settings: &Settings, data: &Path, figures: &mut Figures) -> Result<()>
         cpu,
         Bar::Open,
     );
-    Ok(())
-}
-
-/// Imports the catalog as it comes in over the years: most records at once, then fewer and fewer.
-/// Of a million records the service makes a large segment and four that it does not merge.
-fn import_pieces(settings: &Settings, folder: &Path, data: &Path) -> Result<()> {
-    let failed = BenchError::on::<std::io::Error>;
-    fs::remove_dir_all(data).map_err(failed("empty the data directory"))?;
-    let open = || -> Result<_> {
-        let file = fs::File::open(&settings.catalog).map_err(failed("open the catalog"))?;
-        Ok(BufReader::new(file))
-    };
-    let lines_count = open()?.split(b'\n').count();
-    // The bounds count from the end of the file, as if its last record were the newest.
-    let mut starts = piece_starts(lines_count as u32);
-    starts.push(lines_count as u32);
-    let mut lines = open()?;
-    let path = folder.join("piece.jsonl");
-    for bounds in starts.windows(2).rev() {
-        let mut piece = Vec::new();
-        for _ in bounds[0]..bounds[1] {
-            let read = lines.read_until(b'\n', &mut piece);
-            read.map_err(failed("read the catalog"))?;
-        }
-        fs::write(&path, piece).map_err(failed("write a piece of the catalog"))?;
-        settings.program.import(data, &path)?;
-    }
     Ok(())
 }
 
