@@ -54,7 +54,7 @@ pub const LISTED_DOCS_MAX: usize = 5_000;
 /// Hits of one search answer when nothing is said.
 pub const PAGE_SIZE_DEFAULT: u16 = 100;
 /// Records in one durable transaction of an import.
-pub const COMMIT_RECORDS_MAX: usize = 10_000;
+pub const COMMIT_RECORDS_MAX: usize = 20_000;
 /// Bytes of records at which such a transaction ends.
 pub const COMMIT_BYTES_MAX: usize = 16 << 20;
 /// Records of the delta, at most; a larger commit becomes a file segment directly.
@@ -74,8 +74,9 @@ pub const RUN_BUFFER_BYTES_MIN: usize = 64 << 10;
 /// Records of one segment that an import builds: what a start after a crash must do again stays
 /// short.
 pub const IMPORT_SEGMENT_RECORDS: usize = 20_000;
-/// Bytes of records at which such a segment ends.
-pub const IMPORT_SEGMENT_BYTES: usize = 32 << 20;
+/// Bytes of records at which such a segment ends. An import has five such portions in memory, each
+/// read, committed, waiting or built.
+pub const IMPORT_SEGMENT_BYTES: usize = 16 << 20;
 /// Threads that build segments of an import or a log: building takes three times as long as
 /// committing.
 pub const IMPORT_BUILDERS: usize = 2;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::Write;
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -145,15 +146,17 @@ impl ExternalSorter {
         })
     }
 
-    /// Calls `each` with every record by id.
+    /// Calls `each` with every record by id, until it breaks.
     pub(crate) fn drain(
         mut self,
-        each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<()>,
+        each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<ControlFlow<()>>,
     ) -> Result<()> {
         self.batch.sort();
         if self.runs.is_empty() {
             for entry in &self.batch.entries {
-                each(entry.id, self.batch.stored(entry).to_vec())?;
+                if each(entry.id, self.batch.stored(entry).to_vec())?.is_break() {
+                    break;
+                }
             }
             return Ok(());
         }
@@ -177,10 +180,10 @@ impl Drop for ExternalSorter {
     }
 }
 
-/// Gives records by id; of equal ids the one of the latest run.
+/// Gives records by id, until `each` breaks; of equal ids the one of the latest run.
 fn merge_runs(
     runs: &mut [Run],
-    each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<()>,
+    each: &mut dyn FnMut(RecordId, Vec<u8>) -> Result<ControlFlow<()>>,
 ) -> Result<()> {
     let mut heads = BinaryHeap::new();
     for (run_idx, run) in runs.iter_mut().enumerate() {
@@ -196,10 +199,13 @@ fn merge_runs(
             heads.push(Reverse((id, Reverse(run_idx), stored)));
         }
         // Of equal ids the heap yields the latest run first: the others are older versions.
-        if last != Some(id) {
-            each(id, stored)?;
-            last = Some(id);
+        if last == Some(id) {
+            continue;
         }
+        if each(id, stored)?.is_break() {
+            break;
+        }
+        last = Some(id);
     }
     Ok(())
 }
@@ -314,7 +320,7 @@ mod tests {
         let mut found = Vec::new();
         let drained = sorter.drain(&mut |id, stored| {
             found.push((id, stored));
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         });
         drained.unwrap();
         assert_eq!(found, expected.into_iter().collect::<Vec<_>>());
@@ -369,7 +375,7 @@ mod tests {
             let mut found_count = 0;
             let drained = sorter.drain(&mut |_, _| {
                 found_count += 1;
-                Ok(())
+                Ok(ControlFlow::Continue(()))
             });
             drained.unwrap();
             assert_eq!(found_count, 30_000);

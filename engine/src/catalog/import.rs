@@ -1,5 +1,7 @@
 //! Many records at once: validated, sorted by id, committed in groups, built into segments.
 
+use std::ops::ControlFlow;
+use std::panic::resume_unwind;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 
@@ -18,7 +20,7 @@ use crate::error::{Error, Result};
 use crate::limits::{
     COMMIT_BYTES_MAX, COMMIT_RECORDS_MAX, DELTA_BYTES_MAX, DELTA_RECORDS_MAX, IMPORT_BUILDERS,
 };
-use crate::model::{FieldError, RecordDraft, RecordId};
+use crate::model::{FieldError, RecordDraft};
 
 /// The way of an import's records.
 pub(crate) enum ImportWay {
@@ -99,7 +101,7 @@ impl Importer {
                 Ok(Some(_)) | Err(_) => CatalogOutcome::Changed,
             };
             summary.count(&[outcome]);
-            Ok(())
+            Ok(ControlFlow::Continue(()))
         })?;
         Ok(summary)
     }
@@ -107,7 +109,8 @@ impl Importer {
     /// Sorts by id and commits in groups; calls `progress` with the number of records that are
     /// durable after each. Returns when all are searchable.
     ///
-    /// Groups are committed on this thread while segments of those before are built on others.
+    /// Groups are committed on this thread, while the next one is read on another, and segments of
+    /// those before are built on more.
     pub fn finish(self, progress: &mut dyn FnMut(u64)) -> Result<ImportSummary> {
         let Self {
             catalog,
@@ -126,8 +129,11 @@ impl Importer {
         }
         std::thread::scope(|scope| {
             let catalog = &*catalog;
-            // No queue: a loader that is ahead waits, so that few chunks are in memory.
-            let (sender, receiver) = sync_channel(0);
+            // Whoever is ahead waits, so that few groups and chunks are in memory. A chunk may wait
+            // for a builder, as one commit takes longer than another: it waits for the disk.
+            let (group_sender, groups) = sync_channel(0);
+            let reader = scope.spawn(move || send_groups(sorter, &group_sender));
+            let (sender, receiver) = sync_channel(1);
             let receiver = Arc::new(Mutex::new(receiver));
             let builders: Vec<_> = (0..IMPORT_BUILDERS)
                 .map(|_| {
@@ -142,13 +148,15 @@ impl Importer {
                 sender,
                 progress,
                 summary: ImportSummary::default(),
-                group: Vec::new(),
-                group_bytes: 0,
                 chunk: None,
             };
-            let loaded = sorter
-                .drain(&mut |id, stored| loader.push(id, stored))
-                .and_then(|()| loader.end());
+            // Takes the receiver along: after an error, the reader's next group ends it.
+            let loaded = groups
+                .into_iter()
+                .try_for_each(|group| loader.commit_group(group));
+            loader.send();
+            let read = reader.join().unwrap_or_else(|panic| resume_unwind(panic));
+            let loaded = loaded.and(read);
             let summary = loader.summary;
             // Closes the channel, which ends the builders; an unsent chunk is abandoned.
             drop(loader);
@@ -177,7 +185,7 @@ fn load_few(
     let mut frame = Vec::new();
     sorter.drain(&mut |id, stored| {
         frame.push(CatalogEvent::PutRecord(id, stored));
-        Ok(())
+        Ok(ControlFlow::Continue(()))
     })?;
     let mut summary = ImportSummary::default();
     summary.count(&catalog.commit(frame)?);
@@ -185,46 +193,49 @@ fn load_few(
     Ok(summary)
 }
 
-/// Commits groups and hands what changed to the builder.
+/// Sends the records in groups, by id, until nobody takes them any more.
+fn send_groups(sorter: ExternalSorter, groups: &SyncSender<Vec<CatalogEvent>>) -> Result<()> {
+    let (mut group, mut group_bytes) = (Vec::new(), 0);
+    sorter.drain(&mut |id, stored| {
+        group_bytes += stored.len();
+        group.push(CatalogEvent::PutRecord(id, stored));
+        if group.len() < COMMIT_RECORDS_MAX && group_bytes < COMMIT_BYTES_MAX {
+            return Ok(ControlFlow::Continue(()));
+        }
+        group_bytes = 0;
+        match groups.send(std::mem::take(&mut group)) {
+            Ok(()) => Ok(ControlFlow::Continue(())),
+            // The loader has failed, and reports it.
+            Err(_) => Ok(ControlFlow::Break(())),
+        }
+    })?;
+    if !group.is_empty() {
+        // As above.
+        let _ = groups.send(group);
+    }
+    Ok(())
+}
+
+/// Commits groups and hands what changed to the builders.
 struct Loader<'l> {
     catalog: &'l Catalog,
-    sender: SyncSender<Chunk>,
+    sender: SyncSender<OpenChunk<'l>>,
     progress: &'l mut dyn FnMut(u64),
     summary: ImportSummary,
-    group: Vec<CatalogEvent>,
-    group_bytes: usize,
     chunk: Option<Chunk>,
 }
 
 impl Loader<'_> {
-    fn push(&mut self, id: RecordId, stored: Vec<u8>) -> Result<()> {
-        self.group_bytes += stored.len();
-        self.group.push(CatalogEvent::PutRecord(id, stored));
-        if self.group.len() < COMMIT_RECORDS_MAX && self.group_bytes < COMMIT_BYTES_MAX {
-            return Ok(());
-        }
-        self.commit_group()
-    }
-
-    fn commit_group(&mut self) -> Result<()> {
-        let group = std::mem::take(&mut self.group);
-        self.group_bytes = 0;
-        if !group.is_empty() {
-            // Taken: after an error the chunk is abandoned already, and `drop` must not find it.
-            let (chunk, outcomes) = self.catalog.commit_group(self.chunk.take(), group)?;
-            self.summary.count(&outcomes);
-            self.chunk = Some(chunk);
-            (self.progress)(self.summary.records());
-        }
-        if self.chunk.as_ref().is_some_and(Chunk::is_full) {
+    fn commit_group(&mut self, group: Vec<CatalogEvent>) -> Result<()> {
+        // Taken: after an error the chunk is abandoned already, and `drop` must not find it.
+        let (chunk, outcomes) = self.catalog.commit_group(self.chunk.take(), group)?;
+        self.summary.count(&outcomes);
+        let is_full = chunk.is_full();
+        self.chunk = Some(chunk);
+        (self.progress)(self.summary.records());
+        if is_full {
             self.send();
         }
-        Ok(())
-    }
-
-    fn end(&mut self) -> Result<()> {
-        self.commit_group()?;
-        self.send();
         Ok(())
     }
 
@@ -232,7 +243,11 @@ impl Loader<'_> {
         if let Some(chunk) = self.chunk.take() {
             // Builders take chunks until the channel closes, even after an error: they are gone
             // only if they panicked, and `finish` passes the panic on.
-            let _ = self.sender.send(chunk);
+            let _ = self.sender.send(OpenChunk {
+                catalog: self.catalog,
+                chunk,
+                is_shown: false,
+            });
         }
     }
 }
@@ -247,17 +262,12 @@ impl Drop for Loader<'_> {
 
 /// Builds chunks until the channel closes. Several threads share the work: chunks of one import
 /// have no record in common, so it does not matter which is shown first.
-fn build_all(catalog: &Catalog, chunks: &Mutex<Receiver<Chunk>>) -> Result<()> {
+fn build_all(catalog: &Catalog, chunks: &Mutex<Receiver<OpenChunk<'_>>>) -> Result<()> {
     let mut outcome = Ok(());
     loop {
         let received = chunks.lock().recv();
-        let Ok(chunk) = received else {
+        let Ok(mut open) = received else {
             return outcome;
-        };
-        let mut open = OpenChunk {
-            catalog,
-            chunk,
-            is_shown: false,
         };
         // After a fault the rest is committed and stays in the journal; it is shown by the next
         // recovery.
@@ -268,8 +278,8 @@ fn build_all(catalog: &Catalog, chunks: &Mutex<Receiver<Chunk>>) -> Result<()> {
     }
 }
 
-/// A chunk that is given up unless it was shown: also by a panic, after which its commits would
-/// stay hidden, and files that nothing names would stay.
+/// A chunk that is given up unless it was shown: also by a panic, of the builder that has it or of
+/// those that it waits for. Its commits would stay hidden, and files that nothing names would stay.
 struct OpenChunk<'c> {
     catalog: &'c Catalog,
     chunk: Chunk,

@@ -1,6 +1,7 @@
 //! The log of a cluster, as an import sees it.
 
 use std::collections::VecDeque;
+use std::ops::ControlFlow;
 
 use super::event::{CatalogEvent, CatalogOutcome};
 use super::external_sort::ExternalSorter;
@@ -34,7 +35,10 @@ pub(super) fn load_through(
         summary: ImportSummary::default(),
         progress,
     };
-    sorter.drain(&mut |id, stored| load.push(CatalogEvent::PutRecord(id, stored)))?;
+    sorter.drain(&mut |id, stored| {
+        load.push(CatalogEvent::PutRecord(id, stored))?;
+        Ok(ControlFlow::Continue(()))
+    })?;
     load.submit()?;
     while load.wait_for_oldest()? {}
     Ok(load.summary)

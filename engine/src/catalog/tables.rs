@@ -127,7 +127,7 @@ pub(crate) fn apply_catalog(
         // Also for an event that turns out to change nothing: a bound that is too high only costs a
         // look-up, one that is too low would overlook a record.
         last_id = last_id.max(Some(id));
-        let Some(new) = after(&event, id, &old)? else {
+        let Some(new) = after(event, id, &old)? else {
             applied.outcomes.push(CatalogOutcome::Unknown);
             continue;
         };
@@ -232,16 +232,16 @@ fn before(
 
 /// The record after the event, itself `None` if deleted; `None` if the event needs a record and
 /// there is none.
-fn after(event: &CatalogEvent, id: RecordId, old: &OldRecord) -> Result<Option<Option<Vec<u8>>>> {
+fn after(event: CatalogEvent, id: RecordId, old: &OldRecord) -> Result<Option<Option<Vec<u8>>>> {
     match (event, old) {
-        (CatalogEvent::PutRecord(_, stored), _) => Ok(Some(Some(stored.clone()))),
+        (CatalogEvent::PutRecord(_, stored), _) => Ok(Some(Some(stored))),
         (CatalogEvent::DeleteRecord(_) | CatalogEvent::SetActive(..), OldRecord::Absent) => {
             Ok(None)
         }
         (CatalogEvent::DeleteRecord(_), _) => Ok(Some(None)),
         (CatalogEvent::SetActive(_, is_active), OldRecord::Whole(old)) => {
             let mut record = decode_record(id, old)?;
-            record.is_active = *is_active;
+            record.is_active = is_active;
             Ok(Some(Some(encode_record(&record, Vec::new()))))
         }
         (CatalogEvent::SetActive(..), OldRecord::Damaged) => Err(damaged_record(id)),
