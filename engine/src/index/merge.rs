@@ -62,7 +62,7 @@ fn merge_all(
     let mut writer = SectionWriter::new(out, docs_count)?;
     // Titles and their terms need no number of a document, and take about as long as copying the
     // documents.
-    let (documents, (titles, title_terms)) = thread::scope(|scope| {
+    let (mut documents, (titles, title_terms)) = thread::scope(|scope| {
         let titles = scope.spawn(|| {
             let titles = merge_titles(&inputs)?;
             let terms = merge_title_terms(&inputs, &titles.numbers)?;
@@ -72,7 +72,7 @@ fn merge_all(
         let titles = titles.join().unwrap_or_else(|panic| resume_unwind(panic));
         Ok((documents?, titles?))
     })?;
-    let columns = merge_columns(&inputs, &documents, &titles.numbers)?;
+    let columns = merge_columns(&inputs, &mut documents, &titles.numbers)?;
     write_columns(&mut writer, &columns)?;
     let title_docs = titles.texts.write(&mut writer, &columns.titles)?;
     TermMerger {
@@ -159,8 +159,7 @@ fn write_documents(
     }
     writer.end(Section::Documents)?;
     writer.section(Section::DocumentOffsets, &offsets.finish())?;
-    let mut id_order: Vec<u32> = (0..ids.len() as u32).collect();
-    id_order.sort_unstable_by_key(|&doc| ids[doc as usize]);
+    let id_order = merge_id_orders(inputs, &numbers, &ids)?;
     Ok(MergedDocuments {
         numbers,
         id_order,
@@ -168,9 +167,34 @@ fn write_documents(
     })
 }
 
+/// New numbers in the order of the ids, which are given by new number.
+fn merge_id_orders(
+    inputs: &[MergeInput<'_>],
+    numbers: &[Vec<u32>],
+    ids: &[RecordId],
+) -> Result<Vec<u32>> {
+    let mut runs = Vec::with_capacity(inputs.len());
+    for (input, numbers) in inputs.iter().zip(numbers) {
+        let order = input.segment.packed(Section::IdOrder)?;
+        let docs = (0..order.len()).map(move |at| numbers[order.get_u32(at) as usize]);
+        let mut run = docs.filter(|&number| number != DROPPED).peekable();
+        let first_id = run.peek().map(|&number| ids[number as usize]);
+        runs.push((first_id, run));
+    }
+    // An import leaves ranges of ids, which are one ascending run then: the stable sort finds it,
+    // and merges where there are several.
+    runs.sort_by_key(|(first_id, _)| *first_id);
+    let mut id_order = Vec::with_capacity(ids.len());
+    for (_, run) in runs {
+        id_order.extend(run);
+    }
+    id_order.sort_by_key(|&doc| ids[doc as usize]);
+    Ok(id_order)
+}
+
 fn merge_columns(
     inputs: &[MergeInput<'_>],
-    documents: &MergedDocuments,
+    documents: &mut MergedDocuments,
     title_numbers: &[Vec<u32>],
 ) -> Result<ColumnBuffers> {
     let docs_count = documents.id_order.len();
@@ -179,7 +203,7 @@ fn merge_columns(
         languages: vec![0; docs_count],
         titles: vec![0; docs_count],
         language_terms: Vec::new(),
-        id_order: documents.id_order.clone(),
+        id_order: std::mem::take(&mut documents.id_order),
     };
     // Language numbers differ from input to input: the new one is the place in the union of all
     // languages.

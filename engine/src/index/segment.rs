@@ -59,8 +59,9 @@ struct ViewSections {
     catalog_offsets: SharedPacked,
     value_codes: SharedPacked,
     value_offsets: SharedPacked,
-    /// Words and catalog numbers; `None` if they are many.
-    keys: Option<KeyFilter>,
+    /// Words and catalog numbers; `None` if they are many. Made by the first search: a merge reads
+    /// the segment as well, and asks for no word.
+    keys: OnceLock<Option<KeyFilter>>,
 }
 
 /// Times of the newest and of the oldest document of a segment, tombstones included.
@@ -311,9 +312,8 @@ impl Segment {
             SharedPacked::read(self.sections.whole_bytes(section)?)
                 .ok_or_else(|| self.sections.corrupt(section, 0, PACKED_NUMBERS))
         };
-        let catalog_numbers = packed(Section::CatalogNumbers)?;
         Ok(ViewSections {
-            keys: self.key_filter(catalog_numbers.packed()),
+            keys: OnceLock::new(),
             columns,
             title_text: self.sections.whole_bytes(Section::TitleText)?,
             languages: packed(Section::Languages)?,
@@ -325,7 +325,7 @@ impl Segment {
             term_doc_offsets: packed(Section::TermDocumentOffsets)?,
             prefix_terms: packed(Section::PrefixTerms)?,
             prefix_counts: packed(Section::PrefixCounts)?,
-            catalog_numbers,
+            catalog_numbers: packed(Section::CatalogNumbers)?,
             catalog_offsets: packed(Section::CatalogOffsets)?,
             value_codes: packed(Section::ValueCodes)?,
             value_offsets: packed(Section::ValueOffsets)?,
@@ -444,8 +444,12 @@ impl<'a> SegmentView<'a> {
     }
 
     fn may_have_key(&self, key: &[u8]) -> bool {
-        let keys = self.sections.keys.as_ref();
-        keys.is_none_or(|keys| keys.may_have(key))
+        let made = || {
+            self.segment
+                .key_filter(self.sections.catalog_numbers.packed())
+        };
+        let keys = self.sections.keys.get_or_init(made);
+        keys.as_ref().is_none_or(|keys| keys.may_have(key))
     }
 
     /// Looks a word up, among title terms first.

@@ -11,6 +11,7 @@ use fst::raw::OpBuilder;
 use crate::error::Result;
 use crate::limits::{MERGE_BATCH_DOCS, MERGE_BATCHES_MAX};
 
+use super::bits::Bits;
 use super::dictionary::DictionaryBuilder;
 use super::merge_input::{DROPPED, MergeInput};
 use super::prefix_counts::PrefixCounter;
@@ -182,10 +183,15 @@ impl TermMerger<'_> {
     ) -> Result<Vec<u8>> {
         thread::scope(|scope| {
             let (sender, receiver) = sync_channel(MERGE_BATCHES_MAX);
+            let docs_count = self.title_docs.numbers.len() as u32;
             let collector = scope.spawn(move || {
                 let mut batches = BatchSender {
                     sender,
                     batch: TermBatch::default(),
+                    sorter: DocSorter {
+                        docs_count,
+                        bits: Bits::new(docs_count),
+                    },
                 };
                 collect(&mut batches)?;
                 // The last batch: if it cannot be sent, writing failed and says why.
@@ -225,8 +231,7 @@ impl TermMerger<'_> {
         if start == batch.docs.len() {
             return Ok(ControlFlow::Continue(()));
         }
-        // A few ascending runs, which the stable sort merges in linear time.
-        batch.docs[start..].sort();
+        batches.sorter.sort(&mut batch.docs, start);
         batch.terms.extend_from_slice(term);
         batch.ends.push((batch.terms.len(), batch.docs.len()));
         if batch.docs.len() < MERGE_BATCH_DOCS {
@@ -249,6 +254,31 @@ struct TermBatch {
 struct BatchSender {
     sender: SyncSender<TermBatch>,
     batch: TermBatch,
+    sorter: DocSorter,
+}
+
+/// Sorter of the documents of one term.
+struct DocSorter {
+    docs_count: u32,
+    bits: Bits,
+}
+
+impl DocSorter {
+    /// Sorts the documents from `start` on: an ascending run for each input that has the term.
+    fn sort(&mut self, docs: &mut Vec<u32>, start: usize) {
+        if docs.len() - start < self.docs_count as usize / 64 {
+            // The stable sort merges runs.
+            docs[start..].sort();
+            return;
+        }
+        // Of a frequent term in fifty inputs, merging runs moves each document six times. Setting
+        // bits moves it once, and there are no more words of bits than documents.
+        self.bits.clear();
+        for doc in docs.drain(start..) {
+            self.bits.insert(doc);
+        }
+        self.bits.decode(docs);
+    }
 }
 
 impl BatchSender {
