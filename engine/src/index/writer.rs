@@ -1,5 +1,7 @@
 //! Writers of the sections of a segment, shared by building and merging.
 
+use foldhash::HashMap;
+
 use crate::error::Result;
 use crate::model::{VideoType, Year};
 use crate::query::LanguageTerm;
@@ -228,16 +230,20 @@ pub(crate) fn write_values(writer: &mut SectionWriter<'_>, columns: &ColumnBuffe
     ];
     for value_of in kinds {
         let code_of = |doc: usize| value_of(doc).code();
-        let mut distinct: Vec<u64> = (0..columns.rows.len()).map(code_of).collect();
+        // Numbered as they come: of many documents there are few values, which are sorted alone.
+        let mut numbers: HashMap<u64, u32> = HashMap::default();
+        let mut number_of = |doc| {
+            let next = numbers.len() as u32;
+            *numbers.entry(code_of(doc)).or_insert(next)
+        };
+        let doc_numbers: Vec<u32> = (0..columns.rows.len()).map(&mut number_of).collect();
+        let docs = invert(&doc_numbers, numbers.len());
+        let mut distinct: Vec<(u64, u32)> = numbers.into_iter().collect();
         distinct.sort_unstable();
-        distinct.dedup();
-        let rank_of = |doc| distinct.binary_search(&code_of(doc)).unwrap_or(0) as u32;
-        let ranks: Vec<u32> = (0..columns.rows.len()).map(rank_of).collect();
-        let docs = invert(&ranks, distinct.len());
-        for (rank, &code) in distinct.iter().enumerate() {
+        for (code, number) in distinct {
             if code != no_season {
                 codes.push(code);
-                postings.push(writer, docs.get(rank as u32))?;
+                postings.push(writer, docs.get(number))?;
             }
         }
     }
