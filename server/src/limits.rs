@@ -247,6 +247,9 @@ pub const LINE_BYTES_MAX: usize = 1 << 20;
 /// Bytes of lines at which a batch ends that one thread of an import parses. All batches under way
 /// together are less than a frame of the admin socket: a refused line of a slow pipe is told soon.
 pub const LINE_BATCH_BYTES: usize = 16 << 10;
+/// Batches under way, at most: with few for each, the threads that parse wait for the one that
+/// reads.
+pub const LINE_BATCHES_MAX: usize = 12;
 /// Threads that parse lines of an import, at most: what they find is sorted and stored by two.
 pub const PARSER_THREADS_MAX: usize = 4;
 /// Bytes of a file that one row may take until it is given up. A row of more than
@@ -394,6 +397,8 @@ pub const AUDIT_ENTRIES_PER_PAGE: usize = 100;
 
 /// Bytes of one frame of an import, at most.
 pub const FRAME_BYTES_MAX: usize = 256 << 10;
+const _: () = assert!(LINE_BATCHES_MAX * LINE_BATCH_BYTES < FRAME_BYTES_MAX);
+const _: () = assert!(2 * PARSER_THREADS_MAX <= LINE_BATCHES_MAX);
 /// Pieces of a body that wait between its two sides, at most.
 pub const BODY_PIECES_MAX: usize = 8;
 /// Bytes of the arguments of one operation, at most.

@@ -5,11 +5,8 @@ use std::num::NonZero;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
-use crate::limits::PARSER_THREADS_MAX;
+use crate::limits::{LINE_BATCHES_MAX, PARSER_THREADS_MAX};
 use crate::rows::LineGroup;
-
-/// Batches that one parser has at a time: one that it works on, and one that is next.
-const BATCHES_PER_PARSER: usize = 2;
 
 /// Reads JSON lines in batches and calls `each` with every batch, parsed, in order.
 ///
@@ -22,9 +19,12 @@ pub(super) fn parse_lines<E: From<io::Error>>(
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
     thread::scope(|scope| {
-        let parsers = (0..cores.min(PARSER_THREADS_MAX)).map(|_| Parser::start(scope));
+        let parsers_count = cores.min(PARSER_THREADS_MAX);
+        let batches_max = LINE_BATCHES_MAX / parsers_count;
+        let parsers = (0..parsers_count).map(|_| Parser::start(scope, batches_max));
         let mut pipeline = Pipeline {
             parsers: parsers.collect(),
+            batches_max,
             sent_count: 0,
             taken_count: 0,
         };
@@ -57,9 +57,10 @@ struct Parser {
 }
 
 impl Parser {
-    fn start<'scope>(scope: &'scope Scope<'scope, '_>) -> Self {
-        let (sender, batches) = sync_channel::<LineGroup>(BATCHES_PER_PARSER);
-        let (done, parsed) = sync_channel(BATCHES_PER_PARSER);
+    /// Starts a thread that has at most this many batches at a time.
+    fn start<'scope>(scope: &'scope Scope<'scope, '_>, batches_max: usize) -> Self {
+        let (sender, batches) = sync_channel::<LineGroup>(batches_max);
+        let (done, parsed) = sync_channel(batches_max);
         scope.spawn(move || {
             for mut batch in batches {
                 batch.parse();
@@ -76,6 +77,8 @@ impl Parser {
 /// Parsers that get a batch each in turn, so that what they give back in turn is in order.
 struct Pipeline {
     parsers: Vec<Parser>,
+    /// Batches that each has at a time, at most.
+    batches_max: usize,
     sent_count: usize,
     taken_count: usize,
 }
@@ -91,7 +94,7 @@ impl Pipeline {
     /// The next parsed batch, when there is no room for another one, or at the end of all.
     fn take(&mut self, is_over: bool) -> Option<LineGroup> {
         let waiting_count = self.sent_count - self.taken_count;
-        let is_full = waiting_count == self.parsers.len() * BATCHES_PER_PARSER;
+        let is_full = waiting_count == self.parsers.len() * self.batches_max;
         if waiting_count == 0 || !(is_full || is_over) {
             return None;
         }
@@ -133,7 +136,7 @@ mod tests {
             Ok(())
         });
         assert_eq!(parsed.unwrap_err().to_string(), "gone");
-        assert!(PARSER_THREADS_MAX * BATCHES_PER_PARSER < batches_count);
+        assert!(LINE_BATCHES_MAX < batches_count);
         assert!(lines.into_iter().eq(1..=lines_count as u64));
     }
 
