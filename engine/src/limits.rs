@@ -93,8 +93,9 @@ pub const MERGE_MEMORY_MAX: u64 = 384 << 20;
 /// Documents of terms that one thread of a merge hands to another at a time, about: collecting them
 /// takes longer than handing them over.
 pub const MERGE_BATCH_DOCS: usize = 1 << 16;
-/// Such batches that wait to be written, at most.
-pub const MERGE_BATCHES_MAX: usize = 2;
+/// Such batches that wait to be written, at most: none, as that of a frequent term has four bytes
+/// for each document. One is collected while another is written.
+pub const MERGE_BATCHES_MAX: usize = 0;
 /// Documents of a merged segment, at most.
 pub const SEGMENT_DOCS_MAX: u32 = 20_000_000;
 /// Sets of bits, each of a bit for every document of a segment at most, that a thread keeps for its
