@@ -126,7 +126,7 @@ mod tests {
 
     #[test]
     fn batches_come_in_order_and_those_before_a_failure_too() {
-        let lines_count = LINE_BATCH_BYTES;
+        let lines_count = 2 * LINE_BATCH_BYTES;
         let text = b"not JSON\n".repeat(lines_count);
         let mut lines = Vec::new();
         let mut batches_count = 0;
