@@ -46,7 +46,7 @@ pub struct Settings {
     pub source: String,
     /// Starts of each kind.
     pub starts: usize,
-    /// Records deleted after the import.
+    /// Records deleted after the import; in pieces before the newest records come.
     pub deleted: Deletion,
     /// True if the catalog is then imported anew, by and by: the index has seven segments and a
     /// delta.

@@ -144,7 +144,7 @@ fn sum_digit(
     let mut added_count = 1;
     while added_count < inputs_count {
         let (a, b) = (input(carries, added_count), input(carries, added_count + 1));
-        // Two carries were read, at least one before this place: none is overwritten unread.
+        // All inputs up to `added_count + 1` were read: no carry is overwritten unread.
         carries[added_count / 2] = add(&mut sum, &a, &b);
         added_count += 2;
     }

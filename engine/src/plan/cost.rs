@@ -166,7 +166,7 @@ impl CostModel {
     }
 
     /// True if `docs` documents should be weighed by intersections, not by sums of blocks.
-    pub(crate) fn prefers_weighing(&self, docs: u64, segment_docs: u32) -> bool {
+    pub(crate) fn prefers_intersecting(&self, docs: u64, segment_docs: u32) -> bool {
         docs.saturating_mul(self.weighed_share) <= u64::from(segment_docs)
     }
 

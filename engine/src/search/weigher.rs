@@ -87,7 +87,7 @@ impl<'a> Weigher<'a> {
     /// blocks that have some, and a bit test for each digit of each.
     fn weights(&self, docs: &[u32]) -> Vec<u8> {
         let docs_count = self.context.view.docs_count();
-        if !(self.context.costs).prefers_weighing(docs.len() as u64, docs_count) {
+        if !(self.context.costs).prefers_intersecting(docs.len() as u64, docs_count) {
             let mut sums = self.sums();
             let mut weights = Vec::with_capacity(docs.len());
             for block in docs.chunk_by(is_one_block) {
@@ -191,7 +191,8 @@ impl<'a> Weigher<'a> {
                 }
             }
             after = portion.last();
-            if after.is_none() {
+            // Before the next portion is made, which is eight times as large.
+            if after.is_none() || found.len() == sought.count {
                 return Some(found);
             }
             size = size.saturating_mul(PORTION_GROWTH);
@@ -203,16 +204,16 @@ impl<'a> Weigher<'a> {
     fn portion(&self, docs: &DocSet, size: usize, after: Option<(u8, u32)>) -> Portion {
         let mut portion = Portion::new(size, after);
         let weight_sum = self.sets.weight_sum;
-        let prefers_weighing = |docs: &[u32]| {
+        let prefers_intersecting = |docs: &[u32]| {
             let docs_count = self.context.view.docs_count();
-            (self.context.costs).prefers_weighing(docs.len() as u64, docs_count)
+            (self.context.costs).prefers_intersecting(docs.len() as u64, docs_count)
         };
         let _ = match docs {
             docs if self.sets.sets.is_empty() => docs.try_for_each(|doc| {
                 portion.offer(doc, weight_sum);
                 portion.flow(weight_sum)
             }),
-            DocSet::List(docs) if prefers_weighing(docs) => {
+            DocSet::List(docs) if prefers_intersecting(docs) => {
                 for (&doc, weight) in docs.iter().zip(self.weights(docs)) {
                     portion.offer(doc, weight_sum - weight);
                 }
@@ -339,7 +340,8 @@ impl Portion {
         self.docs().map(|(_, docs)| docs.len() as u64).sum()
     }
 
-    /// Missing weight and number of the last document; `None` if no document was left out.
+    /// Missing weight and number of the last document; `None` if the portion has room left, and so
+    /// no document comes after it.
     fn last(&self) -> Option<(u8, u32)> {
         let last = self.by_missing.get(self.bar)?.last()?;
         Some((self.bar as u8, *last))
@@ -369,7 +371,7 @@ impl LastRank<'_, '_> {
     fn best(&self, count: usize) -> Vec<Ranked> {
         let context = self.weigher.context;
         if let DocSet::List(docs) = self.docs
-            && (context.costs).prefers_weighing(docs.len() as u64, context.view.docs_count())
+            && (context.costs).prefers_intersecting(docs.len() as u64, context.view.docs_count())
         {
             return self.weigher.best(self.of_rank(docs), count);
         }

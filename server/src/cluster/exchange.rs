@@ -13,7 +13,7 @@ pub enum MessageKind {
 
 impl MessageKind {
     /// Both kinds, in the order of their numbers.
-    pub(super) const ALL: [Self; 2] = [Self::Round, Self::ShortRound];
+    pub const ALL: [Self; 2] = [Self::Round, Self::ShortRound];
 }
 
 /// Messages between nodes. One may be lost, or come late; no call waits, and none fails: a failure
