@@ -124,6 +124,8 @@ pub const POSTINGS_SHORT_LIST_MAX: usize = 1 << 14;
 /// Bytes of one cached file, at most, whatever the settings say.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
+/// Uploads at once before a file is known, in a cluster: each holds a thread that others need.
+pub const SHARED_UPLOADS_MAX: u64 = 4;
 /// Files that one step of maintenance uploads.
 pub const UPLOADS_BATCH_MAX: usize = 256;
 

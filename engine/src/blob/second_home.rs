@@ -10,6 +10,7 @@ use super::blob_store::{BlobStore, hash_of};
 use super::uploads::Uploads;
 use crate::disk::Disk;
 use crate::error::{Error, Result};
+use crate::limits::SHARED_UPLOADS_MAX;
 use crate::model::{CachedFile, ContentHash};
 
 /// Contents by their SHA-256 in object storage. There they are never changed and never removed.
@@ -40,6 +41,8 @@ pub(crate) struct SecondHome {
     is_shared: bool,
     /// True since an upload has failed.
     is_away: AtomicBool,
+    /// Uploads under way before a file is known.
+    shared_uploads: AtomicU64,
     uploaded_count: AtomicU64,
     returned_count: AtomicU64,
     /// Contents that wait, about: as of the last listing, less those uploaded since.
@@ -57,6 +60,7 @@ impl SecondHome {
             source: OnceLock::new(),
             is_shared,
             is_away: AtomicBool::new(false),
+            shared_uploads: AtomicU64::new(0),
             uploaded_count: AtomicU64::new(0),
             returned_count: AtomicU64::new(0),
             waiting_count: AtomicU64::new(0),
@@ -164,17 +168,27 @@ impl SecondHome {
         Ok(waiting)
     }
 
-    /// Uploads a content at once that other nodes of a cluster will look for. If that fails, or has
-    /// failed last, it waits.
-    pub(crate) fn upload_shared(&self, content: &ContentHash, bytes: &[u8]) -> Result<()> {
-        let is_wanted = self.is_shared && self.is_attached();
-        if !is_wanted || self.is_away.load(Ordering::Relaxed) || !self.is_waiting(content)? {
-            return Ok(());
+    /// Uploads a content at once that other nodes of a cluster will look for; returns true if it is
+    /// there. Otherwise it is to wait: the last upload has failed, or enough of them are under way,
+    /// whose callers hold threads that others need.
+    pub(crate) fn upload_shared(&self, content: &[u8]) -> bool {
+        let Some(source) = self.source.get().filter(|_| self.is_shared) else {
+            return false;
+        };
+        if self.is_away.load(Ordering::Relaxed) {
+            return false;
         }
-        match self.upload(content, bytes.to_vec()) {
-            Err(Error::Source { .. }) => Ok(()),
-            uploaded => uploaded,
+        let under_way = self.shared_uploads.fetch_add(1, Ordering::AcqRel);
+        let is_uploaded = under_way < SHARED_UPLOADS_MAX && {
+            let put = source.put(&hash_of(content), content.to_vec());
+            self.is_away.store(put.is_err(), Ordering::Relaxed);
+            put.is_ok()
+        };
+        self.shared_uploads.fetch_sub(1, Ordering::AcqRel);
+        if is_uploaded {
+            self.uploaded_count.fetch_add(1, Ordering::Relaxed);
         }
+        is_uploaded
     }
 
     /// Uploads a content, which does not wait then.

@@ -38,6 +38,8 @@ pub(crate) struct LoggedChunk {
     ids: RecordIds,
     /// Chunks before, the oldest first.
     building: VecDeque<BuildingChunk>,
+    /// True while one that could not be shown waits for a recovery.
+    is_given_up: bool,
 }
 
 /// A chunk that a thread is building. Dropped, it is waited for: the thread writes to the data
@@ -62,15 +64,32 @@ impl BuildingChunk {
 
 impl Drop for BuildingChunk {
     fn drop(&mut self) {
-        // A chunk that could not be built was given up: a recovery shows it.
-        let _ = self.wait();
+        if let Some(thread) = self.thread.take() {
+            // A chunk that could not be built was given up: a recovery shows it.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// A chunk that is being shown. Dropped before it is, by an error or a panic, it is given up.
+struct ShownChunk<'c> {
+    catalog: &'c Catalog,
+    chunk: &'c Chunk,
+    is_shown: bool,
+}
+
+impl Drop for ShownChunk<'_> {
+    fn drop(&mut self) {
+        if !self.is_shown {
+            self.catalog.abandon(self.chunk);
+        }
     }
 }
 
 impl LoggedChunk {
     /// Returns true if everything is shown.
     pub(crate) fn is_empty(&self) -> bool {
-        self.chunk.is_none() && self.building.is_empty()
+        self.chunk.is_none() && self.building.is_empty() && !self.is_given_up
     }
 
     /// Returns true if it has this record, or a chunk has that is being built.
@@ -79,22 +98,26 @@ impl LoggedChunk {
         before.chain([&self.ids]).any(|ids| ids.contains(&id))
     }
 
-    /// Chunks that threads are building.
-    pub(crate) fn building_count(&self) -> usize {
-        self.building.len()
+    /// Chunks that threads are building, the newest ones of those that were handed to threads;
+    /// `None` if one before them may not be shown.
+    pub(crate) fn building_count(&self) -> Option<usize> {
+        (!self.is_given_up).then_some(self.building.len())
     }
 
     /// Waits until at most so many chunks are being built.
     ///
-    /// Errors: one was given up.
+    /// Errors: the first of a chunk that was given up.
     pub(crate) fn wait_for_building(&mut self, count_max: usize) -> Result<()> {
+        let mut outcome = Ok(());
         while let Some(oldest) = self.building.front()
             && (count_max < self.building.len() || oldest.is_built())
         {
             let oldest = self.building.pop_front();
-            oldest.map_or(Ok(()), |mut it| it.wait())?;
+            let shown = oldest.map_or(Ok(()), |mut it| it.wait());
+            self.is_given_up |= shown.is_err();
+            outcome = outcome.and(shown);
         }
-        Ok(())
+        outcome
     }
 
     /// Returns true if it must be shown before it grows further.
@@ -134,11 +157,15 @@ impl Catalog {
     /// Shows what was applied.
     pub(crate) fn show_logged(&self, waiting: &mut LoggedChunk) -> Result<()> {
         waiting.wait_for_building(0)?;
-        let Some(chunk) = std::mem::take(waiting).chunk else {
+        waiting.ids.clear();
+        let shown = match waiting.chunk.take() {
+            Some(chunk) => self.show_or_abandon(&chunk),
             // One that could not be shown was given up: a recovery shows it.
-            return self.ensure_recovered(&mut self.writer.lock());
+            None => self.ensure_recovered(&mut self.writer.lock()),
         };
-        self.show_or_abandon(&chunk)
+        // What was given up before is recovered before anything is shown.
+        waiting.is_given_up = shown.is_err();
+        shown
     }
 
     /// Lets a thread show what was applied; waits for the oldest one if there are enough.
@@ -158,17 +185,25 @@ impl Catalog {
                 let thread = Some(thread);
                 waiting.building.push_back(BuildingChunk { ids, thread });
             }
-            // Then here.
-            Err(_) => self.show_or_abandon(&chunk)?,
+            // Then here, after those before it.
+            Err(_) => {
+                let before = waiting.wait_for_building(0);
+                let shown = self.show_or_abandon(&chunk);
+                waiting.is_given_up = shown.is_err();
+                before.and(shown)?;
+            }
         }
         Ok(())
     }
 
     fn show_or_abandon(&self, chunk: &Chunk) -> Result<()> {
+        let mut showing = ShownChunk {
+            catalog: self,
+            chunk,
+            is_shown: false,
+        };
         let shown = self.build_chunk(chunk);
-        if shown.is_err() {
-            self.abandon(chunk);
-        }
+        showing.is_shown = shown.is_ok();
         shown
     }
 }

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::test_support::{copy_dir, id, import, new_account, new_api_key, now, open, title_of};
 use crate::disk::Real;
@@ -437,7 +437,12 @@ fn another_log_is_not_followed() {
     assert!(refused.contains("epoch 2"), "{refused}");
     // The same epoch, and the tail is lost.
     log.reset(1).unwrap();
-    let refused = start(&b, &log).replica.step().unwrap_err().to_string();
+    let b = start(&b, &log);
+    let refused = b.replica.step().unwrap_err().to_string();
+    assert!(refused.contains("this node has applied"), "{refused}");
+    // Ten seconds of the clock later it is certain.
+    std::thread::sleep(Duration::from_millis(110));
+    let refused = b.replica.step().unwrap_err().to_string();
     assert!(refused.contains("has lost entries"), "{refused}");
     // A node that runs sees it with its next beat.
     c.replica.step().unwrap();

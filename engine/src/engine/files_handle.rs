@@ -60,13 +60,15 @@ impl FilesHandle<'_> {
         facts: FileFacts,
     ) -> Result<CachedFile> {
         self.database.check_space()?;
+        // Other nodes look for it there as soon as they hear of it.
+        let is_uploaded = self.database.second_home.upload_shared(content);
         let _storing = self.database.storing.read();
         // The blob first: a file that is remembered has content, even after a power cut.
         let (hash, checksum) = self.database.blobs.put(content)?;
-        // Also for one that is there already: an upload too many costs little.
-        self.database.second_home.note_stored(&hash)?;
-        // Other nodes look for it there as soon as they hear of it.
-        self.database.second_home.upload_shared(&hash, content)?;
+        if !is_uploaded {
+            // Also for one that is there already: an upload too many costs little.
+            self.database.second_home.note_stored(&hash)?;
+        }
         let file = CachedFile {
             content: hash,
             size_bytes: content.len() as u64,

@@ -188,23 +188,30 @@ impl Follower {
     /// Errors: the log is not the one that this node follows, or has lost what this node has seen
     /// in it.
     pub(super) fn check_log(&mut self, shared: &ReplicaShared) -> Result<()> {
-        let state = shared.log.state().map_err(|error| unavailable(&error))?;
+        let state = shared.log.state().map_err(|error| unavailable(&error));
+        if state.is_err() {
+            // What it was like meanwhile nobody knows.
+            self.short_since = None;
+        }
+        let state = state?;
         let seen = self.catalog.seq.max(self.state.seq).max(self.last.seq);
         if state.epoch != shared.epoch {
             return Err(shared.stop(another_epoch(state.epoch, shared.epoch)));
         }
         if state.last < seen {
-            let problem = format!(
-                "the log ends at entry {}, this node has applied {seen}: the log has lost entries; \
-                 run `subcat cluster reseed` on the node with the highest number",
+            let reason = format!(
+                "the log ends at entry {}, this node has applied {seen}",
                 state.last
             );
             let now = (shared.clock)();
             let since = *self.short_since.get_or_insert(now);
             if now < since + SHORT_LIMIT {
-                return Err(Error::LogUnavailable { reason: problem });
+                return Err(Error::LogUnavailable { reason });
             }
-            return Err(shared.stop(problem));
+            return Err(shared.stop(format!(
+                "{reason}: the log has lost entries; run `subcat cluster reseed` on the node with \
+                 the highest number"
+            )));
         }
         self.short_since = None;
         if self.last.seq + 1 < state.oldest {
@@ -509,13 +516,16 @@ impl Follower {
 
     /// Answers those who wait for what threads have shown, or, after a failure, a recovery.
     fn note_built(&mut self, shared: &ReplicaShared) {
-        while self.chunk.building_count() < self.building.len()
+        let Some(building_count) = self.chunk.building_count() else {
+            return;
+        };
+        while building_count < self.building.len()
             && let Some(BuildingRun { seq, answers }) = self.building.pop_front()
         {
             for answer in answers {
                 answer.give(shared);
             }
-            shared.applied.store(seq, Ordering::Release);
+            shared.applied.fetch_max(seq, Ordering::AcqRel);
         }
     }
 

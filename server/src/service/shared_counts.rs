@@ -210,7 +210,9 @@ impl SharedCounts {
     }
 
     fn tell(&mut self, exchange: &dyn Exchange, kind: MessageKind, tick: u64) {
-        self.rounds = self.rounds.wrapping_add(1);
+        if kind == MessageKind::Round {
+            self.rounds = self.rounds.wrapping_add(1);
+        }
         if self.counts.is_empty() {
             return;
         }

@@ -20,8 +20,10 @@ use crate::runtime::Control;
 
 /// Time for a connection to the service.
 const CONNECT_LIMIT: Duration = Duration::from_secs(2);
-/// Time for one upload: the largest file takes it at 200 KB a second.
+/// Time for one upload: the largest file takes it at 200 KB a second. A smaller one has less.
 const PUT_LIMIT: Duration = Duration::from_secs(60);
+/// Bytes of a file for which an upload has a second more than the least.
+const PUT_BYTES_PER_SECOND: usize = 200 << 10;
 /// Time in which a client that waits gets its file. Clients are told of an outage within seconds,
 /// where the defaults of the library hide it for minutes.
 const GET_LIMIT: Duration = Duration::from_secs(6);
@@ -210,7 +212,12 @@ impl BlobSource for ObjectStorage {
 
     fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()> {
         let path = path_of(content);
-        let stored = self.block_on(self.store.put(&path, bytes.into()));
+        // Clients may wait for it, and a service that hangs must not keep them for a minute.
+        let seconds = bytes.len() / PUT_BYTES_PER_SECOND;
+        let limit = GET_LIMIT + Duration::from_secs(seconds as u64);
+        let put = self.store.put(&path, bytes.into());
+        let stored = self.block_on(async { time::timeout(limit, put).await });
+        let stored = stored.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         stored.map(drop).map_err(|error| error_of(&error))
     }
 }

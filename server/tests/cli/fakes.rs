@@ -5,12 +5,15 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 /// One bucket of a service that speaks as much S3 as is needed here, and its outage.
 #[derive(Default)]
 pub struct Bucket {
     objects: Mutex<BTreeMap<String, Vec<u8>>>,
     pub is_away: AtomicBool,
+    /// It accepts requests, and answers none until this is over.
+    pub is_hanging: AtomicBool,
 }
 
 impl Bucket {
@@ -47,6 +50,9 @@ impl Bucket {
         }
         let mut content = vec![0; size_bytes];
         reader.read_exact(&mut content).unwrap();
+        while self.is_hanging.load(Ordering::Relaxed) {
+            std::thread::sleep(Duration::from_millis(20));
+        }
         let mut words = first.split(' ');
         let (method, path) = (words.next().unwrap(), words.next().unwrap_or_default());
         let mut objects = self.objects.lock().unwrap();

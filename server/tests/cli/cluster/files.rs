@@ -1,6 +1,7 @@
 //! Files: fetched once, the same on every node, and there without the bucket.
 
 use std::sync::atomic::Ordering;
+use std::time::{Duration, Instant};
 
 use super::fixture::{Cluster, LogServer, SRT, wait};
 use crate::harness::{id, line};
@@ -9,6 +10,9 @@ use crate::harness::{id, line};
 const RACED: std::ops::Range<u32> = 10..20;
 /// Records of which the nodes fetch the file one after the other.
 const CALM: std::ops::Range<u32> = 20..24;
+
+/// Time in which a file comes from upstream while the bucket hangs, on a slow machine.
+const HANGING_LIMIT: Duration = Duration::from_secs(30);
 
 /// The file of a record, downloaded from a node.
 fn download(cluster: &Cluster, number: usize, record: u32) -> String {
@@ -77,8 +81,14 @@ fn a_release_has_one_content(log: LogServer, name: &str) {
 }
 
 fn files_are_there_without_the_bucket(log: LogServer) {
-    let cluster = with_files(log, 1..4);
+    let cluster = with_files(log, 1..5);
     let upstream = &cluster.upstream.state;
+    // A bucket that accepts everything and answers nothing keeps a client for some seconds.
+    cluster.bucket.is_hanging.store(true, Ordering::Relaxed);
+    let began = Instant::now();
+    assert_eq!(download(&cluster, 2, 4), SRT);
+    assert!(began.elapsed() < HANGING_LIMIT, "{:?}", began.elapsed());
+    cluster.bucket.is_hanging.store(false, Ordering::Relaxed);
     assert_eq!(download(&cluster, 0, 1), SRT);
     wait("the file is in the bucket", || {
         cluster.bucket.names().len() == 1
