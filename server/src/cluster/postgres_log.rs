@@ -30,7 +30,7 @@ use crate::runtime::ControlHandle;
 
 /// Time between two looks for a new entry. `NOTIFY` in each append would take a lock that all
 /// databases of the server share.
-const LOOK_PAUSE: Duration = Duration::from_millis(10);
+const LOOK_PAUSE: Duration = Duration::from_millis(4);
 /// Time for which a wait pauses when nothing answers.
 const AWAY_PAUSE: Duration = Duration::from_millis(100);
 /// Settings of every session. An entry must be durable before its append is answered, whatever the
