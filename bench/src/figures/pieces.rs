@@ -20,7 +20,7 @@ const MERGED_SEGMENTS: usize = 4;
 
 /// Imports a catalog of about a million records as `search --pieces` divides it: a segment of the
 /// oldest, six segments of 2,000 to 44,000 and a delta of the newest 4,000. Deletes some of the
-/// records before the newest: so many at once would end the delta. Returns how many were deleted.
+/// records before the newest: all at once would end the delta. Returns how many were deleted.
 ///
 /// The last record of the file counts as the newest. Segments are merged as the service does it, so
 /// a piece of more records than an import puts in one segment comes in four imports.

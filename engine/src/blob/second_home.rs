@@ -37,7 +37,7 @@ pub(crate) struct SecondHome {
     has_one: AtomicBool,
     /// Absent in a process that only looks at the data directory.
     source: OnceLock<Arc<dyn BlobSource>>,
-    /// True in a cluster: what is lost here is no loss for other nodes, and is not forgotten.
+    /// True in a cluster: other nodes may have what is lost here, and it is not forgotten.
     is_shared: bool,
     /// True since an upload has failed.
     is_away: AtomicBool,

@@ -28,14 +28,14 @@ pub(crate) struct LoggedCatalogEvents {
     pub(crate) events: Vec<CatalogEvent>,
 }
 
-type RecordIds = HashSet<RecordId, foldhash::fast::RandomState>;
+type ChunkRecords = HashSet<RecordId, foldhash::fast::RandomState>;
 
 /// Frames of the log that are durable and not shown yet.
 #[derive(Default)]
 pub(crate) struct LoggedChunk {
     chunk: Option<Chunk>,
     /// Records that it holds: a record is in a chunk once.
-    ids: RecordIds,
+    ids: ChunkRecords,
     /// Chunks before, the oldest first.
     building: VecDeque<BuildingChunk>,
     /// True while one that could not be shown waits for a recovery.
@@ -45,7 +45,7 @@ pub(crate) struct LoggedChunk {
 /// A chunk that a thread is building. Dropped, it is waited for: the thread writes to the data
 /// directory.
 struct BuildingChunk {
-    ids: RecordIds,
+    ids: ChunkRecords,
     /// None once it was waited for.
     thread: Option<JoinHandle<Result<()>>>,
 }
@@ -104,7 +104,7 @@ impl LoggedChunk {
         (!self.is_given_up).then_some(self.building.len())
     }
 
-    /// Waits until at most so many chunks are being built.
+    /// Waits until at most `count_max` chunks are being built.
     ///
     /// Errors: the first of a chunk that was given up.
     pub(crate) fn wait_for_building(&mut self, count_max: usize) -> Result<()> {

@@ -50,9 +50,9 @@ impl FilesHandle<'_> {
         self.store_fetched(release, content, facts)
     }
 
-    /// Stores the content of a release as [`FilesHandle::store_file`] does, in place of the one that
-    /// it replaces. Returns another file if that is known of the release by now: another node of a
-    /// cluster has fetched it, and all nodes serve one content.
+    /// Stores the content of a release as [`FilesHandle::store_file`] does, in place of the one
+    /// that it replaces. Returns another file if that is known of the release by now: another node
+    /// of a cluster has fetched it, and all nodes serve one content.
     pub fn store_fetched(
         self,
         release: &ReleaseId,

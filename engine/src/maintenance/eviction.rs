@@ -79,7 +79,8 @@ impl Eviction {
         Ok(())
     }
 
-    /// Forgets the files of these contents, unless they come back, then removes the contents. Returns their bytes.
+    /// Forgets the files of these contents, unless they come back, then removes the contents.
+    /// Returns their bytes.
     ///
     /// A process that is killed in between leaves orphans, which the next start removes.
     fn evict(&self, database: &Database, contents: &[StoredContent]) -> Result<u64> {

@@ -117,7 +117,7 @@ impl<'a> Clause<'a> {
         }
     }
 
-    /// Test of its tested sets, if they are so many that a copy of their union costs less.
+    /// Test of its tested sets, if a copy of their union costs less than to unite them again.
     pub(crate) fn test_of_many_sets(&self, context: &PlanContext<'_>) -> Option<RowTest> {
         self.test
             .filter(|_| context.costs.many_sets <= self.tested_count)

@@ -55,7 +55,7 @@ pub(super) fn search_release_name(
                 for (fit, docs) in OTHER_FITS.into_iter().zip(sets) {
                     let missing_count = page.size.saturating_sub(best.len());
                     if missing_count > 0 {
-                        let sought = Sought::unknown((RELEVANCE, fit), missing_count);
+                        let sought = Sought::unknown(RELEVANCE, fit, missing_count);
                         let found = weigher.lightest(&docs, sought, rank_titled);
                         best.extend(found.into_iter().flatten());
                     }

@@ -24,7 +24,7 @@ use super::top::Ranked;
 const WEIGHTS: usize = MISSING_WEIGHT_MAX as usize + 1;
 /// Documents that are ranked for one of a rank of which nothing is known, at first.
 const VISITS_OF_UNKNOWN: usize = 16;
-/// How many times as many documents the next portion has.
+/// Factor by which the next portion has more documents.
 const PORTION_GROWTH: usize = 8;
 
 /// The release words of a request over one segment.
@@ -271,9 +271,9 @@ pub(super) struct Sought {
 
 impl Sought {
     /// The documents of a rank, of which nothing is known.
-    pub(super) fn unknown(pair: (u8, u8), count: usize) -> Self {
+    pub(super) fn unknown(relevance: u8, fit: u8, count: usize) -> Self {
         Self {
-            pair,
+            pair: (relevance, fit),
             count,
             visits_expected: count.saturating_mul(VISITS_OF_UNKNOWN),
             visits_max: u64::MAX,
@@ -377,7 +377,7 @@ impl LastRank<'_, '_> {
         }
         let unknown = Sought {
             reads_columns: self.branch.reads_columns(),
-            ..Sought::unknown(self.pair, count)
+            ..Sought::unknown(self.pair.0, self.pair.1, count)
         };
         let Some(title_docs) = self.branch.relevance_docs_count(self.pair.0) else {
             return self.visited(unknown).unwrap_or_default();

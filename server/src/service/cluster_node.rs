@@ -369,11 +369,11 @@ impl ClusterNode {
     }
 
     /// Logs each node that has other rows than this one, once.
-    fn tell_of_diverged(&self, told: &mut BTreeSet<NodeId>) {
+    fn tell_of_diverged(&self, reported: &mut BTreeSet<NodeId>) {
         for status in self.replica.status().nodes {
             if !status.is_diverged {
-                told.remove(&status.node);
-            } else if told.insert(status.node) {
+                reported.remove(&status.node);
+            } else if reported.insert(status.node) {
                 tracing::error!(
                     node = %status.node,
                     name = status.beat.name,

@@ -4,9 +4,12 @@ use super::fixture::{Cluster, LogServer, lines, wait};
 use crate::harness::get;
 
 /// Lets the entries of the log that have these words change places.
-const SWAP: &str = "UPDATE subcat.log AS entry SET body = other.body FROM subcat.log AS other
-    WHERE position('Alpha'::bytea IN entry.body) > 0 AND position('Omega'::bytea IN other.body) > 0
-       OR position('Omega'::bytea IN entry.body) > 0 AND position('Alpha'::bytea IN other.body) > 0";
+const SWAP: &str = "
+    UPDATE subcat.log AS entry SET body = other.body FROM subcat.log AS other
+    WHERE
+      position('Alpha'::bytea IN entry.body) > 0 AND position('Omega'::bytea IN other.body) > 0
+      OR
+      position('Omega'::bytea IN entry.body) > 0 AND position('Alpha'::bytea IN other.body) > 0";
 
 /// A node reads two frames of another node in the wrong order, so that it takes one for old.
 #[test]

@@ -22,7 +22,7 @@ const DOWNLOADED: u32 = 1;
 /// Numbers of records of one writer.
 const NUMBERS: u32 = 10_000_000;
 
-/// What one writer was told to be done.
+/// Work of one writer that was acknowledged.
 #[derive(Default)]
 struct Acknowledged {
     /// Imports.
