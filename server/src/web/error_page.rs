@@ -6,17 +6,18 @@ use http::{HeaderValue, Method, Response, StatusCode};
 
 use subcat_engine::error_chain;
 
-use super::answer::{PageBody, bytes, see_other};
-use super::error::PageError;
-use super::frame::Frame;
-use super::notice::Notice;
-use super::web_request::WebRequest;
-use super::{pages, params};
+use super::frame::answer::{PageBody, bytes, see_other};
+use super::frame::error::PageError;
+use super::frame::notice::Notice;
+use super::frame::page_frame::Frame;
+use super::frame::params;
+use super::frame::web_request::WebRequest;
+use super::route;
 use crate::request::HeadRejection;
 use crate::upstream::FetchError;
 
 #[derive(Template)]
-#[template(path = "error.html")]
+#[template(path = "frame/error.html")]
 struct ErrorPage<'a> {
     page: Frame,
     status: u16,
@@ -299,7 +300,7 @@ const fn catalog_texts(error: &PageError) -> [(&'static str, &'static str); 2] {
 /// The sign-in page that leads back to the requested page, or to the page of a submitted form.
 fn sign_in_path(request: &WebRequest) -> String {
     let next = if request.method == Method::POST {
-        pages::form_page(&request.path)
+        route::form_page(&request.path)
     } else {
         let joint = if request.raw_query.is_empty() {
             ""

@@ -7,14 +7,17 @@ use bytes::Bytes;
 use http::header::{CONTENT_TYPE, SET_COOKIE};
 use http::{HeaderMap, Method, Request, Response};
 
-use super::answer::{self, PageBody};
-use super::error::PageError;
-use super::frame::Theme;
-use super::language::Lang;
-use super::notice::Notice;
-use super::site::Site;
-use super::web_request::WebRequest;
-use super::{error_page, origin, pages, session};
+use super::error_page;
+use super::frame::answer::{self, PageBody};
+use super::frame::error::PageError;
+use super::frame::language::Lang;
+use super::frame::notice::Notice;
+use super::frame::origin;
+use super::frame::page_frame::Theme;
+use super::frame::session;
+use super::frame::site::Site;
+use super::frame::web_request::WebRequest;
+use super::route;
 use crate::request::HeadRejection;
 
 /// Answers a request outside `/api`. Runs on the control runtime.
@@ -32,7 +35,7 @@ pub async fn handle(
     let result = match admit(&request) {
         Ok(()) => match switch(&request) {
             Some(response) => Ok(response),
-            None => pages::route(&request).await,
+            None => route::route(&request).await,
         },
         Err(error) => Err(error),
     };

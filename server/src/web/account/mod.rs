@@ -1,0 +1,10 @@
+//! Pages of a person's own account: signing in, profile, second step, links for somebody else.
+
+pub(super) mod device;
+pub(super) mod link;
+pub(super) mod one_time_links;
+pub(super) mod pending_sign_in;
+pub(super) mod profile;
+pub(super) mod second_step;
+pub(super) mod sign_in;
+pub(super) mod totp;

@@ -1,0 +1,293 @@
+//! The profile of the signed-in account: name, password, sessions.
+
+use std::sync::Arc;
+
+use askama::Template;
+use http::header::SET_COOKIE;
+use subcat_engine::{Account, ApiKey, ApiKeyState, Change, Email, Outcome, Session, StateEvent};
+
+use super::sign_in::{display_name, new_password};
+use crate::ops::{OperationError, OperationRejection, Operations};
+use crate::service::Actor;
+use crate::web::catalog::feed::is_feed_key;
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::form_rejection::{FormFault, FormRejection};
+use crate::web::frame::hashing::Applicant;
+use crate::web::frame::notice::Notice;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::session;
+use crate::web::frame::throttle::AttemptSubject;
+use crate::web::frame::web_request::WebRequest;
+
+#[derive(Template)]
+#[template(path = "account/profile.html")]
+struct ProfilePage<'a> {
+    page: Frame,
+    fault: FormFault,
+    email: &'a str,
+    name: &'a str,
+    /// Address in the form that changes it.
+    new_email: &'a str,
+    since: String,
+    has_second_step: bool,
+    sessions: Vec<SessionRow>,
+}
+
+/// An open session of the account.
+struct SessionRow {
+    /// First digits of its digest, which name it in the form.
+    name: String,
+    device: String,
+    opened: String,
+    expires: String,
+    is_this: bool,
+}
+
+impl SessionRow {
+    fn new(session: &Session, request: &WebRequest, this: &[u8; 32]) -> Self {
+        Self {
+            name: session_name(&session.digest),
+            device: session.device.clone(),
+            opened: request.lang.moment(session.created_at),
+            expires: request.lang.moment(session.expires_at),
+            is_this: session.digest == *this,
+        }
+    }
+}
+
+/// A name for a session that does not open it: the beginning of the digest of its cookie.
+fn session_name(digest: &[u8; 32]) -> String {
+    digest[..8]
+        .iter()
+        .map(|byte| format!("{byte:02x}"))
+        .collect()
+}
+
+/// The open sessions of the account, newest first.
+fn open_sessions(request: &WebRequest) -> Result<Vec<Session>, PageError> {
+    let accounts = request.site.service.engine.accounts();
+    let mut sessions = accounts.sessions_of(request.viewer()?.account.id);
+    sessions.retain(|session| !session.is_expired(request.effective_now));
+    sessions.reverse();
+    Ok(sessions)
+}
+
+/// Closes one session of the account; its own is closed by signing out.
+fn close_session(request: &WebRequest) -> PageResult {
+    let name = request.form.get("session");
+    let this = &request.viewer()?.session_digest;
+    let is_meant =
+        |session: &Session| session.digest != *this && session_name(&session.digest) == name;
+    if let Some(session) = open_sessions(request)?.into_iter().find(is_meant) {
+        let closed = StateEvent::CloseSession(session.digest);
+        request.site.service.engine.apply(vec![closed])?;
+    }
+    Ok(request.see_other_with("/profile", Notice::SessionClosed))
+}
+
+/// `GET /profile`.
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    profile_page(request, None)
+}
+
+/// The page, with the reason if a form was rejected.
+fn profile_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
+    let (status, fault) = FormFault::of(rejection, "new", request.lang);
+    let viewer = request.viewer()?;
+    let account = &viewer.account;
+    let typed_name = request.form.get("name");
+    let name = match fault.field {
+        "name" => typed_name,
+        _ => &account.display_name,
+    };
+    let template = ProfilePage {
+        page: request.frame("/profile"),
+        fault,
+        email: account.email.as_str(),
+        name,
+        new_email: match fault.field {
+            "email" | "address-password" => request.form.get("email"),
+            _ => "",
+        },
+        has_second_step: request
+            .site
+            .service
+            .engine
+            .accounts()
+            .second_step(account.id)
+            .is_some(),
+        since: request.lang.date(account.created_at),
+        sessions: open_sessions(request)?
+            .iter()
+            .map(|session| SessionRow::new(session, request, &viewer.session_digest))
+            .collect(),
+    };
+    answer::page(status, &template)
+}
+
+/// `POST /profile`: `action` is `name`, `address`, `password` or `session`.
+pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
+    request.viewer()?;
+    match request.form.get("action") {
+        "name" => request.blocking(change_name).await,
+        "password" => change_password(request).await,
+        "address" => change_address(request).await,
+        "session" => request.blocking(close_session).await,
+        _ => Err(PageError::InvalidForm),
+    }
+}
+
+/// True if this field holds the password of the account.
+pub(crate) async fn is_password(
+    request: &WebRequest,
+    account: &Account,
+    field: &str,
+) -> Result<bool, PageError> {
+    // A session left open must not allow guessing the password.
+    let subjects = [AttemptSubject::PasswordChange(account.id.0)];
+    request.site.throttle.take(&subjects, request.elapsed())?;
+    let hash = account.password_hash.clone();
+    let typed = request.form.raw(field);
+    let hashing = &request.site.hashing;
+    let verified = hashing.verify(Applicant::Known, typed, Some(hash)).await;
+    // What is right, or could not be tried, is not counted.
+    if !matches!(verified, Ok(false)) {
+        request.site.throttle.give_back(&subjects);
+    }
+    Ok(verified?)
+}
+
+/// Changes the address, by which the account signs in from then on.
+async fn change_address(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    let Some(email) = Email::parse(request.form.get("email")) else {
+        return profile_page(request, Some(FormRejection::InvalidEmail));
+    };
+    if !is_password(request, &account, "address-password").await? {
+        return profile_page(request, Some(FormRejection::WrongPasswordForAddress));
+    }
+    request
+        .blocking(move |request| {
+            let changed = Change::SetEmail(account.id, email);
+            let actor = Actor::Account(&account.email);
+            match request.site.service.change(changed, actor)? {
+                Outcome::EmailTaken => profile_page(request, Some(FormRejection::EmailTaken)),
+                _ => Ok(request.see_other_with("/profile", Notice::AddressChanged)),
+            }
+        })
+        .await
+}
+
+#[derive(Template)]
+#[template(path = "account/profile_delete.html")]
+struct DeletePage {
+    page: Frame,
+    fault: FormFault,
+    email: String,
+    /// API keys that are active.
+    keys_count: usize,
+}
+
+/// `GET /profile/delete`: says what goes with the account, and asks for the password.
+pub(crate) fn show_delete(request: &WebRequest) -> PageResult {
+    delete_page(request, None)
+}
+
+fn delete_page(request: &WebRequest, rejection: Option<FormRejection>) -> PageResult {
+    let account = &request.viewer()?.account;
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
+    let keys = request
+        .site
+        .service
+        .engine
+        .accounts()
+        .api_keys_of(account.id);
+    let is_active = |key: &&ApiKey| {
+        key.state(request.effective_now) == ApiKeyState::Active && !is_feed_key(key)
+    };
+    let template = DeletePage {
+        page: request.frame("/profile"),
+        fault,
+        email: account.email.as_str().to_owned(),
+        keys_count: keys.iter().filter(is_active).count(),
+    };
+    answer::page(status, &template)
+}
+
+/// `POST /profile/delete`: deletes the account of whoever knows its password.
+pub(crate) async fn delete(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    if !is_password(request, &account, "old").await? {
+        return delete_page(request, Some(FormRejection::WrongCurrentPassword));
+    }
+    request
+        .blocking(move |request| {
+            let actor = Actor::Account(&account.email);
+            let operations = Operations::of_service(&request.site.service, actor);
+            match operations.delete_account(account.id) {
+                Err(OperationError::Rejected(OperationRejection::LastAdministrator)) => {
+                    return delete_page(request, Some(FormRejection::LastAdministrator));
+                }
+                deleted => deleted?,
+            }
+            let mut response = request.see_other_with("/signin", Notice::AccountDeleted);
+            let cookie = session::forget(request.is_secure);
+            response.headers_mut().append(SET_COOKIE, cookie);
+            Ok(response)
+        })
+        .await
+}
+
+fn change_name(request: &WebRequest) -> PageResult {
+    let account = &request.viewer()?.account;
+    let name = match display_name(request) {
+        Ok(name) => name,
+        Err(rejection) => return profile_page(request, Some(rejection)),
+    };
+    let renamed = Change::SetDisplayName(account.id, name);
+    let actor = Actor::Account(&account.email);
+    request.site.service.change(renamed, actor)?;
+    Ok(request.see_other_with("/profile", Notice::NameSaved))
+}
+
+/// Changes the password. One transaction replaces it, closes every session of the account and
+/// opens a new one for this browser, so that a stolen session ends with the old password.
+async fn change_password(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    let password = match new_password(request, "new", &account.email) {
+        Ok(password) => password,
+        Err(rejection) => return profile_page(request, Some(rejection)),
+    };
+    if !is_password(request, &account, "old").await? {
+        return profile_page(request, Some(FormRejection::WrongCurrentPassword));
+    }
+    let old_hash = account.password_hash.clone();
+    let hashing = &request.site.hashing;
+    let hash = hashing.hash(Applicant::Known, password).await?;
+    let (opened, cookie) = session::open(
+        account.id,
+        hash.clone(),
+        request.effective_now,
+        request.device(),
+        request.is_secure,
+    );
+    let replaced = Change::ReplacePassword {
+        account: account.id,
+        old: old_hash,
+        new: hash,
+    };
+    request
+        .blocking(move |request| {
+            let service = &request.site.service;
+            let actor = Actor::Account(&account.email);
+            if service.change_with_session(replaced, opened, actor)? != Outcome::Done {
+                // The account was disabled, or its password changed, since it was verified.
+                return Err(PageError::NotSignedIn);
+            }
+            let mut response = request.see_other_with("/profile", Notice::PasswordChanged);
+            response.headers_mut().append(SET_COOKIE, cookie);
+            Ok(response)
+        })
+        .await
+}

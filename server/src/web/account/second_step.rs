@@ -1,0 +1,238 @@
+//! The second step of a sign-in: asking for a code, turning it on and off.
+
+use std::sync::Arc;
+
+use askama::Template;
+use http::header::{RETRY_AFTER, SET_COOKIE};
+use http::{HeaderValue, StatusCode};
+use subcat_engine::{Account, Change, Outcome, SecondStep, StateEvent};
+
+use super::pending_sign_in;
+use super::profile::is_password;
+use super::sign_in::{enter, landing, next_of};
+use super::totp::{self, QrDrawing};
+use crate::service::Actor;
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::form_rejection::{FormFault, FormRejection};
+use crate::web::frame::notice::Notice;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::params::Params;
+use crate::web::frame::throttle::AttemptSubject;
+use crate::web::frame::web_request::WebRequest;
+
+#[derive(Template)]
+#[template(path = "account/sign_in_code.html")]
+struct CodePage {
+    page: Frame,
+    fault: FormFault,
+    next: String,
+}
+
+impl CodePage {
+    fn new(request: &WebRequest, next: String, fault: FormFault) -> Self {
+        let kept = Params::of(&[("next", &next)]);
+        Self {
+            page: request.form_frame("/signin", "/signin/code", &kept),
+            fault,
+            next,
+        }
+    }
+}
+
+/// The account whose password was right a moment ago.
+fn pending(request: &WebRequest) -> Option<Account> {
+    pending_sign_in::account(
+        &request.site.service.engine,
+        &request.headers,
+        request.effective_now,
+        request.is_secure,
+    )
+}
+
+/// `GET /signin/code`: asks for the code of the second step.
+pub(crate) fn show_code(request: &WebRequest) -> PageResult {
+    let next = next_of(request.query.get("next"));
+    if request.viewer.is_some() {
+        return Ok(answer::see_other(&landing(&next)));
+    }
+    if pending(request).is_none() {
+        return Ok(answer::see_other("/signin"));
+    }
+    let page = CodePage::new(request, next, FormFault::default());
+    answer::page(StatusCode::OK, &page)
+}
+
+/// `POST /signin/code`: opens the session if the code is right and was not used.
+pub(crate) async fn enter_code(request: &Arc<WebRequest>) -> PageResult {
+    let next = next_of(request.form.get("next"));
+    // Too late, or the password was changed meanwhile.
+    let Some(account) = pending(request) else {
+        return Ok(request.see_other_with("/signin", Notice::CodeTooLate));
+    };
+    let subjects = [AttemptSubject::SignInCode(account.id.0)];
+    if let Err(rejection) = request.site.throttle.take(&subjects, request.elapsed()) {
+        let fault = FormRejection::TooManyAttempts.fault("", request.lang);
+        let page = CodePage::new(request, next, fault);
+        let mut response = answer::page(StatusCode::TOO_MANY_REQUESTS, &page)?;
+        let seconds = HeaderValue::from(rejection.retry_after_seconds);
+        response.headers_mut().insert(RETRY_AFTER, seconds);
+        return Ok(response);
+    }
+    let id = account.id;
+    let is_right = request.blocking(move |request| {
+        let engine = &request.site.service.engine;
+        let Some(second) = engine.accounts().second_step(id) else {
+            // It was turned off meanwhile: the password is enough.
+            return Ok(true);
+        };
+        let used = totp::check(&second, request.form.get("code"), request.now);
+        match used {
+            Some(used) => {
+                let outcomes = engine.apply(vec![StateEvent::UseCode(id, used)])?;
+                Ok(outcomes == [Outcome::Done])
+            }
+            None => Ok(false),
+        }
+    });
+    if !is_right.await? {
+        tracing::warn!(account = id.0, address = %request.peer, "a second step failed");
+        let fault = FormRejection::WrongCode.fault("", request.lang);
+        let page = CodePage::new(request, next, fault);
+        return answer::page(StatusCode::UNPROCESSABLE_ENTITY, &page);
+    }
+    request.site.throttle.give_back(&subjects);
+    let mut response = enter(request, &account, &landing(&next)).await?;
+    let cookie = pending_sign_in::forget(request.is_secure);
+    response.headers_mut().append(SET_COOKIE, cookie);
+    Ok(response)
+}
+
+#[derive(Template)]
+#[template(path = "account/second_step.html")]
+struct StepPage {
+    page: Frame,
+    fault: FormFault,
+    /// Recovery codes that are left; `None` while the second step is off.
+    codes_left: Option<usize>,
+    is_required: bool,
+    email: String,
+    /// New secret, as it is typed into an app; empty while the second step is on.
+    secret: String,
+    /// The same with all that an app needs, as a link.
+    url: String,
+    drawing: Option<QrDrawing>,
+}
+
+impl StepPage {
+    /// The secret in groups of four, as people type it; apps ignore the spaces.
+    fn secret_in_groups(&self) -> String {
+        let digits: Vec<char> = self.secret.chars().collect();
+        let groups = digits.chunks(4).map(|group| group.iter().collect());
+        groups.collect::<Vec<String>>().join(" ")
+    }
+}
+
+/// `GET /profile/second-step`.
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    step_page(request, totp::new_secret(), None)
+}
+
+fn step_page(
+    request: &WebRequest,
+    secret: [u8; 20],
+    rejection: Option<FormRejection>,
+) -> PageResult {
+    let account = &request.viewer()?.account;
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
+    let second = request
+        .site
+        .service
+        .engine
+        .accounts()
+        .second_step(account.id);
+    let codes_left = second.map(|second| second.recovery_digests.len());
+    let url = match codes_left {
+        Some(_) => String::new(),
+        None => totp::otpauth_url(&secret, account.email.as_str()),
+    };
+    let template = StepPage {
+        page: request.frame("/profile"),
+        fault,
+        codes_left,
+        is_required: request
+            .site
+            .service
+            .config()
+            .accounts
+            .is_admin_totp_required,
+        email: account.email.as_str().to_owned(),
+        secret: totp::secret_text(&secret),
+        drawing: QrDrawing::of(&url).filter(|_| !url.is_empty()),
+        url,
+    };
+    answer::page(status, &template)
+}
+
+/// `POST /profile/second-step`: `action` is `on` or `off`; both need the password.
+pub(crate) async fn change(request: &Arc<WebRequest>) -> PageResult {
+    let account = request.viewer()?.account.clone();
+    let secret = totp::parse_secret(request.form.get("secret"));
+    let secret = secret.unwrap_or_else(totp::new_secret);
+    if !is_password(request, &account, "old").await? {
+        return step_page(request, secret, Some(FormRejection::WrongCurrentPassword));
+    }
+    let is_on = request.form.get("action") == "on";
+    request
+        .blocking(move |request| {
+            if is_on {
+                turn_on(request, &account, secret)
+            } else {
+                turn_off(request, &account)
+            }
+        })
+        .await
+}
+
+fn turn_on(request: &WebRequest, account: &Account, secret: [u8; 20]) -> PageResult {
+    let engine = &request.site.service.engine;
+    if engine.accounts().second_step(account.id).is_some() {
+        return Ok(answer::see_other("/profile/second-step"));
+    }
+    let (unused, _) = totp::enrol(secret, 0);
+    // Whoever turns it on has an app that makes its codes, and a clock that agrees.
+    let code = request.form.get("code");
+    let used = totp::step_of(&unused, code, request.now);
+    let Some(step) = used else {
+        return step_page(request, secret, Some(FormRejection::WrongCode));
+    };
+    let (second, codes) = totp::enrol(secret, step);
+    set(request, account, Some(second))?;
+    let mut page = request.frame("/profile");
+    // Switching the language would load the page again, without the codes.
+    page.is_switchable = false;
+    answer::page(StatusCode::OK, &RecoveryPage { page, codes })
+}
+
+#[derive(Template)]
+#[template(path = "account/recovery_codes.html")]
+struct RecoveryPage {
+    page: Frame,
+    codes: Vec<String>,
+}
+
+fn turn_off(request: &WebRequest, account: &Account) -> PageResult {
+    set(request, account, None)?;
+    Ok(request.see_other_with("/profile", Notice::StepOff))
+}
+
+fn set(
+    request: &WebRequest,
+    account: &Account,
+    second: Option<SecondStep>,
+) -> Result<(), PageError> {
+    let change = Change::SetSecondStep(account.id, second);
+    let actor = Actor::Account(&account.email);
+    request.site.service.change(change, actor)?;
+    Ok(())
+}

@@ -1,0 +1,188 @@
+//! Atom feeds (RFC 4287): the newest of the catalog, of a search, of a title.
+//!
+//! A reader of feeds cannot sign in. Its address holds a token: an API key without any scope, which
+//! opens the feeds of its owner and nothing else.
+
+use askama::Template;
+use http::header::CACHE_CONTROL;
+use http::{HeaderValue, StatusCode};
+use subcat_engine::{
+    ApiKey, Change, Doc, ListPage, NewApiKey, Outcome, Scopes, Snapshot, TitlePart,
+};
+
+use super::record_view::{RecordView, title_number};
+use super::results;
+use super::search_box;
+use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
+use crate::limits::{FEED_ENTRIES_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
+use crate::service::Actor;
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::params::{self, Params};
+use crate::web::frame::throttle::AttemptSubject;
+use crate::web::frame::web_request::WebRequest;
+
+/// Name of the key of a feed, in the lists of the command line.
+const FEED_KEY_NAME: &str = "feed";
+
+#[derive(Template)]
+#[template(path = "catalog/feed.xml")]
+struct Feed {
+    title: &'static str,
+    base_url: String,
+    /// Address of the feed without its token: its identifier.
+    id: String,
+    /// Page of the catalog that shows the same.
+    page: String,
+    updated: String,
+    hits: Vec<RecordView>,
+}
+
+/// `GET /feed.atom`: with the parameters of the catalog, or `title_id`.
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    admit(request)?;
+    let kept = request.query.without(&["token", "lang", "theme", "page"]);
+    let params = Params::parse(&kept);
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let (docs, page) = match title_number(params.get("title_id")) {
+        Some(number) => {
+            let listing = snapshot.of_title(number, TitlePart::All, FIRST_PAGE)?;
+            (listing.docs, format!("/title/tt{number:07}"))
+        }
+        None => found(request, &snapshot, &params)?,
+    };
+    let mut hits = Vec::with_capacity(docs.len());
+    for doc in &docs {
+        let view = RecordView::new(request, &snapshot, doc)?;
+        let view = view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX);
+        hits.push(view.without_controls());
+    }
+    snapshot.ensure_not_truncated()?;
+    let base_url = request.base_url();
+    let feed = Feed {
+        title: request
+            .lang
+            .t("subcat: new subtitles", "subcat: subtítulos nuevos"),
+        id: format!("{base_url}/feed.atom?{kept}"),
+        page: format!("{base_url}{page}"),
+        updated: hits
+            .iter()
+            .map(RecordView::posted_at)
+            .max()
+            .unwrap_or(EPOCH)
+            .to_owned(),
+        base_url,
+        hits,
+    };
+    let xml = feed.render()?;
+    let mut response = answer::bytes(StatusCode::OK, "application/atom+xml; charset=utf-8", xml);
+    let caching = HeaderValue::from_static("private, max-age=300");
+    response.headers_mut().insert(CACHE_CONTROL, caching);
+    Ok(response)
+}
+
+/// Time of a feed without entries.
+const EPOCH: &str = "1970-01-01T00:00:00Z";
+const FIRST_PAGE: ListPage = ListPage {
+    skipped: 0,
+    size: FEED_ENTRIES_MAX,
+};
+
+/// The records of a search, or the newest that pass the filters, and the page that shows them.
+fn found<'s>(
+    request: &WebRequest,
+    snapshot: &'s Snapshot,
+    params: &Params,
+) -> Result<(Vec<Doc<'s>>, String), PageError> {
+    let has_alias = request.site.service.compat.imdb_id_alias;
+    let reading = search_box::read(params, has_alias);
+    let text = reading.params.without(&[]);
+    let query = results::parse(&reading.params, &text, has_alias);
+    let query = query.map_err(|_| PageError::NotFound)?;
+    let page = format!("/catalog?{text}");
+    if !search_box::has_criterion(&reading.params) {
+        return Ok((snapshot.newest(query.filters(), FIRST_PAGE)?.docs, page));
+    }
+    let hits = snapshot.search(&query)?;
+    let count = hits.len().min(FEED_ENTRIES_MAX);
+    let docs = (0..count).map(|idx| snapshot.hit_doc(&hits, idx));
+    Ok((docs.collect::<Result<_, _>>()?, page))
+}
+
+/// Lets a request through that has a session or the token of a feed, or if the catalog is public.
+fn admit(request: &WebRequest) -> Result<(), PageError> {
+    let service = &request.site.service;
+    let token = request.query.get("token");
+    let key = service
+        .credentials()
+        .key_table()
+        .find(token, request.effective_now);
+    let owner = key
+        .filter(|known| known.api_key.scopes == Scopes::NONE)
+        .and_then(|known| known.api_key.account);
+    let Some(owner) = owner else {
+        return request.reader();
+    };
+    let subjects = [AttemptSubject::Catalog(owner.0)];
+    let taken = request
+        .site
+        .catalog_throttle
+        .take(&subjects, request.elapsed());
+    taken.map_err(PageError::TooManyPages)
+}
+
+/// True for the key of a feed, which lists of keys leave out.
+pub(crate) fn is_feed_key(key: &ApiKey) -> bool {
+    key.scopes == Scopes::NONE
+}
+
+#[derive(Template)]
+#[template(path = "catalog/feed_address.html")]
+struct AddressPage {
+    page: Frame,
+    url: String,
+}
+
+/// `POST /profile/feed`: a new address for the feeds of the account, which is shown this once. The
+/// one before it ends.
+pub(crate) fn renew(request: &WebRequest) -> PageResult {
+    let account = &request.viewer()?.account;
+    let service = &request.site.service;
+    let actor = Actor::Account(&account.email);
+    let keys = service.engine.accounts().api_keys_of(account.id);
+    for key in keys
+        .iter()
+        .filter(|key| is_feed_key(key) && key.revoked_at.is_none())
+    {
+        service.change(Change::RevokeApiKey(key.id), actor)?;
+    }
+    let text = new_api_key_text();
+    let created = service.change(
+        Change::CreateApiKey(NewApiKey {
+            account: Some(account.id),
+            name: FEED_KEY_NAME.to_owned(),
+            digest: api_key_digest(&text),
+            partial: api_key_partial(&text),
+            scopes: Scopes::NONE,
+            limit: None,
+            expires_at: None,
+        }),
+        actor,
+    )?;
+    if !matches!(created, Outcome::ApiKey(_)) {
+        return Err(PageError::NotSignedIn);
+    }
+    let mut page = request.frame("/profile");
+    // Switching the language would load the page again, without the address.
+    page.is_switchable = false;
+    let template = AddressPage {
+        page,
+        url: format!(
+            "{}/feed.atom?token={}",
+            request.base_url(),
+            params::encode(&text)
+        ),
+    };
+    answer::page(StatusCode::OK, &template)
+}

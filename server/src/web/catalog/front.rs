@@ -1,0 +1,62 @@
+//! The front page: search, and the steps to an API key.
+
+use askama::Template;
+use http::StatusCode;
+use subcat_engine::{Filters, ListPage};
+
+use super::record_view::RecordView;
+use crate::limits::{FRONT_HITS, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX};
+use crate::web::docs::reference::search_answer;
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::web_request::WebRequest;
+
+#[derive(Template)]
+#[template(path = "catalog/front.html")]
+struct FrontPage {
+    page: Frame,
+    records: u64,
+    is_first_start: bool,
+    base_url: String,
+    /// Example of an answer.
+    response: String,
+    /// True if anybody may read the catalog.
+    is_public: bool,
+    /// The newest records, for who may read the catalog.
+    newest: Vec<RecordView>,
+}
+
+/// `GET /`.
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    let template = FrontPage {
+        page: request.frame("/"),
+        records: request.site.stats()?.active_records,
+        is_first_start: request.site.is_first_start(),
+        base_url: request.base_url(),
+        response: search_answer(),
+        is_public: request.site.service.config().is_catalog_public,
+        newest: if request.reader().is_ok() {
+            newest(request)?
+        } else {
+            Vec::new()
+        },
+    };
+    answer::page(StatusCode::OK, &template)
+}
+
+fn newest(request: &WebRequest) -> Result<Vec<RecordView>, PageError> {
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let page = ListPage {
+        skipped: 0,
+        size: FRONT_HITS,
+    };
+    let listing = snapshot.newest(&Filters::default(), page)?;
+    let mut hits = Vec::with_capacity(listing.docs.len());
+    for doc in &listing.docs {
+        let view = RecordView::new(request, &snapshot, doc)?;
+        hits.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
+    }
+    snapshot.ensure_not_truncated()?;
+    Ok(hits)
+}

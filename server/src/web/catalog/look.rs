@@ -1,0 +1,51 @@
+//! A look into the file of a record: its first cues, or the names in its archive. It is fetched and
+//! stored as for a download, and counts as none.
+
+use std::sync::Arc;
+
+use askama::Template;
+use http::StatusCode;
+
+use super::download::{self, OpenedFile};
+use super::record_view::RecordView;
+use crate::files::{CueLook, NamesLook, archive_names, first_cues};
+use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, LOOK_CUES_MAX};
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::web_request::WebRequest;
+
+#[derive(Template)]
+#[template(path = "catalog/look.html")]
+struct LookPage {
+    page: Frame,
+    hit: RecordView,
+    cues: Vec<CueLook>,
+    names: NamesLook,
+    is_archive: bool,
+}
+
+/// `GET /catalog/{id}/look`.
+pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
+    request.reader()?;
+    let opened = download::open(request, id).await?;
+    request
+        .blocking(move |request| look_page(request, &opened))
+        .await
+}
+
+fn look_page(request: &WebRequest, opened: &OpenedFile) -> PageResult {
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let doc = snapshot.doc(opened.id())?.ok_or(PageError::NotFound)?;
+    let hit = RecordView::new(request, &snapshot, &doc)?;
+    snapshot.ensure_not_truncated()?;
+    let (kind, content) = (opened.file.kind, opened.blob.bytes());
+    let template = LookPage {
+        page: request.frame("/catalog"),
+        hit: hit.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),
+        cues: first_cues(content, kind, LOOK_CUES_MAX),
+        names: archive_names(content, kind),
+        is_archive: !kind.is_text(),
+    };
+    answer::page(StatusCode::OK, &template)
+}

@@ -1,0 +1,358 @@
+//! A record as pages show it, read from its stored answer.
+
+use serde::{Deserialize, Deserializer};
+use subcat_engine::{
+    CatalogId, CatalogTerm, Doc, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType,
+};
+
+use super::release_words::ReleaseWords;
+use crate::limits::UPLOADER_CHARS_MAX;
+use crate::web::frame::error::PageError;
+use crate::web::frame::language::Lang;
+use crate::web::frame::params;
+use crate::web::frame::web_request::WebRequest;
+
+/// A record with its downloads of now.
+///
+/// Templates read `record` directly, and use the methods for what depends on the language. A new
+/// field of records is a line here and a line in `record.html`.
+pub(crate) struct RecordView {
+    pub(crate) record: RecordFields,
+    pub(crate) has_file: bool,
+    pub(crate) badge: LanguageBadge,
+    pub(crate) release: ReleaseWords,
+    /// Kind and size of the file, if it is cached: `srt 42 KB`.
+    pub(crate) file: String,
+    /// Name of the file, as imported.
+    pub(crate) file_name: String,
+    /// Path of the page of its title, if it has a catalog id.
+    pub(crate) title_path: String,
+    /// Path of the page of its uploader, if it has one.
+    pub(crate) uploader_path: String,
+    /// True if the record before it in the list is of the same release.
+    pub(crate) is_same_release: bool,
+    downloads: u64,
+    now: Timestamp,
+    lang: Lang,
+}
+
+/// Fields of an answer (API.md, 4) that pages show.
+#[derive(Deserialize)]
+pub(crate) struct RecordFields {
+    pub(crate) id: String,
+    pub(crate) title: String,
+    pub(crate) season: Option<u16>,
+    pub(crate) episode: Option<u16>,
+    pub(crate) year: Option<u32>,
+    #[serde(deserialize_with = "filled")]
+    pub(crate) catalog_id: Option<String>,
+    #[serde(deserialize_with = "filled")]
+    pub(crate) description: Option<String>,
+    #[serde(deserialize_with = "filled")]
+    pub(crate) uploader_name: Option<String>,
+    video_type: String,
+    posted_at: String,
+}
+
+/// The variety of a record's language.
+pub(crate) struct LanguageBadge {
+    /// Name in the language of the page.
+    pub(crate) name: String,
+    /// Class in the style sheet.
+    pub(crate) class: &'static str,
+    /// Language tag of the record's texts.
+    pub(crate) tag: String,
+}
+
+impl LanguageBadge {
+    /// The badge of a language; for Spanish its variety, by which people choose.
+    fn new(language: Option<LanguageTerm>, lang: Lang) -> Self {
+        let Some(language) = language else {
+            return Self {
+                name: String::new(),
+                class: "neutral",
+                tag: String::new(),
+            };
+        };
+        let tag = language.to_string();
+        let (name, class) = match tag.as_str() {
+            "es" => (lang.t("Spanish", "Español"), "neutral"),
+            "es-ES" => (lang.t("Spain", "España"), "spain"),
+            _ if language.is_spanish() => (lang.t("Latin America", "Latinoamérica"), "latin"),
+            _ => (tag.as_str(), "neutral"),
+        };
+        let name = name.to_owned();
+        Self { name, class, tag }
+    }
+}
+
+impl RecordView {
+    /// Reads a document of a snapshot.
+    pub(crate) fn new(
+        request: &WebRequest,
+        snapshot: &Snapshot,
+        doc: &Doc<'_>,
+    ) -> Result<Self, PageError> {
+        let (engine, lang) = (&request.site.service.engine, request.lang);
+        // A fragment is the JSON of the record up to the count of downloads: complete it with any
+        // count, as the true one is not in the index.
+        let mut json = doc.fragment().to_vec();
+        json.extend_from_slice(b"0}");
+        let record: RecordFields =
+            serde_json::from_slice(&json).map_err(|source| PageError::InvalidFragment {
+                id: doc.id(),
+                source,
+            })?;
+        let release = doc.source_release_id().and_then(ReleaseId::parse);
+        let cached = release.and_then(|release| engine.files().cached_file(&release));
+        let number = doc.catalog_id().map(CatalogId::number);
+        let title_number = doc.parent_catalog_number().or(number);
+        Ok(Self {
+            badge: LanguageBadge::new(snapshot.language_of(doc)?, lang),
+            release: ReleaseWords::read(doc.file_name(), record.description.as_deref()),
+            file: cached.map_or(String::new(), |file| {
+                let size = lang.bytes(file.size_bytes);
+                format!("{} {size}", file.kind.extension())
+            }),
+            file_name: doc.file_name().unwrap_or("").to_owned(),
+            title_path: title_number.map_or(String::new(), title_path),
+            uploader_path: record
+                .uploader_name
+                .as_deref()
+                .map_or(String::new(), uploader_path),
+            has_file: doc.source_release_id().is_some(),
+            is_same_release: false,
+            downloads: u64::from(doc.upstream_downloads()) + engine.usage().downloads(doc.id()),
+            record,
+            now: request.now,
+            lang,
+        })
+    }
+
+    /// Shortens title, uploader and description, each to one line.
+    pub(crate) fn shortened(mut self, title_chars: usize, description_chars: usize) -> Self {
+        self.record.title = shortened(&self.record.title, title_chars);
+        let description = self.record.description.as_deref();
+        self.record.description = description.map(|text| shortened(text, description_chars));
+        let uploader = self.record.uploader_name.as_deref();
+        self.record.uploader_name = uploader.map(|text| shortened(text, UPLOADER_CHARS_MAX));
+        self
+    }
+
+    /// Without the characters that XML cannot hold.
+    pub(crate) fn without_controls(mut self) -> Self {
+        self.record.title = xml_text(&self.record.title);
+        self.record.description = self.record.description.as_deref().map(xml_text);
+        self.record.uploader_name = self.record.uploader_name.as_deref().map(xml_text);
+        self
+    }
+
+    /// Cuts the description, and keeps its lines.
+    pub(crate) fn with_description_cut(mut self, chars_max: usize) -> Self {
+        if let Some(description) = &mut self.record.description
+            && let Some((end, _)) = description.char_indices().nth(chars_max)
+        {
+            description.truncate(end);
+            description.push('…');
+        }
+        self
+    }
+
+    /// The title without a year or an episode number at its end that is shown beside it.
+    pub(crate) fn title(&self) -> &str {
+        let year = self.record.year.map(|year| format!("({year})"));
+        let number = match (self.record.season, self.record.episode) {
+            (Some(season), Some(episode)) => format!("{season}x{episode:02}"),
+            _ => String::new(),
+        };
+        let endings = [year.unwrap_or_default(), self.episode_number(), number];
+        let mut title = self.record.title.as_str();
+        for ending in endings.iter().filter(|ending| !ending.is_empty()) {
+            let start = title.len().saturating_sub(ending.len());
+            let is_there = title
+                .get(start..)
+                .is_some_and(|end| end.eq_ignore_ascii_case(ending));
+            let rest = title
+                .get(..start)
+                .unwrap_or("")
+                .trim_end_matches([' ', '-', ',']);
+            if is_there && !rest.is_empty() {
+                title = rest;
+            }
+        }
+        title
+    }
+
+    /// Title, number and release in one line: what tells this record from its neighbours.
+    pub(crate) fn full_name(&self) -> String {
+        let mut name = self.title().to_owned();
+        let number = self.episode_number();
+        let release = self.release.line();
+        for part in [number.as_str(), release.as_str(), self.badge.name.as_str()] {
+            if !part.is_empty() {
+                name.push(' ');
+                name.push_str(part);
+            }
+        }
+        name
+    }
+
+    /// Returns true if both are of one film or episode, and of one release of it that is known.
+    fn has_release_of(&self, other: &Self) -> bool {
+        let is_one_title = match (self.title_path.as_str(), other.title_path.as_str()) {
+            ("", "") => self.title() == other.title() && self.record.year == other.record.year,
+            (path, other_path) => path == other_path,
+        };
+        is_one_title
+            && !self.release.is_empty()
+            && self.release == other.release
+            && self.record.season == other.record.season
+            && self.record.episode == other.record.episode
+    }
+
+    /// Film or series.
+    pub(crate) fn kind(&self) -> &'static str {
+        match VideoType::parse(&self.record.video_type) {
+            Some(VideoType::Movie) => self.lang.t("Film", "Película"),
+            _ => self.lang.t("Series", "Serie"),
+        }
+    }
+
+    /// `S01E02`, `S01` for a season, or nothing.
+    pub(crate) fn episode_number(&self) -> String {
+        episode_number(self.record.season, self.record.episode)
+    }
+
+    /// The day on which it was posted.
+    pub(crate) fn posted(&self) -> String {
+        match Timestamp::parse(&self.record.posted_at) {
+            Some(time) => self.lang.date(time),
+            None => self.record.posted_at.clone(),
+        }
+    }
+
+    /// Time since it was posted.
+    pub(crate) fn posted_ago(&self) -> String {
+        match Timestamp::parse(&self.record.posted_at) {
+            Some(time) => self.lang.ago(time, self.now),
+            None => self.record.posted_at.clone(),
+        }
+    }
+
+    /// The time at which it was posted, as a machine reads it.
+    pub(crate) fn posted_at(&self) -> &str {
+        &self.record.posted_at
+    }
+
+    /// Upstream's downloads and those of this service.
+    pub(crate) fn downloads(&self) -> String {
+        self.lang.number(self.downloads)
+    }
+
+    /// The same in words: `1 download`, `473 downloads`.
+    pub(crate) fn downloads_in_words(&self) -> String {
+        let word = match self.downloads {
+            1 => self.lang.t("download", "descarga"),
+            _ => self.lang.t("downloads", "descargas"),
+        };
+        format!("{} {word}", self.downloads())
+    }
+}
+
+/// Puts the records of one release after the first of them, and marks them. The first ones keep
+/// their order, and so do those of one release.
+pub(crate) fn same_releases_together(hits: Vec<RecordView>) -> Vec<RecordView> {
+    let mut ordered: Vec<RecordView> = Vec::with_capacity(hits.len());
+    for mut hit in hits {
+        let last_of_release = ordered.iter().rposition(|other| hit.has_release_of(other));
+        hit.is_same_release = last_of_release.is_some();
+        let place = last_of_release.map_or(ordered.len(), |idx| idx + 1);
+        ordered.insert(place, hit);
+    }
+    ordered
+}
+
+/// Path of the page of a title.
+pub(crate) fn title_path(number: u64) -> String {
+    format!("/title/tt{number:07}")
+}
+
+/// Path of the page of an uploader.
+pub(crate) fn uploader_path(name: &str) -> String {
+    format!("/uploader?name={}", params::encode(name))
+}
+
+/// The number of a catalog id as an address has it.
+pub(crate) fn title_number(text: &str) -> Option<u64> {
+    match CatalogTerm::parse(text) {
+        CatalogTerm::Number(number) => Some(number),
+        CatalogTerm::Nothing => None,
+    }
+}
+
+/// Reads a text that may be null; an empty one is shown like null.
+fn filled<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<String>, D::Error> {
+    let text = Option::<String>::deserialize(deserializer)?;
+    Ok(text.filter(|text| !text.is_empty()))
+}
+
+/// `S01E02`, `S01` for a season, or nothing.
+pub(crate) fn episode_number(season: Option<u16>, episode: Option<u16>) -> String {
+    match (season, episode) {
+        (Some(season), Some(episode)) => format!("S{season:02}E{episode:02}"),
+        (Some(season), None) => format!("S{season:02}"),
+        (None, Some(episode)) => format!("E{episode:02}"),
+        (None, None) => String::new(),
+    }
+}
+
+/// The characters of a text that XML can hold.
+fn xml_text(text: &str) -> String {
+    let is_held = |c: &char| !c.is_control() && !matches!(c, '\u{FFFE}' | '\u{FFFF}');
+    text.chars().filter(is_held).collect()
+}
+
+fn shortened(text: &str, chars_max: usize) -> String {
+    let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    match line.char_indices().nth(chars_max) {
+        None => line,
+        Some((end, _)) => {
+            let end = line[..end].rfind(' ').unwrap_or(end);
+            format!("{}…", &line[..end])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn descriptions_are_shortened_between_words() {
+        assert_eq!(shortened("uno\r\n dos  tres", 20), "uno dos tres");
+        assert_eq!(shortened("uno dos tres", 9), "uno dos…");
+        assert_eq!(shortened("ñññññ", 3), "ñññ…");
+    }
+
+    #[test]
+    fn episodes_are_numbered_as_usual() {
+        assert_eq!(episode_number(Some(1), Some(2)), "S01E02");
+        assert_eq!(episode_number(Some(1), None), "S01");
+        assert_eq!(episode_number(None, None), "");
+    }
+
+    #[test]
+    fn varieties_of_spanish_have_names() {
+        let check = |tag: &str, expected: &str| {
+            let language = subcat_engine::Language::parse(tag).unwrap();
+            let badge = LanguageBadge::new(Some(LanguageTerm::of(&language)), Lang::Es);
+            assert_eq!(badge.name, expected, "{tag}");
+        };
+        check("es-ES", "España");
+        check("spa_es", "España");
+        check("es-419", "Latinoamérica");
+        check("es-MX", "Latinoamérica");
+        check("es", "Español");
+        check("en-US", "en-US");
+    }
+}

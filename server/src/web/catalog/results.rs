@@ -1,0 +1,412 @@
+//! The catalog for people: the search of the API, lists without words, and a page for each record.
+
+use askama::Template;
+use http::StatusCode;
+use http::header::REFERER;
+use subcat_engine::{
+    CatalogId, Doc, EpisodeSlot, Filters, ListPage, PAGE_SIZE_MAX, Query, RecordId, Snapshot,
+    TitlePart,
+};
+
+use super::feed_link::public_feed;
+use super::record_view::{RecordView, episode_number, same_releases_together, title_path};
+use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
+use super::search_box::{self, Destination};
+use super::search_form::{SearchErrors, SearchForm};
+use super::uploader::known_uploader;
+use crate::limits::{
+    COMPARED_DOWNLOADS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
+    LIST_PAGES_MAX, OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
+};
+use crate::request::{SearchRejection, search_request};
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::params::Params;
+use crate::web::frame::web_request::WebRequest;
+
+#[derive(Template)]
+#[template(path = "catalog/catalog.html")]
+struct CatalogPage {
+    page: Frame,
+    /// Path of the page of the uploader whose name was searched in vain; else empty.
+    uploader_path: String,
+    form: SearchForm,
+    errors: SearchErrors,
+    results: Option<SearchResults>,
+    /// Address of the feed of the same list, if anybody may read it; else empty.
+    feed_path: String,
+}
+
+/// One page of the records that were found or listed.
+struct SearchResults {
+    hits: Vec<RecordView>,
+    /// Counts of a search; `None` for a list of the newest.
+    found: Option<FoundCounts>,
+    /// True if nothing was asked for: the whole catalog.
+    is_everything: bool,
+    orders: Vec<OrderLink>,
+    /// True if the most downloaded come first.
+    is_by_downloads: bool,
+    /// Number of the newest records among which they are, if there are others; else empty.
+    compared: String,
+    page_number: usize,
+    /// True if there is a page after this one.
+    has_next: bool,
+    /// Query string of the search and its order, for links to its other pages.
+    search: String,
+}
+
+/// Counts of a search.
+struct FoundCounts {
+    total: String,
+    is_one: bool,
+    /// Positions of the first and last hit on this page, counted from 1.
+    first: usize,
+    last: usize,
+    /// Number of hits on all pages: at most the largest page size of the API.
+    reachable: usize,
+    /// True if the search has more hits than that.
+    is_truncated: bool,
+    pages_count: usize,
+}
+
+/// `GET /catalog`: the search of the API, with its parameters and order; without a criterion the
+/// newest records that pass the filters.
+///
+/// `limit` defaults to the largest page size of the API; `page` selects 25 of these hits.
+pub(crate) fn show(request: &WebRequest) -> PageResult {
+    request.reader()?;
+    let has_alias = request.site.service.compat.imdb_id_alias;
+    let reading = search_box::read(&request.query, has_alias);
+    // Filters beside a link ask for a part of its records: a search.
+    let filters = reading.params.without(&[
+        "catalog_id",
+        "public_id",
+        "lang",
+        "theme",
+        "page",
+        ORDER_PARAMETER,
+    ]);
+    let named = reading.destination.filter(|_| filters.is_empty());
+    if let Some(location) = destination(request, named)? {
+        return Ok(answer::see_other(&location));
+    }
+    // Drops empty values: an empty field of the form is not a parameter.
+    let search_string = reading
+        .params
+        .without(&["lang", "theme", "page", ORDER_PARAMETER]);
+    let (mut errors, mut results) = (SearchErrors::default(), None);
+    match parse(&reading.params, &search_string, has_alias) {
+        Ok(query) => {
+            let began_us = request.site.service.clock.now().monotonic_us;
+            results = Some(if search_box::has_criterion(&reading.params) {
+                search(request, &query, &reading.params, &search_string)?
+            } else {
+                listed(request, query.filters(), &reading.params)?
+            });
+            let ended_us = request.site.service.clock.now().monotonic_us;
+            let duration_us = ended_us.saturating_sub(began_us);
+            let slow_searches = &request.site.service.slow_searches;
+            slow_searches.note(request.now, duration_us, &search_string, None);
+        }
+        Err(rejection) => errors = SearchErrors::new(&rejection, request.lang),
+    }
+    let status = if errors.is_empty() {
+        StatusCode::OK
+    } else {
+        StatusCode::UNPROCESSABLE_ENTITY
+    };
+    let is_in_vain = results.as_ref().is_some_and(|it| it.hits.is_empty());
+    let template = CatalogPage {
+        page: request.frame("/catalog"),
+        uploader_path: if is_in_vain {
+            known_uploader(request, request.query.get("query"))?
+        } else {
+            String::new()
+        },
+        form: SearchForm::new(&reading.params, &errors, request.lang),
+        feed_path: if errors.is_empty() {
+            public_feed(request, &search_string)
+        } else {
+            String::new()
+        },
+        errors,
+        results,
+    };
+    answer::page(status, &template)
+}
+
+/// Path of the page that a pasted text names, if there is such a page.
+fn destination(
+    request: &WebRequest,
+    destination: Option<Destination>,
+) -> Result<Option<String>, PageError> {
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let path = match destination {
+        Some(Destination::Record(id)) if snapshot.doc(id)?.is_some() => {
+            Some(format!("/catalog/{id}"))
+        }
+        Some(Destination::Title(number)) => {
+            let first = ListPage {
+                skipped: 0,
+                size: 1,
+            };
+            let listing = snapshot.of_title(number, TitlePart::All, first)?;
+            if listing.docs.is_empty() {
+                None
+            } else {
+                Some(title_path(number))
+            }
+        }
+        _ => None,
+    };
+    snapshot.ensure_not_truncated()?;
+    Ok(path)
+}
+
+/// Parses the parameters as the API does. Without a criterion only the filters of the result count.
+pub(crate) fn parse(
+    params: &Params,
+    search_string: &str,
+    has_alias: bool,
+) -> Result<Query, SearchRejection> {
+    // Any criterion will do for parsing the filters.
+    let criterion = if search_box::has_criterion(params) {
+        ""
+    } else {
+        "&catalog_id=tt0"
+    };
+    // The last of a repeated parameter counts, so a limit in the address replaces this one.
+    let text = format!("limit={PAGE_SIZE_MAX}&{search_string}{criterion}");
+    search_request(&text, has_alias).map(|parsed| parsed.query)
+}
+
+fn search(
+    request: &WebRequest,
+    query: &Query,
+    params: &Params,
+    search_string: &str,
+) -> Result<SearchResults, PageError> {
+    let engine = &request.site.service.engine;
+    let snapshot = engine.catalog().snapshot();
+    let hits = snapshot.search(query)?;
+    if hits.is_empty() {
+        let empty_searches = &request.site.service.empty_searches;
+        empty_searches.note(request.now, search_string);
+    }
+    // As in the API, a search by free text requests a reindex job.
+    if query.uses_free_text() {
+        engine.catalog().request_reindex();
+    }
+    let pages_count = hits.len().div_ceil(HITS_PER_PAGE).max(1);
+    let page_number = request.query.get("page").parse().unwrap_or(1);
+    // A page beyond the last one, from an old link, shows the last one.
+    let page_number = usize::clamp(page_number, 1, pages_count);
+    let start = (page_number - 1) * HITS_PER_PAGE;
+    let end = hits.len().min(start + HITS_PER_PAGE);
+    let mut docs = Vec::with_capacity(hits.len());
+    for hit_idx in 0..hits.len() {
+        docs.push(snapshot.hit_doc(&hits, hit_idx)?);
+    }
+    let order = ResultOrder::of(params);
+    order.sort(&mut docs, engine);
+    let mut views = doc_views(request, &snapshot, &docs[start..end])?;
+    if order == ResultOrder::Default {
+        views = same_releases_together(views);
+    }
+    // Only now is it certain that the mapped files were complete while they were read.
+    snapshot.ensure_not_truncated()?;
+    Ok(SearchResults {
+        hits: views,
+        found: Some(FoundCounts {
+            total: request.lang.number(hits.total()),
+            is_one: hits.total() == 1,
+            first: start + 1,
+            last: end,
+            reachable: hits.len(),
+            is_truncated: (hits.len() as u64) < hits.total(),
+            pages_count,
+        }),
+        is_everything: false,
+        orders: order_links(params, true, request.lang),
+        is_by_downloads: order == ResultOrder::Downloads,
+        compared: String::new(),
+        page_number,
+        has_next: page_number < pages_count,
+        search: params.without(&["lang", "theme", "page"]),
+    })
+}
+
+fn doc_views(
+    request: &WebRequest,
+    snapshot: &Snapshot,
+    docs: &[Doc<'_>],
+) -> Result<Vec<RecordView>, PageError> {
+    let mut views = Vec::with_capacity(docs.len());
+    for doc in docs {
+        let view = RecordView::new(request, snapshot, doc)?;
+        views.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
+    }
+    Ok(views)
+}
+
+/// The records that pass the filters, newest first; or the most downloaded of the newest
+/// [`COMPARED_DOWNLOADS_MAX`] of them.
+fn listed(
+    request: &WebRequest,
+    filters: &Filters,
+    params: &Params,
+) -> Result<SearchResults, PageError> {
+    let page_number = request.query.get("page").parse().unwrap_or(1);
+    let page_number = usize::clamp(page_number, 1, LIST_PAGES_MAX);
+    let engine = &request.site.service.engine;
+    let snapshot = engine.catalog().snapshot();
+    let page = ListPage {
+        skipped: (page_number - 1) * HITS_PER_PAGE,
+        size: HITS_PER_PAGE,
+    };
+    let is_by_downloads = ResultOrder::of(params) == ResultOrder::Downloads;
+    let (docs, has_more, compared) = if is_by_downloads {
+        let compared = ListPage {
+            skipped: 0,
+            size: COMPARED_DOWNLOADS_MAX,
+        };
+        let mut listing = snapshot.newest(filters, compared)?;
+        ResultOrder::Downloads.sort(&mut listing.docs, engine);
+        let has_more = page.skipped + page.size < listing.docs.len();
+        let compared = if listing.has_more {
+            request.lang.number(COMPARED_DOWNLOADS_MAX as u64)
+        } else {
+            String::new()
+        };
+        let docs = listing.docs.into_iter();
+        let docs: Vec<Doc<'_>> = docs.skip(page.skipped).take(page.size).collect();
+        (docs, has_more, compared)
+    } else {
+        let listing = snapshot.newest(filters, page)?;
+        (listing.docs, listing.has_more, String::new())
+    };
+    let hits = doc_views(request, &snapshot, &docs)?;
+    snapshot.ensure_not_truncated()?;
+    let selection = params.without(&["lang", "theme", "page", ORDER_PARAMETER]);
+    Ok(SearchResults {
+        hits,
+        found: None,
+        is_everything: selection.is_empty(),
+        orders: order_links(params, false, request.lang),
+        is_by_downloads,
+        compared,
+        page_number,
+        has_next: has_more && page_number < LIST_PAGES_MAX,
+        search: params.without(&["lang", "theme", "page"]),
+    })
+}
+
+#[derive(Template)]
+#[template(path = "catalog/record.html")]
+struct RecordPage {
+    page: Frame,
+    hit: RecordView,
+    base_url: String,
+    /// Address of the list that led here, if it was one.
+    back: String,
+    /// True if the file is available: it is cached, or there is an upstream to fetch it from.
+    is_available: bool,
+    /// Other records of the same film or episode.
+    versions: Vec<RecordView>,
+    has_more_versions: bool,
+    previous: Option<Neighbour>,
+    next: Option<Neighbour>,
+}
+
+/// The episode before or after that of a record.
+struct Neighbour {
+    path: String,
+    number: String,
+}
+
+/// `GET /catalog/{id}`.
+pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
+    request.reader()?;
+    let id = RecordId::parse(id).ok_or(PageError::NotFound)?;
+    let snapshot = request.site.service.engine.catalog().snapshot();
+    let doc = snapshot.doc(id)?.ok_or(PageError::NotFound)?;
+    let hit = RecordView::new(request, &snapshot, &doc)?;
+    let slot = EpisodeSlot {
+        season: hit.record.season,
+        episode: hit.record.episode,
+    };
+    let number = doc.catalog_id().map(CatalogId::number);
+    let title = doc.parent_catalog_number().or(number);
+    let (mut versions, mut has_more_versions) = (Vec::new(), false);
+    let (mut previous, mut next) = (None, None);
+    if let Some(title) = title {
+        let page = ListPage {
+            skipped: 0,
+            size: OTHER_VERSIONS_MAX + 1,
+        };
+        let listing = snapshot.of_title(title, TitlePart::Slot(slot), page)?;
+        for other in listing.docs.iter().filter(|other| other.id() != id) {
+            let view = RecordView::new(request, &snapshot, other)?;
+            versions.push(view.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX));
+        }
+        has_more_versions = listing.has_more || OTHER_VERSIONS_MAX < versions.len();
+        versions.truncate(OTHER_VERSIONS_MAX);
+        if slot.episode.is_some() {
+            (previous, next) = neighbours(&snapshot, title, slot)?;
+        }
+    }
+    let service = &request.site.service;
+    let template = RecordPage {
+        page: request.frame("/catalog"),
+        is_available: hit.has_file
+            && (!hit.file.is_empty() || service.config().upstream.url.is_some()),
+        hit: hit.with_description_cut(RECORD_DESCRIPTION_CHARS_MAX),
+        base_url: request.base_url(),
+        back: list_before(request),
+        versions,
+        has_more_versions,
+        previous,
+        next,
+    };
+    snapshot.ensure_not_truncated()?;
+    answer::page(StatusCode::OK, &template)
+}
+
+/// The page of this site with the list that a record was chosen from: what the browser says that it
+/// comes from. Empty if it says nothing, or another kind of page.
+fn list_before(request: &WebRequest) -> String {
+    let referer = request.headers.get(REFERER);
+    let referer = referer.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let origins = request.origins();
+    let path = origins
+        .iter()
+        .find_map(|it| referer.strip_prefix(it.as_str()));
+    let is_list = |path: &&str| {
+        let is_searched = path.starts_with("/catalog?") || path.starts_with("/uploader?");
+        is_searched || path.starts_with("/title/")
+    };
+    path.filter(is_list).unwrap_or("").to_owned()
+}
+
+/// The episodes before and after one, as far as the title has records of them.
+fn neighbours(
+    snapshot: &Snapshot,
+    title: u64,
+    slot: EpisodeSlot,
+) -> Result<(Option<Neighbour>, Option<Neighbour>), PageError> {
+    let slots = snapshot.episodes_of_title(title)?;
+    let is_episode = |slot: &&EpisodeSlot| slot.season.is_some() && slot.episode.is_some();
+    let neighbour = |slot: &EpisodeSlot| {
+        let (season, episode) = (slot.season.unwrap_or(0), slot.episode.unwrap_or(0));
+        Neighbour {
+            path: format!("{}?season={season}&episode={episode}", title_path(title)),
+            number: episode_number(slot.season, slot.episode),
+        }
+    };
+    let previous = slots.range(..slot).map(|(slot, _)| slot).rfind(is_episode);
+    let after = (std::ops::Bound::Excluded(slot), std::ops::Bound::Unbounded);
+    let next = slots.range(after).map(|(slot, _)| slot).find(is_episode);
+    Ok((previous.map(neighbour), next.map(neighbour)))
+}

@@ -1,0 +1,336 @@
+//! Texts that people paste or type into the search box, read as the search that they mean.
+//!
+//! A pure function from parameters to parameters: the API stays as it is specified. Links and ids
+//! lead to a page, a file name loses its folder and its ending, "temporada 2" becomes the marker
+//! that the search rules know, and an episode implies its type.
+
+use subcat_engine::RecordId;
+
+use super::release_words::is_ending;
+use crate::web::frame::params::Params;
+
+/// A search as it was meant.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct BoxReading {
+    /// The page that the text names, if it names one.
+    pub(crate) destination: Option<Destination>,
+    /// The parameters of the search.
+    pub(crate) params: Params,
+}
+
+/// A page that a pasted text names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Destination {
+    /// A record.
+    Record(RecordId),
+    /// A title, by the number of its catalog id.
+    Title(u64),
+}
+
+/// Parameters that say what to search for; the others are filters.
+const CRITERIA: [&str; 4] = ["query", "title", "catalog_id", "public_id"];
+/// Digits of a catalog id in a text that people paste.
+const CATALOG_DIGITS: std::ops::RangeInclusive<usize> = 5..=10;
+
+/// True if the parameters have a criterion, so that there is something to search for.
+pub(crate) fn has_criterion(params: &Params) -> bool {
+    CRITERIA.iter().any(|name| !params.get(name).is_empty())
+}
+
+/// Reads the parameters of the catalog. `has_alias` is true if `imdb_id` names a catalog id.
+pub(crate) fn read(params: &Params, has_alias: bool) -> BoxReading {
+    let mut reading = BoxReading {
+        destination: None,
+        params: params.clone(),
+    };
+    let params = &mut reading.params;
+    if has_alias {
+        let alias = params.get("imdb_id").to_owned();
+        params.remove("imdb_id");
+        if params.get("catalog_id").is_empty() && !alias.is_empty() {
+            params.set("catalog_id", &alias);
+        }
+    }
+    let text = params.get("query").to_owned();
+    if let Some(number) = title_number(&text) {
+        params.remove("query");
+        params.set("catalog_id", &format!("tt{number:07}"));
+        reading.destination = Some(Destination::Title(number));
+    } else if let Some(id) = record_id(&text) {
+        params.remove("query");
+        params.set("public_id", &id.to_string());
+        reading.destination = Some(Destination::Record(id));
+    } else if !text.is_empty() {
+        let text = file_stem(&text);
+        let (words, place) = take_season(text);
+        match place {
+            Some(place) => place.apply(&words, params),
+            None => params.set("query", text),
+        }
+    }
+    imply_type(params);
+    reading
+}
+
+/// Season and episode are those of episodes; of a film there are none.
+fn imply_type(params: &mut Params) {
+    let is_place = !params.get("season").is_empty() || !params.get("episode").is_empty();
+    match params.get("video_type") {
+        "" if is_place => params.set("video_type", "episode"),
+        "movie" => {
+            params.remove("season");
+            params.remove("episode");
+        }
+        _ => {}
+    }
+}
+
+/// The number of a pasted link to a title, or of a catalog id that stands alone.
+fn title_number(text: &str) -> Option<u64> {
+    let id = match text.split_once("/title/") {
+        Some((_, rest)) => rest.split(['/', '?', '#']).next().unwrap_or(""),
+        None => text,
+    };
+    let digits = id.strip_prefix("tt").or_else(|| id.strip_prefix("TT"))?;
+    let is_id =
+        CATALOG_DIGITS.contains(&digits.len()) && digits.bytes().all(|b| b.is_ascii_digit());
+    if is_id { digits.parse().ok() } else { None }
+}
+
+/// The id of a record, alone or in a pasted link.
+fn record_id(text: &str) -> Option<RecordId> {
+    let mut pieces = text.split(['/', '?', '#', '=', '&']);
+    pieces.find_map(RecordId::parse)
+}
+
+/// A pasted file name without its folder and its ending; any other text as it is.
+fn file_stem(text: &str) -> &str {
+    let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
+    match name.rsplit_once('.') {
+        Some((stem, ending)) if is_ending(ending) && !stem.is_empty() => stem,
+        // A slash without an ending belongs to a title: `Face/Off`.
+        _ => text,
+    }
+}
+
+/// Season and episode that a text says in words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    season: u16,
+    episode: Option<u16>,
+}
+
+impl Place {
+    /// Adds the place to the words as the marker of the search rules; without other words, as
+    /// filters.
+    fn apply(self, words: &str, params: &mut Params) {
+        if words.is_empty() {
+            params.remove("query");
+            params.set("season", &self.season.to_string());
+            if let Some(episode) = self.episode {
+                params.set("episode", &episode.to_string());
+            }
+            return;
+        }
+        let marker = match self.episode {
+            Some(episode) => format!("S{:02}E{episode:02}", self.season),
+            None => format!("S{:02}", self.season),
+        };
+        params.set("query", &format!("{words} {marker}"));
+    }
+}
+
+const SEASON_WORDS: [&str; 5] = ["temporada", "temp", "temp.", "season", "series"];
+const EPISODE_WORDS: [&str; 8] = [
+    "episodio",
+    "capitulo",
+    "capítulo",
+    "cap",
+    "cap.",
+    "ep",
+    "ep.",
+    "episode",
+];
+const ORDINALS: [(&str, &str); 10] = [
+    ("primera", "first"),
+    ("segunda", "second"),
+    ("tercera", "third"),
+    ("cuarta", "fourth"),
+    ("quinta", "fifth"),
+    ("sexta", "sixth"),
+    ("séptima", "seventh"),
+    ("octava", "eighth"),
+    ("novena", "ninth"),
+    ("décima", "tenth"),
+];
+
+/// Takes "temporada 2", "2ª temporada", "season 2 episode 3" out of a text. An episode alone stays
+/// a word: it may be that of a title.
+fn take_season(text: &str) -> (String, Option<Place>) {
+    let mut words: Vec<&str> = text.split_whitespace().collect();
+    let Some(season) = take_number(&mut words, &SEASON_WORDS) else {
+        return (text.to_owned(), None);
+    };
+    let episode = take_number(&mut words, &EPISODE_WORDS);
+    (words.join(" "), Some(Place { season, episode }))
+}
+
+/// Takes the number before or after one of these names out of the words.
+fn take_number(words: &mut Vec<&str>, names: &[&str]) -> Option<u16> {
+    for idx in 0..words.len() {
+        if !names.contains(&words[idx].to_lowercase().as_str()) {
+            continue;
+        }
+        if let Some(number) = words.get(idx + 1).and_then(|word| cardinal(word)) {
+            words.drain(idx..=idx + 1);
+            return Some(number);
+        }
+        if 0 < idx
+            && let Some(number) = ordinal(words[idx - 1])
+        {
+            words.drain(idx - 1..=idx);
+            return Some(number);
+        }
+    }
+    None
+}
+
+fn cardinal(word: &str) -> Option<u16> {
+    let digits = word.trim_end_matches([',', '.', ';']);
+    let number: u16 = digits.parse().ok()?;
+    if (1..=999).contains(&number) {
+        Some(number)
+    } else {
+        None
+    }
+}
+
+fn ordinal(word: &str) -> Option<u16> {
+    let word = word.to_lowercase();
+    let named = (1..)
+        .zip(ORDINALS)
+        .find(|(_, (es, en))| word == *es || word == *en)
+        .map(|(number, _)| number);
+    let digits = word.trim_end_matches(['ª', 'º', '.', 'a', 's', 't', 'n', 'd', 'r', 'h']);
+    named.or_else(|| {
+        if digits == word {
+            None
+        } else {
+            cardinal(digits)
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ID: &str = "69d40d03-2837-540b-87b5-fc2ebf0c1919";
+
+    fn check(typed: &[(&str, &str)], expected: &[(&str, &str)]) {
+        let reading = read(&Params::of(typed), true);
+        for (name, value) in expected {
+            assert_eq!(reading.params.get(name), *value, "{name} of {typed:?}");
+        }
+        let others = reading
+            .params
+            .without(&expected.iter().map(|it| it.0).collect::<Vec<_>>());
+        assert_eq!(others, "", "{typed:?}");
+    }
+
+    fn check_words(typed: &str, expected: &str) {
+        check(&[("query", typed)], &[("query", expected)]);
+    }
+
+    fn destination(typed: &str) -> Option<Destination> {
+        read(&Params::of(&[("query", typed)]), true).destination
+    }
+
+    #[test]
+    fn links_and_ids_lead_to_their_page() {
+        let title = Some(Destination::Title(133_093));
+        assert_eq!(destination("https://www.imdb.com/title/tt0133093/"), title);
+        assert_eq!(destination("m.imdb.com/es/title/tt0133093?ref_=x"), title);
+        assert_eq!(destination("tt0133093"), title);
+        assert_eq!(destination("TT133093"), title);
+        assert_eq!(
+            destination("http://localhost:8080/title/tt0133093#releases"),
+            title
+        );
+        assert_eq!(destination("tt12"), None);
+        assert_eq!(destination("matrix tt0133093"), None);
+        let record = Some(Destination::Record(RecordId::parse(ID).unwrap()));
+        assert_eq!(destination(ID), record);
+        assert_eq!(
+            destination(&format!("https://x.example/catalog/{ID}")),
+            record
+        );
+        let download = format!("http://x/api/subtitles/{ID}/download?x=1");
+        assert_eq!(destination(&download), record);
+        check(&[("query", "tt0133093")], &[("catalog_id", "tt0133093")]);
+        check(&[("query", ID)], &[("public_id", ID)]);
+    }
+
+    #[test]
+    fn a_file_name_loses_its_folder_and_its_ending() {
+        check_words(
+            "The.Matrix.1999.1080p.WEB.H264-BRASA.srt",
+            "The.Matrix.1999.1080p.WEB.H264-BRASA",
+        );
+        check_words("C:\\films\\The.Matrix.1999.mkv", "The.Matrix.1999");
+        check_words("/srv/films/The Matrix (1999).MKV", "The Matrix (1999)");
+        check_words("Face/Off", "Face/Off");
+        check_words("Monsters, Inc.", "Monsters, Inc.");
+        check_words(".srt", ".srt");
+    }
+
+    #[test]
+    fn seasons_in_words_become_markers() {
+        check_words("breaking bad temporada 2", "breaking bad S02");
+        check_words("breaking bad season 2", "breaking bad S02");
+        check_words("Season 2 breaking bad", "breaking bad S02");
+        check_words("breaking bad 2ª temporada", "breaking bad S02");
+        check_words("breaking bad 2nd season", "breaking bad S02");
+        check_words("breaking bad segunda temporada", "breaking bad S02");
+        check_words("lost temporada 1, capítulo 3", "lost S01E03");
+        check_words("lost season 1 episode 3", "lost S01E03");
+        check_words("la temporada del miedo", "la temporada del miedo");
+        check_words("star wars episode 3", "star wars episode 3");
+        check_words("lost s01e02", "lost s01e02");
+        check(
+            &[("query", "temporada 2")],
+            &[("season", "2"), ("video_type", "episode")],
+        );
+    }
+
+    #[test]
+    fn an_episode_implies_its_type() {
+        check(
+            &[("query", "lost"), ("season", "1")],
+            &[
+                ("query", "lost"),
+                ("season", "1"),
+                ("video_type", "episode"),
+            ],
+        );
+        check(
+            &[("episode", "3")],
+            &[("episode", "3"), ("video_type", "episode")],
+        );
+        check(
+            &[("video_type", "movie"), ("season", "1")],
+            &[("video_type", "movie")],
+        );
+    }
+
+    #[test]
+    fn the_alias_of_the_catalog_id_is_its_name_here() {
+        check(&[("imdb_id", "tt1")], &[("catalog_id", "tt1")]);
+        check(
+            &[("imdb_id", "tt1"), ("catalog_id", "tt2")],
+            &[("catalog_id", "tt2")],
+        );
+        let without = read(&Params::of(&[("imdb_id", "tt1")]), false).params;
+        assert!(!has_criterion(&without));
+    }
+}

@@ -1,0 +1,116 @@
+//! Rolling an API key: a new text at once, while the old one works on for a chosen time.
+
+use askama::Template;
+use subcat_engine::ApiKey;
+
+use super::key;
+use super::key_new::{self, Sample};
+use crate::limits::ROLL_DAYS_MAX;
+use crate::ops::{OperationError, Operations};
+use crate::service::Actor;
+use crate::web::frame::answer::{self, PageResult};
+use crate::web::frame::error::PageError;
+use crate::web::frame::form_rejection::{FormFault, FormRejection};
+use crate::web::frame::form_tokens::TokenRejection;
+use crate::web::frame::notice::Notice;
+use crate::web::frame::page_frame::Frame;
+use crate::web::frame::params::Params;
+use crate::web::frame::web_request::WebRequest;
+
+/// Days for which the form offers that the old key works on.
+const GRACE_DAYS: [u32; 4] = [0, 1, 7, ROLL_DAYS_MAX];
+/// The proposal: long enough to change a setting on another machine.
+const PROPOSED_DAYS: u32 = 7;
+
+/// An option of the form.
+struct GraceChoice {
+    days: u32,
+    is_proposed: bool,
+}
+
+#[derive(Template)]
+#[template(path = "keys/key_roll.html")]
+struct RollPage {
+    page: Frame,
+    fault: FormFault,
+    number: u64,
+    name: String,
+    partial: String,
+    choices: [GraceChoice; 4],
+    /// One-time value of the form.
+    token: String,
+}
+
+/// `GET /keys/{number}/roll`.
+pub(crate) fn show(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    form_page(request, key, None)
+}
+
+/// The key, if it may be rolled by the viewer: its owner, or an administrator if it has none. Other
+/// administrators may revoke it, but must not get to see its text.
+fn find(request: &WebRequest, number: &str) -> Result<ApiKey, PageError> {
+    let key = key::find(request, number)?;
+    let viewer = request.viewer()?;
+    if key.account.is_none_or(|owner| owner == viewer.account.id) {
+        Ok(key)
+    } else {
+        Err(PageError::Forbidden)
+    }
+}
+
+fn form_page(request: &WebRequest, key: ApiKey, rejection: Option<FormRejection>) -> PageResult {
+    let (status, fault) = FormFault::of(rejection, "", request.lang);
+    let path = format!("/keys/{}/roll", key.id.0);
+    let template = RollPage {
+        page: request.form_frame("/keys", &path, &Params::default()),
+        fault,
+        number: key.id.0,
+        name: key.name,
+        partial: key.partial,
+        choices: GRACE_DAYS.map(|days| GraceChoice {
+            days,
+            is_proposed: days == PROPOSED_DAYS,
+        }),
+        token: request.site.form_tokens.issue(),
+    };
+    answer::page(status, &template)
+}
+
+/// `POST /keys/{number}/roll`: shows the new text, this once.
+pub(crate) fn roll(request: &WebRequest, number: &str) -> PageResult {
+    let key = find(request, number)?;
+    let account = &request.viewer()?.account;
+    let days = request.form.get("days").parse();
+    let days: u32 = days.map_err(|_| PageError::InvalidForm)?;
+    let token = request.form.get("token");
+    let claim = match request.site.form_tokens.claim(account.id, token) {
+        Ok(claim) => claim,
+        Err(TokenRejection::Unknown) => {
+            return form_page(request, key, Some(FormRejection::FormTooOld));
+        }
+        Err(TokenRejection::Used(created)) => {
+            let location = created.map_or("/keys".to_owned(), |id| format!("/keys/{}", id.0));
+            return Ok(request.see_other_with(&location, Notice::KeyExists));
+        }
+    };
+    let service = &request.site.service;
+    // Before the key is created: nothing may fail between creating and showing it.
+    let sample = Sample::of(&service.engine, key.scopes)?;
+    let operations = Operations::of_service(service, Actor::Account(&account.email));
+    match operations.roll_api_key(key.id, days) {
+        Ok((api_key, text)) => {
+            claim.finish(api_key.id);
+            key_new::created_page(request, api_key, text, sample)
+        }
+        Err(OperationError::Rejected(rejection)) => {
+            let shown = FormRejection::of_operation(&rejection);
+            form_page(
+                request,
+                key,
+                Some(shown.unwrap_or(FormRejection::NotRolled)),
+            )
+        }
+        Err(error) => Err(error.into()),
+    }
+}
