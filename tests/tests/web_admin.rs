@@ -405,7 +405,7 @@ fn the_console_shows_settings_keys_and_first_steps() {
         settings.contains("accounts.keys_max 25 default"),
         "{settings}"
     );
-    let source = "upstream.url (secret) set";
+    let source = "upstream.url set (hidden), http";
     assert!(settings.contains(source), "{settings}");
 }
 

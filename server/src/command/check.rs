@@ -8,11 +8,15 @@ use super::error::{CommandError, say};
 use super::output::print;
 use super::subcommand::Subcommand;
 use super::table::{plain, table};
-use crate::config::Applies;
+use crate::config::{Applies, Secrets};
 
 /// Check the configuration and show it with the origin of each value
 #[derive(Debug, Args)]
-pub(super) struct CheckArguments {}
+pub(super) struct CheckArguments {
+    /// Show secrets, too: tokens, keys, passwords
+    #[arg(long)]
+    show_secrets: bool,
+}
 
 impl Subcommand for CheckArguments {
     const NAME: &'static str = "check";
@@ -37,13 +41,18 @@ impl Subcommand for CheckArguments {
                  are nowhere else are kept",
             );
         }
+        let secrets = if self.show_secrets {
+            Secrets::Shown
+        } else {
+            Secrets::Hidden
+        };
+        let entries = effective.entries(secrets);
         if context.is_json() {
-            let entries = serde_json::to_string(&effective.entries);
+            let entries = serde_json::to_string(&entries);
             let entries = entries.expect("texts and numbers always serialise");
             return print(&format!("{entries}\n"));
         }
-        let rows: Vec<Vec<String>> = effective
-            .entries
+        let rows: Vec<Vec<String>> = entries
             .iter()
             .map(|entry| {
                 let changed = match entry.applies {

@@ -1,7 +1,6 @@
 //! `subcat reload`: the running server reads its settings again.
 
 use clap::Args;
-use serde_json::Value;
 
 use super::access::{Missing, execute_once};
 use super::context::Context;
@@ -46,16 +45,12 @@ fn shown(reloaded: &Reloaded) -> String {
 
 fn change_line(change: &SettingChange) -> String {
     let SettingChange { name, from, to } = change;
-    if *from == Value::Null && *to == Value::Null {
-        // It may be a secret.
-        return name.clone();
-    }
     format!("{name}: {} -> {}", plain(from), plain(to))
 }
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -67,10 +62,11 @@ mod tests {
             to,
         };
         let reloaded = Reloaded {
-            applied: vec![change("upstream.url", Value::Null, Value::Null)],
+            applied: vec![change("upstream.url", Value::Null, json!("set (hidden)"))],
             needs_restart: vec![change("workers", json!(1), json!(2))],
         };
-        let expected = "applied        upstream.url\nneeds restart  workers: 1 -> 2\n";
+        let expected = "applied        upstream.url: - -> set (hidden)\n\
+                        needs restart  workers: 1 -> 2\n";
         assert_eq!(shown(&reloaded), expected);
     }
 }

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::secret::Secrets;
 use super::settings::{Applies, Config, SETTINGS};
 
 /// A setting whose value differs.
@@ -10,9 +11,9 @@ use super::settings::{Applies, Config, SETTINGS};
 pub struct SettingChange {
     /// The setting's path.
     pub name: String,
-    /// Its value so far; `null` if it may be a secret.
+    /// Its value so far; of a secret, that it is set.
     pub from: Value,
-    /// Its new value; `null` if it may be a secret.
+    /// Its new value; of a secret, that it is set.
     pub to: Value,
 }
 
@@ -21,21 +22,13 @@ impl Config {
     pub fn changes(&self, new: &Self, applies: Applies) -> Vec<SettingChange> {
         let mut changes = Vec::new();
         for setting in SETTINGS.iter().filter(|s| s.applies == applies) {
-            let (from, to) = ((setting.show)(self), (setting.show)(new));
-            if from == to {
+            if (setting.show)(self) == (setting.show)(new) {
                 continue;
             }
-            let shown = |value: Value| {
-                if setting.is_secret {
-                    Value::Null
-                } else {
-                    value
-                }
-            };
             changes.push(SettingChange {
                 name: setting.name.to_owned(),
-                from: shown(from),
-                to: shown(to),
+                from: setting.shown(self, Secrets::Hidden),
+                to: setting.shown(new, Secrets::Hidden),
             });
         }
         changes
@@ -119,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_names_both_values_unless_it_may_be_a_secret() {
+    fn a_change_names_both_values_and_hides_secrets() {
         let running = Config::default();
         let mut loaded = Config::default();
         loaded.accounts.keys_max = 3;
@@ -128,7 +121,8 @@ mod tests {
         let text = serde_json::to_string(&changes).unwrap();
         assert_eq!(
             text,
-            "[{\"name\":\"upstream.url\",\"from\":null,\"to\":null},\
+            "[{\"name\":\"upstream.url\",\"from\":null,\
+               \"to\":\"set (hidden), http://u.example\"},\
              {\"name\":\"accounts.keys_max\",\"from\":25,\"to\":3}]"
         );
     }

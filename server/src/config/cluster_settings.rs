@@ -41,12 +41,12 @@ pub(super) fn log_address(text: &str) -> Option<Option<String>> {
     if text.is_empty() {
         return Some(None);
     }
-    let schemes = ["nats://", "tls://", "postgres://", "postgresql://"];
-    let rest = schemes
-        .iter()
-        .find_map(|scheme| text.strip_prefix(scheme))?;
+    // It may name several hosts, and so is no URL for a library.
+    let (scheme, rest) = text.split_once("://")?;
+    let scheme = scheme.to_ascii_lowercase();
+    let is_known = ["nats", "tls", "postgres", "postgresql"].contains(&scheme.as_str());
     let is_plain = rest.bytes().all(|b| b.is_ascii_graphic());
-    (is_plain && !rest.is_empty()).then(|| Some(text.to_owned()))
+    (is_known && is_plain && !rest.is_empty()).then(|| Some(format!("{scheme}://{rest}")))
 }
 
 /// A name of a stream.
@@ -82,6 +82,8 @@ mod tests {
         ] {
             assert_eq!(log_address(text), Some(Some(text.to_owned())));
         }
+        let log = Some(Some("nats://A:4222".to_owned()));
+        assert_eq!(log_address("NATS://A:4222"), log);
         for text in ["kafka://a", "nats://", "a:4222", "nats://a b"] {
             assert_eq!(log_address(text), None, "{text}");
         }

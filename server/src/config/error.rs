@@ -42,19 +42,19 @@ pub enum SettingError {
     Value {
         /// The setting.
         name: &'static str,
-        /// The value as it was given.
+        /// The value as it was given, without a password.
         value: String,
         /// The place where it was given.
         origin: Origin,
         /// The values that are allowed.
         allowed: &'static str,
     },
-    /// The value in a file of its own is not allowed. It is not shown: it may be a secret.
+    /// The value is not allowed, and not shown: it is a secret.
     #[error("{name} is not valid ({origin}): expected {allowed}")]
     Secret {
         /// The setting.
         name: &'static str,
-        /// The file, and the place that names it.
+        /// The place where it was given.
         origin: Origin,
         /// The values that are allowed.
         allowed: &'static str,
@@ -115,7 +115,9 @@ impl SettingError {
     /// Returns true if the command line is at fault (exit status 2).
     fn is_usage(&self) -> bool {
         match self {
-            Self::Unknown { origin, .. } | Self::Value { origin, .. } => {
+            Self::Unknown { origin, .. }
+            | Self::Value { origin, .. }
+            | Self::Secret { origin, .. } => {
                 matches!(origin, Origin::CommandLine(_))
             }
             _ => false,

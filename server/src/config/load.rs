@@ -1,6 +1,7 @@
 //! Layers of text over the defaults, and the origin of each value.
 
 use std::ffi::OsString;
+use std::fmt;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -12,6 +13,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::error::{ConfigError, SettingError};
 use super::origin::{Origin, Origins};
+use super::secret::Secrets;
 use super::settings::{Applies, Config, SETTINGS, Setting, VARIABLE_PREFIX};
 use crate::limits::{MISTYPED_LETTERS_MAX, SECRET_BYTES_MAX};
 
@@ -22,7 +24,7 @@ const FILE_DEFAULT: &str = "/etc/subcat/subcat.toml";
 const CLIENT_VARIABLES: [&str; 2] = ["SUBCAT_KEY", "SUBCAT_URL"];
 
 /// The sources of values, over the defaults.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct Sources {
     /// The file that `--config` names.
     pub file: Option<PathBuf>,
@@ -32,8 +34,18 @@ pub struct Sources {
     pub flags: Vec<SettingFlag>,
 }
 
+impl fmt::Debug for Sources {
+    /// Without values, which may be secrets.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sources")
+            .field("file", &self.file)
+            .field("flags", &self.flags)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A setting that the command line gives.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SettingFlag {
     /// The setting's path.
     pub name: String,
@@ -41,6 +53,15 @@ pub struct SettingFlag {
     pub value: String,
     /// The flag as the user wrote it, for messages.
     pub flag: String,
+}
+
+impl fmt::Debug for SettingFlag {
+    /// Without the value, which may be a secret.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("SettingFlag")
+            .field("flag", &self.flag)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A setting in effect.
@@ -61,8 +82,6 @@ pub struct ConfigEntry {
 pub struct Effective {
     /// The values.
     pub config: Config,
-    /// Every setting in the order of the table.
-    pub entries: Vec<ConfigEntry>,
     /// The origin of each value.
     pub origins: Origins,
     /// Variables that look like settings and are none, in order. They are ignored.
@@ -74,9 +93,19 @@ pub struct Effective {
 impl Effective {
     /// Returns true if a setting has a value that was given, not its default.
     pub fn is_given(&self, name: &str) -> bool {
-        let default = Origin::Default.to_string();
-        let entry = self.entries.iter().find(|entry| entry.name == name);
-        entry.is_some_and(|entry| entry.origin != default)
+        let origin = self.origins.of(name);
+        origin.is_some_and(|origin| *origin != Origin::Default)
+    }
+
+    /// Every setting in the order of the table.
+    pub fn entries(&self, secrets: Secrets) -> Vec<ConfigEntry> {
+        let entry = |(setting, origin): (&Setting, &Origin)| ConfigEntry {
+            name: setting.name,
+            value: setting.shown(&self.config, secrets),
+            origin: origin.to_string(),
+            applies: setting.applies,
+        };
+        SETTINGS.iter().zip(self.origins.all()).map(entry).collect()
     }
 }
 
@@ -97,8 +126,6 @@ struct SettingPlace {
 
 /// End of the name of a setting whose value stands in a file of its own.
 const FILE_SUFFIX: &str = "_file";
-/// Shown in place of a value that came from a file of its own.
-const SECRET_SHOWN: &str = "(secret)";
 
 impl Sources {
     /// Applies the layers over the defaults: file, variables, flags.
@@ -127,38 +154,14 @@ impl Sources {
                 origins.set(setting_idx, layered.origin);
                 continue;
             }
-            if let Origin::SecretFile(..) = layered.origin {
-                errors.push(SettingError::Secret {
-                    name: setting.name,
-                    origin: layered.origin,
-                    allowed: setting.allowed,
-                });
-                continue;
-            }
-            errors.push(SettingError::Value {
-                name: setting.name,
-                value: layered.value,
-                origin: layered.origin,
-                allowed: setting.allowed,
-            });
+            errors.push(refused(setting, layered));
         }
         errors.extend(contradiction(&config));
         if !errors.is_empty() {
             return Err(ConfigError(errors));
         }
-        let entry = |(setting, origin): (&Setting, &Origin)| ConfigEntry {
-            name: setting.name,
-            value: match origin {
-                Origin::SecretFile(..) => SECRET_SHOWN.into(),
-                _ => (setting.show)(&config),
-            },
-            origin: origin.to_string(),
-            applies: setting.applies,
-        };
-        let entries = SETTINGS.iter().zip(origins.all()).map(entry).collect();
         Ok(Effective {
             config,
-            entries,
             origins,
             ignored_variables,
             sources: self.clone(),
@@ -265,6 +268,24 @@ impl Layered {
             origin: Origin::SecretFile(path, Box::new(self.origin)),
             ..self
         })
+    }
+}
+
+/// The error of a value that is not allowed.
+fn refused(setting: &Setting, layered: Layered) -> SettingError {
+    let (name, allowed, origin) = (setting.name, setting.allowed, layered.origin);
+    match setting.shown_text(&layered.value) {
+        Some(value) => SettingError::Value {
+            name,
+            value,
+            origin,
+            allowed,
+        },
+        None => SettingError::Secret {
+            name,
+            origin,
+            allowed,
+        },
     }
 }
 
@@ -458,8 +479,9 @@ mod tests {
         sources.load()
     }
 
-    fn entry<'a>(effective: &'a Effective, name: &str) -> &'a ConfigEntry {
-        effective.entries.iter().find(|e| e.name == name).unwrap()
+    fn entry(effective: &Effective, name: &str) -> ConfigEntry {
+        let mut entries = effective.entries(Secrets::Hidden).into_iter();
+        entries.find(|e| e.name == name).unwrap()
     }
 
     #[test]
@@ -569,7 +591,9 @@ mod tests {
         ] {
             assert_eq!(effective.config.upstream.url.as_deref(), Some(url));
             let entry = entry(&effective, "upstream.url");
-            assert_eq!(entry.value, json!("(secret)"));
+            assert_eq!(entry.value, json!("set (hidden), https://u.example"));
+            let shown = effective.entries(Secrets::Shown);
+            assert!(shown.iter().any(|e| e.value == json!(url)));
             assert!(entry.origin.starts_with(path), "{}", entry.origin);
         }
         std::fs::write(path, "hush").unwrap();

@@ -11,6 +11,7 @@ mod load;
 mod origin;
 mod parse;
 mod s3_settings;
+mod secret;
 mod sections;
 mod settings;
 mod trace_settings;
@@ -21,6 +22,7 @@ pub use error::{ConfigError, SettingError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::{Origin, Origins};
 pub use s3_settings::S3Settings;
+pub use secret::Secrets;
 pub use sections::{
     AccessLog, Accounts, Compat, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
     Registration, UpstreamSettings,

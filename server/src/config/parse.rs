@@ -3,9 +3,9 @@
 use std::net::IpAddr;
 use std::str::FromStr;
 
-use http::Uri;
 use ipnet::IpNet;
 use serde_json::{Value, json};
+use url::Url;
 
 /// Stores a value that was read, if it was valid.
 pub(super) fn put<T>(place: &mut T, value: Option<T>) -> Option<()> {
@@ -47,7 +47,10 @@ pub(super) fn bytes(text: &str) -> Option<usize> {
     text.parse().ok()
 }
 
-/// Networks, separated by commas; a bare address is a network of one.
+/// Networks, separated by commas; a bare address is a network of one. An IPv4 network that is
+/// written as IPv6 is IPv4, as the addresses of clients are. One whose prefix is shorter than the
+/// address that is written is refused, as the whole Internet is: it is a mistake, and who is in
+/// such a network may name any address as that of a client.
 pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
     let mut networks = Vec::new();
     for name in text
@@ -56,52 +59,180 @@ pub(super) fn networks(text: &str) -> Option<Vec<IpNet>> {
         .filter(|name| !name.is_empty())
     {
         let address = || name.parse::<IpAddr>().ok().map(IpNet::from);
-        networks.push(name.parse::<IpNet>().ok().or_else(address)?);
+        let network = name.parse::<IpNet>().ok().or_else(address)?;
+        if network.addr() != network.network() || network.prefix_len() == 0 {
+            return None;
+        }
+        networks.push(canonical(network)?);
     }
     Some(networks)
 }
 
-/// A public URL: nothing, or scheme and host with an optional port. A slash at the end is dropped.
+/// The IPv4 network inside one of `::ffff:0:0/96`, or the network itself; `None` for one that holds
+/// all of IPv4.
+fn canonical(network: IpNet) -> Option<IpNet> {
+    let IpNet::V6(v6) = network else {
+        return Some(network);
+    };
+    match (v6.addr().to_ipv4_mapped(), v6.prefix_len().checked_sub(96)) {
+        (Some(_), Some(0) | None) => None,
+        (Some(v4), Some(prefix_len)) => IpNet::new(v4.into(), prefix_len).ok(),
+        (None, _) => Some(network),
+    }
+}
+
+/// A public URL in its normal form: nothing, or scheme and host with an optional port, without a
+/// slash at the end.
 pub(super) fn public_url(text: &str) -> Option<Option<String>> {
     if text.is_empty() {
         return Some(None);
     }
-    let url = text.strip_suffix('/').unwrap_or(text);
-    let uri = web_uri(url)?;
-    let is_bare = uri.path() == "/" && uri.query().is_none() && !url.ends_with('/');
-    if is_bare {
-        Some(Some(url.to_owned()))
-    } else {
-        None
+    let url = web_url(text)?;
+    if url.path() != "/" || url.query().is_some() || url.fragment().is_some() {
+        return None;
     }
+    Some(Some(url.origin().ascii_serialization()))
 }
 
-/// An upstream URL: nothing, or one whose path or query holds the placeholder. In the host it would
-/// let a release id choose the server.
+/// An upstream URL in its normal form: nothing, or one whose path or query holds the placeholder.
+/// In the host it would let a release id choose the server.
 pub(super) fn upstream_url(text: &str) -> Option<Option<String>> {
     const PLACEHOLDER: &str = "{source_release_id}";
+    /// Stands for the placeholder, whose braces the normal form of a path encodes.
+    const STAND_IN: &str = "source-release-id-00";
     if text.is_empty() {
         return Some(None);
     }
-    let uri = web_uri(&text.replace(PLACEHOLDER, "0"))?;
-    let host_end = text.find("://")? + 3 + uri.authority()?.as_str().len();
-    let is_in_path = text.get(host_end..)?.contains(PLACEHOLDER);
-    if is_in_path && !text.contains('#') {
-        Some(Some(text.to_owned()))
+    if text.to_ascii_lowercase().contains(STAND_IN) {
+        return None;
+    }
+    let url = web_url(&text.replace(PLACEHOLDER, STAND_IN))?;
+    let is_in = |part: Option<&str>| part.is_some_and(|part| part.contains(STAND_IN));
+    let is_after_host = is_in(Some(url.path())) || is_in(url.query());
+    if is_after_host && !is_in(url.host_str()) && url.fragment().is_none() {
+        Some(Some(url.as_str().replace(STAND_IN, PLACEHOLDER)))
     } else {
         None
     }
 }
 
-/// An absolute URI of the web, without a user name.
-fn web_uri(text: &str) -> Option<Uri> {
-    let uri: Uri = text.parse().ok()?;
-    let is_web = matches!(uri.scheme_str(), Some("http" | "https"));
-    let has_host = uri.host().is_some_and(|host| !host.is_empty());
-    let is_anonymous = !uri.authority()?.as_str().contains('@');
-    if is_web && has_host && is_anonymous {
-        Some(uri)
+/// The base of a URL in its normal form: nothing, or scheme, host and perhaps a path, without a
+/// slash at the end.
+pub(super) fn base_url(text: &str) -> Option<Option<String>> {
+    if text.is_empty() {
+        return Some(None);
+    }
+    let url = web_url(text)?;
+    if url.query().is_some() || url.fragment().is_some() {
+        return None;
+    }
+    Some(Some(url.as_str().trim_end_matches('/').to_owned()))
+}
+
+/// An absolute URL of the web, without a user name. What a browser would mend is refused.
+pub(super) fn web_url(text: &str) -> Option<Url> {
+    let (_, rest) = text.split_once("://")?;
+    let is_mended = |c: char| c.is_whitespace() || c.is_control() || "\\\"<>^`".contains(c);
+    if rest.starts_with('/') || text.contains(is_mended) {
+        return None;
+    }
+    let url = Url::parse(text).ok()?;
+    let is_web = matches!(url.scheme(), "http" | "https");
+    let is_anonymous = url.username().is_empty() && url.password().is_none();
+    if is_web && url.has_host() && is_anonymous && !rest.starts_with('@') {
+        Some(url)
     } else {
         None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn networks_are_those_that_addresses_are_compared_with() {
+        let names = |text: &str| {
+            let networks = networks(text)?;
+            Some(networks.iter().map(IpNet::to_string).collect::<Vec<_>>())
+        };
+        let read = names("10.0.0.0/8, 127.0.0.1,fd00::/8").unwrap();
+        assert_eq!(read, ["10.0.0.0/8", "127.0.0.1/32", "fd00::/8"]);
+        let mapped = names("::ffff:10.0.0.1, ::ffff:10.0.0.0/104").unwrap();
+        assert_eq!(mapped, ["10.0.0.1/32", "10.0.0.0/8"]);
+        assert_eq!(names("").unwrap(), Vec::<String>::new());
+        for text in [
+            "10.0.0.1/8",
+            "fd00::1/8",
+            "0.0.0.0/0",
+            "::/0",
+            "::ffff:0:0/96",
+            "::ffff:10.0.0.1/104",
+            "10.0.0.0/33",
+            "proxy",
+        ] {
+            assert_eq!(networks(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn urls_are_kept_in_their_normal_form() {
+        let some = |text: &str| Some(Some(text.to_owned()));
+        for (text, expected) in [
+            ("https://sub.example", some("https://sub.example")),
+            ("HTTPS://Sub.Example:443/", some("https://sub.example")),
+            ("http://sub.example:8080", some("http://sub.example:8080")),
+            ("http://[::1]:80/", some("http://[::1]")),
+            (
+                "https://subtítulos.example",
+                some("https://xn--subttulos-j5a.example"),
+            ),
+            ("", Some(None)),
+            ("https://sub.example//", None),
+            ("https://sub.example/?a", None),
+            ("https://sub.example/#a", None),
+            ("https://me@sub.example", None),
+            ("https://@sub.example", None),
+            ("https://sub .example", None),
+            ("https:sub.example", None),
+            ("https:///sub.example", None),
+            ("https://sub\\.example", None),
+            ("ftp://sub.example", None),
+            ("sub.example", None),
+        ] {
+            assert_eq!(public_url(text), expected, "{text}");
+        }
+        let id = "{source_release_id}";
+        for (text, expected) in [
+            (
+                format!("HTTP://U.example:80/f/{id}.srt"),
+                format!("http://u.example/f/{id}.srt"),
+            ),
+            (
+                format!("http://u.example?id={id}&t=A/b"),
+                format!("http://u.example/?id={id}&t=A/b"),
+            ),
+        ] {
+            assert_eq!(upstream_url(&text), some(&expected));
+            assert_eq!(
+                upstream_url(&expected),
+                some(&expected),
+                "it is its own normal form"
+            );
+        }
+        for text in [
+            "http://u.example/",
+            "http://{source_release_id}.example/",
+            "http://{source_release_id}.example/{source_release_id}",
+            "http://u.example:{source_release_id}/",
+            "http://u.example/#{source_release_id}",
+            "http://me:word@u.example/{source_release_id}",
+        ] {
+            assert_eq!(upstream_url(text), None, "{text}");
+        }
+        assert_eq!(
+            base_url("HTTPS://C.example/otlp/"),
+            some("https://c.example/otlp")
+        );
     }
 }

@@ -1,8 +1,11 @@
 //! Types of the settings, by section.
 
+use std::fmt;
 use std::num::NonZeroU32;
 
 use subcat_engine::RateLimit;
+
+use super::secret::hidden;
 
 /// The I/O backend of the workers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,7 +53,7 @@ impl Default for RateLimits {
 }
 
 /// The source of files that are not cached.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct UpstreamSettings {
     /// With `{source_release_id}`.
@@ -72,6 +75,20 @@ impl Default for UpstreamSettings {
             concurrency: 64,
             failure_ttl_seconds: 30,
         }
+    }
+}
+
+impl fmt::Debug for UpstreamSettings {
+    /// Without the address, which may hold a token: it may end in a log.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("UpstreamSettings")
+            .field("url", &self.url.as_deref().map(hidden))
+            .field("connect_seconds", &self.connect_seconds)
+            .field("timeout_seconds", &self.timeout_seconds)
+            .field("max_bytes", &self.max_bytes)
+            .field("concurrency", &self.concurrency)
+            .field("failure_ttl_seconds", &self.failure_ttl_seconds)
+            .finish()
     }
 }
 

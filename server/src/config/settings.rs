@@ -15,6 +15,7 @@ use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, StoreKind};
 use super::cluster_settings::{ClusterSettings, log_address, node_name, stream_name};
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
 use super::s3_settings::{S3Settings, access_word, bucket, endpoint};
+use super::secret::{Secrets, hidden, without_password};
 use super::sections::{
     AccessLog, Accounts, Compat, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
     Registration, UpstreamSettings,
@@ -162,18 +163,10 @@ impl Config {
     /// Every setting in the order of the table.
     pub fn shown(&self) -> Vec<SettingShown> {
         let defaults = Self::default();
-        let shown = |setting: &Setting| {
-            let value = (setting.show)(self);
-            let is_default = value == (setting.show)(&defaults);
-            SettingShown {
-                name: setting.name,
-                is_default,
-                // A page is seen over a shoulder.
-                value: match value {
-                    value if is_default || !setting.is_secret => value,
-                    _ => json!("(secret)"),
-                },
-            }
+        let shown = |setting: &Setting| SettingShown {
+            name: setting.name,
+            is_default: (setting.show)(self) == (setting.show)(&defaults),
+            value: setting.shown(self, Secrets::Hidden),
         };
         SETTINGS.iter().map(shown).collect()
     }
@@ -191,7 +184,7 @@ pub(super) struct Setting {
     pub allowed: &'static str,
     /// Reads a value into the configuration; `None` if it is not allowed.
     pub set: fn(&mut Config, &str) -> Option<()>,
-    /// The effective value.
+    /// The effective value, secret or not: [`Setting::shown`] is for those who read it.
     pub show: fn(&Config) -> Value,
 }
 
@@ -200,6 +193,24 @@ impl Setting {
     pub(super) fn variable(&self) -> String {
         let name = self.name.replace('.', "_").to_uppercase();
         format!("{VARIABLE_PREFIX}{name}")
+    }
+
+    /// The effective value as it may be read.
+    pub(super) fn shown(&self, config: &Config, secrets: Secrets) -> Value {
+        match (self.show)(config) {
+            Value::String(value) if self.is_secret && secrets == Secrets::Hidden => {
+                json!(hidden(&value))
+            }
+            value => value,
+        }
+    }
+
+    /// A text that was given as the value, as messages may show it; `None` if it is a secret.
+    pub(super) fn shown_text(&self, given: &str) -> Option<String> {
+        if self.is_secret {
+            return None;
+        }
+        Some(without_password(given).into_owned())
     }
 }
 
@@ -265,7 +276,8 @@ pub(super) static SETTINGS: &[Setting] = &[
         name: "trusted_proxies",
         applies: Applies::AtReload,
         is_secret: false,
-        allowed: "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1",
+        allowed: "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1, without bits behind \
+                  their prefix and not /0",
         set: |c, v| put(&mut c.trusted_proxies, networks(v)),
         show: |c| json!(c.trusted_proxies),
     },

@@ -1,5 +1,7 @@
 //! Settings of traces.
 
+use super::parse::base_url;
+
 /// The collector of traces, and how many requests are traced.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TraceSettings {
@@ -18,20 +20,10 @@ impl Default for TraceSettings {
     }
 }
 
-/// The base of a collector's URL; nothing switches traces off.
+/// The base of a collector's URL; nothing switches traces off. Credentials belong into a field, and
+/// a query would not stay at the end.
 pub(super) fn collector_url(text: &str) -> Option<Option<String>> {
-    let url = text.trim_end_matches('/');
-    if url.is_empty() {
-        return Some(None);
-    }
-    let rest = url
-        .strip_prefix("https://")
-        .or(url.strip_prefix("http://"))?;
-    let host = rest.split('/').next()?;
-    // Credentials belong into a field, and a query would not stay at the end.
-    let is_plain = |c: char| c.is_ascii_graphic() && !"@?#\"<>\\".contains(c);
-    let is_valid = !host.is_empty() && rest.chars().all(is_plain);
-    is_valid.then(|| Some(url.to_owned()))
+    base_url(text)
 }
 
 #[cfg(test)]

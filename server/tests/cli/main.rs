@@ -34,6 +34,7 @@ mod object_storage;
 #[cfg(test)]
 mod record;
 mod reload;
+mod secrets;
 #[cfg(test)]
 mod serve;
 #[cfg(test)]

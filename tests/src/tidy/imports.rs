@@ -75,6 +75,7 @@ const OWNERS: &[Owner] = &[
     owner("server", "opentelemetry_sdk", &["traces"]),
     owner("server", "qrcodegen", &["web"]),
     owner("server", "reqwest", &["upstream", "traces"]),
+    owner("server", "url", &["config"]),
     owner("server", "rustls", &["upstream", "cluster", "traces"]),
     owner("server", "sd_notify", &["runtime"]),
     owner("server", "sha2", &["auth"]),
