@@ -28,9 +28,22 @@ pub const HEALTH_BYTES_MAX: u64 = 64 << 10;
 
 // ===== runtime =====
 
-/// Threads of the control runtime for blocking work, at most: files opened for the first time,
-/// compression, password hashes.
-pub const BLOCKING_THREADS_MAX: usize = 16;
+/// Maximum of pages that are read at once.
+pub const PAGE_JOBS_MAX: usize = 8;
+/// Maximum of changes of pages at once, each of which may wait for the log of a cluster.
+pub const CHANGE_JOBS_MAX: usize = 8;
+/// Maximum of files that are compressed or looked into at once.
+pub const DECODING_JOBS_MAX: usize = 2;
+/// Maximum of stored files that are opened at once for the first time.
+pub const OPENING_JOBS_MAX: usize = 4;
+/// Maximum of fetched files that are stored at once.
+pub const STORING_JOBS_MAX: usize = 4;
+/// Maximum of operations of the admin socket at once.
+pub const ADMINISTRATION_JOBS_MAX: usize = 4;
+/// Maximum of imports and exports of the admin socket at once.
+pub const TRANSFER_JOBS_MAX: usize = 4;
+/// Maximum of answers of `/metrics` that are made at once.
+pub const METRICS_JOBS_MAX: usize = 2;
 /// Milliseconds that the wall clock must jump for its offset to be measured again. Smaller steps
 /// are slewing, which the monotonic clock follows.
 pub const CLOCK_JUMP_MS_MIN: i64 = 250;

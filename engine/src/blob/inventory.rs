@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use hashbrown::HashMap;
 
 use super::blob_store::{BlobStore, MARK, parse_hash};
-use crate::disk::DirEntry;
+use crate::disk::{DirEntry, is_of_others};
 use crate::error::{Error, Result};
 use crate::model::{CachedFile, ContentHash, Variant};
 
@@ -141,14 +141,18 @@ impl BlobStore {
     fn each_file(&self, each: &mut dyn FnMut(&Path, &DirEntry) -> Result<()>) -> Result<()> {
         for folder in self.disk.list(&self.dir)?.unwrap_or_default() {
             let dir = self.dir.join(&folder.name);
+            if is_of_others(&folder.name) {
+                continue;
+            }
             if !folder.is_dir {
                 if folder.name != MARK {
                     each(&dir, &folder)?;
                 }
                 continue;
             }
-            for entry in self.disk.list(&dir)?.unwrap_or_default() {
-                each(&dir.join(&entry.name), &entry)?;
+            let entries = self.disk.list(&dir)?.unwrap_or_default();
+            for entry in entries.iter().filter(|it| !is_of_others(&it.name)) {
+                each(&dir.join(&entry.name), entry)?;
             }
         }
         Ok(())

@@ -28,6 +28,15 @@ pub trait BlobSource: Send + Sync {
 
     /// Stores a content durably, in place of one of the same hash.
     fn put(&self, content: &ContentHash, bytes: Vec<u8>) -> io::Result<()>;
+
+    /// Returns true if the source has its mark. Without it, it may be another place of the same
+    /// name, and what it does not have is not lost.
+    ///
+    /// Errors: the source cannot be reached, or refuses.
+    fn has_mark(&self) -> io::Result<bool>;
+
+    /// Stores the mark. Called once after the first content was stored.
+    fn put_mark(&self) -> io::Result<()>;
 }
 
 /// The second home of the contents of one data directory, if they have one.
@@ -135,7 +144,8 @@ impl SecondHome {
     /// Brings a content back that could not be opened here. Returns false if it is in no other
     /// place. The caller has seen to it that `blobs` is the folder of contents, with space.
     ///
-    /// Errors: [`Error::Source`] if the source cannot tell now, or if another node may have it.
+    /// Errors: [`Error::Source`] if the source cannot tell now, if it has not its mark, or if another
+    /// node may have it.
     pub(crate) fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
         let action = "get a cached file from";
         let Some(source) = self.source.get() else {
@@ -150,7 +160,14 @@ impl SecondHome {
                 let source = io::Error::other("it is not there, another node may have it");
                 return Err(Error::Source { action, source });
             }
-            return Ok(false);
+            let has_mark = source.has_mark();
+            if has_mark.map_err(|source| Error::Source { action, source })? {
+                return Ok(false);
+            }
+            let problem = "it has neither the content nor the object blobs/mark, and may be \
+                           another place of the same name";
+            let source = io::Error::other(problem);
+            return Err(Error::Source { action, source });
         };
         blobs.put(&bytes)?;
         self.returned_count.fetch_add(1, Ordering::Relaxed);
@@ -198,10 +215,14 @@ impl SecondHome {
         let source = self.source.get().expect("a source is in use");
         let put = source.put(content, bytes);
         self.is_away.store(put.is_err(), Ordering::Relaxed);
-        put.map_err(|source| Error::Source {
-            action: "put a cached file into",
-            source,
-        })?;
+        let action = "put a cached file into";
+        put.map_err(|source| Error::Source { action, source })?;
+        if !self.uploads.is_marked()? {
+            // Once: a source that has lost its mark is not the one that had the contents.
+            let put = source.put_mark();
+            put.map_err(|source| Error::Source { action, source })?;
+            self.uploads.set_marked()?;
+        }
         self.uploaded_count.fetch_add(1, Ordering::Relaxed);
         self.forget(content)
     }

@@ -3,7 +3,8 @@
 //! `uploads/` holds an empty file for each of them, named by its hash, and the file `mark` with the
 //! name of the second home, if there is one. So a content that is neither here nor waiting is
 //! elsewhere, and one that waits is here only. The name of a waiting content is durable before a
-//! row names the content: killed at any point, none is taken for uploaded that is not.
+//! row names the content: killed at any point, none is taken for uploaded that is not. The file
+//! `marked` says that the second home has got a mark of its own.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -17,6 +18,8 @@ use crate::model::ContentHash;
 const MARK: &str = "mark";
 /// The same before it has its name.
 const NEW_MARK: &str = "mark.new";
+/// The file that says that the second home has got its own mark.
+const MARKED: &str = "marked";
 
 /// The folder `uploads/`.
 pub(super) struct Uploads {
@@ -39,6 +42,7 @@ impl Uploads {
     /// Lets contents have the second home `home`, for which all of these wait.
     pub(super) fn begin(&self, home: &str, contents: &[ContentHash]) -> Result<()> {
         self.disk.create_dir(&self.dir)?;
+        self.disk.remove(&self.dir.join(MARKED))?;
         for content in contents {
             self.disk.create(&self.path(content))?;
         }
@@ -49,6 +53,17 @@ impl Uploads {
             out.write_all(home.as_bytes())
                 .map_err(Error::io("write", &new))
         })
+    }
+
+    /// Returns true if the second home has got its mark. Cost: a system call.
+    pub(super) fn is_marked(&self) -> Result<bool> {
+        Ok(self.disk.size_bytes(&self.dir.join(MARKED))?.is_some())
+    }
+
+    /// Remembers that the second home has got its mark. A power cut may take that back: it gets it
+    /// twice then.
+    pub(super) fn set_marked(&self) -> Result<()> {
+        self.disk.create(&self.dir.join(MARKED)).map(drop)
     }
 
     /// Lets a content wait, durably.

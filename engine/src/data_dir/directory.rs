@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::format::{FORMATS, Formats, publish_format, read_format};
 use super::names::refuse_foreign;
+use super::replacement::finish_replacement;
 use super::upgrade::{mark_copied, upgrade};
 use crate::disk::{DirLock, Disk};
 use crate::error::{Error, Result};
@@ -21,7 +22,9 @@ use crate::store::SpaceGuard;
 /// | `index/` | segments, derived |
 /// | `blobs/ab/<sha256>[.gz\|.br]` | files, and compressed variants of them, derived |
 /// | `uploads/<sha256>` | empty: object storage does not have this file yet |
+/// | `uploads/mark`, `uploads/marked` | name of the object storage; empty: it has its mark |
 /// | `counters/` | downloads that are not aggregated yet |
+/// | `restoring*`, `replaced-N/` | of a restore into a mount point, and what it replaced |
 /// | `tmp/` | files before they get their names; emptied at every start |
 /// | `admin.sock` | the server's, not the engine's |
 pub(crate) struct DataDir {
@@ -51,6 +54,7 @@ impl DataDir {
         disk.create_dir(root)?;
         refuse_foreign(disk.as_ref(), root)?;
         let lock = disk.lock(&root.join("lock"))?;
+        finish_replacement(disk.as_ref(), root)?;
         let is_new = !upgrade(disk.as_ref(), root, formats)?;
         Self::locked(disk, root, lock, is_new)
     }
@@ -61,6 +65,7 @@ impl DataDir {
     /// Errors: those of [`DataDir::open`].
     pub(crate) fn open_damaged(disk: Arc<dyn Disk>, root: &Path) -> Result<Self> {
         let lock = disk.lock(&root.join("lock"))?;
+        finish_replacement(disk.as_ref(), root)?;
         let is_new = match read_format(disk.as_ref(), root) {
             Err(Error::Corrupt { .. }) => true,
             read => read?.is_none(),
@@ -208,6 +213,21 @@ mod tests {
         let refused = open(dir.path()).err().unwrap();
         assert!(refused.to_string().contains("\"thesis.txt\""), "{refused}");
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_fresh_volume_is_as_good_as_an_empty_directory() {
+        let dir = tempfile::tempdir().unwrap();
+        for name in ["lost+found", ".snapshot", "@eaDir"] {
+            std::fs::create_dir(dir.path().join(name)).unwrap();
+        }
+        std::fs::write(dir.path().join(".DS_Store"), "x").unwrap();
+        let data_dir = open(dir.path()).unwrap();
+        assert!(data_dir.is_new());
+        data_dir.finish().unwrap();
+        drop(data_dir);
+        assert!(!open(dir.path()).unwrap().is_new());
+        assert!(dir.path().join("lost+found").exists());
     }
 
     #[test]

@@ -2,12 +2,14 @@
 
 mod names;
 mod format;
+mod replacement;
 mod upgrade;
 mod directory;
 
 pub(crate) use directory::DataDir;
 pub(crate) use format::read_format;
 pub(crate) use names::{
-    beside, damaged_name, empty_but_for_blobs, fresh_place, is_damaged_copy, is_known, parent_of,
-    refuse_foreign,
+    STAGING, beside, damaged_name, empty_but_for_blobs, fresh_place, is_damaged_copy, is_known,
+    is_left_by_restore, parent_of, refuse_foreign,
 };
+pub(crate) use replacement::replace_inside;

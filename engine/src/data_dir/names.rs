@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::disk::Disk;
+use crate::disk::{Disk, is_of_others};
 use crate::error::{Error, Result};
 
 /// Every name that may stand in a data directory.
@@ -18,6 +18,13 @@ const NAMES: [&str; 10] = [
     "tmp",
     "admin.sock",
 ];
+
+/// The folder in which the contents are built that will replace those of the directory.
+pub(crate) const STAGING: &str = "restoring";
+/// Beginnings of the names that it has afterwards, and of the folder that keeps the old contents.
+pub(super) const OUT: &str = "restoring-out-";
+pub(super) const IN: &str = "restoring-in-";
+pub(super) const REPLACED: &str = "replaced-";
 
 /// Between the name of a damaged file and the number of its copy.
 const DAMAGED_ENDING: &str = ".damaged-";
@@ -47,6 +54,7 @@ pub(crate) fn empty_but_for_blobs(disk: &dyn Disk, place: &Path) -> Result<()> {
         let path = place.join(&entry.name);
         match entry.name.as_str() {
             "blobs" | "format" | "lock" => {}
+            name if is_of_others(name) => {}
             _ if entry.is_dir => disk.remove_dir(&path)?,
             _ => disk.remove(&path).map(drop)?,
         }
@@ -72,7 +80,28 @@ pub(crate) fn refuse_foreign(disk: &dyn Disk, root: &Path) -> Result<()> {
 
 /// Returns true if a name may stand in a data directory.
 pub(crate) fn is_known(name: &str) -> bool {
-    NAMES.contains(&name) || is_damaged_copy(name)
+    let is_of_replacement = name == STAGING
+        || [OUT, IN, REPLACED]
+            .iter()
+            .any(|it| numbered(name, it).is_some());
+    is_of_replacement || NAMES.contains(&name) || is_damaged_copy(name) || is_of_others(name)
+}
+
+/// Returns true for a folder that a restore has left: the old contents, or what it was building.
+pub(crate) fn is_left_by_restore(name: &str) -> bool {
+    name == STAGING || numbered(name, REPLACED).is_some()
+}
+
+/// Returns true if a name goes with the contents of a data directory: not the lock, which is held,
+/// nor the socket of a server.
+pub(super) fn is_moved(name: &str) -> bool {
+    let is_of_process = ["lock", "admin.sock"].contains(&name);
+    (NAMES.contains(&name) && !is_of_process) || is_damaged_copy(name)
+}
+
+/// The number behind the beginning of a name.
+pub(super) fn numbered(name: &str, beginning: &str) -> Option<u32> {
+    name.strip_prefix(beginning)?.parse().ok()
 }
 
 /// The name under which a damaged file is kept when it is replaced.

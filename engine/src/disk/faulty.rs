@@ -63,6 +63,7 @@ struct Plan {
     read_fault: parking_lot::Mutex<Fault>,
     reads_count: AtomicU64,
     free_bytes_max: AtomicU64,
+    mounted: parking_lot::Mutex<Option<PathBuf>>,
 }
 
 impl Plan {
@@ -94,6 +95,7 @@ impl Faulty {
             read_fault: parking_lot::Mutex::new(Fault::NONE),
             reads_count: AtomicU64::new(0),
             free_bytes_max: AtomicU64::new(u64::MAX),
+            mounted: parking_lot::Mutex::default(),
         };
         Self {
             plan: Arc::new(plan),
@@ -124,6 +126,11 @@ impl Faulty {
     pub fn set_free_bytes(&self, free_bytes_max: u64) {
         let plan = &self.plan;
         plan.free_bytes_max.store(free_bytes_max, Ordering::SeqCst);
+    }
+
+    /// Says from now on that a directory is a mount point.
+    pub fn set_mounted(&self, path: &Path) {
+        *self.plan.mounted.lock() = Some(path.to_path_buf());
     }
 
     fn step(&self, action: &'static str, path: &Path) -> Result<()> {
@@ -191,6 +198,11 @@ impl Disk for Faulty {
     fn exchange(&self, one: &Path, other: &Path) -> Result<()> {
         self.step("exchange", other)?;
         Real.exchange(one, other)
+    }
+
+    fn is_mount_point(&self, path: &Path) -> Result<bool> {
+        let mounted = self.plan.mounted.lock();
+        Ok(mounted.as_deref() == Some(path))
     }
 
     fn remove(&self, path: &Path) -> Result<bool> {

@@ -151,6 +151,13 @@ impl Disk for Real {
             .map_err(|errno| Error::io("exchange", other)(errno.into()))
     }
 
+    fn is_mount_point(&self, path: &Path) -> Result<bool> {
+        use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, statx};
+        // A kernel that does not know it lets the exchange of names find out.
+        let found = statx(CWD, path, AtFlags::empty(), StatxFlags::empty());
+        Ok(found.is_ok_and(|it| it.stx_attributes.contains(StatxAttributes::MOUNT_ROOT)))
+    }
+
     fn remove(&self, path: &Path) -> Result<bool> {
         let removed = present(fs::remove_file(path)).map_err(Error::io("remove", path))?;
         Ok(removed.is_some())

@@ -426,6 +426,85 @@ fn what_is_damaged_or_unfinished_replaces_nothing() {
     assert!(!dir.path().join("data.restoring").exists());
 }
 
+/// A volume keeps its name: its contents are replaced.
+#[test]
+fn a_mount_point_gets_the_contents_of_a_backup() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&dir.path().join("source"));
+    live(&engine);
+    engine.backup(&copy).unwrap();
+    drop(engine);
+    let faulty = Faulty::new(Fault::NONE);
+    faulty.set_mounted(&data);
+    let disk: Arc<dyn Disk> = Arc::new(faulty);
+    std::fs::create_dir_all(data.join("lost+found")).unwrap();
+    let restored = restore(&disk, &copy, &data).unwrap();
+    assert_eq!((restored.records, restored.replaced), (310, None));
+    check(&open(&data));
+    import(&open(&data), 400..407);
+    let restored = restore(&disk, &copy, &data).unwrap();
+    check(&open(&data));
+    let replaced = restored.replaced.unwrap();
+    assert_eq!(replaced, data.join("replaced-2"));
+    assert_eq!(open(&replaced).stats().unwrap().records, 317);
+    let findings = open(&data).verify(false).unwrap();
+    assert!(findings.iter().all(|it| it.is_note), "{findings:?}");
+    assert!(data.join("lost+found").exists());
+    let beside = std::fs::read_dir(dir.path()).unwrap();
+    assert_eq!(beside.count(), 3, "nothing is made beside it");
+}
+
+/// Killed anywhere: what was there, or what replaces it.
+#[test]
+fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, copy) = (dir.path().join("data"), dir.path().join("copy"));
+    let engine = open(&dir.path().join("source"));
+    live(&engine);
+    engine.backup(&copy).unwrap();
+    drop(engine);
+    let old = dir.path().join("old");
+    import(&open(&old), 0..7);
+    let counting = Arc::new(Faulty::new(Fault::NONE));
+    counting.set_mounted(&data);
+    let disk = Arc::clone(&counting) as Arc<dyn Disk>;
+    restore(&real(), &old, &data).unwrap();
+    restore(&disk, &copy, &data).unwrap();
+    let ops_count = counting.ops_count();
+    let (mut old_count, mut new_count) = (0, 0);
+    // Its renames are among the last operations.
+    for op_idx in (0..ops_count - 28)
+        .step_by(97)
+        .chain(ops_count - 28..ops_count)
+    {
+        std::fs::remove_dir_all(&data).unwrap();
+        restore(&real(), &old, &data).unwrap();
+        let faulty = Faulty::new(Fault {
+            first: op_idx,
+            count: u64::MAX,
+            errno: Fault::EIO,
+        });
+        faulty.set_mounted(&data);
+        let disk: Arc<dyn Disk> = Arc::new(faulty);
+        // What is left to do after the last fault is to remove the empty folder.
+        let _ = restore(&disk, &copy, &data);
+        match open(&data).stats().unwrap().records {
+            7 => old_count += 1,
+            310 => {
+                check(&open(&data));
+                new_count += 1;
+            }
+            records => panic!("{records} records after a fault at operation {op_idx}"),
+        }
+        // It can be restored again, whatever was left.
+        restore(&real(), &copy, &dir.path().join("again")).unwrap();
+        std::fs::remove_dir_all(dir.path().join("again")).unwrap();
+    }
+    assert!(0 < old_count, "no fault was before the replacement");
+    assert!(4 < new_count, "no fault was in the replacement");
+}
+
 #[test]
 fn a_directory_in_use_is_not_copied() {
     let dir = tempfile::tempdir().unwrap();

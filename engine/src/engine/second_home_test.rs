@@ -24,6 +24,7 @@ struct Bucket {
     /// A content that it refuses.
     refused: Mutex<Option<[u8; 32]>>,
     gets_count: AtomicU64,
+    has_mark: AtomicBool,
 }
 
 impl Bucket {
@@ -60,6 +61,17 @@ impl BlobSource for Bucket {
             return Err(io::ErrorKind::PermissionDenied.into());
         }
         self.contents.lock().insert(content.0, bytes);
+        Ok(())
+    }
+
+    fn has_mark(&self) -> io::Result<bool> {
+        self.ensure_there()?;
+        Ok(self.has_mark.load(Ordering::Relaxed))
+    }
+
+    fn put_mark(&self) -> io::Result<()> {
+        self.ensure_there()?;
+        self.has_mark.store(true, Ordering::Relaxed);
         Ok(())
     }
 }
@@ -117,6 +129,38 @@ fn read(engine: &Engine, file: &CachedFile) -> crate::Result<Vec<u8>> {
     let blob = engine.files().blob(file, Variant::Identity)?;
     let blob = blob.expect("a content is its own variant");
     Ok(blob.bytes()[..file.size_bytes as usize].to_vec())
+}
+
+/// Another bucket of the same name, or one that was made anew, has lost nothing.
+#[test]
+fn a_source_without_its_mark_lets_nothing_be_forgotten() {
+    let dir = tempfile::tempdir().unwrap();
+    let bucket = Arc::<Bucket>::default();
+    let engine = attached(dir.path(), &bucket);
+    let files = [1, 2].map(|number| store(&engine, number).unwrap());
+    upload(&engine).unwrap();
+    assert!(bucket.has_mark.load(Ordering::Relaxed));
+    evict(&engine, &files);
+    let contents = std::mem::take(&mut *bucket.contents.lock());
+    bucket.has_mark.store(false, Ordering::Relaxed);
+    let missing = read(&engine, &files[0]);
+    assert!(matches!(missing, Err(Error::Source { .. })), "{missing:?}");
+    // An upload does not make it the place that had them.
+    store(&engine, 3).unwrap();
+    upload(&engine).unwrap();
+    let engine = reattached(engine, dir.path(), &bucket);
+    let missing = read(&engine, &files[0]);
+    assert!(matches!(missing, Err(Error::Source { .. })), "{missing:?}");
+    assert_eq!(
+        engine.files().cached_file(&release(1)),
+        Some(files[0].clone())
+    );
+    *bucket.contents.lock() = contents;
+    assert_eq!(read(&engine, &files[0]).unwrap(), content(1));
+    bucket.has_mark.store(true, Ordering::Relaxed);
+    bucket.contents.lock().clear();
+    let lost = read(&engine, &files[1]);
+    assert!(matches!(lost, Err(Error::Corrupt { .. })), "{lost:?}");
 }
 
 #[test]

@@ -4,7 +4,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::verify::verify;
-use crate::data_dir::{DataDir, beside, fresh_place, parent_of, read_format, refuse_foreign};
+use crate::data_dir::{
+    DataDir, STAGING, beside, fresh_place, parent_of, read_format, refuse_foreign, replace_inside,
+};
 use crate::database::Database;
 use crate::disk::{DirLock, Disk, publish_file};
 use crate::error::{Error, Result};
@@ -35,6 +37,10 @@ pub struct Restored {
 /// and exchanged for it in one step. What was there is kept under another name. Killed before
 /// that step, everything is as it was.
 ///
+/// A directory that cannot be renamed (a mount point, or one whose parent cannot be written) keeps
+/// its name: the copy is made in it, and what was there goes into a folder `replaced-N` in it. Once
+/// that has begun, the next to open the directory finishes it.
+///
 /// Errors: [`Error::Locked`] when `data` is in use, [`Error::Unfinished`], [`Error::Damaged`].
 pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Restored> {
     let Some(format) = read_format(disk.as_ref(), source)? else {
@@ -44,15 +50,22 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
     // Held until the copy is made: the files of a directory in use are of different moments.
     let source_lock = lock_source(disk.as_ref(), source)?;
     let parent = parent_of(data);
-    disk.create_dir(&parent)?;
     let has_old = disk.list(data)?.is_some();
+    if !has_old {
+        disk.create_dir(&parent)?;
+    }
     // Held until the exchange is done: no server starts on a directory that is being replaced.
     let mut lock = None;
     if has_old {
         refuse_foreign(disk.as_ref(), data)?;
         lock = Some(disk.lock(&data.join("lock"))?);
     }
-    let staging = beside(data, ".restoring");
+    let is_fixed = has_old && is_fixed(disk.as_ref(), data)?;
+    let staging = if is_fixed {
+        data.join(STAGING)
+    } else {
+        beside(data, ".restoring")
+    };
     fresh_place(disk.as_ref(), &staging)?;
     let mut restored = match build(disk, source, format, &staging) {
         Ok(restored) => restored,
@@ -63,6 +76,10 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
         }
     };
     drop(source_lock);
+    if is_fixed {
+        restored.replaced = replace_inside(disk.as_ref(), data)?;
+        return Ok(restored);
+    }
     if has_old {
         let replaced = free_name(disk.as_ref(), data)?;
         put_in_place(disk.as_ref(), &staging, data, &replaced)?;
@@ -73,6 +90,16 @@ pub fn restore(disk: &Arc<dyn Disk>, source: &Path, data: &Path) -> Result<Resto
     disk.sync_dir(&parent)?;
     drop(lock);
     Ok(restored)
+}
+
+/// Returns true if a directory cannot get another name: it is a mount point, or nothing can be made
+/// beside it.
+fn is_fixed(disk: &dyn Disk, data: &Path) -> Result<bool> {
+    if disk.is_mount_point(data)? {
+        return Ok(true);
+    }
+    let place = beside(data, ".restoring");
+    Ok(disk.list(&place)?.is_none() && disk.create_dir(&place).is_err())
 }
 
 /// Locks the directory that is copied, if it can be: a backup may lie on a file system that is

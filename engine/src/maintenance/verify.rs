@@ -8,7 +8,7 @@ use super::orphans::remove_orphans;
 use crate::blob::BlobFinding;
 use crate::catalog::{CATALOG_TABLES, IndexFinding, RECORDS};
 use crate::damage::DamageEntry;
-use crate::data_dir::{is_damaged_copy, is_known};
+use crate::data_dir::{is_damaged_copy, is_known, is_left_by_restore};
 use crate::database::Database;
 use crate::error::{Error, Result, error_chain};
 use crate::state::STATE_TABLES;
@@ -177,8 +177,8 @@ fn verify_names(database: &Database, findings: &mut Vec<Finding>) -> Result<()> 
     for entry in data_dir.disk().list(data_dir.root())?.unwrap_or_default() {
         if !is_known(&entry.name) {
             findings.push(Finding::at(entry.name, "it is not a subcat file", false));
-        } else if is_damaged_copy(&entry.name) {
-            let problem = "another file has replaced it: remove it when it is not needed";
+        } else if is_damaged_copy(&entry.name) || is_left_by_restore(&entry.name) {
+            let problem = "something else has replaced it: remove it when it is not needed";
             findings.push(Finding {
                 is_note: true,
                 ..Finding::at(entry.name, problem, false)

@@ -60,6 +60,7 @@ impl Collector for Scrape {
         latencies(&mut writer, metrics)?;
         workers(&mut writer, metrics)?;
         connections(&mut writer, metrics)?;
+        pools(&mut writer, &self.service)?;
         upstream(&mut writer, &self.service)?;
         engine(&mut writer, &self.stats)?;
         if let Some(node) = self.service.cluster() {
@@ -216,6 +217,24 @@ fn connections(writer: &mut MetricsWriter<'_>, metrics: &Metrics) -> fmt::Result
     writer.counter("connections_displaced", help, displaced)?;
     let running = read(&counts.workers_running);
     writer.gauge("workers_running", "Workers that serve.", running)
+}
+
+/// Pools of blocking work.
+fn pools(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
+    let states = service.control.pool_states();
+    let help = "Time for which the oldest job of a pool of blocking work has been running.";
+    let mut family = writer.family("pool_oldest_job_seconds", help, MetricType::Gauge)?;
+    for state in &states {
+        let gauge = ConstGauge::new(state.oldest_job.as_secs_f64());
+        gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
+    }
+    let help = "Jobs of a pool of blocking work that run.";
+    let mut family = writer.family("pool_jobs", help, MetricType::Gauge)?;
+    for state in &states {
+        let gauge = ConstGauge::new(state.running_count as u64);
+        gauge.encode(family.encode_family(&[("pool", state.kind.as_str())])?)?;
+    }
+    Ok(())
 }
 
 fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {

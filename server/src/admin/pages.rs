@@ -11,6 +11,7 @@ use subcat_engine::error_chain;
 
 use super::metrics::metrics_text;
 use super::stream::SentBody;
+use crate::runtime::WorkKind;
 use crate::service::{Phase, Service};
 use hyper::body::Incoming;
 
@@ -20,8 +21,8 @@ const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-
 
 type AdminPageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
-/// Handler of requests on the admin address: `/metrics`, `/livez` (a worker runs, or the catalog is
-/// being opened), `/readyz` (the service answers). There is no service while the catalog is opened.
+/// Handler of requests on the admin address: `/metrics`, `/livez` (a worker runs and no pool of
+/// blocking work stalls, or the catalog is being opened), `/readyz` (the service answers). There is no service while the catalog is opened.
 pub fn admin_pages(
     service: Arc<OnceLock<Arc<Service>>>,
 ) -> impl Fn(Request<Incoming>) -> AdminPageFuture + Clone + Send + Sync + 'static {
@@ -77,7 +78,9 @@ async fn answer(service: Option<Arc<Service>>, request: Request<Incoming>) -> Re
     }
 }
 
-/// Alive while any worker runs. One that ends is started again; if none runs, nobody is served.
+/// Alive while any worker runs, and jobs of each pool of prompt work end. A worker that ends is
+/// started again; if none runs, nobody is served. Pools that are full of work which may take long
+/// are named only.
 fn liveness(service: &Service) -> Response<SentBody> {
     let counts = &service.metrics.connections;
     if counts.workers_running.load(Ordering::Relaxed) == 0 {
@@ -87,7 +90,18 @@ fn liveness(service: &Service) -> Response<SentBody> {
             "no worker is running\n",
         );
     }
-    page(StatusCode::OK, TEXT, "ok\n")
+    if let Some(kind) = service.control.stalled_pool() {
+        let stalled = format!("no work of the pool {} ends\n", kind.as_str());
+        return page(StatusCode::SERVICE_UNAVAILABLE, TEXT, stalled);
+    }
+    let mut text = "ok\n".to_owned();
+    for pool in service.control.pool_states() {
+        if pool.is_stalled {
+            let (kind, seconds) = (pool.kind.as_str(), pool.oldest_job.as_secs());
+            text.push_str(&format!("the pool {kind} is full for {seconds} s\n"));
+        }
+    }
+    page(StatusCode::OK, TEXT, text)
 }
 
 /// Lines of trouble that does not keep reads from being answered; empty if all is well.
@@ -114,7 +128,7 @@ fn readiness(phase: Phase, troubles: &str) -> Response<SentBody> {
 
 async fn metrics(service: Arc<Service>) -> Response<SentBody> {
     let control = service.control.clone();
-    let counted = control.spawn_blocking(move || metrics_text(service));
+    let counted = control.run(WorkKind::Metrics, move || metrics_text(service));
     match counted.await {
         Ok(Ok(text)) => page(StatusCode::OK, METRICS, text),
         Ok(Err(error)) => {

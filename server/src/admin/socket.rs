@@ -22,7 +22,7 @@ use crate::ops::{
 };
 use crate::request::parameters;
 use crate::rows::{unpacked, write_record};
-use crate::runtime::{Moment, PieceReader};
+use crate::runtime::{Moment, PieceReader, WorkKind};
 use crate::service::{Actor, Service};
 use crate::traces::SpanFacts;
 use hyper::body::Incoming;
@@ -80,7 +80,7 @@ async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Respons
         Err(error) => return rejection(StatusCode::BAD_REQUEST, &error.to_string()),
     };
     let control = service.control.clone();
-    let executed = control.spawn_blocking(move || {
+    let executed = control.run(WorkKind::Administration, move || {
         let started = service.clock.now();
         let operations = Operations::of_service(&service, Actor::CommandLine);
         let executed = execute_named(&operations, &name, &arguments);
@@ -160,7 +160,7 @@ fn importing(service: &Arc<Service>, request: Request<Incoming>) -> SentBody {
     let received = received_body(request.into_body(), &service.control);
     let control = service.control.clone();
     let service = Arc::clone(service);
-    control.spawn_blocking(move || {
+    control.detach(WorkKind::Transfers, move || {
         let started = service.clock.now();
         let mut files = SentFiles {
             frames: FrameReader::new(received),
@@ -189,7 +189,7 @@ fn send_line(sender: &mpsc::Sender<io::Result<Bytes>>, line: &ImportLine) {
 fn exporting(service: &Arc<Service>) -> SentBody {
     let (sender, body) = SentBody::pieces();
     let engine = Arc::clone(&service.engine);
-    service.control.spawn_blocking(move || {
+    service.control.detach(WorkKind::Transfers, move || {
         let mut piece = Vec::with_capacity(SOCKET_PIECE_BYTES_MAX);
         let exported = engine.catalog().export(&mut |record| {
             write_record(record, &mut piece);

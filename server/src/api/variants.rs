@@ -10,7 +10,7 @@ use subcat_engine::{Blob, CachedFile, ContentHash, Engine, Error, Variant, error
 
 use crate::cache::{OpenFile, UselessVariants};
 use crate::limits::FILE_READ_BYTES_MAX;
-use crate::runtime::{ControlHandle, Joined, SingleFlight, result_of};
+use crate::runtime::{ControlHandle, Joined, SingleFlight, WorkKind, result_of};
 
 /// Quality of brotli: a variant is made once, and its first client waits.
 const BROTLI_QUALITY: u32 = 9;
@@ -56,14 +56,22 @@ impl FileVariants {
         let work = || {
             let (engine, file) = (Arc::clone(&self.engine), file.clone());
             let useless = Arc::clone(&self.useless);
-            let blocking = self.control.spawn_blocking(move || {
+            let kind = match variant {
+                Variant::Identity => WorkKind::Opening,
+                Variant::Gzip | Variant::Brotli => WorkKind::Decoding,
+            };
+            let job = move || {
                 let ready = make_ready(&engine, &file, variant);
                 if let Ok(None) = ready {
                     useless.lock().insert(file.content, variant);
                 }
                 ready
-            });
-            async move { blocking.await.unwrap_or(Err(VariantError::Unusable)) }
+            };
+            let control = self.control.clone();
+            async move {
+                let ready = control.run(kind, job).await;
+                ready.unwrap_or(Err(VariantError::Unusable))
+            }
         };
         // A worker forgets it sooner, and other workers have not learned it.
         let known = || {

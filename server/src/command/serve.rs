@@ -127,6 +127,7 @@ impl Running {
         Descriptors::raise();
         let control = Control::start()?;
         let handle = control.handle();
+        handle.watch_pools();
         let pages = match inherited.admin {
             Some(listener) => AdminListener::inherited(listener, &handle),
             None => AdminListener::tcp(config.admin, &handle),

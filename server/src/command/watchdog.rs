@@ -7,7 +7,7 @@ use crate::runtime::{ControlHandle, ServiceManager};
 use crate::service::Service;
 
 /// Tells the service manager at intervals that the process is well, if it wants to know. Once a
-/// worker stands still it is told no more, and restarts the process.
+/// worker stands still, or no work of a pool ends, it is told no more, and restarts the process.
 pub(super) fn start(service: &Arc<Service>, control: &ControlHandle) {
     let Some(limit) = ServiceManager::watchdog() else {
         return;
@@ -18,11 +18,15 @@ pub(super) fn start(service: &Arc<Service>, control: &ControlHandle) {
         loop {
             interval.tick().await;
             let still = service.metrics.oldest_tick(service.clock.now());
-            if still < limit.max(WORKER_STILL_MIN) {
-                ServiceManager::alive();
-            } else {
+            let stalled_pool = service.control.stalled_pool();
+            if limit.max(WORKER_STILL_MIN) <= still {
                 let seconds = still.as_secs();
                 tracing::error!(seconds, "a worker stands still: no sign of life is sent");
+            } else if let Some(kind) = stalled_pool {
+                let pool = kind.as_str();
+                tracing::error!(pool, "no work of a pool ends: no sign of life is sent");
+            } else {
+                ServiceManager::alive();
             }
         }
     });

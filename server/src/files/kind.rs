@@ -4,6 +4,7 @@
 
 use subcat_engine::FileKind;
 
+use super::foreign::name_of;
 use crate::limits::{SHAPELESS_BYTES_MIN, TEXT_CHARS_PER_CONTROL_MIN};
 
 /// A content that may be served.
@@ -13,6 +14,8 @@ pub struct RecognisedFile {
     pub kind: FileKind,
     /// True for text without a subtitle's shape, which may be something else that upstream sent.
     pub is_shapeless: bool,
+    /// True for an archive, and for text that begins as subtitles do: nothing else looks so.
+    pub is_certain: bool,
 }
 
 /// The kind of a content; `None` for HTML, other documents and binaries. `name_kind` is the kind
@@ -28,6 +31,7 @@ pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<Recognis
     let archive = |kind| RecognisedFile {
         kind,
         is_shapeless: false,
+        is_certain: true,
     };
     if is_zip(content) {
         return Some(archive(FileKind::Zip));
@@ -41,7 +45,8 @@ pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<Recognis
     let beginning = beginning_of_text(content)?;
     let text_kind = subtitle_kind(&beginning);
     let mut is_shapeless = false;
-    if text_kind.is_none() && !has_subtitle_heading(&beginning) {
+    let is_certain = text_kind.is_some() || has_subtitle_heading(&beginning);
+    if !is_certain {
         if is_html(&beginning) || is_json(&beginning) || is_xml(&beginning) {
             return None;
         }
@@ -56,7 +61,18 @@ pub fn recognise(content: &[u8], name_kind: Option<FileKind>) -> Option<Recognis
     Some(RecognisedFile {
         kind: text_kind.or(named_text).unwrap_or(FileKind::Srt),
         is_shapeless,
+        is_certain,
     })
+}
+
+/// The name of a content that is not a subtitle file, for the log.
+pub fn foreign_name(content: &[u8]) -> &'static str {
+    match beginning_of_text(content) {
+        Some(text) if is_html(&text) => "HTML",
+        Some(text) if is_json(&text) => "JSON",
+        Some(text) if is_xml(&text) => "XML",
+        text => name_of(content, text.is_some()),
+    }
 }
 
 /// A first file, the end of an empty archive, or the mark of a split one.

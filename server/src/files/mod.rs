@@ -2,12 +2,15 @@
 //!
 //! Pure: no file is opened here.
 
+mod completeness;
 mod disposition;
+mod foreign;
 mod kind;
 mod look;
 mod names;
 
+pub use completeness::{Completeness, completeness};
 pub use disposition::content_disposition;
-pub use kind::{RecognisedFile, kind_of, recognise};
+pub use kind::{RecognisedFile, foreign_name, kind_of, recognise};
 pub use look::{CueLook, NamedSize, NamesLook, archive_names, first_cues};
 pub use names::{clean_name, named_kind, served_name, upstream_name};

@@ -2,13 +2,75 @@
 
 use std::future::Future;
 use std::io;
-use std::time::Duration;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tokio::runtime::{EnterGuard, Handle};
+use tokio::task::{JoinError, JoinHandle};
 
 use super::priority::Priority;
-use crate::limits::BLOCKING_THREADS_MAX;
+use super::work_pools::{PoolState, WorkKind, WorkPools, threads_max};
 
 /// Handle to the control runtime; clones are cheap.
-pub type ControlHandle = tokio::runtime::Handle;
+#[derive(Clone)]
+pub struct ControlHandle {
+    runtime: Handle,
+    pools: Arc<WorkPools>,
+}
+
+impl ControlHandle {
+    /// Starts a task.
+    pub fn spawn<F>(&self, task: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.runtime.spawn(task)
+    }
+
+    /// Enters the context of the runtime, for what registers itself there.
+    pub fn enter(&self) -> EnterGuard<'_> {
+        self.runtime.enter()
+    }
+
+    /// Runs blocking work, once its kind has a place for it. The work runs to its end even if the
+    /// caller leaves meanwhile.
+    ///
+    /// Errors: it panicked, or the runtime is ending.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        kind: WorkKind,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        self.pools.run(&self.runtime, kind, work).await
+    }
+
+    /// Runs blocking work that nobody waits for.
+    pub fn detach(&self, kind: WorkKind, work: impl FnOnce() + Send + 'static) {
+        let handle = self.clone();
+        self.runtime.spawn(async move {
+            // A panic is in the log.
+            let _ = handle.run(kind, work).await;
+        });
+    }
+
+    /// Sends a no-op through each pool of blocking work at intervals, from now on.
+    pub fn watch_pools(&self) {
+        self.pools.watch(&self.runtime);
+    }
+
+    /// The state of each pool of blocking work.
+    pub fn pool_states(&self) -> Vec<PoolState> {
+        self.pools.states(Instant::now())
+    }
+
+    /// The pool of prompt work that stalls, if one does.
+    pub fn stalled_pool(&self) -> Option<WorkKind> {
+        let stalled = |state: &PoolState| state.is_stalled && state.kind.is_prompt();
+        let states = self.pool_states();
+        states.into_iter().find(stalled).map(|state| state.kind)
+    }
+}
 
 /// Ticks at this interval, on the control runtime. Ticks that were missed are skipped.
 pub fn interval(period: Duration) -> tokio::time::Interval {
@@ -17,10 +79,11 @@ pub fn interval(period: Duration) -> tokio::time::Interval {
     interval
 }
 
-/// Runtime with threads of its own and a bounded pool for blocking calls. Workers hand over
+/// Runtime with threads of its own and bounded pools for blocking calls. Workers hand over
 /// whatever would block them or take longer than a request.
 pub struct Control {
     runtime: tokio::runtime::Runtime,
+    pools: Arc<WorkPools>,
 }
 
 /// Threads of the control runtime: its tasks wait far more than they compute.
@@ -31,7 +94,7 @@ impl Control {
     pub fn start() -> io::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(CONTROL_THREADS)
-            .max_blocking_threads(BLOCKING_THREADS_MAX)
+            .max_blocking_threads(threads_max())
             .thread_name("control")
             // A failure costs only fairness towards workers.
             .on_thread_start(|| {
@@ -39,12 +102,16 @@ impl Control {
             })
             .enable_all()
             .build()?;
-        Ok(Self { runtime })
+        let pools = Arc::new(WorkPools::new());
+        Ok(Self { runtime, pools })
     }
 
     /// Handle for spawning tasks from any thread.
     pub fn handle(&self) -> ControlHandle {
-        self.runtime.handle().clone()
+        ControlHandle {
+            runtime: self.runtime.handle().clone(),
+            pools: Arc::clone(&self.pools),
+        }
     }
 
     /// Runs a future to completion on the calling thread, in the context of this runtime.

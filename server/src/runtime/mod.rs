@@ -30,6 +30,7 @@ mod ring;
 mod service_manager;
 mod single_flight;
 mod transport;
+mod work_pools;
 mod worker;
 
 pub use admin_listener::{AdminListener, AdminServer, ask_socket};
@@ -48,3 +49,4 @@ pub use priority::Priority;
 pub use process_signals::{ServerSignal, ServerSignals, StopSignals};
 pub use service_manager::{InheritedSockets, ServiceManager};
 pub(crate) use single_flight::{Joined, SingleFlight, result_of};
+pub use work_pools::{PoolState, WorkKind};

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 
+use super::health::Outage;
 use crate::limits::{PROBE_PAUSE_MAX, PROBE_PAUSE_MIN, SUSPENSION_MAX};
 
 /// State of the breaker.
@@ -51,16 +52,16 @@ impl Drop for FetchPass<'_> {
 }
 
 impl Breaker {
-    /// Returns true if a fetch that came now would be refused. `is_down` is upstream's state.
-    pub(super) fn refuses(&self, is_down: bool, now: Instant) -> bool {
+    /// Returns true if a fetch that came now would be refused.
+    pub(super) fn refuses(&self, outage: Outage, now: Instant) -> bool {
         let mut state = self.0.lock();
-        !state.is_open_to(is_down, now)
+        !state.is_open_to(outage, now)
     }
 
     /// The permission to send a fetch; `None` refuses it.
-    pub(super) fn pass(&self, is_down: bool, now: Instant) -> Option<FetchPass<'_>> {
+    pub(super) fn pass(&self, outage: Outage, now: Instant) -> Option<FetchPass<'_>> {
         let mut state = self.0.lock();
-        if !state.is_open_to(is_down, now) {
+        if !state.is_open_to(outage, now) {
             return None;
         }
         let Some((_, pause)) = state.next_probe else {
@@ -85,17 +86,22 @@ impl Breaker {
 }
 
 impl BreakerState {
-    fn is_open_to(&mut self, is_down: bool, now: Instant) -> bool {
+    fn is_open_to(&mut self, outage: Outage, now: Instant) -> bool {
         if self.suspended_until.is_some_and(|until| now < until) {
             return false;
         }
-        if !is_down {
-            self.next_probe = None;
-            return true;
-        }
         let pause = PROBE_PAUSE_MIN;
-        let (probe_at, _) = *self.next_probe.get_or_insert((now + pause, pause * 2));
-        !self.is_probing && probe_at <= now
+        let (first, delay) = match outage {
+            Outage::None => {
+                self.next_probe = None;
+                return true;
+            }
+            Outage::Unreachable => ((now + pause, pause * 2), Duration::ZERO),
+            Outage::Failing { has_failed: false } => ((now, pause), Duration::ZERO),
+            Outage::Failing { has_failed: true } => ((now, pause), pause),
+        };
+        let (probe_at, _) = *self.next_probe.get_or_insert(first);
+        !self.is_probing && probe_at + delay <= now
     }
 }
 
@@ -107,28 +113,31 @@ mod tests {
     fn a_dead_upstream_gets_one_probe_at_a_time_and_ever_fewer() {
         let (breaker, start) = (Breaker::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
-        assert!(!breaker.pass(false, at(0)).unwrap().is_probe());
-        assert!(breaker.pass(true, at(0)).is_none());
-        assert!(breaker.pass(true, at(999)).is_none());
-        assert!(!breaker.refuses(true, at(1000)));
-        let probe = breaker.pass(true, at(1000)).unwrap();
+        assert!(!breaker.pass(Outage::None, at(0)).unwrap().is_probe());
+        assert!(breaker.pass(Outage::Unreachable, at(0)).is_none());
+        assert!(breaker.pass(Outage::Unreachable, at(999)).is_none());
+        assert!(!breaker.refuses(Outage::Unreachable, at(1000)));
+        let probe = breaker.pass(Outage::Unreachable, at(1000)).unwrap();
         assert!(probe.is_probe());
-        assert!(breaker.pass(true, at(9000)).is_none(), "one probes already");
-        assert!(breaker.refuses(true, at(9000)));
+        assert!(
+            breaker.pass(Outage::Unreachable, at(9000)).is_none(),
+            "one probes already"
+        );
+        assert!(breaker.refuses(Outage::Unreachable, at(9000)));
         drop(probe);
         // It failed: twice the pause.
-        assert!(breaker.pass(true, at(2999)).is_none());
+        assert!(breaker.pass(Outage::Unreachable, at(2999)).is_none());
         let mut probes_ms = Vec::new();
         for ms in (3000..200_000).step_by(500) {
-            if breaker.pass(true, at(ms)).is_some() {
+            if breaker.pass(Outage::Unreachable, at(ms)).is_some() {
                 probes_ms.push(ms);
             }
         }
         assert_eq!(probes_ms[..5], [3000, 7000, 15_000, 31_000, 61_000]);
         // An answer closes it, and the next outage begins anew.
-        assert!(!breaker.pass(false, at(200_000)).unwrap().is_probe());
-        assert!(breaker.pass(true, at(200_001)).is_none());
-        assert!(breaker.pass(true, at(201_001)).is_some());
+        assert!(!breaker.pass(Outage::None, at(200_000)).unwrap().is_probe());
+        assert!(breaker.pass(Outage::Unreachable, at(200_001)).is_none());
+        assert!(breaker.pass(Outage::Unreachable, at(201_001)).is_some());
     }
 
     #[test]
@@ -137,10 +146,29 @@ mod tests {
         let at = |seconds| start + Duration::from_secs(seconds);
         breaker.suspend(Duration::from_secs(20), at(0));
         breaker.suspend(Duration::from_secs(5), at(1));
-        assert!(breaker.pass(false, at(19)).is_none());
-        assert!(breaker.pass(false, at(20)).is_some());
+        assert!(breaker.pass(Outage::None, at(19)).is_none());
+        assert!(breaker.pass(Outage::None, at(20)).is_some());
         breaker.suspend(Duration::from_secs(86_400), at(100));
-        assert!(breaker.pass(false, at(399)).is_none());
-        assert!(breaker.pass(false, at(400)).is_some());
+        assert!(breaker.pass(Outage::None, at(399)).is_none());
+        assert!(breaker.pass(Outage::None, at(400)).is_some());
+    }
+
+    /// One that has not failed finds out at once if upstream fails for all.
+    #[test]
+    fn a_release_that_has_not_failed_probes_before_one_that_has() {
+        let (breaker, start) = (Breaker::default(), Instant::now());
+        let at = |ms| start + Duration::from_millis(ms);
+        let failing = |has_failed| Outage::Failing { has_failed };
+        assert!(breaker.refuses(failing(true), at(0)));
+        let probe = breaker.pass(failing(false), at(0)).unwrap();
+        assert!(probe.is_probe());
+        assert!(breaker.refuses(failing(false), at(0)), "one probes already");
+        drop(probe);
+        assert!(breaker.refuses(failing(false), at(999)));
+        assert!(breaker.refuses(failing(true), at(1999)));
+        assert!(!breaker.refuses(failing(false), at(1000)));
+        // Nobody else came.
+        assert!(breaker.pass(failing(true), at(2000)).unwrap().is_probe());
+        assert!(!breaker.pass(Outage::None, at(2001)).unwrap().is_probe());
     }
 }

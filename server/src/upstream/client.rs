@@ -5,16 +5,18 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use reqwest::header::{
-    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_TYPE, HeaderMap, HeaderValue, RETRY_AFTER,
+    ACCEPT_ENCODING, CONTENT_DISPOSITION, CONTENT_LENGTH, CONTENT_TYPE, HeaderMap, HeaderValue,
+    RETRY_AFTER, TRANSFER_ENCODING,
 };
 use reqwest::redirect::{Action, Attempt, Policy};
-use reqwest::{Client, Response, StatusCode, Url};
+use reqwest::{Client, Response, StatusCode, Url, Version};
 use subcat_engine::{ReleaseId, error_chain};
 
 use super::counts::FetchCounts;
 use super::fetch_error::FetchError;
 use super::health::AttemptError;
 use crate::config::UpstreamSettings;
+use crate::files::{Completeness, completeness};
 use crate::limits::UPSTREAM_REDIRECTS_MAX;
 use tokio::time;
 
@@ -29,6 +31,10 @@ const IDLE_SECONDS: u64 = 60;
 pub(super) struct Fetched {
     /// The body, not decoded.
     pub content: Vec<u8>,
+    /// True if it is known to be whole: by its announced length, or by the end of its kind.
+    pub is_whole: bool,
+    /// Media type of a document, which the answer says that it is: a page, JSON, XML.
+    pub document_type: Option<String>,
     /// Value of the header `Content-Disposition`.
     pub disposition: Option<Vec<u8>>,
     /// Path of the URL that answered, after redirects.
@@ -166,7 +172,7 @@ impl UpstreamClient {
                     // A connection that fails says that upstream is down. A broken answer says so
                     // of one file, however often it is asked for: it counts once.
                     if pause_ms.is_none() || error == AttemptError::NoConnection {
-                        self.counts.record_no_answer(error);
+                        self.counts.record_no_answer(error, release);
                     }
                     match pause_ms {
                         Some(pause_ms) => time::sleep(with_jitter(pause_ms)).await,
@@ -244,12 +250,8 @@ impl UpstreamClient {
     /// `Content-Length` must not fill the memory.
     async fn read(&self, mut response: Response) -> AttemptOutcome {
         let url_path = response.url().path().to_owned();
-        if let Some(media_type) = response.headers().get(CONTENT_TYPE)
-            && is_document(media_type)
-        {
-            tracing::warn!(url_path, ?media_type, "upstream's answer is not a file");
-            return AttemptOutcome::Failed(FetchError::Unusable);
-        }
+        let document_type = response.headers().get(CONTENT_TYPE).and_then(document_type);
+        let has_length = is_delimited(&response);
         let disposition = response.headers().get(CONTENT_DISPOSITION);
         let disposition = disposition.map(|value| value.as_bytes().to_vec());
         let bytes_max = self.bytes_max as u64;
@@ -275,8 +277,20 @@ impl UpstreamClient {
                     return AttemptOutcome::Failed(FetchError::Unusable);
                 }
                 Ok(None) => {
+                    let completeness = if has_length {
+                        Completeness::Whole
+                    } else {
+                        completeness(&content)
+                    };
+                    if completeness == Completeness::Cut {
+                        let bytes = content.len();
+                        tracing::warn!(url_path, bytes, "upstream sent a part of an archive");
+                        return AttemptOutcome::Retry(AttemptError::Interrupted);
+                    }
                     return AttemptOutcome::Fetched(Fetched {
                         content,
+                        is_whole: completeness == Completeness::Whole,
+                        document_type,
                         disposition,
                         url_path,
                     });
@@ -321,14 +335,23 @@ fn is_same_origin(first: &Url, next: &Url) -> bool {
     is_same_scheme && first.port_or_known_default() == next.port_or_known_default()
 }
 
-/// True for the media types of error pages and of APIs: `text/html`, JSON, XML.
-fn is_document(media_type: &HeaderValue) -> bool {
+/// True if the end of the body is announced: one that ends with its connection may be cut.
+fn is_delimited(response: &Response) -> bool {
+    let headers = response.headers();
+    headers.contains_key(CONTENT_LENGTH)
+        || headers.contains_key(TRANSFER_ENCODING)
+        || Version::HTTP_11 < response.version()
+}
+
+/// The media type if it is that of error pages or of APIs: `text/html`, JSON, XML.
+fn document_type(media_type: &HeaderValue) -> Option<String> {
     let text = String::from_utf8_lossy(media_type.as_bytes()).to_ascii_lowercase();
     let essence = text.split(';').next().unwrap_or_default().trim();
     let subtype = essence.split_once('/').map_or("", |(_, subtype)| subtype);
-    matches!(subtype, "html" | "json" | "xml")
+    let is_document = matches!(subtype, "html" | "json" | "xml")
         || subtype.ends_with("+json")
-        || subtype.ends_with("+xml")
+        || subtype.ends_with("+xml");
+    is_document.then(|| essence.to_owned())
 }
 
 /// The time that `Retry-After` asks for. Dates are left alone: what upstream's clock says is not
@@ -583,26 +606,48 @@ mod tests {
     }
 
     #[test]
-    fn pages_and_documents_are_not_files() {
-        for media_type in [
-            "text/html; charset=utf-8",
-            "application/json",
-            "Application/Problem+JSON",
-            "text/xml",
-            "application/xhtml+xml",
+    fn documents_are_named_by_their_media_type() {
+        for (media_type, expected) in [
+            ("text/html; charset=utf-8", Some("text/html")),
+            ("application/json", Some("application/json")),
+            ("Application/Problem+JSON", Some("application/problem+json")),
+            ("text/xml", Some("text/xml")),
+            ("application/xhtml+xml", Some("application/xhtml+xml")),
+            ("application/x-subrip", None),
+            ("text/plain", None),
+            ("application/zip", None),
         ] {
             let header = format!("Content-Type: {media_type}\r\n");
-            let (base, _) = upstream(vec![answer("200 OK", &header, "1\n00:00")]);
-            assert_eq!(
-                fetch(&base, |_| {}),
-                Err(FetchError::Unusable),
-                "{media_type}"
-            );
-        }
-        for media_type in ["application/x-subrip", "text/plain", "application/zip"] {
-            let header = format!("Content-Type: {media_type}\r\n");
             let (base, _) = upstream(vec![answer("200 OK", &header, "hola")]);
-            assert!(fetch(&base, |_| {}).is_ok(), "{media_type}");
+            let fetched = fetch(&base, |_| {}).unwrap();
+            assert_eq!(fetched.document_type.as_deref(), expected, "{media_type}");
+        }
+    }
+
+    /// A body that ends with its connection may have been cut: an archive is asked for again.
+    #[test]
+    fn a_body_without_a_length_is_whole_if_its_kind_says_so() {
+        let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
+        let until_close = |body: &str| format!("{head}{body}");
+        let empty_zip = format!("PK\u{5}\u{6}{}", "\0".repeat(18));
+        let cut = "PK\u{3}\u{4} and so on";
+        let (base, seen) = upstream(vec![until_close(cut), until_close(&empty_zip)]);
+        let fetched = fetch(&base, |_| {}).unwrap();
+        assert_eq!(
+            (fetched.content, fetched.is_whole),
+            (empty_zip.into_bytes(), true)
+        );
+        assert_eq!(seen.lock().len(), 2);
+        let (base, _) = upstream(std::iter::repeat_with(move || until_close(cut)));
+        assert_eq!(fetch(&base, |_| {}), Err(FetchError::Unavailable));
+        let (base, _) = upstream(vec![until_close("1\n00:00")]);
+        assert!(!fetch(&base, |_| {}).unwrap().is_whole);
+        for body in ["1\n00:00", cut] {
+            let (base, _) = upstream(vec![answer("200 OK", "", body)]);
+            assert!(
+                fetch(&base, |_| {}).unwrap().is_whole,
+                "its length was told"
+            );
         }
     }
 

@@ -4,9 +4,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use parking_lot::Mutex;
+use subcat_engine::ReleaseId;
 
 use super::breaker::{Breaker, FetchPass};
-use super::health::{AttemptError, Health, HealthReport, UpstreamState};
+use super::health::{AttemptError, Health, HealthReport, Outage};
 
 /// Outcome of a request for a file that was not cached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,18 +97,18 @@ impl FetchCounts {
         self.health.lock().report(remembered_failures, now)
     }
 
-    /// The permission to send a fetch now; `None` if upstream is not to be asked.
-    pub(super) fn pass(&self) -> Option<FetchPass<'_>> {
-        self.breaker.pass(self.is_down(), Instant::now())
+    /// The permission to send the fetch of a release now; `None` if upstream is not to be asked.
+    pub(super) fn pass(&self, release: &ReleaseId) -> Option<FetchPass<'_>> {
+        self.breaker.pass(self.outage(release), Instant::now())
     }
 
-    /// Returns true if a fetch that came now would not be sent.
-    pub(super) fn refuses(&self) -> bool {
-        self.breaker.refuses(self.is_down(), Instant::now())
+    /// Returns true if the fetch of a release that came now would not be sent.
+    pub(super) fn refuses(&self, release: &ReleaseId) -> bool {
+        self.breaker.refuses(self.outage(release), Instant::now())
     }
 
-    fn is_down(&self) -> bool {
-        self.health(0).state == UpstreamState::Down
+    fn outage(&self, release: &ReleaseId) -> Outage {
+        self.health.lock().outage(release)
     }
 
     /// Forgets what is known of upstream's health; the counters go on.
@@ -129,10 +130,10 @@ impl FetchCounts {
         self.health.lock().record_rejection(error, now);
     }
 
-    /// Records a request without an answer, or with a 5xx.
-    pub(super) fn record_no_answer(&self, error: AttemptError) {
+    /// Records a request for a release without an answer, or with a 5xx.
+    pub(super) fn record_no_answer(&self, error: AttemptError, release: &ReleaseId) {
         let now = Instant::now();
-        self.health.lock().record_no_answer(error, now);
+        self.health.lock().record_no_answer(error, release, now);
     }
 
     pub(super) fn record_outcome(&self, outcome: FetchOutcome) {

@@ -13,9 +13,11 @@ use super::failures::RecentFailures;
 use super::fetch_error::FetchError;
 use super::health::{AttemptError, HealthReport};
 use crate::config::UpstreamSettings;
-use crate::files::{named_kind, recognise, upstream_name};
+use crate::files::{RecognisedFile, foreign_name, named_kind, recognise, upstream_name};
 use crate::limits::REFETCH_SECONDS;
-use crate::runtime::{Clock, ControlHandle, Descriptors, Joined, SingleFlight, result_of};
+use crate::runtime::{
+    Clock, ControlHandle, Descriptors, Joined, SingleFlight, WorkKind, result_of,
+};
 use tokio::sync::Semaphore;
 use tokio::time;
 
@@ -35,6 +37,7 @@ struct FetchState {
     clock: Arc<dyn Clock>,
     failures: Mutex<RecentFailures>,
     counts: Arc<FetchCounts>,
+    control: ControlHandle,
 }
 
 /// Access to upstream with the settings in effect. Fetches under way keep theirs.
@@ -93,6 +96,7 @@ impl Upstream {
             clock,
             failures: Mutex::new(no_failures(settings)),
             counts,
+            control: control.clone(),
         };
         Self {
             flight: SingleFlight::new(),
@@ -259,7 +263,7 @@ impl FetchState {
         let access = self.access.load_full();
         let client = access.client.as_ref().ok_or(FetchError::Unavailable)?;
         // Before the wait, too: clients of a dead upstream get their answer at once.
-        if self.counts.refuses() {
+        if self.counts.refuses(release) {
             return Err(FetchError::Suspended);
         }
         let Ok(permit) = time::timeout(access.timeout, access.permits.acquire()).await else {
@@ -267,13 +271,13 @@ impl FetchState {
             return Err(FetchError::Busy);
         };
         let _permit = permit.map_err(|_| FetchError::Unavailable)?;
-        let pass = self.counts.pass().ok_or(FetchError::Suspended)?;
+        let pass = self.counts.pass(release).ok_or(FetchError::Suspended)?;
         let fetching = client.fetch(release, !pass.is_probe());
         match time::timeout(access.timeout, fetching).await {
             Ok(fetched) => fetched,
             Err(_) => {
                 tracing::warn!(%release, "the fetch timed out");
-                self.counts.record_no_answer(AttemptError::Timeout);
+                self.counts.record_no_answer(AttemptError::Timeout, release);
                 Err(FetchError::Unavailable)
             }
         }
@@ -294,12 +298,23 @@ impl FetchState {
         let (state, release) = (Arc::clone(self), release.clone());
         let storing = move || {
             let content = &fetched.content;
-            let Some(recognised) = recognise(content, name_kind) else {
-                let bytes = content.len();
-                tracing::warn!(%release, bytes, "upstream's answer is not a subtitle file");
+            // What says that it is a page has to begin as no page does: scripts of upstreams send
+            // files under the media type of their pages.
+            let media_type = fetched.document_type.as_deref();
+            let is_taken = |file: &RecognisedFile| media_type.is_none() || file.is_certain;
+            let Some(recognised) = recognise(content, name_kind).filter(is_taken) else {
+                let (bytes, came) = (content.len(), foreign_name(content));
+                tracing::warn!(
+                    %release,
+                    bytes,
+                    came,
+                    media_type,
+                    "upstream's answer is not a subtitle file"
+                );
                 return Err(FetchError::Unusable);
             };
-            let refetch_at = if recognised.is_shapeless {
+            // A text may be cut where nothing shows it.
+            let refetch_at = if recognised.is_shapeless || !fetched.is_whole {
                 let now = state.clock.now().timestamp();
                 Some(now.plus_seconds(REFETCH_SECONDS))
             } else {
@@ -318,7 +333,7 @@ impl FetchState {
                 FetchError::NotStored
             })
         };
-        let stored = ControlHandle::current().spawn_blocking(storing).await;
+        let stored = self.control.run(WorkKind::Storing, storing).await;
         stored.unwrap_or(Err(FetchError::NotStored))
     }
 }
@@ -331,7 +346,6 @@ mod tests {
     use subcat_engine::{FileKind, Options, Real, StoreKind};
 
     use super::*;
-    use crate::limits::BLOCKING_THREADS_MAX;
     use crate::runtime::{Control, Moment};
     use crate::upstream::UpstreamState;
     use crate::upstream::test_server::{answer, upstream};
@@ -576,13 +590,13 @@ mod tests {
         let fixture = fixture(Some(&base));
         let (release_threads, held) = mpsc::channel::<()>();
         let held = Arc::new(Mutex::new(held));
-        for _ in 0..BLOCKING_THREADS_MAX {
+        for _ in 0..WorkKind::Storing.jobs_max() {
             let held = Arc::clone(&held);
             let hold = move || {
                 // An error is the end of the test, which is waited for.
                 let _ = held.lock().recv();
             };
-            fixture.control.handle().spawn_blocking(hold);
+            fixture.control.handle().detach(WorkKind::Storing, hold);
         }
         let (upstream, release) = (
             Arc::clone(&fixture.upstream),
@@ -605,6 +619,48 @@ mod tests {
         drop(release_threads);
         let fetched = fixture.control.block_on(fetching).unwrap();
         assert_eq!(fetched, Err(FetchError::Unusable));
+    }
+
+    #[test]
+    fn what_is_a_subtitle_file_by_its_bytes_is_taken_whatever_its_media_type_says() {
+        let html = "Content-Type: text/html\r\n";
+        let zip = format!("PK\u{5}\u{6}{}", "\0".repeat(18));
+        for (body, expected) in [
+            (SRT, Ok(FileKind::Srt)),
+            (zip.as_str(), Ok(FileKind::Zip)),
+            (
+                "WEBVTT\n\n00:01.000 --> 00:02.000\nHola.\n",
+                Ok(FileKind::Srt),
+            ),
+            ("<p>no<!-- 1 --> 2", Err(FetchError::Unusable)),
+            ("<!DOCTYPE html><p>no", Err(FetchError::Unusable)),
+            (&"words ".repeat(100), Err(FetchError::Unusable)),
+        ] {
+            let (base, _) = upstream([answer("200 OK", html, body)]);
+            let fetched = fixture(Some(&base)).fetch("1");
+            assert_eq!(fetched.map(|file| file.kind), expected, "{body}");
+        }
+    }
+
+    /// It may be half of the file.
+    #[test]
+    fn a_text_that_ended_with_its_connection_is_fetched_again_after_an_hour() {
+        let cut = format!("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n{SRT}");
+        let (base, seen) = upstream([cut, answer("200 OK", "", SRT)]);
+        let fixture = fixture(Some(&base));
+        let file = || {
+            let release = ReleaseId::parse("1").unwrap();
+            let upstream = &fixture.upstream;
+            let file = upstream.file(&release, None);
+            fixture.control.block_on(file).unwrap()
+        };
+        assert!(file().refetch_at.is_some());
+        file();
+        assert_eq!(seen.lock().len(), 1);
+        let later = REFETCH_SECONDS * 1_000 + 1_000;
+        fixture.clock.0.store(later, Ordering::Relaxed);
+        assert!(file().refetch_at.is_none());
+        assert_eq!(seen.lock().len(), 2);
     }
 
     #[test]
@@ -647,6 +703,30 @@ mod tests {
         assert_eq!(fixture.fetch("1"), Err(FetchError::Unavailable));
         assert_ne!(fixture.upstream.health().state, UpstreamState::Down);
         assert!(fixture.fetch("2").is_ok());
+    }
+
+    /// Three of them in a row were taken for an upstream that is down.
+    #[test]
+    fn broken_files_hold_up_no_others() {
+        let broken = std::iter::repeat_with(|| answer("404 Not Found", "", ""));
+        let (base, _) = upstream(broken);
+        let fixture = fixture(Some(&base));
+        let counts = &fixture.upstream.state.counts;
+        let release = |number: usize| ReleaseId::parse(&number.to_string()).unwrap();
+        for number in 0..7 {
+            for _ in 0..3 {
+                counts.record_no_answer(AttemptError::Status(500), &release(number));
+                counts.record_no_answer(AttemptError::Interrupted, &release(number));
+            }
+            assert!(!counts.refuses(&release(100)), "{number}");
+        }
+        counts.record_no_answer(AttemptError::Timeout, &release(7));
+        assert_eq!(fixture.upstream.health().state, UpstreamState::Down);
+        // The next one that has not failed finds out, and those that have wait.
+        assert!(counts.refuses(&release(3)));
+        assert!(counts.pass(&release(100)).unwrap().is_probe());
+        counts.record_success(Instant::now());
+        assert!(!counts.refuses(&release(3)));
     }
 
     #[test]

@@ -3,8 +3,13 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// Requests without an answer, in a row, after which upstream is down.
+use subcat_engine::ReleaseId;
+
+/// Connections that could not be made, in a row, after which upstream is down.
 const DOWN_AFTER: u32 = 3;
+/// Releases that failed in any other way, in a row, after which upstream is down: a few broken files
+/// say nothing of the others.
+const DOWN_AFTER_RELEASES: usize = 8;
 /// Rejections in a row after which the configuration is suspected instead of single files.
 const REJECTING_AFTER: u32 = 10;
 /// Number of answers whose median is the usual time.
@@ -28,7 +33,7 @@ pub enum UpstreamState {
     Slow,
     /// It answers, and rejected the last ten requests.
     Rejecting,
-    /// It gave no answer to the last three requests.
+    /// It accepted none of the last three connections, or failed for the last eight releases.
     Down,
 }
 
@@ -50,6 +55,20 @@ pub enum AttemptError {
     /// The answer had this status.
     #[error("status {0}")]
     Status(u16),
+}
+
+/// Outage of upstream, as one release meets it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Outage {
+    /// Upstream answers.
+    None,
+    /// It accepts no connection.
+    Unreachable,
+    /// It fails for the releases that were asked for last.
+    Failing {
+        /// True if this is one of them.
+        has_failed: bool,
+    },
 }
 
 /// Health of upstream at one point in time, from which durations count back.
@@ -75,7 +94,9 @@ pub(super) struct Health {
     since: Option<Instant>,
     last_success: Option<Instant>,
     last_error: Option<(Instant, AttemptError)>,
-    unanswered_in_a_row: u32,
+    unconnected_in_a_row: u32,
+    /// Releases that failed since the last answer, up to [`DOWN_AFTER_RELEASES`].
+    failed_releases: Vec<ReleaseId>,
     rejected_in_a_row: u32,
     has_answered: bool,
     /// Times of the last [`TIMES_KEPT`] files, oldest first.
@@ -89,7 +110,8 @@ impl Default for Health {
             since: None,
             last_success: None,
             last_error: None,
-            unanswered_in_a_row: 0,
+            unconnected_in_a_row: 0,
+            failed_releases: Vec::new(),
             rejected_in_a_row: 0,
             has_answered: false,
             times: VecDeque::with_capacity(TIMES_KEPT),
@@ -105,7 +127,7 @@ impl Health {
         }
         self.times.push_back(time);
         self.last_success = Some(now);
-        self.unanswered_in_a_row = 0;
+        self.end_outage();
         self.rejected_in_a_row = 0;
         self.has_answered = true;
         self.update_state(now);
@@ -114,27 +136,59 @@ impl Health {
     /// Records an answer without a file.
     pub(super) fn record_rejection(&mut self, error: AttemptError, now: Instant) {
         self.last_error = Some((now, error));
-        self.unanswered_in_a_row = 0;
+        self.end_outage();
         self.rejected_in_a_row = self.rejected_in_a_row.saturating_add(1);
         self.has_answered = true;
         self.update_state(now);
     }
 
-    /// Records a request without an answer, or with a 5xx.
+    /// Records a request for a release without an answer, or with a 5xx. A connection that cannot be
+    /// made counts each time; anything else may be the fault of the release, and counts once for it.
     ///
     /// The rejections in a row stay: an outage between two of them proves nothing about the
     /// configuration.
-    pub(super) fn record_no_answer(&mut self, error: AttemptError, now: Instant) {
+    pub(super) fn record_no_answer(
+        &mut self,
+        error: AttemptError,
+        release: &ReleaseId,
+        now: Instant,
+    ) {
         self.last_error = Some((now, error));
-        self.unanswered_in_a_row = self.unanswered_in_a_row.saturating_add(1);
+        if error == AttemptError::NoConnection {
+            self.unconnected_in_a_row = self.unconnected_in_a_row.saturating_add(1);
+        }
+        let has_room = self.failed_releases.len() < DOWN_AFTER_RELEASES;
+        if has_room && !self.failed_releases.contains(release) {
+            self.failed_releases.push(release.clone());
+        }
         self.update_state(now);
+    }
+
+    /// The outage as this release meets it.
+    pub(super) fn outage(&self, release: &ReleaseId) -> Outage {
+        if self.state != UpstreamState::Down {
+            return Outage::None;
+        }
+        if DOWN_AFTER <= self.unconnected_in_a_row {
+            return Outage::Unreachable;
+        }
+        Outage::Failing {
+            has_failed: self.failed_releases.contains(release),
+        }
+    }
+
+    fn end_outage(&mut self) {
+        self.unconnected_in_a_row = 0;
+        self.failed_releases.clear();
     }
 
     /// Derives the state, worst first: an upstream that does not answer is down, however fast or
     /// slow it was before.
     fn update_state(&mut self, now: Instant) {
         let is_slow = TIMES_NEEDED <= self.times.len() && self.usual_time() > Some(SLOW);
-        let state = if DOWN_AFTER <= self.unanswered_in_a_row {
+        let is_down = DOWN_AFTER <= self.unconnected_in_a_row
+            || DOWN_AFTER_RELEASES <= self.failed_releases.len();
+        let state = if is_down {
             UpstreamState::Down
         } else if !self.has_answered {
             UpstreamState::NoAnswerYet
@@ -191,28 +245,33 @@ mod tests {
     use super::*;
 
     const QUICK: Duration = Duration::from_millis(30);
+    const NO_CONNECTION: AttemptError = AttemptError::NoConnection;
+
+    fn release(number: usize) -> ReleaseId {
+        ReleaseId::parse(&number.to_string()).unwrap()
+    }
 
     #[test]
-    fn three_requests_without_an_answer_are_down_and_one_answer_is_up() {
+    fn three_connections_that_fail_are_down_and_one_answer_is_up() {
         let (mut health, start) = (Health::default(), Instant::now());
         let at = |seconds| start + Duration::from_secs(seconds);
         assert_eq!(health.report(0, at(0)).state, UpstreamState::NoAnswerYet);
         health.record_success(QUICK, at(1));
-        health.record_no_answer(AttemptError::NoConnection, at(2));
-        health.record_no_answer(AttemptError::Status(503), at(3));
+        health.record_no_answer(NO_CONNECTION, &release(1), at(2));
+        health.record_no_answer(NO_CONNECTION, &release(1), at(3));
         assert_eq!(health.report(0, at(4)).state, UpstreamState::Up);
-        health.record_no_answer(AttemptError::Timeout, at(5));
+        health.record_no_answer(NO_CONNECTION, &release(1), at(5));
         let report = health.report(2, at(9));
         let expected = HealthReport {
             state: UpstreamState::Down,
             in_state_for: Some(Duration::from_secs(4)),
             last_success: Some(Duration::from_secs(8)),
-            last_error: Some((Duration::from_secs(4), AttemptError::Timeout)),
+            last_error: Some((Duration::from_secs(4), NO_CONNECTION)),
             usual_time: Some(QUICK),
             remembered_failures: 2,
         };
         assert_eq!(report, expected);
-        health.record_no_answer(AttemptError::Timeout, at(10));
+        health.record_no_answer(AttemptError::Timeout, &release(2), at(10));
         let in_state_for = health.report(0, at(10)).in_state_for;
         assert_eq!(in_state_for, Some(Duration::from_secs(5)));
         health.record_success(QUICK, at(11));
@@ -251,10 +310,34 @@ mod tests {
     #[test]
     fn no_answer_from_the_start_is_down_too() {
         let (mut health, now) = (Health::default(), Instant::now());
-        health.record_no_answer(AttemptError::NoConnection, now);
+        health.record_no_answer(NO_CONNECTION, &release(1), now);
         assert_eq!(health.report(0, now).state, UpstreamState::NoAnswerYet);
-        health.record_no_answer(AttemptError::NoConnection, now);
-        health.record_no_answer(AttemptError::NoConnection, now);
+        health.record_no_answer(NO_CONNECTION, &release(1), now);
+        health.record_no_answer(NO_CONNECTION, &release(1), now);
         assert_eq!(health.report(0, now).state, UpstreamState::Down);
+    }
+
+    #[test]
+    fn releases_that_fail_are_down_when_they_are_many_and_nothing_else_succeeds() {
+        let (mut health, now) = (Health::default(), Instant::now());
+        health.record_success(QUICK, now);
+        let fail = |health: &mut Health, number| {
+            health.record_no_answer(AttemptError::Status(500), &release(number), now);
+        };
+        for number in 0..DOWN_AFTER_RELEASES - 1 {
+            fail(&mut health, number);
+            fail(&mut health, number);
+            assert_eq!(health.outage(&release(number)), Outage::None);
+        }
+        health.record_success(QUICK, now);
+        for number in 0..DOWN_AFTER_RELEASES {
+            assert_eq!(health.outage(&release(0)), Outage::None);
+            fail(&mut health, number);
+        }
+        let down = |has_failed| Outage::Failing { has_failed };
+        assert_eq!(health.outage(&release(0)), down(true));
+        assert_eq!(health.outage(&release(100)), down(false));
+        health.record_rejection(AttemptError::Status(404), now);
+        assert_eq!(health.outage(&release(0)), Outage::None);
     }
 }

@@ -36,6 +36,10 @@ const PART_BYTES: usize = 8 << 20;
 const UPLOADS_AT_ONCE: usize = 2;
 /// Folder of the bucket that holds contents, by their SHA-256.
 const FOLDER: &str = "blobs";
+/// Name of the object there by which the bucket is known for the one that was used before.
+const MARK: &str = "mark";
+/// Code of the answer that there is no such object, as opposed to no such bucket.
+const NO_SUCH_KEY: &str = "NoSuchKey";
 
 /// A bucket. Contents lie in it as `blobs/<sha256>`.
 pub struct ObjectStorage {
@@ -100,7 +104,7 @@ impl ObjectStorage {
 
     async fn fetch(&self, path: &Path, size_bytes: u64) -> io::Result<Option<Vec<u8>>> {
         let found = match self.store.get(path).await {
-            Err(object_store::Error::NotFound { .. }) => return Ok(None),
+            Err(error) if is_missing(&error) => return Ok(None),
             found => found.map_err(|error| error_of(&error))?,
         };
         if found.meta.size != size_bytes {
@@ -220,6 +224,39 @@ impl BlobSource for ObjectStorage {
         let stored = stored.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
         stored.map(drop).map_err(|error| error_of(&error))
     }
+
+    fn has_mark(&self) -> io::Result<bool> {
+        let path = Path::from(format!("{FOLDER}/{MARK}"));
+        let found = self.block_on(async { time::timeout(GET_LIMIT, self.store.get(&path)).await });
+        match found.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))? {
+            Ok(_) => Ok(true),
+            Err(error) if is_missing(&error) => Ok(false),
+            Err(error) => Err(error_of(&error)),
+        }
+    }
+
+    fn put_mark(&self) -> io::Result<()> {
+        let path = Path::from(format!("{FOLDER}/{MARK}"));
+        let text = "subcat looks for this object before it takes a file for lost\n";
+        let put = self.store.put(&path, text.into());
+        let stored = self.block_on(async { time::timeout(GET_LIMIT, put).await });
+        let stored = stored.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?;
+        stored.map(drop).map_err(|error| error_of(&error))
+    }
+}
+
+/// Returns true if the answer is that the bucket has no such object. A 404 alone may be that of a
+/// bucket which is not there, or of a proxy.
+fn is_missing(error: &object_store::Error) -> bool {
+    let is_not_found = matches!(error, object_store::Error::NotFound { .. });
+    is_not_found && code_of(&error.to_string()) == NO_SUCH_KEY
+}
+
+/// The code in the body of an answer; empty if there is none.
+fn code_of(text: &str) -> &str {
+    let code = text.split_once("<Code>");
+    let code = code.and_then(|(_, rest)| rest.split_once("</Code>"));
+    code.map_or("", |(code, _)| code)
 }
 
 /// The error of a request. Without the body of the answer, which may repeat the access key, but for
@@ -227,10 +264,8 @@ impl BlobSource for ObjectStorage {
 fn error_of(error: &object_store::Error) -> io::Error {
     // As a text: the causes are in it, and would be said twice.
     let text = error.to_string();
-    let (said, body) = text.split_once('<').unwrap_or((&text, ""));
-    let code = body.split_once("<Code>");
-    let code = code.and_then(|(_, rest)| rest.split_once("</Code>"));
-    let code = code.map_or("", |(code, _)| code);
+    let said = text.split('<').next().unwrap_or_default();
+    let code = code_of(&text);
     io::Error::other(format!("{said}{code}"))
 }
 
@@ -261,7 +296,9 @@ mod tests {
     #[test]
     fn contents_come_back_and_others_are_none() {
         let storage = ObjectStorage::over("m".into(), Arc::new(InMemory::new())).unwrap();
-        assert_eq!(storage.get(&content(1), 5).unwrap(), None);
+        // It gives no code with its answer.
+        assert!(storage.get(&content(1), 5).is_err());
+        *storage.away_until.lock() = None;
         for bytes in [b"first".as_slice(), b"", b"again"] {
             storage.put(&content(1), bytes.to_vec()).unwrap();
             let size_bytes = bytes.len() as u64;
@@ -270,7 +307,24 @@ mod tests {
             let got = storage.get(&content(1), size_bytes + 1).unwrap();
             assert_eq!(got, None, "it is not what was asked for");
         }
-        assert_eq!(storage.get(&content(2), 5).unwrap(), None);
+        assert!(storage.put_mark().is_ok());
+        assert!(storage.has_mark().unwrap());
+    }
+
+    #[test]
+    fn only_the_code_of_a_missing_object_says_that_it_is_missing() {
+        let answer = |body: &str| object_store::Error::NotFound {
+            path: "blobs/x".to_owned(),
+            source: format!("status 404: {body}").into(),
+        };
+        for (body, expected) in [
+            ("<?xml?><Error><Code>NoSuchKey</Code></Error>", true),
+            ("<?xml?><Error><Code>NoSuchBucket</Code></Error>", false),
+            ("<html>404</html>", false),
+            ("", false),
+        ] {
+            assert_eq!(is_missing(&answer(body)), expected, "{body}");
+        }
     }
 
     #[test]

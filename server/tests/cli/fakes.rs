@@ -14,6 +14,8 @@ pub struct Bucket {
     pub is_away: AtomicBool,
     /// It accepts requests, and answers none until this is over.
     pub is_hanging: AtomicBool,
+    /// The bucket itself is not there.
+    pub is_gone: AtomicBool,
 }
 
 impl Bucket {
@@ -62,9 +64,12 @@ impl Bucket {
             objects.insert(path.to_owned(), content);
             ("200 OK", Vec::new())
         } else {
-            match objects.get(path) {
+            match objects
+                .get(path)
+                .filter(|_| !self.is_gone.load(Ordering::Relaxed))
+            {
                 Some(object) => ("200 OK", object.clone()),
-                None => ("404 Not Found", Vec::new()),
+                None => ("404 Not Found", self.missing()),
             }
         };
         let head = format!(
@@ -77,8 +82,21 @@ impl Bucket {
         let _ = stream.write_all(&[head.as_bytes(), &body].concat());
     }
 
+    /// The body of the answer that there is no such object, or no such bucket.
+    fn missing(&self) -> Vec<u8> {
+        let code = if self.is_gone.load(Ordering::Relaxed) {
+            "NoSuchBucket"
+        } else {
+            "NoSuchKey"
+        };
+        format!("<?xml version=\"1.0\"?><Error><Code>{code}</Code></Error>").into_bytes()
+    }
+
+    /// The names of the contents.
     pub fn names(&self) -> Vec<String> {
-        self.objects.lock().unwrap().keys().cloned().collect()
+        let objects = self.objects.lock().unwrap();
+        let contents = objects.keys().filter(|name| !name.ends_with("/mark"));
+        contents.cloned().collect()
     }
 }
 

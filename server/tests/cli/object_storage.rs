@@ -150,6 +150,31 @@ fn an_outage_of_object_storage_costs_no_file() {
     assert_eq!(scene.place.stop_server(), 0);
 }
 
+/// A bucket that is not there answers 404 to everything.
+#[test]
+fn a_bucket_that_is_gone_costs_no_file() {
+    let (bucket, endpoint) = Bucket::start();
+    let mut scene = Scene::new(&endpoint);
+    let served = (200, SRT.to_owned());
+    scene.start();
+    assert_eq!(scene.download(), served);
+    scene.wait_for_upload();
+    scene.lose_contents();
+    scene.upstream.state.is_away.store(true, Ordering::Relaxed);
+    bucket.is_gone.store(true, Ordering::Relaxed);
+    scene.start();
+    assert_eq!(scene.download().0, 502);
+    let shown = scene.place.run(&["file", "show", "r1"]);
+    assert_eq!(shown.status, 0, "it is known all the same: {shown:?}");
+    bucket.is_gone.store(false, Ordering::Relaxed);
+    let until = Instant::now() + PATIENCE;
+    while scene.download() != served {
+        assert!(Instant::now() < until, "it is there again");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    assert_eq!(scene.place.stop_server(), 0);
+}
+
 /// Its only user signs with the keys of [`Scene`].
 const ACCESS: &str = r#"{"identities": [{"name": "subcat", "actions": ["Admin"],
     "credentials": [{"accessKey": "AKIAEXAMPLE", "secretKey": "hush/hush"}]}]}"#;

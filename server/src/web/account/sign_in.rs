@@ -16,6 +16,7 @@ use super::device;
 use super::pending_sign_in;
 use crate::limits::COUNTED_EMAIL_BYTES_MAX;
 use crate::ops::{OperationError, OperationRejection, Operations};
+use crate::runtime::WorkKind;
 use crate::service::Actor;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
@@ -268,7 +269,7 @@ pub(crate) async fn pass(request: &WebRequest, account: &Account, next: &str) ->
 fn record_lock(request: &Arc<WebRequest>, account: AccountId) {
     let request = Arc::clone(request);
     let control = request.site.service.control.clone();
-    drop(control.spawn_blocking(move || {
+    control.detach(WorkKind::Changes, move || {
         if let Err(error) = store_lock(&request, account) {
             let error = error_chain(&error);
             tracing::error!(
@@ -276,7 +277,7 @@ fn record_lock(request: &Arc<WebRequest>, account: AccountId) {
                 "a locked sign-in could not be recorded in the audit log"
             );
         }
-    }));
+    });
 }
 
 fn store_lock(request: &WebRequest, account: AccountId) -> subcat_engine::Result<()> {

@@ -11,6 +11,7 @@ use subcat_engine::{
 
 use crate::api::stored_file;
 use crate::files::{content_disposition, served_name};
+use crate::runtime::WorkKind;
 use crate::service::ContentSet;
 use crate::web::PageBody;
 use crate::web::frame::answer::PageResult;
@@ -119,7 +120,7 @@ async fn open_stored(
     file: CachedFile,
 ) -> Result<(CachedFile, Arc<Blob>), PageError> {
     request
-        .blocking(move |request| {
+        .blocking_as(WorkKind::Opening, move |request| {
             let blob = stored_file(&request.site.service.engine, &file, Variant::Identity)?;
             let blob = blob.ok_or(PageError::FileMissing(file.content))?;
             Ok((file, blob))

@@ -10,6 +10,7 @@ use super::download::{self, OpenedFile};
 use super::record_view::RecordView;
 use crate::files::{CueLook, NamesLook, archive_names, first_cues};
 use crate::limits::{HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, LOOK_CUES_MAX};
+use crate::runtime::WorkKind;
 use crate::web::frame::answer::{self, PageResult};
 use crate::web::frame::error::PageError;
 use crate::web::frame::page_frame::Frame;
@@ -30,7 +31,9 @@ pub(crate) async fn show(request: &Arc<WebRequest>, id: &str) -> PageResult {
     request.reader()?;
     let opened = download::open(request, id).await?;
     request
-        .blocking(move |request| look_page(request, &opened))
+        .blocking_as(WorkKind::Decoding, move |request| {
+            look_page(request, &opened)
+        })
         .await
 }
 

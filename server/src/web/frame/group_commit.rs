@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 
-use crate::runtime::ControlHandle;
+use crate::runtime::{ControlHandle, WorkKind};
 use tokio::sync::oneshot::{self, Sender};
 use tokio::time::{Instant, sleep_until};
 
@@ -69,7 +69,7 @@ impl<T: Send + 'static, R: Send + 'static> GroupCommit<T, R> {
             // stored.
             control.spawn(async move {
                 sleep_until(due).await;
-                blocking.spawn_blocking(move || this.store_all());
+                blocking.detach(WorkKind::Changes, move || this.store_all());
             });
         }
         outcome.await.ok()

@@ -19,7 +19,7 @@ use super::session;
 use super::site::Site;
 use super::user_agent;
 use super::viewer::Viewer;
-use crate::runtime::ClientNetwork;
+use crate::runtime::{ClientNetwork, WorkKind};
 
 /// A request to a page.
 pub(crate) struct WebRequest {
@@ -203,13 +203,23 @@ impl WebRequest {
         self: &Arc<Self>,
         work: impl FnOnce(&Self) -> Result<T, PageError> + Send + 'static,
     ) -> Result<T, PageError> {
+        // A change may wait for the log of a cluster: pages that are only read must not.
+        let kind = match self.method {
+            Method::GET | Method::HEAD => WorkKind::Pages,
+            _ => WorkKind::Changes,
+        };
+        self.blocking_as(kind, work).await
+    }
+
+    /// As [`WebRequest::blocking`], in the pool of another kind of work.
+    pub(crate) async fn blocking_as<T: Send + 'static>(
+        self: &Arc<Self>,
+        kind: WorkKind,
+        work: impl FnOnce(&Self) -> Result<T, PageError> + Send + 'static,
+    ) -> Result<T, PageError> {
         let request = Arc::clone(self);
-        let done = self
-            .site
-            .service
-            .control
-            .spawn_blocking(move || work(&request));
-        match done.await {
+        let control = &self.site.service.control;
+        match control.run(kind, move || work(&request)).await {
             Ok(result) => result,
             Err(error) => Err(PageError::Task(Box::new(error))),
         }

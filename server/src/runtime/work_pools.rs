@@ -1,0 +1,347 @@
+//! Pools of blocking work: each kind has permits of its own, so that none takes the threads of
+//! another.
+//!
+//! A job waits for a permit of its kind as a task, and then has a thread at once: the runtime has
+//! as many blocking threads as there are permits. A no-op goes through each pool at intervals. One
+//! that does not come back, while no other job of the pool ends either, is a stall.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::task::JoinError;
+use tokio::time;
+
+use crate::limits::{
+    ADMINISTRATION_JOBS_MAX, CHANGE_JOBS_MAX, DECODING_JOBS_MAX, METRICS_JOBS_MAX,
+    OPENING_JOBS_MAX, PAGE_JOBS_MAX, STORING_JOBS_MAX, TRANSFER_JOBS_MAX,
+};
+
+/// Time between two no-ops of a pool.
+const PROBE_PERIOD: Duration = Duration::from_secs(1);
+/// Time in which some job of a pool must end while a no-op waits. No job of these pools takes as
+/// long: the longest wait, for object storage, is 6 s.
+const STALL_LIMIT: Duration = Duration::from_secs(30);
+
+/// A kind of blocking work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WorkKind {
+    /// Reading what a page shows.
+    Pages,
+    /// Changes that pages make. In a cluster they wait for its log.
+    Changes,
+    /// Compression of files, and looks into them.
+    Decoding,
+    /// Opening of stored files, from object storage too.
+    Opening,
+    /// Storing of files that were just fetched.
+    Storing,
+    /// Operations of the admin socket.
+    Administration,
+    /// Imports and exports of the admin socket.
+    Transfers,
+    /// The text of `/metrics`.
+    Metrics,
+}
+
+impl WorkKind {
+    /// Every kind, in the order of the pools.
+    pub const ALL: [Self; 8] = [
+        Self::Pages,
+        Self::Changes,
+        Self::Decoding,
+        Self::Opening,
+        Self::Storing,
+        Self::Administration,
+        Self::Transfers,
+        Self::Metrics,
+    ];
+
+    /// Name in metrics and messages.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pages => "pages",
+            Self::Changes => "changes",
+            Self::Decoding => "decoding",
+            Self::Opening => "opening",
+            Self::Storing => "storing",
+            Self::Administration => "administration",
+            Self::Transfers => "transfers",
+            Self::Metrics => "metrics",
+        }
+    }
+
+    /// Maximum of jobs that run at once.
+    pub const fn jobs_max(self) -> usize {
+        match self {
+            Self::Pages => PAGE_JOBS_MAX,
+            Self::Changes => CHANGE_JOBS_MAX,
+            Self::Decoding => DECODING_JOBS_MAX,
+            Self::Opening => OPENING_JOBS_MAX,
+            Self::Storing => STORING_JOBS_MAX,
+            Self::Administration => ADMINISTRATION_JOBS_MAX,
+            Self::Transfers => TRANSFER_JOBS_MAX,
+            Self::Metrics => METRICS_JOBS_MAX,
+        }
+    }
+
+    /// True if every job ends by itself within seconds. The others wait for other machines, for
+    /// clients or for all of the data: a pool of these that is full is not at fault.
+    pub const fn is_prompt(self) -> bool {
+        match self {
+            Self::Pages | Self::Decoding | Self::Opening | Self::Storing | Self::Metrics => true,
+            Self::Changes | Self::Administration | Self::Transfers => false,
+        }
+    }
+}
+
+/// Blocking threads of the control runtime: one for each permit, and some for the runtime's own.
+pub(super) fn threads_max() -> usize {
+    const OF_RUNTIME: usize = 4;
+    let permits = WorkKind::ALL.iter().map(|kind| kind.jobs_max());
+    permits.sum::<usize>() + OF_RUNTIME
+}
+
+/// What a pool is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PoolState {
+    /// Its kind of work.
+    pub kind: WorkKind,
+    /// Time for which its oldest job has been running.
+    pub oldest_job: Duration,
+    /// Jobs that run.
+    pub running_count: usize,
+    /// True if a no-op does not come back and no job ends.
+    pub is_stalled: bool,
+}
+
+/// All pools.
+pub(super) struct WorkPools {
+    /// In the order of [`WorkKind::ALL`].
+    pools: [WorkPool; WorkKind::ALL.len()],
+}
+
+struct WorkPool {
+    permits: Arc<Semaphore>,
+    jobs: Mutex<PoolJobs>,
+}
+
+/// Jobs of a pool that have a permit.
+struct PoolJobs {
+    /// Start of each, in no order.
+    started: Vec<Instant>,
+    /// Start of the no-op under way.
+    probe_since: Option<Instant>,
+    last_end: Instant,
+}
+
+impl WorkPools {
+    pub(super) fn new() -> Self {
+        let pool = |kind: WorkKind| WorkPool {
+            permits: Arc::new(Semaphore::new(kind.jobs_max())),
+            jobs: Mutex::new(PoolJobs {
+                started: Vec::with_capacity(kind.jobs_max()),
+                probe_since: None,
+                last_end: Instant::now(),
+            }),
+        };
+        Self {
+            pools: WorkKind::ALL.map(pool),
+        }
+    }
+
+    fn pool(&self, kind: WorkKind) -> &WorkPool {
+        &self.pools[kind as usize]
+    }
+
+    /// Runs a job on a blocking thread, once its kind has a permit for it. It runs to its end even
+    /// if the caller leaves meanwhile.
+    ///
+    /// Errors: it panicked, or the runtime is ending.
+    pub(super) async fn run<T: Send + 'static>(
+        self: &Arc<Self>,
+        runtime: &Handle,
+        kind: WorkKind,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, JoinError> {
+        let permits = Arc::clone(&self.pool(kind).permits);
+        let permit = permits.acquire_owned().await;
+        let permit = permit.expect("the permits are never closed");
+        let pools = Arc::clone(self);
+        let job = move || {
+            let _running = RunningJob::start(pools, kind, permit);
+            work()
+        };
+        runtime.spawn_blocking(job).await
+    }
+
+    /// Sends a no-op through each pool, again and again. Ends with the runtime.
+    pub(super) fn watch(self: &Arc<Self>, runtime: &Handle) {
+        for kind in WorkKind::ALL {
+            let (pools, handle) = (Arc::clone(self), runtime.clone());
+            runtime.spawn(async move {
+                loop {
+                    pools.pool(kind).jobs.lock().probe_since = Some(Instant::now());
+                    let probed = pools.run(&handle, kind, || ()).await;
+                    pools.pool(kind).jobs.lock().probe_since = None;
+                    if probed.is_err() {
+                        return;
+                    }
+                    time::sleep(PROBE_PERIOD).await;
+                }
+            });
+        }
+    }
+
+    /// The state of each pool.
+    pub(super) fn states(&self, now: Instant) -> Vec<PoolState> {
+        let state = |kind: WorkKind| self.pool(kind).jobs.lock().state(kind, now);
+        WorkKind::ALL.map(state).to_vec()
+    }
+}
+
+impl PoolJobs {
+    fn state(&self, kind: WorkKind, now: Instant) -> PoolState {
+        let since = |then: Instant| now.saturating_duration_since(then);
+        let oldest = self.started.iter().min();
+        let waits = self.probe_since.map_or(Duration::ZERO, since);
+        PoolState {
+            kind,
+            oldest_job: oldest.map_or(Duration::ZERO, |started| since(*started)),
+            running_count: self.started.len(),
+            is_stalled: STALL_LIMIT <= waits && STALL_LIMIT <= since(self.last_end),
+        }
+    }
+}
+
+/// A job with a permit. Its end, by a panic too, gives the permit back.
+struct RunningJob {
+    pools: Arc<WorkPools>,
+    kind: WorkKind,
+    started: Instant,
+    _permit: OwnedSemaphorePermit,
+}
+
+impl RunningJob {
+    fn start(pools: Arc<WorkPools>, kind: WorkKind, permit: OwnedSemaphorePermit) -> Self {
+        let started = Instant::now();
+        pools.pool(kind).jobs.lock().started.push(started);
+        Self {
+            pools,
+            kind,
+            started,
+            _permit: permit,
+        }
+    }
+}
+
+impl Drop for RunningJob {
+    fn drop(&mut self) {
+        let mut jobs = self.pools.pool(self.kind).jobs.lock();
+        jobs.last_end = Instant::now();
+        // Of two that started at the same moment either may go.
+        if let Some(idx) = jobs.started.iter().position(|at| *at == self.started) {
+            jobs.started.swap_remove(idx);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc;
+
+    use super::*;
+    use crate::runtime::Control;
+
+    const PATIENCE: Duration = Duration::from_secs(60);
+
+    /// Fills a pool until the returned sender is dropped.
+    fn fill(control: &Control, kind: WorkKind) -> mpsc::Sender<()> {
+        let (go, gone) = mpsc::channel::<()>();
+        let gone = Arc::new(Mutex::new(gone));
+        let (begin, begun) = mpsc::channel();
+        // Further ones wait for a permit, and take no thread.
+        for _ in 0..kind.jobs_max() + 100 {
+            let (gone, begin) = (Arc::clone(&gone), begin.clone());
+            control.handle().detach(kind, move || {
+                let _ = begin.send(());
+                let _ = gone.lock().recv();
+            });
+        }
+        for _ in 0..kind.jobs_max() {
+            begun.recv_timeout(PATIENCE).unwrap();
+        }
+        go
+    }
+
+    #[test]
+    fn a_pool_that_is_full_holds_up_no_other() {
+        for full in WorkKind::ALL {
+            let control = Control::start().unwrap();
+            let held = fill(&control, full);
+            for other in WorkKind::ALL.into_iter().filter(|kind| *kind != full) {
+                let handle = control.handle();
+                let job = handle.run(other, || 7);
+                let ran = control.block_on(async { time::timeout(PATIENCE, job).await });
+                assert_eq!(ran.unwrap().unwrap(), 7, "{full:?} holds up {other:?}");
+            }
+            let states = control.handle().pool_states();
+            for state in states {
+                let expected = if state.kind == full {
+                    full.jobs_max()
+                } else {
+                    0
+                };
+                assert_eq!(state.running_count, expected, "{state:?}");
+                assert_eq!(state.oldest_job != Duration::ZERO, state.kind == full);
+            }
+            drop(held);
+        }
+    }
+
+    #[test]
+    fn a_job_that_panics_gives_its_place_back() {
+        let control = Control::start().unwrap();
+        for _ in 0..2 * METRICS_JOBS_MAX {
+            let handle = control.handle();
+            let job = handle.run(WorkKind::Metrics, || panic!("a planted defect"));
+            assert!(control.block_on(job).is_err());
+        }
+        let state = control.handle().pool_states()[WorkKind::Metrics as usize];
+        assert_eq!(state.running_count, 0);
+    }
+
+    #[test]
+    fn a_pool_stalls_when_no_job_ends_and_a_no_op_waits() {
+        let start = Instant::now();
+        let at = |seconds| start + Duration::from_secs(seconds);
+        let mut jobs = PoolJobs {
+            started: vec![at(1), at(0)],
+            probe_since: Some(at(2)),
+            last_end: at(1),
+        };
+        let state = jobs.state(WorkKind::Pages, at(31));
+        assert!(!state.is_stalled);
+        assert_eq!(state.oldest_job, Duration::from_secs(31));
+        assert!(jobs.state(WorkKind::Pages, at(32)).is_stalled);
+        // A long queue that moves is not a stall.
+        jobs.last_end = at(20);
+        assert!(!jobs.state(WorkKind::Pages, at(32)).is_stalled);
+        assert!(jobs.state(WorkKind::Pages, at(50)).is_stalled);
+        jobs.probe_since = None;
+        assert!(!jobs.state(WorkKind::Pages, at(500)).is_stalled);
+    }
+
+    #[test]
+    fn no_ops_pass_through_every_pool() {
+        let control = Control::start().unwrap();
+        control.handle().watch_pools();
+        let until = Instant::now() + PATIENCE;
+        let pools = control.handle();
+        while pools.pool_states().iter().any(|state| state.is_stalled) {
+            assert!(Instant::now() < until);
+        }
+    }
+}
