@@ -406,6 +406,29 @@ fn rule_7_10_one_range_is_served() {
     }
 }
 
+#[test]
+fn rule_7_9_a_file_that_has_changed_is_not_continued() {
+    for size_lines in [3, 2000] {
+        let scene = Scene::with_file(&subtitles(size_lines));
+        let etag = scene.get(&[]).field("etag").unwrap().to_owned();
+        let weak = format!("W/{etag}");
+        let either = format!("\"x\", {etag}");
+        let before = scene.downloads();
+        let range = ("Range", "bytes=0-4");
+        for refused in ["\"x\"", weak.as_str(), "x"] {
+            let answer = scene.get(&[range, ("If-Match", refused)]);
+            check_failed(&answer, 412, "Precondition Failed");
+        }
+        assert_eq!(scene.downloads(), before);
+        for accepted in ["*", &etag, &either] {
+            assert_eq!(scene.get(&[range, ("If-Match", accepted)]).status, 206);
+        }
+        // It goes before If-None-Match.
+        let both = [("If-Match", "\"x\""), ("If-None-Match", etag.as_str())];
+        assert_eq!(scene.get(&both).status, 412);
+    }
+}
+
 /// A body, which is ignored, changes nothing of how its request is answered.
 #[test]
 fn rule_3_8_a_get_with_a_body_is_answered_like_one_without() {

@@ -30,7 +30,8 @@ use super::worker::ApiWorker;
 use crate::cache::{FilesVersion, OpenFile, PreparedFile};
 use crate::files::served_name;
 use crate::request::{
-    ByteRange, HeaderHints, accepted_variants, byte_range, is_none_match, is_range_current,
+    ByteRange, HeaderHints, accepted_variants, byte_range, is_match, is_none_match,
+    is_range_current,
 };
 use crate::respond::{ApiError, part_of_file, unchanged_file, whole_file};
 use crate::runtime::{Body, HandlerOutcome};
@@ -301,6 +302,11 @@ fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Res
     let size_bytes = ready.open.size_bytes();
     let file = ready.prepared.fields(ready.variant);
     let is_conditional = context.hints.has_condition;
+    // First of all conditions (RFC 9110, 13.2.2): a part of another file must not be joined to what
+    // the client has.
+    if is_conditional && !is_match(&headers, file.etag()) {
+        return worker.fail(context, headers, ApiError::PreconditionFailed);
+    }
     let range = if is_conditional && is_range_current(&headers, file.etag()) {
         byte_range(&headers, size_bytes)
     } else {

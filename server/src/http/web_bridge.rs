@@ -12,6 +12,7 @@ use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode};
 
 use crate::api::ConnectionMemory;
 use crate::request::HeadRejection;
+use crate::respond::name_status;
 use crate::runtime::{Body, Content, StoredBytes};
 use crate::service::Service;
 use crate::web::{PageBody, Site, handle, refuse};
@@ -54,6 +55,7 @@ pub(super) async fn refusal(
         .control
         .spawn(async move { refuse(&site, rejection, head.headers, address, is_https) });
     let mut response = page.await.ok()?.map(body_of);
+    name_status(&mut response);
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(CONNECTION, close);
     Some(if is_head {
@@ -74,7 +76,8 @@ pub(super) async fn answer(
     let page = service
         .control
         .spawn(async move { handle(&site, request, client.address, client.is_https).await });
-    let response = page.await.ok()?.map(body_of);
+    let mut response = page.await.ok()?.map(body_of);
+    name_status(&mut response);
     Some(if is_head {
         without_body(response)
     } else {

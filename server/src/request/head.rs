@@ -3,7 +3,8 @@
 use std::net::Ipv6Addr;
 
 use http::header::{
-    ACCEPT_ENCODING, CONTENT_LENGTH, HOST, IF_NONE_MATCH, IF_RANGE, RANGE, TRANSFER_ENCODING,
+    ACCEPT_ENCODING, CONTENT_LENGTH, HOST, IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE,
+    TRANSFER_ENCODING,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Uri, Version};
@@ -36,7 +37,7 @@ pub enum HeadRejection {
 pub struct HeaderHints {
     /// `Accept-Encoding`.
     pub has_coding: bool,
-    /// `Range`, `If-Range` or `If-None-Match`.
+    /// `Range`, `If-Range`, `If-Match` or `If-None-Match`.
     pub has_condition: bool,
 }
 
@@ -100,7 +101,9 @@ impl<'a> Fields<'a> {
                 TRANSFER_ENCODING => fields.has_transfer_encoding = true,
                 CONTENT_LENGTH => fields.has_length = true,
                 ACCEPT_ENCODING => fields.hints.has_coding = true,
-                RANGE | IF_RANGE | IF_NONE_MATCH => fields.hints.has_condition = true,
+                RANGE | IF_RANGE | IF_MATCH | IF_NONE_MATCH => {
+                    fields.hints.has_condition = true;
+                }
                 _ => {}
             }
         }
@@ -351,6 +354,7 @@ mod tests {
         check("range", false, true);
         check("if-range", false, true);
         check("if-none-match", false, true);
+        check("if-match", false, true);
     }
 
     #[test]

@@ -16,7 +16,7 @@ pub use bearer::{authorization, bearer_token};
 pub use encoding::accepted_variants;
 pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};
 pub use path::{ApiPath, api_path};
-pub use precondition::{ByteRange, byte_range, is_none_match, is_range_current};
+pub use precondition::{ByteRange, byte_range, is_match, is_none_match, is_range_current};
 pub use query_string::parameters;
 pub use search::{
     ParameterRejection, SEARCH_PARAMETERS, SearchRejection, SearchRequest, search_request,

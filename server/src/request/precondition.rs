@@ -1,7 +1,7 @@
-//! `Range`, `If-Range` and `If-None-Match`.
+//! `If-Match`, `If-None-Match`, `Range` and `If-Range`.
 
 use http::HeaderMap;
-use http::header::{IF_NONE_MATCH, IF_RANGE, RANGE};
+use http::header::{IF_MATCH, IF_NONE_MATCH, IF_RANGE, RANGE};
 
 /// Range of a file that a `Range` field requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -75,6 +75,16 @@ fn number(text: &str) -> Option<u64> {
     } else {
         None
     }
+}
+
+/// Returns true if there is no `If-Match`, or it names this entity tag (strongly compared), or any.
+pub fn is_match(headers: &HeaderMap, etag: &[u8]) -> bool {
+    let mut values = headers.get_all(IF_MATCH).iter().peekable();
+    values.peek().is_none()
+        || values
+            .flat_map(|value| value.as_bytes().split(|byte| *byte == b','))
+            .map(<[u8]>::trim_ascii)
+            .any(|tag| tag == b"*" || tag == etag)
 }
 
 /// Returns true if `If-None-Match` names this entity tag (weakly compared), or any.
@@ -185,5 +195,21 @@ mod tests {
         check(&["W/\"a\""], false);
         check(&["\"b\""], false);
         check(&["Wed, 21 Oct 2015 07:28:00 GMT"], false);
+    }
+
+    #[test]
+    fn a_file_must_match_one_of_the_tags() {
+        let check = |values: &[&'static str], expected: bool| {
+            let found = is_match(&headers(&IF_MATCH, values), b"\"a\"");
+            assert_eq!(found, expected, "{values:?}");
+        };
+        check(&[], true);
+        check(&["*"], true);
+        check(&["\"a\""], true);
+        check(&["\"b\", \"a\""], true);
+        check(&["\"b\"", "\"a\""], true);
+        check(&["\"b\""], false);
+        check(&["W/\"a\""], false);
+        check(&[""], false);
     }
 }

@@ -34,6 +34,8 @@ pub enum ApiError {
     ContentTooLarge,
     /// A target that is too long.
     UriTooLong,
+    /// A file whose entity tag `If-Match` does not name.
+    PreconditionFailed,
     /// A range outside the file, whose size in bytes this is.
     RangeNotSatisfiable(u64),
     /// `season` or `episode` without `video_type=episode`.
@@ -89,6 +91,10 @@ impl ApiError {
                 r#"{"detail":"Content Too Large"}"#,
             ),
             Self::UriTooLong => (StatusCode::URI_TOO_LONG, r#"{"detail":"URI Too Long"}"#),
+            Self::PreconditionFailed => (
+                StatusCode::PRECONDITION_FAILED,
+                r#"{"detail":"Precondition Failed"}"#,
+            ),
             Self::RangeNotSatisfiable(_) => (
                 StatusCode::RANGE_NOT_SATISFIABLE,
                 r#"{"detail":"Range Not Satisfiable"}"#,
@@ -161,12 +167,16 @@ pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> 
         answer.close_connection();
     }
     let mut response = answer.json(Content::Bytes(Bytes::from_static(body.as_bytes())));
-    if error == ApiError::ContentTooLarge {
-        // The reason phrase of RFC 9110, as in the body: hyper's own is that of RFC 7231.
+    name_status(&mut response);
+    response
+}
+
+/// Gives a 413 the reason phrase of RFC 9110: hyper's own is that of RFC 7231.
+pub fn name_status<B>(response: &mut Response<B>) {
+    if response.status() == StatusCode::PAYLOAD_TOO_LARGE {
         let reason = ReasonPhrase::from_static(b"Content Too Large");
         response.extensions_mut().insert(reason);
     }
-    response
 }
 
 /// A parameter that is not valid, as the body of a 422 names it.

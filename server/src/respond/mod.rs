@@ -9,7 +9,7 @@ mod raw_headers;
 mod plain;
 mod records;
 
-pub use api_error::{ApiError, InvalidParameter, error_response, invalid_parameters};
+pub use api_error::{ApiError, InvalidParameter, error_response, invalid_parameters, name_status};
 pub use fields::CommonHeaders;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
 pub use plain::{health, http1_bytes, json, preflight};

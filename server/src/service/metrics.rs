@@ -74,9 +74,9 @@ pub enum LimitRejection {
 }
 
 /// The statuses with a counter of their own; any other counts as the last.
-pub const STATUSES: [u16; 21] = [
-    200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 411, 413, 414, 416, 422, 429, 431, 500, 502,
-    503, 0,
+pub const STATUSES: [u16; 22] = [
+    200, 204, 206, 303, 304, 400, 401, 403, 404, 405, 411, 412, 413, 414, 416, 422, 429, 431, 500,
+    502, 503, 0,
 ];
 
 /// Upper ends of the latency buckets, in microseconds; the last bucket has none.
