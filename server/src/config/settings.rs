@@ -223,6 +223,8 @@ const SECONDS: &str = "a whole number of seconds from 1 to 86400";
 const SECONDS_OR_ZERO: &str = "a whole number of seconds from 0 to 86400";
 const BYTES: &str = "a number of bytes from 1 to 1 GiB, such as 10485760 or 10 MiB";
 const BYTES_OR_ZERO: &str = "a number of bytes, 0 or more, such as 67108864 or 64 MiB";
+const NETWORKS: &str = "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1, without \
+                        bits behind their prefix and not /0";
 const SWITCH: &str = "true or false";
 
 /// Every setting, in the order in which they are shown.
@@ -276,8 +278,7 @@ pub(super) static SETTINGS: &[Setting] = &[
         name: "trusted_proxies",
         applies: Applies::AtReload,
         is_secret: false,
-        allowed: "a list of networks, such as 10.0.0.0/8, fd00::/8 or 127.0.0.1, without bits behind \
-                  their prefix and not /0",
+        allowed: NETWORKS,
         set: |c, v| put(&mut c.trusted_proxies, networks(v)),
         show: |c| json!(c.trusted_proxies),
     },
