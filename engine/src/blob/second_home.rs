@@ -160,6 +160,10 @@ impl SecondHome {
                 let source = io::Error::other("it is not there, another node may have it");
                 return Err(Error::Source { action, source });
             }
+            if self.is_waiting(&file.content)? {
+                // It never was there.
+                return Ok(false);
+            }
             let has_mark = source.has_mark();
             if has_mark.map_err(|source| Error::Source { action, source })? {
                 return Ok(false);

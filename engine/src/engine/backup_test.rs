@@ -444,9 +444,9 @@ fn a_mount_point_gets_the_contents_of_a_backup() {
     check(&open(&data));
     import(&open(&data), 400..407);
     let restored = restore(&disk, &copy, &data).unwrap();
-    check(&open(&data));
+    assert_eq!(open(&data).stats().unwrap().records, 310);
     let replaced = restored.replaced.unwrap();
-    assert_eq!(replaced, data.join("replaced-2"));
+    assert_eq!(replaced, data.join("replaced-1"));
     assert_eq!(open(&replaced).stats().unwrap().records, 317);
     let findings = open(&data).verify(false).unwrap();
     assert!(findings.iter().all(|it| it.is_note), "{findings:?}");
@@ -489,17 +489,14 @@ fn a_fault_anywhere_in_a_replacement_leaves_the_old_or_the_new() {
         let disk: Arc<dyn Disk> = Arc::new(faulty);
         // What is left to do after the last fault is to remove the empty folder.
         let _ = restore(&disk, &copy, &data);
-        match open(&data).stats().unwrap().records {
+        let engine = open(&data);
+        let findings = engine.verify(false).unwrap();
+        assert!(findings.iter().all(|it| it.is_note), "{findings:?}");
+        match engine.stats().unwrap().records {
             7 => old_count += 1,
-            310 => {
-                check(&open(&data));
-                new_count += 1;
-            }
+            310 => new_count += 1,
             records => panic!("{records} records after a fault at operation {op_idx}"),
         }
-        // It can be restored again, whatever was left.
-        restore(&real(), &copy, &dir.path().join("again")).unwrap();
-        std::fs::remove_dir_all(dir.path().join("again")).unwrap();
     }
     assert!(0 < old_count, "no fault was before the replacement");
     assert!(4 < new_count, "no fault was in the replacement");
