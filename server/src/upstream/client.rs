@@ -628,7 +628,7 @@ mod tests {
     #[test]
     fn a_body_without_a_length_is_whole_if_its_kind_says_so() {
         let head = "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n";
-        let until_close = |body: &str| format!("{head}{body}");
+        let until_close = move |body: &str| format!("{head}{body}");
         let empty_zip = format!("PK\u{5}\u{6}{}", "\0".repeat(18));
         let cut = "PK\u{3}\u{4} and so on";
         let (base, seen) = upstream(vec![until_close(cut), until_close(&empty_zip)]);
