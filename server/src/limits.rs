@@ -148,6 +148,9 @@ pub const TEXT_CHARS_PER_CONTROL_MIN: usize = 50;
 /// message (API.md 14.4).
 pub const SHAPELESS_BYTES_MIN: usize = 200;
 
+/// Maximum of bytes of the comment at the end of a zip.
+pub const ZIP_COMMENT_BYTES_MAX: usize = 0xFFFF;
+
 /// Bytes of a text that a look into it decodes, at most.
 pub const LOOK_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Cues that a look into a text shows, at most.

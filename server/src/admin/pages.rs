@@ -22,7 +22,8 @@ const METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-
 type AdminPageFuture = Pin<Box<dyn Future<Output = Response<SentBody>> + Send>>;
 
 /// Handler of requests on the admin address: `/metrics`, `/livez` (a worker runs and no pool of
-/// blocking work stalls, or the catalog is being opened), `/readyz` (the service answers). There is no service while the catalog is opened.
+/// blocking work stalls, or the catalog is being opened), `/readyz` (the service answers). There is
+/// no service while the catalog is opened.
 pub fn admin_pages(
     service: Arc<OnceLock<Arc<Service>>>,
 ) -> impl Fn(Request<Incoming>) -> AdminPageFuture + Clone + Send + Sync + 'static {

@@ -41,7 +41,7 @@ pub(super) fn log_address(text: &str) -> Option<Option<String>> {
     if text.is_empty() {
         return Some(None);
     }
-    // It may name several hosts, and so is no URL for a library.
+    // It may name several hosts, which no URL does.
     let (scheme, rest) = text.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let is_known = ["nats", "tls", "postgres", "postgresql"].contains(&scheme.as_str());

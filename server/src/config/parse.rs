@@ -129,11 +129,11 @@ pub(super) fn base_url(text: &str) -> Option<Option<String>> {
     Some(Some(url.as_str().trim_end_matches('/').to_owned()))
 }
 
-/// An absolute URL of the web, without a user name. What a browser would mend is refused.
+/// An absolute URL of the web, without a user name. A text that a browser would correct is refused.
 pub(super) fn web_url(text: &str) -> Option<Url> {
     let (_, rest) = text.split_once("://")?;
-    let is_mended = |c: char| c.is_whitespace() || c.is_control() || "\\\"<>^`".contains(c);
-    if rest.starts_with('/') || text.contains(is_mended) {
+    let is_corrected = |c: char| c.is_whitespace() || c.is_control() || "\\\"<>^`".contains(c);
+    if rest.starts_with('/') || text.contains(is_corrected) {
         return None;
     }
     let url = Url::parse(text).ok()?;

@@ -1,5 +1,7 @@
 //! Completeness of a content whose length nobody has told: the end that its kind has.
 
+use crate::limits::ZIP_COMMENT_BYTES_MAX;
+
 /// Completeness of a content, as far as its bytes tell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Completeness {
@@ -13,8 +15,6 @@ pub enum Completeness {
 
 /// Bytes of a zip's end record without its comment.
 const ZIP_END_BYTES: usize = 22;
-/// Bytes of the longest comment there.
-const ZIP_COMMENT_BYTES_MAX: usize = 0xFFFF;
 
 /// The completeness of a content. Cost: a few bytes for each block of a rar, at most 64 KB of a zip.
 pub fn completeness(content: &[u8]) -> Completeness {

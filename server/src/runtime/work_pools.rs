@@ -104,7 +104,7 @@ pub(super) fn threads_max() -> usize {
     permits.sum::<usize>() + OF_RUNTIME
 }
 
-/// What a pool is doing.
+/// State of a pool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PoolState {
     /// Its kind of work.
