@@ -144,8 +144,8 @@ impl SecondHome {
     /// Brings a content back that could not be opened here. Returns false if it is in no other
     /// place. The caller has seen to it that `blobs` is the folder of contents, with space.
     ///
-    /// Errors: [`Error::Source`] if the source cannot tell now, if it has not its mark, or if another
-    /// node may have it.
+    /// Errors: [`Error::Source`] if the source cannot tell now, if it has not its mark, or if
+    /// another node may have it.
     pub(crate) fn bring_back(&self, file: &CachedFile, blobs: &BlobStore) -> Result<bool> {
         let action = "get a cached file from";
         let Some(source) = self.source.get() else {

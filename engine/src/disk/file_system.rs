@@ -57,8 +57,8 @@ pub trait Disk: Send + Sync {
     /// Exchanges the names of two directories at once. Durable after [`Disk::sync_dir`].
     fn exchange(&self, one: &Path, other: &Path) -> Result<()>;
 
-    /// Returns true if another file system, or a part of one, is mounted at a directory: it cannot be
-    /// renamed.
+    /// Returns true if another file system, or a part of one, is mounted at a directory: it cannot
+    /// be renamed.
     fn is_mount_point(&self, _path: &Path) -> Result<bool> {
         Ok(false)
     }

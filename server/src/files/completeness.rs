@@ -16,7 +16,7 @@ pub enum Completeness {
 /// Bytes of a zip's end record without its comment.
 const ZIP_END_BYTES: usize = 22;
 
-/// The completeness of a content. Cost: a few bytes for each block of a rar, at most 64 KB of a zip.
+/// The completeness of a content. Cost: a few bytes for each block of a rar, up to 64 KB of a zip.
 pub fn completeness(content: &[u8]) -> Completeness {
     if content.starts_with(b"PK") {
         return if has_zip_end(content) {
@@ -118,8 +118,8 @@ fn rar4_block(block: &[u8]) -> Option<RarBlock> {
 }
 
 /// A block of RAR 5: checksum (4), then numbers of 7 bits a byte: size of the header behind its own
-/// size, type, flags, and as flags say the size of an extra area and that of what follows; `None` if
-/// it is not all there.
+/// size, type, flags, and as flags say the size of an extra area and that of what follows; `None`
+/// if it is not all there.
 fn rar5_block(block: &[u8]) -> Option<RarBlock> {
     const ENCRYPTION: u64 = 4;
     const END: u64 = 5;

@@ -6,8 +6,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 /// An IPv4 address, or the /64 of an IPv6 address: one customer has all addresses of a /64, so a
 /// limit for each of them would be no limit.
 ///
-/// IPv4 addresses, also those in IPv6 (mapped, or behind NAT64), are numbers below 2^32. They lie in
-/// `::/32`, which is not assigned to anyone, so they never equal a /64.
+/// IPv4 addresses, also those in IPv6 (mapped, or behind NAT64), are numbers below 2^32. They lie
+/// in `::/32`, which is not assigned to anyone, so they never equal a /64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ClientNetwork(u64);
 

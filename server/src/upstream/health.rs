@@ -7,8 +7,8 @@ use subcat_engine::ReleaseId;
 
 /// Connections that could not be made, in a row, after which upstream is down.
 const DOWN_AFTER: u32 = 3;
-/// Releases that failed in any other way, in a row, after which upstream is down: a few broken files
-/// say nothing of the others.
+/// Releases that failed in any other way, in a row, after which upstream is down: a few broken
+/// files say nothing of the others.
 const DOWN_AFTER_RELEASES: usize = 8;
 /// Rejections in a row after which the configuration is suspected instead of single files.
 const REJECTING_AFTER: u32 = 10;
@@ -142,8 +142,8 @@ impl Health {
         self.update_state(now);
     }
 
-    /// Records a request for a release without an answer, or with a 5xx. A connection that cannot be
-    /// made counts each time; anything else may be the fault of the release, and counts once for it.
+    /// Records a request for a release without an answer, or with a 5xx. A connection that cannot
+    /// be made counts each time; anything else may be the fault of the release, and counts once.
     ///
     /// The rejections in a row stay: an outage between two of them proves nothing about the
     /// configuration.
