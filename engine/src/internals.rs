@@ -16,6 +16,6 @@ pub use crate::query::{ParsedText, oracle};
 pub use crate::replication::{LogFault, MemoryLog};
 pub use crate::search::SearchSteps;
 pub use crate::text::{
-    EpisodeMarker, EpisodeWord, Markers, SpanishRegion, YearMarker, fold, fold_into, has_number,
-    spanish_region, words,
+    EpisodeMarker, EpisodeWord, Markers, SpanishRegion, YearMarker, described_flags, fold,
+    fold_into, has_number, named_flags, spanish_region, words,
 };

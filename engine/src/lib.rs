@@ -114,15 +114,18 @@ pub use disk::{
 
 /// Records, and drafts of them.
 pub use model::{
-    CatalogId, DraftField, DraftValue, FieldError, Language, Number, Record, RecordDraft, RecordId,
-    ReleaseId, VideoType, Year,
+    CatalogId, DraftField, DraftValue, FieldError, Flag, FlagSet, Language, Number, Record,
+    RecordDraft, RecordFlags, RecordId, ReleaseId, VideoType, Year,
 };
 
 /// Importing records.
 pub use catalog::{EncodedRecords, ImportSummary, Importer};
 
 /// Search requests.
-pub use query::{CatalogTerm, Filters, LanguageTerm, Query, SearchText, TooManyWords};
+pub use query::{
+    CatalogTerm, Filters, FlagFilter, HitOrder, LanguageTerm, PackFilter, Query, SearchText,
+    TooManyWords,
+};
 
 /// Searching a snapshot, and what is found.
 pub use search::{

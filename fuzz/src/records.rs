@@ -3,8 +3,8 @@
 use std::borrow::Cow;
 
 use subcat_engine::{
-    CatalogId, DraftValue, FileName, Language, Number, Record, RecordDraft, RecordId, ReleaseId,
-    Timestamp, VideoType, Year,
+    CatalogId, DraftValue, FileName, Flag, Language, Number, Record, RecordDraft, RecordFlags,
+    RecordId, ReleaseId, Timestamp, VideoType, Year,
     internals::{DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, fold},
 };
 
@@ -53,7 +53,7 @@ pub fn record(choices: &mut Choices<'_>) -> Record {
     let is_episode = video_type == VideoType::Episode || choices.one_in(10);
     // Choices are drawn in this order: in another one, the stored regressions would be other cases.
     let base = Record::new(record_id(choices), &title(choices));
-    Record {
+    let record = Record {
         video_type,
         season: optional(choices, is_episode, number),
         episode: optional(choices, is_episode, number),
@@ -69,7 +69,9 @@ pub fn record(choices: &mut Choices<'_>) -> Record {
         language: language(choices),
         file_name: one_in(choices, 4, file_name),
         ..base
-    }
+    };
+    let flags = flags(record.downloads);
+    Record { flags, ..record }
 }
 
 /// One of few ids. The simplest are next to each other; some differ in the first byte only.
@@ -159,15 +161,32 @@ fn file_name(_: &mut Choices<'_>) -> FileName {
     FileName::parse("a b.srt").expect("the name is well formed")
 }
 
+/// Any flags, by the bits of another field: a choice of their own would make stored regressions
+/// other cases.
+fn flags(bits: u32) -> RecordFlags {
+    let mut flags = RecordFlags::default();
+    for (idx, flag) in Flag::ALL.into_iter().enumerate() {
+        let is_known = bits >> idx & 1 != 0;
+        let is_set = bits >> (idx + 3) & 1 != 0;
+        flags = flags.with(flag, is_known.then_some(is_set));
+    }
+    flags
+}
+
 fn release_id(choices: &mut Choices<'_>) -> ReleaseId {
     let text = choices.pick(&["r1", "r-2", "R_3.x"]);
     ReleaseId::parse(text).expect("all of them are well formed")
 }
 
 /// One of few times, so that many records tie.
-fn posted_at(choices: &mut Choices<'_>) -> Timestamp {
+pub(crate) fn posted_at(choices: &mut Choices<'_>) -> Timestamp {
     let seconds = choices.pick(&[1_700_000_000, 1_700_000_001, 1_600_000_000, 0, -5]);
     Timestamp::from_seconds(seconds).expect("all of them are in range")
+}
+
+fn flag<'a>(record: &Record, flag: Flag) -> DraftValue<'a> {
+    let value = record.flags.get(flag);
+    value.map_or(DraftValue::Absent, DraftValue::Boolean)
 }
 
 /// The draft that an import file's line with this record gives.
@@ -195,5 +214,8 @@ pub fn draft(record: &Record) -> RecordDraft<'_> {
         source_release_id: borrowed(record.source_release_id.as_ref().map(ReleaseId::as_str)),
         language: borrowed(Some(record.language.as_str())),
         file_name: borrowed(record.file_name.as_ref().map(FileName::as_str)),
+        hearing_impaired: flag(record, Flag::HearingImpaired),
+        forced: flag(record, Flag::Forced),
+        machine_translated: flag(record, Flag::MachineTranslated),
     }
 }

@@ -1,11 +1,12 @@
 //! Requests near the records of a catalog: found, nearly found, and not found.
 
 use subcat_engine::{
-    CatalogTerm, Filters, Query, Record, SEARCH_YEAR_MIN, SearchText, VideoType, Year,
+    CatalogTerm, Filters, Flag, FlagFilter, HitOrder, PackFilter, Query, Record, SEARCH_YEAR_MIN,
+    SearchText, VideoType, Year,
 };
 
 use crate::choices::Choices;
-use crate::records::{CATALOG_IDS, language, number, record_id, year};
+use crate::records::{CATALOG_IDS, language, number, posted_at, record_id, year};
 use crate::vocabulary::{description_text, part, release_tail, title_text, with_typos};
 
 /// A valid request.
@@ -45,7 +46,11 @@ pub fn request(choices: &mut Choices<'_>, records: &[Record]) -> Query {
         let name = release_name(choices, records);
         query = query.with_release(SearchText::release(&name));
     }
-    query
+    if choices.one_in(4) {
+        query = query.with_order(HitOrder::Player);
+    }
+    let filters = more_filters(choices, query.filters().clone());
+    query.with_filters(filters)
 }
 
 /// The name of a release: words of a title, perhaps a marker, words of a description, a group.
@@ -145,6 +150,27 @@ fn filters(choices: &mut Choices<'_>) -> Filters {
     }
     if choices.one_in(3) {
         filters.language = Some(language(choices));
+    }
+    filters
+}
+
+/// The same filters with some of flags, packs, source, time and variety.
+fn more_filters(choices: &mut Choices<'_>, mut filters: Filters) -> Filters {
+    if !choices.one_in(3) {
+        return filters;
+    }
+    for flag in Flag::ALL {
+        let (include, exclude, only) = (FlagFilter::Include, FlagFilter::Exclude, FlagFilter::Only);
+        let filter = choices.pick(&[include, include, exclude, only]);
+        filters = filters.with_flag(flag, filter);
+    }
+    filters.packs = choices.pick(&[PackFilter::Exclude, PackFilter::Include, PackFilter::Only]);
+    filters.has_source = choices.one_in(3);
+    if choices.one_in(3) {
+        filters.since = Some(posted_at(choices));
+    }
+    if choices.one_in(3) {
+        filters.variety = Some(language(choices));
     }
     filters
 }

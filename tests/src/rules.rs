@@ -1,8 +1,9 @@
 //! Small catalogs, requests and verdicts, written the way a rule's example is.
 
 use subcat_engine::{
-    CatalogId, CatalogTerm, Filters, Language, Number, Query, Record, RecordId, SearchText,
-    Timestamp, VideoType, Year, internals::oracle::OracleAnswer,
+    CatalogId, CatalogTerm, Filters, Flag, FlagFilter, HitOrder, Language, Number, PackFilter,
+    Query, Record, RecordId, ReleaseId, SearchText, Timestamp, VideoType, Year,
+    internals::oracle::OracleAnswer,
 };
 use subcat_fuzz::differ::agreed_answer;
 
@@ -45,6 +46,10 @@ pub trait With: Sized {
     fn language(self, tag: &str) -> Self;
     /// Posted this number of seconds later than others.
     fn later(self, seconds: i64) -> Self;
+    /// With this flag true or false.
+    fn flag(self, flag: Flag, value: bool) -> Self;
+    /// With a release id.
+    fn source(self) -> Self;
     /// Not active.
     fn inactive(self) -> Self;
 }
@@ -86,6 +91,19 @@ impl With for Record {
         Self { posted_at, ..self }
     }
 
+    fn flag(self, flag: Flag, value: bool) -> Self {
+        let flags = self.flags.with(flag, Some(value));
+        Self { flags, ..self }
+    }
+
+    fn source(self) -> Self {
+        let source_release_id = ReleaseId::parse("r1");
+        Self {
+            source_release_id,
+            ..self
+        }
+    }
+
     fn inactive(self) -> Self {
         let is_active = false;
         Self { is_active, ..self }
@@ -105,9 +123,12 @@ fn posted(seconds: i64) -> Timestamp {
 
 /// A request as in a URL, nothing encoded: `query=lost&year=2004`.
 ///
+/// What only addresses ask for is written as `packs`, `source`, `variety` and `order`.
+///
 /// Panics when a parameter is unknown or its value is not valid.
 pub fn request(parameters: &str) -> Query {
     let mut filters = Filters::default();
+    let mut order = HitOrder::Search;
     let mut page_size = 100;
     let mut criteria = Vec::new();
     for parameter in parameters.split('&') {
@@ -119,11 +140,22 @@ pub fn request(parameters: &str) -> Query {
             "season" => filters.season = number().and_then(Number::new),
             "episode" => filters.episode = number().and_then(Number::new),
             "language" => filters.language = Language::parse(value),
+            "since" => filters.since = Timestamp::parse(value),
+            "packs" => filters.packs = packs(value),
+            "source" => filters.has_source = true,
+            "variety" => filters.variety = Language::parse(value),
+            "order" => order = HitOrder::Player,
             "limit" => page_size = value.parse().expect("the limit is a number"),
-            _ => criteria.push((name, value)),
+            _ => match Flag::ALL.into_iter().find(|flag| flag.as_str() == name) {
+                Some(flag) => {
+                    let filter = FlagFilter::parse(value).expect("a filter of flags");
+                    filters = filters.with_flag(flag, filter);
+                }
+                None => criteria.push((name, value)),
+            },
         }
     }
-    let mut query = Query::new(filters, page_size);
+    let mut query = Query::new(filters, page_size).with_order(order);
     for (name, value) in criteria {
         query = match name {
             "query" => query.with_query(SearchText::query(value).expect("at most 32 words")),
@@ -135,6 +167,14 @@ pub fn request(parameters: &str) -> Query {
         };
     }
     query
+}
+
+fn packs(value: &str) -> PackFilter {
+    match value {
+        "include" => PackFilter::Include,
+        "only" => PackFilter::Only,
+        _ => panic!("packs are never {value}"),
+    }
 }
 
 /// Answer of oracle and engine; panics if they differ.

@@ -1,7 +1,7 @@
 //! Every rule of SEARCH.md on hand-written catalogs: the oracle finds what a reader of the page
 //! expects, and the engine finds the same.
 
-use subcat_engine::{Record, RecordId};
+use subcat_engine::{Flag, Record, RecordId};
 use subcat_tests::rules::{With, answer, episode, film, finds, pack, ranks};
 
 // ---- 1. Text
@@ -644,4 +644,129 @@ fn search_rule_5_3_older_records_that_fit_precede_newer_ones_that_do_not() {
         assert!(rest.iter().all(|hit| hit.fit == 1), "{parameters}");
         assert_eq!(found.total, u64::from(WORSE_COUNT) + 20);
     }
+}
+
+// ---- 3.5 and 3.6, flags and times; 8, addresses
+
+#[test]
+fn search_rule_3_5_unknown_flags_are_not_true() {
+    let catalog = [
+        film(1, "Heat").flag(Flag::Forced, true),
+        film(2, "Heat").flag(Flag::Forced, false),
+        film(3, "Heat").flag(Flag::HearingImpaired, true),
+    ];
+    finds(&catalog, "title=heat&forced=only", &[1]);
+    finds(&catalog, "title=heat&forced=exclude", &[2, 3]);
+    finds(&catalog, "title=heat&forced=include", &[1, 2, 3]);
+    finds(
+        &catalog,
+        "query=heat&hearing_impaired=only&forced=exclude",
+        &[3],
+    );
+}
+
+#[test]
+fn search_rule_3_6_since_is_a_time_that_still_passes() {
+    let catalog = [film(1, "Heat"), film(2, "Heat").later(10)];
+    let at = |seconds: i64| format!("title=heat&since=2023-11-14T22:13:{:02}Z", 20 + seconds);
+    finds(&catalog, &at(0), &[2, 1]);
+    finds(&catalog, &at(1), &[2]);
+    finds(&catalog, &at(10), &[2]);
+    finds(&catalog, &at(11), &[]);
+}
+
+#[test]
+fn search_rule_8_1_packs_pass_with_the_episode() {
+    let catalog = [
+        episode(1, "Dark", 1, 2),
+        pack(2, "Dark", 1),
+        episode(3, "Dark", 1, 3),
+        pack(4, "Dark", 2),
+    ];
+    finds(
+        &catalog,
+        "title=dark&season=1&episode=2&packs=include",
+        &[1, 2],
+    );
+    finds(
+        &catalog,
+        "title=dark&season=1&episode=9&packs=include",
+        &[2],
+    );
+    finds(&catalog, "title=dark&season=1&episode=2&packs=only", &[2]);
+    finds(&catalog, "title=dark&season=2&packs=include", &[4]);
+}
+
+#[test]
+fn search_rule_8_2_records_without_a_release_are_left_out() {
+    let catalog = [film(1, "Heat"), film(2, "Heat").source()];
+    finds(&catalog, "title=heat&source=yes", &[2]);
+}
+
+#[test]
+fn search_rule_8_3_a_variety_is_about_its_language_only() {
+    let catalog = [
+        film(1, "Heat").language("es-ES"),
+        film(2, "Heat").language("es-MX"),
+        film(3, "Heat").language("es"),
+        film(4, "Heat").language("en-GB"),
+    ];
+    finds(&catalog, "title=heat&variety=es-419", &[2, 3, 4]);
+    finds(&catalog, "title=heat&variety=es-ES", &[1, 3, 4]);
+    finds(&catalog, "title=heat&variety=es-ES&language=es", &[1, 3]);
+}
+
+#[test]
+fn search_rule_8_4_packs_and_machine_translations_come_last() {
+    let machine = Flag::MachineTranslated;
+    let catalog = [
+        pack(1, "Dark", 1).parent("tt7").later(9),
+        episode(2, "Dark", 1, 2)
+            .parent("tt7")
+            .flag(machine, true)
+            .later(8),
+        episode(3, "Dark", 1, 2).parent("tt7").flag(machine, false),
+        pack(4, "Dark", 1)
+            .parent("tt7")
+            .flag(machine, true)
+            .later(7),
+        episode(5, "Dark", 1, 2).catalog_id("tt7"),
+        episode(6, "Dark", 1, 2).parent("tt7").later(1),
+    ];
+    let wanted = "season=1&episode=2&packs=include&order=player";
+    let by_id = format!("catalog_id=tt7&{wanted}");
+    finds(&catalog, &by_id, &[6, 3, 5, 1, 2, 4]);
+    finds(
+        &catalog,
+        &format!("title=dark&{wanted}"),
+        &[6, 3, 5, 1, 2, 4],
+    );
+    // More hits than a page: each group is searched alone.
+    for (limit, expected) in [
+        (1, &[6][..]),
+        (2, &[6, 3]),
+        (4, &[6, 3, 5, 1]),
+        (5, &[6, 3, 5, 1, 2]),
+    ] {
+        finds(&catalog, &format!("{by_id}&limit={limit}"), expected);
+        assert_eq!(answer(&catalog, &format!("{by_id}&limit={limit}")).total, 6);
+    }
+    ranks(
+        &catalog[4..],
+        "catalog_id=tt7&order=player",
+        &[(6, 1, 0), (5, 1, 0)],
+    );
+}
+
+/// Of a group that has no match as read, other readings find nothing that counts.
+#[test]
+fn search_rule_8_4_each_group_is_read_as_the_whole() {
+    let machine = Flag::MachineTranslated;
+    let catalog = [
+        film(1, "Heathers").flag(machine, true),
+        film(2, "Heather").flag(machine, true).later(1),
+        film(3, "Heathen"),
+    ];
+    finds(&catalog, "query=heather&order=player&limit=1", &[2]);
+    finds(&catalog[1..], "query=heather&order=player&limit=1", &[2]);
 }

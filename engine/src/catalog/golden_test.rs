@@ -9,7 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::recovery::index_version;
 use crate::index::{Segment, SegmentBuilder, Tombstones, merge};
 use crate::model::{
-    CatalogId, FileName, Language, Number, Record, RecordId, ReleaseId, Timestamp, VideoType, Year,
+    CatalogId, FileName, Flag, Language, Number, Record, RecordFlags, RecordId, ReleaseId,
+    Timestamp, VideoType, Year,
 };
 
 /// Version, then the xxh3 of the segments, one line for each version that there was.
@@ -60,6 +61,12 @@ fn record(number: u64) -> Record {
         source_release_id: ReleaseId::parse(&format!("r-{number}")),
         language: Language::parse(["es", "es-MX", "pt"][number as usize % 3]).unwrap(),
         file_name: FileName::parse(&format!("{}.srt", word(2))),
+        flags: Flag::ALL
+            .into_iter()
+            .zip([3, 7, 11])
+            .fold(RecordFlags::default(), |flags, (flag, rarity)| {
+                flags.with(flag, Some(number.is_multiple_of(rarity)))
+            }),
         ..Record::new(id, &format!("{} {} {}", word(0), word(1), small % 400))
     }
 }

@@ -5,10 +5,10 @@ use crate::limits::{
     TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, YEAR_MAX, YEAR_MIN,
 };
 use crate::model::{
-    CatalogId, DraftValue, FieldError, FileName, Language, Number, Record, RecordDraft, RecordId,
-    ReleaseId, Timestamp, VideoType, Year,
+    CatalogId, DraftValue, FieldError, FileName, Flag, Language, Number, Record, RecordDraft,
+    RecordFlags, RecordId, ReleaseId, Timestamp, VideoType, Year,
 };
-use crate::text::{fold_into, spanish_region, words};
+use crate::text::{described_flags, fold_into, named_flags, spanish_region, words};
 
 type Validated<T> = Result<T, FieldError>;
 
@@ -25,10 +25,11 @@ impl Validator {
     /// Errors: the first field that is found wrong, and why. Source: API.md, import record;
     /// SEARCH.md 6 for the region of its language.
     pub(crate) fn validate(&mut self, draft: &RecordDraft<'_>) -> Validated<Record> {
-        // Before the others: the id may be made from the one, and the language takes its region
-        // from the other.
+        // Before the others: the id may be made from the one, the language takes its region from
+        // another, and flags are told by description and file name.
         let source_release_id = release_id(&draft.source_release_id)?;
         let description = text("description", &draft.description, DESCRIPTION_CHARS_MAX)?;
+        let file_name = file_name(&draft.file_name)?;
         let record = Record {
             id: record_id(&draft.id, source_release_id.as_ref())?,
             video_type: video_type(&draft.video_type)?,
@@ -44,7 +45,8 @@ impl Validator {
                 .map_or(0, |count| count as u32),
             is_active: boolean("is_active", &draft.is_active)?.unwrap_or(true),
             language: self.language(&draft.language, description.as_deref())?,
-            file_name: file_name(&draft.file_name)?,
+            flags: flags(draft, description.as_deref(), file_name.as_ref())?,
+            file_name,
             source_release_id,
             description,
         };
@@ -89,6 +91,32 @@ impl Validator {
         let tag = Language::parse(region.tag());
         Ok(tag.expect("the tag of a region is well formed"))
     }
+}
+
+/// The flags: where one is unknown, description and file name may tell that it is true.
+///
+/// Source: SEARCH.md 6.4, 6.5.
+fn flags(
+    draft: &RecordDraft<'_>,
+    description: Option<&str>,
+    file_name: Option<&FileName>,
+) -> Validated<RecordFlags> {
+    let described = description.map(described_flags).unwrap_or_default();
+    let named = file_name
+        .map(|name| named_flags(name.as_str()))
+        .unwrap_or_default();
+    let given = [
+        ("hearing_impaired", &draft.hearing_impaired),
+        ("forced", &draft.forced),
+        ("machine_translated", &draft.machine_translated),
+    ];
+    let mut flags = RecordFlags::default();
+    for (flag, (field, value)) in Flag::ALL.into_iter().zip(given) {
+        let is_told = described.contains(flag) || named.contains(flag);
+        let deduced = if is_told { Some(true) } else { None };
+        flags = flags.with(flag, boolean(field, value)?.or(deduced));
+    }
+    Ok(flags)
 }
 
 fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Validated<RecordId> {
@@ -334,6 +362,7 @@ mod tests {
             "is_active",
             reason,
         );
+        check(|d| d.forced = words_of("true"), "forced", reason);
         let reason = "it must be a language tag such as es-MX";
         check(|d| d.language = words_of("español"), "language", reason);
         let reason = "it must have at most 255 characters";
@@ -376,6 +405,27 @@ mod tests {
         });
         let release = ReleaseId::parse("42").unwrap();
         assert_eq!(record.unwrap().id, RecordId::of_release(&release));
+    }
+
+    #[test]
+    fn import_rule_13_flags_are_told_only_where_they_are_unknown() {
+        let flags = |given: DraftValue<'static>, description: &'static str, name: &'static str| {
+            let record = Validator::default().validate(&RecordDraft {
+                hearing_impaired: given,
+                description: words_of(description),
+                file_name: words_of(name),
+                ..draft()
+            });
+            record.unwrap().flags.get(Flag::HearingImpaired)
+        };
+        assert_eq!(flags(DraftValue::Absent, "", ""), None);
+        assert_eq!(flags(DraftValue::Absent, "SDH", ""), Some(true));
+        assert_eq!(flags(DraftValue::Absent, "", "a.sdh.srt"), Some(true));
+        assert_eq!(
+            flags(DraftValue::Boolean(false), "SDH", "a.sdh.srt"),
+            Some(false)
+        );
+        assert_eq!(flags(DraftValue::Cell("TRUE".into()), "", ""), Some(true));
     }
 
     #[test]

@@ -6,7 +6,8 @@
 use super::wire::{Decoder, Encoder};
 use crate::error::Result;
 use crate::model::{
-    CatalogId, FileName, Language, Number, Record, RecordId, ReleaseId, Timestamp, VideoType, Year,
+    CatalogId, FileName, FlagSet, Language, Number, Record, RecordFlags, RecordId, ReleaseId,
+    Timestamp, VideoType, Year,
 };
 
 /// Version of the format of a stored record.
@@ -18,7 +19,11 @@ const HAS_SEASON: u8 = 4;
 const HAS_EPISODE: u8 = 8;
 const HAS_YEAR: u8 = 16;
 const HAS_LANGUAGE: u8 = 32;
-const KNOWN_FLAGS: u8 = 63;
+const HAS_FLAGS: u8 = 64;
+const KNOWN_FLAGS: u8 = 127;
+
+/// Bits of a set of the flags that players ask about.
+const FLAG_BITS: u32 = 3;
 
 /// Bytes of a record without its id, which is their row key. `memory` is reused: an import encodes
 /// millions of records.
@@ -26,13 +31,15 @@ pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
     let mut out = Encoder::reuse(memory, VERSION);
     // Nearly all records are Spanish: their language takes no byte.
     let is_spanish = record.language.as_str() == "es";
+    let known_flags = record.flags.known().bits();
     out.put_u8(
         flag(IS_EPISODE, record.video_type == VideoType::Episode)
             | flag(IS_ACTIVE, record.is_active)
             | flag(HAS_SEASON, record.season.is_some())
             | flag(HAS_EPISODE, record.episode.is_some())
             | flag(HAS_YEAR, record.year.is_some())
-            | flag(HAS_LANGUAGE, !is_spanish),
+            | flag(HAS_LANGUAGE, !is_spanish)
+            | flag(HAS_FLAGS, known_flags != 0),
     );
     // Flags say which numbers follow, so that an absent one takes no byte.
     let numbers = [
@@ -58,6 +65,9 @@ pub fn encode_record(record: &Record, memory: Vec<u8>) -> Vec<u8> {
     });
     if !is_spanish {
         out.put_text(record.language.as_str());
+    }
+    if known_flags != 0 {
+        out.put_u8(known_flags << FLAG_BITS | record.flags.set().bits());
     }
     out.finish()
 }
@@ -114,6 +124,11 @@ pub fn decode_record(id: RecordId, bytes: &[u8]) -> Result<Record> {
         } else {
             Language::spanish()
         },
+        flags: if has(HAS_FLAGS) {
+            record_flags(&mut from)?
+        } else {
+            RecordFlags::default()
+        },
     };
     from.finish()?;
     Ok(record)
@@ -150,6 +165,16 @@ fn catalog_id(from: &mut Decoder<'_>) -> Result<Option<CatalogId>> {
     from.parsed(id, "a catalog id of 1 to 12 digits").map(Some)
 }
 
+/// The flags that are known, at least one, and those of them that are true.
+fn record_flags(from: &mut Decoder<'_>) -> Result<RecordFlags> {
+    let byte = from.u8()?;
+    let known = FlagSet::from_bits(byte >> FLAG_BITS).filter(|known| known.bits() != 0);
+    let set = FlagSet::from_bits(byte & ((1 << FLAG_BITS) - 1));
+    let flags = known.zip(set);
+    let flags = flags.and_then(|(known, set)| RecordFlags::new(known, set));
+    from.parsed(flags, "flags that are known")
+}
+
 fn number(from: &mut Decoder<'_>, is_there: bool) -> Result<Option<Number>> {
     if !is_there {
         return Ok(None);
@@ -168,6 +193,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::model::Flag;
 
     fn record() -> Record {
         Record {
@@ -184,6 +210,9 @@ mod tests {
             source_release_id: ReleaseId::parse("a-1"),
             language: Language::parse("es-419").unwrap(),
             file_name: FileName::parse("a.srt"),
+            flags: RecordFlags::default()
+                .with(Flag::Forced, Some(true))
+                .with(Flag::HearingImpaired, Some(false)),
             ..Record::new(RecordId::from_bytes([7; 16]), "Perdidos S01E02")
         }
     }
@@ -217,15 +246,31 @@ mod tests {
             source_release_id: None,
             language: Language::spanish(),
             file_name: None,
+            flags: RecordFlags::default(),
             ..record()
         });
+    }
+
+    #[test]
+    fn flags_take_a_byte_only_when_one_is_known() {
+        let plain = Record::new(RecordId::from_bytes([7; 16]), "Ran");
+        let bytes = encode_record(&plain, Vec::new());
+        let mut flagged = plain;
+        flagged.flags = flagged.flags.with(Flag::MachineTranslated, Some(false));
+        let with_flags = encode_record(&flagged, Vec::new());
+        assert_eq!(with_flags.len(), bytes.len() + 1);
+        for byte in [0, 0b001_000 >> 3, 0b001_010, 0b1001_001] {
+            let mut wrong = with_flags.clone();
+            *wrong.last_mut().unwrap() = byte;
+            assert!(decode_record(flagged.id, &wrong).is_err(), "{byte:b}");
+        }
     }
 
     proptest! {
         #[test]
         fn any_bytes_are_a_record_or_an_error(mut bytes: Vec<u8>, is_valid_start: bool) {
             if is_valid_start {
-                bytes.splice(0..0, [VERSION, 63]);
+                bytes.splice(0..0, [VERSION, KNOWN_FLAGS]);
             }
             let _ = decode_record(RecordId::from_bytes([0; 16]), &bytes);
         }

@@ -32,8 +32,9 @@ pub(crate) fn try_gallop<E>(
     try_partition(low, to.min(low + step), is_before)
 }
 
+/// Same as [`partition`], by a question that may fail.
 #[inline]
-fn try_partition<E>(
+pub(crate) fn try_partition<E>(
     mut from: usize,
     mut to: usize,
     is_before: impl Fn(usize) -> Result<bool, E>,

@@ -1,13 +1,13 @@
-//! Columns that filters and markers read: type, year, season and episode of a document, packed into
-//! one number.
+//! Columns that filters and markers read: type, year, flags, source, season and episode of a
+//! document, packed into one number.
 //!
 //! ```text
 //! offset  bytes  field
 //! 0       1      bits of a season
 //! 1       1      bits of an episode
 //! 2       6      zero
-//! 8       …      packed: from the lowest bit 1 for an episode, 8 for the year less 1,849, the
-//!                season, the episode; 0 is none
+//! 8       …      packed: from the lowest bit 1 for an episode, 8 for the year less 1,849, 3 for
+//!                the flags that are true, 1 for a release id, the season, the episode; 0 is none
 //! ```
 
 use std::hint::black_box;
@@ -15,15 +15,18 @@ use std::hint::black_box;
 use bytes::{Buf, Bytes};
 
 use crate::limits::{YEAR_MAX, YEAR_MIN};
-use crate::model::{Number, Record, VideoType, Year};
+use crate::model::{Flag, FlagSet, Number, Record, VideoType, Year};
 
 use super::packed::{Packed, PackedBuilder, SharedPacked};
 
 const YEAR_SHIFT: u32 = 1;
 const YEAR_BITS: u32 = 8;
-const SEASON_SHIFT: u32 = YEAR_SHIFT + YEAR_BITS;
+const FLAG_SHIFT: u32 = YEAR_SHIFT + YEAR_BITS;
+const SOURCE_SHIFT: u32 = FLAG_SHIFT + 3;
+const SEASON_SHIFT: u32 = SOURCE_SHIFT + 1;
 const YEAR_BASE: u16 = YEAR_MIN - 1;
 const HEAD_BYTES: usize = 8;
+const _: () = assert!(FlagSet::ALL.bits() < 1 << (SOURCE_SHIFT - FLAG_SHIFT));
 const _: () = assert!(YEAR_MAX - YEAR_BASE < 1 << YEAR_BITS);
 
 /// Column values of one record.
@@ -37,6 +40,10 @@ pub(crate) struct ColumnRow {
     pub(crate) season: u16,
     /// The episode; 0 when there is none.
     pub(crate) episode: u16,
+    /// The flags that are true.
+    pub(crate) flags: FlagSet,
+    /// True if the record has a release id, so that its file can be fetched.
+    pub(crate) has_source: bool,
 }
 
 impl ColumnRow {
@@ -47,6 +54,8 @@ impl ColumnRow {
             year: record.year.map_or(0, Year::get),
             season: record.season.map_or(0, Number::get),
             episode: record.episode.map_or(0, Number::get),
+            flags: record.flags.set(),
+            has_source: record.source_release_id.is_some(),
         }
     }
 }
@@ -164,6 +173,8 @@ impl<'a> Columns<'a> {
             year: if year == 0 { 0 } else { year + YEAR_BASE },
             season: (row >> SEASON_SHIFT & self.season_mask) as u16,
             episode: (row >> self.episode_shift) as u16,
+            flags: flags_of(row),
+            has_source: row >> SOURCE_SHIFT & 1 != 0,
         }
     }
 
@@ -204,6 +215,8 @@ impl<'a> Columns<'a> {
         let (shift, mask, stored) = match column {
             Column::VideoType => (0, 1, value),
             Column::Year => (YEAR_SHIFT, (1 << YEAR_BITS) - 1, value - YEAR_BASE),
+            Column::Flag(flag) => (FLAG_SHIFT + flag.idx() as u32, 1, value),
+            Column::Source => (SOURCE_SHIFT, 1, value),
             Column::Season => (SEASON_SHIFT, self.season_mask, value),
             // The highest column: no bit above it is set.
             Column::Episode => (self.episode_shift, 0xffff, value),
@@ -223,6 +236,10 @@ pub(crate) enum Column {
     VideoType,
     /// Year; empty when unknown.
     Year,
+    /// 1 for a flag that is true.
+    Flag(Flag),
+    /// 1 for a record with a release id.
+    Source,
     /// Season number; empty when there is none.
     Season,
     /// Episode number; empty when there is none.
@@ -255,6 +272,12 @@ impl RowTest {
     }
 }
 
+/// The flags in a packed row.
+fn flags_of(row: u64) -> FlagSet {
+    let bits = (row >> FLAG_SHIFT) as u8 & FlagSet::ALL.bits();
+    FlagSet::from_bits(bits).expect("bits of flags and no others")
+}
+
 /// Packs rows of column values.
 pub(crate) fn pack_columns(rows: impl Iterator<Item = ColumnRow> + Clone) -> Vec<u8> {
     let bits = |number: u16| u16::BITS - number.leading_zeros();
@@ -275,6 +298,8 @@ pub(crate) fn pack_columns(rows: impl Iterator<Item = ColumnRow> + Clone) -> Vec
         packed.push(
             u64::from(row.is_episode)
                 | u64::from(year) << YEAR_SHIFT
+                | u64::from(row.flags.bits()) << FLAG_SHIFT
+                | u64::from(row.has_source) << SOURCE_SHIFT
                 | u64::from(row.season) << SEASON_SHIFT
                 | u64::from(row.episode) << episode_shift,
         );
@@ -296,13 +321,19 @@ mod tests {
             year,
             0..40u16,
             prop_oneof![0..9u16, any::<u16>()],
+            0..=FlagSet::ALL.bits(),
+            any::<bool>(),
         )
-            .prop_map(|(is_episode, year, season, episode)| ColumnRow {
-                is_episode,
-                year,
-                season,
-                episode,
-            })
+            .prop_map(
+                |(is_episode, year, season, episode, flags, has_source)| ColumnRow {
+                    is_episode,
+                    year,
+                    season,
+                    episode,
+                    flags: FlagSet::from_bits(flags).unwrap(),
+                    has_source,
+                },
+            )
     }
 
     proptest! {
@@ -310,7 +341,7 @@ mod tests {
         fn tests_like_a_plain_comparison(
             rows in prop::collection::vec(rows(), 1..50),
             wanted in rows(),
-            asked in any::<[bool; 4]>(),
+            asked in any::<[bool; 6]>(),
         ) {
             let bytes = pack_columns(rows.iter().copied());
             let view = Columns::read(&bytes).unwrap();
@@ -324,6 +355,10 @@ mod tests {
                 }
             };
             equal(Column::VideoType, asked[0].then_some(u16::from(wanted.is_episode)));
+            let forced = Flag::Forced;
+            let wants_forced = u16::from(wanted.flags.contains(forced));
+            equal(Column::Flag(forced), asked[4].then_some(wants_forced));
+            equal(Column::Source, asked[5].then_some(u16::from(wanted.has_source)));
             equal(Column::Season, season.map(Number::get));
             equal(Column::Episode, episode.map(Number::get));
             if let Some(year) = year {
@@ -334,6 +369,9 @@ mod tests {
                 prop_assert_eq!(view.get(doc as u32), *row);
                 let expected = (!asked[0] || row.is_episode == wanted.is_episode)
                     && year.is_none_or(|year| row.year == 0 || row.year == year.get())
+                    && (!asked[4]
+                        || row.flags.contains(forced) == wanted.flags.contains(forced))
+                    && (!asked[5] || row.has_source == wanted.has_source)
                     && season.is_none_or(|season| row.season == season.get())
                     && episode.is_none_or(|episode| row.episode == episode.get());
                 let matches = test.is_some_and(|test| test.matches(view.row(doc as u32)));

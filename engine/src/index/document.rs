@@ -7,7 +7,8 @@
 //! 5       5      number of the catalog id
 //! 10      1      bytes of the release id, 0 for none
 //! 11      2      bytes of the file name, 0 for none
-//! 13      8      number of the parent catalog id plus 1, 0 for none
+//! 13      7      number of the parent catalog id plus 1, 0 for none
+//! 20      1      number of digits of the parent catalog id
 //! 21      …      release id, file name, answer fragment
 //! ```
 
@@ -15,6 +16,7 @@ use crate::codec::{fragment_id, fragment_time, write_fragment};
 use crate::model::{CatalogId, Record, RecordId};
 
 const HEAD_BYTES: usize = 21;
+const PARENT_DIGITS_SHIFT: u32 = 56;
 
 /// A view of a stored document.
 #[derive(Debug, Clone, Copy)]
@@ -35,7 +37,9 @@ pub(crate) fn write_document(record: &Record, out: &mut Vec<u8>) {
     let release_bytes = u8::try_from(release.len()).expect("a release id has at most 200 bytes");
     let name_bytes = u16::try_from(file_name.len()).expect("a file name has at most 1,020 bytes");
     let catalog_number = record.catalog_id.map_or(0, CatalogId::number);
-    let parent = record.parent_catalog_id.map_or(0, |id| id.number() + 1);
+    let parent = record.parent_catalog_id.map_or(0, |id| {
+        u64::from(id.digits_count()) << PARENT_DIGITS_SHIFT | (id.number() + 1)
+    });
     out.extend_from_slice(&record.downloads.to_le_bytes());
     out.push(record.catalog_id.map_or(0, CatalogId::digits_count));
     out.extend_from_slice(&catalog_number.to_le_bytes()[..5]);
@@ -72,23 +76,30 @@ impl<'a> StoredDoc<'a> {
 
     /// Its catalog id.
     pub fn catalog_id(&self) -> Option<CatalogId> {
-        let digits_count = usize::from(self.head[4]);
-        if digits_count == 0 {
-            return None;
-        }
         // Five bytes hold any number of twelve digits.
         let mut number = [0; 8];
         number[..5].copy_from_slice(&self.head[5..10]);
-        let number = u64::from_le_bytes(number);
-        CatalogId::from_digits(&format!("{number:0digits_count$}"))
+        catalog_id(u64::from_le_bytes(number), self.head[4])
+    }
+
+    /// The catalog id of its series.
+    pub(crate) fn parent_catalog_id(&self) -> Option<CatalogId> {
+        let digits_count = (self.parent() >> PARENT_DIGITS_SHIFT) as u8;
+        catalog_id(self.parent_catalog_number()?, digits_count)
     }
 
     /// The number of the catalog id of its series.
     pub(crate) fn parent_catalog_number(&self) -> Option<u64> {
+        let number = self.parent() & ((1 << PARENT_DIGITS_SHIFT) - 1);
+        number.checked_sub(1)
+    }
+
+    /// Digits and number of the catalog id of its series, as they are stored.
+    fn parent(&self) -> u64 {
         let bytes = self.head[13..]
             .try_into()
             .expect("the head ends in eight bytes");
-        u64::from_le_bytes(bytes).checked_sub(1)
+        u64::from_le_bytes(bytes)
     }
 
     /// Identifier of its file at the upstream source.
@@ -125,6 +136,15 @@ impl<'a> StoredDoc<'a> {
     }
 }
 
+/// A catalog id with its leading zeros; none of no digits.
+fn catalog_id(number: u64, digits_count: u8) -> Option<CatalogId> {
+    let digits_count = usize::from(digits_count);
+    if digits_count == 0 {
+        return None;
+    }
+    CatalogId::from_digits(&format!("{number:0digits_count$}"))
+}
+
 /// A text, or none when it is empty. Damaged bytes fail their checksum before they come here.
 fn text(bytes: &[u8]) -> Option<&str> {
     str::from_utf8(bytes).ok().filter(|text| !text.is_empty())
@@ -138,7 +158,7 @@ mod tests {
     fn record() -> Record {
         Record {
             catalog_id: CatalogId::parse("tt000999999999"),
-            parent_catalog_id: CatalogId::parse("tt0"),
+            parent_catalog_id: CatalogId::parse("tt000"),
             downloads: u32::MAX,
             source_release_id: ReleaseId::parse("r-1"),
             file_name: FileName::parse("ñ.srt"),
@@ -155,6 +175,7 @@ mod tests {
         assert_eq!(doc.downloads(), u32::MAX);
         assert_eq!(doc.catalog_id(), record.catalog_id);
         assert_eq!(doc.parent_catalog_number(), Some(0));
+        assert_eq!(doc.parent_catalog_id(), record.parent_catalog_id);
         assert_eq!(doc.source_release_id(), Some("r-1"));
         assert_eq!(doc.file_name(), Some("ñ.srt"));
         assert_eq!(doc.id(), Some(record.id));
@@ -173,6 +194,7 @@ mod tests {
         let doc = StoredDoc::read(&bytes).unwrap();
         assert_eq!(doc.catalog_id(), None);
         assert_eq!(doc.parent_catalog_number(), None);
+        assert_eq!(doc.parent_catalog_id(), None);
         assert_eq!(doc.source_release_id(), None);
         assert_eq!(doc.file_name(), None);
     }

@@ -26,6 +26,7 @@ mod roaring_view;
 mod section;
 mod segment;
 mod set_counts;
+mod since;
 mod suffix;
 mod suffix_sort;
 mod term_merge;

@@ -424,12 +424,17 @@ impl<'a> SegmentView<'a> {
         self.segment.len()
     }
 
+    /// The segment itself.
+    pub(super) fn segment(&self) -> &'a Segment {
+        self.segment
+    }
+
     /// Number of distinct folded titles.
     pub(crate) fn titles_count(&self) -> u32 {
         self.sections.title_offsets.packed().len() as u32 - 1
     }
 
-    /// Type, year, season, episode of each document.
+    /// Type, year, flags, source, season, episode of each document.
     #[inline(always)]
     pub(crate) fn columns(&self) -> Columns<'a> {
         self.sections.columns.columns()

@@ -6,7 +6,7 @@ use std::num::NonZeroU32;
 use super::ids::{AccountId, ApiKeyId};
 use super::timestamp::Timestamp;
 
-/// Permissions of a key: a set of search, read and download.
+/// Permissions of a key: a set of search, read and download; or the address alone.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Scopes(u8);
 
@@ -19,9 +19,13 @@ impl Scopes {
     pub const READ: Self = Self(2);
     /// `GET /api/subtitles/{subtitle_id}/download`.
     pub const DOWNLOAD: Self = Self(4);
-    /// Every endpoint: the default.
+    /// Every endpoint of the API: the default.
     pub const ALL: Self = Self(7);
-    /// Every single scope with its name, in the order in which they are listed.
+    /// `/a/<key>/…` and nothing else.
+    pub const ADDRESS: Self = Self(8);
+    /// Name of [`Scopes::ADDRESS`].
+    const ADDRESS_NAME: &'static str = "address";
+    /// Every single scope of the API with its name, in the order in which they are listed.
     pub const NAMES: [(Self, &'static str); 3] = [
         (Self::SEARCH, "search"),
         (Self::READ, "read"),
@@ -41,7 +45,7 @@ impl Scopes {
 
     /// The set that these bits stand for, when no other bit is set.
     pub const fn from_bits(bits: u8) -> Option<Self> {
-        if bits <= Self::ALL.0 {
+        if bits <= Self::ALL.0 || bits == Self::ADDRESS.0 {
             Some(Self(bits))
         } else {
             None
@@ -53,8 +57,17 @@ impl Scopes {
         self.0
     }
 
-    /// Reads names separated by commas; `None` if there is no name or an unknown one.
+    /// True if it is the scope of addresses.
+    pub const fn is_address(self) -> bool {
+        self.0 == Self::ADDRESS.0
+    }
+
+    /// Reads names separated by commas; `None` if there is no name or an unknown one, or one beside
+    /// `address`.
     pub fn parse(text: &str) -> Option<Self> {
+        if text.trim() == Self::ADDRESS_NAME {
+            return Some(Self::ADDRESS);
+        }
         let mut scopes = Self::NONE;
         for name in text
             .split(',')
@@ -73,7 +86,9 @@ impl Scopes {
     /// The names of the scopes in this set.
     pub fn names(self) -> impl Iterator<Item = &'static str> {
         let has = move |&(scope, _): &(Self, &str)| self.contains(scope);
-        Self::NAMES.into_iter().filter(has).map(|(_, name)| name)
+        let address = (Self::ADDRESS, Self::ADDRESS_NAME);
+        let all = Self::NAMES.into_iter().chain([address]);
+        all.filter(has).map(|(_, name)| name)
     }
 }
 
@@ -191,6 +206,20 @@ impl Usage {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_scope_of_addresses_stands_alone() {
+        assert_eq!(Scopes::parse("address"), Some(Scopes::ADDRESS));
+        assert_eq!(Scopes::parse("address,search"), None);
+        assert_eq!(Scopes::parse("search,address"), None);
+        assert_eq!(Scopes::from_bits(8), Some(Scopes::ADDRESS));
+        for bits in 9..=u8::MAX {
+            assert_eq!(Scopes::from_bits(bits), None);
+        }
+        assert!(!Scopes::ALL.contains(Scopes::ADDRESS));
+        assert!(Scopes::ADDRESS.names().eq(["address"]));
+        assert!(Scopes::ALL.names().eq(["search", "read", "download"]));
+    }
 
     #[test]
     fn a_key_is_expired_from_the_second_of_its_expiry_on() {

@@ -36,12 +36,37 @@ pub(super) fn two_letter_code(code: &str) -> Option<&'static str> {
     found.ok().map(|pair_idx| &CODES[pair_idx][3..])
 }
 
+/// Codes of ISO 639-2/B, for bibliographies; the others of [`CODES`] are for terminology (T).
+const BIBLIOGRAPHIC: [&str; 20] = [
+    "alb", "arm", "baq", "bur", "chi", "cze", "dut", "fre", "geo", "ger", "gre", "ice", "mac",
+    "mao", "may", "per", "rum", "slo", "tib", "wel",
+];
+
+/// The ISO 639-2/T code of a lower-case code of two letters, where there is one.
+pub(super) fn three_letter_code(code: &str) -> Option<&'static str> {
+    let mut of_code = CODES.iter().filter(|pair| &pair[3..] == code);
+    let found = of_code.find(|pair| !BIBLIOGRAPHIC.contains(&&pair[..3]))?;
+    Some(&found[..3])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn check(code: &str, expected: Option<&str>) {
         assert_eq!(two_letter_code(code), expected, "{code}");
+    }
+
+    #[test]
+    fn every_code_of_two_letters_has_one_of_three_that_is_not_bibliographic() {
+        for pair in CODES {
+            let found = three_letter_code(&pair[3..]).unwrap();
+            assert!(!BIBLIOGRAPHIC.contains(&found), "{pair}");
+            assert_eq!(two_letter_code(found), Some(&pair[3..]));
+        }
+        assert_eq!(three_letter_code("es"), Some("spa"));
+        assert_eq!(three_letter_code("de"), Some("deu"));
+        assert_eq!(three_letter_code("xx"), None);
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::iso_639::two_letter_code;
+use super::iso_639::{three_letter_code, two_letter_code};
 
 /// A language tag as it was written: two or three letters, then subtags.
 ///
@@ -52,6 +52,18 @@ impl Language {
         let first = self.0.split(['-', '_']).next().unwrap_or_default();
         let lower = first.to_ascii_lowercase();
         two_letter_code(&lower).map_or(lower, str::to_string)
+    }
+
+    /// The language itself as its ISO 639-2/T code; without an ISO 639-1 code the first subtag.
+    ///
+    /// ```
+    /// use subcat_engine::Language;
+    /// assert_eq!(Language::parse("fre-CA").unwrap().terminology_code(), "fra");
+    /// assert_eq!(Language::parse("ast").unwrap().terminology_code(), "ast");
+    /// ```
+    pub fn terminology_code(&self) -> String {
+        let primary = self.primary();
+        three_letter_code(&primary).map_or(primary, str::to_owned)
     }
 
     /// The region: the first later subtag of two letters (in capitals) or three digits.

@@ -3,7 +3,12 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use super::{CatalogId, FileName, Language, Number, RecordId, ReleaseId, Timestamp, Year};
+use super::{
+    CatalogId, FileName, Language, Number, RecordFlags, RecordId, ReleaseId, Timestamp, Year,
+};
+
+/// Rule of the fields that are flags.
+const FLAG_RULE: &str = "true or false [default: as description and file name tell]";
 
 /// A film or an episode of a series.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -68,6 +73,8 @@ pub struct Record {
     pub language: Language,
     /// Original name of the file.
     pub file_name: Option<FileName>,
+    /// Hearing impaired, forced, machine translated; those that are unknown count as false.
+    pub flags: RecordFlags,
 }
 
 impl Record {
@@ -102,6 +109,7 @@ impl Record {
             source_release_id: None,
             language: Language::spanish(),
             file_name: None,
+            flags: RecordFlags::default(),
         }
     }
 }
@@ -145,6 +153,9 @@ pub struct RecordDraft<'a> {
     pub source_release_id: DraftValue<'a>,
     pub language: DraftValue<'a>,
     pub file_name: DraftValue<'a>,
+    pub hearing_impaired: DraftValue<'a>,
+    pub forced: DraftValue<'a>,
+    pub machine_translated: DraftValue<'a>,
 }
 
 /// One field of an import record: its name, its rule in words, and its value in a draft.
@@ -240,6 +251,21 @@ impl RecordDraft<'_> {
             name: "file_name",
             rule: "up to 255 characters",
             value: |draft| &mut draft.file_name,
+        },
+        DraftField {
+            name: "hearing_impaired",
+            rule: FLAG_RULE,
+            value: |draft| &mut draft.hearing_impaired,
+        },
+        DraftField {
+            name: "forced",
+            rule: FLAG_RULE,
+            value: |draft| &mut draft.forced,
+        },
+        DraftField {
+            name: "machine_translated",
+            rule: FLAG_RULE,
+            value: |draft| &mut draft.machine_translated,
         },
     ];
 }

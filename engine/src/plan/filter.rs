@@ -1,4 +1,4 @@
-//! Filters of a request (SEARCH.md 3) and live documents, over one segment.
+//! Filters of a request (SEARCH.md 3 and 8) and live documents, over one segment.
 //!
 //! A filter has two forms, and a plan uses whichever costs less. As a *probe* it tests one
 //! document: [`Filter::accepts`], mostly a load and two comparisons. As *clauses* it is sets of
@@ -10,8 +10,8 @@ use std::cell::OnceCell;
 
 use crate::error::Result;
 use crate::index::{Bits, Column, ColumnValue, Columns, RowTest, Tombstones};
-use crate::model::{Number, VideoType, Year};
-use crate::query::{Filters, LanguageTerm};
+use crate::model::{Flag, Number, VideoType, Year};
+use crate::query::{Filters, LanguageTerm, PackFilter};
 
 use super::clause::Clause;
 use super::cost::PlanContext;
@@ -23,8 +23,12 @@ use super::subject::Subject;
 pub(crate) struct Filter<'a> {
     context: &'a PlanContext<'a>,
     live: LiveDocs<'a>,
-    /// Type, year, season and episode.
+    /// Type, year, flags, source, season and episode.
     test: RowTest,
+    /// The episode or none, if packs pass as well.
+    pack_test: RowTest,
+    /// Documents from here on are older than `since`.
+    docs_end: u32,
     /// True for each language of the segment that matches; `None` when all do.
     languages: Option<Vec<bool>>,
     filters: &'a Filters,
@@ -44,14 +48,28 @@ impl<'a> Filter<'a> {
         tombstones: &'a Tombstones,
         filters: &'a Filters,
     ) -> Result<Option<Self>> {
-        let Some(test) = row_test(&context.view.columns(), filters) else {
+        let columns = context.view.columns();
+        let test = row_test(&columns, filters);
+        let (Some(test), Some(pack_test)) = (test, pack_test(&columns, filters)) else {
             return Ok(None);
         };
+        let docs_end = match filters.since {
+            Some(since) => context.view.docs_since(since)?,
+            None => context.view.docs_count(),
+        };
+        if docs_end == 0 {
+            return Ok(None);
+        }
         let mut languages = None;
-        if let Some(language) = &filters.language {
-            let requested = LanguageTerm::of(language);
+        let requested = filters.language.as_ref().map(LanguageTerm::of);
+        let variety = filters.variety.as_ref().map(LanguageTerm::of);
+        if requested.is_some() || variety.is_some() {
+            let passes = |term: LanguageTerm| {
+                requested.is_none_or(|requested| term.matches(requested))
+                    && variety.is_none_or(|variety| term.passes_variety(variety))
+            };
             let terms = context.view.language_terms()?;
-            let matching: Vec<bool> = terms.map(|term| term.matches(requested)).collect();
+            let matching: Vec<bool> = terms.map(passes).collect();
             if !matching.contains(&true) {
                 return Ok(None);
             }
@@ -64,6 +82,8 @@ impl<'a> Filter<'a> {
             context,
             live: LiveDocs::new(context, tombstones),
             test,
+            pack_test,
+            docs_end,
             languages,
             filters,
             clauses: OnceCell::new(),
@@ -105,7 +125,10 @@ impl<'a> Filter<'a> {
 
     /// True if every live document of the segment is accepted.
     pub(crate) fn is_trivial(&self) -> bool {
-        self.test.is_trivial() && self.languages.is_none()
+        self.test.is_trivial()
+            && self.pack_test.is_trivial()
+            && self.languages.is_none()
+            && self.docs_end == self.context.view.docs_count()
     }
 
     /// The live documents of the segment.
@@ -114,7 +137,7 @@ impl<'a> Filter<'a> {
     }
 
     /// The filters as sets of documents. Together with the live documents they are the whole
-    /// filter, except for an episode without a season.
+    /// filter, but for what [`Filter::exceeds_clauses`] names.
     ///
     /// Cost: the first time a search among the values of the columns for each filter.
     pub(crate) fn clauses(&self) -> Result<&[Clause<'a>]> {
@@ -126,9 +149,15 @@ impl<'a> Filter<'a> {
     }
 
     /// True if a live document of all [`Filter::clauses`] may still be refused, so it must be
-    /// probed: no posting lists exist for an episode without a season.
+    /// probed: no posting lists exist for an episode or a pack without a season, for flags, for
+    /// records with a source, and for times.
     fn exceeds_clauses(&self) -> bool {
-        self.filters.episode.is_some() && self.filters.season.is_none()
+        let filters = self.filters;
+        let names_episode = filters.episode.is_some() || filters.packs == PackFilter::Only;
+        names_episode && filters.season.is_none()
+            || filters.has_source
+            || filters.since.is_some()
+            || filters.flags.iter().any(|filter| filter.wanted().is_some())
     }
 
     /// True if probing `docs_count` documents is expected to cost less than finding the clauses and
@@ -141,7 +170,7 @@ impl<'a> Filter<'a> {
 
     /// Keeps the accepted documents of a set to which all clauses were applied.
     ///
-    /// Cost: a word for each 64 documents; only for an episode without a season, a probe of each.
+    /// Cost: a word for each 64 documents; a probe of each for filters without posting lists.
     pub(crate) fn retain_bits_beyond_clauses(&self, docs: &mut Bits) {
         self.live.retain_bits(docs);
         if self.exceeds_clauses() {
@@ -166,7 +195,12 @@ impl<'a> Filter<'a> {
             Some(matching) => matching[view.language_of(doc) as usize],
             None => true,
         };
-        self.test.matches(view.columns().row(doc)) && matches_language()
+        self.matches_row(view.columns().row(doc)) && doc < self.docs_end && matches_language()
+    }
+
+    #[inline]
+    fn matches_row(&self, row: u64) -> bool {
+        self.test.matches(row) && self.pack_test.matches(row)
     }
 
     /// Keeps the ascending documents that are accepted.
@@ -228,6 +262,12 @@ impl<'a> Filter<'a> {
         if !self.test.is_trivial() {
             retain(docs, |doc| self.test.matches(view.columns().row(doc)));
         }
+        if !self.pack_test.is_trivial() {
+            retain(docs, |doc| self.pack_test.matches(view.columns().row(doc)));
+        }
+        if self.docs_end < view.docs_count() {
+            retain(docs, |doc| doc < self.docs_end);
+        }
         if let Some(matching) = &self.languages {
             retain(docs, |doc| matching[view.language_of(doc) as usize]);
         }
@@ -263,12 +303,15 @@ impl<'a> Filter<'a> {
             push("video_type", vec![view.value_docs(value)?]);
         }
         if let Some(season) = filters.season {
-            let sets = match filters.episode {
-                Some(episode) => {
-                    let value = ColumnValue::SeasonEpisode(season.get(), episode.get());
-                    vec![view.value_docs(value)?]
-                }
-                None => view.season_docs(season.get())?,
+            let one = |episode: u16| {
+                let value = ColumnValue::SeasonEpisode(season.get(), episode);
+                view.value_docs(value)
+            };
+            let sets = match (filters.packs, filters.episode.map(Number::get)) {
+                (PackFilter::Only, _) => vec![one(0)?],
+                (PackFilter::Exclude, Some(episode)) => vec![one(episode)?],
+                (PackFilter::Include, Some(episode)) => vec![one(episode)?, one(0)?],
+                (_, None) => view.season_docs(season.get())?,
             };
             push("season", sets);
         }
@@ -293,7 +336,11 @@ fn row_test(columns: &Columns<'_>, filters: &Filters) -> Option<RowTest> {
                 .map(|video_type| u16::from(video_type == VideoType::Episode)),
         ),
         (Column::Season, filters.season.map(Number::get)),
-        (Column::Episode, filters.episode.map(Number::get)),
+        (Column::Episode, exact_episode(filters)),
+        (Column::Source, filters.has_source.then_some(1)),
+        wanted_flag(filters, Flag::HearingImpaired),
+        wanted_flag(filters, Flag::Forced),
+        wanted_flag(filters, Flag::MachineTranslated),
     ];
     let mut test = RowTest::default();
     for (column, value) in equal {
@@ -305,5 +352,34 @@ fn row_test(columns: &Columns<'_>, filters: &Filters) -> Option<RowTest> {
     match filters.year.map(Year::get) {
         Some(year) => columns.with_equal_or_none(test, Column::Year, year),
         None => Some(test),
+    }
+}
+
+/// The one value of the episode that passes, 0 being none.
+fn exact_episode(filters: &Filters) -> Option<u16> {
+    match filters.packs {
+        PackFilter::Exclude => filters.episode.map(Number::get),
+        PackFilter::Include => None,
+        PackFilter::Only => Some(0),
+    }
+}
+
+fn wanted_flag(filters: &Filters, flag: Flag) -> (Column, Option<u16>) {
+    (
+        Column::Flag(flag),
+        filters.flag(flag).wanted().map(u16::from),
+    )
+}
+
+/// Test of the episode when packs pass as well; `None` when no row of the segment can match.
+fn pack_test(columns: &Columns<'_>, filters: &Filters) -> Option<RowTest> {
+    let test = RowTest::default();
+    match (filters.packs, filters.episode) {
+        (PackFilter::Include, Some(episode)) => {
+            let of_episode = columns.with_equal_or_none(test, Column::Episode, episode.get());
+            // A segment without that episode may have the pack.
+            of_episode.or_else(|| columns.with_equal(test, Column::Episode, 0))
+        }
+        _ => Some(test),
     }
 }

@@ -52,6 +52,14 @@ impl LanguageTerm {
         ours == theirs || ours == NOWHERE || theirs == NOWHERE || self.spans_both(ours, theirs)
     }
 
+    /// True if a record of this language passes the filter `variety`: it is another language, or
+    /// matches it.
+    ///
+    /// Source: SEARCH.md 8.3.
+    pub(crate) fn passes_variety(self, variety: Self) -> bool {
+        self.primary != variety.primary || self.matches(variety)
+    }
+
     /// True if one side is the Spanish of Latin America and the other is not that of Spain. Source:
     /// SEARCH.md 3.4.
     fn spans_both(self, ours: [u8; 3], theirs: [u8; 3]) -> bool {
@@ -160,6 +168,15 @@ mod tests {
         check("es-419", "es-ES", false);
         check("es-419", "es", true);
         check("es-ES", "es-ES", true);
+    }
+
+    #[test]
+    fn search_rule_8_3_other_languages_pass_a_variety() {
+        let passes = |record, variety| term(record).passes_variety(term(variety));
+        assert!(passes("en", "es-419"));
+        assert!(passes("spa-MX", "es-419"));
+        assert!(passes("es", "es-419"));
+        assert!(!passes("es-ES", "es-419"));
     }
 
     #[test]

@@ -14,5 +14,5 @@ mod text;
 
 pub use language::LanguageTerm;
 pub(crate) use release::{ReleaseName, ReleaseWord, release_words};
-pub use request::{CatalogTerm, Filters, Query};
+pub use request::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query};
 pub use text::{ParsedText, SearchText, TooManyWords};

@@ -6,11 +6,11 @@
 
 use std::cmp::Reverse;
 
-use crate::model::{CatalogId, Language, Record, RecordId, Year};
+use crate::model::{CatalogId, Flag, Language, Record, RecordId, Year};
 use crate::text::{EpisodeMarker, Markers, fold, has_number, words};
 
 use super::oracle_release::{OracleRelease, read_release, weighed};
-use super::{CatalogTerm, Filters, Query};
+use super::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query};
 
 /// A catalog that answers searches by reading every record.
 #[derive(Debug, Clone)]
@@ -97,17 +97,18 @@ impl<'a> Oracle<'a> {
                     fit,
                     missing: parsed.missing_weight(entry, relevance, attempt),
                 };
-                ranked.push((hit, entry.record.posted_at));
+                let group = player_group(query, entry.record);
+                ranked.push((group, hit, entry.record.posted_at));
             }
         }
-        // 5.4
-        ranked.sort_by_key(|(hit, posted_at)| {
-            let rank = (hit.relevance, hit.fit, hit.missing);
+        // 5.4, 8.4
+        ranked.sort_by_key(|(group, hit, posted_at)| {
+            let rank = (*group, hit.relevance, hit.fit, hit.missing);
             (rank, Reverse(*posted_at), hit.id)
         });
         let first = ranked.iter().take(usize::from(query.page_size()));
         OracleAnswer {
-            hits: first.map(|(hit, _)| *hit).collect(),
+            hits: first.map(|(_, hit, _)| *hit).collect(),
             total: ranked.len() as u64,
         }
     }
@@ -208,7 +209,13 @@ impl OracleEntry<'_> {
             season,
             episode,
             language,
+            variety,
+            packs,
+            has_source,
+            flags,
+            since,
         } = filters;
+        let is_pack = record.episode.is_none();
         // 3.1
         record.is_active
             // 3.2
@@ -216,10 +223,42 @@ impl OracleEntry<'_> {
             // 3.3
             && (video_type.is_none() || *video_type == Some(record.video_type))
             && (season.is_none() || record.season == *season)
-            && (episode.is_none() || record.episode == *episode)
+            // 3.3, 8.1
+            && match packs {
+                PackFilter::Exclude => episode.is_none() || record.episode == *episode,
+                PackFilter::Include => episode.is_none() || record.episode == *episode || is_pack,
+                PackFilter::Only => is_pack,
+            }
             // 3.4
             && language.as_ref().is_none_or(|tag| is_same_language(tag, &record.language))
+            // 3.5
+            && Flag::ALL.into_iter().zip(flags).all(|(flag, filter)| match filter {
+                FlagFilter::Include => true,
+                FlagFilter::Exclude => record.flags.get(flag) != Some(true),
+                FlagFilter::Only => record.flags.get(flag) == Some(true),
+            })
+            // 3.6
+            && since.is_none_or(|since| since <= record.posted_at)
+            // 8.2
+            && (!has_source || record.source_release_id.is_some())
+            // 8.3
+            && variety.as_ref().is_none_or(|tag| {
+                tag.primary() != record.language.primary()
+                    || is_same_language(tag, &record.language)
+            })
     }
+}
+
+/// SEARCH.md 8.4: machine translations after all others, packs after episodes in both.
+fn player_group(query: &Query, record: &Record) -> (bool, bool) {
+    if query.order() != HitOrder::Player {
+        return (false, false);
+    }
+    let is_pack = query.filters().episode.is_some() && record.episode.is_none();
+    (
+        record.flags.get(Flag::MachineTranslated) == Some(true),
+        is_pack,
+    )
 }
 
 /// SEARCH.md 3.4.
@@ -308,6 +347,8 @@ impl<'q> OracleQuery<'q> {
             ranks.push((1, is_year_unknown));
         } else if is_number(entry.record.parent_catalog_id, number) {
             ranks.push(match self.named_episode() {
+                // 8.4
+                None if self.query.order() == HitOrder::Player => (1, is_year_unknown),
                 Some(marker) if entry.fits_exactly(marker) => (1, is_year_unknown),
                 Some(marker) if entry.fits(marker) => (1, 1),
                 Some(_) => (9, 1),

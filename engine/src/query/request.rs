@@ -1,6 +1,6 @@
 //! A search request as typed values.
 
-use crate::model::{CatalogId, Language, Number, RecordId, VideoType, Year};
+use crate::model::{CatalogId, Flag, Language, Number, RecordId, Timestamp, VideoType, Year};
 
 use super::{LanguageTerm, ParsedText, SearchText};
 
@@ -36,7 +36,52 @@ impl CatalogTerm {
     }
 }
 
-/// Filters, which apply to every branch (SEARCH.md 3).
+/// A filter on a flag of the subtitles (SEARCH.md 3.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum FlagFilter {
+    /// Every record passes.
+    #[default]
+    Include,
+    /// Records pass whose flag is not true.
+    Exclude,
+    /// Records pass whose flag is true.
+    Only,
+}
+
+impl FlagFilter {
+    /// Reads `include`, `exclude` or `only`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "include" => Some(Self::Include),
+            "exclude" => Some(Self::Exclude),
+            "only" => Some(Self::Only),
+            _ => None,
+        }
+    }
+
+    /// The value that the flag of a record must have; `None` if any will do.
+    pub fn wanted(self) -> Option<bool> {
+        match self {
+            Self::Include => None,
+            Self::Exclude => Some(false),
+            Self::Only => Some(true),
+        }
+    }
+}
+
+/// Season packs under a filter on an episode (SEARCH.md 8.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum PackFilter {
+    /// A pack is not the episode.
+    #[default]
+    Exclude,
+    /// A pack passes like the episode.
+    Include,
+    /// Only packs pass: the episode does not.
+    Only,
+}
+
+/// Filters, which apply to every branch (SEARCH.md 3 and 8).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Filters {
     /// The record's year is equal or null.
@@ -49,6 +94,36 @@ pub struct Filters {
     pub episode: Option<Number>,
     /// First subtag equal after mapping; region equal when both have one.
     pub language: Option<Language>,
+    /// Records whose language has the first subtag of this tag match the tag; others pass.
+    pub variety: Option<Language>,
+    /// Season packs, when `episode` is given.
+    pub packs: PackFilter,
+    /// The record has a release id.
+    pub has_source: bool,
+    /// One filter for each of [`Flag::ALL`].
+    pub flags: [FlagFilter; Flag::ALL.len()],
+    /// The record was not posted before it.
+    pub since: Option<Timestamp>,
+}
+
+/// Order of hits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Hash)]
+pub enum HitOrder {
+    /// The order of SEARCH.md 5.
+    #[default]
+    Search,
+    /// The order of SEARCH.md 8.4, for programs that take the first hit that plays.
+    Player,
+}
+
+impl HitOrder {
+    /// Fit of a match by the id of the series, when no episode is named (SEARCH.md 5.3, 8.4).
+    pub(crate) const fn series_fit(self) -> u8 {
+        match self {
+            Self::Search => 1,
+            Self::Player => 0,
+        }
+    }
 }
 
 /// A valid search request: at least one criterion, filters, a page size.
@@ -60,6 +135,7 @@ pub struct Query {
     public_id: Option<RecordId>,
     release: Option<SearchText>,
     filters: Filters,
+    order: HitOrder,
     page_size: u16,
 }
 
@@ -73,6 +149,7 @@ impl Query {
             public_id: None,
             release: None,
             filters,
+            order: HitOrder::Search,
             page_size,
         }
     }
@@ -120,6 +197,20 @@ impl Query {
         self
     }
 
+    /// With another order of the hits.
+    #[must_use]
+    pub fn with_order(mut self, order: HitOrder) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// With other filters.
+    #[must_use]
+    pub fn with_filters(mut self, filters: Filters) -> Self {
+        self.filters = filters;
+        self
+    }
+
     /// True if at least one criterion is given.
     pub fn has_criterion(&self) -> bool {
         self.query.is_some()
@@ -156,6 +247,11 @@ impl Query {
     /// Filters, which apply to every branch.
     pub fn filters(&self) -> &Filters {
         &self.filters
+    }
+
+    /// Order of the hits.
+    pub fn order(&self) -> HitOrder {
+        self.order
     }
 
     /// Hits of a page, at most.
@@ -210,6 +306,9 @@ impl Query {
             out.extend(id.as_bytes());
         }
         write_text(b'r', self.release.as_ref(), out);
+        if self.order == HitOrder::Player {
+            out.push(b'z');
+        }
         self.filters.write_canonical(out);
     }
 }
@@ -228,8 +327,46 @@ impl Filters {
             out.push(b'l');
             out.extend(LanguageTerm::of(language).to_bytes());
         }
+        if let Some(language) = &self.variety {
+            out.push(b'a');
+            out.extend(LanguageTerm::of(language).to_bytes());
+        }
+        out.extend(match self.packs {
+            PackFilter::Exclude => None,
+            PackFilter::Include => Some(b'i'),
+            PackFilter::Only => Some(b'o'),
+        });
+        if self.has_source {
+            out.push(b'u');
+        }
+        for (filter, [exclude, only]) in self.flags.iter().zip(FLAG_LETTERS) {
+            out.extend(match filter {
+                FlagFilter::Include => None,
+                FlagFilter::Exclude => Some(exclude),
+                FlagFilter::Only => Some(only),
+            });
+        }
+        if let Some(since) = self.since {
+            out.push(b'w');
+            out.extend(since.seconds().to_le_bytes());
+        }
+    }
+
+    /// The filter on a flag.
+    pub fn flag(&self, flag: Flag) -> FlagFilter {
+        self.flags[flag.idx()]
+    }
+
+    /// With a filter on a flag.
+    #[must_use]
+    pub fn with_flag(mut self, flag: Flag, filter: FlagFilter) -> Self {
+        self.flags[flag.idx()] = filter;
+        self
     }
 }
+
+/// Letters of the canonical form for each flag: excluded, and only.
+const FLAG_LETTERS: [[u8; 2]; Flag::ALL.len()] = [*b"hH", *b"fF", *b"xX"];
 
 fn write_text(letter: u8, text: Option<&SearchText>, out: &mut Vec<u8>) {
     if let Some(text) = text {
@@ -340,6 +477,11 @@ mod tests {
             episode: number,
             ..Filters::default()
         };
+        let with = |change: fn(&mut Filters)| {
+            let mut filters = Filters::default();
+            change(&mut filters);
+            Query::new(filters, 100).with_title(SearchText::title("lost"))
+        };
         let of_type = |video_type| Filters {
             video_type: Some(video_type),
             ..Filters::default()
@@ -362,6 +504,18 @@ mod tests {
             Query::new(episode, 100).with_title(SearchText::title("lost")),
             Query::new(of_type(VideoType::Movie), 100).with_title(SearchText::title("lost")),
             Query::new(of_type(VideoType::Episode), 100).with_title(SearchText::title("lost")),
+            with(|it| it.variety = Language::parse("es-419")),
+            with(|it| it.packs = PackFilter::Include),
+            with(|it| it.packs = PackFilter::Only),
+            with(|it| it.has_source = true),
+            with(|it| it.flags[0] = FlagFilter::Exclude),
+            with(|it| it.flags[0] = FlagFilter::Only),
+            with(|it| it.flags[1] = FlagFilter::Exclude),
+            with(|it| it.flags[1] = FlagFilter::Only),
+            with(|it| it.flags[2] = FlagFilter::Exclude),
+            with(|it| it.flags[2] = FlagFilter::Only),
+            with(|it| it.since = Timestamp::parse("2026-01-01")),
+            title.clone().with_order(HitOrder::Player),
             title.with_public_id(Some(RecordId::from_bytes([0; 16]))),
         ];
         let mut forms: Vec<Vec<u8>> = queries.iter().map(canonical).collect();

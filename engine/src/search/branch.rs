@@ -1,5 +1,7 @@
 //! Request and result of one branch over one segment.
 
+use crate::query::HitOrder;
+
 use super::cutoff::Needed;
 use super::doc_set::DocSet;
 use super::top::Ranked;
@@ -17,6 +19,8 @@ pub(super) struct PageRequest<'w> {
     pub(super) weigher: Option<&'w Weigher<'w>>,
     /// Hits that are not needed are counted only. [`Needed::ALL`] with a weigher.
     pub(super) needed: Needed<'w>,
+    /// Order of the hits.
+    pub(super) order: HitOrder,
 }
 
 impl PageRequest<'_> {

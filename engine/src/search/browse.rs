@@ -9,8 +9,9 @@ use std::collections::BTreeMap;
 
 use crate::codec::UploaderEnding;
 use crate::error::Result;
-use crate::index::{StoredDoc, read_whole};
+use crate::index::{ColumnValue, StoredDoc, read_whole};
 use crate::limits::LISTED_DOCS_MAX;
+use crate::model::FlagSet;
 use crate::plan::{Filter, PlanContext};
 use crate::query::{Filters, LanguageTerm, Query};
 
@@ -168,6 +169,37 @@ impl Snapshot {
         let number = view.language_of(doc.number) as usize;
         let mut terms = view.language_terms()?;
         Ok(terms.nth(number))
+    }
+
+    /// Number of active records by language and region. Cost: a look at the language of each
+    /// deleted document, and a count of documents for each language.
+    pub fn language_counts(&self) -> Result<BTreeMap<LanguageTerm, u64>> {
+        read_whole(self.segments(), || {
+            let mut counts = BTreeMap::new();
+            for (segment, tombstones) in self.parts() {
+                let view = segment.view()?;
+                let terms: Vec<LanguageTerm> = view.language_terms()?.collect();
+                let mut of_segment = Vec::with_capacity(terms.len());
+                for number in 0..terms.len() as u32 {
+                    let docs = view.value_docs(ColumnValue::Language(number))?;
+                    of_segment.push(u64::from(docs.count()));
+                }
+                for doc in (0..segment.len()).filter(|&doc| tombstones.contains(doc)) {
+                    of_segment[view.language_of(doc) as usize] -= 1;
+                }
+                let found = terms.into_iter().zip(of_segment);
+                for (term, count) in found.filter(|(_, count)| 0 < *count) {
+                    *counts.entry(term).or_default() += count;
+                }
+            }
+            Ok(counts)
+        })
+    }
+
+    /// The flags that are true of a record of this snapshot. Cost: a read of its columns.
+    pub fn flags_of(&self, doc: &Doc<'_>) -> Result<FlagSet> {
+        let view = self.parts()[doc.part_idx as usize].0.view()?;
+        Ok(view.columns().get(doc.number).flags)
     }
 
     /// Lists documents: `list` gives those of a segment, in the order of the list.
@@ -541,6 +573,18 @@ mod tests {
                 counts
             );
         }
+    }
+
+    #[test]
+    fn languages_are_counted_without_deleted_records() {
+        let (snapshot, live) = snapshot();
+        let mut expected = BTreeMap::new();
+        for record in &live {
+            let term = LanguageTerm::of(&record.language);
+            *expected.entry(term).or_default() += 1_u64;
+        }
+        assert!(1 < expected.len());
+        assert_eq!(snapshot.language_counts().expect("it is read"), expected);
     }
 
     #[test]

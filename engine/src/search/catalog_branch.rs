@@ -32,7 +32,8 @@ pub(super) fn search_catalog(
     if own.count() + parent.count() == 0 {
         return Ok(BranchResult::empty());
     }
-    if filter.is_trivial() && !page.needs_docs && marker.is_none() {
+    let series_fit = page.order.series_fit();
+    if filter.is_trivial() && !page.needs_docs && marker.is_none() && series_fit == 1 {
         let sets = [
             (StoredSet::Catalog(number), own),
             (StoredSet::Parent(number), parent),
@@ -46,7 +47,10 @@ pub(super) fn search_catalog(
     filter.retain(&mut parent_docs)?;
     let mut ranked = Vec::with_capacity(parent_docs.len() + own.count() as usize);
     for &doc in &parent_docs {
-        let (relevance, fit) = parent_rank(view, doc, marker);
+        let (relevance, fit) = match marker {
+            Some(marker) => parent_rank(view, doc, marker),
+            None => (1, series_fit),
+        };
         let fit = fit.max(u8::from(filter.matches_unknown_year(doc)));
         ranked.push(Ranked::new(relevance, fit, doc));
     }
@@ -121,11 +125,9 @@ fn first_page(
     }
 }
 
-/// Relevance and fit of a document that matches by the id of its series only.
-fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: Option<EpisodeMarker>) -> (u8, u8) {
-    let Some(marker) = marker else {
-        return (1, 1);
-    };
+/// Relevance and fit of a document that matches by the id of its series only, when an episode is
+/// named.
+fn parent_rank(view: &SegmentView<'_>, doc: u32, marker: EpisodeMarker) -> (u8, u8) {
     let row = view.columns().get(doc);
     let is_season = row.season == marker.season.get();
     match marker.episode {

@@ -151,6 +151,11 @@ impl<'a> Doc<'a> {
         self.stored.parent_catalog_number()
     }
 
+    /// The catalog id of its series.
+    pub fn parent_catalog_id(&self) -> Option<CatalogId> {
+        self.stored.parent_catalog_id()
+    }
+
     /// Identifier of its file at the upstream source.
     pub fn source_release_id(&self) -> Option<&'a str> {
         self.stored.source_release_id()

@@ -15,6 +15,7 @@ mod hits;
 mod oracle_test;
 mod one_word;
 mod page_merge;
+mod player_order;
 mod release_branch;
 mod segment_search;
 mod snapshot;

@@ -5,10 +5,13 @@ use std::sync::Arc;
 use proptest::prelude::*;
 
 use crate::index::{Segment, SegmentBuilder, Tombstones, merge};
-use crate::model::{CatalogId, Language, Number, Record, RecordId, Timestamp, VideoType, Year};
+use crate::model::{
+    CatalogId, Flag, Language, Number, Record, RecordFlags, RecordId, ReleaseId, Timestamp,
+    VideoType, Year,
+};
 use crate::plan::CostModel;
 use crate::query::oracle::Oracle;
-use crate::query::{CatalogTerm, Filters, Query, SearchText};
+use crate::query::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query, SearchText};
 
 use super::Snapshot;
 
@@ -106,6 +109,8 @@ fn record() -> impl Strategy<Value = Record> {
         description(),
         prop::sample::select(LANGUAGES),
         prop::bool::weighted(0.9),
+        any::<[Option<bool>; 3]>(),
+        prop::option::of(Just("r1")),
     );
     (values, ids, rest).prop_map(|(values, ids, rest)| {
         let mut id = [0x55; 16];
@@ -127,6 +132,13 @@ fn record() -> impl Strategy<Value = Record> {
             downloads: 3,
             is_active: rest.3,
             language: Language::parse(rest.2).unwrap(),
+            flags: Flag::ALL
+                .into_iter()
+                .zip(rest.4)
+                .fold(RecordFlags::default(), |flags, (flag, value)| {
+                    flags.with(flag, value)
+                }),
+            source_release_id: rest.5.and_then(ReleaseId::parse),
             ..Record::new(RecordId::from_bytes(id), &rest.0)
         }
     })
@@ -140,13 +152,40 @@ fn filters() -> impl Strategy<Value = Filters> {
         prop::option::weighted(0.2, number()),
         prop::option::weighted(0.2, number()),
         prop::option::weighted(0.2, prop::sample::select(LANGUAGES)),
+        prop_oneof![Just(Filters::default()), more_filters()],
     )
-        .prop_map(|(year, video_type, season, episode, language)| Filters {
-            year: year.flatten(),
-            video_type,
-            season: season.flatten(),
-            episode: episode.flatten(),
-            language: language.map(|tag| Language::parse(tag).unwrap()),
+        .prop_map(
+            |(year, video_type, season, episode, language, more)| Filters {
+                year: year.flatten(),
+                video_type,
+                season: season.flatten(),
+                episode: episode.flatten(),
+                language: language.map(|tag| Language::parse(tag).unwrap()),
+                ..more
+            },
+        )
+}
+
+fn more_filters() -> impl Strategy<Value = Filters> {
+    let flag = || {
+        let narrowed = vec![FlagFilter::Exclude, FlagFilter::Only];
+        prop_oneof![4 => Just(FlagFilter::Include), 1 => prop::sample::select(narrowed)]
+    };
+    let packs = vec![PackFilter::Exclude, PackFilter::Include, PackFilter::Only];
+    (
+        prop::option::weighted(0.2, prop::sample::select(LANGUAGES)),
+        prop::sample::select(packs),
+        prop::bool::weighted(0.2),
+        [flag(), flag(), flag()],
+        prop::option::weighted(0.2, 0i64..6),
+    )
+        .prop_map(|(variety, packs, has_source, flags, since)| Filters {
+            variety: variety.map(|tag| Language::parse(tag).unwrap()),
+            packs,
+            has_source,
+            flags,
+            since: since.map(|number| Timestamp::from_seconds(number * 1000).unwrap()),
+            ..Filters::default()
         })
 }
 
@@ -169,7 +208,9 @@ fn query() -> impl Strategy<Value = Query> {
         prop::option::weighted(0.1, any::<[u8; 2]>()),
         prop::option::weighted(0.4, release_name()),
     );
-    (texts, ids, filters(), 1u16..12).prop_map(|(texts, ids, filters, page_size)| {
+    let order = prop_oneof![Just(HitOrder::Search), Just(HitOrder::Player)];
+    let rest = (filters(), 1u16..12, order);
+    (texts, ids, rest).prop_map(|(texts, ids, (filters, page_size, order))| {
         let (words, title, dropped) = texts;
         let words = words.map(|words| {
             let kept: Vec<char> = words.chars().collect();
@@ -190,6 +231,7 @@ fn query() -> impl Strategy<Value = Query> {
             .with_catalog_id(ids.0.map(CatalogTerm::parse))
             .with_public_id(ids.1.map(|_| RecordId::from_bytes(id)))
             .with_release(ids.2.and_then(|text| SearchText::release(&text)))
+            .with_order(order)
     })
 }
 

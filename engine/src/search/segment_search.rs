@@ -171,6 +171,7 @@ impl<'a> SegmentSearch<'a> {
             size: parsed.page_size(),
             needs_docs: parsed.branches_count() > 1 || self.weigher.is_some(),
             weigher: self.weigher.as_deref(),
+            order: parsed.query.order(),
         }
     }
 

@@ -6,9 +6,9 @@ use std::sync::{Arc, OnceLock};
 
 use crate::error::{Error, Result};
 use crate::index::{Segment, StoredDoc, Tombstones, read_whole};
-use crate::model::{CatalogId, Record, RecordId};
+use crate::model::{CatalogId, FlagSet, Record, RecordId};
 use crate::plan::{CostModel, PlanContext, Trace, Typos};
-use crate::query::{LanguageTerm, Query};
+use crate::query::{HitOrder, LanguageTerm, Query};
 
 use super::branch::BranchResult;
 use super::cutoff::{Needed, PageRanks};
@@ -85,7 +85,10 @@ impl Snapshot {
 
     /// Runs a search. Also returns the last reading of the `query` value that was tried.
     pub(super) fn search_reading(&self, query: &Query) -> Result<(Hits, QueryReading)> {
-        read_whole(self.segments(), || self.search_parts(query))
+        read_whole(self.segments(), || match query.order() {
+            HitOrder::Search => self.search_parts(query),
+            HitOrder::Player => self.search_in_groups(query),
+        })
     }
 
     /// Fails if a segment file was truncated while it was open: then nothing that was read from it
@@ -101,7 +104,7 @@ impl Snapshot {
     }
 
     /// Runs the steps of a search; the order is explained in `segment_search`.
-    fn search_parts(&self, query: &Query) -> Result<(Hits, QueryReading)> {
+    pub(super) fn search_parts(&self, query: &Query) -> Result<(Hits, QueryReading)> {
         let parsed = ParsedQuery::new(query);
         let contexts = self.contexts(None)?;
         let parts = self.prepared(&parsed, &contexts)?;
@@ -213,12 +216,14 @@ impl Snapshot {
     pub(crate) fn is_doc_of(&self, doc: &Doc<'_>, record: &Record) -> Result<bool> {
         let segment = &self.parts[doc.part_idx as usize].0;
         read_whole(std::iter::once(&**segment), || {
-            // All but the language stands in the document itself.
+            // All but the language and the flags stands in the document itself.
             let view = segment.view()?;
+            let row = view.columns().get(doc.number);
             let language = view.language_of(doc.number) as usize;
             let has_language =
                 view.language_terms()?.nth(language) == Some(LanguageTerm::of(&record.language));
-            Ok(has_language && doc.stored.is_of(record))
+            let has_flags = row.flags == record.flags.set();
+            Ok(has_language && has_flags && doc.stored.is_of(record))
         })
     }
 
@@ -301,6 +306,24 @@ impl Snapshot {
         let start = location.fragment_start;
         let range = start..start + location.fragment_bytes as usize;
         self.parts[location.part_idx as usize].0.fragment(range)
+    }
+
+    /// The record at a location of this snapshot.
+    pub fn located_doc(&self, location: &RecordLocation) -> Result<Doc<'_>> {
+        let stored = self.parts[location.part_idx as usize].0.doc(location.doc)?;
+        Ok(Doc {
+            id: location.id,
+            stored,
+            part_idx: location.part_idx,
+            number: location.doc,
+        })
+    }
+
+    /// The flags that are true of the record at a location of this snapshot. Cost: a read of its
+    /// columns.
+    pub fn flags(&self, location: &RecordLocation) -> Result<FlagSet> {
+        let view = self.parts[location.part_idx as usize].0.view()?;
+        Ok(view.columns().get(location.doc).flags)
     }
 
     /// The catalog id of the record at a location of this snapshot.

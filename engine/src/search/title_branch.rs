@@ -189,7 +189,7 @@ mod tests {
     use crate::index::{Segment, SegmentBuilder, Tombstones};
     use crate::model::{Record, RecordId, Timestamp};
     use crate::plan::CostModel;
-    use crate::query::{Filters, Query, SearchText};
+    use crate::query::{Filters, HitOrder, Query, SearchText};
 
     use super::super::cutoff::Needed;
     use super::*;
@@ -284,6 +284,7 @@ mod tests {
             needs_docs: false,
             weigher: None,
             needed: Needed::ALL,
+            order: HitOrder::Search,
         };
         let top = select_best(&context, Candidates::All(filter.live()), &tiers, page);
         let found: Vec<u32> = top

@@ -1,16 +1,19 @@
 //! `&str` to folded text, words and markers (SEARCH.md 1, 2 and 6): pure functions, no index.
 //!
 //! [`fold`] makes two spellings of a title equal. [`Markers`] are the words of a request that name
-//! an episode or a year. [`spanish_region`] distinguishes the Spanish of Spain and Latin America.
+//! an episode or a year. [`spanish_region`] distinguishes the Spanish of Spain and Latin America;
+//! [`described_flags`] and [`named_flags`] tell what subtitles are for.
 
 mod character;
 mod episode_word;
+mod flags;
 mod fold;
 mod marker;
 mod spanish;
 
 pub use character::has_number;
 pub use episode_word::EpisodeWord;
+pub use flags::{described_flags, named_flags};
 pub use fold::{FOLDING_FINGERPRINT, UNICODE_VERSION, fold, fold_into, words};
 pub(crate) use marker::parse_year;
 pub use marker::{EpisodeMarker, Markers, YearMarker};

@@ -6,8 +6,8 @@ use subcat_engine::{ApiKeyId, Usage};
 use super::request_report::{RequestOutcome, RequestReport};
 use super::worker::ApiWorker;
 use crate::limiter::Quota;
-use crate::request::HeaderHints;
-use crate::respond::CommonHeaders;
+use crate::request::{HeaderHints, is_none_match};
+use crate::respond::{CommonHeaders, TaggedBody, json, unchanged_json};
 use crate::runtime::{Body, Moment};
 use crate::service::{Route, SLOW_SEARCH_US};
 
@@ -44,6 +44,22 @@ impl RequestContext {
             recycled,
         };
         (common, self.record)
+    }
+
+    /// The response with a JSON answer: 304 if the client has it (API.md 5 and 6).
+    pub(super) fn respond(
+        self,
+        headers: HeaderMap,
+        answer: TaggedBody,
+    ) -> (Response<Body>, RequestRecord) {
+        let tag = answer.tag.quoted();
+        let is_known = self.hints.has_condition && is_none_match(&headers, tag);
+        let (common, record) = self.common(headers);
+        if is_known {
+            (unchanged_json(common, &answer.tag), record)
+        } else {
+            (json(common, answer), record)
+        }
     }
 }
 

@@ -1,12 +1,12 @@
 //! `GET /api/subtitles/{subtitle_id}`.
 
-use bytes::Bytes;
 use http::{HeaderMap, Response};
-use subcat_engine::{RecordId, Snapshot};
+use subcat_engine::{FlagSet, RecordId, Snapshot};
 
 use super::accounting::RequestContext;
 use super::worker::ApiWorker;
-use crate::respond::{ApiError, RecordItem, RecordStyle, json, write_record};
+use crate::cache::KnownRecord;
+use crate::respond::{ApiError, BodySum, RecordItem, RecordStyle, TaggedBody, write_record};
 use crate::runtime::Body;
 
 /// One record, as it is at this moment; 404 for an unknown or inactive one, and for what is no
@@ -18,18 +18,18 @@ pub(super) fn answer(
     id: Option<RecordId>,
 ) -> Response<Body> {
     let snapshot = worker.service.engine.catalog().snapshot();
-    let body = match id.map(|id| write(worker, &snapshot, id)).transpose() {
-        Ok(body) => body.flatten(),
+    let answer = match id.map(|id| write(worker, &snapshot, id)).transpose() {
+        Ok(answer) => answer.flatten(),
         Err(error) => {
             tracing::error!(%error, "a record cannot be read");
             return worker.fail(context, recycled, ApiError::Internal);
         }
     };
-    let Some(body) = body else {
+    let Some(answer) = answer else {
         return worker.fail(context, recycled, ApiError::SubtitleNotFound);
     };
-    let (common, record) = context.common(recycled);
-    worker.record(&record, json(common, body))
+    let (response, record) = context.respond(recycled, answer);
+    worker.record(&record, response)
 }
 
 /// The record as JSON, none when there is no active one.
@@ -37,31 +37,47 @@ fn write(
     worker: &ApiWorker,
     snapshot: &Snapshot,
     id: RecordId,
-) -> subcat_engine::Result<Option<Bytes>> {
+) -> subcat_engine::Result<Option<TaggedBody>> {
     let mut state = worker.state.lock();
     let known = state.locations.get(snapshot.id(), id);
-    let Some(location) =
-        known.map_or_else(|| snapshot.locate(id), |location| Ok(Some(location)))?
-    else {
+    let location = match known {
+        Some(known) => Some(known.location),
+        None => snapshot.locate(id)?,
+    };
+    let Some(location) = location else {
         return Ok(None);
     };
-    if known.is_none() {
-        state.locations.put(snapshot.id(), location);
-    }
     let ours = worker.service.engine.usage().downloads(id);
     let item = RecordItem {
         fragment: snapshot.fragment(&location),
         downloads: u64::from(location.upstream_downloads) + ours,
         catalog_id: None,
+        flags: FlagSet::default(),
     };
     let style = RecordStyle {
         has_imdb_id: false,
+        has_flags: false,
         has_empty_strings: worker.service.compat.empty_null_strings,
     };
     // A request that panicked may have left something.
     state.buffer.clear();
-    write_record(&mut state.buffer, &item, style);
+    let tag = match known {
+        Some(known) => {
+            write_record(&mut state.buffer, &item, style, None);
+            known.tag
+        }
+        None => {
+            let mut sum = BodySum::default();
+            write_record(&mut state.buffer, &item, style, Some(&mut sum));
+            sum.tag()
+        }
+    };
     let body = state.buffer.split().freeze();
     snapshot.ensure_not_truncated()?;
-    Ok(Some(body))
+    if known.is_none() {
+        state
+            .locations
+            .put(snapshot.id(), KnownRecord { location, tag });
+    }
+    Ok(Some(TaggedBody { body, tag }))
 }

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use http::{HeaderMap, Response, Uri};
-use subcat_engine::{LocatedHits, Snapshot};
+use subcat_engine::{FlagSet, LocatedHits, Snapshot};
 
 use super::accounting::RequestContext;
 use super::worker::{ApiWorker, WorkerState};
-use crate::cache::{CachedSearch, Finished};
+use crate::cache::{CachedSearch, Finished, FoundHits};
 use crate::request::{SearchRejection, SearchRequest, search_request};
 use crate::respond::{
-    ApiError, ITEM_FRAME_BYTES, InvalidParameter, LIST_FRAME_BYTES, RecordItem, RecordStyle,
-    invalid_parameters, json, write_list,
+    ApiError, BodySum, ITEM_FRAME_BYTES, InvalidParameter, LIST_FRAME_BYTES, RecordItem,
+    RecordStyle, TaggedBody, invalid_parameters, write_list,
 };
 use crate::runtime::Body;
 
@@ -31,9 +31,9 @@ pub(super) fn answer(
 ) -> Response<Body> {
     let query_string = uri.query().unwrap_or_default();
     match list(worker, query_string) {
-        Ok(body) => {
-            let (common, record) = context.common(recycled);
-            worker.record_search(&record, query_string, json(common, body))
+        Ok(answer) => {
+            let (response, record) = context.respond(recycled, answer);
+            worker.record_search(&record, query_string, response)
         }
         Err(SearchError::Rejected(rejection)) => rejected(worker, context, recycled, rejection),
         Err(SearchError::Engine(error)) => {
@@ -68,29 +68,39 @@ fn rejected(
 }
 
 /// The finished answer.
-fn list(worker: &ApiWorker, query_string: &str) -> Result<Bytes, SearchError> {
+fn list(worker: &ApiWorker, query_string: &str) -> Result<TaggedBody, SearchError> {
     let snapshot = worker.service.engine.catalog().snapshot();
     let mut state = worker.state.lock();
     let again = |search: &mut CachedSearch| answer_again(worker, &snapshot, search);
-    if let Some(body) = state
+    if let Some(answer) = state
         .searches
         .answer_again(snapshot.id(), query_string, again)
     {
         worker.metrics().search_cache_hits.add(1);
-        return body.map_err(SearchError::Engine);
+        return answer.map_err(SearchError::Engine);
     }
-    let search = look_up(worker, &mut state, &snapshot, query_string)?;
-    note_free_text(worker, &search);
+    let found = look_up(worker, &mut state, &snapshot, query_string)?;
+    note_free_text(worker, &found);
     // A request that panicked may have left a part of its answer.
     state.buffer.clear();
-    let downloads = downloads(worker, &search.hits);
-    write(worker, &mut state.buffer, &snapshot, &search, downloads).map_err(SearchError::Engine)?;
+    let downloads = downloads(worker, &found.hits);
+    let mut sum = BodySum::default();
+    let list = ListWriter::new(worker, &snapshot, &found);
+    list.write(&mut state.buffer, downloads, Some(&mut sum))
+        .map_err(SearchError::Engine)?;
+    let tag = sum.tag();
+    let search = CachedSearch {
+        found,
+        tag,
+        finished: None,
+    };
     state.searches.put_query_string(query_string, search);
-    Ok(state.buffer.split().freeze())
+    let body = state.buffer.split().freeze();
+    Ok(TaggedBody { body, tag })
 }
 
-fn note_free_text(worker: &ApiWorker, search: &CachedSearch) {
-    if search.uses_free_text {
+fn note_free_text(worker: &ApiWorker, found: &FoundHits) {
+    if found.uses_free_text {
         worker.service.engine.catalog().request_reindex();
     }
 }
@@ -101,32 +111,29 @@ fn answer_again(
     worker: &ApiWorker,
     snapshot: &Snapshot,
     search: &mut CachedSearch,
-) -> subcat_engine::Result<Bytes> {
-    note_free_text(worker, search);
-    let downloads = downloads(worker, &search.hits);
+) -> subcat_engine::Result<TaggedBody> {
+    let tag = search.tag;
+    note_free_text(worker, &search.found);
+    let downloads = downloads(worker, &search.found.hits);
     if let Some(finished) = &search.finished
         && finished.downloads.iter().copied().eq(downloads.clone())
     {
-        return Ok(finished.body.clone());
+        let body = finished.body.clone();
+        return Ok(TaggedBody { body, tag });
     }
     let downloads: Box<[u64]> = downloads.collect();
-    let locations = search.hits.locations().iter();
+    let locations = search.found.hits.locations().iter();
     let items_bytes =
         locations.map(|location| snapshot.fragment(location).len() + ITEM_FRAME_BYTES);
     let mut buffer = BytesMut::with_capacity(LIST_FRAME_BYTES + items_bytes.sum::<usize>());
-    write(
-        worker,
-        &mut buffer,
-        snapshot,
-        search,
-        downloads.iter().copied(),
-    )?;
+    let list = ListWriter::new(worker, snapshot, &search.found);
+    list.write(&mut buffer, downloads.iter().copied(), None)?;
     let body = buffer.freeze();
     search.finished = Some(Finished {
         body: body.clone(),
         downloads,
     });
-    Ok(body)
+    Ok(TaggedBody { body, tag })
 }
 
 /// Current download counts of the hits, in their order.
@@ -147,7 +154,7 @@ fn look_up(
     state: &mut WorkerState,
     snapshot: &Snapshot,
     query_string: &str,
-) -> Result<CachedSearch, SearchError> {
+) -> Result<FoundHits, SearchError> {
     let has_imdb_id = worker.service.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(SearchError::Rejected)?;
     let hits = locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?;
@@ -155,11 +162,11 @@ fn look_up(
         let now = worker.service.clock.now().timestamp();
         worker.service.empty_searches.note(now, query_string);
     }
-    Ok(CachedSearch {
+    Ok(FoundHits {
         hits,
         echoes_imdb_id: request.echoes_imdb_id,
+        shows_flags: request.shows_flags,
         uses_free_text: request.query.uses_free_text(),
-        finished: None,
     })
 }
 
@@ -183,34 +190,55 @@ fn locate_hits(
     Ok(located)
 }
 
-/// Writes the answer with these download counts into the buffer.
-fn write(
-    worker: &ApiWorker,
-    buffer: &mut BytesMut,
-    snapshot: &Snapshot,
-    search: &CachedSearch,
-    downloads: impl ExactSizeIterator<Item = u64>,
-) -> subcat_engine::Result<()> {
-    let style = RecordStyle {
-        has_imdb_id: search.echoes_imdb_id,
-        has_empty_strings: worker.service.compat.empty_null_strings,
-    };
-    let locations = search.hits.locations();
-    let items = locations
-        .iter()
-        .zip(downloads)
-        .map(|(location, downloads)| {
-            let catalog_id = if search.echoes_imdb_id {
+/// Writes the answer of a search.
+struct ListWriter<'a> {
+    snapshot: &'a Snapshot,
+    found: &'a FoundHits,
+    style: RecordStyle,
+}
+
+impl<'a> ListWriter<'a> {
+    fn new(worker: &ApiWorker, snapshot: &'a Snapshot, found: &'a FoundHits) -> Self {
+        let style = RecordStyle {
+            has_imdb_id: found.echoes_imdb_id,
+            has_flags: found.shows_flags,
+            has_empty_strings: worker.service.compat.empty_null_strings,
+        };
+        Self {
+            snapshot,
+            found,
+            style,
+        }
+    }
+
+    /// Writes it with these download counts into the buffer, and adds it to the sum.
+    fn write(
+        &self,
+        buffer: &mut BytesMut,
+        downloads: impl ExactSizeIterator<Item = u64>,
+        sum: Option<&mut BodySum>,
+    ) -> subcat_engine::Result<()> {
+        let (snapshot, style) = (self.snapshot, self.style);
+        let locations = self.found.hits.locations().iter();
+        let items = locations.zip(downloads).map(|(location, downloads)| {
+            let catalog_id = if style.has_imdb_id {
                 snapshot.catalog_id(location)?
             } else {
                 None
+            };
+            let flags = if style.has_flags {
+                snapshot.flags(location)?
+            } else {
+                FlagSet::default()
             };
             Ok(RecordItem {
                 fragment: snapshot.fragment(location),
                 downloads,
                 catalog_id,
+                flags,
             })
         });
-    write_list(buffer, items, search.hits.total(), style)?;
-    snapshot.ensure_not_truncated()
+        write_list(buffer, items, self.found.hits.total(), style, sum)?;
+        snapshot.ensure_not_truncated()
+    }
 }

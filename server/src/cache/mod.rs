@@ -11,6 +11,6 @@ mod useless_variants;
 
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache};
-pub use record_locations::RecordLocations;
-pub use search::{CachedSearch, Finished, SearchCache};
+pub use record_locations::{KnownRecord, RecordLocations};
+pub use search::{CachedSearch, Finished, FoundHits, SearchCache};
 pub use useless_variants::UselessVariants;

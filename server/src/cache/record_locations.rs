@@ -1,12 +1,22 @@
-//! Locations of records in the snapshot.
+//! Locations of records in the snapshot, and the tags of their answers.
 
 use subcat_engine::{RecordId, RecordLocation};
 
 use super::snapshot_cache::SnapshotCache;
 use crate::limits::RECORD_LOCATIONS_MAX;
+use crate::respond::BodyTag;
+
+/// A record that was answered before.
+#[derive(Clone, Copy)]
+pub struct KnownRecord {
+    /// Its location.
+    pub location: RecordLocation,
+    /// Tag of its answers.
+    pub tag: BodyTag,
+}
 
 /// A worker's locations of records by id: a repeated record is not looked up in the index.
-pub struct RecordLocations(SnapshotCache<RecordId, RecordLocation>);
+pub struct RecordLocations(SnapshotCache<RecordId, KnownRecord>);
 
 impl RecordLocations {
     /// An empty cache.
@@ -14,14 +24,14 @@ impl RecordLocations {
         Self(SnapshotCache::new(RECORD_LOCATIONS_MAX))
     }
 
-    /// The location of a record, if it was put there in this snapshot.
-    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<RecordLocation> {
+    /// A record, if it was put there in this snapshot.
+    pub fn get(&mut self, snapshot_id: u64, id: RecordId) -> Option<KnownRecord> {
         self.0.get(snapshot_id, &id)
     }
 
-    /// Caches a location that was read from this snapshot.
-    pub fn put(&mut self, snapshot_id: u64, location: RecordLocation) {
-        self.0.put(snapshot_id, location.id, location, 1);
+    /// Caches a record that was read from this snapshot.
+    pub fn put(&mut self, snapshot_id: u64, known: KnownRecord) {
+        self.0.put(snapshot_id, known.location.id, known, 1);
     }
 }
 

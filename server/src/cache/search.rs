@@ -6,22 +6,33 @@ use bytes::Bytes;
 use subcat_engine::LocatedHits;
 
 use super::snapshot_cache::SnapshotCache;
+use crate::respond::BodyTag;
 
 /// Prefix of the key of every canonical request.
 const PREFIX: &[u8] = b"search:v3:";
 /// Bytes of an entry of `by_request` besides its key and its hits.
 const REQUEST_BYTES: usize = 96;
 /// Bytes of an entry of `by_query_string` besides its key, its hits and its answer.
-const QUERY_STRING_BYTES: usize = 144;
+const QUERY_STRING_BYTES: usize = 192;
 
-/// A search that has been answered.
-pub struct CachedSearch {
+/// Hits of a search, and what its answer shows of them.
+pub struct FoundHits {
     /// Locations of its hits.
     pub hits: Arc<LocatedHits>,
     /// True if the request named `imdb_id`.
     pub echoes_imdb_id: bool,
+    /// True if the request named a flag.
+    pub shows_flags: bool,
     /// True if the request used `query`.
     pub uses_free_text: bool,
+}
+
+/// A search that has been answered.
+pub struct CachedSearch {
+    /// Its hits.
+    pub found: FoundHits,
+    /// Tag of its answers.
+    pub tag: BodyTag,
     /// The last answer, if the query string has been repeated.
     pub finished: Option<Finished>,
 }
@@ -38,7 +49,7 @@ impl CachedSearch {
     fn memory_bytes(&self) -> usize {
         let finished = self.finished.as_ref();
         let finished_bytes = finished.map_or(0, |it| it.body.len() + size_of_val(&*it.downloads));
-        self.hits.memory_bytes() + finished_bytes + QUERY_STRING_BYTES
+        self.found.hits.memory_bytes() + finished_bytes + QUERY_STRING_BYTES
     }
 }
 
@@ -101,7 +112,7 @@ impl SearchCache {
     /// last to hold them.
     pub fn put_query_string(&mut self, query_string: &str, search: CachedSearch) {
         let weight = query_string.len() + search.memory_bytes();
-        let snapshot_id = search.hits.snapshot_id();
+        let snapshot_id = search.found.hits.snapshot_id();
         self.by_query_string
             .put(snapshot_id, query_string.into(), search, weight);
     }

@@ -47,6 +47,18 @@ pub(super) struct ExplainArguments {
     /// A file name, whose release comes first among equals
     #[arg(long)]
     release: Option<String>,
+    /// A date or time before which nothing was posted
+    #[arg(long)]
+    since: Option<String>,
+    /// include, exclude or only
+    #[arg(long)]
+    hearing_impaired: Option<String>,
+    /// include, exclude or only
+    #[arg(long)]
+    forced: Option<String>,
+    /// include, exclude or only
+    #[arg(long)]
+    machine_translated: Option<String>,
 }
 
 impl Subcommand for ExplainArguments {
@@ -75,6 +87,10 @@ impl ExplainArguments {
             ("season", &self.season),
             ("episode", &self.episode),
             ("release", &self.release),
+            ("since", &self.since),
+            ("hearing_impaired", &self.hearing_impaired),
+            ("forced", &self.forced),
+            ("machine_translated", &self.machine_translated),
         ];
         let given = parameters.iter().filter_map(|(name, value)| {
             let value = utf8_percent_encode(value.as_deref()?, NON_ALPHANUMERIC);

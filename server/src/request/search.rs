@@ -3,8 +3,9 @@
 use std::borrow::Cow;
 
 use subcat_engine::{
-    CatalogTerm, Filters, Language, Number, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, Query, RecordId,
-    SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, SearchText, VideoType, YEAR_MAX, Year,
+    CatalogTerm, Filters, Flag, FlagFilter, Language, Number, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
+    Query, RecordId, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, SearchText, Timestamp, VideoType,
+    YEAR_MAX, Year,
 };
 
 use super::query_string::parameters;
@@ -16,6 +17,8 @@ pub struct SearchRequest {
     pub query: Query,
     /// True if the request named `imdb_id`, so that the items do, too.
     pub echoes_imdb_id: bool,
+    /// True if the request named a flag, so that the items show theirs.
+    pub shows_flags: bool,
 }
 
 /// A parameter whose value is not valid.
@@ -49,6 +52,12 @@ const LITERAL: ValueRejection =
 const UUID: ValueRejection = ValueRejection("Input should be a valid UUID", "uuid_parsing");
 const LANGUAGE: ValueRejection =
     ValueRejection("Input should be a language tag", "string_pattern_mismatch");
+const TIME: ValueRejection =
+    ValueRejection("Input should be a valid date and time", "datetime_parsing");
+const FLAG: ValueRejection = ValueRejection(
+    "Input should be 'include', 'exclude' or 'only'",
+    "literal_error",
+);
 const TOO_LONG: ValueRejection = ValueRejection(
     "Input should have at most 512 characters",
     "string_too_long",
@@ -114,7 +123,7 @@ const NUMBERS: IntegerBounds = IntegerBounds {
 };
 
 /// The parameters of a search, as the documentation lists them (API.md 5).
-pub const SEARCH_PARAMETERS: [&str; 12] = [
+pub const SEARCH_PARAMETERS: [&str; 16] = [
     "query",
     "title",
     "catalog_id",
@@ -127,6 +136,10 @@ pub const SEARCH_PARAMETERS: [&str; 12] = [
     "season",
     "episode",
     "release",
+    "since",
+    "hearing_impaired",
+    "forced",
+    "machine_translated",
 ];
 
 /// The known parameters, decoded; the last value of a repeated one.
@@ -144,6 +157,9 @@ struct RawParameters<'a> {
     season: Option<Cow<'a, str>>,
     episode: Option<Cow<'a, str>>,
     release: Option<Cow<'a, str>>,
+    since: Option<Cow<'a, str>>,
+    /// One for each of [`Flag::ALL`].
+    flags: [Option<Cow<'a, str>>; Flag::ALL.len()],
 }
 
 impl<'a> RawParameters<'a> {
@@ -163,6 +179,10 @@ impl<'a> RawParameters<'a> {
                 "season" => &mut raw.season,
                 "episode" => &mut raw.episode,
                 "release" => &mut raw.release,
+                "since" => &mut raw.since,
+                "hearing_impaired" => &mut raw.flags[0],
+                "forced" => &mut raw.flags[1],
+                "machine_translated" => &mut raw.flags[2],
                 _ => continue,
             };
             *place = Some(value);
@@ -216,6 +236,14 @@ pub fn search_request(
     let season = rejected.keep("season", integer(supplied(raw.season.as_ref()), &NUMBERS));
     let episode = rejected.keep("episode", integer(supplied(raw.episode.as_ref()), &NUMBERS));
     let release = rejected.keep("release", short(supplied(raw.release.as_ref())));
+    let since = rejected.keep("since", time(supplied(raw.since.as_ref())));
+    let given_flags = raw.flags.each_ref().map(|value| supplied(value.as_ref()));
+    let mut flags = [FlagFilter::Include; Flag::ALL.len()];
+    for ((flag, value), filter) in Flag::ALL.into_iter().zip(given_flags).zip(&mut flags) {
+        *filter = rejected
+            .keep(flag.as_str(), flag_filter(value))
+            .unwrap_or_default();
+    }
     if !rejected.rejections.is_empty() {
         return Err(SearchRejection::Parameters(rejected.rejections));
     }
@@ -225,6 +253,9 @@ pub fn search_request(
         season: season.flatten().and_then(Number::new),
         episode: episode.flatten().and_then(Number::new),
         language: language.flatten(),
+        since: since.flatten(),
+        flags,
+        ..Filters::default()
     };
     let is_season_allowed = filters.video_type == Some(VideoType::Episode)
         || (filters.season.is_none() && filters.episode.is_none());
@@ -245,6 +276,7 @@ pub fn search_request(
     Ok(SearchRequest {
         query,
         echoes_imdb_id: catalog_id.is_none() && imdb_id.is_some(),
+        shows_flags: given_flags.iter().any(Option::is_some),
     })
 }
 
@@ -286,6 +318,18 @@ fn video(value: Option<&str>) -> Result<Option<VideoType>, ValueRejection> {
 fn tag(value: Option<&str>) -> Result<Option<Language>, ValueRejection> {
     let parse = |value| Language::parse(value).ok_or(LANGUAGE);
     value.map(parse).transpose()
+}
+
+fn time(value: Option<&str>) -> Result<Option<Timestamp>, ValueRejection> {
+    let parse = |value| Timestamp::parse(value).ok_or(TIME);
+    value.map(parse).transpose()
+}
+
+fn flag_filter(value: Option<&str>) -> Result<FlagFilter, ValueRejection> {
+    match value {
+        Some(value) => FlagFilter::parse(value).ok_or(FLAG),
+        None => Ok(FlagFilter::Include),
+    }
 }
 
 /// Parses decimal digits, any number of them, with an optional `+`, and checks the bounds.
@@ -365,7 +409,8 @@ mod tests {
     #[test]
     fn all_faults_come_at_once_in_the_order_of_the_table() {
         let mess = "episode=0&season=70000&limit=x&language=e&video_type=film&year=&public_id=1";
-        let mess = format!("release={}&{mess}", "x".repeat(513));
+        let flags = "machine_translated=no&forced=si&hearing_impaired=&since=ayer";
+        let mess = format!("{flags}&release={}&{mess}", "x".repeat(513));
         check(
             &mess,
             &[
@@ -377,6 +422,9 @@ mod tests {
                 ("season", "less_than_equal"),
                 ("episode", "greater_than_equal"),
                 ("release", "string_too_long"),
+                ("since", "datetime_parsing"),
+                ("forced", "literal_error"),
+                ("machine_translated", "literal_error"),
             ],
         );
     }
@@ -397,6 +445,23 @@ mod tests {
         assert_eq!(release("..."), None);
         let longest = "x".repeat(SEARCH_TEXT_CHARS_MAX);
         assert_eq!(release(&format!("++{longest}+")), Some(longest));
+    }
+
+    #[test]
+    fn flags_are_filters_and_shown_when_one_is_supplied() {
+        let parse = |text: &str| search_request(&format!("{ID}&{text}"), true).unwrap();
+        let only = parse("forced=only&hearing_impaired=exclude");
+        let flags = only.query.filters().flags;
+        let expected = [FlagFilter::Exclude, FlagFilter::Only, FlagFilter::Include];
+        assert_eq!(flags, expected);
+        assert!(only.shows_flags);
+        assert!(parse("machine_translated=include").shows_flags);
+        assert!(!parse("machine_translated=+&since=2026-01-01").shows_flags);
+        let since = parse("since=2026-01-01T02:00:00.5%2B02:00")
+            .query
+            .filters()
+            .since;
+        assert_eq!(since, Timestamp::parse("2026-01-01"));
     }
 
     #[test]

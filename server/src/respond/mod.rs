@@ -3,6 +3,7 @@
 //! Pure: typed values in, responses out. [`ApiError`] is the one table of errors.
 
 mod api_error;
+mod body_tag;
 mod fields;
 mod file;
 mod raw_headers;
@@ -10,9 +11,10 @@ mod plain;
 mod records;
 
 pub use api_error::{ApiError, InvalidParameter, error_response, invalid_parameters, name_status};
+pub use body_tag::{BodySum, BodyTag, TaggedBody};
 pub use fields::CommonHeaders;
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
-pub use plain::{health, http1_bytes, json, preflight};
+pub use plain::{health, http1_bytes, json, preflight, unchanged_json};
 pub use records::{
     ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, write_list, write_record,
 };

@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 
 use super::api_error::METHODS;
+use super::body_tag::{BodyTag, TaggedBody};
 use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
 use crate::runtime::{Body, Content};
 
@@ -47,10 +48,18 @@ pub fn preflight(common: CommonHeaders) -> Response<Body> {
     answer.bare()
 }
 
-/// A finished JSON answer.
-pub fn json(common: CommonHeaders, body: Bytes) -> Response<Body> {
-    let answer = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
-    answer.json(Content::Bytes(body))
+/// A finished JSON answer with its tag.
+pub fn json(common: CommonHeaders, answer: TaggedBody) -> Response<Body> {
+    let mut response = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
+    response.raw_headers.add(answer.tag.line());
+    response.json(Content::Bytes(answer.body))
+}
+
+/// 304: the client has the current JSON answer, but for counts of downloads.
+pub fn unchanged_json(common: CommonHeaders, tag: &BodyTag) -> Response<Body> {
+    let mut answer = common.open(StatusCode::NOT_MODIFIED, CACHE_MAX_AGE_0);
+    answer.raw_headers.add(tag.line());
+    answer.bare()
 }
 
 /// A whole 503 response, head and body, for a connection that hyper never sees.

@@ -1,7 +1,7 @@
 //! Export: a record becomes a line that imports as the same record.
 
 use serde::Serialize;
-use subcat_engine::{FileName, Number, Record, ReleaseId, Year};
+use subcat_engine::{FileName, Flag, Number, Record, ReleaseId, Year};
 
 /// The fields of an import record, in the order of its description; nulls are left out.
 #[derive(Serialize)]
@@ -31,6 +31,12 @@ struct ExportLine<'a> {
     language: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     file_name: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hearing_impaired: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forced: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    machine_translated: Option<bool>,
 }
 
 /// Appends the record as one JSON line with its line end.
@@ -52,6 +58,9 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
         source_release_id: record.source_release_id.as_ref().map(ReleaseId::as_str),
         language: record.language.as_str(),
         file_name: record.file_name.as_ref().map(FileName::as_str),
+        hearing_impaired: record.flags.get(Flag::HearingImpaired),
+        forced: record.flags.get(Flag::Forced),
+        machine_translated: record.flags.get(Flag::MachineTranslated),
     };
     serde_json::to_writer(&mut *out, &line).expect("texts and numbers always serialise");
     out.push(b'\n');
@@ -59,7 +68,7 @@ pub fn write_record(record: &Record, out: &mut Vec<u8>) {
 
 #[cfg(test)]
 mod tests {
-    use subcat_engine::{CatalogId, DraftValue, RecordId, VideoType};
+    use subcat_engine::{CatalogId, DraftValue, RecordFlags, RecordId, VideoType};
 
     use super::*;
     use crate::rows::read_line;
@@ -75,6 +84,9 @@ mod tests {
             is_active: false,
             source_release_id: ReleaseId::parse("x.1"),
             file_name: FileName::parse("ñ.srt"),
+            flags: RecordFlags::default()
+                .with(Flag::HearingImpaired, Some(true))
+                .with(Flag::Forced, Some(false)),
             ..Record::new(RecordId::from_bytes([1; 16]), "Lost \"1\"")
         }
     }
@@ -87,7 +99,8 @@ mod tests {
             r#"{"id":"01010101-0101-0101-0101-010101010101","video_type":"episode","#,
             r#""title":"Lost \"1\"","season":1,"year":2004,"catalog_id":"tt0411008","#,
             r#""description":"a\nb","posted_at":"1970-01-01T00:00:00Z","downloads":7,"#,
-            r#""is_active":false,"source_release_id":"x.1","language":"es","file_name":"ñ.srt"}"#,
+            r#""is_active":false,"source_release_id":"x.1","language":"es","#,
+            r#""file_name":"ñ.srt","hearing_impaired":true,"forced":false}"#,
             "\n"
         );
         assert_eq!(String::from_utf8(out.clone()).unwrap(), expected);

@@ -68,6 +68,9 @@ fn not_json(error: &serde_json::Error) -> String {
     format!("not JSON: {reason} at column {}", error.column())
 }
 
+/// A bit for each field says which ones have been there.
+const _: () = assert!(RecordDraft::FIELDS.len() <= u32::BITS as usize);
+
 /// The JSON value of a line.
 enum LineValue<'a> {
     Fields {
@@ -91,7 +94,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
         let mut draft = Box::<RecordDraft<'de>>::default();
         let mut ignored_fields = 0;
         let mut twice = None;
-        let mut seen = 0_u16;
+        let mut seen = 0_u32;
         while let Some(known) = map.next_key_seed(FieldName)? {
             let Some(idx) = known else {
                 map.next_value::<IgnoredAny>()?;

@@ -101,6 +101,7 @@ const OWNERS: &[Owner] = &[
     owner("server", "tokio_postgres_rustls", &["cluster"]),
     owner("server", "toml", &["config"]),
     owner("server", "totp_rs", &["web"]),
+    owner("server", "xxhash_rust", &["respond"]),
     owner("server", "zip", &["command"]),
     owner("server", "zstd", &["rows"]),
 ];

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer};
 use subcat_engine::{
-    CatalogId, CatalogTerm, Doc, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType,
+    CatalogId, CatalogTerm, Doc, Flag, LanguageTerm, ReleaseId, Snapshot, Timestamp, VideoType,
 };
 
 use super::release_words::ReleaseWords;
@@ -20,6 +20,8 @@ pub(crate) struct RecordView {
     pub(crate) record: RecordFields,
     pub(crate) has_file: bool,
     pub(crate) badge: LanguageBadge,
+    /// Labels of the flags that are true.
+    pub(crate) flags: Vec<&'static str>,
     pub(crate) release: ReleaseWords,
     /// Kind and size of the file, if it is cached: `srt 42 KB`.
     pub(crate) file: String,
@@ -109,6 +111,11 @@ impl RecordView {
         let title_number = doc.parent_catalog_number().or(number);
         Ok(Self {
             badge: LanguageBadge::new(snapshot.language_of(doc)?, lang),
+            flags: snapshot
+                .flags_of(doc)?
+                .iter()
+                .map(|flag| flag_label(flag, lang))
+                .collect(),
             release: ReleaseWords::read(doc.file_name(), record.description.as_deref()),
             file: cached.map_or(String::new(), |file| {
                 let size = lang.bytes(file.size_bytes);
@@ -270,6 +277,15 @@ pub(crate) fn same_releases_together(hits: Vec<RecordView>) -> Vec<RecordView> {
         ordered.insert(place, hit);
     }
     ordered
+}
+
+/// Label of a flag that is true.
+fn flag_label(flag: Flag, lang: Lang) -> &'static str {
+    match flag {
+        Flag::HearingImpaired => "SDH",
+        Flag::Forced => lang.t("Forced", "Forzados"),
+        Flag::MachineTranslated => lang.t("Machine translation", "Traducción automática"),
+    }
 }
 
 /// Path of the page of a title.

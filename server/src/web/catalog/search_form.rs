@@ -48,8 +48,15 @@ const fn field(
 /// `maxlength` of a text; a test compares it with the bound of the engine.
 const TEXT_MAXLENGTH: u32 = 512;
 
+/// Choice of a flag: an empty value is not supplied, and lets all records pass.
+const FLAG_CHOICE: SearchInput = SearchInput::Choice(&[
+    ("", "All", "Todos"),
+    ("exclude", "Without", "Sin ellos"),
+    ("only", "Only", "Solo ellos"),
+]);
+
 /// Every parameter of a search, in the order of the form.
-const FIELDS: [SearchField; 12] = [
+const FIELDS: [SearchField; 16] = [
     field("query", "Words", "Palabras", SearchInput::NotAFilter),
     field(
         "title",
@@ -107,6 +114,28 @@ const FIELDS: [SearchField; 12] = [
         "Versión o nombre de archivo",
         SearchInput::BroadText {
             chars_max: TEXT_MAXLENGTH,
+        },
+    ),
+    field(
+        "hearing_impaired",
+        "For the deaf (SDH)",
+        "Para sordos (SDH)",
+        FLAG_CHOICE,
+    ),
+    field("forced", "Forced", "Forzados", FLAG_CHOICE),
+    field(
+        "machine_translated",
+        "Machine translation",
+        "Traducción automática",
+        FLAG_CHOICE,
+    ),
+    field(
+        "since",
+        "Posted since",
+        "Publicado desde",
+        SearchInput::Text {
+            chars_max: 32,
+            placeholder: "2026-01-31",
         },
     ),
     field(
@@ -386,6 +415,10 @@ fn message(rejection: &ParameterRejection, lang: Lang) -> String {
         "string_pattern_mismatch" => lang.t(
             "Must be a language tag such as es-419.",
             "Debe ser una etiqueta de idioma, como es-419.",
+        ),
+        "datetime_parsing" => lang.t(
+            "Must be a date or a time such as 2026-01-31.",
+            "Debe ser una fecha u hora, como 2026-01-31.",
         ),
         "string_too_long" => lang.t(
             "Must have at most {} characters.",

@@ -86,6 +86,8 @@ mod tests {
                 assert_eq!(faults(name, "other"), ["literal_error"]);
             } else if schema["format"] == "uuid" {
                 assert_eq!(faults(name, "no"), ["uuid_parsing"]);
+            } else if schema["format"] == "date-time" {
+                assert_eq!(faults(name, "no"), ["datetime_parsing"]);
             } else if schema["pattern"].is_string() {
                 assert_eq!(faults(name, "n!"), ["string_pattern_mismatch"]);
             } else {
@@ -117,6 +119,8 @@ mod tests {
                 "video_type" => "movie",
                 "season" | "episode" | "limit" => "7",
                 "language" => "es",
+                "since" => "2026-01-31",
+                "hearing_impaired" | "forced" | "machine_translated" => "only",
                 _ => "tt42",
             };
             let with = search_request(&format!("{criterion}{name}={value}"), true).unwrap();

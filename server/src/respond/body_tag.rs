@@ -1,0 +1,93 @@
+//! Entity tags of JSON answers (API.md 5 and 6).
+
+use bytes::Bytes;
+use xxhash_rust::xxh3::Xxh3;
+
+/// The line before the digits of the tag.
+const HEAD: &[u8] = b"etag: W/";
+/// Bytes of the tag without `W/`: its digits in quotes.
+const QUOTED_BYTES: usize = 34;
+const LINE_BYTES: usize = HEAD.len() + QUOTED_BYTES + 2;
+
+/// Weak entity tag of a JSON answer, as a finished header line: equal for bodies that are equal but
+/// for their counts of downloads, on every machine and after every restart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyTag([u8; LINE_BYTES]);
+
+impl BodyTag {
+    fn new(sum: u128) -> Self {
+        const DIGITS: &[u8; 16] = b"0123456789abcdef";
+        let mut line = [b'"'; LINE_BYTES];
+        line[..HEAD.len()].copy_from_slice(HEAD);
+        let digits = &mut line[HEAD.len() + 1..][..QUOTED_BYTES - 2];
+        for (digits, byte) in digits.chunks_exact_mut(2).zip(sum.to_be_bytes()) {
+            digits[0] = DIGITS[usize::from(byte >> 4)];
+            digits[1] = DIGITS[usize::from(byte & 15)];
+        }
+        line[LINE_BYTES - 2..].copy_from_slice(b"\r\n");
+        Self(line)
+    }
+
+    /// The header line with its end.
+    pub(super) const fn line(&self) -> &[u8; LINE_BYTES] {
+        &self.0
+    }
+
+    /// The tag without `W/`, quotes included: the part that a weak comparison compares.
+    pub fn quoted(&self) -> &[u8] {
+        &self.0[HEAD.len()..][..QUOTED_BYTES]
+    }
+}
+
+/// A finished JSON answer and its tag.
+pub struct TaggedBody {
+    /// The body.
+    pub body: Bytes,
+    /// Its tag.
+    pub tag: BodyTag,
+}
+
+/// Sum of a body that is being written, all but its counts of downloads.
+///
+/// The sum is not one that resists forgery: whoever imports records could make two answers with one
+/// tag, and would find that a client keeps the older one.
+#[derive(Default)]
+pub struct BodySum(Xxh3);
+
+impl BodySum {
+    /// Adds the next part of the body.
+    pub(super) fn add(&mut self, part: &[u8]) {
+        self.0.update(part);
+    }
+
+    /// The tag of the body.
+    pub fn tag(&self) -> BodyTag {
+        BodyTag::new(self.0.digest128())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_holds_the_digits_of_the_sum() {
+        let tag = BodyTag::new(0x0123_4567_89ab_cdef_0000_0000_0000_00ff);
+        let line = b"etag: W/\"0123456789abcdef00000000000000ff\"\r\n";
+        assert_eq!(tag.line(), line);
+        assert_eq!(tag.quoted(), b"\"0123456789abcdef00000000000000ff\"");
+    }
+
+    /// The tag outlives the process: another sum would make every kept answer old.
+    #[test]
+    fn the_sum_is_the_same_on_every_machine() {
+        let mut sum = BodySum::default();
+        sum.add(b"{\"items\":");
+        sum.add(b"[]}");
+        let mut whole = BodySum::default();
+        whole.add(b"{\"items\":[]}");
+        assert_eq!(sum.tag(), whole.tag());
+        let expected = xxhash_rust::xxh3::xxh3_128(b"{\"items\":[]}");
+        assert_eq!(sum.tag(), BodyTag::new(expected));
+    }
+}
