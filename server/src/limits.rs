@@ -150,6 +150,25 @@ pub const SHAPELESS_BYTES_MIN: usize = 200;
 
 /// Maximum of bytes of the comment at the end of a zip.
 pub const ZIP_COMMENT_BYTES_MAX: usize = 0xFFFF;
+/// Entries of an archive that are read (API.md 16.4).
+pub const ARCHIVE_ENTRIES_MAX: usize = 1_000;
+/// Headers of a rar archive that are read: those of entries, and others.
+pub const ARCHIVE_HEADERS_MAX: u64 = 4 * ARCHIVE_ENTRIES_MAX as u64;
+/// Bytes of all headers of a rar archive.
+pub const ARCHIVE_HEADER_BYTES_MAX: u64 = 4 << 20;
+/// Bytes of a name in an archive that are decoded: more than the longest path that counts.
+pub const ARCHIVE_NAME_BYTES_MAX: usize = 4 << 10;
+/// Characters of the path of a text in an archive (API.md 16.1).
+pub const ARCHIVE_PATH_CHARS_MAX: usize = 512;
+const _: () = assert!(4 * ARCHIVE_PATH_CHARS_MAX < ARCHIVE_NAME_BYTES_MAX);
+/// Bytes of a text in an archive.
+pub const TEXT_BYTES_MAX: u64 = 10 << 20;
+/// Bytes that are unpacked up to the end of one file: a solid archive unpacks what precedes it.
+pub const UNPACKED_BYTES_MAX: u64 = 64 << 20;
+/// Bytes of memory of one decoder.
+pub const DECODER_BYTES_MAX: u64 = 96 << 20;
+/// Time for unpacking one file.
+pub const UNPACKING_TIME_MAX: Duration = Duration::from_secs(2);
 
 /// Bytes of a text that a look into it decodes, at most.
 pub const LOOK_TEXT_BYTES_MAX: usize = 64 << 10;
@@ -157,6 +176,12 @@ pub const LOOK_TEXT_BYTES_MAX: usize = 64 << 10;
 pub const LOOK_CUES_MAX: usize = 20;
 /// Names that a look into an archive shows, at most.
 pub const LOOK_NAMES_MAX: usize = 200;
+/// Characters of a name in an archive that a look shows.
+pub const LOOK_NAME_CHARS_MAX: usize = 160;
+/// Characters of a cue that a look shows.
+pub const LOOK_CUE_CHARS_MAX: usize = 1_000;
+/// Characters of the start of a cue that a look shows.
+pub const LOOK_START_CHARS_MAX: usize = 20;
 
 // ===== respond =====
 
@@ -298,6 +323,9 @@ pub const USAGE_DAYS: u32 = 30;
 pub const FILE_READ_BYTES_MAX: u64 = 4 << 10;
 
 // ===== web =====
+
+/// Bytes of a page. A larger one is a fault of the server: it is answered with 500.
+pub const PAGE_BYTES_MAX: usize = 256 << 10;
 
 /// Pairs of one form or query string that are read, at most.
 pub const FORM_PAIRS_MAX: usize = 64;

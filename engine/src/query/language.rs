@@ -31,6 +31,11 @@ impl LanguageTerm {
         }
     }
 
+    /// The language itself, as [`Language::primary`].
+    pub fn primary(self) -> String {
+        String::from_utf8_lossy(&self.primary).replace('\0', "")
+    }
+
     /// True if a record of this language matches the filter `requested`. Symmetric.
     ///
     /// Source: SEARCH.md 3.4.

@@ -4,6 +4,7 @@
 
 use subcat_engine::FileKind;
 
+use super::characters::{ByteOrder, utf16_order};
 use super::foreign::name_of;
 use crate::limits::{SHAPELESS_BYTES_MIN, TEXT_CHARS_PER_CONTROL_MIN};
 
@@ -93,37 +94,10 @@ const BEGINNING_BYTES: usize = 4096;
 /// The first characters when the content is text in UTF-8, UTF-16 or an 8-bit code page (whose
 /// upper half is read as Latin-1).
 fn beginning_of_text(content: &[u8]) -> Option<String> {
-    match utf16_order(content) {
+    let whole_units = &content[..content.len() & !1];
+    match utf16_order(whole_units) {
         Some(order) => beginning_of_utf16(content, order),
         None => beginning_of_8bit(content),
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum ByteOrder {
-    Little,
-    Big,
-}
-
-/// Byte order of UTF-16: by its mark, or because every other of the first bytes is zero.
-fn utf16_order(content: &[u8]) -> Option<ByteOrder> {
-    if content.starts_with(&[0xFF, 0xFE]) {
-        return Some(ByteOrder::Little);
-    }
-    if content.starts_with(&[0xFE, 0xFF]) {
-        return Some(ByteOrder::Big);
-    }
-    let beginning = &content[..content.len().min(BEGINNING_BYTES) & !1];
-    let mut zeros = [0_usize; 2];
-    for pair in beginning.chunks_exact(2) {
-        zeros[0] += usize::from(pair[0] == 0);
-        zeros[1] += usize::from(pair[1] == 0);
-    }
-    let most = beginning.len() / 4;
-    match zeros {
-        [0, odd] if most < odd => Some(ByteOrder::Little),
-        [even, 0] if most < even => Some(ByteOrder::Big),
-        _ => None,
     }
 }
 

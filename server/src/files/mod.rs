@@ -3,12 +3,17 @@
 //! Pure: no file is opened here.
 
 mod completeness;
+mod archive;
+mod characters;
 mod disposition;
 mod foreign;
 mod kind;
+mod little_endian;
 mod look;
 mod names;
 
+pub use archive::{Archive, ArchiveEntry, ArchiveError, EntryKind};
+pub use characters::decode_text;
 pub use completeness::{Completeness, completeness};
 pub use disposition::content_disposition;
 pub use kind::{RecognisedFile, foreign_name, kind_of, recognise};

@@ -54,7 +54,7 @@ pub fn named_kind(name: &str) -> Option<FileKind> {
 
 /// Returns true for control characters, line separators, and characters that change the direction
 /// of text.
-fn is_removed(c: char) -> bool {
+pub(super) fn is_removed(c: char) -> bool {
     let is_bidi = matches!(
         c,
         '\u{61C}' | '\u{200E}' | '\u{200F}' | '\u{202A}'..='\u{202E}' | '\u{2066}'..='\u{2069}'

@@ -75,7 +75,7 @@ pub(crate) fn show(request: &WebRequest) -> PageResult {
         base_url,
         hits,
     };
-    let xml = feed.render()?;
+    let xml = answer::rendered(&feed)?;
     let mut response = answer::bytes(StatusCode::OK, "application/atom+xml; charset=utf-8", xml);
     let caching = HeaderValue::from_static("private, max-age=300");
     response.headers_mut().insert(CACHE_CONTROL, caching);

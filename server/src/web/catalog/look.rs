@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use askama::Template;
 use http::StatusCode;
+use subcat_engine::LanguageTerm;
 
 use super::download::{self, OpenedFile};
 use super::record_view::RecordView;
@@ -41,12 +42,14 @@ fn look_page(request: &WebRequest, opened: &OpenedFile) -> PageResult {
     let snapshot = request.site.service.engine.catalog().snapshot();
     let doc = snapshot.doc(opened.id())?.ok_or(PageError::NotFound)?;
     let hit = RecordView::new(request, &snapshot, &doc)?;
+    let language = snapshot.language_of(&doc)?;
+    let language = language.map_or(String::new(), LanguageTerm::primary);
     snapshot.ensure_not_truncated()?;
     let (kind, content) = (opened.file.kind, opened.blob.bytes());
     let template = LookPage {
         page: request.frame("/catalog"),
         hit: hit.shortened(HIT_TITLE_CHARS_MAX, HIT_DESCRIPTION_CHARS_MAX),
-        cues: first_cues(content, kind, LOOK_CUES_MAX),
+        cues: first_cues(content, kind, &language, LOOK_CUES_MAX),
         names: archive_names(content, kind),
         is_archive: !kind.is_text(),
     };

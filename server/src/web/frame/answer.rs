@@ -13,6 +13,7 @@ use subcat_engine::{Blob, Variant};
 
 use super::error::PageError;
 use crate::api::compress;
+use crate::limits::PAGE_BYTES_MAX;
 use crate::request::accepted_variants;
 
 /// The response to a request, or the reason why the page is not shown.
@@ -94,8 +95,18 @@ pub(crate) fn compressed(
 
 /// A response that renders a template.
 pub(crate) fn page(status: StatusCode, template: &impl Template) -> PageResult {
-    let html = template.render()?;
+    let html = rendered(template)?;
     Ok(bytes(status, "text/html; charset=utf-8", html))
+}
+
+/// The text of a template, within the bound of every page (API.md 12.9).
+pub(crate) fn rendered(template: &impl Template) -> Result<String, PageError> {
+    let text = template.render()?;
+    if text.len() <= PAGE_BYTES_MAX {
+        Ok(text)
+    } else {
+        Err(PageError::TooLarge(text.len()))
+    }
 }
 
 /// A redirect to another page. Its status is 303, so that a reload does not post a form again.
@@ -110,4 +121,24 @@ pub(crate) fn see_other(location: &str) -> Response<PageBody> {
     let location = location.unwrap_or(HeaderValue::from_static("/"));
     response.headers_mut().insert(LOCATION, location);
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Template)]
+    #[template(source = "{{ text }}", ext = "html")]
+    struct Text {
+        text: String,
+    }
+
+    #[test]
+    fn api_rule_12_9_no_page_is_larger_than_its_bound() {
+        let page_of = |text: String| page(StatusCode::OK, &Text { text });
+        assert!(page_of("a".repeat(PAGE_BYTES_MAX)).is_ok());
+        // A quote takes five bytes.
+        let quotes = page_of("\"".repeat(PAGE_BYTES_MAX / 5 + 1));
+        assert!(matches!(quotes, Err(PageError::TooLarge(_))));
+    }
 }

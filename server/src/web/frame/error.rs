@@ -7,6 +7,7 @@ use subcat_engine::{ContentHash, RecordId};
 
 use super::hashing::HashingQueueError;
 use super::throttle::AttemptsRejection;
+use crate::limits::PAGE_BYTES_MAX;
 use crate::ops::{OperationError, OperationRejection};
 use crate::request::HeadRejection;
 use crate::upstream::FetchError;
@@ -67,6 +68,9 @@ pub(crate) enum PageError {
     /// The template could not be rendered.
     #[error("the template could not be rendered")]
     Render(#[from] askama::Error),
+    /// The page is larger than any may be.
+    #[error("the page has {0} bytes, more than {PAGE_BYTES_MAX}")]
+    TooLarge(usize),
     /// The stored JSON of a record could not be read.
     #[error("the stored answer of record {id} is not valid")]
     InvalidFragment {
@@ -100,6 +104,7 @@ impl PageError {
             self,
             Self::Engine(_)
                 | Self::Render(_)
+                | Self::TooLarge(_)
                 | Self::InvalidFragment { .. }
                 | Self::FileMissing(_)
                 | Self::InvalidHeader(_)
