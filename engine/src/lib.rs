@@ -124,8 +124,11 @@ pub use catalog::{EncodedRecords, ImportSummary, Importer};
 /// Search requests.
 pub use query::{
     CatalogTerm, Filters, FlagFilter, HitOrder, LanguageTerm, PackFilter, Query, SearchText,
-    TooManyWords,
+    TooManyWords, release_word_weight,
 };
+
+/// Folded texts and their words.
+pub use text::{fold, without_accents, without_ending, words};
 
 /// Searching a snapshot, and what is found.
 pub use search::{

@@ -20,6 +20,7 @@ pub mod service;
 pub mod rows;
 pub mod ops;
 pub mod api;
+pub mod address;
 pub mod web;
 pub mod http;
 pub mod admin;

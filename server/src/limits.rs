@@ -150,7 +150,7 @@ pub const SHAPELESS_BYTES_MIN: usize = 200;
 
 /// Maximum of bytes of the comment at the end of a zip.
 pub const ZIP_COMMENT_BYTES_MAX: usize = 0xFFFF;
-/// Entries of an archive that are read (API.md 16.4).
+/// Entries of an archive that are read (API.md 20.4).
 pub const ARCHIVE_ENTRIES_MAX: usize = 1_000;
 /// Headers of a rar archive that are read: those of entries, and others.
 pub const ARCHIVE_HEADERS_MAX: u64 = 4 * ARCHIVE_ENTRIES_MAX as u64;
@@ -158,7 +158,7 @@ pub const ARCHIVE_HEADERS_MAX: u64 = 4 * ARCHIVE_ENTRIES_MAX as u64;
 pub const ARCHIVE_HEADER_BYTES_MAX: u64 = 4 << 20;
 /// Bytes of a name in an archive that are decoded: more than the longest path that counts.
 pub const ARCHIVE_NAME_BYTES_MAX: usize = 4 << 10;
-/// Characters of the path of a text in an archive (API.md 16.1).
+/// Characters of the path of a text in an archive (API.md 20.1).
 pub const ARCHIVE_PATH_CHARS_MAX: usize = 512;
 const _: () = assert!(4 * ARCHIVE_PATH_CHARS_MAX < ARCHIVE_NAME_BYTES_MAX);
 /// Bytes of a text in an archive.
@@ -468,3 +468,28 @@ pub const COMPACTION_BYTES_MIN: u64 = 16 << 20;
 pub const BEAT_SECONDS: u64 = 2;
 /// Seconds of silence after which nobody waits for a node that accepts keys for ever.
 pub const NODE_SILENT_SECONDS: u64 = 60;
+
+// ===== address =====
+
+/// Hits of a search below an address that its pages show, at most, and items of a page.
+pub const ADDRESS_ITEMS_MAX: u16 = 200;
+/// Number of a page; a larger one is taken for this one.
+pub const ADDRESS_PAGE_MAX: u32 = 1_000_000;
+/// Subtitles that the add-on lists for a video, at most.
+pub const ADDON_ITEMS_MAX: usize = 50;
+/// Lines of the first release of an item that name the title, at most.
+pub const TITLE_LINES_MAX: usize = 6;
+/// Releases of an item that its record names, at most.
+pub const NAMED_RELEASES_MAX: usize = 8;
+/// Parts of the name of a release, at least.
+pub const RELEASE_PARTS_MIN: usize = 3;
+/// Characters of a name in parentheses, at least.
+pub const INNER_NAME_CHARS_MIN: usize = 4;
+/// White-space separated words that one episode word is written in, at most: `S01 E 02`.
+pub const EPISODE_PIECES_MAX: usize = 3;
+/// Characters of such a release, at most.
+pub const RELEASE_NAME_CHARS_MAX: usize = 200;
+/// Records of a catalog whose languages are counted anew after every change.
+pub const LANGUAGES_COUNTED_MAX: u64 = 100_000;
+/// Age of counts of languages of a larger catalog, at most.
+pub const LANGUAGE_COUNTS_AGE_MAX: Duration = Duration::from_secs(15 * 60);

@@ -13,6 +13,7 @@ mod request;
 mod text;
 
 pub use language::LanguageTerm;
+pub use release::release_word_weight;
 pub(crate) use release::{ReleaseName, ReleaseWord, release_words};
 pub use request::{CatalogTerm, Filters, FlagFilter, HitOrder, PackFilter, Query};
 pub use text::{ParsedText, SearchText, TooManyWords};

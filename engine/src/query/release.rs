@@ -149,7 +149,7 @@ pub(crate) fn release_words<'a>(sequence: &[&'a str]) -> Vec<ReleaseWord<'a>> {
             let weight = if word == group {
                 GROUP_WEIGHT
             } else {
-                weight(word)
+                release_word_weight(word)
             };
             weighed.push(ReleaseWord { word, weight });
         }
@@ -157,7 +157,17 @@ pub(crate) fn release_words<'a>(sequence: &[&'a str]) -> Vec<ReleaseWord<'a>> {
     weighed
 }
 
-fn weight(word: &str) -> u8 {
+/// Weight of a folded word of a release, wherever it stands: more than 1 for one by which releases
+/// are told apart.
+///
+/// Source: SEARCH.md 5.6.
+///
+/// ```
+/// use subcat_engine::release_word_weight;
+/// assert!(1 < release_word_weight("bluray"));
+/// assert_eq!(release_word_weight("lost"), 1);
+/// ```
+pub fn release_word_weight(word: &str) -> u8 {
     let weights = [
         (SOURCES, SOURCE_WEIGHT),
         (SERVICES, SERVICE_WEIGHT),

@@ -91,6 +91,18 @@ fn work_out(character: char, each: &mut impl FnMut(char)) {
     }
 }
 
+/// A text in its compatibility decomposition (NFKD), without marks: `é` becomes `e`.
+///
+/// ```
+/// use subcat_engine::without_accents;
+/// assert_eq!(without_accents("El Niño – Ⅷ"), "El Nino – VIII");
+/// ```
+pub fn without_accents(text: &str) -> String {
+    let decomposed = NFKD.normalize_iter(text.chars());
+    let is_mark = |c: &char| GeneralCategoryGroup::Mark.contains(CATEGORIES.get(*c));
+    decomposed.filter(|c| !is_mark(c)).collect()
+}
+
 /// SEARCH.md 1.1.
 fn is_apostrophe(character: char) -> bool {
     matches!(

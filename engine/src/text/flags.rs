@@ -125,7 +125,7 @@ pub fn named_flags(file_name: &str) -> FlagSet {
 }
 
 /// A file name without the ending of subtitles or of an archive, in any case.
-fn without_ending(file_name: &str) -> &str {
+pub fn without_ending(file_name: &str) -> &str {
     for ending in ENDINGS {
         let start = file_name.len().saturating_sub(ending.len());
         let end = file_name.get(start..).unwrap_or_default();

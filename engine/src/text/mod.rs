@@ -11,9 +11,9 @@ mod fold;
 mod marker;
 mod spanish;
 
-pub use character::has_number;
+pub use character::{has_number, without_accents};
 pub use episode_word::EpisodeWord;
-pub use flags::{described_flags, named_flags};
+pub use flags::{described_flags, named_flags, without_ending};
 pub use fold::{FOLDING_FINGERPRINT, UNICODE_VERSION, fold, fold_into, words};
 pub(crate) use marker::parse_year;
 pub use marker::{EpisodeMarker, Markers, YearMarker};

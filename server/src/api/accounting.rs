@@ -7,7 +7,7 @@ use super::request_report::{RequestOutcome, RequestReport};
 use super::worker::ApiWorker;
 use crate::limiter::Quota;
 use crate::request::{HeaderHints, is_none_match};
-use crate::respond::{CommonHeaders, TaggedBody, json, unchanged_json};
+use crate::respond::{CommonHeaders, Surface, TaggedBody, json, unchanged_json};
 use crate::runtime::{Body, Moment};
 use crate::service::{Route, SLOW_SEARCH_US};
 
@@ -19,6 +19,8 @@ pub(super) struct RequestContext {
     /// Optional fields of the head.
     pub(super) hints: HeaderHints,
     pub(super) record: RequestRecord,
+    /// Interface of the answer.
+    pub(super) surface: Surface,
 }
 
 /// Facts of a request that are counted when it has been answered.
@@ -42,6 +44,7 @@ impl RequestContext {
             quota: self.quota,
             is_head: self.is_head,
             recycled,
+            surface: self.surface,
         };
         (common, self.record)
     }
@@ -116,7 +119,7 @@ impl ApiWorker {
     }
 
     /// Counts a response; returns the microseconds that it took.
-    fn count(&self, record: &RequestRecord, status: u16) -> u64 {
+    pub(super) fn count(&self, record: &RequestRecord, status: u16) -> u64 {
         let now = self.service.clock.now();
         let latency_us = now.monotonic_us.saturating_sub(record.started.monotonic_us);
         self.metrics().answered(record.route, status, latency_us);

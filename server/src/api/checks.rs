@@ -20,7 +20,7 @@ use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{Quota, SharedLimit, TakenQuota};
 use crate::request::{ApiPath, HeadRejection, HeaderHints};
-use crate::respond::{ApiError, error_response, http1_bytes, preflight};
+use crate::respond::{ApiError, Surface, error_response, http1_bytes, preflight};
 use crate::runtime::{Body, ClientNetwork, HandlerOutcome, Moment};
 use crate::service::{LimitRejection, Route};
 
@@ -35,19 +35,32 @@ pub struct ApiRequest<'a> {
     pub hints: HeaderHints,
     /// The time at which its handling began.
     pub now: Moment,
+    /// The interface that it is sent to.
+    pub surface: Surface,
+}
+
+/// A request that is refused before it reaches an endpoint.
+pub struct RefusedRequest {
+    /// Its fields, for their memory; empty if they are gone.
+    pub headers: HeaderMap,
+    /// True if its method is `HEAD`.
+    pub is_head: bool,
+    /// The interface that it was sent to.
+    pub surface: Surface,
 }
 
 impl ApiRequest<'_> {
-    fn context(&self, quota: Quota, record: RequestRecord) -> RequestContext {
+    pub(super) fn context(&self, quota: Quota, record: RequestRecord) -> RequestContext {
         RequestContext {
             quota,
             is_head: self.head.method == Method::HEAD,
             hints: self.hints,
             record,
+            surface: self.surface,
         }
     }
 
-    fn take_headers(&mut self) -> HeaderMap {
+    pub(super) fn take_headers(&mut self) -> HeaderMap {
         std::mem::take(&mut self.head.headers)
     }
 }
@@ -105,10 +118,7 @@ impl ApiWorker {
             Ok(()) => self.endpoint(context, request, path),
             Err(error) => {
                 if error == ApiError::RateLimited {
-                    self.metrics().limited(match taken {
-                        TakenQuota::OfKey(_) => LimitRejection::ApiKeyWindow,
-                        TakenQuota::OfAccount(_) => LimitRejection::AccountWindow,
-                    });
+                    self.count_rejection(taken);
                 }
                 HandlerOutcome::Now(self.fail(context, request.take_headers(), error))
             }
@@ -135,16 +145,21 @@ impl ApiWorker {
     pub fn reject(
         &self,
         connection: &ConnectionMemory,
-        headers: HeaderMap,
-        is_head: bool,
+        refused: RefusedRequest,
         error: ApiError,
     ) -> Response<Body> {
+        let RefusedRequest {
+            headers,
+            is_head,
+            surface,
+        } = refused;
         let now = self.service.clock.now();
         let address = connection.client_address(&self.service, &headers);
         let context = RequestContext {
             quota: self.peek_address(address, now),
             is_head,
             hints: HeaderHints::default(),
+            surface,
             record: RequestRecord {
                 route: Route::Refused,
                 api_key: None,
@@ -161,7 +176,12 @@ impl ApiWorker {
     pub fn reject_connection(&self, peer: IpAddr) -> Bytes {
         let connection = ConnectionMemory::new(peer);
         let error = ApiError::Unavailable;
-        http1_bytes(&self.reject(&connection, HeaderMap::new(), false, error))
+        let refused = RefusedRequest {
+            headers: HeaderMap::new(),
+            is_head: false,
+            surface: Surface::Api,
+        };
+        http1_bytes(&self.reject(&connection, refused, error))
     }
 
     /// Answers with an error.
@@ -172,18 +192,17 @@ impl ApiWorker {
         error: ApiError,
     ) -> Response<Body> {
         let (common, record) = context.common(recycled);
-        self.record(&record, error_response(common, error))
+        // The status of the error, though an address may answer it with another one.
+        self.count(&record, error.status());
+        error_response(common, error)
     }
 
-    fn limit(&self, known: &KnownKey) -> RateLimit {
-        known
-            .api_key
-            .limit
-            .unwrap_or_else(|| self.service.rate_limits.api_key())
+    pub(super) fn limit(&self, known: &KnownKey) -> RateLimit {
+        self.service.rate_limits.of_key(&known.api_key)
     }
 
     /// Takes a request from the window of the key, and from that of its account (API.md 8.7).
-    fn take(&self, known: &KnownKey, limit: RateLimit, now: Moment) -> TakenQuota {
+    pub(super) fn take(&self, known: &KnownKey, limit: RateLimit, now: Moment) -> TakenQuota {
         match (
             &known.account_window,
             self.service.rate_limits.account_factor(),
@@ -200,6 +219,14 @@ impl ApiWorker {
             }
             _ => TakenQuota::OfKey(known.window.take(limit, now)),
         }
+    }
+
+    /// Counts a rejection by the window of a key or of its account.
+    pub(super) fn count_rejection(&self, taken: TakenQuota) {
+        self.metrics().limited(match taken {
+            TakenQuota::OfKey(_) => LimitRejection::ApiKeyWindow,
+            TakenQuota::OfAccount(_) => LimitRejection::AccountWindow,
+        });
     }
 
     /// Answers a health check or a preflight: it needs no key and consumes nothing.
@@ -284,7 +311,7 @@ fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Res
     Ok(())
 }
 
-fn is_served(method: &Method) -> bool {
+pub(super) fn is_served(method: &Method) -> bool {
     *method == Method::GET || *method == Method::HEAD
 }
 

@@ -18,10 +18,12 @@ use crate::service::Service;
 pub struct ConnectionMemory {
     peer: IpAddr,
     last_key: Option<RememberedKey>,
+    /// Apart from `last_key`: the same text means different things in a field and in a path.
+    last_address_key: Option<RememberedKey>,
     host: KnownHost,
 }
 
-/// The last `Authorization` value of a connection, and the key that it named.
+/// The last `Authorization` value, or key in a path, of a connection, and the key that it named.
 struct RememberedKey {
     /// Generation of the key table in which the key was found.
     generation: u64,
@@ -46,6 +48,7 @@ impl ConnectionMemory {
         Self {
             peer,
             last_key: None,
+            last_address_key: None,
             host: KnownHost::default(),
         }
     }
@@ -85,29 +88,15 @@ impl ConnectionMemory {
         let Some(value) = authorization(headers) else {
             return AuthResult::Invalid;
         };
-        // The generation is read before the table: a key found in a newer table is at worst looked
-        // up once more. The other order could remember a revoked key under the new generation.
-        let generation = service.api_keys().generation();
-        let is_same = |last: &RememberedKey| {
-            last.generation == generation && *last.value == *value.as_bytes()
-        };
-        if !self.last_key.as_ref().is_some_and(is_same) {
-            let token = bearer_token(value.as_bytes());
-            self.last_key = token
-                .and_then(|text| service.api_keys().lookup(text))
-                .map(|known| RememberedKey {
-                    generation,
-                    value: value.as_bytes().into(),
-                    known,
-                });
-        }
-        let Some(last) = &self.last_key else {
+        let value = value.as_bytes();
+        let last = look_up(service, &mut self.last_key, value, bearer_token(value));
+        let Some(last) = last else {
             return AuthResult::Invalid;
         };
         // Checked for each request: a remembered key may expire between two of them.
         let effective_now = service.effective_now(now.timestamp());
-        match last.known.api_key.state(effective_now) {
-            ApiKeyState::Active => AuthResult::Valid(&last.known),
+        match last.api_key.state(effective_now) {
+            ApiKeyState::Active => AuthResult::Valid(last),
             ApiKeyState::Expired => {
                 service.observe_time(effective_now);
                 AuthResult::Expired
@@ -119,4 +108,50 @@ impl ConnectionMemory {
             }
         }
     }
+
+    /// The key of an address whose text stands in a path, if it opens addresses now. Cost: as of
+    /// [`ConnectionMemory::authenticate`].
+    pub fn authenticate_address(
+        &mut self,
+        service: &Service,
+        text: &str,
+        now: Moment,
+    ) -> Option<&KnownKey> {
+        let known = look_up(
+            service,
+            &mut self.last_address_key,
+            text.as_bytes(),
+            Some(text),
+        )?;
+        let effective_now = service.effective_now(now.timestamp());
+        if known.api_key.state(effective_now) != ApiKeyState::Active {
+            service.observe_time(effective_now);
+            return None;
+        }
+        Some(known).filter(|known| known.api_key.scopes.is_address())
+    }
+}
+
+/// The key that a value names: the remembered one, if it is the same value, or else that with the
+/// text `token`, which is then remembered.
+fn look_up<'a>(
+    service: &Service,
+    remembered: &'a mut Option<RememberedKey>,
+    value: &[u8],
+    token: Option<&str>,
+) -> Option<&'a KnownKey> {
+    // The generation is read before the table: a key found in a newer table is at worst looked
+    // up once more. The other order could remember a revoked key under the new generation.
+    let generation = service.api_keys().generation();
+    let is_same = |last: &RememberedKey| last.generation == generation && *last.value == *value;
+    if !remembered.as_ref().is_some_and(is_same) {
+        *remembered = token
+            .and_then(|text| service.api_keys().lookup(text))
+            .map(|known| RememberedKey {
+                generation,
+                value: value.into(),
+                known,
+            });
+    }
+    remembered.as_ref().map(|last| &*last.known)
 }

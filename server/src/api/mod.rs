@@ -1,6 +1,9 @@
-//! The four endpoints, one file each; the order of checks stands in one place, `checks`.
+//! The four endpoints, one file each; the order of checks stands in one place, `checks`, and below
+//! an address in `address_checks`.
 
 mod accounting;
+mod address_answers;
+mod address_checks;
 mod checks;
 mod connection;
 mod download;
@@ -11,7 +14,9 @@ mod search;
 mod variants;
 mod worker;
 
-pub use checks::ApiRequest;
+pub(crate) use address_answers::{SnapshotHits, failed};
+pub(crate) use address_checks::{AddressTarget, Admitted};
+pub use checks::{ApiRequest, RefusedRequest};
 pub use connection::{AuthResult, ConnectionMemory};
 pub use request_report::RequestReport;
 pub use variants::{FileVariants, compress, stored_file};

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use http::{HeaderMap, Response, Uri};
-use subcat_engine::{FlagSet, LocatedHits, Snapshot};
+use subcat_engine::{FlagSet, LocatedHits, Query, Snapshot};
 
 use super::accounting::RequestContext;
 use super::worker::{ApiWorker, WorkerState};
 use crate::cache::{CachedSearch, Finished, FoundHits};
-use crate::request::{SearchRejection, SearchRequest, search_request};
+use crate::request::{SearchRejection, search_request};
 use crate::respond::{
     ApiError, BodySum, ITEM_FRAME_BYTES, InvalidParameter, LIST_FRAME_BYTES, RecordItem,
     RecordStyle, TaggedBody, invalid_parameters, write_list,
@@ -83,7 +83,7 @@ fn list(worker: &ApiWorker, query_string: &str) -> Result<TaggedBody, SearchErro
     note_free_text(worker, &found);
     // A request that panicked may have left a part of its answer.
     state.buffer.clear();
-    let downloads = downloads(worker, &found.hits);
+    let downloads = downloads_of(worker, &found.hits);
     let mut sum = BodySum::default();
     let list = ListWriter::new(worker, &snapshot, &found);
     list.write(&mut state.buffer, downloads, Some(&mut sum))
@@ -114,7 +114,7 @@ fn answer_again(
 ) -> subcat_engine::Result<TaggedBody> {
     let tag = search.tag;
     note_free_text(worker, &search.found);
-    let downloads = downloads(worker, &search.found.hits);
+    let downloads = downloads_of(worker, &search.found.hits);
     if let Some(finished) = &search.finished
         && finished.downloads.iter().copied().eq(downloads.clone())
     {
@@ -137,7 +137,7 @@ fn answer_again(
 }
 
 /// Current download counts of the hits, in their order.
-fn downloads<'a>(
+pub(super) fn downloads_of<'a>(
     worker: &'a ApiWorker,
     hits: &'a LocatedHits,
 ) -> impl ExactSizeIterator<Item = u64> + Clone + use<'a> {
@@ -157,7 +157,7 @@ fn look_up(
 ) -> Result<FoundHits, SearchError> {
     let has_imdb_id = worker.service.compat.imdb_id_alias;
     let request = search_request(query_string, has_imdb_id).map_err(SearchError::Rejected)?;
-    let hits = locate_hits(worker, state, snapshot, &request).map_err(SearchError::Engine)?;
+    let hits = locate_hits(worker, state, snapshot, &request.query).map_err(SearchError::Engine)?;
     if hits.total() == 0 {
         let now = worker.service.clock.now().timestamp();
         worker.service.empty_searches.note(now, query_string);
@@ -170,21 +170,22 @@ fn look_up(
     })
 }
 
-fn locate_hits(
+/// Hits of an equal query before, or else searched for.
+pub(super) fn locate_hits(
     worker: &ApiWorker,
     state: &mut WorkerState,
     snapshot: &Snapshot,
-    request: &SearchRequest,
+    query: &Query,
 ) -> subcat_engine::Result<Arc<LocatedHits>> {
     let known = state
         .searches
-        .get(snapshot.id(), |out| request.query.write_canonical(out));
+        .get(snapshot.id(), |out| query.write_canonical(out));
     if let Some(located) = known {
         worker.metrics().search_cache_hits.add(1);
         return Ok(located);
     }
     worker.metrics().search_cache_misses.add(1);
-    let hits = snapshot.search(&request.query)?;
+    let hits = snapshot.search(query)?;
     let located = Arc::new(snapshot.locate_hits(&hits)?);
     state.searches.put(&located);
     Ok(located)

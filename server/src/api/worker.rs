@@ -8,7 +8,7 @@ use parking_lot::Mutex;
 use subcat_engine::{CounterLane, RateLimit};
 
 use super::variants::FileVariants;
-use crate::cache::{OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
+use crate::cache::{AddressAnswers, OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
 use crate::limiter::Quota;
 use crate::runtime::{ClientNetwork, Descriptors, Moment};
 use crate::service::{ContentSet, Service, UsageSums, WorkerMetrics};
@@ -27,6 +27,8 @@ pub struct ApiWorker {
 pub(super) struct WorkerState {
     /// Hits of searches, and the answers to repeated ones.
     pub(super) searches: SearchCache,
+    /// Answers below addresses.
+    pub(super) address_answers: AddressAnswers,
     /// Locations of records in the snapshot, for single records.
     pub(super) locations: RecordLocations,
     /// Files of records with their finished headers, for downloads.
@@ -56,9 +58,11 @@ impl ApiWorker {
         let config = service.config();
         let workers_count = config.workers;
         let cache_bytes = config.cache_search_bytes / workers_count.max(1);
+        let address_bytes = cache_bytes / 4;
         let mapped_max = Descriptors::of_process().worker_files_max(workers_count);
         let state = WorkerState {
-            searches: SearchCache::new(cache_bytes),
+            searches: SearchCache::new(cache_bytes - address_bytes),
+            address_answers: AddressAnswers::new(address_bytes),
             locations: RecordLocations::new(),
             prepared_files: PreparedFileCache::new(),
             open_files: OpenFiles::new(mapped_max),
@@ -121,9 +125,9 @@ impl ApiWorker {
         if !state.usage.is_empty() {
             self.service.usage.put(&mut state.usage);
         }
-        let cache_bytes = state.searches.memory_bytes() as u64;
+        let cache_bytes = state.searches.memory_bytes() + state.address_answers.memory_bytes();
         let metrics = self.metrics();
-        metrics.search_cache_bytes.set(cache_bytes);
+        metrics.search_cache_bytes.set(cache_bytes as u64);
         metrics.ticked_us.set(self.service.clock.now().monotonic_us);
     }
 }

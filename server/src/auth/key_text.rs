@@ -1,5 +1,7 @@
 //! The text of an API key: `sct_`, 32 random base62 digits, 6 digits of checksum.
 
+use std::borrow::Cow;
+
 use sha2::{Digest, Sha256};
 
 /// Prefix of every key, which secret scanners search for.
@@ -58,6 +60,42 @@ pub fn is_api_key_text(text: &[u8]) -> bool {
     let (body, check) = text.split_at(BODY_BYTES);
     let digits = &body[API_KEY_PREFIX.len()..];
     digits.iter().all(u8::is_ascii_alphanumeric) && check == check_digits(body)
+}
+
+/// A text without the keys in it, wherever they stand: each is cut to its prefix. For what is shown
+/// or logged of a request.
+///
+/// ```
+/// use subcat_server::auth::without_keys;
+/// assert_eq!(without_keys("/catalog?query=lost"), "/catalog?query=lost");
+/// ```
+pub fn without_keys(text: &str) -> Cow<'_, str> {
+    let Some(found) = find_key(text) else {
+        return Cow::Borrowed(text);
+    };
+    let mut clean = String::with_capacity(text.len());
+    let (mut rest, mut next) = (text, Some(found));
+    while let Some(at) = next {
+        clean.push_str(&rest[..at]);
+        clean.push_str(API_KEY_PREFIX);
+        clean.push('…');
+        rest = &rest[at + TEXT_BYTES..];
+        next = find_key(rest);
+    }
+    clean.push_str(rest);
+    Cow::Owned(clean)
+}
+
+/// Place of the first text of a key's shape, whatever its checksum.
+fn find_key(text: &str) -> Option<usize> {
+    let starts = text.match_indices(API_KEY_PREFIX).map(|(at, _)| at);
+    let mut keys = starts.filter(|at| {
+        let digits = text
+            .as_bytes()
+            .get(at + API_KEY_PREFIX.len()..at + TEXT_BYTES);
+        digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_alphanumeric))
+    });
+    keys.next()
 }
 
 /// SHA-256 of a key's text: the only form in which a key is kept. Session secrets are kept in the
@@ -144,6 +182,23 @@ mod tests {
         assert!(!is_api_key_text(&text.as_bytes()[..41]));
         assert!(!is_api_key_text(b""));
         assert!(!is_api_key_text(format!("{text}0").as_bytes()));
+    }
+
+    #[test]
+    fn rule_20_5_keys_are_cut_wherever_they_stand() {
+        let key = api_key_text(RANDOM);
+        let check = |text: String, expected: &str| assert_eq!(without_keys(&text), expected);
+        check(
+            format!("/x/a/{key}/manifest.json"),
+            "/x/a/sct_…/manifest.json",
+        );
+        check(format!("{key}{key}"), "sct_…sct_…");
+        check(format!("sct_{key}"), "sct_sct_…");
+        check(format!("ñ{}", &key[..41]), &format!("ñ{}", &key[..41]));
+        check(
+            format!("sct_{}", "ñ".repeat(40)),
+            &format!("sct_{}", "ñ".repeat(40)),
+        );
     }
 
     #[test]

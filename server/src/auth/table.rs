@@ -7,17 +7,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
-use subcat_engine::{AccountId, ApiKey, ApiKeyId, ApiKeyState, RateLimit, Timestamp};
+use subcat_engine::{AccountId, ApiKey, ApiKeyId, ApiKeyState, RateLimit, Scopes, Timestamp};
 
 use super::key_text::{api_key_digest, is_api_key_text};
 use crate::limiter::Window;
 
 type KeysByDigest = HashMap<[u8; 32], Arc<KnownKey>, foldhash::fast::RandomState>;
 
-/// Windows of accounts, one for each length that their keys' windows have; `None` is the server's
-/// length. They stay until the process ends: an account that revokes its keys and makes new ones
-/// keeps what it has used.
-type AccountWindows = HashMap<(AccountId, Option<NonZeroU32>), Arc<Window>>;
+/// Windows of accounts, one for each length that their keys' windows have, and others for their
+/// keys of addresses. They stay until the process ends: an account that revokes its keys and makes
+/// new ones keeps what it has used.
+type AccountWindows = HashMap<WindowOwner, Arc<Window>>;
 
 /// Parts of the table, each replaced by itself.
 const SHARDS: usize = 256;
@@ -50,6 +50,38 @@ pub enum WindowOwner {
     ApiKey(ApiKeyId),
     /// An account, and the length of the window in seconds; `None` is the server's length.
     Account(AccountId, Option<NonZeroU32>),
+    /// The same, for its keys of addresses (API.md 20.2).
+    AccountAddresses(AccountId, Option<NonZeroU32>),
+}
+
+/// Limits of keys that have none of their own.
+#[derive(Debug, Clone, Copy)]
+pub struct DefaultLimits {
+    /// Limit of a key of the API.
+    pub api_key: RateLimit,
+    /// Limit of a key of an address; its window has the same length.
+    pub address_key: RateLimit,
+}
+
+impl DefaultLimits {
+    /// The limit of a key with these scopes that has none of its own.
+    pub const fn of_scopes(&self, scopes: Scopes) -> RateLimit {
+        if scopes.is_address() {
+            self.address_key
+        } else {
+            self.api_key
+        }
+    }
+}
+
+impl WindowOwner {
+    /// Length of an account's window in seconds, unless it is the server's.
+    const fn own_seconds(self) -> Option<NonZeroU32> {
+        match self {
+            Self::ApiKey(_) => None,
+            Self::Account(_, seconds) | Self::AccountAddresses(_, seconds) => seconds,
+        }
+    }
 }
 
 impl KeyTable {
@@ -133,26 +165,28 @@ impl KeyTable {
     }
 
     /// Calls `visit` with every window: those of keys with their limits, those of accounts with
-    /// limits of the same length, in which the number of requests means nothing. `default_limit` is
-    /// the server's. Cost: a walk over the table; changes of keys of accounts wait for the end.
+    /// limits of the same length, in which the number of requests means nothing. Cost: a walk over
+    /// the table; changes of keys of accounts wait for the end.
     pub fn visit_windows(
         &self,
-        default_limit: RateLimit,
+        defaults: DefaultLimits,
         mut visit: impl FnMut(WindowOwner, &Arc<Window>, RateLimit),
     ) {
         for shard in &self.shards {
             for known in shard.load().values() {
                 let owner = WindowOwner::ApiKey(known.api_key.id);
-                let limit = known.api_key.limit.unwrap_or(default_limit);
+                let default = defaults.of_scopes(known.api_key.scopes);
+                let limit = known.api_key.limit.unwrap_or(default);
                 visit(owner, &known.window, limit);
             }
         }
-        for ((account, seconds), window) in &*self.account_windows.lock() {
+        let length = defaults.api_key.window_seconds;
+        for (owner, window) in &*self.account_windows.lock() {
             let limit = RateLimit {
-                window_seconds: seconds.unwrap_or(default_limit.window_seconds),
-                ..default_limit
+                window_seconds: owner.own_seconds().unwrap_or(length),
+                ..defaults.api_key
             };
-            visit(WindowOwner::Account(*account, *seconds), window, limit);
+            visit(*owner, window, limit);
         }
     }
 
@@ -162,8 +196,13 @@ impl KeyTable {
         let old = shard.get(&api_key.digest);
         let account_window = api_key.account.map(|account| {
             let seconds = api_key.limit.map(|limit| limit.window_seconds);
+            let owner = if api_key.scopes.is_address() {
+                WindowOwner::AccountAddresses(account, seconds)
+            } else {
+                WindowOwner::Account(account, seconds)
+            };
             let mut windows = self.account_windows.lock();
-            Arc::clone(windows.entry((account, seconds)).or_default())
+            Arc::clone(windows.entry(owner).or_default())
         });
         KnownKey {
             window: old.map(|old| Arc::clone(&old.window)).unwrap_or_default(),
@@ -305,6 +344,10 @@ mod tests {
         assert!(!Arc::ptr_eq(&shared, &window(&other)), "another length");
         let lone = api_key_text(b"00000000000000000000000000000009");
         table.put(api_key(9, &lone));
+        let (address, mut address_key) = owned(4, None);
+        address_key.scopes = Scopes::ADDRESS;
+        table.put(address_key);
+        assert!(!Arc::ptr_eq(&shared, &window(&address)), "of addresses");
         assert!(table.lookup(&lone).unwrap().account_window.is_none());
     }
 }

@@ -1,6 +1,7 @@
 //! Caches of one worker: hits and answers of searches, records, prepared and open files; and what
 //! all workers know of variants. All are bounded.
 
+mod address_answers;
 mod generations;
 mod open_files;
 mod prepared_files;
@@ -9,6 +10,7 @@ mod search;
 mod snapshot_cache;
 mod useless_variants;
 
+pub use address_answers::{AddressAnswer, AddressAnswers};
 pub use open_files::{OpenFile, OpenFiles};
 pub use prepared_files::{FilesVersion, PreparedFile, PreparedFileCache};
 pub use record_locations::{KnownRecord, RecordLocations};

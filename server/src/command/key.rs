@@ -36,7 +36,8 @@ enum KeyAction {
         /// Expiry: in 30d, 12h or 90s, at the end of 2027-01-31, or never
         #[arg(long, value_name = "WHEN", default_value = "never", value_parser = expiry)]
         expires: Expiry,
-        /// Permissions, separated by commas: search, read, download [default: all]
+        /// Permissions, separated by commas: search, read, download [default: these]; or address
+        /// alone, for programs that take only an address
         #[arg(long, value_name = "SCOPES", value_parser = scopes)]
         scope: Option<String>,
         /// Its own rate limit, such as 1000/60 [default: the server's]
@@ -81,7 +82,10 @@ fn expiry(text: &str) -> Result<Expiry, ArgumentError> {
 
 fn scopes(text: &str) -> Result<String, ArgumentError> {
     let scopes = Scopes::parse(text).map(|_| text.to_owned());
-    ArgumentError::unless(scopes, "write any of search,read,download")
+    ArgumentError::unless(
+        scopes,
+        "write any of search,read,download, or address alone",
+    )
 }
 
 fn limit(text: &str) -> Result<String, ArgumentError> {
@@ -164,14 +168,16 @@ impl Subcommand for KeyArguments {
 }
 
 fn created(key: &KeyCreated) -> String {
-    let about = facts(&[
+    let mut lines = vec![
         ("id", key.id.to_string()),
         ("name", key.name.clone()),
         ("scopes", key.scopes.join(",")),
         ("expires", or_never(key.expires_at.as_ref())),
         ("limit", key.limit.clone()),
         ("key", key.key.clone()),
-    ]);
+    ];
+    lines.extend(key.address.iter().map(|url| ("address", url.clone())));
+    let about = facts(&lines);
     format!("{about}Keep the key now: it cannot be shown again.\n")
 }
 

@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     /// Another value for each setting.
-    const OTHERS: [(&str, &str); 44] = [
+    const OTHERS: [(&str, &str); 45] = [
         ("data", "/other"),
         ("listen", "127.0.0.1:1"),
         ("admin", "127.0.0.1:2"),
@@ -53,6 +53,7 @@ mod tests {
         ("connections.max_per_address", "8"),
         ("rate_limit.requests", "9"),
         ("rate_limit.window_seconds", "10"),
+        ("rate_limit.address_requests", "51"),
         ("rate_limit.anonymous_requests", "11"),
         ("rate_limit.account_factor", "12"),
         ("cache.search_bytes", "13"),

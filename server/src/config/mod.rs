@@ -10,6 +10,7 @@ mod error;
 mod load;
 mod origin;
 mod parse;
+mod reached_at;
 mod s3_settings;
 mod secret;
 mod sections;

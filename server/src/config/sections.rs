@@ -29,23 +29,37 @@ pub struct Connections {
 pub struct RateLimits {
     /// Per key, unless the key has its own.
     pub api_key: RateLimit,
+    /// Per key with the scope `address`, in a window of the same length.
+    pub address_requests: NonZeroU32,
     /// Per client address, in a window of the same length.
     pub anonymous_requests: NonZeroU32,
     /// Requests of all keys of an account together, as a multiple of a key's limit; 0 sets none.
     pub account_factor: u32,
 }
 
+impl RateLimits {
+    /// The limit of a key with the scope `address`, unless the key has its own.
+    pub const fn address_key(&self) -> RateLimit {
+        RateLimit {
+            requests: self.address_requests,
+            window_seconds: self.api_key.window_seconds,
+        }
+    }
+}
+
 impl Default for RateLimits {
-    /// 60 requests in 60 seconds per key, 600 per address.
+    /// 60 requests in 60 seconds per key, 3000 per key of an address, 600 per client address.
     fn default() -> Self {
         const REQUESTS: NonZeroU32 = NonZeroU32::new(60).unwrap();
         const SECONDS: NonZeroU32 = NonZeroU32::new(60).unwrap();
+        const ADDRESS: NonZeroU32 = NonZeroU32::new(3000).unwrap();
         const ANONYMOUS: NonZeroU32 = NonZeroU32::new(600).unwrap();
         Self {
             api_key: RateLimit {
                 requests: REQUESTS,
                 window_seconds: SECONDS,
             },
+            address_requests: ADDRESS,
             anonymous_requests: ANONYMOUS,
             account_factor: 5,
         }

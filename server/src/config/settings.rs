@@ -101,12 +101,6 @@ impl Default for Config {
 }
 
 impl Config {
-    /// Returns true if users reach the service by https.
-    pub fn has_https_url(&self) -> bool {
-        let url = self.public_url.as_deref();
-        url.is_some_and(|url| url.starts_with("https://"))
-    }
-
     /// Returns true if upstream or object storage can give a file again that has left this machine.
     pub fn files_can_come_back(&self) -> bool {
         self.upstream.url.is_some() || self.files_s3.endpoint.is_some()
@@ -332,6 +326,14 @@ pub(super) static SETTINGS: &[Setting] = &[
             put(&mut c.rate_limit.api_key.window_seconds, seconds)
         },
         show: |c| json!(c.rate_limit.api_key.window_seconds),
+    },
+    Setting {
+        name: "rate_limit.address_requests",
+        applies: Applies::AtReload,
+        is_secret: false,
+        allowed: COUNT,
+        set: |c, v| put(&mut c.rate_limit.address_requests, v.parse().ok()),
+        show: |c| json!(c.rate_limit.address_requests),
     },
     Setting {
         name: "rate_limit.anonymous_requests",
@@ -671,6 +673,7 @@ mod tests {
             "connections.max_per_address": 1_000,
             "rate_limit.requests": 60,
             "rate_limit.window_seconds": 60,
+            "rate_limit.address_requests": 3_000,
             "rate_limit.anonymous_requests": 600,
             "rate_limit.account_factor": 5,
             "cache.search_bytes": 64 << 20,

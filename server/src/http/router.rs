@@ -12,20 +12,22 @@ use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 
 use super::web_bridge;
-use crate::api::{ApiRequest, ApiWorker, ConnectionMemory, RequestReport};
+use crate::address;
+use crate::api::{ApiRequest, ApiWorker, ConnectionMemory, RefusedRequest, RequestReport};
 use crate::limits::{BODY_BYTES_MAX, FORM_BYTES_MAX};
-use crate::request::{ApiPath, HeadRejection, api_path, check_head};
-use crate::respond::ApiError;
+use crate::request::{ApiPath, HeadRejection, api_path, check_head, is_below_address};
+use crate::respond::{ApiError, Surface};
 use crate::runtime::{
     Body, BodyRejection, Handler, HandlerOutcome, LaterResponse, Moment, RequestBody,
 };
 use crate::web::Site;
 
-/// A request's destination in the API.
+/// A request's destination in the API, or below an address.
 #[derive(Clone, Copy)]
 enum ApiCall {
     Preflight,
     Path(ApiPath),
+    Address,
 }
 
 impl ApiCall {
@@ -38,6 +40,28 @@ impl ApiCall {
         match self {
             Self::Preflight => HandlerOutcome::Now(api.preflight(connection, &request)),
             Self::Path(path) => api.handle(connection, request, path),
+            Self::Address => address::answer(api, connection, request),
+        }
+    }
+
+    /// The destination of a path; `None` for that of a page.
+    fn of(path: &str) -> Option<Self> {
+        if path == "*" {
+            // `OPTIONS *` asks about the whole server.
+            return Some(Self::Preflight);
+        }
+        match api_path(path) {
+            Some(path) => Some(Self::Path(path)),
+            None if is_below_address(path) => Some(Self::Address),
+            None => None,
+        }
+    }
+
+    /// The interface of its answers.
+    const fn surface(self) -> Surface {
+        match self {
+            Self::Preflight | Self::Path(_) => Surface::Api,
+            Self::Address => Surface::Address,
         }
     }
 }
@@ -87,20 +111,12 @@ impl Router {
         &self,
         connection: &mut ConnectionMemory,
         request: ApiRequest<'_>,
+        call: Option<ApiCall>,
         body: RequestBody,
     ) -> HandlerOutcome {
-        let path = request.head.uri.path();
-        let call = if path == "*" {
-            // `OPTIONS *` asks about the whole server.
-            ApiCall::Preflight
-        } else {
-            match api_path(path) {
-                Some(path) => ApiCall::Path(path),
-                None => {
-                    let head = take_head(request.head);
-                    return self.page(connection, head, body, request.now);
-                }
-            }
+        let Some(call) = call else {
+            let head = take_head(request.head);
+            return self.page(connection, head, body, request.now);
         };
         if body.is_empty() {
             return call.perform(&self.api, connection, request);
@@ -117,7 +133,8 @@ impl Router {
         body: RequestBody,
         call: ApiCall,
     ) -> HandlerOutcome {
-        let reject = self.body_rejection(connection, request.head.headers.clone());
+        let headers = request.head.headers.clone();
+        let reject = self.body_rejection(connection, headers, call.surface());
         let api = Arc::clone(&self.api);
         let mut connection = connection.detached();
         let ApiRequest { head, hints, .. } = request;
@@ -131,6 +148,7 @@ impl Router {
                 hints,
                 // Windows and latency count from the end of the body.
                 now: api.service().clock.now(),
+                surface: call.surface(),
             };
             match call.perform(&api, &mut connection, request) {
                 HandlerOutcome::Now(response) => response,
@@ -144,12 +162,18 @@ impl Router {
         &self,
         connection: &ConnectionMemory,
         headers: HeaderMap,
+        surface: Surface,
     ) -> impl FnOnce(BodyRejection) -> Response<Body> + Send + use<> {
         let api = Arc::clone(&self.api);
         let connection = connection.detached();
         move |rejection| {
             let error = ApiError::from(head_rejection(&rejection));
-            api.reject(&connection, headers, false, error)
+            let refused = RefusedRequest {
+                headers,
+                is_head: false,
+                surface,
+            };
+            api.reject(&connection, refused, error)
         }
     }
 
@@ -210,20 +234,23 @@ impl Router {
     ) -> HandlerOutcome {
         let is_head = head.method == Method::HEAD;
         let path = head.uri.path();
-        if !path.starts_with('/') || api_path(path).is_some() {
+        let call = ApiCall::of(path);
+        if !path.starts_with('/') || call.is_some() {
             let error = ApiError::from(rejection);
-            let headers = std::mem::take(&mut head.headers);
-            return HandlerOutcome::Now(self.api.reject(connection, headers, is_head, error));
+            let refused = RefusedRequest {
+                headers: std::mem::take(&mut head.headers),
+                is_head,
+                surface: call.map_or(Surface::Api, ApiCall::surface),
+            };
+            return HandlerOutcome::Now(self.api.reject(connection, refused, error));
         }
         self.page_after(connection, take_head(head), now, ready(Err(rejection)))
     }
 
     /// Answers a request whose handling panicked.
-    fn panicked(&self, connection: &ConnectionMemory, is_head: bool) -> Response<Body> {
+    fn panicked(&self, connection: &ConnectionMemory, refused: RefusedRequest) -> Response<Body> {
         self.api.metrics().panics.add(1);
-        let error = ApiError::Internal;
-        self.api
-            .reject(connection, HeaderMap::new(), is_head, error)
+        self.api.reject(connection, refused, ApiError::Internal)
     }
 }
 
@@ -246,11 +273,18 @@ impl Handler for Router {
             Ok(hints) => hints,
             Err(rejection) => return self.refuse(connection, head, rejection, now),
         };
+        let call = ApiCall::of(head.uri.path());
+        let surface = call.map_or(Surface::Api, ApiCall::surface);
         // A request that hits a defect must not end its worker with all of its connections. What
         // it leaves half done is safe: caches hold whole values, and the buffer is cleared first.
         let dispatch = AssertUnwindSafe(|| {
-            let request = ApiRequest { head, hints, now };
-            self.dispatch(connection, request, body)
+            let request = ApiRequest {
+                head,
+                hints,
+                now,
+                surface,
+            };
+            self.dispatch(connection, request, call, body)
         });
         match catch_unwind(dispatch) {
             Ok(outcome @ HandlerOutcome::Now(_)) => outcome,
@@ -262,9 +296,17 @@ impl Handler for Router {
                     api,
                     connection,
                     is_head,
+                    surface,
                 }))
             }
-            Err(_) => HandlerOutcome::Now(self.panicked(connection, is_head)),
+            Err(_) => HandlerOutcome::Now(self.panicked(
+                connection,
+                RefusedRequest {
+                    headers: HeaderMap::new(),
+                    is_head,
+                    surface,
+                },
+            )),
         }
     }
 
@@ -283,6 +325,7 @@ struct PanicGuard {
     api: Arc<ApiWorker>,
     connection: ConnectionMemory,
     is_head: bool,
+    surface: Surface,
 }
 
 impl Future for PanicGuard {
@@ -295,9 +338,13 @@ impl Future for PanicGuard {
             Ok(outcome) => outcome,
             Err(_) => {
                 this.api.metrics().panics.add(1);
-                let (headers, error) = (HeaderMap::new(), ApiError::Internal);
-                let is_head = this.is_head;
-                Poll::Ready(this.api.reject(&this.connection, headers, is_head, error))
+                let refused = RefusedRequest {
+                    headers: HeaderMap::new(),
+                    is_head: this.is_head,
+                    surface: this.surface,
+                };
+                let error = ApiError::Internal;
+                Poll::Ready(this.api.reject(&this.connection, refused, error))
             }
         }
     }

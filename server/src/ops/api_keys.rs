@@ -8,7 +8,7 @@ use subcat_engine::{
 
 use super::error::{OperationError, OperationRejection};
 use super::operation::{Operation, OperationEntry, Operations};
-use crate::auth::{api_key_digest, api_key_partial, new_api_key_text};
+use crate::auth::{DefaultLimits, api_key_digest, api_key_partial, new_api_key_text};
 use crate::limits::{ACTIVE_KEYS_MAX, ADMIN_KEYS_FACTOR, KEYS_MAX, ROLL_DAYS_MAX, USAGE_DAYS};
 use crate::service::Actor;
 
@@ -178,18 +178,28 @@ impl Operations<'_> {
         }
     }
 
-    fn limit_of(&self, own: Option<RateLimit>) -> String {
-        own.unwrap_or(self.config.rate_limit.api_key).to_string()
+    fn limit_of(&self, api_key: &ApiKey) -> String {
+        let limits = self.config.rate_limit;
+        let defaults = DefaultLimits {
+            api_key: limits.api_key,
+            address_key: limits.address_key(),
+        };
+        let limit = api_key.limit.unwrap_or(defaults.of_scopes(api_key.scopes));
+        limit.to_string()
     }
 
     fn created(&self, api_key: ApiKey, text: String) -> KeyCreated {
         KeyCreated {
+            limit: self.limit_of(&api_key),
+            address: api_key
+                .scopes
+                .is_address()
+                .then(|| format!("{}/a/{text}", self.config.reached_at())),
             id: api_key.id.0,
             name: api_key.name,
             key: text,
             scopes: names_of(api_key.scopes),
             expires_at: api_key.expires_at.map(|at| at.to_string()),
-            limit: self.limit_of(api_key.limit),
         }
     }
 
@@ -324,7 +334,7 @@ impl Operation for ShowKey {
         Ok(KeyShown {
             listed: operations.listed(&api_key)?,
             account: account.map(|account| account.email.as_str().to_owned()),
-            limit: operations.limit_of(api_key.limit),
+            limit: operations.limit_of(&api_key),
             revoked_at: api_key.revoked_at.map(|at| at.to_string()),
             days: DayShown::list(&days),
         })
@@ -394,10 +404,12 @@ impl Operation for SetKeyLimit {
             }
             None => None,
         };
-        operations.set_api_key_limit(ApiKeyId(self.id), limit)?;
+        let id = ApiKeyId(self.id);
+        operations.set_api_key_limit(id, limit)?;
+        let api_key = operations.known_key(id)?;
         Ok(KeyLimitSet {
             id: self.id,
-            limit: operations.limit_of(limit),
+            limit: operations.limit_of(&api_key),
         })
     }
 }
@@ -455,6 +467,9 @@ pub struct KeyCreated {
     pub expires_at: Option<String>,
     /// `REQUESTS/SECONDS`.
     pub limit: String,
+    /// The address with the key, if its scope is `address`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub address: Option<String>,
 }
 
 /// One key as `key list` shows it.

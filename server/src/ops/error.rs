@@ -64,7 +64,10 @@ pub enum OperationRejection {
     #[error("a key's name has 1 to 100 characters and no control characters")]
     InvalidKeyName,
     /// Not a list of scopes.
-    #[error("{0:?} is not a list of scopes: the scopes are search, read and download")]
+    #[error(
+        "{0:?} is not a list of scopes: the scopes are search, read and download; address stands \
+         alone"
+    )]
     InvalidScopes(String),
     /// Not a rate limit.
     #[error("{0:?} is not a limit: write REQUESTS/SECONDS, such as 60/60")]

@@ -3,6 +3,8 @@
 //! Pure: bytes in, values or rejections out. Does not know responses.
 
 mod address;
+mod address_path;
+mod address_search;
 mod bearer;
 mod encoding;
 mod head;
@@ -12,6 +14,10 @@ mod query_string;
 mod search;
 
 pub use address::client_address;
+pub use address_path::{AddonVideo, AddressEndpoint, AddressPath, address_path, is_below_address};
+pub use address_search::{
+    AddressNumbers, AddressRejection, AddressSearch, address_numbers, address_search,
+};
 pub use bearer::{authorization, bearer_token};
 pub use encoding::accepted_variants;
 pub use head::{HeadRejection, HeaderHints, KnownHost, check_head};

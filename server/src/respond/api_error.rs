@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use http::{Response, StatusCode};
 
-use super::fields::{CACHE_MAX_AGE_0, CommonHeaders};
+use super::fields::{CACHE_NO_STORE, CommonHeaders, Surface};
 use crate::runtime::{Body, Content};
 use hyper::ext::ReasonPhrase;
 
@@ -52,9 +52,16 @@ pub enum ApiError {
     Unavailable,
     /// A node of a cluster that does not know which keys are revoked.
     Fenced,
+    /// A parameter below an address that is not valid: the whole body.
+    InvalidAddressParameter(&'static str),
 }
 
 impl ApiError {
+    /// Its status.
+    pub fn status(self) -> u16 {
+        self.status_and_body().0.as_u16()
+    }
+
     /// Status and body.
     const fn status_and_body(self) -> (StatusCode, &'static str) {
         match self {
@@ -119,6 +126,7 @@ impl ApiError {
                 StatusCode::BAD_GATEWAY,
                 r#"{"detail":"Failed to fetch subtitle from source"}"#,
             ),
+            Self::InvalidAddressParameter(body) => (StatusCode::BAD_REQUEST, body),
             Self::Unavailable | Self::Fenced => (
                 StatusCode::SERVICE_UNAVAILABLE,
                 r#"{"detail":"Service Unavailable"}"#,
@@ -146,7 +154,11 @@ pub(super) const METHODS: &str = "GET, HEAD, OPTIONS";
 /// The response to an error: its status, its detail, and the headers that belong to it.
 pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> {
     let (status, body) = error.status_and_body();
-    let mut answer = common.open(status, CACHE_MAX_AGE_0);
+    if common.surface == Surface::AddressFile && is_missing_file(status) {
+        return empty_file(common, status, detail(body));
+    }
+    let surface = common.surface;
+    let mut answer = common.open_error(status);
     match error {
         ApiError::Unauthorized => {
             answer.raw_headers.add_text("www-authenticate: ", "Bearer");
@@ -166,7 +178,11 @@ pub fn error_response(common: CommonHeaders, error: ApiError) -> Response<Body> 
     if error.closes() {
         answer.close_connection();
     }
-    let mut response = answer.json(Content::Bytes(Bytes::from_static(body.as_bytes())));
+    let body = match surface {
+        Surface::Api => Bytes::from_static(body.as_bytes()),
+        Surface::Address | Surface::AddressFile => with_error(body, detail(body)),
+    };
+    let mut response = answer.json(Content::Bytes(body));
     name_status(&mut response);
     response
 }
@@ -177,6 +193,32 @@ pub fn name_status<B>(response: &mut Response<B>) {
         let reason = ReasonPhrase::from_static(b"Content Too Large");
         response.extensions_mut().insert(reason);
     }
+}
+
+/// The detail of a finished body, as JSON has it.
+fn detail(body: &'static str) -> &'static str {
+    let start = body.strip_prefix(r#"{"detail":""#);
+    let detail = start.and_then(|rest| rest.strip_suffix(r#""}"#));
+    detail.unwrap_or_default()
+}
+
+/// The body of an error below an address: its text a second time (API.md 20.6).
+fn with_error(body: &str, error: &str) -> Bytes {
+    let open = body.strip_suffix('}').unwrap_or(body);
+    format!(r#"{open},"error":"{error}"}}"#).into()
+}
+
+/// True for what a client of Bazarr's provider gets as an empty file (API.md 20.11).
+fn is_missing_file(status: StatusCode) -> bool {
+    matches!(status.as_u16(), 400 | 404 | 422 | 502)
+}
+
+/// An empty file in place of an error; a field names the error.
+fn empty_file(common: CommonHeaders, status: StatusCode, detail: &str) -> Response<Body> {
+    let mut answer = common.open(StatusCode::OK, CACHE_NO_STORE);
+    let text = format!("{} {detail}", status.as_u16());
+    answer.raw_headers.add_text("x-subcat-error: ", &text);
+    answer.close(Content::Bytes(Bytes::new()))
 }
 
 /// A parameter that is not valid, as the body of a 422 names it.
@@ -195,8 +237,12 @@ pub fn invalid_parameters<'a>(
     invalid: impl Iterator<Item = InvalidParameter<'a>>,
 ) -> Response<Body> {
     let mut body = String::from(r#"{"detail":["#);
+    let mut first = "";
     for (idx, parameter) in invalid.enumerate() {
         let separator = if idx == 0 { "" } else { "," };
+        if idx == 0 {
+            first = parameter.message;
+        }
         body.push_str(separator);
         // All three are texts of the program, without a character that JSON escapes.
         body.push_str(r#"{"loc":["query",""#);
@@ -208,6 +254,11 @@ pub fn invalid_parameters<'a>(
         body.push_str(r#""}"#);
     }
     body.push_str("]}");
-    let answer = common.open(StatusCode::UNPROCESSABLE_ENTITY, CACHE_MAX_AGE_0);
-    answer.json(Content::Bytes(body.into()))
+    let status = StatusCode::UNPROCESSABLE_ENTITY;
+    let body = match common.surface {
+        Surface::Api => body.into(),
+        Surface::Address => with_error(&body, first),
+        Surface::AddressFile => return empty_file(common, status, first),
+    };
+    common.open_error(status).json(Content::Bytes(body))
 }

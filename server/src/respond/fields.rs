@@ -20,6 +20,20 @@ pub(super) const CACHE_MAX_AGE_0: &[u8] = b"cache-control: private, max-age=0\r\
 pub(super) const CACHE_REVALIDATE: &[u8] = b"cache-control: private, no-cache\r\n";
 const JSON: &[u8] = b"content-type: application/json\r\n";
 
+/// Errors and refusals below an address.
+pub(super) const CACHE_NO_STORE: &[u8] = b"cache-control: no-store\r\n";
+
+/// The interface to which a response belongs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Surface {
+    /// Under `/api`.
+    Api,
+    /// Below an address (API.md 20.4).
+    Address,
+    /// A download of Bazarr below an address: what is missing is an empty file (API.md 20.11).
+    AddressFile,
+}
+
 /// Values of the common headers, and what else a response takes from its request.
 pub struct CommonHeaders {
     /// The window of the key, or of the client's address (API.md, rate limit).
@@ -28,9 +42,20 @@ pub struct CommonHeaders {
     pub is_head: bool,
     /// The fields of the request, taken over for their memory.
     pub recycled: HeaderMap,
+    /// The interface.
+    pub surface: Surface,
 }
 
 impl CommonHeaders {
+    /// An error with the common fields.
+    pub(super) fn open_error(self, status: StatusCode) -> ResponseBuilder {
+        let cache_control = match self.surface {
+            Surface::Api => CACHE_MAX_AGE_0,
+            Surface::Address | Surface::AddressFile => CACHE_NO_STORE,
+        };
+        self.open(status, cache_control)
+    }
+
     /// An answer with the common fields.
     pub(super) fn open(self, status: StatusCode, cache_control: &[u8]) -> ResponseBuilder {
         let mut fields = self.recycled;
@@ -46,6 +71,9 @@ impl CommonHeaders {
         }
         raw_headers.add(cache_control);
         raw_headers.add(COMMON);
+        if self.surface != Surface::Api {
+            raw_headers.add(b"referrer-policy: no-referrer\r\n");
+        }
         ResponseBuilder {
             status,
             raw_headers,

@@ -12,9 +12,9 @@ mod records;
 
 pub use api_error::{ApiError, InvalidParameter, error_response, invalid_parameters, name_status};
 pub use body_tag::{BodySum, BodyTag, TaggedBody};
-pub use fields::CommonHeaders;
+pub use fields::{CommonHeaders, Surface};
 pub use file::{FileFields, entity_tag, part_of_file, unchanged_file, whole_file};
-pub use plain::{health, http1_bytes, json, preflight, unchanged_json};
+pub use plain::{health, http1_bytes, json, json_now, preflight, unchanged_json};
 pub use records::{
     ITEM_FRAME_BYTES, LIST_FRAME_BYTES, RecordItem, RecordStyle, write_list, write_record,
 };

@@ -55,6 +55,12 @@ pub fn json(common: CommonHeaders, answer: TaggedBody) -> Response<Body> {
     response.json(Content::Bytes(answer.body))
 }
 
+/// A JSON answer without a tag, below an address.
+pub fn json_now(common: CommonHeaders, body: Bytes) -> Response<Body> {
+    let response = common.open(StatusCode::OK, CACHE_MAX_AGE_0);
+    response.json(Content::Bytes(body))
+}
+
 /// 304: the client has the current JSON answer, but for counts of downloads.
 pub fn unchanged_json(common: CommonHeaders, tag: &BodyTag) -> Response<Body> {
     let mut answer = common.open(StatusCode::NOT_MODIFIED, CACHE_MAX_AGE_0);

@@ -9,12 +9,11 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use parking_lot::{Condvar, Mutex};
-use subcat_engine::{
-    Beat, Engine, Error, Log, NodeId, RateLimit, Replica, ReplicaStatus, error_chain,
-};
+use subcat_engine::{Beat, Engine, Error, Log, NodeId, Replica, ReplicaStatus, error_chain};
 
 use super::credentials::Credentials;
 use super::shared_counts::SharedCounts;
+use crate::auth::DefaultLimits;
 use crate::cluster::Exchange;
 use crate::config::ClusterSettings;
 use crate::limits::{BEAT_SECONDS, NODE_SILENT_SECONDS};
@@ -42,8 +41,8 @@ const CATCH_UP_LIMIT: Duration = Duration::from_secs(60);
 /// Entry that a node which accepts no requests obeys.
 pub const ACCEPTS_NOTHING: u64 = Beat::ACCEPTS_NOTHING;
 
-/// The limit of keys without one of their own; `None` when the service has ended.
-pub(super) type DefaultLimitFn = Box<dyn Fn() -> Option<RateLimit> + Send>;
+/// The limits of keys without one of their own; `None` when the service has ended.
+pub(super) type DefaultLimitsFn = Box<dyn Fn() -> Option<DefaultLimits> + Send>;
 
 /// This process as a node of a cluster.
 pub struct ClusterNode {
@@ -161,7 +160,7 @@ impl ClusterNode {
     pub(super) fn start(
         self: &Arc<Self>,
         credentials: &Arc<Credentials>,
-        default_limit: DefaultLimitFn,
+        default_limits: DefaultLimitsFn,
     ) -> std::io::Result<ClusterThreads> {
         let (following, beating) = (Arc::clone(self), Arc::clone(self));
         let credentials = Arc::clone(credentials);
@@ -174,7 +173,7 @@ impl ClusterNode {
         if let Some(exchange) = self.exchange.get().map(Arc::clone) {
             let sharing = Arc::clone(self);
             threads.push(spawn("limits", move || {
-                sharing.exchange_counts(&*exchange, &counted_credentials, &default_limit);
+                sharing.exchange_counts(&*exchange, &counted_credentials, &default_limits);
             })?);
         }
         Ok(ClusterThreads {
@@ -389,7 +388,7 @@ impl ClusterNode {
         &self,
         exchange: &dyn Exchange,
         credentials: &Credentials,
-        default_limit: &DefaultLimitFn,
+        default_limits: &DefaultLimitsFn,
     ) {
         let node = self.replica.node();
         let mut counts = SharedCounts::new(node, self.incarnation);
@@ -403,10 +402,15 @@ impl ClusterNode {
             } else {
                 std::thread::sleep(LIMITS_PERIOD);
             }
-            let Some(limit) = default_limit() else {
+            let Some(defaults) = default_limits() else {
                 return;
             };
-            counts.exchange(credentials.key_table(), limit, exchange, self.clock.now());
+            counts.exchange(
+                credentials.key_table(),
+                defaults,
+                exchange,
+                self.clock.now(),
+            );
         }
     }
 

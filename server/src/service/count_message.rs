@@ -26,6 +26,7 @@ const HEADER_BYTES: usize = 25;
 const COUNT_BYTES: usize = 25;
 const KIND_API_KEY: u8 = 0;
 const KIND_ACCOUNT: u8 = 1;
+const KIND_ACCOUNT_ADDRESSES: u8 = 2;
 
 /// Counts of one node.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -68,6 +69,10 @@ impl CountMessage {
                 WindowOwner::ApiKey(id) => (KIND_API_KEY, id.0, 0),
                 WindowOwner::Account(id, seconds) => {
                     (KIND_ACCOUNT, id.0, seconds.map_or(0, NonZeroU32::get))
+                }
+                WindowOwner::AccountAddresses(id, seconds) => {
+                    let seconds = seconds.map_or(0, NonZeroU32::get);
+                    (KIND_ACCOUNT_ADDRESSES, id.0, seconds)
                 }
             };
             body.push(kind);
@@ -117,6 +122,7 @@ fn take_count(rest: &mut &[u8]) -> Option<NodeCount> {
     let owner = match (kind, seconds) {
         (KIND_API_KEY, None) => WindowOwner::ApiKey(ApiKeyId(id)),
         (KIND_ACCOUNT, seconds) => WindowOwner::Account(AccountId(id), seconds),
+        (KIND_ACCOUNT_ADDRESSES, seconds) => WindowOwner::AccountAddresses(AccountId(id), seconds),
         _ => return None,
     };
     if count == 0 || WINDOW_REQUESTS_MAX < count {
@@ -154,6 +160,7 @@ mod tests {
             counts: vec![
                 count(WindowOwner::ApiKey(ApiKeyId(5))),
                 count(WindowOwner::Account(AccountId(6), None)),
+                count(WindowOwner::AccountAddresses(AccountId(6), None)),
                 count(WindowOwner::Account(AccountId(6), NonZeroU32::new(10))),
             ],
         }

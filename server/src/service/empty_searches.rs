@@ -7,6 +7,7 @@ use parking_lot::Mutex;
 use subcat_engine::Timestamp;
 
 use super::slow_searches::shortened_parameters;
+use crate::auth::without_keys;
 use crate::limits::EMPTY_SEARCHES_MAX;
 
 /// A search without results.
@@ -28,6 +29,7 @@ impl EmptySearches {
     /// Notes a search. A worker never waits for another one here: while the list is in use, the
     /// search is left out.
     pub fn note(&self, at: Timestamp, query_string: &str) {
+        let query_string = &*without_keys(query_string);
         let Some(mut kept) = self.0.try_lock() else {
             return;
         };

@@ -56,7 +56,13 @@ pub struct Figures {
 impl Figures {
     /// The counters of this moment.
     pub fn read(metrics: &Metrics, fetches: &FetchCounts) -> Self {
-        const ROUTES: [Route; 4] = [Route::Search, Route::Record, Route::Download, Route::Other];
+        const ROUTES: [Route; 5] = [
+            Route::Search,
+            Route::Record,
+            Route::Download,
+            Route::Other,
+            Route::Address,
+        ];
         let mut figures = Self::default();
         for worker in &metrics.workers {
             for route in ROUTES {

@@ -23,11 +23,13 @@ pub enum Route {
     Page = 5,
     /// Rejected by the HTTP layer, with any path.
     Refused = 6,
+    /// Below an address, whose path is never shown.
+    Address = 7,
 }
 
 impl Route {
     /// Every route, in the order of its number.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Health,
         Self::Search,
         Self::Record,
@@ -35,6 +37,7 @@ impl Route {
         Self::Other,
         Self::Page,
         Self::Refused,
+        Self::Address,
     ];
 
     /// Its name in metrics.
@@ -47,16 +50,18 @@ impl Route {
             Self::Other => "other",
             Self::Page => "page",
             Self::Refused => "refused",
+            Self::Address => "address",
         }
     }
 
-    /// The path of its requests under `/api`; `None` if they have several.
+    /// The path of its requests as it is shown; `None` if they have several.
     pub const fn path(self) -> Option<&'static str> {
         match self {
             Self::Health => Some("/api/health"),
             Self::Search => Some("/api/subtitles/search"),
             Self::Record => Some("/api/subtitles/{subtitle_id}"),
             Self::Download => Some("/api/subtitles/{subtitle_id}/download"),
+            Self::Address => Some("/a/…"),
             Self::Other | Self::Page | Self::Refused => None,
         }
     }

@@ -7,6 +7,7 @@ mod count_message;
 mod empty_searches;
 mod history;
 mod hourly_use;
+mod language_counts;
 mod maintenance;
 mod metrics;
 mod periodic;
@@ -23,6 +24,7 @@ pub use credentials::{Actor, Credentials};
 pub use empty_searches::{EmptySearch, EmptySearches};
 pub use history::{Figures, Gain, History, Period, latency_quantile_us};
 pub use hourly_use::{HOUR_SECONDS, HourlyUse};
+pub use language_counts::LanguageCounts;
 pub use maintenance::{Maintenance, log_damage};
 pub use metrics::{
     Counter, LATENCY_BUCKETS_US, LimitRejection, Metrics, Route, RouteMetrics, STATUS_CLASSES,

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU8, AtomicU32, AtomicU64, Ordering};
 
 use arc_swap::{ArcSwap, ArcSwapOption, Guard};
-use subcat_engine::RateLimit;
+use subcat_engine::{ApiKey, RateLimit};
 
+use crate::auth::DefaultLimits;
 use crate::config::{AccessLog, Config, Origins, RateLimits};
 use crate::limits::ACCESS_SAMPLE;
 
@@ -53,6 +54,7 @@ impl LiveSettings {
 pub struct LiveRateLimits {
     /// Requests, shifted left by 32, and the seconds of the window: they change together.
     api_key: AtomicU64,
+    address_requests: AtomicU32,
     anonymous_requests: AtomicU32,
     account_factor: AtomicU32,
 }
@@ -61,6 +63,7 @@ impl LiveRateLimits {
     pub(super) fn new(limits: &RateLimits) -> Self {
         let live = Self {
             api_key: AtomicU64::new(0),
+            address_requests: AtomicU32::new(0),
             anonymous_requests: AtomicU32::new(0),
             account_factor: AtomicU32::new(0),
         };
@@ -75,6 +78,8 @@ impl LiveRateLimits {
         } = limits.api_key;
         let word = u64::from(requests.get()) << 32 | u64::from(window_seconds.get());
         self.api_key.store(word, Ordering::Relaxed);
+        let address = limits.address_requests.get();
+        self.address_requests.store(address, Ordering::Relaxed);
         let anonymous = limits.anonymous_requests.get();
         self.anonymous_requests.store(anonymous, Ordering::Relaxed);
         let factor = limits.account_factor;
@@ -90,7 +95,26 @@ impl LiveRateLimits {
         }
     }
 
-    /// Limit of an address whose requests have no valid key.
+    /// Limits of keys that have none of their own.
+    pub fn defaults(&self) -> DefaultLimits {
+        let api_key = self.api_key();
+        let address_key = RateLimit {
+            requests: not_zero(self.address_requests.load(Ordering::Relaxed)),
+            ..api_key
+        };
+        DefaultLimits {
+            api_key,
+            address_key,
+        }
+    }
+
+    /// Limit of a key: its own, or that of its scopes.
+    pub fn of_key(&self, api_key: &ApiKey) -> RateLimit {
+        let default = || self.defaults().of_scopes(api_key.scopes);
+        api_key.limit.unwrap_or_else(default)
+    }
+
+    /// Limit of a client's address whose requests have no valid key.
     pub fn address(&self) -> RateLimit {
         RateLimit {
             requests: not_zero(self.anonymous_requests.load(Ordering::Relaxed)),
@@ -151,6 +175,8 @@ fn not_zero(number: u32) -> NonZeroU32 {
 
 #[cfg(test)]
 mod tests {
+    use subcat_engine::Scopes;
+
     use super::*;
 
     #[test]
@@ -178,10 +204,16 @@ mod tests {
     fn limits_are_those_that_were_set_last() {
         let live = LiveRateLimits::new(&RateLimits::default());
         assert_eq!(live.api_key().to_string(), "60/60");
+        assert_eq!(live.defaults().of_scopes(Scopes::ALL).to_string(), "60/60");
+        assert_eq!(
+            live.defaults().of_scopes(Scopes::ADDRESS).to_string(),
+            "3000/60"
+        );
         assert_eq!(live.address().to_string(), "600/60");
         assert_eq!(live.account_factor().map(NonZeroU32::get), Some(5));
         let limits = RateLimits {
             api_key: RateLimit::parse("4294967295/86400").unwrap(),
+            address_requests: NonZeroU32::MAX,
             anonymous_requests: NonZeroU32::MIN,
             account_factor: 0,
         };

@@ -12,6 +12,7 @@ use super::cluster_node::{ClusterNode, ClusterThreads};
 use super::credentials::{Actor, Credentials};
 use super::empty_searches::EmptySearches;
 use super::history::{Figures, History};
+use super::language_counts::{KeptCounts, LanguageCounts};
 use super::metrics::Metrics;
 use super::served_files::ServedFiles;
 use super::settings::{LiveAccessLog, LiveRateLimits, LiveSettings};
@@ -68,6 +69,7 @@ pub struct Service {
     pub slow_searches: SlowSearches,
     /// The latest searches that found nothing.
     pub empty_searches: EmptySearches,
+    language_counts: KeptCounts,
     /// Figures of the last minutes and days.
     pub history: History,
     /// State of the background tasks.
@@ -176,6 +178,7 @@ impl Service {
             tracer: tracer(&config, &control),
             slow_searches: SlowSearches::default(),
             empty_searches: EmptySearches::default(),
+            language_counts: KeptCounts::default(),
             history: stored_history(&engine),
             background: BackgroundHealth::default(),
             served_files: ServedFiles::default(),
@@ -355,11 +358,11 @@ impl Service {
         node: Arc<ClusterNode>,
     ) -> std::io::Result<ClusterThreads> {
         let service = Arc::downgrade(self);
-        let default_limit = Box::new(move || {
+        let default_limits = Box::new(move || {
             let service = service.upgrade()?;
-            Some(service.rate_limits.api_key())
+            Some(service.rate_limits.defaults())
         });
-        let threads = node.start(&self.credentials, default_limit)?;
+        let threads = node.start(&self.credentials, default_limits)?;
         let confirming = Arc::clone(&node);
         self.credentials
             .confirm_with(Box::new(move || confirming.wait_for_all()));
@@ -393,6 +396,12 @@ impl Service {
     /// The current second.
     pub fn now(&self) -> Timestamp {
         self.clock.now().timestamp()
+    }
+
+    /// Number of active records by language; of a large catalog up to 15 minutes old.
+    pub fn language_counts(&self) -> subcat_engine::Result<LanguageCounts> {
+        let snapshot = self.engine.catalog().snapshot();
+        self.language_counts.of(&snapshot, self.clock.now())
     }
 
     /// The second that decides what has expired: `now`, or the latest observed one if the clock was

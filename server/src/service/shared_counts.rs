@@ -15,7 +15,7 @@ use std::sync::Arc;
 use subcat_engine::{NodeId, RateLimit};
 
 use super::count_message::{CountMessage, NodeCount};
-use crate::auth::{KeyTable, WindowOwner};
+use crate::auth::{DefaultLimits, KeyTable, WindowOwner};
 use crate::cluster::{Exchange, MessageKind};
 use crate::limiter::{OpenWindow, TICKS_PER_SECOND, Window, tick};
 use crate::limits::{COUNTING_NODES_MAX, COUNTS_SENT_MAX, HOT_WINDOWS_MAX};
@@ -128,7 +128,7 @@ impl SharedCounts {
     pub fn exchange(
         &mut self,
         key_table: &KeyTable,
-        default_limit: RateLimit,
+        defaults: DefaultLimits,
         exchange: &dyn Exchange,
         now: Moment,
     ) {
@@ -136,7 +136,7 @@ impl SharedCounts {
         let untracked = std::mem::take(&mut self.untracked);
         self.hot.clear();
         self.counts.clear();
-        key_table.visit_windows(default_limit, |owner, window, limit| {
+        key_table.visit_windows(defaults, |owner, window, limit| {
             let is_open = window.open(limit, now).is_some();
             let heard = if untracked.is_empty() {
                 None
@@ -501,6 +501,13 @@ mod tests {
             }
         }
 
+        fn defaults(&self) -> DefaultLimits {
+            DefaultLimits {
+                api_key: self.limit,
+                address_key: self.limit,
+            }
+        }
+
         fn now(&self, node_idx: usize) -> Moment {
             at(self.now_ms - self.nodes[node_idx].started_ms)
         }
@@ -520,14 +527,14 @@ mod tests {
 
         /// Lets time pass, with the exchanges that fall into it.
         fn pass(&mut self, ms: u64) {
+            let defaults = self.defaults();
             for _ in 0..ms {
                 self.now_ms += 1;
                 for idx in 0..self.nodes.len() {
                     let now = self.now(idx);
                     let node = &mut self.nodes[idx];
                     if self.now_ms % 100 == node.phase_ms {
-                        node.counts
-                            .exchange(&node.table, self.limit, &node.wire, now);
+                        node.counts.exchange(&node.table, defaults, &node.wire, now);
                     } else if node.counts.is_hot() && self.now_ms % 20 == node.phase_ms % 20 {
                         node.counts.exchange_hot(&node.wire, now);
                     }

@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod account;
 #[cfg(test)]
+mod addresses;
+#[cfg(test)]
 mod backup;
 #[cfg(test)]
 mod care;

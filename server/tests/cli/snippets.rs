@@ -270,11 +270,9 @@ fn caddy_serves_through_the_snippet() {
     let local = snippet
         .replace("subs.example.org", &format!("http://127.0.0.1:{port}"))
         .replace("127.0.0.1:8080", &place.server().address);
-    std::fs::write(
-        dir.join("Caddyfile"),
-        format!("{{\n    admin off\n}}\n{local}"),
-    )
-    .unwrap();
+    // Its first block holds the global options.
+    let local = local.replacen("{\n", "{\n    admin off\n", 1);
+    std::fs::write(dir.join("Caddyfile"), local).unwrap();
     let mut command = Command::new("caddy");
     command.args(["run", "--adapter", "caddyfile", "--config", "Caddyfile"]);
     command

@@ -14,6 +14,7 @@ use super::result_order::{ORDER_PARAMETER, OrderLink, ResultOrder, order_links};
 use super::search_box::{self, Destination};
 use super::search_form::{SearchErrors, SearchForm};
 use super::uploader::known_uploader;
+use crate::auth::without_keys;
 use crate::limits::{
     COMPARED_DOWNLOADS_MAX, HIT_DESCRIPTION_CHARS_MAX, HIT_TITLE_CHARS_MAX, HITS_PER_PAGE,
     LIST_PAGES_MAX, OTHER_VERSIONS_MAX, RECORD_DESCRIPTION_CHARS_MAX,
@@ -379,6 +380,7 @@ pub(crate) fn show_record(request: &WebRequest, id: &str) -> PageResult {
 fn list_before(request: &WebRequest) -> String {
     let referer = request.headers.get(REFERER);
     let referer = referer.and_then(|value| value.to_str().ok()).unwrap_or("");
+    let referer = without_keys(referer);
     let origins = request.origins();
     let path = origins
         .iter()

@@ -1,5 +1,6 @@
 //! A request to the pages, with its session, language and form.
 
+use std::borrow::Cow;
 use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,7 +20,11 @@ use super::session;
 use super::site::Site;
 use super::user_agent;
 use super::viewer::Viewer;
+use crate::auth::without_keys;
 use crate::runtime::{ClientNetwork, WorkKind};
+
+/// The one path whose query holds a token.
+const FEED_PATH: &str = "/feed.atom";
 
 /// A request to a page.
 pub(crate) struct WebRequest {
@@ -61,7 +66,15 @@ impl WebRequest {
         let is_secure = is_https || site.service.config().has_https_url();
         let now = site.service.now();
         let effective_now = site.service.effective_now(now);
-        let raw_query = head.uri.query().unwrap_or("").to_owned();
+        let path = shown_path(head.uri.path());
+        let sent_query = head.uri.query().unwrap_or("");
+        // A key in a mistyped address is not shown, logged or linked (API.md 20.5). A feed is
+        // opened by a token of the same shape.
+        let raw_query = if path == FEED_PATH {
+            sent_query.to_owned()
+        } else {
+            without_keys(sent_query).into_owned()
+        };
         let form = match head.method {
             Method::POST => Params::parse(&String::from_utf8_lossy(&body)),
             _ => Params::default(),
@@ -75,7 +88,7 @@ impl WebRequest {
             viewer: session::viewer(&site.service, &head.headers, is_secure, effective_now),
             site: Arc::clone(site),
             method: head.method,
-            path: local_path(head.uri.path()),
+            path,
             query: Params::parse(&raw_query),
             raw_query,
             form,
@@ -223,6 +236,14 @@ impl WebRequest {
             Ok(result) => result,
             Err(error) => Err(PageError::Task(Box::new(error))),
         }
+    }
+}
+
+/// The path of a request as pages show it: that of an address without its key.
+fn shown_path(path: &str) -> String {
+    match without_keys(path) {
+        Cow::Borrowed(path) => local_path(path),
+        Cow::Owned(_) => "/a/…".to_owned(),
     }
 }
 

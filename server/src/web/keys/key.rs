@@ -113,9 +113,8 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
     let usage = SpanUsage::read(request, Some(key.id))?;
     let other_owner = key.account.filter(|owner| *owner != viewer.account.id);
     let owner = other_owner.and_then(|owner| engine.accounts().get(owner));
-    let limit = key
-        .limit
-        .unwrap_or(request.site.service.rate_limits.api_key());
+    let limits = &request.site.service.rate_limits;
+    let limit = limits.of_key(&key);
     let typed_limit = match fault.field {
         "requests" => ["requests", "seconds"].map(|name| request.form.get(name).to_owned()),
         _ => key.limit.map_or([String::new(), String::new()], |own| {
@@ -127,7 +126,7 @@ fn key_page(request: &WebRequest, key: &ApiKey, rejection: Option<FormRejection>
         page: request.frame("/keys"),
         scopes: scope_names(key.scopes, request.lang),
         limit: limit_in_words(limit, request.lang),
-        default_limit: limit_in_words(request.site.service.rate_limits.api_key(), request.lang),
+        default_limit: limit_in_words(limits.defaults().of_scopes(key.scopes), request.lang),
         limit_requests,
         limit_seconds,
         revoked: key

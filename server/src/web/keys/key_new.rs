@@ -56,7 +56,12 @@ impl KeyForm {
         let chosen = Scopes::NAMES
             .into_iter()
             .filter(|(_, name)| form.has_pair("scope", name));
-        let scopes = chosen.fold(Scopes::NONE, |all, (scope, _)| all.union(scope));
+        let scopes = if form.has_pair("scope", "address") {
+            // It stands alone: the boxes that a new form has ticked do not count beside it.
+            Scopes::ADDRESS
+        } else {
+            chosen.fold(Scopes::NONE, |all, (scope, _)| all.union(scope))
+        };
         Self {
             name: form.get("name").to_owned(),
             expires: form.get("expires").to_owned(),
@@ -78,6 +83,10 @@ impl KeyForm {
 
     fn has_download(&self) -> bool {
         self.scopes.contains(Scopes::DOWNLOAD)
+    }
+
+    fn has_address(&self) -> bool {
+        self.scopes.is_address()
     }
 
     /// Options of the expiry. A number of days that is not offered, as scripts may send it, is kept
@@ -217,6 +226,50 @@ struct KeyCreatedPage {
     sample: Sample,
     expires: String,
     scopes: String,
+    /// The address in each variety of Spanish; none for a key of the API.
+    addresses: Vec<AddressView>,
+}
+
+/// An address, as it is entered in programs.
+struct AddressView {
+    /// Variety of Spanish that its searches keep to.
+    variety: &'static str,
+    /// Name of the fields about it, unlike those of the others.
+    field: &'static str,
+    url: String,
+    /// Link that installs the add-on in Stremio; empty without https, which Stremio wants.
+    install_link: String,
+}
+
+impl AddressView {
+    /// The address of a key in each variety of Spanish (API.md 20.3).
+    fn all(base_url: &str, text: &str, lang: Lang) -> Vec<Self> {
+        let varieties = [
+            ("", "any", lang.t("Any Spanish", "Cualquier español")),
+            (
+                "/es-419",
+                "latin",
+                lang.t("Latin American Spanish", "Español de Latinoamérica"),
+            ),
+            (
+                "/es-ES",
+                "spain",
+                lang.t("Spanish of Spain", "Español de España"),
+            ),
+        ];
+        let view = |(tag, field, variety)| {
+            let url = format!("{base_url}/a/{text}{tag}");
+            let host = url.strip_prefix("https://");
+            let link = host.map(|host| format!("stremio://{host}/manifest.json"));
+            Self {
+                variety,
+                field,
+                install_link: link.unwrap_or_default(),
+                url,
+            }
+        };
+        varieties.map(view).into()
+    }
 }
 
 /// An example request that a new key is allowed to send.
@@ -305,14 +358,21 @@ pub(crate) fn created_page(
     // Switching the language would load the page again, without the key.
     page.is_switchable = false;
     let never = lang.t("never", "nunca").to_owned();
+    let base_url = request.base_url();
+    let addresses = if api_key.scopes.is_address() {
+        AddressView::all(&base_url, &text, lang)
+    } else {
+        Vec::new()
+    };
     let template = KeyCreatedPage {
         page,
         name: api_key.name,
         text,
-        base_url: request.base_url(),
+        base_url,
         sample,
         expires: api_key.expires_at.map_or(never, |time| lang.moment(time)),
         scopes: scope_names(api_key.scopes, lang),
+        addresses,
     };
     answer::page(StatusCode::OK, &template)
 }
@@ -336,6 +396,21 @@ mod tests {
         let found = found.map(|time| time.map(|time| time.to_string()));
         let found = found.as_ref().map(Option::as_deref);
         assert_eq!(found, expected, "{expires} {expires_on} {expires_days}");
+    }
+
+    #[test]
+    fn rule_20_1_an_address_has_a_link_to_stremio_only_by_https() {
+        let all = AddressView::all("https://s.example", "KEY", Lang::En);
+        let urls: Vec<_> = all.iter().map(|view| view.url.as_str()).collect();
+        let base = "https://s.example/a/KEY";
+        assert_eq!(
+            urls,
+            [base, &format!("{base}/es-419"), &format!("{base}/es-ES")]
+        );
+        let link = "stremio://s.example/a/KEY/es-419/manifest.json";
+        assert_eq!(all[1].install_link, link);
+        let plain = AddressView::all("http://nas:8080", "KEY", Lang::En);
+        assert!(plain.iter().all(|view| view.install_link.is_empty()));
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub(crate) fn scope_names(scopes: Scopes, lang: Lang) -> String {
         (Scopes::SEARCH, lang.t("search", "buscar")),
         (Scopes::READ, lang.t("read", "leer")),
         (Scopes::DOWNLOAD, lang.t("download", "descargar")),
+        (Scopes::ADDRESS, lang.t("address", "dirección")),
     ];
     let held = names.iter().filter(|(scope, _)| scopes.contains(*scope));
     let held: Vec<&str> = held.map(|(_, name)| *name).collect();

@@ -1,0 +1,51 @@
+//! A request below an address on its way to its endpoint.
+
+use std::sync::Arc;
+
+use http::Uri;
+use subcat_engine::Language;
+
+use super::base_url::ReachedBy;
+use crate::api::{Admitted, ApiWorker};
+use crate::request::AddressPath;
+
+/// An admitted request below an address.
+pub(super) struct AddressCall<'a> {
+    pub(super) worker: &'a Arc<ApiWorker>,
+    pub(super) admitted: Admitted,
+    pub(super) uri: &'a Uri,
+    pub(super) path: &'a AddressPath<'a>,
+    /// True if the request came from a trusted proxy.
+    pub(super) is_proxied: bool,
+}
+
+impl AddressCall<'_> {
+    /// Beginning of the URLs in the answer, the key and the tag included.
+    pub(super) fn base(&self) -> String {
+        let config = self.worker.service().config();
+        let reached = ReachedBy {
+            config: &config,
+            headers: &self.admitted.headers,
+            is_proxied: self.is_proxied,
+        };
+        let mut base = reached.base_url();
+        base.push_str("/a/");
+        base.push_str(&self.path.key);
+        if let Some(tag) = &self.path.tag {
+            base.push('/');
+            base.push_str(tag);
+        }
+        base
+    }
+
+    /// The filter of every search below the address.
+    pub(super) fn variety(&self) -> Option<Language> {
+        self.path.tag.as_deref().and_then(Language::parse)
+    }
+
+    /// Path and query as they were sent.
+    pub(super) fn target(&self) -> &str {
+        let target = self.uri.path_and_query();
+        target.map_or_else(|| self.uri.path(), |target| target.as_str())
+    }
+}

@@ -1,0 +1,92 @@
+//! The names of releases in a description or a file name (API.md 20.10).
+
+use subcat_engine::{fold, release_word_weight, words};
+
+use super::title_names::is_episode_word;
+use crate::limits::{RELEASE_NAME_CHARS_MAX, RELEASE_PARTS_MIN};
+
+/// Years that tell the name of a release.
+const YEARS: std::ops::RangeInclusive<u16> = 1900..=2100;
+
+/// The names of releases in a text, in their order.
+pub(super) fn release_names(text: &str) -> impl Iterator<Item = String> {
+    text.split_whitespace().filter_map(release_name)
+}
+
+/// A word between white space as the name of a release, if it is one.
+fn release_name(word: &str) -> Option<String> {
+    let bare = without_brackets(word);
+    let name = bare.trim_matches(|c: char| !c.is_alphanumeric());
+    let is_refused = name.contains(['/', '@']) || RELEASE_NAME_CHARS_MAX < name.chars().count();
+    if is_refused {
+        return None;
+    }
+    let parts: Vec<&str> = name
+        .split(['.', '_', '-'])
+        .filter(|part| !part.is_empty())
+        .collect();
+    let is_release =
+        RELEASE_PARTS_MIN <= parts.len() && parts.iter().any(|part| tells_release(part));
+    if is_release {
+        Some(name.to_owned())
+    } else {
+        None
+    }
+}
+
+/// True for a year, an episode word, or a word by which releases are told apart.
+fn tells_release(part: &str) -> bool {
+    let is_year = part.len() == 4 && part.parse().is_ok_and(|year| YEARS.contains(&year));
+    if is_year || is_episode_word(part) {
+        return true;
+    }
+    let folded = fold(part);
+    let mut all = words(&folded);
+    matches!((all.next(), all.next()), (Some(word), None) if 1 < release_word_weight(word))
+}
+
+/// A word without its parts in square brackets.
+fn without_brackets(word: &str) -> String {
+    let mut bare = String::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((before, inside)) = rest.split_once('[') {
+        let Some((_, after)) = inside.split_once(']') else {
+            break;
+        };
+        bare.push_str(before);
+        rest = after;
+    }
+    bare.push_str(rest);
+    bare
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(text: &str, expected: &[&str]) {
+        let found: Vec<String> = release_names(text).collect();
+        assert_eq!(found, expected, "{text}");
+    }
+
+    #[test]
+    fn rule_20_10_a_release_name_has_three_parts_and_a_sign() {
+        check("para Heat.1995.GRP", &["Heat.1995.GRP"]);
+        check("Dark.S01E02.GRP y otros", &["Dark.S01E02.GRP"]);
+        check("Dark_720p-GRP", &["Dark_720p-GRP"]);
+        check("Heat.BluRay--GRP", &["Heat.BluRay--GRP"]);
+        check("a.b.c", &[]);
+        check("Heat.1995", &[]);
+        check("Heat 1995 GRP", &[]);
+    }
+
+    #[test]
+    fn rule_20_10_edges_and_brackets_go() {
+        check("(Heat.1995.720p-GRP),", &["Heat.1995.720p-GRP"]);
+        check("Heat.1995.720p-GRP[rartv]", &["Heat.1995.720p-GRP"]);
+        check("http://x/Heat.1995.720p-GRP", &[]);
+        check("me@heat.1995.example", &[]);
+        let long = format!("Heat.1995.{}", "x".repeat(200));
+        check(&long, &[]);
+    }
+}

@@ -1,0 +1,122 @@
+//! The order of checks below an address (API.md 20.4): that under `/api`, but that a key that is
+//! not one of an address is 404.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, Method, Response};
+
+use super::accounting::{RequestContext, RequestRecord};
+use super::checks::{ApiRequest, is_served};
+use super::connection::ConnectionMemory;
+use super::worker::ApiWorker;
+use crate::limiter::TakenQuota;
+use crate::respond::{ApiError, preflight};
+use crate::runtime::{Body, ClientNetwork};
+use crate::service::{LimitRejection, Route};
+
+/// Key of a request below an address, and what is known of its path.
+pub(crate) struct AddressTarget<'a> {
+    /// The text in the place of the key.
+    pub(crate) key: &'a str,
+    /// True if the rest of the path is that of an endpoint.
+    pub(crate) is_endpoint: bool,
+}
+
+/// A request below an address that has passed the checks.
+pub(crate) struct Admitted {
+    pub(super) context: RequestContext,
+    /// Fields of the request.
+    pub(crate) headers: HeaderMap,
+}
+
+impl ApiWorker {
+    /// Checks a request below an address. The error is its answer.
+    pub(crate) fn admit(
+        self: &Arc<Self>,
+        connection: &mut ConnectionMemory,
+        request: &mut ApiRequest<'_>,
+        target: &AddressTarget<'_>,
+    ) -> Result<Admitted, Response<Body>> {
+        let now = request.now;
+        let method = request.head.method.clone();
+        let is_preflight = method == Method::OPTIONS;
+        let report = self.report(connection, &request.head.headers, Some(&method));
+        let mut record = RequestRecord {
+            route: Route::Address,
+            api_key: None,
+            is_charged: false,
+            is_download: false,
+            started: now,
+            report,
+        };
+        let Some(known) = connection.authenticate_address(&self.service, target.key, now) else {
+            return Err(self.refuse_address(connection, request, is_preflight, record));
+        };
+        let limit = self.limit(known);
+        let is_fenced = self.service.is_fenced(now);
+        if is_preflight || is_fenced {
+            let context = request.context(known.window.peek(limit, now), record);
+            return Err(if is_preflight {
+                self.preflight_answer(context, request)
+            } else {
+                self.fail(context, request.take_headers(), ApiError::Fenced)
+            });
+        }
+        let taken = self.take(known, limit, now);
+        let quota = match taken {
+            TakenQuota::OfKey(quota) | TakenQuota::OfAccount(quota) => quota,
+        };
+        record.api_key = Some(known.api_key.id);
+        record.is_charged = quota.retry_after.is_none();
+        let context = request.context(quota, record);
+        let headers = request.take_headers();
+        let error = if quota.retry_after.is_some() {
+            self.count_rejection(taken);
+            ApiError::RateLimited
+        } else if !target.is_endpoint {
+            ApiError::NotFound
+        } else if is_served(&method) {
+            return Ok(Admitted { context, headers });
+        } else {
+            ApiError::MethodNotAllowed
+        };
+        Err(self.fail(context, headers, error))
+    }
+
+    /// Answers a request without a key of an address: 404 and no word about why.
+    fn refuse_address(
+        &self,
+        connection: &ConnectionMemory,
+        request: &mut ApiRequest<'_>,
+        is_preflight: bool,
+        mut record: RequestRecord,
+    ) -> Response<Body> {
+        let address = connection.client_address(&self.service, &request.head.headers);
+        if is_preflight {
+            let context = request.context(self.peek_address(address, request.now), record);
+            return self.preflight_answer(context, request);
+        }
+        let network = ClientNetwork::of(address);
+        let limit = self.address_limit();
+        let quota = self.service.addresses.take(network, limit, request.now);
+        let is_limited = quota.retry_after.is_some();
+        let error = if is_limited {
+            self.metrics().limited(LimitRejection::AddressWindow);
+            ApiError::RateLimited
+        } else {
+            ApiError::NotFound
+        };
+        record.is_charged = !is_limited;
+        let context = request.context(quota, record);
+        self.fail(context, request.take_headers(), error)
+    }
+
+    fn preflight_answer(
+        &self,
+        context: RequestContext,
+        request: &mut ApiRequest<'_>,
+    ) -> Response<Body> {
+        let (common, record) = context.common(request.take_headers());
+        self.record(&record, preflight(common))
+    }
+}

@@ -1,0 +1,45 @@
+//! URL under which programs reach the service, as far as the settings tell.
+
+use std::net::SocketAddr;
+
+use super::Config;
+
+impl Config {
+    /// Returns true if users reach the service by https.
+    pub fn has_https_url(&self) -> bool {
+        let url = self.public_url.as_deref();
+        url.is_some_and(|url| url.starts_with("https://"))
+    }
+
+    /// `public_url`, or else `http://` and `listen`, with `HOST` in the place of all addresses.
+    pub fn reached_at(&self) -> String {
+        match &self.public_url {
+            Some(url) => url.clone(),
+            None => listened_at(self.listen),
+        }
+    }
+}
+
+fn listened_at(listen: SocketAddr) -> String {
+    if listen.ip().is_unspecified() {
+        format!("http://HOST:{}", listen.port())
+    } else {
+        format!("http://{listen}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_addresses_are_a_host_to_fill_in() {
+        let check = |listen: &str, expected: &str| {
+            assert_eq!(listened_at(listen.parse().unwrap()), expected);
+        };
+        check("0.0.0.0:8080", "http://HOST:8080");
+        check("[::]:80", "http://HOST:80");
+        check("127.0.0.1:8080", "http://127.0.0.1:8080");
+        check("[::1]:8080", "http://[::1]:8080");
+    }
+}
