@@ -12,6 +12,10 @@ pub use crate::index::{
 pub use crate::limits::{
     DELTA_RECORDS_MAX, DESCRIPTION_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX,
 };
+pub use crate::name::{
+    FolderSeason, NameDate, Named, NumberLookup, ParsedRelease, PathName, PathRefusal, QueryName,
+    ReleaseKind, language_of, tells_date,
+};
 pub use crate::query::{ParsedText, oracle};
 pub use crate::replication::{LogFault, MemoryLog};
 pub use crate::search::SearchSteps;

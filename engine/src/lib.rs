@@ -78,6 +78,7 @@ mod damage;
 mod disk;
 mod model;
 mod text;
+mod name;
 mod codec;
 mod query;
 mod blob;

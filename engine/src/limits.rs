@@ -47,6 +47,12 @@ pub const TYPO_DISTANCE_MAX: usize = 2;
 pub const RELEASE_WORDS_MAX: usize = 16;
 /// Sum of the weights of the release words, at most: a group and 15 words of the next weight.
 pub const MISSING_WEIGHT_MAX: u8 = 68;
+/// Words of a query that are looked up as the number of an episode, at most.
+pub const NAME_NUMBERS_MAX: usize = 3;
+/// Words left out from the end of the title of a film that is looked up by its year, at most.
+pub const FILM_WORDS_LEFT_OUT_MAX: usize = 8;
+/// Episode that the last two digits of a number such as `102` can be, at most (NAMES.md P2).
+pub const COMPACT_EPISODE_MAX: u32 = 30;
 /// Hits of one search answer, at most (the `limit` parameter).
 pub const PAGE_SIZE_MAX: u16 = 200;
 /// Records of a list without words that a page can reach, at most.

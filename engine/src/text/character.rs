@@ -53,7 +53,7 @@ fn short(character: char) -> Option<Short> {
 /// that separates words. Apostrophes, format characters and marks have no folding.
 ///
 /// Cost: a table look-up for most scripts, several look-ups in the tables of ICU for the others.
-pub(super) fn fold_character(character: char, each: &mut impl FnMut(char)) {
+pub(crate) fn fold_character(character: char, each: &mut impl FnMut(char)) {
     if IDEOGRAPHS.contains(&character) {
         each(character);
         return;

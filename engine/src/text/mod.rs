@@ -11,6 +11,7 @@ mod fold;
 mod marker;
 mod spanish;
 
+pub(crate) use character::fold_character;
 pub use character::{has_number, without_accents};
 pub use episode_word::EpisodeWord;
 pub use flags::{described_flags, named_flags, without_ending};

@@ -1,0 +1,44 @@
+//! Names of files, releases and queries as people write them: title, episode, year (NAMES.md).
+//!
+//! One reader serves all. [`QueryName`] is what a search looks up when its rules find nothing;
+//! [`ParsedRelease`] is what the name of a release tells; [`PathName`] is the record that a file in
+//! a folder is. All are pure and read no clock: the last number that is a year comes in as a
+//! parameter. What is not certain stays empty or is doubted; which of several ways to read a query
+//! is right, a search asks of the catalog.
+
+mod clean;
+mod episode_number;
+mod folder;
+mod folders;
+mod language;
+mod language_words;
+mod left_out;
+mod marks;
+mod name_words;
+mod named;
+mod parsed_name;
+mod parsed_release;
+mod path_doubt;
+mod path_language;
+mod path_name;
+mod path_refusal;
+mod path_title;
+mod path_words;
+mod query_name;
+mod query_numbers;
+mod query_tail;
+mod query_titles;
+
+mod tags;
+mod title;
+mod tokens;
+mod word_class;
+
+pub use language::language_of;
+pub use marks::{FolderSeason, NameDate};
+pub use named::Named;
+pub use parsed_release::{ParsedRelease, ReleaseKind};
+pub use path_name::PathName;
+pub use path_refusal::PathRefusal;
+pub use query_name::{QueryName, tells_date};
+pub use query_numbers::NumberLookup;
