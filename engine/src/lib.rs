@@ -131,6 +131,13 @@ pub use query::{
 /// Folded texts and their words.
 pub use text::{fold, without_accents, without_ending, words};
 
+/// Names of files, releases and queries, read.
+pub use name::{
+    FolderSeason, NameDate, Named, NumberLookup, ParsedRelease, PathName, PathRefusal, QueryName,
+    ReleaseFacts, ReleaseKind, ToldLanguage, is_file_ending, language_of, language_of_folder,
+    tells_date,
+};
+
 /// Searching a snapshot, and what is found.
 pub use search::{
     CostValue, Doc, EpisodeSlot, Explanation, Hit, HitExplanation, Hits, ListPage, Listing,

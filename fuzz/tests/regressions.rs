@@ -153,6 +153,11 @@ fn json_row() {
 }
 
 #[test]
+fn names() {
+    check("names", bodies::names);
+}
+
+#[test]
 fn markers() {
     check("markers", bodies::markers);
 }

@@ -6,7 +6,7 @@ use super::marks::{Episodes, FolderSeason, date_at, glued};
 use super::name_words::NameWords;
 use super::path_words::is_technical;
 use super::tokens::is_blank;
-use super::word_class::{number, source_len, year};
+use super::word_class::{number, source_len, versioned_number, year};
 
 /// A number of a name in the folder of a season.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,7 +45,12 @@ pub(crate) fn path_number(
 fn number_at(words: &NameWords, idx: usize) -> Option<PathNumber> {
     let tokens = &words.tokens;
     let word = tokens.word(idx);
-    let mut episodes = glued(word, 1..=4)?;
+    let first = versioned_number(word, 1..=4)?;
+    let mut episodes = Episodes {
+        first,
+        last: first,
+        is_cap: false,
+    };
     let year_last = words.circumstances.year_last;
     let is_other = year(word, year_last).is_some()
         || date_at(tokens, idx, year_last).is_some()
@@ -88,9 +93,10 @@ fn number_in_front(words: &NameWords) -> Option<PathNumber> {
         || source_len(tokens, next) > 0;
     let is_before_letter = || {
         let has_letter = tokens.word(next).starts_with(char::is_alphabetic);
-        let one = gap.chars().count() == 1 && gap.chars().all(|c| c == '-' || is_blank(c));
+        let is_sign = |c: char| c == '-' || is_blank(c);
+        let is_set_apart = !gap.is_empty() && gap.chars().all(is_sign);
         let is_other = |idx: usize| is_number(idx) && !is_technical(tokens, idx);
-        one && has_letter && !(next..tokens.len()).any(is_other)
+        is_set_apart && has_letter && !(next..tokens.len()).any(is_other)
     };
     (is_ended || is_before_letter()).then_some(found)
 }

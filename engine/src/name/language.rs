@@ -31,7 +31,7 @@ impl LanguageWords {
 /// The tag of a text that is a code or a name of a language, and nothing else.
 ///
 /// ```
-/// use subcat_engine::internals::language_of;
+/// use subcat_engine::language_of;
 /// assert_eq!(language_of("spa").as_deref(), Some("es"));
 /// assert_eq!(language_of("Spanish (Latin America)").as_deref(), Some("es-419"));
 /// assert_eq!(language_of("pt_br").as_deref(), Some("pt-BR"));

@@ -29,8 +29,10 @@ mod query_numbers;
 mod query_tail;
 mod query_titles;
 
+mod release_facts;
 mod tags;
 mod title;
+mod told_language;
 mod tokens;
 mod word_class;
 
@@ -42,3 +44,5 @@ pub use path_name::PathName;
 pub use path_refusal::PathRefusal;
 pub use query_name::{QueryName, tells_date};
 pub use query_numbers::NumberLookup;
+pub use release_facts::{ReleaseFacts, is_file_ending};
+pub use told_language::{ToldLanguage, language_of_folder};

@@ -138,9 +138,8 @@ impl ParsedName {
         let year = film_year(&words).cloned();
         let tells_nothing = year.is_none() && is_led_by_year(&words);
         let (title, series_phrase) = film_title(&words, year.as_ref());
-        let has_title = !title.words.is_empty();
-        let is_told = year.is_some() || words.source.is_some();
-        let is_film = is_told && has_title && !tells_nothing;
+        let has_source_and_title = words.source.is_some() && !title.words.is_empty();
+        let is_film = (year.is_some() || has_source_and_title) && !tells_nothing;
         let mut name = Self {
             kind: if is_film {
                 NameKind::Film

@@ -44,7 +44,7 @@ impl ParsedRelease {
     /// Reads a name without its ending. `year_last` is the last number that is a year: next year.
     ///
     /// ```
-    /// use subcat_engine::internals::{FolderSeason, ReleaseKind, ParsedRelease};
+    /// use subcat_engine::{FolderSeason, ReleaseKind, ParsedRelease};
     /// let name = ParsedRelease::parse("Heat.1995.1080p.BluRay-GRP", 2027, FolderSeason::Outside);
     /// assert_eq!((name.title.as_str(), name.year), ("Heat", Some(1995)));
     /// assert_eq!(name.kind, ReleaseKind::Film);

@@ -49,7 +49,7 @@ impl PathName {
     /// Errors: the reason why the path is refused, the first by rule.
     ///
     /// ```
-    /// use subcat_engine::internals::PathName;
+    /// use subcat_engine::PathName;
     /// let name = PathName::parse("Series/Dark (2017)/Season 1/02.es.srt", 2027).unwrap();
     /// assert_eq!((name.title.as_str(), name.season, name.episode), ("Dark", Some(1), Some(2)));
     /// assert_eq!((name.year, name.language.as_deref()), (Some(2017), Some("es")));
@@ -262,6 +262,9 @@ mod tests {
         check("TV/Solo/Season 1/2 Brothers 01.srt", NO_NUMBER);
         check("TV/Solo/Season 1/05 - 24 horas.srt", NO_NUMBER);
         check("TV/Solo/Season 1/05-Title.srt", "e|Solo|1|5|-");
+        check("TV/Solo/Season 1/05. Title.srt", "e|Solo|1|5|-");
+        check("TV/Solo/Season 1/05v2.srt", "e|Solo|1|5|-");
+        check("TV/Solo/Season 1/05a.srt", NO_NUMBER);
         check("TV/Solo/Season 1/01-03.srt", "e|Solo|1|-|-");
         check("TV/Solo/Season 1/01-02.srt", "e|Solo|1|1|-");
         check(

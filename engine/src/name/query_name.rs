@@ -42,7 +42,7 @@ impl QueryName {
     /// Cost: linear in the query; microseconds.
     ///
     /// ```
-    /// use subcat_engine::internals::{Named, QueryName};
+    /// use subcat_engine::{Named, QueryName};
     /// let name = QueryName::parse("Dark Capítulo 4 de la temporada 2.mkv");
     /// assert_eq!(name.title, "Dark");
     /// assert_eq!(name.named, Named::Episode { season: 2, episode: 4 });

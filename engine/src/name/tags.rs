@@ -494,7 +494,7 @@ fn without_video_ending(text: String) -> String {
 }
 
 /// A name without what a site adds to its end (NAMES.md L1).
-fn without_additions(text: String, circumstances: Circumstances) -> String {
+pub(super) fn without_additions(text: String, circumstances: Circumstances) -> String {
     let mut text = text;
     while let Some(len) = addition(&text, circumstances) {
         text.truncate(len);

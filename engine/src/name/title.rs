@@ -49,7 +49,7 @@ const EDITIONS: [&str; 7] = [
     "collectors",
 ];
 /// Articles that stand behind a comma: `Simpsons, The`.
-const ARTICLES: [&str; 9] = ["the", "a", "an", "el", "la", "los", "las", "un", "una"];
+pub(super) const ARTICLES: [&str; 9] = ["the", "a", "an", "el", "la", "los", "las", "un", "una"];
 
 /// A phrase at the end of a title, by what may stand behind it.
 #[derive(Clone, Copy, PartialEq, Eq)]

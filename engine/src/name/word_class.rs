@@ -137,12 +137,14 @@ pub(crate) fn source_len(tokens: &NameTokens, idx: usize) -> usize {
     if word.is_empty() {
         return 0;
     }
-    let is_word_of_letters = word.bytes().all(|byte| byte.is_ascii_lowercase());
-    // The longest source word has nine letters.
-    let joined_is_short = is_word_of_letters && !next.is_empty() && word.len() + next.len() <= 12;
-    if (joined_is_short && is_source_word(&[word, next].concat()))
-        || (word == "10" && next == "bit")
-    {
+    let is_of_letters = word.bytes().all(|byte| byte.is_ascii_lowercase());
+    let joined = || word.bytes().chain(next.bytes());
+    let is_pair = !next.is_empty()
+        && is_of_letters
+        && SOURCES
+            .binary_search_by(|known| known.bytes().cmp(joined()))
+            .is_ok();
+    if is_pair || (word == "10" && next == "bit") {
         return 2;
     }
     usize::from(is_source_word(word))

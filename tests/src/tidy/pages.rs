@@ -8,6 +8,7 @@ use crate::tidy::source_tree::{Source, SourceTree, Violation};
 const CITED: &[(&str, &str)] = &[
     ("SEARCH.md", "engine/SEARCH.md"),
     ("API.md", "server/API.md"),
+    ("NAMES.md", "engine/NAMES.md"),
 ];
 /// The page that names a test for each control.
 const SECURITY: &str = "SECURITY.md";
@@ -36,20 +37,23 @@ pub fn citations(tree: &SourceTree) -> Vec<Violation> {
     violations
 }
 
-/// The number of a heading or rule that a line begins with: `## 4. Title`, `- **4.2** Text`.
+/// The number of a heading or rule that a line begins with: `## 4. Title`, `- **4.2** Text`,
+/// `- **N3** Text`.
 fn leading_number(line: &str) -> Option<&str> {
     let line = line.trim_start_matches([' ', '-']);
     let number = line.strip_prefix("**").or_else(|| line.strip_prefix('#'))?;
     number_prefix(number.trim_start_matches(['#', ' ']))
 }
 
-/// `4.2` of `4.2. Text`; `None` when the text does not begin with a digit.
+/// `4.2` of `4.2. Text`, `N3` of `N3 Text`; `None` when the text does not begin with a digit, or
+/// with a capital letter and a digit.
 fn number_prefix(text: &str) -> Option<&str> {
-    let end = text
+    let letter_bytes = usize::from(text.starts_with(|c: char| c.is_ascii_uppercase()));
+    let digits_bytes = text[letter_bytes..]
         .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(text.len());
-    let number = text[..end].trim_end_matches('.');
-    (!number.is_empty()).then_some(number)
+        .unwrap_or(text.len() - letter_bytes);
+    let number = text[..letter_bytes + digits_bytes].trim_end_matches('.');
+    (letter_bytes < number.len()).then_some(number)
 }
 
 fn cited_numbers(source: &Source, page: &str) -> Vec<(usize, String)> {

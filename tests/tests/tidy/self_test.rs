@@ -354,6 +354,17 @@ fn citations_of_missing_rules_are_found() {
         &[page, (MODEL, "// API.md 4.2")],
         &[(MODEL, 1)],
     );
+    let names = ("engine/NAMES.md", "## N. Names\n\n- **N3** Marks.\n");
+    check(
+        pages::citations,
+        &[names, (MODEL, "/// NAMES.md N3, and NAMES.md.\nfn f() {}")],
+        &[],
+    );
+    check(
+        pages::citations,
+        &[names, (MODEL, "/// (NAMES.md N4)\nfn f() {}")],
+        &[(MODEL, 1)],
+    );
 }
 
 #[test]
