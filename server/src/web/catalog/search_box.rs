@@ -4,9 +4,8 @@
 //! lead to a page, a file name loses its folder and its ending, "temporada 2" becomes the marker
 //! that the search rules know, and an episode implies its type.
 
-use subcat_engine::RecordId;
+use subcat_engine::{QueryName, RecordId, is_file_ending};
 
-use super::release_words::is_ending;
 use crate::web::frame::params::Params;
 
 /// A search as it was meant.
@@ -61,12 +60,7 @@ pub(crate) fn read(params: &Params, has_alias: bool) -> BoxReading {
         params.set("public_id", &id.to_string());
         reading.destination = Some(Destination::Record(id));
     } else if !text.is_empty() {
-        let text = file_stem(&text);
-        let (words, place) = take_season(text);
-        match place {
-            Some(place) => place.apply(&words, params),
-            None => params.set("query", text),
-        }
+        set_query(file_stem(&text), params);
     }
     imply_type(params);
     reading
@@ -107,118 +101,40 @@ fn record_id(text: &str) -> Option<RecordId> {
 fn file_stem(text: &str) -> &str {
     let name = text.rsplit(['/', '\\']).next().unwrap_or(text);
     match name.rsplit_once('.') {
-        Some((stem, ending)) if is_ending(ending) && !stem.is_empty() => stem,
+        Some((stem, ending)) if is_file_ending(ending) && !stem.is_empty() => stem,
         // A slash without an ending belongs to a title: `Face/Off`.
         _ => text,
     }
 }
 
-/// Season and episode that a text says in words.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Place {
-    season: u16,
-    episode: Option<u16>,
-}
-
-impl Place {
-    /// Adds the place to the words as the marker of the search rules; without other words, as
-    /// filters.
-    fn apply(self, words: &str, params: &mut Params) {
-        if words.is_empty() {
-            params.remove("query");
-            params.set("season", &self.season.to_string());
-            if let Some(episode) = self.episode {
-                params.set("episode", &episode.to_string());
-            }
-            return;
+/// Reads season and episode that a text says in words as the marker of the search rules; without
+/// other words, as filters. A marker, and the name of a release, stay as they are.
+fn set_query(text: &str, params: &mut Params) {
+    params.set("query", text);
+    let name = QueryName::parse(text);
+    let Some((season, episode)) = name.season_and_episode() else {
+        return;
+    };
+    let tail = name.tail.join(" ");
+    let words = match (name.title.as_str(), tail.as_str()) {
+        ("", words) | (words, "") => words,
+        _ => return,
+    };
+    if words.is_empty() {
+        params.remove("query");
+        params.set("season", &season.to_string());
+        if let Some(episode) = episode {
+            params.set("episode", &episode.to_string());
         }
-        let marker = match self.episode {
-            Some(episode) => format!("S{:02}E{episode:02}", self.season),
-            None => format!("S{:02}", self.season),
-        };
+        return;
+    }
+    let marker = match episode {
+        Some(episode) => format!("S{season:02}E{episode:02}"),
+        None => format!("S{season:02}"),
+    };
+    if !text.to_uppercase().contains(&marker) {
         params.set("query", &format!("{words} {marker}"));
     }
-}
-
-const SEASON_WORDS: [&str; 5] = ["temporada", "temp", "temp.", "season", "series"];
-const EPISODE_WORDS: [&str; 8] = [
-    "episodio",
-    "capitulo",
-    "capítulo",
-    "cap",
-    "cap.",
-    "ep",
-    "ep.",
-    "episode",
-];
-const ORDINALS: [(&str, &str); 10] = [
-    ("primera", "first"),
-    ("segunda", "second"),
-    ("tercera", "third"),
-    ("cuarta", "fourth"),
-    ("quinta", "fifth"),
-    ("sexta", "sixth"),
-    ("séptima", "seventh"),
-    ("octava", "eighth"),
-    ("novena", "ninth"),
-    ("décima", "tenth"),
-];
-
-/// Takes "temporada 2", "2ª temporada", "season 2 episode 3" out of a text. An episode alone stays
-/// a word: it may be that of a title.
-fn take_season(text: &str) -> (String, Option<Place>) {
-    let mut words: Vec<&str> = text.split_whitespace().collect();
-    let Some(season) = take_number(&mut words, &SEASON_WORDS) else {
-        return (text.to_owned(), None);
-    };
-    let episode = take_number(&mut words, &EPISODE_WORDS);
-    (words.join(" "), Some(Place { season, episode }))
-}
-
-/// Takes the number before or after one of these names out of the words.
-fn take_number(words: &mut Vec<&str>, names: &[&str]) -> Option<u16> {
-    for idx in 0..words.len() {
-        if !names.contains(&words[idx].to_lowercase().as_str()) {
-            continue;
-        }
-        if let Some(number) = words.get(idx + 1).and_then(|word| cardinal(word)) {
-            words.drain(idx..=idx + 1);
-            return Some(number);
-        }
-        if 0 < idx
-            && let Some(number) = ordinal(words[idx - 1])
-        {
-            words.drain(idx - 1..=idx);
-            return Some(number);
-        }
-    }
-    None
-}
-
-fn cardinal(word: &str) -> Option<u16> {
-    let digits = word.trim_end_matches([',', '.', ';']);
-    let number: u16 = digits.parse().ok()?;
-    if (1..=999).contains(&number) {
-        Some(number)
-    } else {
-        None
-    }
-}
-
-fn ordinal(word: &str) -> Option<u16> {
-    let word = word.to_lowercase();
-    let named = (1..)
-        .zip(ORDINALS)
-        .find(|(_, (es, en))| word == *es || word == *en)
-        .map(|(number, _)| number);
-    let digits = word.trim_end_matches(['ª', 'º', '.', 'a', 's', 't', 'n', 'd', 'r', 'h']);
-    named.or_else(|| {
-        if digits == word {
-            None
-        } else {
-            cardinal(digits)
-        }
-    })
 }
 
 #[cfg(test)]
