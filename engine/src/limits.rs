@@ -10,6 +10,8 @@ pub const UPLOADER_CHARS_MAX: usize = 200;
 pub const RELEASE_ID_BYTES_MAX: usize = 200;
 /// Characters of a stored file name, at most.
 pub const FILE_NAME_CHARS_MAX: usize = 255;
+/// Characters of a refused value that its reason shows, at most.
+pub const SHOWN_VALUE_CHARS_MAX: usize = 60;
 /// Characters of an API key's name, at most.
 pub const KEY_NAME_CHARS_MAX: usize = 100;
 /// Characters of an account's display name, at most.

@@ -2,7 +2,7 @@
 
 use crate::limits::{
     CATALOG_ID_DIGITS_MAX, DESCRIPTION_CHARS_MAX, FILE_NAME_CHARS_MAX, RELEASE_ID_BYTES_MAX,
-    TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, YEAR_MAX, YEAR_MIN,
+    SHOWN_VALUE_CHARS_MAX, TITLE_CHARS_MAX, UPLOADER_CHARS_MAX, YEAR_MAX, YEAR_MIN,
 };
 use crate::model::{
     CatalogId, DraftValue, FieldError, FileName, Flag, Language, Number, Record, RecordDraft,
@@ -60,7 +60,7 @@ impl Validator {
         fold_into(&title, &mut self.folded);
         // A title of punctuation alone would be found by no search.
         if words(&self.folded).next().is_none() {
-            return Err(fault("title", "it must have at least one word"));
+            return Err(refused("title", "it must have at least one word", value));
         }
         Ok(title)
     }
@@ -73,8 +73,9 @@ impl Validator {
     ) -> Validated<Language> {
         let language = match string("language", value)? {
             None => Language::spanish(),
-            Some(tag) => Language::parse(tag)
-                .ok_or_else(|| fault("language", "it must be a language tag such as es-MX"))?,
+            Some(tag) => Language::parse_any_service(tag).ok_or_else(|| {
+                refused("language", "it must be a language tag such as es-MX", value)
+            })?,
         };
         let Some(description) = description else {
             return Ok(language);
@@ -121,7 +122,9 @@ fn flags(
 
 fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Validated<RecordId> {
     match (string("id", value)?, release) {
-        (Some(id), _) => RecordId::parse(id).ok_or_else(|| fault("id", "it must be a UUID")),
+        (Some(id), _) => {
+            RecordId::parse(id).ok_or_else(|| refused("id", "it must be a UUID", value))
+        }
         (None, Some(release)) => Ok(RecordId::of_release(release)),
         (None, None) => Err(fault(
             "id",
@@ -132,7 +135,8 @@ fn record_id(value: &DraftValue<'_>, release: Option<&ReleaseId>) -> Validated<R
 
 fn video_type(value: &DraftValue<'_>) -> Validated<VideoType> {
     let name = string("video_type", value)?.ok_or_else(|| missing("video_type"))?;
-    VideoType::parse(name).ok_or_else(|| fault("video_type", "it must be movie or episode"))
+    VideoType::parse(name)
+        .ok_or_else(|| refused("video_type", "it must be movie or episode", value))
 }
 
 fn number(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<Number>> {
@@ -149,9 +153,9 @@ fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<C
     let Some(id) = string(field, value)? else {
         return Ok(None);
     };
-    let parsed = CatalogId::parse(id).ok_or_else(|| FieldError {
-        field,
-        reason: format!("it must be tt and 1 to {CATALOG_ID_DIGITS_MAX} digits"),
+    let parsed = CatalogId::parse(id).ok_or_else(|| {
+        let rule = format!("it must be tt and 1 to {CATALOG_ID_DIGITS_MAX} digits");
+        refused(field, &rule, value)
     })?;
     Ok(Some(parsed))
 }
@@ -159,10 +163,8 @@ fn catalog_id(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<C
 fn posted_at(value: &DraftValue<'_>) -> Validated<Timestamp> {
     let time = string("posted_at", value)?.ok_or_else(|| missing("posted_at"))?;
     Timestamp::parse(time).ok_or_else(|| {
-        fault(
-            "posted_at",
-            "it must be an ISO 8601 time of the years 0001 to 9999",
-        )
+        let rule = "it must be an ISO 8601 time of the years 0001 to 9999";
+        refused("posted_at", rule, value)
     })
 }
 
@@ -171,11 +173,11 @@ fn release_id(value: &DraftValue<'_>) -> Validated<Option<ReleaseId>> {
     let Some(release) = string(field, value)? else {
         return Ok(None);
     };
-    let parsed = ReleaseId::parse(release).ok_or_else(|| FieldError {
-        field,
-        reason: format!(
+    let parsed = ReleaseId::parse(release).ok_or_else(|| {
+        let rule = format!(
             "it must be 1 to {RELEASE_ID_BYTES_MAX} of A-Z a-z 0-9 . _ - and neither . nor .."
-        ),
+        );
+        refused(field, &rule, value)
     })?;
     Ok(Some(parsed))
 }
@@ -197,10 +199,8 @@ fn text(
     };
     // No text has more characters than bytes: most need no counting.
     if chars_max < text.len() && chars_max < text.chars().count() {
-        return Err(FieldError {
-            field,
-            reason: format!("it must have at most {chars_max} characters"),
-        });
+        let rule = format!("it must have at most {chars_max} characters");
+        return Err(refused(field, &rule, value));
     }
     Ok(Some(text.to_owned()))
 }
@@ -209,10 +209,7 @@ fn string<'d>(field: &'static str, value: &'d DraftValue<'_>) -> Validated<Optio
     match value {
         DraftValue::Absent => Ok(None),
         DraftValue::Text(text) | DraftValue::Cell(text) => Ok(Some(text)),
-        other => Err(FieldError {
-            field,
-            reason: format!("it must be text, not {}", name_of(other)),
-        }),
+        other => Err(refused(field, "it must be text", other)),
     }
 }
 
@@ -225,21 +222,27 @@ fn integer(
     let found = match value {
         DraftValue::Absent => return Ok(None),
         DraftValue::Integer(number) => Some(*number),
-        DraftValue::Cell(digits) => digits.trim().parse().ok(),
-        other => {
-            return Err(FieldError {
-                field,
-                reason: format!("it must be an integer, not {}", name_of(other)),
-            });
-        }
+        DraftValue::Cell(digits) => integer_in(digits),
+        other => return Err(refused(field, "it must be an integer", other)),
     };
     match found {
         Some(number) if (min..=max).contains(&number) => Ok(Some(number)),
-        _ => Err(FieldError {
-            field,
-            reason: format!("it must be an integer from {min} to {max}"),
-        }),
+        _ => {
+            let rule = format!("it must be an integer from {min} to {max}");
+            Err(refused(field, &rule, value))
+        }
     }
+}
+
+/// The integer that a cell holds, also as `1.0`: one empty cell makes a data frame write all
+/// numbers of its column so.
+fn integer_in(cell: &str) -> Option<i64> {
+    let cell = cell.trim();
+    let digits = match cell.split_once('.') {
+        Some((digits, zeros)) if !zeros.is_empty() && zeros.bytes().all(|b| b == b'0') => digits,
+        _ => cell,
+    };
+    digits.parse().ok()
 }
 
 fn boolean(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<bool>> {
@@ -248,17 +251,30 @@ fn boolean(field: &'static str, value: &DraftValue<'_>) -> Validated<Option<bool
         DraftValue::Boolean(truth) => Ok(Some(*truth)),
         DraftValue::Cell(word) if word.trim().eq_ignore_ascii_case("true") => Ok(Some(true)),
         DraftValue::Cell(word) if word.trim().eq_ignore_ascii_case("false") => Ok(Some(false)),
-        _ => Err(fault(field, "it must be true or false")),
+        other => Err(refused(field, "it must be true or false", other)),
     }
 }
 
-fn name_of(value: &DraftValue<'_>) -> &'static str {
-    match value {
-        DraftValue::Absent => "null",
-        DraftValue::Text(_) | DraftValue::Cell(_) => "text",
-        DraftValue::Integer(_) => "an integer",
-        DraftValue::Boolean(_) => "true or false",
-        DraftValue::Other(name) => name,
+/// A fault that shows the value, or its beginning.
+fn refused(field: &'static str, rule: &str, value: &DraftValue<'_>) -> FieldError {
+    let shown = match value {
+        DraftValue::Absent => "null".to_owned(),
+        DraftValue::Text(text) | DraftValue::Cell(text) => shown_text(text),
+        DraftValue::Integer(number) => number.to_string(),
+        DraftValue::Boolean(truth) => truth.to_string(),
+        DraftValue::Other(name) => (*name).to_owned(),
+    };
+    FieldError {
+        field,
+        reason: format!("{rule}, not {shown}"),
+    }
+}
+
+/// A text in quotes, cut where it is long.
+fn shown_text(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_VALUE_CHARS_MAX) {
+        Some((end, _)) => format!("{:?}...", &text[..end]),
+        None => format!("{text:?}"),
     }
 }
 
@@ -310,37 +326,43 @@ mod tests {
     }
 
     #[test]
-    fn every_fault_names_field_and_reason() {
-        check(|d| d.id = words_of("7"), "id", "it must be a UUID");
+    fn every_fault_names_field_reason_and_value() {
+        let reason = "it must be a UUID, not \"7\"";
+        check(|d| d.id = words_of("7"), "id", reason);
         let no_id = "it must be there when source_release_id is not";
         check(|d| d.id = DraftValue::Absent, "id", no_id);
-        let reason = "it must be movie or episode";
+        let reason = "it must be movie or episode, not \"Movie\"";
         check(|d| d.video_type = words_of("Movie"), "video_type", reason);
         check(
             |d| d.title = DraftValue::Absent,
             "title",
             "it must be there",
         );
-        let reason = "it must have at least one word";
+        let reason = "it must have at least one word, not \"¿?\"";
         check(|d| d.title = words_of("¿?"), "title", reason);
-        let reason = "it must have at most 500 characters";
+        let beginning = "ñ".repeat(SHOWN_VALUE_CHARS_MAX);
+        let reason = format!("it must have at most 500 characters, not \"{beginning}\"...");
         check(
             |d| d.title = DraftValue::Text("ñ".repeat(501).into()),
             "title",
-            reason,
+            &reason,
         );
-        let reason = "it must be an integer from 1 to 65535";
-        check(|d| d.season = DraftValue::Integer(0), "season", reason);
+        let rule = "it must be an integer from 1 to 65535";
+        check(
+            |d| d.season = DraftValue::Integer(0),
+            "season",
+            &format!("{rule}, not 0"),
+        );
         check(
             |d| d.episode = DraftValue::Integer(65_536),
             "episode",
-            reason,
+            &format!("{rule}, not 65536"),
         );
-        let reason = "it must be an integer, not text";
+        let reason = "it must be an integer, not \"1\"";
         check(|d| d.season = words_of("1"), "season", reason);
-        let reason = "it must be an integer from 1850 to 2100";
+        let reason = "it must be an integer from 1850 to 2100, not \"MMXX\"";
         check(|d| d.year = DraftValue::Cell("MMXX".into()), "year", reason);
-        let reason = "it must be tt and 1 to 12 digits";
+        let reason = "it must be tt and 1 to 12 digits, not \"12\"";
         check(|d| d.catalog_id = words_of("12"), "catalog_id", reason);
         let reason = "it must be text, not an array";
         check(
@@ -348,28 +370,29 @@ mod tests {
             "description",
             reason,
         );
-        let reason = "it must be an ISO 8601 time of the years 0001 to 9999";
+        let reason = "it must be an ISO 8601 time of the years 0001 to 9999, not \"yesterday\"";
         check(|d| d.posted_at = words_of("yesterday"), "posted_at", reason);
-        let reason = "it must be an integer from 0 to 4294967295";
+        let reason = "it must be an integer from 0 to 4294967295, not -1";
         check(
             |d| d.downloads = DraftValue::Integer(-1),
             "downloads",
             reason,
         );
-        let reason = "it must be true or false";
+        let reason = "it must be true or false, not 1";
         check(
             |d| d.is_active = DraftValue::Integer(1),
             "is_active",
             reason,
         );
-        check(|d| d.forced = words_of("true"), "forced", reason);
-        let reason = "it must be a language tag such as es-MX";
+        let flag_reason = "it must be true or false, not \"true\"";
+        check(|d| d.forced = words_of("true"), "forced", flag_reason);
+        let reason = "it must be a language tag such as es-MX, not \"español\"";
         check(|d| d.language = words_of("español"), "language", reason);
-        let reason = "it must have at most 255 characters";
+        let reason = format!("it must have at most 255 characters, not \"{beginning}\"...");
         check(
             |d| d.file_name = DraftValue::Text("ñ".repeat(256).into()),
             "file_name",
-            reason,
+            &reason,
         );
     }
 
@@ -386,12 +409,14 @@ mod tests {
     fn cells_are_what_their_field_wants() {
         let record = Validator::default().validate(&RecordDraft {
             season: DraftValue::Cell("3".into()),
+            episode: DraftValue::Cell(" 12.0".into()),
             is_active: DraftValue::Cell("False".into()),
             title: DraftValue::Cell("24".into()),
             ..draft()
         });
         let record = record.unwrap();
         assert_eq!(record.season, Number::new(3));
+        assert_eq!(record.episode, Number::new(12));
         assert_eq!(record.title, "24");
         assert!(!record.is_active);
     }
@@ -443,5 +468,6 @@ mod tests {
         assert_eq!(language("es", "castellano y latino"), "es");
         assert_eq!(language("es-MX", "castellano"), "es-MX");
         assert_eq!(language("en", "castellano"), "en");
+        assert_eq!(language("ea", "castellano"), "es-419");
     }
 }

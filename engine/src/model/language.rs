@@ -28,6 +28,23 @@ impl Language {
         }
     }
 
+    /// Reads a tag as other services of subtitles write it: their own codes become the tags that
+    /// they mean, and everything else is read as [`Language::parse`] does.
+    ///
+    /// ```
+    /// use subcat_engine::Language;
+    /// let tag = |text| Language::parse_any_service(text).unwrap().as_str().to_owned();
+    /// assert_eq!(tag("pob"), "pt-BR");
+    /// assert_eq!(tag("es-LA"), "es-419");
+    /// assert_eq!(tag("es-MX"), "es-MX");
+    /// ```
+    pub fn parse_any_service(text: &str) -> Option<Self> {
+        let parsed = Self::parse(text)?;
+        let code = text.to_ascii_lowercase().replace('_', "-");
+        let known = SERVICE_CODES.iter().find(|(from, _)| *from == code);
+        Some(known.map_or(parsed, |(_, tag)| Self((*tag).into())))
+    }
+
     /// Spanish without a region: the tag of a record that names none.
     pub fn spanish() -> Self {
         Self("es".into())
@@ -86,6 +103,24 @@ impl Language {
     }
 }
 
+/// Codes that other services use and their meaning (API.md 13.3). Each is an ISO 639 code of no
+/// language, or of one that has no subtitles there.
+const SERVICE_CODES: &[(&str, &str)] = &[
+    ("ea", "es-419"),
+    ("es-la", "es-419"),
+    ("spl", "es-419"),
+    ("sp", "es-ES"),
+    ("spn", "es-ES"),
+    ("esp", "es"),
+    ("pb", "pt-BR"),
+    ("pob", "pt-BR"),
+    ("chs", "zh-Hans"),
+    ("cht", "zh-Hant"),
+    ("zt", "zh-Hant"),
+    ("ze", "zh"),
+    ("en-uk", "en-GB"),
+];
+
 impl fmt::Display for Language {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
@@ -123,6 +158,19 @@ mod tests {
         ] {
             assert!(Language::parse(tag).is_none(), "{tag}");
         }
+    }
+
+    #[test]
+    fn codes_of_other_services_are_read_in_any_form() {
+        let tag = |text: &str| Language::parse_any_service(text).map(|tag| tag.as_str().to_owned());
+        for (text, expected) in SERVICE_CODES {
+            assert_eq!(tag(text).as_deref(), Some(*expected), "{text}");
+            let capitals = text.to_ascii_uppercase();
+            assert_eq!(tag(&capitals).as_deref(), Some(*expected), "{text}");
+        }
+        assert_eq!(tag("es_la").as_deref(), Some("es-419"));
+        assert_eq!(tag("spa").as_deref(), Some("spa"));
+        assert_eq!(tag("klingon"), None);
     }
 
     fn check(tag: &str, primary: &str, region: Option<&str>) {
