@@ -89,6 +89,7 @@ fn remembered(release: &ReleaseId) -> StateEvent {
         kind: FileKind::Srt,
         upstream_name: None,
         refetch_at: None,
+        is_brought: false,
     };
     StateEvent::RememberFile(RememberedFile {
         release: release.clone(),

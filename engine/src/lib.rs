@@ -119,8 +119,9 @@ pub use model::{
     RecordDraft, RecordFlags, RecordId, ReleaseId, VideoType, Year,
 };
 
-/// Importing records.
+/// Importing records and folders.
 pub use catalog::{EncodedRecords, ImportSummary, Importer};
+pub use model::ImportedPath;
 
 /// Search requests.
 pub use query::{
@@ -145,8 +146,8 @@ pub use search::{
 };
 
 /// Cached files.
-pub use blob::{Blob, BlobSource};
-pub use model::{CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant};
+pub use blob::{Blob, BlobSource, hash_of};
+pub use model::{BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, Variant};
 
 /// Accounts, API keys and sessions.
 pub use model::{
@@ -181,7 +182,7 @@ pub use maintenance::{
 
 /// Bounds that callers check or show.
 pub use limits::{
-    AGGREGATE_SECONDS_MAX, BLOB_BYTES_MAX, DISPLAY_NAME_CHARS_MAX, FIGURE_DAYS_MAX, FIGURES_MAX,
-    FREE_BYTES_MIN, OPEN_BLOBS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX, QUERY_WORDS_MAX,
-    SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, YEAR_MAX, YEAR_MIN,
+    AGGREGATE_SECONDS_MAX, BLOB_BYTES_MAX, BROUGHT_FILES_MAX, DISPLAY_NAME_CHARS_MAX,
+    FIGURE_DAYS_MAX, FIGURES_MAX, FREE_BYTES_MIN, OPEN_BLOBS_MAX, PAGE_SIZE_DEFAULT, PAGE_SIZE_MAX,
+    QUERY_WORDS_MAX, SEARCH_TEXT_CHARS_MAX, SEARCH_YEAR_MIN, YEAR_MAX, YEAR_MIN,
 };

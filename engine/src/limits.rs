@@ -61,6 +61,12 @@ pub const PAGE_SIZE_MAX: u16 = 200;
 pub const LISTED_DOCS_MAX: usize = 5_000;
 /// Hits of one search answer when nothing is said.
 pub const PAGE_SIZE_DEFAULT: u16 = 100;
+/// Threads that wait for the disk when many contents are stored at once.
+pub const PUT_THREADS: usize = 8;
+/// Files that an import brings at once, at most: their contents are open until they are durable.
+pub const BROUGHT_FILES_MAX: usize = 512;
+/// Bytes of a path that an import remembers, at most.
+pub const IMPORT_PATH_BYTES_MAX: usize = 4096;
 /// Records in one durable transaction of an import.
 pub const COMMIT_RECORDS_MAX: usize = 20_000;
 /// Bytes of records at which such a transaction ends.

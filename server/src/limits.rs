@@ -299,6 +299,25 @@ pub const PARSER_THREADS_MAX: usize = 4;
 pub const ROW_SPAN_BYTES_MAX: usize = 16 << 20;
 /// Bytes that are read from a file at a time.
 pub const READ_BUFFER_BYTES: usize = 256 << 10;
+/// Bytes of the beginning of a file by which it is recognised.
+pub const SNIFF_BYTES: usize = 64 << 10;
+/// Similarity from which on a name is taken for a misspelt one.
+pub const NAME_SIMILARITY_MIN: f64 = 0.7;
+/// Digits of seconds since 1970, at least: fewer are not the time of a subtitle.
+pub const UNIX_DIGITS_MIN: usize = 9;
+/// Bytes of the name of an entity of HTML, at most.
+pub const ENTITY_BYTES_MAX: usize = 10;
+/// Columns of one table of SQL.
+pub const TABLE_COLUMNS_MAX: usize = 4096;
+/// Columns of a table that a message names.
+pub const SHOWN_COLUMNS_MAX: usize = 32;
+/// Names of unknown fields that an import remembers.
+pub const IGNORED_NAMES_MAX: usize = 32;
+
+/// Bytes of files that an import brings at which a batch of them is stored.
+pub const BROUGHT_BATCH_BYTES: usize = 16 << 20;
+/// Bytes of one such file, at most: `upstream.max_bytes` is not more.
+pub const BROUGHT_BYTES_MAX: usize = 1 << 30;
 
 // ===== ops =====
 

@@ -148,6 +148,7 @@ fn rule_7_2_a_lost_file_is_fetched_again() {
     let scene = Scene::with_file(&content);
     let lost = CachedFile {
         refetch_at: None,
+        is_brought: false,
         content: ContentHash([7; 32]),
         size_bytes: 10,
         checksum: 0,
@@ -713,7 +714,7 @@ fn rule_14_6_a_forgotten_file_is_fetched_anew_from_the_next_request_on() {
         let scene = Scene::with_file(&first);
         let forget = || {
             let operations = Operations::of_service(&scene.server.service, Actor::CommandLine);
-            operations.forget_file(&ReleaseId::parse("r1").unwrap())
+            operations.forget_file(&ReleaseId::parse("r1").unwrap(), false)
         };
         assert!(forget().is_err(), "nothing is stored yet");
         for _ in 0..3 {

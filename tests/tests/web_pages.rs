@@ -703,6 +703,7 @@ fn a_lost_file_is_fetched_again_for_a_page() {
     let release = record.unwrap().source_release_id.unwrap();
     let lost = CachedFile {
         refetch_at: None,
+        is_brought: false,
         content: ContentHash([7; 32]),
         size_bytes: 10,
         checksum: 0,

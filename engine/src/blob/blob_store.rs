@@ -303,13 +303,10 @@ impl BlobStore {
     /// Writes a file durably under its name.
     fn write(&self, path: &Path, parts: &[&[u8]]) -> Result<()> {
         self.disk.create_dir(folder_of(path))?;
-        let put = self.puts_count.fetch_add(1, Ordering::Relaxed);
-        let temporary = self.tmp.join(format!("blob-{put}"));
+        let temporary = self.temporary();
         publish_file(self.disk.as_ref(), &temporary, path, &mut |out| {
             for part in parts {
-                let written_bytes = part.len() as u64;
-                self.written_bytes
-                    .fetch_add(written_bytes, Ordering::Relaxed);
+                self.count_written(part.len() as u64);
                 out.write_all(part)
                     .map_err(Error::io("write", &temporary))?;
             }
@@ -317,6 +314,16 @@ impl BlobStore {
         })?;
         // Another thread may have made the folder a moment ago, and not have synced its name yet.
         self.sync_name(path)
+    }
+
+    /// A name for a file that is being written.
+    pub(super) fn temporary(&self) -> PathBuf {
+        let put = self.puts_count.fetch_add(1, Ordering::Relaxed);
+        self.tmp.join(format!("blob-{put}"))
+    }
+
+    pub(super) fn count_written(&self, bytes: u64) {
+        self.written_bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Makes the name of a file and of its folder durable, even if another thread made them.
@@ -447,7 +454,7 @@ impl BlobStore {
 }
 
 /// The SHA-256 of a content.
-pub(super) fn hash_of(content: &[u8]) -> ContentHash {
+pub fn hash_of(content: &[u8]) -> ContentHash {
     ContentHash(Sha256::digest(content).into())
 }
 
@@ -513,6 +520,7 @@ mod tests {
         let (hash, checksum) = blobs.put(content).unwrap();
         CachedFile {
             refetch_at: None,
+            is_brought: false,
             content: hash,
             size_bytes: content.len() as u64,
             checksum,

@@ -10,10 +10,12 @@
 mod blob_store;
 mod inventory;
 mod open_blob;
+mod put_many;
 mod second_home;
 mod uploads;
 
 pub(crate) use blob_store::BlobStore;
+pub use blob_store::hash_of;
 pub(crate) use inventory::{BlobFinding, Orphan, StoredContent};
 pub use open_blob::Blob;
 pub use second_home::BlobSource;

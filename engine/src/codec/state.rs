@@ -14,6 +14,8 @@ const VERSION: u8 = 1;
 
 /// Version of a cached file that is to be fetched again: the time of that follows the other fields.
 const REFETCH_VERSION: u8 = 2;
+/// Of a file that was brought by an import.
+const BROUGHT_VERSION: u8 = 3;
 
 /// Version of a session whose device is known: its name follows the other fields.
 const DEVICE_VERSION: u8 = 2;
@@ -247,8 +249,10 @@ pub(crate) fn decode_totals(bytes: &[u8]) -> Result<ApiKeyTotals> {
 }
 
 pub(crate) fn encode_cached_file(file: &CachedFile) -> Vec<u8> {
+    assert!(!file.is_brought || file.refetch_at.is_none());
     let mut out = Encoder::new(match file.refetch_at {
         Some(_) => REFETCH_VERSION,
+        None if file.is_brought => BROUGHT_VERSION,
         None => VERSION,
     });
     out.put_raw(&file.content.0);
@@ -265,11 +269,9 @@ pub(crate) fn encode_cached_file(file: &CachedFile) -> Vec<u8> {
 }
 
 pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
-    let is_refetched = bytes.first() == Some(&REFETCH_VERSION);
-    let version = if is_refetched {
-        REFETCH_VERSION
-    } else {
-        VERSION
+    let version = match bytes.first() {
+        Some(&version @ (REFETCH_VERSION | BROUGHT_VERSION)) => version,
+        _ => VERSION,
     };
     let mut from = Decoder::new(bytes, version, "state.redb, table files")?;
     let mut file = CachedFile {
@@ -286,8 +288,9 @@ pub(crate) fn decode_cached_file(bytes: &[u8]) -> Result<CachedFile> {
             from.parsed(FileName::parse(name), "a file name")
         })?,
         refetch_at: None,
+        is_brought: version == BROUGHT_VERSION,
     };
-    if is_refetched {
+    if version == REFETCH_VERSION {
         file.refetch_at = Some(take_time(&mut from)?);
     }
     from.finish()?;
@@ -438,6 +441,7 @@ mod tests {
                 kind,
                 upstream_name: FileName::parse("película.srt"),
                 refetch_at: None,
+                is_brought: false,
             };
             let lasting = encode_cached_file(&file);
             assert_eq!(lasting[0], VERSION);
@@ -448,6 +452,13 @@ mod tests {
             };
             let decoded = decode_cached_file(&encode_cached_file(&file)).unwrap();
             assert_eq!(decoded, file);
+            let brought = CachedFile {
+                refetch_at: None,
+                is_brought: true,
+                ..file
+            };
+            let decoded = decode_cached_file(&encode_cached_file(&brought)).unwrap();
+            assert_eq!(decoded, brought);
         }
     }
 

@@ -6,8 +6,10 @@ use std::sync::atomic::Ordering;
 use crate::blob::{Blob, BlobSource};
 use crate::database::Database;
 use crate::error::{Error, Result};
+use crate::limits::BROUGHT_FILES_MAX;
 use crate::model::{
-    CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Timestamp, Variant,
+    BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, ImportedPath, ReleaseId,
+    Timestamp, Variant,
 };
 use crate::state::{Outcome, RememberedFile, StateEvent};
 
@@ -76,6 +78,7 @@ impl FilesHandle<'_> {
             kind: facts.kind,
             upstream_name: facts.upstream_name,
             refetch_at: facts.refetch_at,
+            is_brought: false,
         };
         let event = StateEvent::RememberFile(RememberedFile {
             release: release.clone(),
@@ -105,6 +108,71 @@ impl FilesHandle<'_> {
             }
         }
         Ok(file)
+    }
+
+    /// Stores files that an import brings, durably, with few waits for the disk. They are no cache:
+    /// eviction leaves them alone unless they have a second home.
+    ///
+    /// Errors: none of them is remembered, or all are.
+    pub fn bring(self, files: &[BroughtFile<'_>]) -> Result<()> {
+        assert!(files.len() <= BROUGHT_FILES_MAX);
+        self.database.check_space()?;
+        let second_home = &self.database.second_home;
+        let uploaded: Vec<bool> = files
+            .iter()
+            .map(|file| second_home.upload_shared(file.content))
+            .collect();
+        let _storing = self.database.storing.read();
+        let contents: Vec<&[u8]> = files.iter().map(|file| file.content).collect();
+        let stored = self.database.blobs.put_many(&contents)?;
+        let mut events = Vec::with_capacity(files.len());
+        for ((file, put), is_uploaded) in files.iter().zip(stored).zip(uploaded) {
+            if !is_uploaded {
+                second_home.note_stored(&put.hash)?;
+            }
+            let known = self.cached_file(file.release);
+            let brought = CachedFile {
+                content: put.hash,
+                size_bytes: file.content.len() as u64,
+                checksum: put.checksum,
+                kind: file.kind,
+                upstream_name: None,
+                refetch_at: None,
+                is_brought: true,
+            };
+            if known.as_ref() == Some(&brought) {
+                continue;
+            }
+            events.push(StateEvent::RememberFile(RememberedFile {
+                release: file.release.clone(),
+                file: brought,
+                replaces: known.map(|file| file.content),
+            }));
+        }
+        if !events.is_empty() {
+            self.database.change_state(events)?;
+        }
+        Ok(())
+    }
+
+    /// Up to `count_max` paths of an imported folder behind `after`, ascending by their bytes.
+    pub fn imported_paths(
+        self,
+        folder: [u8; 16],
+        after: &str,
+        count_max: usize,
+    ) -> Result<Vec<ImportedPath>> {
+        self.database.state.imported_paths(folder, after, count_max)
+    }
+
+    /// Remembers paths of an imported folder.
+    pub fn remember_paths(self, folder: [u8; 16], paths: &[ImportedPath]) -> Result<()> {
+        self.database.state.remember_paths(folder, paths)
+    }
+
+    /// Forgets paths of an imported folder.
+    pub fn forget_paths(self, folder: [u8; 16], paths: &[String]) -> Result<()> {
+        self.database.state.forget_paths(folder, paths)
     }
 
     /// Forgets the file of a release: the next download fetches it. Returns false if there was

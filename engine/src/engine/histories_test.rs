@@ -157,6 +157,7 @@ fn event_of_use(random: &mut Random, number: u64, api_key: ApiKeyId) -> StateEve
                 kind: FileKind::Srt,
                 upstream_name: None,
                 refetch_at: None,
+                is_brought: false,
             };
             // Some are refused: another content is known.
             let replaces = [None, Some(ContentHash([random.below(4) as u8; 32]))];

@@ -1,5 +1,5 @@
 //! Eviction of cached files: what upstream can give again leaves when all files together take more
-//! than they may.
+//! than they may. What an import brought stays, unless its second home can give it again.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -136,10 +136,17 @@ fn least_recent(
     // One that waits for its upload stays: it would have to be fetched from upstream again.
     let waiting = database.second_home.waiting()?;
     let waiting: HashSet<ContentHash, foldhash::fast::RandomState> = waiting.into_iter().collect();
+    // No upstream has what an import brought: it leaves only for its second home.
+    let kept = if database.second_home.comes_back() {
+        HashSet::default()
+    } else {
+        database.state.brought_contents()
+    };
     contents.retain(|stored| {
         let is_idle = stored.served_seconds.saturating_add(SERVED_SECONDS_MIN) <= now;
         let is_known = database.state.has_content(stored.content);
-        is_idle && is_known && !waiting.contains(&stored.content)
+        let may_go = !waiting.contains(&stored.content) && !kept.contains(&stored.content);
+        is_idle && is_known && may_go
     });
     contents.sort_unstable_by_key(|stored| stored.served_seconds);
     let mut chosen_bytes = 0;

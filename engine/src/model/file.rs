@@ -165,6 +165,8 @@ pub struct CachedFile {
     /// First second at which it is fetched again, if it may not be what upstream has: a text
     /// without a subtitle's shape.
     pub refetch_at: Option<Timestamp>,
+    /// True if it was brought by an import: no upstream has it, so it stays.
+    pub is_brought: bool,
 }
 
 impl CachedFile {
@@ -172,6 +174,17 @@ impl CachedFile {
     pub fn is_due(&self, now: Timestamp) -> bool {
         self.refetch_at.is_some_and(|at| at <= now)
     }
+}
+
+/// A file that an import brings.
+#[derive(Debug, Clone, Copy)]
+pub struct BroughtFile<'a> {
+    /// Identifier by which records name it.
+    pub release: &'a ReleaseId,
+    /// Its content.
+    pub content: &'a [u8],
+    /// Kind of the content.
+    pub kind: FileKind,
 }
 
 /// Facts of a fetched file that its content alone does not tell.

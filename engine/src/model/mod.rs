@@ -10,6 +10,7 @@ mod expiry;
 mod file;
 mod flags;
 mod ids;
+mod imported_path;
 mod iso_639;
 mod language;
 mod node_id;
@@ -24,9 +25,12 @@ pub use account::{Account, AuditEntry, Email, Role, Session};
 pub use api_key::{ApiKey, ApiKeyState, RateLimit, Scopes, Usage};
 pub use catalog_id::CatalogId;
 pub use expiry::{Expiry, ExpiryPassed};
-pub use file::{CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Variant};
+pub use file::{
+    BroughtFile, CachedFile, ContentHash, FileFacts, FileKind, FileName, ReleaseId, Variant,
+};
 pub use flags::{Flag, FlagSet, RecordFlags};
 pub use ids::{AccountId, ApiKeyId};
+pub use imported_path::ImportedPath;
 pub use language::Language;
 pub use node_id::NodeId;
 pub use record::{DraftField, DraftValue, FieldError, Record, RecordDraft, VideoType};

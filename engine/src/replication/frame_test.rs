@@ -151,6 +151,7 @@ fn file_events() -> [StateEvent; 4] {
         kind: FileKind::ALL[0],
         upstream_name: None,
         refetch_at: Some(at(3)),
+        is_brought: false,
     };
     let remembered = |replaces: Option<ContentHash>| {
         StateEvent::RememberFile(RememberedFile {

@@ -126,6 +126,12 @@ impl FileTable {
         releases.collect()
     }
 
+    /// Contents of files that were brought. Cost: a look at each file.
+    pub(super) fn brought_contents(&self) -> HashSet<ContentHash, RandomState> {
+        let brought = self.files().filter(|file| file.is_brought);
+        brought.map(|file| file.content).collect()
+    }
+
     /// The files, in no order.
     pub(super) fn files(&self) -> impl Iterator<Item = CachedFile> {
         self.entries.iter().map(FileEntry::file)
@@ -197,6 +203,7 @@ mod tests {
             kind: FileKind::Srt,
             upstream_name: FileName::parse(&"x".repeat(content.into())),
             refetch_at: None,
+            is_brought: false,
         }
     }
 

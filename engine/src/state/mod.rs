@@ -14,6 +14,7 @@ mod audit_witness;
 mod touched;
 mod node_rows;
 mod store;
+mod path_rows;
 mod memory_witness;
 mod logged;
 

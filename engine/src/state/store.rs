@@ -527,6 +527,10 @@ impl State {
         self.files.read().releases_of(contents)
     }
 
+    pub(crate) fn brought_contents(&self) -> HashSet<ContentHash, foldhash::fast::RandomState> {
+        self.files.read().brought_contents()
+    }
+
     /// Every content that a cached file refers to, once, with one of these files.
     pub(crate) fn contents(&self) -> Contents {
         let mut contents = Contents::default();

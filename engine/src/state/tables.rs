@@ -35,6 +35,9 @@ pub(super) const DOWNLOADS: Table = Table("downloads");
 /// Name of a counter file → byte up to which it is aggregated.
 pub(crate) const OFFSETS: Table = Table("positions");
 
+/// Folder that was imported, path of a file below it → what was read of it.
+pub(super) const IMPORTED_PATHS: Table = Table("imported_paths");
+
 /// Every table of `state.redb`.
 pub(crate) const STATE_TABLES: &[Table] = &[
     META,
@@ -53,10 +56,11 @@ pub(crate) const STATE_TABLES: &[Table] = &[
     DOWNLOADS,
     OFFSETS,
     CLUSTER,
+    IMPORTED_PATHS,
 ];
 
 /// Tables whose rows are the same on every node of a cluster, but for [`OWN_STATE_ROWS`]. The
-/// figures of days are a node's own.
+/// figures of days are a node's own, and so are the folders that it imported.
 pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
     META,
     ACCOUNTS,
@@ -74,8 +78,9 @@ pub(crate) const SHARED_STATE_TABLES: &[Table] = &[
     OFFSETS,
 ];
 
-/// A new table belongs to one of the two kinds: `figures` and `cluster` are a node's own.
-const _: () = assert!(STATE_TABLES.len() == SHARED_STATE_TABLES.len() + 2);
+/// A new table belongs to one of the two kinds: `figures`, `cluster` and `imported_paths` are a
+/// node's own.
+const _: () = assert!(STATE_TABLES.len() == SHARED_STATE_TABLES.len() + 3);
 
 /// Rows of shared tables that are a node's own: how many frames share a transaction differs.
 pub(crate) const OWN_STATE_ROWS: &[(Table, &[u8])] = &[(META, APPLIED)];

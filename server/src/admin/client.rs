@@ -7,8 +7,9 @@ use bytes::Bytes;
 use http::{Request, Response, StatusCode};
 use http_body_util::BodyExt;
 use serde_json::Value;
+use subcat_engine::BroughtFile;
 
-use super::import_frames::ImportFrameWriter;
+use super::import_frames::{BroughtHeader, ImportFrameWriter};
 use super::socket::{ImportLine, SOCKET_NAME};
 use super::stream::{SentBody, received_body};
 use crate::limits::SOCKET_PIECE_BYTES_MAX;
@@ -149,6 +150,39 @@ impl Client {
                 (_, Err(error)) => Err(ClientError::ImportNotSent(error)),
                 (Err(read), Ok(())) => Err(read),
             }
+        })
+    }
+
+    /// Has the server store files that an import brings. Returns when they are durable.
+    pub fn bring(&self, files: &[BroughtFile<'_>]) -> Result<(), ClientError> {
+        let (sender, body) = SentBody::pieces();
+        std::thread::scope(|scope| {
+            let writing = scope.spawn(move || {
+                let mut writer = ImportFrameWriter::new(PieceWriter {
+                    sender,
+                    piece: Vec::with_capacity(SOCKET_PIECE_BYTES_MAX),
+                });
+                for file in files {
+                    let header = BroughtHeader {
+                        release: file.release.as_str().to_owned(),
+                        kind: file.kind.extension().to_owned(),
+                    };
+                    writer.write_content(&header, &mut &*file.content)?;
+                }
+                writer.flush()
+            });
+            let answered = self.post("/bring", body).map_err(ClientError::from);
+            let written = writing
+                .join()
+                .unwrap_or_else(|_| Err(io::ErrorKind::Other.into()));
+            let response = answered?;
+            let status = response.status();
+            let text = self.read(response)?;
+            if status != StatusCode::OK {
+                let reason = reason_in(&String::from_utf8_lossy(&text));
+                return Err(ClientError::Rejected { reason });
+            }
+            written.map_err(ClientError::from)
         })
     }
 

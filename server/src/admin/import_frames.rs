@@ -1,23 +1,33 @@
 //! Several files in one body: each is a header, frames of bytes, and an empty frame.
 //!
 //! ```text
-//! file   := frame(JSON {"name", "format"}) frame(bytes)* frame()
+//! file   := frame(JSON) frame(bytes)* frame()
 //! frame  := length: u32, big endian | bytes
 //! ```
 //! A body that ends inside a file is truncated: the reader fails, and the import with it.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 
+use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use crate::limits::FRAME_BYTES_MAX;
 use crate::rows::Format;
 
-/// The first frame of a file.
+/// The first frame of a file of rows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 struct FileHeader {
     name: String,
     format: Format,
+}
+
+/// The first frame of a file that is brought.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct BroughtHeader {
+    /// Identifier by which records name it.
+    pub(super) release: String,
+    /// Extension of its kind.
+    pub(super) kind: String,
 }
 
 /// Writes files as frames.
@@ -42,7 +52,16 @@ impl<W: Write> ImportFrameWriter<W> {
             name: name.to_owned(),
             format,
         };
-        self.write_frame(&serde_json::to_vec(&header)?)?;
+        self.write_content(&header, input)
+    }
+
+    /// Writes the content of a file behind its header.
+    pub(super) fn write_content(
+        &mut self,
+        header: &impl Serialize,
+        input: &mut dyn BufRead,
+    ) -> io::Result<()> {
+        self.write_frame(&serde_json::to_vec(header)?)?;
         loop {
             let available = input.fill_buf()?;
             if available.is_empty() {
@@ -80,7 +99,7 @@ impl<R: Read> FrameReader<R> {
 
     /// The next file, or `None` at the end of the body.
     pub(super) fn next_file(&mut self) -> io::Result<Option<FramedFile<'_, R>>> {
-        let Some(header) = self.read_header()? else {
+        let Some(header) = self.read_header::<FileHeader>()? else {
             return Ok(None);
         };
         let frames = FileRead {
@@ -95,7 +114,32 @@ impl<R: Read> FrameReader<R> {
         }))
     }
 
-    fn read_header(&mut self) -> io::Result<Option<FileHeader>> {
+    /// The next file that is brought, as header and content, or `None` at the end of the body.
+    ///
+    /// Errors: the content is longer than `bytes_max`.
+    pub(super) fn next_brought(
+        &mut self,
+        bytes_max: usize,
+    ) -> io::Result<Option<(BroughtHeader, Vec<u8>)>> {
+        let Some(header) = self.read_header::<BroughtHeader>()? else {
+            return Ok(None);
+        };
+        let mut frames = FileRead {
+            input: &mut self.input,
+            rest_bytes: 0,
+            is_over: false,
+        };
+        let mut content = Vec::new();
+        let cap = bytes_max as u64 + 1;
+        (&mut frames).take(cap).read_to_end(&mut content)?;
+        if bytes_max < content.len() {
+            let reason = "a file that is brought is too long";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, reason));
+        }
+        Ok(Some((header, content)))
+    }
+
+    fn read_header<H: DeserializeOwned>(&mut self) -> io::Result<Option<H>> {
         let mut length = [0; 4];
         if self.input.read(&mut length[..1])? == 0 {
             return Ok(None);

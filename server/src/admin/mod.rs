@@ -1,6 +1,7 @@
 //! Transport of administration: metrics and health on the admin address; one POST per operation
 //! on the socket in the data directory, whose client is a subcommand.
 
+mod bringing;
 mod client;
 mod import_frames;
 mod metrics;

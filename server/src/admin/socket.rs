@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::json;
 use subcat_engine::error_chain;
 
+use super::bringing::bring_all;
 use super::import_frames::FrameReader;
 use super::stream::{SentBody, received_body};
 use crate::limits::{OPERATION_BYTES_MAX, SOCKET_PIECE_BYTES_MAX};
@@ -66,6 +67,7 @@ async fn answer(service: Arc<Service>, request: Request<Incoming>) -> Response<S
             json!({ "pid": std::process::id() }).to_string(),
         ),
         "/import" => respond(StatusCode::OK, importing(&service, request)),
+        "/bring" => bringing(service, request).await,
         "/export" => respond(StatusCode::OK, exporting(&service)),
         _ => executing(service, request).await,
     }
@@ -100,6 +102,27 @@ async fn executing(service: Arc<Service>, request: Request<Incoming>) -> Respons
         Err(_) => rejection(
             StatusCode::INTERNAL_SERVER_ERROR,
             "the operation panicked: the log of the server says where",
+        ),
+    }
+}
+
+/// Stores the files of an import. The answer comes when they are durable.
+async fn bringing(service: Arc<Service>, request: Request<Incoming>) -> Response<SentBody> {
+    let received = received_body(request.into_body(), &service.control);
+    let control = service.control.clone();
+    // Not among transfers: the import that waits for it has a place there.
+    let stored = control.run(WorkKind::Administration, move || {
+        let started = service.clock.now();
+        let stored = bring_all(&service, &mut FrameReader::new(received));
+        trace(&service, "bring".into(), started, stored.is_err());
+        stored
+    });
+    match stored.await {
+        Ok(Ok(count)) => respond(StatusCode::OK, json!({ "stored": count }).to_string()),
+        Ok(Err(error)) => rejection(StatusCode::UNPROCESSABLE_ENTITY, &error_chain(&error)),
+        Err(_) => rejection(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "storing files panicked: the log of the server says where",
         ),
     }
 }

@@ -30,6 +30,9 @@ enum FileAction {
         /// The upstream's name of the file: source_release_id of its records
         #[arg(value_parser = release)]
         release: String,
+        /// Forget it though an import brought it, and no upstream has it
+        #[arg(long)]
+        force: bool,
     },
 }
 
@@ -48,8 +51,8 @@ impl Subcommand for FileArguments {
                 let reply = execute_once(config, Missing::Refuse, ShowFile { release })?;
                 context.show(&reply, shown)
             }
-            FileAction::Forget { release } => {
-                let reply = execute_once(config, Missing::Refuse, ForgetFile { release })?;
+            FileAction::Forget { release, force } => {
+                let reply = execute_once(config, Missing::Refuse, ForgetFile { release, force })?;
                 context.show(&reply, |forgotten| {
                     let release = &forgotten.release;
                     format!("the file of {release} is forgotten: the next download fetches it\n")

@@ -1,11 +1,10 @@
 //! `subcat import`: records from files.
 
-use std::fs::File;
-use std::io::{self, Read};
+use std::io;
 use std::num::NonZeroU32;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
@@ -13,16 +12,19 @@ use subcat_engine::{DraftField, Engine, RecordDraft};
 
 use super::access::{Access, Missing};
 use super::context::{Context, now};
-use super::error::{CommandError, SubjectError};
+use super::error::CommandError;
+use super::file_store::{FileStore, StorePlace};
 use super::follow::{follow, follow_url};
 use super::interrupt::{ImportStage, Interrupt, end};
+use super::named_files::{NamedFiles, TableFiles, named, total_bytes_of};
 use super::output::Reply;
 use super::progress::{Progress, Waiting};
 use super::subcommand::Subcommand;
+use super::table_arguments::TableArguments;
 use crate::admin::{ImportFrameWriter, PieceWriter};
 use crate::config::Config;
-use crate::ops::{ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, import};
-use crate::rows::{Format, unpacked};
+use crate::ops::{ImportFiles, ImportOptions, ImportReport, ImportResult, import, with_nearest};
+use crate::rows::Format;
 
 /// Fields of a record, for the help (API.md 13.3).
 fn fields_help() -> String {
@@ -49,10 +51,10 @@ fn fields_help() -> String {
 #[derive(Debug, Args)]
 #[command(after_long_help = fields_help())]
 pub(super) struct ImportArguments {
-    /// JSON lines or CSV, also as .gz or .zst; `-` is stdin
+    /// JSON lines, CSV or somebody's table, also as .gz or .zst; `-` is stdin
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
-    /// The format of the files [default: csv for .csv, else jsonl]
+    /// The format of the files [default: what they are by their content]
     #[arg(long, value_enum)]
     format: Option<FormatName>,
     /// Load nothing when any line is bad
@@ -72,6 +74,8 @@ pub(super) struct ImportArguments {
         default_value = "60"
     )]
     every: NonZeroU32,
+    #[command(flatten)]
+    table: TableArguments,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -80,6 +84,15 @@ enum FormatName {
     Jsonl,
     /// A header of field names, then rows
     Csv,
+}
+
+impl From<FormatName> for Format {
+    fn from(name: FormatName) -> Self {
+        match name {
+            FormatName::Jsonl => Self::Jsonl,
+            FormatName::Csv => Self::Csv,
+        }
+    }
 }
 
 impl Subcommand for ImportArguments {
@@ -102,14 +115,25 @@ impl Subcommand for ImportArguments {
             is_strict: self.strict,
             is_dry_run: self.dry_run,
         };
-        let mut files = NamedFiles::new(&self.files, self.format)?;
+        let table = self.table.options(now())?;
         let missing = if self.dry_run {
             Missing::Pretend
         } else {
             Missing::Create
         };
+        let total_bytes = total_bytes_of(&self.files)?;
+        let bytes_max = config.upstream.max_bytes;
         let access = Access::open(config, missing)?;
-        let progress = Progress::start(files.total_bytes, Arc::clone(&files.read_bytes));
+        let brought = TableFiles {
+            store: FileStore::new(StorePlace::new(&access, self.dry_run)),
+            folder: self.table.files_folder.clone(),
+            bytes_max,
+        };
+        let format = self.format.map(Format::from);
+        let mut files = NamedFiles::new(&self.files, format, table, brought);
+        let left_out_count = Arc::clone(&files.left_out_count);
+        let mut ignored = Vec::new();
+        let progress = Progress::start(total_bytes, Arc::clone(&files.read_bytes));
         let is_remote = matches!(access, Access::Running(_));
         let stage = Arc::new(ImportStage::new(self.dry_run, is_remote, &files.is_read));
         let interrupt = Interrupt::watch(Arc::clone(&stage), progress.bar())?;
@@ -120,7 +144,10 @@ impl Subcommand for ImportArguments {
                 progress.finish();
                 end(&sentence);
             }
-            progress.show(report);
+            match report {
+                ImportReport::Ignored(names) => ignored = names,
+                report => progress.show(report),
+            }
         };
         let result = match &access {
             Access::Opened(opened) => {
@@ -141,9 +168,24 @@ impl Subcommand for ImportArguments {
         }
         drop(interrupt);
         access.close()?;
-        context.show(&Reply::of(&result), |result| summary(result, self.dry_run))?;
+        let notes = Notes {
+            is_dry_run: self.dry_run,
+            ignored,
+            left_out_count: left_out_count.load(Ordering::Relaxed),
+        };
+        context.show(&Reply::of(&result), |result| summary(result, &notes))?;
         status_of(&result)
     }
+}
+
+/// Facts of an import that are shown besides its result.
+#[derive(Debug, Default)]
+struct Notes {
+    is_dry_run: bool,
+    /// Names of fields that no record has.
+    ignored: Vec<String>,
+    /// Number of rows in languages that are not wanted.
+    left_out_count: u64,
 }
 
 /// Status 1 if lines were refused and none was loaded: the file is of another kind, and whoever
@@ -172,8 +214,7 @@ impl ImportArguments {
         let name = file.to_string_lossy();
         let url = url_of(&name);
         let format = match self.format {
-            Some(FormatName::Jsonl) => Format::Jsonl,
-            Some(FormatName::Csv) => Format::Csv,
+            Some(format) => format.into(),
             None => Format::of_name(url.map_or(&*name, path_of)),
         };
         let access = Access::open(config, Missing::Create)?;
@@ -184,7 +225,9 @@ impl ImportArguments {
         };
         access.close()?;
         let result = followed?;
-        context.show(&Reply::of(&result), |result| summary(result, false))?;
+        context.show(&Reply::of(&result), |result| {
+            summary(result, &Notes::default())
+        })?;
         status_of(&result)
     }
 }
@@ -214,13 +257,8 @@ enum ImportUsageError {
     UrlOnce(String),
 }
 
-/// A directory in place of a file.
-#[derive(Debug, thiserror::Error)]
-#[error("{} is a directory: name its files", .0.display())]
-struct DirectoryError(PathBuf);
-
 /// Sends every file to the server.
-fn send(files: &mut NamedFiles, writer: &mut ImportFrameWriter<PieceWriter>) -> io::Result<()> {
+fn send(files: &mut NamedFiles<'_>, writer: &mut ImportFrameWriter<PieceWriter>) -> io::Result<()> {
     while let Some(mut file) = files.next_file()? {
         let written = writer.write_file(&file.name, file.format, &mut file.content);
         written.map_err(|error| named(&file.name, &error))?;
@@ -228,7 +266,7 @@ fn send(files: &mut NamedFiles, writer: &mut ImportFrameWriter<PieceWriter>) -> 
     Ok(())
 }
 
-fn summary(result: &ImportResult, is_dry_run: bool) -> String {
+fn summary(result: &ImportResult, notes: &Notes) -> String {
     let ImportResult {
         inserted,
         updated,
@@ -236,7 +274,7 @@ fn summary(result: &ImportResult, is_dry_run: bool) -> String {
         refused,
         ignored_fields,
     } = result;
-    let mood = if is_dry_run {
+    let mood = if notes.is_dry_run {
         "nothing loaded; would be "
     } else {
         ""
@@ -245,104 +283,16 @@ fn summary(result: &ImportResult, is_dry_run: bool) -> String {
         "{mood}{inserted} inserted, {updated} updated, {unchanged} unchanged, {refused} refused"
     );
     if *ignored_fields != 0 {
-        line.push_str(&format!(" ({ignored_fields} unknown fields ignored)"));
+        line.push_str(&format!(" ({ignored_fields} unknown fields ignored"));
+        if !notes.ignored.is_empty() {
+            line.push_str(&format!(": {}", with_nearest(&notes.ignored)));
+        }
+        line.push(')');
+    }
+    if notes.left_out_count != 0 {
+        let count = notes.left_out_count;
+        line.push_str(&format!("; {count} in other languages left out"));
     }
     line.push('\n');
     line
-}
-
-/// The files that the command line names.
-struct NamedFiles {
-    /// The last goes first.
-    rest: Vec<PathBuf>,
-    format: Option<FormatName>,
-    /// Bytes of all files as they are stored; none if one of them has no size.
-    total_bytes: Option<u64>,
-    /// Bytes read so far.
-    read_bytes: Arc<AtomicU64>,
-    /// True when all files have been read.
-    is_read: Arc<AtomicBool>,
-}
-
-impl NamedFiles {
-    /// Errors: one of them is not there, before anything is loaded from the others.
-    fn new(files: &[PathBuf], format: Option<FormatName>) -> Result<Self, CommandError> {
-        let mut total_bytes = Some(0);
-        for file in files {
-            if file.as_os_str() == "-" {
-                total_bytes = None;
-                continue;
-            }
-            let metadata = std::fs::metadata(file)
-                .map_err(|error| SubjectError::new(file.display().to_string(), error))?;
-            if metadata.is_dir() {
-                return Err(DirectoryError(file.clone()).into());
-            }
-            let is_sized = metadata.is_file();
-            total_bytes = total_bytes
-                .filter(|_| is_sized)
-                .map(|sum| sum + metadata.len());
-        }
-        Ok(Self {
-            rest: files.iter().rev().cloned().collect(),
-            format,
-            total_bytes,
-            read_bytes: Arc::default(),
-            is_read: Arc::default(),
-        })
-    }
-}
-
-impl ImportFiles for NamedFiles {
-    fn next_file(&mut self) -> io::Result<Option<ImportFile<'_>>> {
-        let Some(path) = self.rest.pop() else {
-            self.is_read.store(true, Ordering::SeqCst);
-            return Ok(None);
-        };
-        let is_stdin = path.as_os_str() == "-";
-        let name = if is_stdin {
-            "stdin".to_owned()
-        } else {
-            path.display().to_string()
-        };
-        let input: Box<dyn Read> = if is_stdin {
-            Box::new(io::stdin().lock())
-        } else {
-            Box::new(File::open(&path).map_err(|error| named(&name, &error))?)
-        };
-        let counted = CountedRead {
-            input,
-            read_bytes: Arc::clone(&self.read_bytes),
-        };
-        let content = unpacked(Box::new(counted)).map_err(|error| named(&name, &error))?;
-        let format = match self.format {
-            Some(FormatName::Jsonl) => Format::Jsonl,
-            Some(FormatName::Csv) => Format::Csv,
-            None => Format::of_name(&name),
-        };
-        Ok(Some(ImportFile {
-            name,
-            format,
-            content,
-        }))
-    }
-}
-
-/// The error with the file's name. Its kind stays, so that a broken pipe is still recognised.
-fn named(name: &str, error: &io::Error) -> io::Error {
-    io::Error::new(error.kind(), format!("{name}: {error}"))
-}
-
-/// Counts what is read, for the progress bar.
-struct CountedRead {
-    input: Box<dyn Read>,
-    read_bytes: Arc<AtomicU64>,
-}
-
-impl Read for CountedRead {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let count = self.input.read(buffer)?;
-        self.read_bytes.fetch_add(count as u64, Ordering::Relaxed);
-        Ok(count)
-    }
 }

@@ -191,7 +191,7 @@ impl LineBatches {
         }
         self.last_number = line.number;
         match self.format {
-            Format::Jsonl => batch.push(line.number, &line.text, 1),
+            Format::Jsonl | Format::Converted => batch.push(line.number, &line.text, 1),
             Format::Csv => self.take_csv(batch, line),
         }
     }

@@ -53,6 +53,8 @@ impl Progress {
     pub(super) fn show(&self, report: ImportReport) {
         match report {
             ImportReport::Refused(refused) => self.write_line(&refused.to_string()),
+            // The summary names them.
+            ImportReport::Ignored(_) => {}
             ImportReport::Read(rows) => {
                 self.rows_count.set(rows);
                 self.read_at.set(Instant::now());

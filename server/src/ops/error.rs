@@ -114,6 +114,11 @@ pub enum OperationRejection {
     /// No file of this release is stored.
     #[error("no file of release {0} is stored")]
     UnknownFile(ReleaseId),
+    /// The file of this release was brought by an import.
+    #[error(
+        "the file of {0} was brought by an import and no upstream has it: forget it with --force"
+    )]
+    BroughtFile(ReleaseId),
     /// Not an address.
     #[error("{0:?} is not an email address")]
     InvalidEmail(String),

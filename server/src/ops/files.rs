@@ -18,8 +18,13 @@ impl Operations<'_> {
         file.ok_or_else(|| OperationRejection::UnknownFile(release.clone()))
     }
 
-    /// Forgets the stored file of a release: the next download fetches it anew.
-    pub fn forget_file(&self, release: &ReleaseId) -> Result<(), OperationError> {
+    /// Forgets the stored file of a release: the next download fetches it anew. One that an import
+    /// brought is forgotten only by force.
+    pub fn forget_file(&self, release: &ReleaseId, force: bool) -> Result<(), OperationError> {
+        let known = self.engine.files().cached_file(release);
+        if !force && known.is_some_and(|file| file.is_brought) {
+            return Err(OperationRejection::BroughtFile(release.clone()).into());
+        }
         if !self.engine.files().forget(release)? {
             return Err(OperationRejection::UnknownFile(release.clone()).into());
         }
@@ -81,6 +86,9 @@ impl Operation for ShowFile {
 pub struct ForgetFile {
     /// The upstream's name of the file.
     pub release: String,
+    /// True to forget a file that an import brought, too.
+    #[serde(default)]
+    pub force: bool,
 }
 
 /// Answer of [`ForgetFile`].
@@ -96,7 +104,7 @@ impl Operation for ForgetFile {
 
     fn execute(self, operations: &Operations<'_>) -> Result<FileForgotten, OperationError> {
         let release = parsed(self.release)?;
-        operations.forget_file(&release)?;
+        operations.forget_file(&release, self.force)?;
         Ok(FileForgotten {
             release: release.as_str().to_owned(),
         })

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use subcat_engine::{Engine, Error, ImportSummary, Importer, error_chain};
 
 use super::parsing::parse_lines;
-use crate::rows::{Format, LineGroup, Row, RowRejection, read_rows};
+use crate::rows::{Format, IgnoredFields, LineGroup, Row, RowRejection, nearest_column, read_rows};
 
 /// Options of an import.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -44,6 +44,8 @@ pub enum ImportReport {
     Read(u64),
     /// This number of records is durable.
     Loaded(u64),
+    /// Names of fields that no record has, once all files are read.
+    Ignored(Vec<String>),
 }
 
 /// A line that is not loaded, and the reason.
@@ -127,6 +129,11 @@ pub enum ImportError {
         /// Number of all lines.
         lines: u64,
     },
+    /// No record has some of the fields, and the import is strict. Nothing was loaded.
+    #[error(
+        "unknown fields: {0}: rename them, or leave out --strict to ignore them; nothing was loaded"
+    )]
+    StrictFields(String),
 }
 
 /// Reason why reading a file ends early.
@@ -161,15 +168,18 @@ pub fn import(
     let mut rows = ImportRows {
         importer: engine.catalog().importer(),
         result: ImportResult::default(),
+        ignored: IgnoredFields::default(),
         rows_count: 0,
         report: &mut *report,
     };
     while let Some(mut file) = files.next_file().map_err(ImportError::Open)? {
         let name = file.name;
         let read = match file.format {
-            Format::Jsonl => parse_lines(&mut file.content, &mut |batch| {
-                rows.take_batch(&name, batch)
-            }),
+            Format::Jsonl | Format::Converted => {
+                parse_lines(&mut file.content, file.format, &mut |batch| {
+                    rows.take_batch(&name, batch)
+                })
+            }
             Format::Csv => read_rows(&mut file.content, file.format, &mut |row| {
                 rows.take_row(&name, row)
             }),
@@ -182,16 +192,24 @@ pub fn import(
     let ImportRows {
         importer,
         mut result,
+        ignored,
         rows_count,
         ..
     } = rows;
+    result.ignored_fields = ignored.count();
     if options.is_strict && result.refused != 0 {
         return Err(ImportError::Strict {
             refused: result.refused,
             lines: rows_count,
         });
     }
+    if options.is_strict && ignored.count() != 0 {
+        return Err(ImportError::StrictFields(with_nearest(ignored.names())));
+    }
     report(ImportReport::Read(rows_count));
+    if ignored.count() != 0 {
+        report(ImportReport::Ignored(ignored.names().to_vec()));
+    }
     let summary = if options.is_dry_run {
         importer.preview()?
     } else {
@@ -207,6 +225,7 @@ pub fn import(
 struct ImportRows<'r> {
     importer: Importer,
     result: ImportResult,
+    ignored: IgnoredFields,
     rows_count: u64,
     report: &'r mut dyn FnMut(ImportReport),
 }
@@ -214,7 +233,7 @@ struct ImportRows<'r> {
 impl ImportRows<'_> {
     fn take_batch(&mut self, file: &str, batch: &LineGroup) -> Result<(), ReadingError> {
         self.importer.append(&batch.records)?;
-        self.result.ignored_fields += batch.ignored_fields;
+        self.ignored.merge(&batch.ignored);
         for rejection in &batch.rejections {
             self.refuse(file, rejection.clone());
         }
@@ -230,7 +249,7 @@ impl ImportRows<'_> {
         self.count_rows(1);
         match row {
             Ok(row) => {
-                self.result.ignored_fields += row.ignored_fields;
+                row.ignored.iter().for_each(|name| self.ignored.add(name));
                 if let Err(error) = self.importer.push(row.draft)? {
                     self.refuse(file, RowRejection::of_field(row.line, error));
                 }
@@ -252,6 +271,15 @@ impl ImportRows<'_> {
             (self.report)(ImportReport::Read(self.rows_count));
         }
     }
+}
+
+/// Names of unknown fields, each with the known one that it is most like.
+pub fn with_nearest(names: &[String]) -> String {
+    let shown = names.iter().map(|name| match nearest_column(name) {
+        Some(known) => format!("{name} (is it {known}?)"),
+        None => name.clone(),
+    });
+    shown.collect::<Vec<_>>().join(", ")
 }
 
 /// Loads the rows that were read.

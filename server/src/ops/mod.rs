@@ -34,7 +34,7 @@ pub use execute::execute_named;
 pub use files::{FileForgotten, FileShown, ForgetFile, ShowFile};
 pub use import::{
     ImportError, ImportFile, ImportFiles, ImportOptions, ImportReport, ImportResult, RefusedLine,
-    import,
+    import, with_nearest,
 };
 pub use live::{LiveRead, LiveRoute, ReadLive};
 pub use maintenance::{

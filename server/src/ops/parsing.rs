@@ -6,15 +6,17 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, Scope};
 
 use crate::limits::{LINE_BATCHES_MAX, PARSER_THREADS_MAX};
-use crate::rows::LineGroup;
+use crate::rows::{Format, LineGroup};
 
-/// Reads JSON lines in batches and calls `each` with every batch, parsed, in order.
+/// Reads lines of a format of JSON lines in batches, and calls `each` with every batch, parsed, in
+/// order.
 ///
 /// This thread reads and `each` runs on it; others parse. They end before this returns.
 ///
 /// Errors: reading fails, or `each` does. Lines before the failure were passed on.
 pub(super) fn parse_lines<E: From<io::Error>>(
     input: &mut dyn BufRead,
+    format: Format,
     each: &mut dyn FnMut(&LineGroup) -> Result<(), E>,
 ) -> Result<(), E> {
     let cores = thread::available_parallelism().map_or(1, NonZero::get);
@@ -31,7 +33,7 @@ pub(super) fn parse_lines<E: From<io::Error>>(
         let mut first_line = 1;
         let mut batch = LineGroup::default();
         loop {
-            let (lines_count, read) = batch.read(input, first_line);
+            let (lines_count, read) = batch.read(input, format, first_line);
             first_line += lines_count;
             if lines_count != 0 {
                 pipeline.send(batch);
@@ -128,9 +130,10 @@ mod tests {
     fn batches_come_in_order_and_those_before_a_failure_too() {
         let lines_count = 2 * LINE_BATCH_BYTES;
         let text = b"not JSON\n".repeat(lines_count);
+        let mut input = BufReader::new(Failing(&text));
         let mut lines = Vec::new();
         let mut batches_count = 0;
-        let parsed = parse_lines::<io::Error>(&mut BufReader::new(Failing(&text)), &mut |batch| {
+        let parsed = parse_lines::<io::Error>(&mut input, Format::Jsonl, &mut |batch| {
             batches_count += 1;
             lines.extend(batch.rejections.iter().map(|rejection| rejection.line));
             Ok(())
@@ -144,7 +147,7 @@ mod tests {
     fn a_failure_of_the_receiver_ends_it() {
         let text = b"{}\n".repeat(LINE_BATCH_BYTES);
         let mut batches_count = 0;
-        let parsed = parse_lines(&mut &*text, &mut |_| {
+        let parsed = parse_lines(&mut &*text, Format::Jsonl, &mut |_| {
             batches_count += 1;
             Err(io::Error::other("full"))
         });

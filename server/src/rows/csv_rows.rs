@@ -1,21 +1,14 @@
 //! CSV: each row becomes a draft, by the names in the header.
 
 use std::borrow::Cow;
-use std::cell::Cell;
-use std::io::{self, BufRead, Read};
+use std::io::{self, BufRead};
 
-use csv::{ByteRecord, ReaderBuilder, Terminator};
+use csv::{ByteRecord, ReaderBuilder};
 use subcat_engine::{DraftValue, RecordDraft};
 
+use super::csv_reader::{CsvDialect, CsvReader, CsvRow, bad};
 use super::fields::{field_idx, field_name, field_names, field_of};
 use super::row::{Row, RowReceiver, RowRejection};
-use crate::limits::{LINE_BYTES_MAX, ROW_SPAN_BYTES_MAX};
-
-/// Read after the end of the file: a line end, and a row that no line of text is.
-///
-/// A quote that is still open at the end of the file swallows both. The `csv` crate accepts the
-/// end of the file as the end of such a row; the mark in its last cell gives it away.
-const END_MARK: &[u8] = b"\n\0";
 
 /// Reads every row. An empty cell means that the field is absent; everything else is text.
 ///
@@ -25,69 +18,23 @@ pub(super) fn read_csv<E: From<io::Error>>(
     input: &mut dyn BufRead,
     each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
-    let row_bytes = Cell::new(0);
-    let input_bytes = Cell::new(0);
-    if input.fill_buf()?.starts_with(BYTE_ORDER_MARK) {
-        input.consume(BYTE_ORDER_MARK.len());
-    }
-    let marked = MarkedInput {
-        input,
-        row_bytes: &row_bytes,
-        input_bytes: &input_bytes,
-        mark: END_MARK,
+    let mut reader = CsvReader::new(Box::new(input), CsvDialect::COMMAS);
+    let Some(header) = reader.header()? else {
+        return Ok(());
     };
-    // With the crate's own terminator a row of a file with CR LF begins, for its line count, at
-    // the LF before it; so LF ends rows here, and a CR before it is removed from the last cell.
-    let mut reader = ReaderBuilder::new()
-        .flexible(true)
-        .terminator(Terminator::Any(b'\n'))
-        .from_reader(marked);
-    // True if the row that was just read is the last and holds the mark.
-    let is_marked = |end: u64| end == input_bytes.get() + END_MARK.len() as u64;
-    let header = reader.byte_headers().map_err(as_io)?.clone();
-    if is_marked(reader.position().byte()) {
-        if is_end(&header) {
-            return Ok(());
-        }
-        return Err(bad(format!("the header {OPEN_QUOTE}")).into());
-    }
     let columns = columns_of(&header)?;
     let mut record = ByteRecord::new();
-    loop {
-        row_bytes.set(0);
-        let start = reader.position().clone();
-        let is_read = reader.read_byte_record(&mut record);
-        let is_read = is_read.map_err(|error| with_line(&start, as_io(error)))?;
-        let end = reader.position().byte();
-        let has_mark = is_marked(end);
-        if !is_read || (has_mark && is_end(&record)) {
-            return Ok(());
-        }
-        let start = record.position().unwrap_or(&start);
-        let line = start.line();
-        // The line end that the mark begins with may have ended the last row, too.
-        let row_bytes = end.min(input_bytes.get()) - start.byte();
-        if record.len() == 1 && &record[0] == b"\r" {
-            continue;
-        }
-        let is_long = LINE_BYTES_MAX as u64 + 1 < row_bytes;
-        let rejected = |reason: String| RowRejection {
-            line,
-            field: None,
-            reason,
-        };
-        if is_long && has_mark {
-            // Too much of the file is inside the quote to lose it as one bad row (API.md 13.4).
-            return Err(bad(format!("line {line}: {OPEN_QUOTE}")).into());
-        }
-        each(if is_long {
-            Err(rejected(format!("longer than {LINE_BYTES_MAX} bytes")))
-        } else if has_mark {
-            Err(rejected(OPEN_QUOTE.to_owned()))
-        } else {
-            row_of(line, &record, &columns)
+    while let Some(CsvRow { line, refusal }) = reader.next(&mut record)? {
+        each(match refusal {
+            None => row_of(line, &record, &columns, &header),
+            Some(reason) => Err(RowRejection {
+                line,
+                field: None,
+                reason,
+            }),
         })?;
     }
+    Ok(())
 }
 
 /// Returns true for a line that names the required fields of a record: no row of a record does.
@@ -100,34 +47,8 @@ pub fn is_csv_header(line: &[u8]) -> bool {
     is_read && ["video_type", "title", "posted_at"].into_iter().all(names)
 }
 
-/// Returns true for the row of the mark.
-fn is_end(record: &ByteRecord) -> bool {
-    record.len() == 1 && record[0] == END_MARK[1..]
-}
-
 /// Bytes that some editors put before UTF-8.
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
-/// Reason to reject a row that only the end of the file ends.
-const OPEN_QUOTE: &str = "opens a quote that is never closed";
-
-fn bad(reason: String) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, reason)
-}
-
-/// The error with the line of the row that it is about.
-fn with_line(start: &csv::Position, error: io::Error) -> io::Error {
-    match error.kind() {
-        io::ErrorKind::InvalidData => bad(format!("line {}: {error}", start.line())),
-        _ => error,
-    }
-}
-
-fn as_io(error: csv::Error) -> io::Error {
-    match error.into_kind() {
-        csv::ErrorKind::Io(error) => error,
-        other => bad(format!("not CSV: {other:?}")),
-    }
-}
 
 /// The field of each column; none if its name is not that of a field.
 fn columns_of(header: &ByteRecord) -> io::Result<Vec<Option<usize>>> {
@@ -157,6 +78,7 @@ fn row_of<'a>(
     line: u64,
     record: &'a ByteRecord,
     columns: &[Option<usize>],
+    header: &'a ByteRecord,
 ) -> Result<Row<'a>, RowRejection> {
     let rejection = |field, reason| RowRejection {
         line,
@@ -169,21 +91,18 @@ fn row_of<'a>(
         return Err(rejection(None, reason));
     }
     let mut draft = RecordDraft::default();
-    let mut ignored_fields = 0;
-    let last_idx = columns.len().saturating_sub(1);
-    for (cell_idx, (cell, column)) in record.iter().zip(columns).enumerate() {
-        let end = if cell_idx == last_idx {
-            cell.strip_suffix(b"\r")
-        } else {
-            None
-        };
-        let cell = end.unwrap_or(cell);
+    let mut ignored = Vec::new();
+    for ((cell, column), name) in record.iter().zip(columns).zip(header) {
+        let cell = cell.trim_ascii();
         let Some(idx) = *column else {
-            ignored_fields += u64::from(!cell.is_empty());
+            if !cell.is_empty() {
+                ignored.push(String::from_utf8_lossy(name.trim_ascii()));
+            }
             continue;
         };
         let text = std::str::from_utf8(cell)
-            .map_err(|_| rejection(Some(field_name(idx)), "not UTF-8".into()))?;
+            .map_err(|_| rejection(Some(field_name(idx)), "not UTF-8".into()))?
+            .trim();
         if !text.is_empty() {
             *field_of(&mut draft, idx) = DraftValue::Cell(Cow::Borrowed(text));
         }
@@ -191,42 +110,14 @@ fn row_of<'a>(
     Ok(Row {
         line,
         draft,
-        ignored_fields,
+        ignored,
     })
-}
-
-/// Appends [`END_MARK`] to the input, and fails when one row takes more than
-/// [`ROW_SPAN_BYTES_MAX`].
-struct MarkedInput<'a> {
-    input: &'a mut dyn BufRead,
-    /// Bytes read since the current row began; the reader of rows sets it to 0.
-    row_bytes: &'a Cell<usize>,
-    /// Bytes of the input so far, without the mark.
-    input_bytes: &'a Cell<u64>,
-    /// Rest of the mark that is still to be read.
-    mark: &'static [u8],
-}
-
-impl Read for MarkedInput<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if ROW_SPAN_BYTES_MAX < self.row_bytes.get() {
-            return Err(bad(format!(
-                "a row of more than {ROW_SPAN_BYTES_MAX} bytes: is a quote left open?"
-            )));
-        }
-        let count = self.input.read(buffer)?;
-        if count == 0 {
-            return self.mark.read(buffer);
-        }
-        self.row_bytes.set(self.row_bytes.get() + count);
-        self.input_bytes.set(self.input_bytes.get() + count as u64);
-        Ok(count)
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::limits::LINE_BYTES_MAX;
 
     fn read(text: impl AsRef<[u8]>) -> io::Result<Vec<String>> {
         let mut seen = Vec::new();
@@ -234,7 +125,10 @@ mod tests {
             seen.push(match row {
                 Ok(row) => format!(
                     "{} {:?} {:?} {}",
-                    row.line, row.draft.title, row.draft.year, row.ignored_fields
+                    row.line,
+                    row.draft.title,
+                    row.draft.year,
+                    row.ignored.join(" ")
                 ),
                 Err(rejection) => rejection.to_string(),
             });
@@ -245,11 +139,12 @@ mod tests {
 
     #[test]
     fn rows_are_read_by_header() {
-        let rows =
-            read("\u{FEFF}year,studio,title\r\n\r\n1995,x,\"Heat, \"\"1\"\"\nb\"\r\n,,\"Up\"\r\n");
+        let rows = read(
+            "\u{FEFF}year,studio,title\r\n\r\n1995 , x,\"Heat, \"\"1\"\"\nb\"\r\n,,\"Up\"\r\n",
+        );
         let expected = [
-            "3 Cell(\"Heat, \\\"1\\\"\\nb\") Cell(\"1995\") 1",
-            "5 Cell(\"Up\") Absent 0",
+            "3 Cell(\"Heat, \\\"1\\\"\\nb\") Cell(\"1995\") studio",
+            "5 Cell(\"Up\") Absent ",
         ];
         assert_eq!(rows.unwrap(), expected);
     }
@@ -260,7 +155,7 @@ mod tests {
         let expected = [
             "line 2: 3 cells under a header of 2: quote cells with commas",
             "line 3: title: not UTF-8",
-            "4 Cell(\"c\") Cell(\"3\") 0",
+            "4 Cell(\"c\") Cell(\"3\") ",
         ];
         assert_eq!(rows, expected);
     }
@@ -279,9 +174,9 @@ mod tests {
         let text = format!("title,year\nb,1\n\"{long}\",2\n\"c\",3\n");
         let line = 4 + LINE_BYTES_MAX / 2;
         let expected = [
-            "2 Cell(\"b\") Cell(\"1\") 0".to_owned(),
+            "2 Cell(\"b\") Cell(\"1\") ".to_owned(),
             "line 3: longer than 1048576 bytes".to_owned(),
-            format!("{line} Cell(\"c\") Cell(\"3\") 0"),
+            format!("{line} Cell(\"c\") Cell(\"3\") "),
         ];
         assert_eq!(read(text).unwrap(), expected);
         let fits = "a".repeat(LINE_BYTES_MAX - 2);
@@ -295,7 +190,7 @@ mod tests {
     fn an_open_quote_is_reported_with_its_line() {
         let rows = read("title,year\nb,1\n\"c,2\nd,3\n").unwrap();
         let expected = [
-            "2 Cell(\"b\") Cell(\"1\") 0",
+            "2 Cell(\"b\") Cell(\"1\") ",
             "line 3: opens a quote that is never closed",
         ];
         assert_eq!(rows, expected);
@@ -320,16 +215,16 @@ mod tests {
     fn quotes_that_stand_for_themselves_open_nothing() {
         let text = "\u{FEFF}\"title\",year\r\n5\" disk,1\r\n\"a\"\"\",\"2\"\r\n\"b\"\"\",\"3\"";
         let expected = [
-            "2 Cell(\"5\\\" disk\") Cell(\"1\") 0",
-            "3 Cell(\"a\\\"\") Cell(\"2\") 0",
-            "4 Cell(\"b\\\"\") Cell(\"3\") 0",
+            "2 Cell(\"5\\\" disk\") Cell(\"1\") ",
+            "3 Cell(\"a\\\"\") Cell(\"2\") ",
+            "4 Cell(\"b\\\"\") Cell(\"3\") ",
         ];
         assert_eq!(read(text).unwrap(), expected);
     }
 
     #[test]
     fn the_end_of_a_file_is_recognised_in_every_form() {
-        let row = |title: &str| format!("2 Cell({title:?}) Absent 0");
+        let row = |title: &str| format!("2 Cell({title:?}) Absent ");
         for text in [
             "title\nx",
             "title\nx\n",

@@ -105,7 +105,7 @@ mod tests {
         );
         assert_eq!(String::from_utf8(out.clone()).unwrap(), expected);
         let row = read_line(1, out.trim_ascii()).unwrap();
-        assert_eq!(row.ignored_fields, 0);
+        assert!(row.ignored.is_empty());
         assert_eq!(row.draft.title, DraftValue::Text("Lost \"1\"".into()));
         assert_eq!(row.draft.is_active, DraftValue::Boolean(false));
         assert_eq!(row.draft.uploader_name, DraftValue::Absent);

@@ -20,7 +20,7 @@ use super::row::{Row, RowRejection};
 /// use subcat_server::rows::read_line;
 /// let row = read_line(7, br#"{"title":"Heat","year":1995,"studio":"x"}"#).unwrap();
 /// assert_eq!(row.draft.year, DraftValue::Integer(1995));
-/// assert_eq!(row.ignored_fields, 1);
+/// assert_eq!(row.ignored, ["studio"]);
 /// ```
 pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowRejection> {
     let rejection = |field, reason| RowRejection {
@@ -43,14 +43,10 @@ pub fn read_line(line_number: u64, line: &[u8]) -> Result<Row<'_>, RowRejection>
             Some(field_name(idx)),
             "given twice: leave one of them out".into(),
         )),
-        Ok(LineValue::Fields {
-            draft,
-            ignored_fields,
-            ..
-        }) => Ok(Row {
+        Ok(LineValue::Fields { draft, ignored, .. }) => Ok(Row {
             line: line_number,
             draft: *draft,
-            ignored_fields,
+            ignored,
         }),
         Ok(LineValue::Other(what)) => {
             let reason = format!("{what} instead of an object: write one JSON object per line");
@@ -75,7 +71,7 @@ const _: () = assert!(RecordDraft::FIELDS.len() <= u32::BITS as usize);
 enum LineValue<'a> {
     Fields {
         draft: Box<RecordDraft<'a>>,
-        ignored_fields: u64,
+        ignored: Vec<Cow<'a, str>>,
         twice: Option<usize>,
     },
     Other(&'static str),
@@ -92,14 +88,17 @@ impl<'de> Visitor<'de> for ObjectVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
         let mut draft = Box::<RecordDraft<'de>>::default();
-        let mut ignored_fields = 0;
+        let mut ignored = Vec::new();
         let mut twice = None;
         let mut seen = 0_u32;
         while let Some(known) = map.next_key_seed(FieldName)? {
-            let Some(idx) = known else {
-                map.next_value::<IgnoredAny>()?;
-                ignored_fields += 1;
-                continue;
+            let idx = match known {
+                Key::Field(idx) => idx,
+                Key::Other(name) => {
+                    map.next_value::<IgnoredAny>()?;
+                    ignored.push(name);
+                    continue;
+                }
             };
             if seen & (1 << idx) != 0 {
                 twice = twice.or(Some(idx));
@@ -109,7 +108,7 @@ impl<'de> Visitor<'de> for ObjectVisitor {
         }
         Ok(LineValue::Fields {
             draft,
-            ignored_fields,
+            ignored,
             twice,
         })
     }
@@ -144,28 +143,43 @@ impl<'de> Visitor<'de> for ObjectVisitor {
     }
 }
 
-/// A key, as the position of the field that it names.
+/// A key.
+enum Key<'a> {
+    /// The position of the field that it names.
+    Field(usize),
+    /// A name that no field has.
+    Other(Cow<'a, str>),
+}
+
 struct FieldName;
 
 impl<'de> DeserializeSeed<'de> for FieldName {
-    type Value = Option<usize>;
+    type Value = Key<'de>;
 
     fn deserialize<D: Deserializer<'de>>(self, from: D) -> Result<Self::Value, D::Error> {
         from.deserialize_str(self)
     }
 }
 
-impl Visitor<'_> for FieldName {
-    type Value = Option<usize>;
+impl<'de> Visitor<'de> for FieldName {
+    type Value = Key<'de>;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("the name of a field")
     }
 
+    fn visit_borrowed_str<E>(self, name: &'de str) -> Result<Self::Value, E> {
+        Ok(field_idx(name).map_or(Key::Other(Cow::Borrowed(name)), Key::Field))
+    }
+
     fn visit_str<E>(self, name: &str) -> Result<Self::Value, E> {
-        Ok(field_idx(name))
+        let other = || Key::Other(Cow::Owned(name.to_owned()));
+        Ok(field_idx(name).map_or_else(other, Key::Field))
     }
 }
+
+/// Below it, every integer has a number of its own as a fraction.
+const EXACT_INTEGERS_END: f64 = 9_007_199_254_740_992.0;
 
 struct FieldValue;
 
@@ -204,12 +218,13 @@ impl<'de> Visitor<'de> for FieldValue {
     }
 
     fn visit_f64<E>(self, number: f64) -> Result<Self::Value, E> {
-        let what = if number.fract() == 0.0 {
-            "a number that is not written as an integer"
+        // A data frame writes all numbers of a column as `1.0` as soon as one cell is empty.
+        let is_exact = number.fract() == 0.0 && number.abs() < EXACT_INTEGERS_END;
+        Ok(if is_exact {
+            DraftValue::Integer(number as i64)
         } else {
-            "a number with a fraction"
-        };
-        Ok(DraftValue::Other(what))
+            DraftValue::Other("a number with a fraction")
+        })
     }
 
     fn visit_bool<E>(self, is_true: bool) -> Result<Self::Value, E> {
@@ -259,15 +274,14 @@ mod tests {
         assert_eq!(draft.episode, DraftValue::Other("a number with a fraction"));
         assert_eq!(draft.language, DraftValue::Other("an array"));
         assert_eq!(draft.file_name, DraftValue::Other("an object"));
-        let whole = "a number that is not written as an integer";
-        assert_eq!(draft.catalog_id, DraftValue::Other(whole));
+        assert_eq!(draft.catalog_id, DraftValue::Integer(2));
     }
 
     #[test]
     fn escaped_names_are_names_and_unknown_ones_are_counted() {
         let row = read_line(1, br#"{"\u0074itle":"x","a":[{"title":1}],"b":null,"":2}"#).unwrap();
         assert_eq!(row.draft.title, DraftValue::Text("x".into()));
-        assert_eq!(row.ignored_fields, 3);
+        assert_eq!(row.ignored, ["a", "b", ""]);
     }
 
     #[test]
@@ -303,7 +317,7 @@ mod tests {
     #[test]
     fn deep_nesting_is_harmless() {
         let deep = format!("{{\"x\":{}{}}}", "[".repeat(100_000), "]".repeat(100_000));
-        assert_eq!(read_line(1, deep.as_bytes()).unwrap().ignored_fields, 1);
+        assert_eq!(read_line(1, deep.as_bytes()).unwrap().ignored, ["x"]);
         let deep = format!(
             "{{\"title\":{}{}}}",
             "[".repeat(100_000),

@@ -4,7 +4,8 @@ use std::io::{self, BufRead};
 
 use subcat_engine::EncodedRecords;
 
-use super::reading::{append_line, read_lines};
+use super::ignored::IgnoredFields;
+use super::reading::{Format, LineNumbers, append_line, read_lines};
 use super::row::RowRejection;
 use crate::limits::LINE_BATCH_BYTES;
 
@@ -12,16 +13,15 @@ use crate::limits::LINE_BATCH_BYTES;
 #[derive(Debug, Default)]
 pub struct LineGroup {
     text: Vec<u8>,
-    /// Number of the first line, from 1.
-    first_line: u64,
+    lines: LineNumbers,
     /// Records of the lines that hold one.
     pub records: EncodedRecords,
     /// Reasons why the other lines hold none.
     pub rejections: Vec<RowRejection>,
     /// Number of lines that are not blank.
     pub rows_count: u64,
-    /// Number of fields that no record has.
-    pub ignored_fields: u64,
+    /// Fields that no record has.
+    pub ignored: IgnoredFields,
 }
 
 impl LineGroup {
@@ -29,9 +29,17 @@ impl LineGroup {
     /// Returns their number, 0 at the end of the input.
     ///
     /// Errors: reading fails; the batch has the lines before.
-    pub fn read(&mut self, input: &mut dyn BufRead, first_line: u64) -> (u64, io::Result<()>) {
+    pub fn read(
+        &mut self,
+        input: &mut dyn BufRead,
+        format: Format,
+        first_line: u64,
+    ) -> (u64, io::Result<()>) {
         self.text.clear();
-        self.first_line = first_line;
+        self.lines = LineNumbers {
+            first: first_line,
+            has_reasons: format == Format::Converted,
+        };
         let mut lines_count = 0;
         while self.text.len() < LINE_BATCH_BYTES {
             match append_line(input, &mut self.text) {
@@ -48,13 +56,15 @@ impl LineGroup {
         self.records.clear();
         self.rejections.clear();
         self.rows_count = 0;
-        self.ignored_fields = 0;
+        self.ignored.clear();
         let mut text = &*self.text;
-        let parsed = read_lines::<io::Error>(&mut text, self.first_line, &mut |row| {
+        let parsed = read_lines::<io::Error>(&mut text, self.lines, &mut |row| {
             self.rows_count += 1;
             let rejection = match row {
                 Ok(row) => {
-                    self.ignored_fields += row.ignored_fields;
+                    for name in &row.ignored {
+                        self.ignored.add(name);
+                    }
                     let pushed = self.records.push(&row.draft);
                     pushed
                         .err()
@@ -84,7 +94,7 @@ mod tests {
         let (mut batch, mut found) = (LineGroup::default(), Vec::new());
         let (mut line, mut batches_count) = (1, 0);
         loop {
-            let (lines_count, read) = batch.read(&mut input, line);
+            let (lines_count, read) = batch.read(&mut input, Format::Jsonl, line);
             read.unwrap();
             if lines_count == 0 {
                 break;

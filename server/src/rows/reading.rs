@@ -18,6 +18,8 @@ pub enum Format {
     Jsonl,
     /// A header of field names, then rows.
     Csv,
+    /// Somebody's table as JSON lines: a line that is a text is the reason why its row is refused.
+    Converted,
 }
 
 impl Format {
@@ -62,19 +64,47 @@ pub fn read_rows<E: From<io::Error>>(
     each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     match format {
-        Format::Jsonl => read_lines(input, 1, each),
+        Format::Jsonl => read_lines(input, LineNumbers::from(1), each),
+        Format::Converted => read_lines(input, LineNumbers::with_reasons(1), each),
         Format::Csv => read_csv(input, each),
     }
 }
 
-/// Calls `each` with every row of JSON lines, of which the first has this number in its file.
+/// Lines of a file that are read together.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct LineNumbers {
+    /// Number of the first one, from 1.
+    pub(super) first: u64,
+    /// True if a line that is a text is the reason why its row is refused.
+    pub(super) has_reasons: bool,
+}
+
+impl LineNumbers {
+    /// Lines from this number on.
+    const fn from(first: u64) -> Self {
+        Self {
+            first,
+            has_reasons: false,
+        }
+    }
+
+    /// Lines from this number on, with reasons among them.
+    const fn with_reasons(first: u64) -> Self {
+        Self {
+            first,
+            has_reasons: true,
+        }
+    }
+}
+
+/// Calls `each` with every row of JSON lines.
 pub(super) fn read_lines<E: From<io::Error>>(
     input: &mut dyn BufRead,
-    first_line: u64,
+    lines: LineNumbers,
     each: &mut RowReceiver<'_, E>,
 ) -> Result<(), E> {
     let mut buffer = Vec::new();
-    for line_number in first_line.. {
+    for line_number in lines.first.. {
         buffer.clear();
         // One byte more than a line may have, so that one that is too long is recognised without
         // being read into memory.
@@ -99,9 +129,22 @@ pub(super) fn read_lines<E: From<io::Error>>(
             _ => &buffer,
         };
         let line = line.trim_ascii();
-        if !line.is_empty() {
-            each(read_line(line_number, line))?;
+        if line.is_empty() {
+            continue;
         }
+        let reason = if lines.has_reasons && line[0] == b'"' {
+            serde_json::from_slice(line).ok()
+        } else {
+            None
+        };
+        each(match reason {
+            Some(reason) => Err(RowRejection {
+                line: line_number,
+                field: None,
+                reason,
+            }),
+            None => read_line(line_number, line),
+        })?;
     }
     Ok(())
 }
@@ -177,6 +220,21 @@ mod tests {
     fn blank_lines_and_a_byte_order_mark_are_counted() {
         assert_eq!(read(LINES), SEEN);
         assert!(read(b"").is_empty());
+    }
+
+    #[test]
+    fn reasons_stand_among_the_lines_of_a_converted_table() {
+        let mut seen = Vec::new();
+        let mut text = &b"{}\n\n\"episode: 5-6\"\n"[..];
+        read_rows::<io::Error>(&mut text, Format::Converted, &mut |row| {
+            seen.push(
+                row.map(|row| row.line)
+                    .map_err(|rejection| rejection.to_string()),
+            );
+            Ok(())
+        })
+        .unwrap();
+        assert_eq!(seen, [Ok(1), Err("line 3: episode: 5-6".to_owned())]);
     }
 
     #[test]

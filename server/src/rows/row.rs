@@ -1,5 +1,6 @@
 //! One row of a file: a draft, or its rejection.
 
+use std::borrow::Cow;
 use std::fmt;
 
 use subcat_engine::{FieldError, RecordDraft};
@@ -11,8 +12,8 @@ pub struct Row<'a> {
     pub line: u64,
     /// Its fields, not yet validated.
     pub draft: RecordDraft<'a>,
-    /// Number of fields that no record has.
-    pub ignored_fields: u64,
+    /// Names of its fields that no record has.
+    pub ignored: Vec<Cow<'a, str>>,
 }
 
 /// Reason why a line is not a record.

@@ -549,3 +549,77 @@ fn a_terminal_gets_a_bar() {
             .ends_with("19999 inserted, 0 updated, 0 unchanged, 0 refused")
     );
 }
+
+#[test]
+fn a_table_of_others_is_loaded_with_its_files() {
+    Place::in_both_modes(|place| {
+        let subtitle = "1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+        let table = "titulo;anio;idioma;archivo;URL\n\
+             Ronin;1998;Spanish;a.srt;http://e/1\n\
+             Heat;1995;Klingon;a.srt;\n\
+             Up;2009;es;b.srt;\n";
+        let file = place.write("a.srt", subtitle);
+        let folder = file.strip_suffix("/a.srt").unwrap().to_owned();
+        let name = place.write("list.csv", table);
+        let done = place.run(&[
+            "import",
+            &name,
+            "--map",
+            "file=archivo",
+            "--files",
+            &folder,
+            "--json",
+        ]);
+        let reports: Vec<&str> = done.stderr.lines().collect();
+        let expected = [
+            format!("{name} line 3: language: Klingon"),
+            format!("{name} line 4: no such file"),
+        ];
+        assert_eq!(reports, expected);
+        assert_eq!(done.json()["inserted"], 1);
+        let record = &place.export()[0];
+        assert_eq!(record["title"], "Ronin");
+        assert_eq!(record["file_name"], "a.srt");
+        let release = record["source_release_id"].as_str().unwrap();
+        assert_eq!(release, "f0c5cc31f6b68677f03ad8f494b6c6f50");
+        let shown: Value = place.run(&["file", "show", release, "--json"]).json();
+        assert_eq!(shown["size_bytes"], subtitle.len());
+        let refused = place.run(&["file", "forget", release]);
+        assert!(refused.stderr.contains("--force"), "{}", refused.stderr);
+        place.run(&["file", "forget", release, "--force"]).ok();
+    });
+}
+
+#[test]
+fn unknown_fields_are_named_and_refused_by_strict() {
+    Place::in_both_modes(|place| {
+        let lines = line(1, "Heat", r#","saeson":1,"studio":"x""#);
+        let file = place.write("a.jsonl", lines);
+        let text = place.run(&["import", &file]).ok();
+        let expected = "1 inserted, 0 updated, 0 unchanged, 0 refused \
+                        (2 unknown fields ignored: saeson (is it season?), studio)\n";
+        assert_eq!(text, expected);
+        let strict = place.run(&["import", &file, "--strict"]);
+        assert!(
+            strict.stderr.contains("saeson (is it season?)"),
+            "{}",
+            strict.stderr
+        );
+    });
+}
+
+#[test]
+fn what_is_not_a_table_ends_with_one_message() {
+    let place = Place::stopped();
+    let file = place.write(
+        "a.csv",
+        format!("PK\u{3}\u{4}{}xl/workbook.xml", "\0".repeat(99)),
+    );
+    let done = place.run(&["import", &file]);
+    assert_eq!(done.stderr.lines().count(), 1, "{}", done.stderr);
+    assert!(
+        done.stderr.contains("a spreadsheet (xlsx)"),
+        "{}",
+        done.stderr
+    );
+}

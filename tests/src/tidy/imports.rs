@@ -83,7 +83,7 @@ const OWNERS: &[Owner] = &[
     owner("server", "sha2", &["auth"]),
     owner("server", "slab", &["runtime"]),
     owner("server", "socket2", &["runtime"]),
-    owner("server", "strsim", &["config"]),
+    owner("server", "strsim", &["config", "rows"]),
     owner("server", "tokio", &["runtime"]),
     // Channels, locks and timers, for tasks on the control runtime.
     owner(

@@ -65,7 +65,7 @@ pub(crate) fn forget(request: &WebRequest) -> PageResult {
     let operations = Operations::of_service(&request.site.service, actor);
     // A file that is forgotten already, by a second click, is what was asked for.
     if operations.stored_file(&release).is_ok() {
-        operations.forget_file(&release)?;
+        operations.forget_file(&release, false)?;
     }
     let location = format!("/admin/files?release={release}");
     Ok(request.see_other_with(&location, Notice::FileForgotten))

@@ -1,0 +1,199 @@
+//! Files that an import brings: read here, stored here or by the running server.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use subcat_engine::{
+    BROUGHT_FILES_MAX, BroughtFile, ContentHash, Engine, FileKind, ReleaseId, hash_of,
+};
+
+use super::access::Access;
+use crate::admin::Client;
+use crate::files::recognise;
+use crate::limits::BROUGHT_BATCH_BYTES;
+
+/// Place in which files are stored.
+#[derive(Clone, Copy)]
+pub(super) enum StorePlace<'a> {
+    /// The catalog that is open here.
+    Engine(&'a Engine),
+    /// The server that runs on it.
+    Server(&'a Client),
+    /// None: nothing is loaded.
+    DryRun,
+}
+
+impl<'a> StorePlace<'a> {
+    /// The place of an import.
+    pub(super) fn new(access: &'a Access, is_dry_run: bool) -> Self {
+        match access {
+            _ if is_dry_run => Self::DryRun,
+            Access::Opened(opened) => Self::Engine(&opened.engine),
+            Access::Running(client) => Self::Server(client),
+        }
+    }
+}
+
+/// A file that was read and is positively one of subtitles.
+pub(super) struct ReadFile {
+    /// Its content.
+    pub(super) content: Vec<u8>,
+    /// SHA-256 of it.
+    pub(super) hash: ContentHash,
+    /// Its kind.
+    pub(super) kind: FileKind,
+}
+
+/// Reason why a file is not stored (API.md 13.10).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum FileRejection {
+    /// It is neither an archive nor positively a subtitle, or too large.
+    #[error("no subtitle")]
+    NoSubtitle,
+    /// There is none.
+    #[error("no such file")]
+    NoSuchFile,
+}
+
+/// Reads a file of 1 to `bytes_max` bytes. The inner error is the reason why it is not stored.
+///
+/// Errors: it cannot be read.
+pub(super) fn read_subtitle(
+    path: &Path,
+    bytes_max: usize,
+) -> io::Result<Result<ReadFile, FileRejection>> {
+    let mut content = Vec::new();
+    let file = match File::open(path) {
+        Ok(file) if file.metadata()?.is_file() => file,
+        Ok(_) => return Ok(Err(FileRejection::NoSuchFile)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            return Ok(Err(FileRejection::NoSuchFile));
+        }
+        Err(error) => return Err(error),
+    };
+    file.take(bytes_max as u64 + 1).read_to_end(&mut content)?;
+    let extension = path.extension().and_then(|extension| extension.to_str());
+    let name_kind = extension.and_then(FileKind::of_extension);
+    let is_sized = (1..=bytes_max).contains(&content.len());
+    let recognised = recognise(&content, name_kind).filter(|file| is_sized && !file.is_shapeless);
+    Ok(match recognised {
+        Some(file) => Ok(ReadFile {
+            hash: hash_of(&content),
+            kind: file.kind,
+            content,
+        }),
+        None => Err(FileRejection::NoSubtitle),
+    })
+}
+
+/// The release of a file without one: `f` and 32 digits of its SHA-256.
+pub(super) fn release_of(hash: &ContentHash) -> ReleaseId {
+    let hex = hash.to_string();
+    let release = ReleaseId::parse(&format!("f{}", &hex[..32]));
+    release.expect("hexadecimal digits are a release")
+}
+
+struct PendingFile {
+    release: ReleaseId,
+    file: ReadFile,
+}
+
+/// Stores files in batches.
+pub(super) struct FileStore<'a> {
+    place: StorePlace<'a>,
+    pending: Vec<PendingFile>,
+    pending_bytes: usize,
+}
+
+impl<'a> FileStore<'a> {
+    pub(super) fn new(place: StorePlace<'a>) -> Self {
+        Self {
+            place,
+            pending: Vec::new(),
+            pending_bytes: 0,
+        }
+    }
+
+    /// Stores a file, at the latest by [`FileStore::flush`].
+    pub(super) fn store(&mut self, release: ReleaseId, file: ReadFile) -> io::Result<()> {
+        if matches!(self.place, StorePlace::DryRun) {
+            return Ok(());
+        }
+        self.pending_bytes += file.content.len();
+        self.pending.push(PendingFile { release, file });
+        let is_full =
+            BROUGHT_FILES_MAX <= self.pending.len() || BROUGHT_BATCH_BYTES <= self.pending_bytes;
+        if is_full { self.flush() } else { Ok(()) }
+    }
+
+    /// Stores what is pending, durably.
+    pub(super) fn flush(&mut self) -> io::Result<()> {
+        if self.pending.is_empty() {
+            return Ok(());
+        }
+        let pending = std::mem::take(&mut self.pending);
+        self.pending_bytes = 0;
+        let files: Vec<BroughtFile<'_>> = pending
+            .iter()
+            .map(|pending| BroughtFile {
+                release: &pending.release,
+                content: &pending.file.content,
+                kind: pending.file.kind,
+            })
+            .collect();
+        match self.place {
+            StorePlace::DryRun => Ok(()),
+            StorePlace::Engine(engine) => engine.files().bring(&files).map_err(io::Error::other),
+            StorePlace::Server(client) => client.bring(&files).map_err(io::Error::other),
+        }
+    }
+}
+
+/// The folder in which a table's files are: that of the option, else that of the table.
+pub(super) fn folder_of_files(option: Option<&Path>, table: &Path) -> PathBuf {
+    match (option, table.parent()) {
+        (Some(folder), _) => folder.to_owned(),
+        (None, Some(parent)) => parent.to_owned(),
+        (None, None) => PathBuf::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_subtitles_are_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.srt");
+        let read = |content: &[u8], bytes_max| {
+            std::fs::write(&path, content).unwrap();
+            read_subtitle(&path, bytes_max)
+                .unwrap()
+                .map(|file| file.kind)
+        };
+        let srt = b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n";
+        assert_eq!(read(srt, 100), Ok(FileKind::Srt));
+        assert_eq!(read(srt, 10), Err(FileRejection::NoSubtitle));
+        assert_eq!(read(b"", 100), Err(FileRejection::NoSubtitle));
+        assert_eq!(read(&[b'x'; 300], 1000), Err(FileRejection::NoSubtitle));
+        assert_eq!(read(b"PK\x03\x04", 100), Ok(FileKind::Zip));
+        let missing = read_subtitle(&dir.path().join("b.srt"), 100).unwrap();
+        assert_eq!(
+            missing.map(|file| file.kind),
+            Err(FileRejection::NoSuchFile)
+        );
+        let folder = read_subtitle(dir.path(), 100).unwrap();
+        assert_eq!(folder.map(|file| file.kind), Err(FileRejection::NoSuchFile));
+    }
+
+    #[test]
+    fn a_release_is_made_of_the_content() {
+        let hash = hash_of(b"1\n00:00:01,000 --> 00:00:02,000\nHola.\n");
+        assert_eq!(
+            release_of(&hash).as_str(),
+            "f0c5cc31f6b68677f03ad8f494b6c6f50"
+        );
+    }
+}

@@ -1,0 +1,44 @@
+//! Languages of tables: codes and names (API.md 13.9).
+
+use subcat_engine::{Language, language_of};
+
+/// Codes without a language.
+const NONE: &[&str] = &["und", "mul", "mis", "zxx", "xx"];
+
+/// The tag that a cell names; none for what is not one.
+pub(super) fn tag_of_cell(cell: &str) -> Option<String> {
+    let cell = cell.trim();
+    if NONE.iter().any(|code| cell.eq_ignore_ascii_case(code)) {
+        return None;
+    }
+    if let Some(tag) = language_of(cell) {
+        return Some(tag);
+    }
+    Language::parse_any_service(cell).map(|tag| tag.as_str().to_owned())
+}
+
+/// The language itself, without its region.
+pub(super) fn primary(tag: &str) -> String {
+    Language::parse(tag).map_or_else(|| tag.to_owned(), |tag| tag.primary())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn languages_are_read_as_tables_write_them() {
+        for (cell, tag) in [
+            ("Spanish (EU)", Some("es-ES")),
+            ("Español (España)", Some("es-ES")),
+            ("Portuguese (BR)", Some("pt-BR")),
+            ("aleman", Some("de")),
+            ("sp", Some("es-ES")),
+            ("ast", Some("ast")),
+            ("und", None),
+            ("Klingon", None),
+        ] {
+            assert_eq!(tag_of_cell(cell).as_deref(), tag, "{cell}");
+        }
+    }
+}

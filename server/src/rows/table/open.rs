@@ -1,0 +1,145 @@
+//! Files of records, whatever they are.
+
+use std::io::{self, BufRead, BufReader};
+
+use super::convert::{RecordVisitor, TableOptions, TableRead};
+use super::sniff::{TableKind, kind_of};
+use super::text::peek;
+use crate::limits::READ_BUFFER_BYTES;
+use crate::rows::reading::Format;
+
+/// A file whose kind is known.
+pub enum OpenedTable<'a> {
+    /// Our own format.
+    Own(Format, Box<dyn BufRead + 'a>),
+    /// Somebody's table, as lines of [`Format::Converted`].
+    Foreign(Box<TableRead<'a>>),
+}
+
+/// Opens a file by its content. `visit` gets each record of somebody's table.
+///
+/// Errors: reading fails, or it is not a table; the error says what it is.
+pub fn open_table<'a>(
+    input: Box<dyn BufRead + 'a>,
+    options: TableOptions,
+    visit: Box<RecordVisitor<'a>>,
+) -> io::Result<OpenedTable<'a>> {
+    let peeked = peek(input)?;
+    let kind = kind_of(&peeked)?;
+    let own = match kind {
+        TableKind::OwnCsv => Some(Format::Csv),
+        TableKind::OwnJson | TableKind::Empty => Some(Format::Jsonl),
+        _ => None,
+    };
+    let content: Box<dyn BufRead + 'a> =
+        Box::new(BufReader::with_capacity(READ_BUFFER_BYTES, peeked.content));
+    match own {
+        Some(format) if !options.is_asked => Ok(OpenedTable::Own(format, content)),
+        _ => {
+            let read = TableRead::new(content, kind, options, visit)?;
+            Ok(OpenedTable::Foreign(Box::new(read)))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read;
+
+    use super::super::{ColumnMap, DateOrder, TableRecord};
+    use super::*;
+
+    /// The lines of a table with options, or the error that ends it.
+    fn lines(text: &str, options: TableOptions) -> Result<String, String> {
+        let visit = Box::new(|_: &mut TableRecord| Ok(None));
+        let opened = open_table(Box::new(text.as_bytes()), options, visit);
+        let mut lines = String::new();
+        match opened.map_err(|error| error.to_string())? {
+            OpenedTable::Own(_, mut content) => content.read_to_string(&mut lines),
+            OpenedTable::Foreign(mut table) => table.read_to_string(&mut lines),
+        }
+        .map_err(|error| error.to_string())?;
+        Ok(lines)
+    }
+
+    /// Options as the command gives them.
+    fn options() -> TableOptions {
+        let mut options = TableOptions::default();
+        options.rows.next_year = 2027;
+        options
+    }
+
+    #[test]
+    fn a_table_becomes_lines_at_its_own_line_numbers() {
+        let text = "titulo;anio;URL\n\"Up\n(2009)\";;http://e/1\nHeat;x\nRonin;1998;\n";
+        let rest = r#""posted_at":"1970-01-01T00:00:00Z","language":"es""#;
+        let expected = [
+            "",
+            &format!(r#"{{"video_type":"movie","title":"Up","year":2009,{rest},"URL":null}}"#),
+            "",
+            r#""2 cells under a header of 3""#,
+            &format!(r#"{{"video_type":"movie","title":"Ronin","year":1998,{rest}}}"#),
+            "",
+        ];
+        assert_eq!(lines(text, options()).unwrap(), expected.join("\n"));
+    }
+
+    #[test]
+    fn our_own_formats_stay_as_they_are() {
+        let text = "{\"title\":\"Heat (1995)\",\"season\":\"x\"}\n";
+        assert_eq!(lines(text, options()).unwrap(), text);
+        let mut asked = options();
+        asked.is_asked = true;
+        assert_eq!(lines(text, asked).unwrap(), "\"season: x\"\n");
+    }
+
+    #[test]
+    fn languages_that_are_not_wanted_are_left_out() {
+        let mut wanted = options();
+        wanted.rows.languages = vec!["es".to_owned()];
+        let text = r#"[{"titulo":"A b","lang":"en"},{"titulo":"C","lang":"es-MX"}]"#;
+        let found = lines(text, wanted).unwrap();
+        let (first, rest) = found.split_once('\n').unwrap();
+        assert!(first.is_empty() && rest.contains("\"es-MX\""), "{found}");
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_with_one_message() {
+        let reason = |text: &str| lines(text, options()).unwrap_err();
+        let dates = reason("titulo,fecha\nHeat,7/8/2009\n");
+        assert!(dates.contains("--dates dmy or mdy"), "{dates}");
+        let columns = reason("a,b\n1,2\n");
+        assert!(
+            columns.contains("its columns are a, b; say which is which with --map"),
+            "{columns}"
+        );
+        let array = reason("[[1,2]]");
+        assert!(array.contains("an array of JSON"), "{array}");
+        let cut = reason("[{\"titulo\":\"A\"}");
+        assert!(cut.contains("does not end"), "{cut}");
+        let sql = reason("INSERT INTO a VALUES (1, 'x');");
+        assert!(sql.contains("names no columns"), "{sql}");
+    }
+
+    #[test]
+    fn dumps_of_sql_are_read_by_the_columns_of_their_tables() {
+        let text = "-- a dump\nCREATE TABLE users (id int, name text);\n\
+            INSERT INTO users VALUES (1,'a');\n\
+            CREATE TABLE IF NOT EXISTS `subs` (`sub_id` int(11), `titulo` varchar(9), \
+            KEY `k` (`a`));\n\
+            INSERT INTO `subs` VALUES (1,'It''s; (ok)'),(2,'Don\\'t'),(3,NULL);";
+        let found = lines(text, options()).unwrap();
+        assert!(found.contains("\"title\":\"It's; (ok)\"") && found.contains("\"Don't\""));
+        assert!(found.ends_with("\"no title\"\n"), "{found}");
+    }
+
+    #[test]
+    fn options_say_which_columns_and_which_order() {
+        let mut asked = options();
+        asked.map = ColumnMap::parse("title=Nombre,is_active=!Borrado").unwrap();
+        asked.rows.dates = Some(DateOrder::DayFirst);
+        let text = "Nombre|Borrado|fecha|sub_id\nHeat|s\u{ed}|5/7/2009|7\n";
+        let found = lines(text, asked).unwrap();
+        assert!(found.contains("\"posted_at\":\"2009-07-05T00:00:00Z\",\"is_active\":false"));
+    }
+}
