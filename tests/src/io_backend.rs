@@ -42,7 +42,7 @@ pub fn chosen_io() -> Io {
 /// too.
 pub fn listen_settings(io: Io, connections_max: usize) -> ListenSettings {
     ListenSettings {
-        listen: SocketAddr::from(([127, 0, 0, 1], 0)),
+        listen: SocketAddr::from(([127, 0, 0, 1], 0)).into(),
         io,
         connections: Connections {
             max: connections_max,

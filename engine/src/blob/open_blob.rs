@@ -1,7 +1,7 @@
 //! An open blob.
 
 use std::ops::Range;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use crate::disk::{Mapping, OsFile};
 
@@ -12,6 +12,8 @@ pub struct Blob {
     file: OsFile,
     size_bytes: usize,
     is_truncated: AtomicBool,
+    /// A number of the serving path, which has a clock.
+    resident_stamp: AtomicU64,
 }
 
 impl Blob {
@@ -23,6 +25,7 @@ impl Blob {
             file,
             size_bytes,
             is_truncated: AtomicBool::new(false),
+            resident_stamp: AtomicU64::new(0),
         }
     }
 
@@ -36,6 +39,16 @@ impl Blob {
     /// the disk; 0 if the first is not in memory. Cost: a system call.
     pub fn resident_bytes(&self, range: Range<usize>) -> usize {
         self.mapping.resident_bytes(range)
+    }
+
+    /// The number that was noted when the whole content was last known to be in memory; 0 before.
+    pub fn resident_stamp(&self) -> u64 {
+        self.resident_stamp.load(Ordering::Relaxed)
+    }
+
+    /// Notes a number for [`Blob::resident_stamp`].
+    pub fn set_resident_stamp(&self, stamp: u64) {
+        self.resident_stamp.store(stamp, Ordering::Relaxed);
     }
 
     /// The open file, for zero-copy: its first [`Blob::size_bytes`] bytes are the content.

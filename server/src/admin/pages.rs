@@ -42,7 +42,7 @@ pub fn starting_pages()
                 r#"{"detail":"Service Unavailable"}"#.to_owned()
             };
             let mut response = page(StatusCode::SERVICE_UNAVAILABLE, JSON, body);
-            // The workers that come next listen on sockets of their own.
+            // The next request is one for the workers.
             let close = HeaderValue::from_static("close");
             response.headers_mut().insert(CONNECTION, close);
             response

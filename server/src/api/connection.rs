@@ -8,7 +8,7 @@ use subcat_engine::ApiKeyState;
 
 use crate::auth::KnownKey;
 use crate::request::{KnownHost, authorization, bearer_token, client_address};
-use crate::runtime::Moment;
+use crate::runtime::{Moment, is_local_peer};
 use crate::service::Service;
 
 /// Memory of one connection: its peer, and checks that a repeated header field need not repeat.
@@ -63,9 +63,12 @@ impl ConnectionMemory {
         client_address(self.peer, headers, &service.config().trusted_proxies)
     }
 
-    /// True if the peer is a trusted proxy.
+    /// True if the peer is a trusted proxy, as everybody is on a Unix socket.
     pub fn is_proxied(&self, service: &Service) -> bool {
         let peer = self.peer.to_canonical();
+        if is_local_peer(peer) {
+            return true;
+        }
         let config = service.config();
         let mut trusted = config.trusted_proxies.iter();
         trusted.any(|network| network.contains(&peer))

@@ -1,17 +1,24 @@
 //! Access to the catalog: through the server that runs on it, or by opening it.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
+use rustix::fs::Access as Permission;
+use rustix::io::Errno;
 use subcat_engine::{Disk, Engine, Error, Finding, Options, Real, StoreKind, salvage};
 
 use super::context::now;
 use super::error::{CommandError, say};
 use super::output::Reply;
-use crate::admin::Client;
+use crate::admin::{Client, SOCKET_NAME};
 use crate::config::Config;
 use crate::ops::{Operation, Operations, to_json};
 use crate::service::{Actor, Credentials};
+
+/// Pause before a data directory that is in use is tried again.
+const LOCK_POLL: Duration = Duration::from_millis(100);
 
 /// Treatment of a data directory that does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,7 +33,7 @@ pub(super) enum Missing {
 
 /// A catalog that cannot be accessed.
 #[derive(Debug, thiserror::Error)]
-enum AccessError {
+pub(super) enum AccessError {
     #[error("with store = memory nothing is kept: start the server first")]
     MemoryOnly,
     #[error(
@@ -40,6 +47,18 @@ enum AccessError {
         path.display()
     )]
     Locked { path: PathBuf, pid: u32 },
+    #[error(
+        "{} belongs to uid {owner} (mode {mode:o}), this process is uid {uid}: chown it, or run as \
+         its owner (sudo -u, or --user {owner}:{group} of a container)",
+        path.display()
+    )]
+    NotOurs {
+        path: PathBuf,
+        owner: u32,
+        group: u32,
+        mode: u32,
+        uid: u32,
+    },
 }
 
 /// A data directory that is damaged below its rows.
@@ -71,6 +90,7 @@ pub(super) struct Opened {
 impl Access {
     /// Finds the server or opens the directory.
     pub(super) fn open(mut config: Config, missing: Missing) -> Result<Self, CommandError> {
+        ensure_ours(&config.data)?;
         if let Some(client) = Client::find(&config.data)? {
             return Ok(Self::Running(client));
         }
@@ -133,12 +153,47 @@ impl Access {
 
 /// Opens the data directory of these settings.
 pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engine, CommandError> {
+    open_engine_within(config, counter_lanes, Duration::ZERO)
+}
+
+/// Opens the data directory of these settings, once whoever has it open closes it within this time.
+pub(super) fn open_engine_within(
+    config: &Config,
+    counter_lanes: usize,
+    patience: Duration,
+) -> Result<Engine, CommandError> {
+    let until = Instant::now() + patience;
+    let mut is_told = false;
+    let opened = loop {
+        let opened = open(config, counter_lanes);
+        let Err(Error::Locked { pid, .. }) = &opened else {
+            break opened;
+        };
+        if until <= Instant::now() {
+            break opened;
+        }
+        if !std::mem::replace(&mut is_told, true) {
+            let (data, seconds) = (config.data.display(), patience.as_secs());
+            tracing::warn!(pid, %data, "the data directory is in use: waiting up to {seconds} s");
+        }
+        std::thread::sleep(LOCK_POLL);
+    };
+    let engine = opened.map_err(|error| opening_error(config, error))?;
+    engine.keep_free(config.disk_reserve_bytes as u64);
+    Ok(engine)
+}
+
+fn open(config: &Config, counter_lanes: usize) -> subcat_engine::Result<Engine> {
     let options = Options {
         disk: Arc::new(Real),
         store: config.store,
         counter_lanes,
     };
-    let opened = Engine::open(&config.data, options).map_err(|error| match error {
+    Engine::open(&config.data, options)
+}
+
+fn opening_error(config: &Config, error: Error) -> CommandError {
+    match error {
         Error::Locked { path, pid } => AccessError::Locked { path, pid }.into(),
         source @ (Error::Corrupt { .. } | Error::Store { .. }) => UnreadableError {
             path: config.data.clone(),
@@ -146,10 +201,39 @@ pub(super) fn open_engine(config: &Config, counter_lanes: usize) -> Result<Engin
         }
         .into(),
         other => other.into(),
-    });
-    let engine: Engine = opened.map_err(|error: CommandError| error)?;
-    engine.keep_free(config.disk_reserve_bytes as u64);
-    Ok(engine)
+    }
+}
+
+/// Errors: the data directory, or a file in it, belongs to another user and may not be used by this
+/// one. What is not there, or fails for another reason, is left to whoever opens it.
+pub(super) fn ensure_ours(data: &Path) -> Result<(), AccessError> {
+    let needed = Permission::READ_OK | Permission::WRITE_OK;
+    let names = ["", "lock", "catalog.redb", "state.redb", SOCKET_NAME];
+    for name in names {
+        let path = if name.is_empty() {
+            data.to_path_buf()
+        } else {
+            data.join(name)
+        };
+        let needed = if name.is_empty() {
+            needed | Permission::EXEC_OK
+        } else {
+            needed
+        };
+        let Err(Errno::ACCESS | Errno::PERM) = rustix::fs::access(&path, needed) else {
+            continue;
+        };
+        // Where the directory may not even be looked into, it has been named already.
+        let Ok(found) = path.metadata() else { continue };
+        return Err(AccessError::NotOurs {
+            path,
+            owner: found.uid(),
+            group: found.gid(),
+            mode: found.mode() & 0o777,
+            uid: rustix::process::geteuid().as_raw(),
+        });
+    }
+    Ok(())
 }
 
 /// Makes a data directory readable on which no server runs and which cannot be opened. Returns

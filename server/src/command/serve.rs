@@ -1,7 +1,7 @@
 //! `subcat serve`: the server.
 
 use std::io::{self, IsTerminal};
-use std::net::SocketAddr;
+use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, Sender, channel};
@@ -11,7 +11,7 @@ use std::time::Duration;
 use clap::Args;
 use subcat_engine::{Engine, StoreKind};
 
-use super::access::open_engine;
+use super::access::{ensure_ours, open_engine_within};
 use super::context::Context;
 use super::error::{CommandError, SubjectError};
 use super::logging;
@@ -21,11 +21,11 @@ use super::subcommand::Subcommand;
 use super::watchdog;
 use crate::admin::{Client, SOCKET_NAME, admin_pages, admin_socket, starting_pages};
 use crate::cluster::{open_exchange, open_log};
-use crate::config::{Config, Effective};
+use crate::config::{Config, Effective, ListenAddress};
 use crate::http::{Server, serve_on};
 use crate::runtime::{
     AdminListener, AdminServer, Clock, Control, ControlHandle, Descriptors, InheritedSockets,
-    RingRefusedError, ServerSignal, ServerSignals, ServiceManager, SystemClock,
+    PublicListeners, RingRefusedError, ServerSignal, ServerSignals, ServiceManager, SystemClock,
 };
 use crate::service::{ClusterNode, ClusterThreads, ProcessHooks, Service, log_damage};
 #[cfg(feature = "s3")]
@@ -33,8 +33,8 @@ use crate::upstream::ObjectStorage;
 
 /// Time limit of requests that are under way when the server stops.
 const GRACE: Duration = Duration::from_secs(4);
-/// Time limit of answers that the service is starting, once it has started.
-const STARTING_GRACE: Duration = Duration::from_millis(100);
+/// Time for which a start waits for another command to close the data directory.
+const LOCK_PATIENCE: Duration = Duration::from_secs(10);
 /// Time limit of operations that are still under way after that.
 const ADMIN_GRACE: Duration = Duration::from_millis(300);
 /// Time limit of sending the last spans of traces.
@@ -45,8 +45,8 @@ const STOP_LIMIT: Duration = Duration::from_millis(4_900);
 /// Run the server
 #[derive(Debug, Args)]
 pub(super) struct ServeArguments {
-    /// The public address [default: 127.0.0.1:8080]
-    #[arg(long, value_name = "IP:PORT")]
+    /// The public address, IP:PORT or unix:PATH [default: 127.0.0.1:8080]
+    #[arg(long, value_name = "ADDRESS")]
     listen: Option<String>,
     /// The address of /metrics, /livez and /readyz [default: 127.0.0.1:9464]
     #[arg(long, value_name = "IP:PORT")]
@@ -116,6 +116,7 @@ impl Running {
         } = effective;
         let inherited = InheritedSockets::take()
             .map_err(|error| SubjectError::new("a socket of the service manager", error))?;
+        ensure_ours(&config.data)?;
         if let Some(server) = Client::find(&config.data)? {
             return Err(AlreadyServedError {
                 pid: server.pid(),
@@ -132,22 +133,17 @@ impl Running {
             Some(listener) => AdminListener::inherited(listener, &handle),
             None => AdminListener::tcp(config.admin, &handle),
         };
-        let pages = pages.map_err(|error| address_error("admin", config.admin, error))?;
+        let admin = config.admin.into();
+        let pages = pages.map_err(|error| address_error("admin", &admin, error))?;
         let admin_address = pages.local_addr().unwrap_or(config.admin);
         let served = Arc::new(OnceLock::new());
         let pages = AdminServer::start(pages, &handle, admin_pages(Arc::clone(&served)));
-        let starting = match inherited.public {
-            // Its clients wait in the queue of the socket.
-            Some(_) => None,
-            None => answer_while_starting(&config, &handle)?,
-        };
-        let engine = Arc::new(open_engine(&config, config.workers + 1)?);
+        let public = Public::listen(&config, inherited.public, &handle)?;
+        let lanes = config.workers + 1;
+        let engine = Arc::new(open_engine_within(&config, lanes, LOCK_PATIENCE)?);
         use_object_storage(&config, &engine)?;
         let clock: Arc<dyn Clock> = Arc::new(SystemClock::new());
         let node = cluster_node(&config, &engine, &clock)?;
-        if let Some(starting) = starting {
-            AdminServer::stop([starting], &control, STARTING_GRACE);
-        }
         log_damage(&engine);
         log_lost_downloads(&engine);
         // Caught before the announcement: its reader may send a signal at once.
@@ -155,11 +151,11 @@ impl Running {
         let socket_path = config.data.join(SOCKET_NAME);
         let socket = AdminListener::unix(&socket_path, &handle)
             .map_err(|error| SubjectError::new(socket_path.display().to_string(), error))?;
-        let listen = config.listen;
+        let listen = config.listen.clone();
         let service = Service::new(config, engine, handle.clone(), clock);
         let cluster = node.map(|node| service.join_cluster(node)).transpose()?;
-        let server = serve_on(&service, inherited.public)
-            .map_err(|error| address_error("listen", listen, error))?;
+        let server = serve_on(&service, public.hand_over())
+            .map_err(|error| address_error("listen", &listen, error))?;
         service.set_origins(&origins);
         service.attach(ProcessHooks {
             reload: reloading::reload_fn(sources, server.reloader()),
@@ -184,8 +180,10 @@ impl Running {
 
     /// The addresses that it listens on, and the link to the first account while there is none.
     pub(super) fn announcement(&self) -> String {
-        let address = self.server.local_addr();
-        let mut lines = format!("listening on http://{address}\n");
+        let mut lines = match self.server.address() {
+            ListenAddress::Tcp(address) => format!("listening on http://{address}\n"),
+            socket @ ListenAddress::Unix(_) => format!("listening on {socket}\n"),
+        };
         lines.push_str(&format!("admin on http://{}\n", self.admin_address));
         if let Some(path) = self.server.site().setup_path() {
             let base = self.base_url();
@@ -197,7 +195,7 @@ impl Running {
     /// The address under which users reach it, without a slash at its end.
     pub(super) fn base_url(&self) -> String {
         let public_url = self.service.config().public_url.clone();
-        public_url.unwrap_or_else(|| format!("http://{}", self.server.local_addr()))
+        public_url.unwrap_or_else(|| local_url(self.server.address()))
     }
 
     /// The service behind it.
@@ -351,7 +349,7 @@ fn log_lost_downloads(engine: &Engine) {
 }
 
 /// The error of a server that cannot listen on the address of a setting.
-fn address_error(setting: &str, address: SocketAddr, error: io::Error) -> SubjectError {
+fn address_error(setting: &str, address: &ListenAddress, error: io::Error) -> SubjectError {
     if let Some(cause) = error.get_ref()
         && cause.is::<RingRefusedError>()
     {
@@ -364,6 +362,12 @@ fn address_error(setting: &str, address: SocketAddr, error: io::Error) -> Subjec
         io::ErrorKind::AddrNotAvailable => {
             ", which this machine does not have: choose one of its own"
         }
+        io::ErrorKind::AlreadyExists => {
+            ", which is a file and not a socket: remove it, or choose another path"
+        }
+        io::ErrorKind::PermissionDenied if address.tcp().is_none() => {
+            ", which may not be made here: choose a folder that belongs to this user"
+        }
         io::ErrorKind::PermissionDenied => {
             ", which needs a privilege: choose a port from 1024 on, or set CAP_NET_BIND_SERVICE"
         }
@@ -372,18 +376,61 @@ fn address_error(setting: &str, address: SocketAddr, error: io::Error) -> Subjec
     SubjectError::new(format!("{setting} = {address}{advice}"), error)
 }
 
-/// Answers on the public address that the service is starting, until it is stopped. `None` for
-/// port 0, which nobody knows yet.
-fn answer_while_starting(
-    config: &Config,
-    handle: &ControlHandle,
-) -> Result<Option<AdminServer>, CommandError> {
-    if config.listen.port() == 0 {
-        return Ok(None);
+/// The public address while the catalog is opened.
+struct Public {
+    listeners: PublicListeners,
+    /// Answer that the service is starting.
+    starting: Vec<AdminServer>,
+}
+
+impl Public {
+    /// Listens from now on. On a socket of the service manager clients wait in its queue; on any
+    /// other one they are told that the service is starting.
+    fn listen(
+        config: &Config,
+        inherited: Option<TcpListener>,
+        handle: &ControlHandle,
+    ) -> Result<Self, CommandError> {
+        let is_inherited = inherited.is_some();
+        let listeners = match inherited {
+            Some(socket) => PublicListeners::inherited(socket, config.workers),
+            None => PublicListeners::bind(&config.listen, config.workers),
+        };
+        let failed = |error| address_error("listen", &config.listen, error);
+        let listeners = listeners.map_err(failed)?;
+        // Nobody knows any free port before it is announced.
+        let starting = if is_inherited || config.listen.is_any_port() {
+            Vec::new()
+        } else {
+            let answering = listeners.answer_with(handle, &starting_pages());
+            answering.map_err(failed)?
+        };
+        Ok(Self {
+            listeners,
+            starting,
+        })
     }
-    let listener = AdminListener::tcp(config.listen, handle)
-        .map_err(|error| address_error("listen", config.listen, error))?;
-    Ok(Some(AdminServer::start(listener, handle, starting_pages())))
+
+    /// The sockets, for the workers. From now on clients that connect wait in their queues.
+    fn hand_over(self) -> PublicListeners {
+        for server in self.starting {
+            server.leave();
+        }
+        self.listeners
+    }
+}
+
+/// A URL by which this machine reaches the server, without a slash at its end.
+fn local_url(address: &ListenAddress) -> String {
+    match address {
+        // No browser opens the address of all interfaces.
+        ListenAddress::Tcp(tcp) if tcp.ip().is_unspecified() => {
+            format!("http://localhost:{}", tcp.port())
+        }
+        ListenAddress::Tcp(tcp) => format!("http://{tcp}"),
+        // Through the proxy that connects there.
+        ListenAddress::Unix(_) => "http://localhost".to_owned(),
+    }
 }
 
 /// Calls `end` after `limit`, unless the returned guard is dropped before.
@@ -412,5 +459,18 @@ mod tests {
         drop(done);
         let all: Vec<&str> = left.iter().collect();
         assert_eq!(all, ["too long"]);
+    }
+
+    #[test]
+    fn links_lead_to_an_address_that_browsers_open() {
+        for (listen, expected) in [
+            ("0.0.0.0:8080", "http://localhost:8080"),
+            ("[::]:8080", "http://localhost:8080"),
+            ("192.0.2.1:80", "http://192.0.2.1:80"),
+            ("[::1]:8080", "http://[::1]:8080"),
+            ("unix:/run/subcat/subcat.sock", "http://localhost"),
+        ] {
+            assert_eq!(local_url(&listen.parse().unwrap()), expected);
+        }
     }
 }

@@ -341,7 +341,7 @@ fn nearest(given: &str, names: impl Iterator<Item = String>) -> String {
 
 /// The first contradiction between two settings, each of which is allowed.
 fn contradiction(config: &Config) -> Option<SettingError> {
-    if config.listen == config.admin && config.listen.port() != 0 {
+    if config.listen.tcp() == Some(config.admin) && config.admin.port() != 0 {
         return Some(SettingError::SameAddress);
     }
     if config.upstream.timeout_seconds < config.upstream.connect_seconds {

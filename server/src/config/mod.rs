@@ -7,6 +7,7 @@
 mod change;
 mod cluster_settings;
 mod error;
+mod listen_address;
 mod load;
 mod origin;
 mod parse;
@@ -20,10 +21,11 @@ mod trace_settings;
 pub use change::SettingChange;
 pub use cluster_settings::ClusterSettings;
 pub use error::{ConfigError, SettingError};
+pub use listen_address::{ListenAddress, ListenAddressError};
 pub use load::{ConfigEntry, Effective, SettingFlag, Sources};
 pub use origin::{Origin, Origins};
 pub use s3_settings::S3Settings;
-pub use secret::Secrets;
+pub use secret::{Secrets, scheme_and_host};
 pub use sections::{
     AccessLog, Accounts, Compat, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
     Registration, UpstreamSettings,

@@ -35,7 +35,7 @@ pub(super) fn without_password(value: &str) -> Cow<'_, str> {
 }
 
 /// Scheme and host of a URL; `None` if it is not certain where its secret begins.
-fn scheme_and_host(value: &str) -> Option<String> {
+pub fn scheme_and_host(value: &str) -> Option<String> {
     let (scheme, rest) = value.split_once("://")?;
     let scheme = scheme.to_ascii_lowercase();
     let authority_end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());

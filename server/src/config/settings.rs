@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use subcat_engine::{BLOB_BYTES_MAX, FREE_BYTES_MIN, StoreKind};
 
 use super::cluster_settings::{ClusterSettings, log_address, node_name, stream_name};
+use super::listen_address::ListenAddress;
 use super::parse::{bytes, choose, named, networks, number, public_url, put, upstream_url};
 use super::s3_settings::{S3Settings, access_word, bucket, endpoint};
 use super::secret::{Secrets, hidden, without_password};
@@ -28,7 +29,7 @@ use crate::limits::ACTIVE_KEYS_MAX;
 #[expect(missing_docs, reason = "the names are those of the settings")]
 pub struct Config {
     pub data: PathBuf,
-    pub listen: SocketAddr,
+    pub listen: ListenAddress,
     pub admin: SocketAddr,
     pub store: StoreKind,
     /// The URL under which users reach the service, without a slash at its end.
@@ -61,7 +62,7 @@ impl Default for Config {
         let local = |port| SocketAddr::from((Ipv4Addr::LOCALHOST, port));
         Self {
             data: PathBuf::from("./subcat-data"),
-            listen: local(8080),
+            listen: local(8080).into(),
             admin: local(9464),
             store: StoreKind::Redb,
             public_url: None,
@@ -111,7 +112,7 @@ impl Config {
     pub fn applied_over(self, running: &Self) -> Self {
         Self {
             data: running.data.clone(),
-            listen: running.listen,
+            listen: running.listen.clone(),
             admin: running.admin,
             store: running.store,
             workers: running.workers,
@@ -212,6 +213,8 @@ impl Setting {
 pub(super) const VARIABLE_PREFIX: &str = "SUBCAT_";
 
 const ADDRESS: &str = "an IP address with a port, such as 127.0.0.1:8080 or [::1]:8080";
+const LISTEN_ADDRESS: &str = "an IP address with a port, such as 127.0.0.1:8080, or unix: with an \
+                              absolute path";
 const COUNT: &str = "a whole number from 1 to 4294967295";
 const SECONDS: &str = "a whole number of seconds from 1 to 86400";
 const SECONDS_OR_ZERO: &str = "a whole number of seconds from 0 to 86400";
@@ -240,9 +243,9 @@ pub(super) static SETTINGS: &[Setting] = &[
         name: "listen",
         applies: Applies::AtStart,
         is_secret: false,
-        allowed: ADDRESS,
+        allowed: LISTEN_ADDRESS,
         set: |c, v| put(&mut c.listen, v.parse().ok()),
-        show: |c| json!(c.listen),
+        show: |c| json!(c.listen.to_string()),
     },
     Setting {
         name: "admin",

@@ -1,7 +1,7 @@
 //! The serving process: start and stop of workers and maintenance.
 
 use std::io;
-use std::net::{SocketAddr, TcpListener};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -9,8 +9,8 @@ use std::time::Duration;
 use super::reload::{Reloader, connection_caps};
 use super::router::Router;
 use crate::api::{ApiWorker, FileVariants};
-use crate::config::Io;
-use crate::runtime::{Descriptors, ListenSettings, Workers};
+use crate::config::{Io, ListenAddress};
+use crate::runtime::{Descriptors, ListenSettings, PublicListeners, Workers};
 use crate::service::{Maintenance, Phase, Service};
 use crate::web::Site;
 
@@ -28,11 +28,13 @@ pub struct Server {
 /// Errors: the address is in use or not a local one, no threads, no counter lanes (one per worker
 /// and one for the pages are taken from the engine).
 pub fn serve(service: &Arc<Service>) -> io::Result<Server> {
-    serve_on(service, None)
+    let config = service.config();
+    let listeners = PublicListeners::bind(&config.listen, config.workers)?;
+    serve_on(service, listeners)
 }
 
-/// As [`serve`], on a socket that listens already, if there is one.
-pub fn serve_on(service: &Arc<Service>, inherited: Option<TcpListener>) -> io::Result<Server> {
+/// As [`serve`], on sockets that listen already.
+pub fn serve_on(service: &Arc<Service>, listeners: PublicListeners) -> io::Result<Server> {
     let site = Arc::new(Site::new(Arc::clone(service)).map_err(io::Error::other)?);
     let engine = Arc::clone(&service.engine);
     engine
@@ -52,16 +54,13 @@ pub fn serve_on(service: &Arc<Service>, inherited: Option<TcpListener>) -> io::R
         routers.push(Router::new(api, Arc::clone(&site)));
     }
     let settings = ListenSettings {
-        listen: config.listen,
+        listen: config.listen.clone(),
         io: config.io,
         connections: connection_caps(&config),
         proxies: config.trusted_proxies.clone(),
         counts: Arc::clone(&service.metrics.connections),
     };
-    let workers = match inherited {
-        Some(listener) => Workers::start_inherited(listener, settings, routers)?,
-        None => Workers::start(settings, routers)?,
-    };
+    let workers = Workers::start_on(listeners, settings, routers)?;
     let maintenance = Maintenance::start(Arc::clone(service))?;
     service.set_phase(Phase::Ready);
     Ok(Server {
@@ -74,6 +73,11 @@ pub fn serve_on(service: &Arc<Service>, inherited: Option<TcpListener>) -> io::R
 
 impl Server {
     /// Address on which it listens.
+    pub fn address(&self) -> &ListenAddress {
+        self.workers.listen_address()
+    }
+
+    /// TCP address on which it listens; that of all peers on a Unix socket.
     pub fn local_addr(&self) -> SocketAddr {
         self.workers.address()
     }

@@ -1,6 +1,7 @@
 //! Errors of operations, as the one line that an operator reads.
 
 use std::fmt;
+use std::path::PathBuf;
 
 use subcat_engine::{ApiKeyId, Email, ExpiryPassed, RecordId, ReleaseId, Timestamp, error_chain};
 
@@ -108,6 +109,12 @@ pub enum OperationRejection {
     /// The last administrator would be none any more.
     #[error("this is the last administrator: make another account an administrator first")]
     LastAdministrator,
+    /// A backup in the directory that it is of.
+    #[error(
+        "a backup in {} would be lost with it: name a place outside, best on another disk",
+        .0.display()
+    )]
+    BackupInside(PathBuf),
     /// Not the name of a file at upstream.
     #[error("{0:?} is not a release: it has 1 to 200 of A-Z a-z 0-9 . _ -")]
     InvalidRelease(String),

@@ -1,7 +1,7 @@
 //! Operations on the catalog as a whole: sizes, checks, copies, and how a search is answered.
 
 use std::num::NonZeroUsize;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
@@ -167,6 +167,7 @@ impl Operation for BackUpCatalog {
     fn execute(self, operations: &Operations<'_>) -> Result<BackupMade, OperationError> {
         let engine = operations.engine;
         let destination = Path::new(&self.destination);
+        ensure_outside(destination, &operations.config.data)?;
         let Some(keep) = self.keep else {
             let summary = engine.backup(destination)?;
             return Ok(BackupMade::of(self.destination, summary));
@@ -185,6 +186,26 @@ impl Operation for BackUpCatalog {
         }
         Ok(made)
     }
+}
+
+/// Errors: a backup would lie in the data directory that it is of. There it would be lost with it,
+/// and is in the way of what is kept there.
+fn ensure_outside(destination: &Path, data: &Path) -> Result<(), OperationRejection> {
+    let Ok(data) = data.canonicalize() else {
+        // In memory.
+        return Ok(());
+    };
+    if existing_part(destination).starts_with(&data) {
+        return Err(OperationRejection::BackupInside(data));
+    }
+    Ok(())
+}
+
+/// The nearest folder of a path that exists, without links.
+fn existing_part(path: &Path) -> PathBuf {
+    let mut folders = path.ancestors();
+    let found = folders.find_map(|folder| folder.canonicalize().ok());
+    found.unwrap_or_else(|| path.to_path_buf())
 }
 
 /// `compact`.

@@ -7,11 +7,13 @@ use ipnet::IpNet;
 
 /// The client's address: the peer's, or, behind a trusted proxy, the last one in
 /// `X-Forwarded-For` that is not a trusted proxy (API.md, rate limit). Everything to the left of an
-/// item that is not an address is ignored.
+/// item that is not an address is ignored. The unspecified address is that of the peers of a Unix
+/// socket, which are trusted.
 pub fn client_address(peer: IpAddr, headers: &HeaderMap, trusted: &[IpNet]) -> IpAddr {
     let is_trusted = |address: &IpAddr| trusted.iter().any(|network| network.contains(address));
     let mut client = peer.to_canonical();
-    if trusted.is_empty() || !is_trusted(&client) {
+    let is_believed = client.is_unspecified() || !trusted.is_empty() && is_trusted(&client);
+    if !is_believed {
         return client;
     }
     for value in headers.get_all("x-forwarded-for").iter().rev() {
@@ -65,6 +67,11 @@ mod tests {
         check("10.0.0.1", &[], "10.0.0.1");
         check("10.0.0.1", &["198.51.100.7"], "198.51.100.7");
         check("::ffff:10.0.0.1", &["198.51.100.7"], "198.51.100.7");
+        // Of a Unix socket.
+        check("::", &["198.51.100.7"], "198.51.100.7");
+        check("::", &["198.51.100.7, 10.0.0.1"], "198.51.100.7");
+        check("::", &["1.1.1.1, 198.51.100.7"], "198.51.100.7");
+        check("::", &[], "::");
     }
 
     #[test]

@@ -49,6 +49,16 @@ impl AdminListener {
         Ok(Self::Tcp(TcpListener::from_std(listener)?))
     }
 
+    /// Listens on a Unix socket that listens already.
+    pub(super) fn inherited_unix(
+        listener: std::os::unix::net::UnixListener,
+        control: &ControlHandle,
+    ) -> io::Result<Self> {
+        let _context = control.enter();
+        listener.set_nonblocking(true)?;
+        Ok(Self::Unix(UnixListener::from_std(listener)?))
+    }
+
     /// Listens on a Unix socket that only its owner may use. Replaces the file of an earlier
     /// process: the caller holds the lock of the directory, so no other process listens there.
     pub fn unix(path: &Path, control: &ControlHandle) -> io::Result<Self> {
@@ -83,19 +93,19 @@ impl AdminListener {
         B: Body<Error = io::Error> + Send + 'static,
         B::Data: Send,
     {
-        let is_stopping = connections.is_stopping.clone();
+        let state = connections.state.clone();
         match self {
             Self::Tcp(listener) => {
                 let io = TokioIo::new(listener.accept().await?.0);
                 if connections.has_room() {
-                    let connection = serve_connection(io, handler.clone(), is_stopping);
+                    let connection = serve_connection(io, handler.clone(), state);
                     connections.tasks.spawn(connection);
                 }
             }
             Self::Unix(listener) => {
                 let io = TokioIo::new(listener.accept().await?.0);
                 if connections.has_room() {
-                    let connection = serve_connection(io, handler.clone(), is_stopping);
+                    let connection = serve_connection(io, handler.clone(), state);
                     connections.tasks.spawn(connection);
                 }
             }
@@ -104,10 +114,21 @@ impl AdminListener {
     }
 }
 
+/// State of a listener.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum AdminState {
+    /// It accepts connections.
+    Serving,
+    /// It accepts none any more. Those that are open are served on.
+    Leaving,
+    /// It accepts none any more, and those that are open end with their next answer.
+    Stopping,
+}
+
 /// Connections of a listener. They end when they are told to stop, or when this is dropped.
 struct AdminConnections {
     tasks: JoinSet<()>,
-    is_stopping: watch::Receiver<bool>,
+    state: watch::Receiver<AdminState>,
 }
 
 impl AdminConnections {
@@ -125,8 +146,8 @@ impl AdminConnections {
 
 /// A running admin listener. Dropping it closes the listener and its connections.
 pub struct AdminServer {
-    is_stopping: watch::Sender<bool>,
-    accepting: tokio::task::JoinHandle<()>,
+    state: watch::Sender<AdminState>,
+    accepting: Option<tokio::task::JoinHandle<()>>,
 }
 
 impl AdminServer {
@@ -138,16 +159,16 @@ impl AdminServer {
         B: Body<Error = io::Error> + Send + 'static,
         B::Data: Send,
     {
-        let (is_stopping, mut stop) = watch::channel(false);
+        let (state, mut changed) = watch::channel(AdminState::Serving);
         let mut connections = AdminConnections {
             tasks: JoinSet::new(),
-            is_stopping: is_stopping.subscribe(),
+            state: state.subscribe(),
         };
         let accepting = control.spawn(async move {
             loop {
                 let accepted = tokio::select! {
                     accepted = listener.accept_and_serve(&handler, &mut connections) => accepted,
-                    _ = stop.changed() => break,
+                    _ = changed.changed() => break,
                 };
                 if let Err(error) = accepted {
                     tracing::warn!(%error, "an admin connection could not be accepted");
@@ -158,20 +179,30 @@ impl AdminServer {
             while connections.tasks.join_next().await.is_some() {}
         });
         Self {
-            is_stopping,
-            accepting,
+            state,
+            accepting: Some(accepting),
         }
+    }
+
+    /// Accepts no more connections. Those that were accepted are served on, each until its client
+    /// or its answer closes it. Never waits.
+    pub fn leave(mut self) {
+        self.state.send_replace(AdminState::Leaving);
+        // Without its handle the task goes on until its last connection has ended.
+        self.accepting = None;
     }
 
     /// Closes the listeners, waits up to `grace` for answers, then closes what is left. Blocks.
     pub fn stop<const N: usize>(mut servers: [Self; N], control: &Control, grace: Duration) {
         for server in &servers {
-            server.is_stopping.send_replace(true);
+            server.state.send_replace(AdminState::Stopping);
         }
         let ended = async {
             for server in &mut servers {
                 // Ended or panicked: either way nothing is left of it.
-                let _ = (&mut server.accepting).await;
+                if let Some(accepting) = &mut server.accepting {
+                    let _ = accepting.await;
+                }
             }
         };
         if control.block_on(async { tokio::time::timeout(grace, ended).await.is_err() }) {
@@ -182,14 +213,16 @@ impl AdminServer {
 
 impl Drop for AdminServer {
     fn drop(&mut self) {
-        self.accepting.abort();
+        if let Some(accepting) = &self.accepting {
+            accepting.abort();
+        }
     }
 }
 
 async fn serve_connection<I, H, F, B>(
     io: TokioIo<I>,
     handler: H,
-    mut is_stopping: watch::Receiver<bool>,
+    mut state: watch::Receiver<AdminState>,
 ) where
     TokioIo<I>: hyper::rt::Read + hyper::rt::Write + Unpin,
     H: Fn(Request<Incoming>) -> F,
@@ -207,13 +240,24 @@ async fn serve_connection<I, H, F, B>(
     let mut connection = std::pin::pin!(connection);
     let ended = tokio::select! {
         ended = connection.as_mut() => ended,
-        _ = is_stopping.changed() => {
+        () = stop_wanted(&mut state) => {
             connection.as_mut().graceful_shutdown();
             connection.await
         }
     };
     if let Err(error) = ended {
         tracing::debug!(%error, "an admin connection ended");
+    }
+}
+
+/// Waits until the listener stops. A listener that has left says nothing more.
+async fn stop_wanted(state: &mut watch::Receiver<AdminState>) {
+    if state
+        .wait_for(|it| *it == AdminState::Stopping)
+        .await
+        .is_err()
+    {
+        std::future::pending::<()>().await;
     }
 }
 
@@ -235,7 +279,7 @@ where
 }
 
 /// A path to the same file that fits into a socket address, and the open directory that it needs.
-fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
+pub(super) fn short_path(path: &Path) -> io::Result<(PathBuf, Option<File>)> {
     if path.as_os_str().len() <= SOCKET_PATH_BYTES_MAX {
         return Ok((path.to_path_buf(), None));
     }

@@ -2,7 +2,8 @@
 //!
 //! `sendfile` reads what is not in the page cache from the disk and blocks meanwhile, on any
 //! socket, and with it every connection of the worker. So a part of a file is looked up in the page
-//! cache first, and what is not there is read by another thread, for the page cache only.
+//! cache first, and what is not there is read by another thread, for the page cache only. A file of
+//! one call that was sent within the last second is not looked up: it is in use, and so in memory.
 
 use std::io;
 use std::ops::Range;
@@ -15,7 +16,10 @@ use tokio::task::JoinHandle;
 
 use super::file_body::StoredBytes;
 use super::priority::Priority;
-use crate::limits::COLD_READERS_MAX;
+use crate::limits::{COLD_READERS_MAX, SENDFILE_BYTES_MAX};
+
+/// Time without an answer after which a file is looked up in the page cache again.
+const IN_USE_MS: u64 = 1_000;
 
 /// The runtime of one worker, whose blocking threads read files. Errors: no epoll.
 pub(super) fn worker_runtime() -> io::Result<Runtime> {
@@ -47,8 +51,12 @@ impl ColdRead {
         range: Range<usize>,
     ) -> Poll<usize> {
         if self.reading.is_none() {
+            if is_in_use(stored, &range, milliseconds()) {
+                return Poll::Ready(range.len());
+            }
             let resident_bytes = stored.resident_bytes(range.clone());
             if resident_bytes != 0 {
+                note_resident(stored, &range, resident_bytes);
                 return Poll::Ready(resident_bytes);
             }
             let (stored, range) = (Arc::clone(stored), range.clone());
@@ -61,5 +69,116 @@ impl ColdRead {
             self.reading = None;
         }
         Poll::Ready(range.len())
+    }
+}
+
+/// Returns true if the whole file is known to be in memory, which this use of it prolongs.
+fn is_in_use(stored: &Arc<dyn StoredBytes>, range: &Range<usize>, now: u64) -> bool {
+    if SENDFILE_BYTES_MAX < stored.mapped().len() {
+        return false;
+    }
+    let stamp = stored.resident_stamp();
+    let is_in_use = stamp != 0 && now.saturating_sub(stamp) < IN_USE_MS;
+    // A part says nothing of the rest.
+    if is_in_use && range.start == 0 && range.len() == stored.mapped().len() && stamp != now {
+        stored.set_resident_stamp(now);
+    }
+    is_in_use
+}
+
+/// Notes that a file was found in memory, if that was all of it.
+fn note_resident(stored: &Arc<dyn StoredBytes>, range: &Range<usize>, resident_bytes: usize) {
+    if range.start == 0 && resident_bytes == stored.mapped().len() {
+        stored.set_resident_stamp(milliseconds());
+    }
+}
+
+/// Milliseconds of a clock that only goes forward, as exact as the scheduler's tick, never 0. Cost:
+/// a few nanoseconds, no system call.
+fn milliseconds() -> u64 {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::MonotonicCoarse);
+    let seconds = u64::try_from(now.tv_sec).unwrap_or(0);
+    let part = u64::try_from(now.tv_nsec).unwrap_or(0) / 1_000_000;
+    seconds * 1_000 + part + 1
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+    use super::*;
+
+    /// A file that is in memory, and the number of questions about that.
+    struct Looked {
+        mapped: Vec<u8>,
+        asked_count: AtomicUsize,
+        stamp: AtomicU64,
+    }
+
+    impl StoredBytes for Looked {
+        fn file(&self) -> &File {
+            unreachable!("nothing is sent")
+        }
+
+        fn mapped(&self) -> &[u8] {
+            &self.mapped
+        }
+
+        fn mark_truncated(&self) {}
+
+        fn resident_bytes(&self, range: Range<usize>) -> usize {
+            self.asked_count.fetch_add(1, Ordering::Relaxed);
+            range.len()
+        }
+
+        fn resident_stamp(&self) -> u64 {
+            self.stamp.load(Ordering::Relaxed)
+        }
+
+        fn set_resident_stamp(&self, stamp: u64) {
+            self.stamp.store(stamp, Ordering::Relaxed);
+        }
+    }
+
+    fn file_of(size_bytes: usize) -> Arc<Looked> {
+        Arc::new(Looked {
+            mapped: vec![0; size_bytes],
+            asked_count: AtomicUsize::new(0),
+            stamp: AtomicU64::new(0),
+        })
+    }
+
+    /// Number of questions after a range was sent.
+    fn asked_after(file: &Arc<Looked>, range: Range<usize>) -> usize {
+        let stored = Arc::clone(file) as Arc<dyn StoredBytes>;
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        let expected = range.len();
+        let polled = ColdRead::default().poll_resident(&mut context, &stored, range);
+        assert_eq!(polled, Poll::Ready(expected));
+        file.asked_count.load(Ordering::Relaxed)
+    }
+
+    #[test]
+    fn a_file_in_use_is_looked_up_once() {
+        let file = file_of(40_000);
+        for _ in 0..3 {
+            assert_eq!(asked_after(&file, 0..40_000), 1);
+            assert_eq!(asked_after(&file, 20_000..40_000), 1);
+        }
+        // It was not sent for a second.
+        file.set_resident_stamp(milliseconds() - IN_USE_MS);
+        assert_eq!(asked_after(&file, 0..40_000), 2);
+        assert_eq!(asked_after(&file, 0..40_000), 2);
+    }
+
+    #[test]
+    fn a_part_says_nothing_of_the_file_and_a_large_one_is_looked_up_each_time() {
+        let file = file_of(40_000);
+        assert_eq!(asked_after(&file, 0..100), 1);
+        assert_eq!(asked_after(&file, 0..100), 2);
+        let large = file_of(SENDFILE_BYTES_MAX + 1);
+        assert_eq!(asked_after(&large, 0..SENDFILE_BYTES_MAX), 1);
+        assert_eq!(asked_after(&large, 0..SENDFILE_BYTES_MAX), 2);
     }
 }

@@ -10,6 +10,7 @@ use ipnet::IpNet;
 use parking_lot::Mutex;
 
 use super::client_network::ClientNetwork;
+use super::public_listeners::is_local_peer;
 use crate::config::Connections;
 
 /// Counts of connections.
@@ -85,11 +86,11 @@ impl ConnectionLimiter {
         make_room: impl FnOnce() -> bool,
     ) -> Option<ConnectionPermit> {
         let peer = peer.to_canonical();
-        let is_exempt = self
-            .exempt
-            .load()
-            .iter()
-            .any(|network| network.contains(&peer));
+        let is_proxy = || {
+            let exempt = self.exempt.load();
+            exempt.iter().any(|network| network.contains(&peer))
+        };
+        let is_exempt = is_local_peer(peer) || is_proxy();
         let network = (!is_exempt).then(|| ClientNetwork::of(peer));
         // Counted first and taken back on rejection: two workers at the limit must not both see the
         // last permit.

@@ -32,6 +32,14 @@ pub trait StoredBytes: Send + Sync {
     /// first of them is not in memory.
     fn resident_bytes(&self, range: Range<usize>) -> usize;
 
+    /// The number that was noted when the whole file was last known to be in memory; 0 before.
+    fn resident_stamp(&self) -> u64 {
+        0
+    }
+
+    /// Notes a number for [`StoredBytes::resident_stamp`].
+    fn set_resident_stamp(&self, _stamp: u64) {}
+
     /// Reads a range of the file, so that it is in memory. Blocks.
     fn read_in(&self, range: Range<usize>) {
         let mut buffer = vec![0; COLD_READ_BYTES.min(range.len())];
@@ -64,6 +72,14 @@ impl StoredBytes for Blob {
 
     fn resident_bytes(&self, range: Range<usize>) -> usize {
         Blob::resident_bytes(self, range)
+    }
+
+    fn resident_stamp(&self) -> u64 {
+        Blob::resident_stamp(self)
+    }
+
+    fn set_resident_stamp(&self, stamp: u64) {
+        Blob::set_resident_stamp(self, stamp);
     }
 }
 

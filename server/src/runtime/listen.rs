@@ -9,28 +9,26 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use ipnet::IpNet;
-use socket2::{Domain, Protocol, SockAddr, SockRef, Socket, Type};
 use tokio::sync::watch;
 
 use super::connection_limiter::{ConnectionCounts, ConnectionLimiter};
 use super::handler::Handler;
 use super::io_backend::IoBackend;
 use super::priority::Priority;
+use super::public_listeners::{AddressClaim, LOCAL_PEER, PublicListeners};
 use super::worker::{Worker, WorkerCommand};
-use crate::config::{Connections, Io};
+use crate::config::{Connections, Io, ListenAddress};
 use crate::limits::WORKER_FAILURES_MAX;
 
 /// Time after which a worker that ends counts as one that ended for the first time.
 const WORKER_STEADY: Duration = Duration::from_secs(60);
 /// Time for the log to be written before the process ends by itself.
 const LOG_PAUSE: Duration = Duration::from_millis(200);
-/// Connections of one worker that may wait to be accepted.
-const BACKLOG: i32 = 4096;
 
 /// Settings of the listeners.
 pub struct ListenSettings {
     /// Address. Port 0 is any free one.
-    pub listen: SocketAddr,
+    pub listen: ListenAddress,
     /// I/O backend.
     pub io: Io,
     /// Limits of connections.
@@ -43,9 +41,9 @@ pub struct ListenSettings {
 
 /// Running workers.
 pub struct Workers {
-    address: SocketAddr,
-    /// Held as long as they listen; none on an inherited socket.
-    _lock: Option<AddressLock>,
+    address: ListenAddress,
+    /// Held as long as they listen.
+    _claim: AddressClaim,
     limiter: Arc<ConnectionLimiter>,
     io: Io,
     commands: watch::Sender<WorkerCommand>,
@@ -57,43 +55,20 @@ impl Workers {
     ///
     /// Errors: the address is taken or not ours; no threads.
     pub fn start<H: Handler>(settings: ListenSettings, handlers: Vec<H>) -> io::Result<Self> {
-        let (listeners, lock) = bind(settings.listen, handlers.len())?;
-        let workers = Self::start_on(listeners, settings, handlers)?;
-        Ok(Self {
-            _lock: Some(lock),
-            ..workers
-        })
-    }
-
-    /// Starts one worker per handler on a socket that listens already; `settings.listen` has no
-    /// effect. The workers accept from its one queue.
-    ///
-    /// Errors: too few descriptors, no threads.
-    pub fn start_inherited<H: Handler>(
-        listener: std::net::TcpListener,
-        settings: ListenSettings,
-        handlers: Vec<H>,
-    ) -> io::Result<Self> {
-        // Inherited by accepted sockets: saves a system call for each.
-        SockRef::from(&listener).set_tcp_nodelay(true)?;
-        listener.set_nonblocking(true)?;
-        let mut listeners = Vec::new();
-        for _ in 1..handlers.len() {
-            listeners.push(listener.try_clone()?);
-        }
-        listeners.push(listener);
+        let listeners = PublicListeners::bind(&settings.listen, handlers.len())?;
         Self::start_on(listeners, settings, handlers)
     }
 
-    fn start_on<H: Handler>(
-        listeners: Vec<std::net::TcpListener>,
+    /// Starts one worker per handler on sockets that listen already; `settings.listen` has no
+    /// effect.
+    ///
+    /// Errors: no threads.
+    pub fn start_on<H: Handler>(
+        listeners: PublicListeners,
         settings: ListenSettings,
         handlers: Vec<H>,
     ) -> io::Result<Self> {
-        let address = match listeners.first() {
-            Some(listener) => listener.local_addr()?,
-            None => return Err(io::ErrorKind::InvalidInput.into()),
-        };
+        let (address, listeners, claim) = listeners.into_parts();
         let limiter = Arc::new(ConnectionLimiter::new(
             settings.connections,
             settings.proxies,
@@ -117,7 +92,7 @@ impl Workers {
         }
         Ok(Self {
             address,
-            _lock: None,
+            _claim: claim,
             limiter,
             io: backend.setting(),
             commands,
@@ -125,9 +100,14 @@ impl Workers {
         })
     }
 
-    /// Address on which they listen.
+    /// TCP address on which they listen; that of all peers on a Unix socket.
     pub fn address(&self) -> SocketAddr {
-        self.address
+        self.address.tcp().unwrap_or(LOCAL_PEER)
+    }
+
+    /// Address on which they listen.
+    pub fn listen_address(&self) -> &ListenAddress {
+        &self.address
     }
 
     /// The limiter of their connections, whose limits may change while they serve.
@@ -229,69 +209,6 @@ fn start_thread<H: Handler>(
         })
 }
 
-/// One listener per worker on one address: the kernel spreads connections over them by a hash, and
-/// no worker waits for another in `accept`.
-fn bind(
-    address: SocketAddr,
-    listeners_count: usize,
-) -> io::Result<(Vec<std::net::TcpListener>, AddressLock)> {
-    let lock = AddressLock::take(address)?;
-    if address.port() != 0 {
-        // With SO_REUSEPORT a second server of the same user could share the port silently. A
-        // socket without that option finds out.
-        let probe = socket(address)?;
-        probe.bind(&SockAddr::from(address))?;
-    }
-    let mut listeners: Vec<std::net::TcpListener> = Vec::new();
-    for _ in 0..listeners_count {
-        let bound = listeners.first().map(std::net::TcpListener::local_addr);
-        let address = bound.unwrap_or(Ok(address))?;
-        let socket = socket(address)?;
-        socket.set_reuse_port(true)?;
-        // Inherited by accepted sockets: saves a system call for each.
-        socket.set_tcp_nodelay(true)?;
-        socket.set_nonblocking(true)?;
-        socket.bind(&SockAddr::from(address))?;
-        socket.listen(BACKLOG)?;
-        listeners.push(socket.into());
-    }
-    Ok((listeners, lock))
-}
-
-/// Exclusive use of an address among the servers of a machine: a name in the abstract namespace of
-/// Unix sockets, which one socket has at a time and which ends with it. Between the look for
-/// another server and the bind a second one could do the same, and both would share the port.
-struct AddressLock {
-    /// None for port 0: each server gets a free port of its own.
-    _socket: Option<Socket>,
-}
-
-impl AddressLock {
-    /// Errors: another server listens on the address, or is about to.
-    fn take(address: SocketAddr) -> io::Result<Self> {
-        if address.port() == 0 {
-            return Ok(Self { _socket: None });
-        }
-        let socket = Socket::new(Domain::UNIX, Type::STREAM, None)?;
-        // The leading zero makes it a name of the abstract namespace.
-        let name = SockAddr::unix(format!("\0subcat/listen/{address}"))?;
-        socket.bind(&name)?;
-        Ok(Self {
-            _socket: Some(socket),
-        })
-    }
-}
-
-fn socket(address: SocketAddr) -> io::Result<Socket> {
-    let socket = Socket::new(
-        Domain::for_address(address),
-        Type::STREAM,
-        Some(Protocol::TCP),
-    )?;
-    socket.set_reuse_address(true)?;
-    Ok(socket)
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
@@ -375,38 +292,6 @@ mod tests {
             workers.stop(Duration::from_secs(1));
             assert_eq!(counts.open.load(Ordering::Relaxed), 0);
             assert_eq!(counts.workers_running.load(Ordering::Relaxed), 0);
-        }
-    }
-
-    /// An address on which nothing listens.
-    fn free_address() -> SocketAddr {
-        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap()
-    }
-
-    /// Of two servers that start at the same moment one gets the address.
-    #[test]
-    fn an_address_has_one_server() {
-        let address = free_address();
-        let held = AddressLock::take(address).unwrap();
-        let refused = bind(address, 2).map(drop).unwrap_err();
-        assert_eq!(refused.kind(), io::ErrorKind::AddrInUse);
-        drop(held);
-        let (listeners, lock) = bind(address, 2).unwrap();
-        assert!(bind(address, 2).is_err());
-        drop((listeners, lock));
-        for _ in 0..50 {
-            let address = free_address();
-            let start = std::sync::Barrier::new(2);
-            let bound = std::thread::scope(|scope| {
-                let server = || {
-                    start.wait();
-                    bind(address, 1)
-                };
-                let servers = [scope.spawn(server), scope.spawn(server)];
-                servers.map(|server| server.join().unwrap())
-            });
-            assert_eq!(bound.iter().filter(|bound| bound.is_ok()).count(), 1);
         }
     }
 

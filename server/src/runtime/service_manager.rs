@@ -5,6 +5,7 @@
 
 use std::io;
 use std::net::TcpListener;
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use listenfd::ListenFd;
@@ -14,7 +15,7 @@ use sd_notify::NotifyState;
 /// and the next begins wait in their queue.
 #[derive(Debug, Default)]
 pub struct InheritedSockets {
-    /// The first one: the public address.
+    /// The first one: the public address. If it is a Unix socket, it bears the type of a TCP one.
     pub public: Option<TcpListener>,
     /// The second one: the admin address.
     pub admin: Option<TcpListener>,
@@ -23,13 +24,25 @@ pub struct InheritedSockets {
 impl InheritedSockets {
     /// Takes the sockets over. Later calls return none.
     ///
-    /// Errors: one is not a TCP socket that listens.
+    /// Errors: one is not a socket that listens, or the second one not a TCP socket.
     pub fn take() -> io::Result<Self> {
         let mut passed = ListenFd::from_env();
         Ok(Self {
-            public: passed.take_tcp_listener(0)?,
+            public: take_public(&mut passed)?,
             admin: passed.take_tcp_listener(1)?,
         })
+    }
+}
+
+/// The first socket, of either kind.
+fn take_public(passed: &mut ListenFd) -> io::Result<Option<TcpListener>> {
+    match passed.take_tcp_listener(0) {
+        Ok(listener) => Ok(listener),
+        // It stays among those passed on when it is of another kind.
+        Err(_) => {
+            let listener = passed.take_unix_listener(0)?;
+            Ok(listener.map(|listener| TcpListener::from(OwnedFd::from(listener))))
+        }
     }
 }
 

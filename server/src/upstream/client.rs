@@ -15,7 +15,7 @@ use subcat_engine::{ReleaseId, error_chain};
 use super::counts::FetchCounts;
 use super::fetch_error::FetchError;
 use super::health::AttemptError;
-use crate::config::UpstreamSettings;
+use crate::config::{UpstreamSettings, scheme_and_host};
 use crate::files::{Completeness, completeness};
 use crate::limits::UPSTREAM_REDIRECTS_MAX;
 use tokio::time;
@@ -164,7 +164,7 @@ impl UpstreamClient {
         let url = self.url.replace("{source_release_id}", release.as_str());
         let mut pauses_ms = RETRY_PAUSES_MS.into_iter();
         loop {
-            match self.attempt(&url).await {
+            match self.attempt(&url, release).await {
                 AttemptOutcome::Fetched(fetched) => return Ok(fetched),
                 AttemptOutcome::Failed(error) => return Err(error),
                 AttemptOutcome::Retry(error) => {
@@ -187,17 +187,17 @@ impl UpstreamClient {
     ///
     /// An answer with a 4xx proves that upstream works, so it counts as a rejection of this file;
     /// a 5xx counts as no answer, once all attempts ended so.
-    async fn attempt(&self, url: &str) -> AttemptOutcome {
+    async fn attempt(&self, url: &str, release: &ReleaseId) -> AttemptOutcome {
         self.counts.record_attempt();
         let began = Instant::now();
         let response = match self.http.get(url).send().await {
             Ok(response) => response,
-            Err(error) => return self.send_failed(url, error),
+            Err(error) => return self.send_failed(url, release, error),
         };
         let status = response.status();
         // A 202 has no file yet and a 206 has a part of it: only a 200 comes with the whole file.
         if status == StatusCode::OK {
-            let outcome = self.read(response).await;
+            let outcome = self.read(response, release).await;
             match outcome {
                 // A file of the wrong size is upstream's answer, too.
                 AttemptOutcome::Fetched(_) | AttemptOutcome::Failed(_) => {
@@ -208,8 +208,8 @@ impl UpstreamClient {
             return outcome;
         }
         let error = AttemptError::Status(status.as_u16());
-        let (url, status_number) = (without_query(url), status.as_u16());
-        tracing::warn!(url, status = status_number, "upstream rejected the request");
+        let (host, status_number) = (scheme_and_host(url), status.as_u16());
+        tracing::warn!(host, %release, status = status_number, "upstream rejected the request");
         if let Some(pause) = retry_after(response.headers())
             && matches!(status_number, 429 | 503)
         {
@@ -228,12 +228,12 @@ impl UpstreamClient {
     }
 
     /// Records a request that got no response.
-    fn send_failed(&self, url: &str, error: reqwest::Error) -> AttemptOutcome {
+    fn send_failed(&self, url: &str, release: &ReleaseId, error: reqwest::Error) -> AttemptOutcome {
         let is_redirect = error.is_redirect() || error.is_builder();
         let is_connect = error.is_connect();
-        // Neither the address nor the error may show the query in the log: it may hold a token.
-        let (url, error) = (without_query(url), error_chain(&error.without_url()));
-        tracing::warn!(url, error, "upstream did not answer");
+        // Neither the address nor the error may show more in the log: there may be a token.
+        let (host, error) = (scheme_and_host(url), error_chain(&error.without_url()));
+        tracing::warn!(host, %release, error, "upstream did not answer");
         if is_redirect {
             // The next attempt would be redirected to the same place.
             self.counts.record_rejection(AttemptError::Redirected);
@@ -248,7 +248,7 @@ impl UpstreamClient {
 
     /// Reads the body, and stops as soon as it is larger than allowed: a wrong or missing
     /// `Content-Length` must not fill the memory.
-    async fn read(&self, mut response: Response) -> AttemptOutcome {
+    async fn read(&self, mut response: Response, release: &ReleaseId) -> AttemptOutcome {
         let url_path = response.url().path().to_owned();
         let document_type = response.headers().get(CONTENT_TYPE).and_then(document_type);
         let has_length = is_delimited(&response);
@@ -258,7 +258,7 @@ impl UpstreamClient {
         let announced = response.content_length().unwrap_or(0);
         if bytes_max < announced {
             tracing::warn!(
-                url_path,
+                %release,
                 announced,
                 bytes_max,
                 "upstream's file is too large"
@@ -273,7 +273,7 @@ impl UpstreamClient {
                     content.extend_from_slice(&chunk);
                 }
                 Ok(Some(_)) => {
-                    tracing::warn!(url_path, bytes_max, "upstream's file is too large");
+                    tracing::warn!(%release, bytes_max, "upstream's file is too large");
                     return AttemptOutcome::Failed(FetchError::Unusable);
                 }
                 Ok(None) => {
@@ -284,7 +284,7 @@ impl UpstreamClient {
                     };
                     if completeness == Completeness::Cut {
                         let bytes = content.len();
-                        tracing::warn!(url_path, bytes, "upstream sent a part of an archive");
+                        tracing::warn!(%release, bytes, "upstream sent a part of an archive");
                         return AttemptOutcome::Retry(AttemptError::Interrupted);
                     }
                     return AttemptOutcome::Fetched(Fetched {
@@ -297,7 +297,7 @@ impl UpstreamClient {
                 }
                 Err(error) => {
                     let error = error_chain(&error.without_url());
-                    tracing::warn!(url_path, error, "upstream closed the connection early");
+                    tracing::warn!(%release, error, "upstream closed the connection early");
                     return AttemptOutcome::Retry(AttemptError::Interrupted);
                 }
             }
@@ -366,11 +366,6 @@ fn retry_after(headers: &HeaderMap) -> Option<Duration> {
 fn with_jitter(pause_ms: u64) -> Duration {
     let random = RandomState::new().hash_one(pause_ms);
     Duration::from_millis(pause_ms * 3 / 4 + random % (pause_ms / 2).max(1))
-}
-
-/// The address without its query, which may hold a token.
-fn without_query(url: &str) -> &str {
-    url.split_once('?').map_or(url, |(address, _)| address)
 }
 
 #[cfg(test)]
@@ -654,8 +649,6 @@ mod tests {
     /// A query may hold a token, and logs are read by others.
     #[test]
     fn logs_never_contain_the_query() {
-        assert_eq!(without_query("http://a/b?token=secret"), "http://a/b");
-        assert_eq!(without_query("http://a/b"), "http://a/b");
         let settings = UpstreamSettings {
             url: Some("http://127.0.0.1:1/{source_release_id}?token=secret".into()),
             ..UpstreamSettings::default()

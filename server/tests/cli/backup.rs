@@ -23,6 +23,10 @@ fn a_backup_is_made_with_a_server_and_without_and_restored_without() {
         assert_eq!(made["left_out"], json!([]));
         let again = place.run(&["backup", &copy]).fails(1);
         assert!(again.contains("exists already"), "{again}");
+        let inside = place.path("data/monday").display().to_string();
+        let refused = place.run(&["backup", &inside]).fails(1);
+        assert!(refused.contains("would be lost with it"), "{refused}");
+        assert!(!place.path("data/monday").exists());
         let sound = place.run(&["verify", "--data", &copy]).ok();
         assert_eq!(sound, "everything is as it should be\n");
         place.import(&[line(3, "Thief", "")]);

@@ -238,6 +238,14 @@ impl Server {
         server
     }
 
+    /// Starts it on a Unix socket and waits for its announcement.
+    pub fn start_on_socket(command: Command) -> Self {
+        let mut server = Self::spawn(command);
+        server.address = server.expect_line("listening on unix:");
+        server.admin = server.expect_line("admin on http://");
+        server
+    }
+
     /// Starts a demo that answers in JSON, which is all that it writes, and reads that.
     pub fn start_demo(command: Command) -> (Self, Value) {
         let mut server = Self::spawn(command);

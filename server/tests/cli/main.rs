@@ -41,10 +41,13 @@ mod secrets;
 mod serve;
 #[cfg(test)]
 mod snippets;
+mod start;
 mod supervised;
 #[cfg(all(test, feature = "otlp"))]
 mod traces;
 #[cfg(test)]
 mod usage;
+#[cfg(test)]
+mod volumes;
 #[cfg(test)]
 mod watch;

@@ -146,7 +146,6 @@ fn no_log_has_a_secret() {
     let server = Server::start(command);
     let download = "/api/subtitles/00000000-0000-4000-8000-000000000001/download";
     assert_eq!(server.get(download, Some(&key)).status, 502);
-    hidden(&place.run(&["top", "--json"]));
     let log = || std::fs::read_to_string(&log_path).unwrap();
     let wait_for = |line: &str| {
         let until = Instant::now() + PATIENCE;
