@@ -17,8 +17,10 @@ const SESSIONS_PERIOD: Duration = Duration::from_secs(600);
 /// A background task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackgroundTask {
-    /// Syncs counters, stores usage, reads the clock.
+    /// Syncs counters, reads the clock.
     Heartbeat,
+    /// Stores usage.
+    StoreUsage,
     /// Drops expired sessions.
     DropSessions,
     /// A task of the engine.
@@ -27,8 +29,9 @@ pub enum BackgroundTask {
 
 impl BackgroundTask {
     /// All of them.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Heartbeat,
+        Self::StoreUsage,
         Self::DropSessions,
         Self::Engine(MaintenanceTask::AggregateDownloads),
         Self::Engine(MaintenanceTask::RepairIndex),
@@ -44,6 +47,7 @@ impl BackgroundTask {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Heartbeat => "heartbeat",
+            Self::StoreUsage => "usage",
             Self::DropSessions => "sessions",
             Self::Engine(task) => task.name(),
         }
@@ -53,7 +57,7 @@ impl BackgroundTask {
     const fn period(self) -> Duration {
         match self {
             Self::DropSessions => SESSIONS_PERIOD,
-            Self::Heartbeat | Self::Engine(_) => Duration::ZERO,
+            Self::Heartbeat | Self::StoreUsage | Self::Engine(_) => Duration::ZERO,
         }
     }
 

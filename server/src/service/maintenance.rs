@@ -1,10 +1,10 @@
 //! The maintenance threads.
 //!
-//! The heartbeat does what must happen every second: it syncs counters, stores usage and reads the
-//! clock. The others do work that must not delay it. One has what is done soon: aggregating
-//! counters, repairing the index, flushing, evicting files, dropping
-//! expired sessions. One has what may take minutes, and must not keep damage from being noticed:
-//! merging, sweeping, scrubbing. One waits for object storage.
+//! The heartbeat does what must happen every second: it syncs counters and reads the clock. The
+//! others do work that must not delay it. One stores usage, and one aggregates counters and drops
+//! expired sessions: in a cluster they wait for the log. One has what is done soon: repairing the
+//! index, flushing, evicting files. One has what may take minutes, and must not keep damage from
+//! being noticed: merging, sweeping, scrubbing. One waits for object storage.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -26,10 +26,15 @@ const HEARTBEAT_STOP_LIMIT: Duration = Duration::from_secs(3);
 /// if the process were killed.
 const MAINTENANCE_STOP_LIMIT: Duration = Duration::from_millis(200);
 
-/// Tasks of the thread for what is done soon.
-const QUICK_TASKS: [BackgroundTask; 5] = [
+/// Task of the thread for usage, which may wait for the log of a cluster, and for nothing else.
+const USAGE_TASKS: [BackgroundTask; 1] = [BackgroundTask::StoreUsage];
+/// Tasks of the thread for changes of the state, which may wait for the log of a cluster.
+const CHANGE_TASKS: [BackgroundTask; 2] = [
     BackgroundTask::DropSessions,
     BackgroundTask::Engine(MaintenanceTask::AggregateDownloads),
+];
+/// Tasks of the thread for what is done soon.
+const QUICK_TASKS: [BackgroundTask; 3] = [
     BackgroundTask::Engine(MaintenanceTask::RepairIndex),
     BackgroundTask::Engine(MaintenanceTask::Reindex),
     BackgroundTask::Engine(MaintenanceTask::EvictFiles),
@@ -48,8 +53,8 @@ const REMOTE_TASKS: [BackgroundTask; 1] = [BackgroundTask::Engine(MaintenanceTas
 pub struct Maintenance {
     service: Arc<Service>,
     heartbeat: PeriodicTask,
-    /// The threads of quick tasks, of slow ones, and, if there is object storage, of those that
-    /// wait for other machines.
+    /// The threads of usage, of changes, of quick tasks, of slow ones, and, if there is object
+    /// storage, of those that wait for other machines.
     others: Vec<PeriodicTask>,
 }
 
@@ -65,6 +70,8 @@ impl Maintenance {
         };
         let heartbeat = PeriodicTask::start("heartbeat", PERIOD, run, report)?;
         let mut others = vec![
+            start_tasks("usage", &service, &USAGE_TASKS)?,
+            start_tasks("accounting", &service, &CHANGE_TASKS)?,
             start_tasks("maintenance", &service, &QUICK_TASKS)?,
             start_tasks("compaction", &service, &SLOW_TASKS)?,
         ];
@@ -143,6 +150,7 @@ fn run_tasks(service: &Service, tasks: &[BackgroundTask]) {
 fn run_task(service: &Service, task: BackgroundTask) -> subcat_engine::Result<()> {
     match task {
         BackgroundTask::Heartbeat => beat(service, false),
+        BackgroundTask::StoreUsage => store_usage(service),
         BackgroundTask::DropSessions => drop_expired_sessions(service),
         BackgroundTask::Engine(task @ MaintenanceTask::EvictFiles) => {
             let served = service.served_files.take();
@@ -167,12 +175,13 @@ fn beat(service: &Service, is_last: bool) -> subcat_engine::Result<()> {
     service.clock.resync();
     service.credentials().settle();
     service.note_space();
-    // A failure to store it must not keep usage from being stored.
+    // A failure to store it must not keep counters from being synced.
     let noted = service.note_history(is_last);
     service.engine.usage().sync_counters()?;
-    store_usage(service)?;
     noted?;
     if is_last {
+        // A batch that the other thread is storing just now is recognised by its number.
+        store_usage(service)?;
         // The event also stores the observed time, so that the next process knows it.
         drop_expired_sessions(service)?;
     }

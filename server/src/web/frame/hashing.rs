@@ -180,6 +180,9 @@ fn work(queue: &HashingQueue) {
         let _ = class.map(Priority::enter);
         job(&mut workspace);
         pace.end(Instant::now());
+        // Control threads take this lock, too: a thread that runs only when nothing else does would
+        // keep them waiting while it holds it.
+        let _ = pace.leave_idle().map(Priority::enter);
         waiting = queue.waiting.lock();
     }
 }
@@ -209,6 +212,15 @@ impl Pace {
         } else {
             Some(class)
         }
+    }
+
+    /// Returns the class to enter before a lock is taken that other threads want.
+    fn leave_idle(&mut self) -> Option<Priority> {
+        if self.class != Some(Priority::Idle) {
+            return None;
+        }
+        self.class = Some(Priority::Low);
+        self.class
     }
 
     /// Notes that the job ended.
@@ -257,6 +269,19 @@ mod tests {
         );
         pace.end(at(182));
         assert_eq!(pace.begin(Applicant::Unknown, at(280)), Some(Priority::Low));
+    }
+
+    #[test]
+    fn no_lock_is_taken_in_the_idle_class() {
+        let (mut pace, start) = (Pace::default(), Instant::now());
+        let at = |ms| start + Duration::from_millis(ms);
+        pace.begin(Applicant::Unknown, at(0));
+        pace.end(at(20));
+        assert_eq!(pace.leave_idle(), None);
+        assert_eq!(pace.begin(Applicant::Unknown, at(21)), Some(Priority::Idle));
+        pace.end(at(41));
+        assert_eq!(pace.leave_idle(), Some(Priority::Low));
+        assert_eq!(pace.begin(Applicant::Unknown, at(42)), Some(Priority::Idle));
     }
 
     #[test]
