@@ -50,7 +50,7 @@ pub(super) enum AddressClaim {
     /// Exclusive use of a TCP address among the servers of a machine.
     Tcp { _lock: Socket },
     /// The file of a Unix socket.
-    Unix(SocketFile),
+    Unix { _file: SocketFile },
 }
 
 impl PublicListeners {
@@ -107,7 +107,7 @@ impl PublicListeners {
         socket.listen(BACKLOG)?;
         let listener = TcpListener::from(OwnedFd::from(socket));
         let address = ListenAddress::Unix(path.to_path_buf());
-        let claim = AddressClaim::Unix(file);
+        let claim = AddressClaim::Unix { _file: file };
         Self::share(listener, address, claim, workers_count)
     }
 
