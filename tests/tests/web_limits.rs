@@ -91,6 +91,8 @@ fn requests_for_pages_that_break_the_rules_of_http_get_pages() {
         let mut client = server.connect();
         let answer = client.ask(format!("{line} HTTP/1.1\r\nHost: a\r\n{fields}\r\n"));
         assert_eq!(answer.status, status, "{says}");
+        let has_phrase = answer.status_line.contains("Content Too Large");
+        assert_eq!(has_phrase, status == 413, "{}", answer.status_line);
         assert!(answer.text().contains(says), "{}", answer.text());
         assert!(answer.text().starts_with("<!doctype html>"), "{says}");
         assert_eq!(answer.field("access-control-allow-origin"), None);

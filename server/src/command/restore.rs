@@ -61,7 +61,9 @@ impl Subcommand for RestoreArguments {
         let old = std::fs::metadata(&data).ok();
         let restored = restore(&disk, &self.source, &data)?;
         match &old {
-            Some(old) => give_to(&data, old)?,
+            // Only root can give files away, and has made them as root.
+            Some(old) if rustix::process::geteuid().is_root() => give_to(&data, old)?,
+            Some(_) => {}
             None => say(&format!(
                 "{} was not there before and belongs to whoever runs this: see that the service \
                  may write there (chown)",
@@ -84,7 +86,11 @@ fn give_to(path: &Path, owner: &Metadata) -> io::Result<()> {
     let own = path.symlink_metadata()?;
     if own.is_dir() {
         for entry in std::fs::read_dir(path)? {
-            give_to(&entry?.path(), owner)?;
+            let entry = entry?;
+            // Of the file system, in a volume.
+            if entry.file_name() != "lost+found" {
+                give_to(&entry.path(), owner)?;
+            }
         }
     }
     if (own.uid(), own.gid()) != (owner.uid(), owner.gid()) {

@@ -21,9 +21,9 @@ use crate::limits::{
 
 /// Time between two no-ops of a pool.
 const PROBE_PERIOD: Duration = Duration::from_secs(1);
-/// Time in which some job of a pool must end while a no-op waits. No job of these pools takes as
-/// long: the longest wait, for object storage, is 6 s.
-const STALL_LIMIT: Duration = Duration::from_secs(30);
+/// Time in which some job of a pool must end while a no-op waits. No job of prompt work takes as
+/// long: in a cluster the largest file takes a minute to object storage.
+const STALL_LIMIT: Duration = Duration::from_secs(90);
 
 /// A kind of blocking work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ impl WorkKind {
         }
     }
 
-    /// True if every job ends by itself within seconds. The others wait for other machines, for
+    /// True if every job ends by itself within a minute. The others wait for other machines, for
     /// clients or for all of the data: a pool of these that is full is not at fault.
     pub const fn is_prompt(self) -> bool {
         match self {
@@ -322,14 +322,14 @@ mod tests {
             probe_since: Some(at(2)),
             last_end: at(1),
         };
-        let state = jobs.state(WorkKind::Pages, at(31));
+        let state = jobs.state(WorkKind::Pages, at(91));
         assert!(!state.is_stalled);
-        assert_eq!(state.oldest_job, Duration::from_secs(31));
-        assert!(jobs.state(WorkKind::Pages, at(32)).is_stalled);
+        assert_eq!(state.oldest_job, Duration::from_secs(91));
+        assert!(jobs.state(WorkKind::Pages, at(92)).is_stalled);
         // A long queue that moves is not a stall.
         jobs.last_end = at(20);
-        assert!(!jobs.state(WorkKind::Pages, at(32)).is_stalled);
-        assert!(jobs.state(WorkKind::Pages, at(50)).is_stalled);
+        assert!(!jobs.state(WorkKind::Pages, at(109)).is_stalled);
+        assert!(jobs.state(WorkKind::Pages, at(110)).is_stalled);
         jobs.probe_since = None;
         assert!(!jobs.state(WorkKind::Pages, at(500)).is_stalled);
     }

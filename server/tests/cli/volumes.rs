@@ -13,7 +13,7 @@ mount --bind "$place" "$place"
 mount -t tmpfs none "$place/data"
 mount -t tmpfs none "$place/backups"
 # As in a fresh volume of ext4.
-mkdir "$place/data/lost+found"
+mkdir -m 700 "$place/data/lost+found" "$place/backups/lost+found"
 mount -o remount,ro,bind "$place"
 if touch "$place/x" 2>/dev/null; then echo "the rest can be written"; exit 1; fi
 export SUBCAT_DATA="$place/data" SUBCAT_WORKERS=1
@@ -24,7 +24,7 @@ if "$program" backup "$place/data/monday" 2>"$place/backups/said"; then
 fi
 grep -q "would be lost with it" "$place/backups/said"
 "$program" backup "$place/backups/monday"
-"$program" backup --keep 2 "$place/backups/dated"
+"$program" backup --keep 2 "$place/backups"
 "$program" import "$place/second.jsonl"
 "$program" restore "$place/backups/monday"
 "$program" stats --json > "$place/backups/stats"

@@ -88,8 +88,8 @@ fn described(state: UpstreamState, lang: Lang) -> (&'static str, &'static str, &
             "down",
             lang.t("down", "caído"),
             lang.t(
-                "The last three requests got no answer. Cached files are still served.",
-                "Tres peticiones seguidas sin respuesta. Los archivos en caché siguen disponibles.",
+                "It did not answer the last requests. Cached files are still served.",
+                "No responde a las últimas peticiones. Los archivos en caché siguen disponibles.",
             ),
         ),
     }
