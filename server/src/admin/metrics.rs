@@ -255,7 +255,7 @@ fn upstream(writer: &mut MetricsWriter<'_>, service: &Service) -> fmt::Result {
     )?;
     let help = "Fetches under way, waiting ones included.";
     writer.gauge("upstream_under_way", help, counts.in_flight())?;
-    let help = "0 if upstream accepts no connection, failed for the last eight files, or rejected ten.";
+    let help = "0 if upstream accepts no connection, or fails or rejects the last files.";
     let state = service.upstream.health().state;
     let is_down = matches!(state, UpstreamState::Down | UpstreamState::Rejecting);
     writer.gauge("upstream_up", help, u64::from(!is_down))
