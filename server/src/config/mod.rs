@@ -16,6 +16,7 @@ mod s3_settings;
 mod secret;
 mod sections;
 mod settings;
+mod shown;
 mod trace_settings;
 
 pub use change::SettingChange;
@@ -30,5 +31,6 @@ pub use sections::{
     AccessLog, Accounts, Compat, Connections, ExpiredStatus, Io, LogSettings, RateLimits,
     Registration, UpstreamSettings,
 };
-pub use settings::{Applies, Config, SettingShown};
+pub use settings::{Applies, Config};
+pub use shown::SettingShown;
 pub use trace_settings::TraceSettings;

@@ -143,30 +143,6 @@ pub enum Applies {
     AtStart,
 }
 
-/// A setting as pages show it.
-#[derive(Debug, Clone, PartialEq)]
-pub struct SettingShown {
-    /// The setting's path.
-    pub name: &'static str,
-    /// Its value.
-    pub value: Value,
-    /// True if the value is the default one.
-    pub is_default: bool,
-}
-
-impl Config {
-    /// Every setting in the order of the table.
-    pub fn shown(&self) -> Vec<SettingShown> {
-        let defaults = Self::default();
-        let shown = |setting: &Setting| SettingShown {
-            name: setting.name,
-            is_default: (setting.show)(self) == (setting.show)(&defaults),
-            value: setting.shown(self, Secrets::Hidden),
-        };
-        SETTINGS.iter().map(shown).collect()
-    }
-}
-
 /// An entry of the table of settings.
 pub(super) struct Setting {
     /// Its path, as in the file: `rate_limit.requests`.
