@@ -1,8 +1,7 @@
 //! URL under which programs reach the service, as far as the settings tell.
 
-use std::net::SocketAddr;
-
 use super::Config;
+use super::listen_address::ListenAddress;
 
 impl Config {
     /// Returns true if users reach the service by https.
@@ -11,20 +10,24 @@ impl Config {
         url.is_some_and(|url| url.starts_with("https://"))
     }
 
-    /// `public_url`, or else `http://` and `listen`, with `HOST` in the place of all addresses.
+    /// `public_url`, or else `http://` and `listen`, with `HOST` in the place of all addresses, and
+    /// of the proxy in front of a Unix socket.
     pub fn reached_at(&self) -> String {
         match &self.public_url {
             Some(url) => url.clone(),
-            None => listened_at(self.listen),
+            None => listened_at(&self.listen),
         }
     }
 }
 
-fn listened_at(listen: SocketAddr) -> String {
-    if listen.ip().is_unspecified() {
-        format!("http://HOST:{}", listen.port())
-    } else {
-        format!("http://{listen}")
+fn listened_at(listen: &ListenAddress) -> String {
+    match listen {
+        ListenAddress::Tcp(address) if address.ip().is_unspecified() => {
+            format!("http://HOST:{}", address.port())
+        }
+        ListenAddress::Tcp(address) => format!("http://{address}"),
+        // Through the proxy that connects there.
+        ListenAddress::Unix(_) => "http://HOST".to_owned(),
     }
 }
 
@@ -35,11 +38,12 @@ mod tests {
     #[test]
     fn all_addresses_are_a_host_to_fill_in() {
         let check = |listen: &str, expected: &str| {
-            assert_eq!(listened_at(listen.parse().unwrap()), expected);
+            assert_eq!(listened_at(&listen.parse().unwrap()), expected);
         };
         check("0.0.0.0:8080", "http://HOST:8080");
         check("[::]:80", "http://HOST:80");
         check("127.0.0.1:8080", "http://127.0.0.1:8080");
         check("[::1]:8080", "http://[::1]:8080");
+        check("unix:/run/subcat.sock", "http://HOST");
     }
 }
