@@ -283,7 +283,7 @@ impl MarkScan<'_> {
         })
     }
 
-    /// `2nd Season`, `Segunda temporada`; in queries `2 temporada`; `3 Seasons`.
+    /// `2nd Season`, `Segunda temporada`; in queries `2 temporada`, `3 seasons`.
     fn number_and_season_word(&self, idx: usize) -> Option<Season> {
         let behind = self.tokens.word(idx + 1);
         let is_plural = is_season_plural(behind);
@@ -293,7 +293,7 @@ impl MarkScan<'_> {
         let word = self.tokens.word(idx);
         let is_followed = number(self.tokens.word(idx + 2), 1..=2).is_some();
         let plain = number(word, 1..=2)
-            .filter(|_| is_plural || (self.circumstances.is_query && !is_followed));
+            .filter(|_| self.circumstances.is_query && (is_plural || !is_followed));
         Some(Season {
             number: ordinal(word).or(plain)?,
             end: idx + 2,
@@ -570,6 +570,8 @@ mod tests {
         check_query("Dark S2 05", "2x5");
         check_query("Dark 2 temporada", "s2");
         check("Dark 2 temporada", "");
+        check_query("Dark 3 Seasons", "none");
+        check("Dark 1-3 Seasons", "");
         check_query("Dark T2", "s2");
         check_query("Dark S03 10 bit", "s3");
     }
