@@ -3,6 +3,7 @@
 
 use serde_json::{Value, json};
 use subcat_engine::{DraftValue, RecordDraft, Scopes};
+use subcat_tests::described::fault;
 use subcat_tests::raw::RawAnswer;
 use subcat_tests::server::{TestServer, film, text};
 
@@ -290,4 +291,38 @@ fn rule_20_11_a_missing_file_is_empty_and_names_its_error() {
     check(&format!("{HEAT}/download"), upstream);
     let season = "400 season must be an integer";
     check(&format!("{HEAT}/download?season=x&episode=y"), season);
+}
+
+/// Answers of both interfaces fit the document that describes them.
+#[test]
+fn rule_20_8_answers_are_as_described() {
+    let provider = Provider::new();
+    let document = provider.server.get("/openapi-address.json", None);
+    let document: Value = serde_json::from_slice(&document.body).unwrap();
+    for (described, path) in [
+        ("api/v1/info", "api/v1/info"),
+        ("api/v1/languages", "api/v1/languages"),
+        (
+            "api/v1/subtitles/search",
+            "api/v1/subtitles/search?query=heat",
+        ),
+        (
+            "api/v1/subtitles/search",
+            "api/v1/subtitles/search?imdb_id=tt7",
+        ),
+        ("api/v1/subtitles/search", "api/v1/subtitles/search?page=x"),
+        ("manifest.json", "manifest.json"),
+        (
+            "subtitles/{type}/{id}.json",
+            "subtitles/movie/tt0113277.json",
+        ),
+    ] {
+        let answer = provider.get(&format!("/{path}"));
+        let operation = &document["paths"][format!("/a/{{key}}/{described}")]["get"];
+        let response = &operation["responses"][answer.status.to_string()];
+        let schema = &response["content"]["application/json"]["schema"];
+        assert!(schema.is_object(), "{path} {}", answer.status);
+        let body: Value = serde_json::from_slice(&answer.body).unwrap();
+        assert_eq!(fault(&document, schema, &body), None, "{path}");
+    }
 }

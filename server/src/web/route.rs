@@ -82,6 +82,7 @@ const ROUTES: &[PageRoute] = &[
     at("/robots.txt").get(Inline(robots)),
     at("/.well-known/change-password").get(Inline(change_password)),
     at("/openapi.json").get(Inline(openapi_document)),
+    at("/openapi-address.json").get(Inline(address_document)),
     at("/docs").get(Blocking(reference::show)),
     at("/docs/changes").get(Inline(changes::show)),
     at("/setup")
@@ -308,6 +309,11 @@ fn robots(_: &WebRequest) -> PageResult {
 /// `GET /.well-known/change-password`: where password managers look.
 fn change_password(_: &WebRequest) -> PageResult {
     Ok(answer::see_other("/profile#password-change"))
+}
+
+fn address_document(_: &WebRequest) -> PageResult {
+    let text = Bytes::from_static(openapi::address_text().as_bytes());
+    Ok(answer::bytes(StatusCode::OK, "application/json", text))
 }
 
 fn openapi_document(request: &WebRequest) -> PageResult {

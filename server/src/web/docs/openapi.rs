@@ -33,6 +33,18 @@ pub(crate) fn document() -> &'static Document {
     &DOCUMENT
 }
 
+/// The document of the interfaces below an address, as JSON text with the version of this program.
+/// Parsed once per process.
+pub(crate) fn address_text() -> &'static str {
+    static TEXT: LazyLock<String> = LazyLock::new(|| {
+        let source = include_str!("../assets/openapi-address.json");
+        let mut value: Value = serde_json::from_str(source).expect("tests parse the same text");
+        value["info"]["version"] = env!("CARGO_PKG_VERSION").into();
+        value.to_string()
+    });
+    &TEXT
+}
+
 /// Follows a `$ref` of the document; returns any other value unchanged.
 pub(crate) fn resolve<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let target = value["$ref"]
@@ -178,6 +190,23 @@ mod tests {
             assert!(contents["application/octet-stream"].is_object(), "{status}");
         }
         assert!(10 < contents_count);
+    }
+
+    #[test]
+    fn every_reference_about_addresses_resolves() {
+        fn check_tree(document: &Value, value: &Value) {
+            if value["$ref"].is_string() {
+                assert!(resolve(document, value)["$ref"].is_null(), "{value}");
+            }
+            let fields = value.as_object().into_iter().flatten();
+            let items = value.as_array().into_iter().flatten();
+            for child in fields.map(|(_, child)| child).chain(items) {
+                check_tree(document, child);
+            }
+        }
+        let document: Value = serde_json::from_str(address_text()).unwrap();
+        check_tree(&document, &document);
+        assert_eq!(document["info"]["version"], env!("CARGO_PKG_VERSION"));
     }
 
     #[test]
