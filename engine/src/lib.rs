@@ -171,7 +171,7 @@ pub use log_rows::LogPosition;
 pub use model::NodeId;
 pub use replication::{
     AppendError, Beat, Log, LogEntry, LogState, MonotonicClock, NodeStatus, ReadError, Replica,
-    ReplicaProgress, ReplicaStatus, SnapshotSummary,
+    ReplicaProgress, ReplicaStatus, SnapshotSummary, next_epoch,
 };
 
 /// Care of a data directory.

@@ -7,7 +7,7 @@ use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::chown;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Command, Output, Stdio};
 use std::sync::atomic::{AtomicU16, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -223,12 +223,23 @@ impl Postgres {
 
     /// Runs statements of an administrator.
     pub fn run(&self, statements: &str) {
-        let ran = Command::new(self.programs.join("psql"))
+        let ran = self.try_run(statements);
+        assert!(ran.status.success(), "{ran:?}");
+    }
+
+    /// Waits until it answers.
+    pub fn wait(&self) {
+        while !self.try_run("SELECT 1").status.success() {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    fn try_run(&self, statements: &str) -> Output {
+        Command::new(self.programs.join("psql"))
             .args(["--no-psqlrc", "--quiet", "--command", statements])
             .arg(self.address())
             .output()
-            .unwrap();
-        assert!(ran.status.success(), "{ran:?}");
+            .unwrap()
     }
 
     fn data(&self) -> PathBuf {

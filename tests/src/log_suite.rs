@@ -37,6 +37,7 @@ pub fn keeps_the_rules(open: OpenLog<'_>) {
     shows_no_gap_while_it_grows(open);
     drops_what_is_not_needed(open);
     is_made_anew(open);
+    is_created_once(open);
     refuses_other_epochs(open);
     is_made_anew_under_writers(open);
     wakes_those_who_wait(open);
@@ -268,6 +269,15 @@ fn is_made_anew(open: OpenLog<'_>) {
     assert_eq!(other.read(0, READ_BYTES).unwrap(), []);
     assert_eq!(other.append(EPOCH + 5, b"new").unwrap(), 1);
     assert_eq!(read_all(&*log, 0)[0].body, b"new");
+}
+
+fn is_created_once(open: OpenLog<'_>) {
+    let (log, other) = (fresh(open), open());
+    assert_eq!(log.append(EPOCH, b"kept").unwrap(), 1);
+    assert!(other.create(EPOCH + 1).is_err());
+    assert_eq!(other.state().unwrap().epoch, EPOCH);
+    assert_eq!(read_all(&*log, 0)[0].body, b"kept");
+    assert_eq!(log.append(EPOCH, b"more").unwrap(), 2);
 }
 
 fn refuses_other_epochs(open: OpenLog<'_>) {

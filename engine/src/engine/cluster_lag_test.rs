@@ -35,6 +35,10 @@ impl Servers {
 }
 
 impl Log for Servers {
+    fn create(&self, epoch: u64) -> Result<(), ReadError> {
+        self.all.create(epoch)
+    }
+
     fn reset(&self, epoch: u64) -> Result<(), ReadError> {
         self.all.reset(epoch)
     }

@@ -209,8 +209,10 @@ impl Follower {
                 return Err(Error::LogUnavailable { reason });
             }
             return Err(shared.stop(format!(
-                "{reason}: the log has lost entries; run `subcat cluster reseed` on the node with \
-                 the highest number"
+                "{reason}: the log has lost entries, or an older copy of it answers, such as a \
+                 former primary of PostgreSQL; check which server answers before anything else. \
+                 If the entries are lost everywhere, `subcat cluster reseed` on the node with the \
+                 highest number makes the log anew"
             )));
         }
         self.short_since = None;
@@ -229,7 +231,7 @@ impl Follower {
                 let reason = format!("entry {} is not there yet", known.seq);
                 return Err(Error::LogUnavailable { reason });
             };
-            if digest_of(&first.body) != known.digest {
+            if first.digest() != known.digest {
                 let problem = format!(
                     "entry {} of the log is not the one that was applied here: this is another \
                      log, or another cluster's data directory",

@@ -3,6 +3,7 @@
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::event_codec::{catalog_event, put_all, put_catalog_event, put_state_event, state_event};
+use super::log::LogEntry;
 use crate::catalog::CatalogEvent;
 use crate::codec::{Decoder, Encoder};
 use crate::error::{Error, Result};
@@ -157,7 +158,14 @@ impl LogFrame {
     }
 }
 
-/// Digest of an entry, by which a log is told from another.
+impl LogEntry {
+    /// Digest of the entry, by which a log is told from another. Snapshots and positions have that
+    /// of their last entry.
+    pub fn digest(&self) -> u64 {
+        digest_of(&self.body)
+    }
+}
+
 pub(super) fn digest_of(body: &[u8]) -> u64 {
     xxh3_64(body)
 }

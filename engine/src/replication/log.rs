@@ -11,10 +11,28 @@ pub struct LogEntry {
     pub body: Vec<u8>,
 }
 
+/// Bits of an epoch that are random. With them an epoch has 52 bits: JSON readers that know only
+/// floating point keep it exact.
+const IDENTITY_BITS: u32 = 40;
+
+/// The epoch of a log that is made after another one: a generation, which is higher, and a random
+/// identity.
+///
+/// Every frame, position and snapshot carries the epoch, and all of them are compared with that of
+/// the log. So its random part is what tells two logs apart that were made at the same time, or
+/// under the same name one after the other. `before` is 0 if there was none.
+pub fn next_epoch(before: u64, random: u64) -> u64 {
+    let generation = (before >> IDENTITY_BITS) + 1;
+    // Never 0: an epoch below it would be one of before there were identities.
+    let identity = (random & ((1 << IDENTITY_BITS) - 1)).max(1);
+    generation << IDENTITY_BITS | identity
+}
+
 /// Extent of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogState {
-    /// Number of the log itself: a log that is made anew has a higher one. 0 if no log was made.
+    /// Identity of the log itself ([`next_epoch`]): a log that is made anew has a higher one. 0 if
+    /// no log was made.
     pub epoch: u64,
     /// Number of the oldest entry that is kept; one more than `last` if none is.
     pub oldest: u64,
@@ -64,10 +82,16 @@ pub enum ReadError {
 /// At least once: an entry whose append was repeated may be there twice. Methods block, and may be
 /// called from any thread.
 pub trait Log: Send + Sync {
-    /// Makes the log anew: empty, with this epoch. What is appended to another epoch is refused
-    /// from then on.
+    /// Makes the log, empty, with this epoch.
     ///
-    /// Errors: nothing is known of what the log holds then.
+    /// Errors: something has its name already, a log or anything else. It is left as it is.
+    fn create(&self, epoch: u64) -> Result<(), ReadError>;
+
+    /// Makes the log anew: removes the one that there is, with every entry, and creates it. What is
+    /// appended to another epoch is refused from then on.
+    ///
+    /// Errors: nothing is known of what the log holds then, unless what has its name is not a log:
+    /// that is left as it is.
     fn reset(&self, epoch: u64) -> Result<(), ReadError>;
 
     /// Extent of the log.
@@ -87,4 +111,21 @@ pub trait Log: Send + Sync {
 
     /// Drops the entries up to `through`, which snapshots cover.
     fn truncate(&self, through: u64) -> Result<(), ReadError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_epoch_is_higher_than_the_one_before_and_has_an_identity() {
+        let first = next_epoch(0, 7);
+        let second = next_epoch(first, 3);
+        assert!(first < second);
+        assert_ne!(next_epoch(0, 7), next_epoch(0, 8));
+        // Those of before there were identities.
+        assert!(1 < next_epoch(1, 0));
+        assert_eq!(next_epoch(0, 0), next_epoch(0, 1 << IDENTITY_BITS));
+        assert!(next_epoch(first, u64::MAX) < 1 << 53);
+    }
 }

@@ -47,6 +47,13 @@ impl Entries {
 }
 
 impl Log for MemoryLog {
+    fn create(&self, epoch: u64) -> Result<(), ReadError> {
+        if self.entries.lock().epoch != 0 {
+            return Err(ReadError::Unavailable("there is a log already".into()));
+        }
+        self.reset(epoch)
+    }
+
     fn reset(&self, epoch: u64) -> Result<(), ReadError> {
         *self.entries.lock() = Entries {
             epoch,

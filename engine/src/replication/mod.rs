@@ -20,7 +20,7 @@ mod follower;
 
 pub use frame::Beat;
 pub(crate) use frame::FrameVersions;
-pub use log::{AppendError, Log, LogEntry, LogState, ReadError};
+pub use log::{AppendError, Log, LogEntry, LogState, ReadError, next_epoch};
 pub(crate) use membership::{CATALOG_SUM, STATE_SUM, enter, leave};
 pub use memory_log::{LogFault, MemoryLog};
 pub use node_status::NodeStatus;

@@ -116,8 +116,16 @@ pub(super) fn unavailable(error: &ReadError) -> Error {
 }
 
 pub(super) fn another_epoch(epoch: u64, followed: u64) -> String {
+    if epoch == 0 {
+        return format!(
+            "there is no log of this name, this data directory follows epoch {followed}: check \
+             cluster.log and cluster.stream; if the log is lost, run `subcat cluster reseed` on \
+             the node with the highest number"
+        );
+    }
     format!(
-        "the log has epoch {epoch}, this data directory follows epoch {followed}: if the log was \
-         made anew, run `subcat cluster join` with an empty data directory"
+        "the log has epoch {epoch}, this data directory follows epoch {followed}: check \
+         cluster.log and cluster.stream; if the log was made anew, run `subcat cluster join` with \
+         an empty data directory"
     )
 }

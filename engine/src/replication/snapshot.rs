@@ -41,6 +41,8 @@ pub struct SnapshotSummary {
     pub epoch: u64,
     /// Last entry of the log that is in it.
     pub seq: u64,
+    /// Digest of that entry ([`LogEntry::digest`](super::LogEntry::digest)); 0 before the first.
+    pub digest: u64,
     /// Sum of the rows: the same on all nodes.
     pub state_hash: u64,
     /// Number of rows.
@@ -80,6 +82,7 @@ pub(crate) fn write_rows(
     Ok(SnapshotSummary {
         epoch: position.epoch,
         seq: position.seq,
+        digest: position.digest,
         state_hash: sums.0.wrapping_add(sums.1),
         rows,
     })
@@ -203,6 +206,7 @@ pub(crate) fn load_rows(
     Ok(SnapshotSummary {
         epoch: position.epoch,
         seq: position.seq,
+        digest: position.digest,
         state_hash: sums[0].wrapping_add(sums[1]),
         rows,
     })

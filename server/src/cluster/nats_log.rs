@@ -282,12 +282,19 @@ impl NatsLog {
         }
     }
 
-    /// Deletes the stream and creates it.
+    /// Deletes the stream, if it is a log, and creates it.
     async fn recreate(&self, epoch: u64) -> Result<(), ReadError> {
+        // A stream that is not a log is an error here, and stays.
+        self.ask_state().await?;
         match self.ask("DELETE", &json!({})).await {
-            Ok(_) | Err(AskError::NoStream) => {}
-            Err(error) => return Err(error.into()),
+            Ok(_) | Err(AskError::NoStream) => self.create_stream(epoch).await,
+            Err(error) => Err(error.into()),
         }
+    }
+
+    /// Creates the stream. NATS refuses if one of this name has other settings, such as another
+    /// epoch.
+    async fn create_stream(&self, epoch: u64) -> Result<(), ReadError> {
         let question = json!({
             "name": self.stream,
             "subjects": [subject_of(&self.stream, epoch)],
@@ -508,6 +515,11 @@ fn appended(answer: &[u8]) -> Result<u64, AppendError> {
 }
 
 impl Log for NatsLog {
+    fn create(&self, epoch: u64) -> Result<(), ReadError> {
+        *self.quiet.lock() = None;
+        self.within(RESET_LIMIT, self.create_stream(epoch))
+    }
+
     fn reset(&self, epoch: u64) -> Result<(), ReadError> {
         *self.quiet.lock() = None;
         self.within(RESET_LIMIT, self.recreate(epoch))

@@ -74,7 +74,8 @@ pub(super) struct LogSession {
 }
 
 struct Statements {
-    reset: String,
+    create: String,
+    drop: String,
     state: String,
     append: String,
     read: String,
@@ -87,10 +88,10 @@ impl Statements {
         // Its characters need no escapes inside quotes.
         let schema = format!("\"{stream}\"");
         Self {
-            // One transaction, as it is sent as one query.
-            reset: format!(
+            // Each is one transaction, as it is sent as one query. A table that is there already,
+            // whoever made it, ends it.
+            create: format!(
                 "CREATE SCHEMA IF NOT EXISTS {schema};
-                 DROP TABLE IF EXISTS {schema}.head, {schema}.log;
                  CREATE TABLE {schema}.head (
                    epoch int8 NOT NULL, oldest int8 NOT NULL, seq int8 NOT NULL
                  ) WITH (fillfactor = 10);
@@ -98,6 +99,7 @@ impl Statements {
                  ALTER TABLE {schema}.log ALTER COLUMN body SET STORAGE EXTERNAL;
                  INSERT INTO {schema}.head VALUES "
             ),
+            drop: format!("DROP TABLE {schema}.head, {schema}.log;"),
             state: format!("SELECT epoch, oldest, seq FROM {schema}.head"),
             append: format!(
                 "WITH h AS (
@@ -253,6 +255,30 @@ impl PostgresLog {
                 }
             }
         })
+    }
+
+    /// The query that creates a log.
+    fn creation(&self, epoch: u64) -> String {
+        format!("{}({}, 1, 0)", self.statements.create, signed(epoch))
+    }
+
+    /// Runs a query that creates a log.
+    fn make(&self, query: String) -> Result<(), ReadError> {
+        let made = self.within(RESET_LIMIT, |session| async move {
+            session.client.batch_execute(&query).await
+        });
+        match made {
+            Err(CallError::Statement(error))
+                if error.code() == Some(&SqlState::DUPLICATE_TABLE) =>
+            {
+                Err(ReadError::Unavailable(format!(
+                    "{}: the schema holds tables that are not a log of subcat, or a log that was \
+                     made just now: choose another cluster.stream",
+                    text_of(&error)
+                )))
+            }
+            made => made.map_err(ReadError::from),
+        }
     }
 
     async fn append_by(
@@ -420,12 +446,17 @@ fn signed(number: u64) -> i64 {
 }
 
 impl Log for PostgresLog {
+    fn create(&self, epoch: u64) -> Result<(), ReadError> {
+        self.make(self.creation(epoch))
+    }
+
     fn reset(&self, epoch: u64) -> Result<(), ReadError> {
-        let statement = format!("{}({}, 1, 0)", self.statements.reset, signed(epoch));
-        let reset = self.within(RESET_LIMIT, |session| async move {
-            session.client.batch_execute(&statement).await
-        });
-        reset.map_err(ReadError::from)
+        // Only what has the columns of a head, and a row in it, is a log: anything else is left.
+        let creation = self.creation(epoch);
+        match self.state()?.epoch {
+            0 => self.make(creation),
+            _ => self.make(format!("{} {creation}", self.statements.drop)),
+        }
     }
 
     fn state(&self) -> Result<LogState, ReadError> {

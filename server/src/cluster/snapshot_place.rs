@@ -112,7 +112,7 @@ impl SnapshotPlace {
         #[cfg(not(feature = "s3"))]
         let _ = scratch;
         let names = self.names()?;
-        let prefix = format!("{epoch:010}-");
+        let prefix = prefix_of(epoch);
         // Numbers have as many digits as the largest: the last name is the newest.
         let newest = names.into_iter().rfind(|name| name.starts_with(&prefix));
         let Some(newest) = newest else {
@@ -135,7 +135,7 @@ impl SnapshotPlace {
 
     /// Entries of the log that the snapshots of an epoch were taken at, ascending.
     pub fn entries(&self, epoch: u64) -> Result<Vec<u64>, SnapshotPlaceError> {
-        let prefix = format!("{epoch:010}-");
+        let prefix = prefix_of(epoch);
         let names = self.names()?;
         let entries = names.iter().filter_map(|name| {
             let number = name.strip_prefix(&prefix)?.strip_suffix(ENDING)?;
@@ -144,9 +144,12 @@ impl SnapshotPlace {
         Ok(entries.collect())
     }
 
-    /// Removes all snapshots but the newest ones, the oldest first; returns their number.
-    pub fn keep_newest(&self, count: usize) -> Result<u64, SnapshotPlaceError> {
+    /// Removes all snapshots of an epoch but the newest ones, the oldest first; returns how many.
+    /// Those of other logs stay: they may be of another cluster.
+    pub fn keep_newest(&self, epoch: u64, count: usize) -> Result<u64, SnapshotPlaceError> {
         let mut names = self.names()?;
+        let prefix = prefix_of(epoch);
+        names.retain(|name| name.starts_with(&prefix));
         names.truncate(names.len().saturating_sub(count));
         for name in &names {
             match self {
@@ -201,7 +204,12 @@ fn write_file(engine: &Engine, path: &Path) -> Result<SnapshotSummary, SnapshotP
 }
 
 fn name_of(epoch: u64, seq: u64) -> String {
-    format!("{epoch:010}-{seq:020}{ENDING}")
+    format!("{}{seq:020}{ENDING}", prefix_of(epoch))
+}
+
+/// Beginning of the names of the snapshots of an epoch, which has up to 16 digits.
+fn prefix_of(epoch: u64) -> String {
+    format!("{epoch:016}-")
 }
 
 fn place_error(path: &Path, error: io::Error) -> SnapshotPlaceError {

@@ -7,7 +7,9 @@ use std::sync::Arc;
 
 use clap::Args;
 use serde::{Deserialize, Serialize};
-use subcat_engine::{Engine, Log, LogState, NodeId, SnapshotSummary, error_chain};
+use subcat_engine::{
+    Engine, Log, LogPosition, LogState, NodeId, ReadError, SnapshotSummary, error_chain, next_epoch,
+};
 
 use super::access::{Missing, execute_once, open_engine};
 use super::context::Context;
@@ -72,8 +74,12 @@ enum ClusterAction {
     /// Make a lost or damaged log anew from this data directory; its server must be stopped
     ///
     /// Run it on the node with the highest number in `subcat cluster status`. What the log had
-    /// beyond it is lost. The other nodes join again, each with an empty data directory.
+    /// beyond it is lost. The other nodes join again, each with an empty data directory. While a
+    /// log answers, it is removed only if the entries that are given up are named.
     Reseed {
+        /// Remove a log that answers, with the entries after N, the last one that this node has
+        #[arg(long, value_name = "N")]
+        lose_entries_after: Option<u64>,
         /// A folder for snapshots [default: the bucket of files.s3]
         #[arg(long, value_name = "DIR")]
         snapshots: Option<PathBuf>,
@@ -100,8 +106,28 @@ enum ClusterError {
          name with cluster.stream"
     )]
     LogExists(String),
-    #[error("there is no log {0}: begin a cluster with subcat cluster init")]
+    #[error(
+        "there is no log {0}: if it was lost, run subcat cluster reseed on the node with the \
+         highest number; to begin a cluster, run subcat cluster init where the catalog is"
+    )]
     NoSuchLog(String),
+    #[error(
+        "the log {stream} answers (epoch {epoch}, ends at entry {last}), and would be removed with \
+         {lost}: start the server, it follows the log; to remove it all the same, add \
+         --lose-entries-after {kept}"
+    )]
+    LogAnswers {
+        stream: String,
+        epoch: u64,
+        last: u64,
+        lost: String,
+        kept: u64,
+    },
+    #[error(
+        "entry {0} of the log is not the one that the newest snapshot ends with: it is of another \
+         log, remove it, and make one on another node with subcat cluster snapshot"
+    )]
+    SnapshotOfAnotherLog(u64),
     #[error("{} is in a cluster already: subcat cluster leave takes it out", .0.display())]
     InCluster(PathBuf),
     #[error("{} is in no cluster: begin one with subcat cluster init", .0.display())]
@@ -174,10 +200,14 @@ impl Subcommand for ClusterArguments {
                     )
                 })
             }
-            ClusterAction::Reseed { snapshots } => {
+            ClusterAction::Reseed {
+                lose_entries_after,
+                snapshots,
+            } => {
                 let config = context.effective_of_existing()?;
                 let place = SnapshotPlace::of(&config, snapshots)?;
-                context.show(&Reply::of(&reseed(&config, &place)?), |done| {
+                let done = reseed(&config, &place, lose_entries_after)?;
+                context.show(&Reply::of(&done), |done| {
                     snapshot_shown("the log is made anew: let the other nodes join again", done)
                 })
             }
@@ -187,61 +217,113 @@ impl Subcommand for ClusterArguments {
 
 fn init(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
     let log = log_of(config)?;
-    if log_state(log.as_ref())?.epoch != 0 {
-        return Err(ClusterError::LogExists(config.cluster.stream.clone()).into());
-    }
+    let state = log_state(log.as_ref())?;
     let engine = open_engine(config, 0)?;
-    // One of an `init` that was interrupted before the log was made may begin again.
-    let is_begun = |position: &subcat_engine::LogPosition| position.seq != 0;
-    if engine.log_position().as_ref().is_some_and(is_begun) {
+    let begun = engine.log_position();
+    // One of an `init` that was interrupted may begin again, with the log that it was to make.
+    let is_own = begun
+        .as_ref()
+        .is_some_and(|begun| begun.epoch == state.epoch);
+    let has_entries = begun.as_ref().is_some_and(|begun| begun.seq != 0);
+    let refused = if state.epoch != 0 && (!is_own || has_entries) {
+        Some(ClusterError::LogExists(config.cluster.stream.clone()))
+    } else if has_entries {
+        Some(ClusterError::InCluster(config.data.clone()))
+    } else {
+        None
+    };
+    if let Some(refused) = refused {
         engine.close()?;
-        return Err(ClusterError::InCluster(config.data.clone()).into());
+        return Err(refused.into());
     }
-    let node = engine
-        .log_position()
-        .map_or_else(new_node, |it| Ok(it.node))?;
-    NewLog { config, place, log }.begin(engine, node, 1)
+    let (node, epoch) = match begun {
+        Some(begun) => (begun.node, begun.epoch),
+        None => (new_node()?, next_epoch(0, random()?)),
+    };
+    let engine = enter(config, engine, node, epoch)?;
+    let written = write_first_snapshot(config, place, engine, node)?;
+    // At last: whoever finds the log finds a snapshot, too.
+    if !is_own {
+        log.create(epoch).map_err(log_error)?;
+    }
+    Ok(written)
 }
 
-fn reseed(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
+fn reseed(
+    config: &Config,
+    place: &SnapshotPlace,
+    lose_entries_after: Option<u64>,
+) -> Result<SnapshotWritten, CommandError> {
     let log = log_of(config)?;
     let engine = open_engine(config, 0)?;
     let Some(position) = engine.log_position() else {
         engine.close()?;
         return Err(ClusterError::InNone(config.data.clone()).into());
     };
-    let epoch = position.epoch.max(log_state(log.as_ref())?.epoch) + 1;
-    NewLog { config, place, log }.begin(engine, position.node, epoch)
-}
-
-/// A log that is made, and where its first snapshot goes.
-struct NewLog<'c> {
-    config: &'c Config,
-    place: &'c SnapshotPlace,
-    log: Arc<dyn Log>,
-}
-
-impl NewLog<'_> {
-    /// Makes the log with this epoch, and a snapshot for nodes that join it.
-    fn begin(
-        self,
-        engine: Engine,
-        node: NodeId,
-        epoch: u64,
-    ) -> Result<SnapshotWritten, CommandError> {
-        engine.enter_cluster(node, epoch)?;
+    let state = log_state(log.as_ref())?;
+    if let Err(refused) = ensure_given_up(config, &position, &state, lose_entries_after) {
         engine.close()?;
-        drop(engine);
-        let engine = open_engine(self.config, 0)?;
-        let scratch = self.config.data.join("tmp");
-        let summary = self.place.write(&engine, &scratch)?;
-        engine.close()?;
-        // At last: whoever finds the log finds a snapshot, too.
-        self.log
-            .reset(epoch)
-            .map_err(|error| SubjectError::new("cluster.log", std::io::Error::other(error)))?;
-        Ok(SnapshotWritten::new(node, &summary))
+        return Err(refused.into());
     }
+    let epoch = next_epoch(position.epoch.max(state.epoch), random()?);
+    // The data directory keeps its position until the new log is there.
+    log.reset(epoch).map_err(log_error)?;
+    let engine = enter(config, engine, position.node, epoch)?;
+    write_first_snapshot(config, place, engine, position.node)
+}
+
+/// Errors: a log answers, and the entries that are lost with it are not named.
+fn ensure_given_up(
+    config: &Config,
+    position: &LogPosition,
+    state: &LogState,
+    lose_entries_after: Option<u64>,
+) -> Result<(), ClusterError> {
+    if state.epoch == 0 {
+        return Ok(());
+    }
+    let is_own = state.epoch == position.epoch;
+    let kept = if is_own { position.seq } else { 0 };
+    if lose_entries_after == Some(kept) {
+        return Ok(());
+    }
+    let lost = match (is_own, kept < state.last) {
+        (false, _) => "every entry: this data directory does not follow it".to_owned(),
+        (true, false) => "no entry that this node lacks".to_owned(),
+        (true, true) => format!("entries {} to {}", kept + 1, state.last),
+    };
+    Err(ClusterError::LogAnswers {
+        stream: config.cluster.stream.clone(),
+        epoch: state.epoch,
+        last: state.last,
+        lost,
+        kept,
+    })
+}
+
+/// Moves a data directory to the beginning of a log, and opens it again.
+fn enter(
+    config: &Config,
+    engine: Engine,
+    node: NodeId,
+    epoch: u64,
+) -> Result<Engine, CommandError> {
+    engine.enter_cluster(node, epoch)?;
+    engine.close()?;
+    drop(engine);
+    open_engine(config, 0)
+}
+
+/// Writes the snapshot that other nodes join a new log with.
+fn write_first_snapshot(
+    config: &Config,
+    place: &SnapshotPlace,
+    engine: Engine,
+    node: NodeId,
+) -> Result<SnapshotWritten, CommandError> {
+    let summary = place.write(&engine, &config.data.join("tmp"))?;
+    engine.close()?;
+    Ok(SnapshotWritten::new(node, &summary))
 }
 
 fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, CommandError> {
@@ -277,6 +359,7 @@ fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
             }
             .into());
         }
+        ensure_of_log(log.as_ref(), &summary, &state)?;
         // An empty one may be there, such as that of a mount.
         let _ = std::fs::remove_dir(&absolute);
         std::fs::rename(&staging, &absolute)
@@ -287,6 +370,23 @@ fn join(config: &Config, place: &SnapshotPlace) -> Result<SnapshotWritten, Comma
         let _ = std::fs::remove_dir_all(&staging);
     }
     placed
+}
+
+/// Errors: the snapshot ends with another entry than the log has at that place.
+fn ensure_of_log(
+    log: &dyn Log,
+    summary: &SnapshotSummary,
+    state: &LogState,
+) -> Result<(), CommandError> {
+    if summary.seq < state.oldest {
+        // It is not kept any more: the epoch alone tells.
+        return Ok(());
+    }
+    let read = log.read(summary.seq - 1, 1).map_err(log_error)?;
+    match read.first() {
+        Some(entry) if entry.digest() == summary.digest => Ok(()),
+        _ => Err(ClusterError::SnapshotOfAnotherLog(summary.seq).into()),
+    }
 }
 
 fn load(
@@ -355,14 +455,21 @@ fn log_of(config: &Config) -> Result<Arc<dyn Log>, CommandError> {
 }
 
 fn log_state(log: &dyn Log) -> Result<LogState, CommandError> {
-    let state = log.state();
-    Ok(state.map_err(|error| SubjectError::new("cluster.log", std::io::Error::other(error)))?)
+    Ok(log.state().map_err(log_error)?)
+}
+
+fn log_error(error: ReadError) -> SubjectError {
+    SubjectError::new("cluster.log", std::io::Error::other(error))
 }
 
 fn new_node() -> Result<NodeId, CommandError> {
+    Ok(NodeId(random()?))
+}
+
+fn random() -> Result<u64, CommandError> {
     let mut number = [0; 8];
     getrandom::fill(&mut number).map_err(std::io::Error::from)?;
-    Ok(NodeId(u64::from_le_bytes(number)))
+    Ok(u64::from_le_bytes(number))
 }
 
 fn beside(path: &Path, ending: &str) -> PathBuf {

@@ -156,7 +156,9 @@ impl Operation for WriteSnapshot {
         {
             truncate(config, covered)?;
         }
-        let removed = self.keep.map(|count| place.keep_newest(count.get()));
+        let removed = self
+            .keep
+            .map(|count| place.keep_newest(position.epoch, count.get()));
         let removed = removed.transpose().map_err(OperationRejection::Snapshot)?;
         Ok(SnapshotWritten {
             removed: removed.unwrap_or_default(),

@@ -63,7 +63,7 @@ impl LogServer {
                 }
             }
             Self::Postgres(postgres) => {
-                postgres.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+                postgres.run("DROP SCHEMA subcat CASCADE");
             }
         }
     }
@@ -146,7 +146,7 @@ impl Cluster {
     }
 
     /// Begins the cluster. A log that has just been started is waited for.
-    fn begin(&self) {
+    pub fn begin(&self) {
         let until = Instant::now() + PATIENCE;
         loop {
             let done = self.run(0, "init", &[]);

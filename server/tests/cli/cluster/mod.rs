@@ -11,6 +11,7 @@ mod files;
 mod fixture;
 #[path = "../../../../tests/src/log_services.rs"]
 mod log_services;
+mod identity;
 mod kills;
 mod outages;
 mod proxy;
