@@ -228,6 +228,8 @@ pub const IMPORT_PART_BYTES_MAX: usize = FRAME_BYTES_MAX / 2;
 pub const IMPORT_FRAMES_MAX: usize = 64;
 /// Counted downloads in one frame, at most: each may be of another record and key.
 pub const FRAME_DOWNLOADS_MAX: u64 = 5_000;
+/// Sums of usage in one batch: each takes up to 60 bytes of a frame.
+pub const USAGE_DELTAS_MAX: usize = 4_096;
 /// Bytes of entries that are read from the log and applied at a time.
 pub const LOG_READ_BYTES: usize = 8 << 20;
 /// Bytes of a block of a snapshot, at most.

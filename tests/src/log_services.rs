@@ -230,7 +230,7 @@ impl Postgres {
     /// Waits until it answers.
     pub fn wait(&self) {
         while !self.try_run("SELECT 1").status.success() {
-            std::thread::sleep(Duration::from_millis(50));
+            thread::sleep(Duration::from_millis(50));
         }
     }
 

@@ -106,3 +106,30 @@ pub(super) fn repeat(error: &Error) -> Error {
         },
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::limits::{FRAME_BYTES_MAX, USAGE_DELTAS_MAX};
+    use crate::model::{ApiKeyId, Day, Timestamp, Usage};
+    use crate::state::{UsageBatch, UsageDelta};
+
+    #[test]
+    fn the_largest_batch_of_usage_fits_a_frame() {
+        let largest = UsageDelta {
+            api_key: Some(ApiKeyId(u64::MAX)),
+            day: Day(20_000),
+            usage: Usage {
+                requests: u64::MAX,
+                ..Usage::default()
+            },
+            last_used_at: Timestamp::from_seconds(1_700_000_000),
+        };
+        let batch = UsageBatch {
+            number: u64::MAX,
+            deltas: vec![largest; USAGE_DELTAS_MAX],
+        };
+        let event = Event::State(StateEvent::AddUsage(batch));
+        assert!(bytes_of(&event) <= FRAME_BYTES_MAX / 2);
+    }
+}

@@ -213,15 +213,16 @@ pub fn log_damage(engine: &Engine) {
     }
 }
 
-/// Stores the usage of keys. A batch whose commit failed is submitted again in the next run; if it
-/// was stored after all, the engine recognises its number and skips it.
+/// Stores the usage of keys, batch by batch. A batch whose commit failed is submitted again in the
+/// next run; if it was stored after all, the engine recognises its number and skips it.
 fn store_usage(service: &Service) -> subcat_engine::Result<()> {
     // The number of the last batch may still be on its way here.
     if service.cluster().is_some_and(|node| !node.has_caught_up()) {
         return Ok(());
     }
-    let last_number = service.engine.usage().last_batch()?;
-    if let Some(batch) = service.usage.batch(last_number) {
+    let mut last_number = service.engine.usage().last_batch()?;
+    while let Some(batch) = service.usage.batch(last_number) {
+        last_number = batch.number;
         service.engine.apply(vec![StateEvent::AddUsage(batch)])?;
         service.usage.stored();
     }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use parking_lot::Mutex;
-use subcat_engine::{ApiKeyId, Day, Timestamp, Usage, UsageBatch, UsageDelta};
+use subcat_engine::{ApiKeyId, Day, Timestamp, USAGE_DELTAS_MAX, Usage, UsageBatch, UsageDelta};
 
 use super::hourly_use::HourlyUse;
 
@@ -64,20 +64,21 @@ impl UsageQueue {
     }
 
     /// The next batch to store: the last one once more, until it is [`UsageQueue::stored`]; else
-    /// everything handed over so far. `None` when there is nothing.
+    /// what was handed over so far, up to [`USAGE_DELTAS_MAX`] sums. `None` when there is nothing.
     ///
     /// `last_number` is that of the last batch that was stored.
     pub fn batch(&self, last_number: u64) -> Option<UsageBatch> {
         let mut batch = self.batch.lock();
         if batch.is_none() {
-            let sums = std::mem::take(&mut *self.sums.lock());
             let delta = |((api_key, day), (usage, last_used_at))| UsageDelta {
                 api_key,
                 day,
                 usage,
                 last_used_at: Some(last_used_at),
             };
-            let deltas: Vec<UsageDelta> = sums.sums.into_iter().map(delta).collect();
+            let mut sums = self.sums.lock();
+            let taken = sums.sums.extract_if(|_, _| true).take(USAGE_DELTAS_MAX);
+            let deltas: Vec<UsageDelta> = taken.map(delta).collect();
             if !deltas.is_empty() {
                 *batch = Some(UsageBatch {
                     number: last_number + 1,
@@ -121,6 +122,29 @@ mod tests {
         let requests: Vec<u64> = deltas.map(|delta| delta.usage.requests).collect();
         assert_eq!((batch.number, &requests[..]), (5, &[2, 2, 2][..]));
         assert_eq!(batch.deltas[2].last_used_at, Some(next_day));
+    }
+
+    #[test]
+    fn usage_of_many_keys_is_stored_in_several_batches() {
+        let queue = UsageQueue::default();
+        let noon = Timestamp::parse("2026-01-01T12:00:00Z").unwrap();
+        let one = Usage {
+            requests: 1,
+            ..Usage::default()
+        };
+        let count = USAGE_DELTAS_MAX as u64 + 1;
+        let mut worker = UsageSums::default();
+        for number in 0..count {
+            worker.add(Some(ApiKeyId(number)), noon, &one);
+        }
+        queue.put(&mut worker);
+        let first = queue.batch(0).unwrap();
+        assert_eq!(first.deltas.len(), USAGE_DELTAS_MAX);
+        assert_eq!(queue.batch(0), Some(first));
+        queue.stored();
+        assert_eq!(queue.batch(1).unwrap().deltas.len(), 1);
+        queue.stored();
+        assert_eq!(queue.batch(2), None);
     }
 
     #[test]
