@@ -81,6 +81,7 @@ mod text;
 mod name;
 mod codec;
 mod query;
+mod choice;
 mod blob;
 mod store;
 mod log_rows;
@@ -137,6 +138,11 @@ pub use name::{
     FolderSeason, NameDate, Named, NumberLookup, ParsedRelease, PathName, PathRefusal, QueryName,
     ReleaseFacts, ReleaseKind, ToldLanguage, is_file_ending, language_of, language_of_folder,
     tells_date,
+};
+
+/// Choosing a text of an archive.
+pub use choice::{
+    ChoiceRecord, ListedNumbers, TextCandidate, TextRequest, choose_text, listed_numbers,
 };
 
 /// Searching a snapshot, and what is found.

@@ -1,0 +1,17 @@
+//! Flags that a path tells (SEARCH.md 7.11).
+
+use crate::model::FlagSet;
+use crate::text::named_flags;
+
+use super::path_numbers::PathParts;
+use super::path_words::PathWords;
+
+/// The flags that the words of a path tell.
+pub(super) fn flags_of_path(path: &PathParts) -> FlagSet {
+    let directories = path.parts[1..].iter().rev();
+    let words: Vec<&str> = directories
+        .chain([&path.base])
+        .flat_map(PathWords::iter)
+        .collect();
+    named_flags(&words.join(" "))
+}
