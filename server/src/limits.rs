@@ -143,6 +143,8 @@ pub const KNOWN_HOST_BYTES_MAX: usize = 255;
 
 /// Characters of a text for each of its control characters, at least; compressed bytes have nine.
 pub const TEXT_CHARS_PER_CONTROL_MIN: usize = 50;
+/// The same for a text that begins as only subtitles do: some have stray bytes.
+pub const SUBTITLE_CHARS_PER_CONTROL_MIN: usize = 10;
 
 /// Bytes of a text from upstream that has no subtitle's shape, at least; a shorter one is an error
 /// message (API.md 14.4).
@@ -167,6 +169,8 @@ pub const TEXT_BYTES_MAX: u64 = 10 << 20;
 pub const UNPACKED_BYTES_MAX: u64 = 64 << 20;
 /// Bytes of memory of one decoder.
 pub const DECODER_BYTES_MAX: u64 = 96 << 20;
+/// Decoders of archives that work at once; others wait.
+pub const DECODERS_MAX: usize = 2;
 /// Time for unpacking one file.
 pub const UNPACKING_TIME_MAX: Duration = Duration::from_secs(2);
 

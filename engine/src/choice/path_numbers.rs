@@ -1,5 +1,7 @@
 //! Season and episodes that a path tells (SEARCH.md 7.1 to 7.6).
 
+use crate::text::without_ending;
+
 use super::number_words::{
     Numbers, episode_word, further_episodes, is_episode_word, is_full_season_word, is_season_word,
     marker, number, ordinal, season_word,
@@ -88,18 +90,6 @@ pub(super) fn without_extension(name: &str) -> &str {
         }
         _ => name,
     }
-}
-
-/// The name without an ending of a text or archive, or `vtt.srt`.
-fn without_ending(name: &str) -> &str {
-    let stem_before = |ending: &str| {
-        let (stem, found) = name.split_at_checked(name.len().checked_sub(ending.len())?)?;
-        found.eq_ignore_ascii_case(ending).then_some(stem)
-    };
-    const ENDINGS: [&str; 8] = [
-        ".vtt.srt", ".srt", ".ssa", ".ass", ".sub", ".vtt", ".zip", ".rar",
-    ];
-    ENDINGS.into_iter().find_map(stem_before).unwrap_or(name)
 }
 
 /// Season and episodes of the texts of one archive.

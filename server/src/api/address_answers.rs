@@ -84,7 +84,7 @@ impl ApiWorker {
         admitted: Admitted,
         id: Option<RecordId>,
     ) -> HandlerOutcome {
-        download::answer(self, admitted.context, admitted.headers, id)
+        download::answer(self, admitted.context, admitted.headers, id, None)
     }
 
     /// Answers a request below an address with an error.

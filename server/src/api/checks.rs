@@ -15,7 +15,7 @@ use super::accounting::{RequestContext, RequestRecord};
 use super::connection::{AuthResult, ConnectionMemory};
 use super::request_report::RequestReport;
 use super::worker::ApiWorker;
-use super::{download, health, record, search};
+use super::{download, file_list, health, record, search};
 use crate::auth::KnownKey;
 use crate::config::ExpiredStatus;
 use crate::limiter::{Quota, SharedLimit, TakenQuota};
@@ -283,7 +283,8 @@ impl ApiWorker {
         match path {
             ApiPath::Search => HandlerOutcome::Now(search::answer(self, context, headers, uri)),
             ApiPath::Record(id) => HandlerOutcome::Now(record::answer(self, context, headers, id)),
-            ApiPath::Download(id) => download::answer(self, context, headers, id),
+            ApiPath::Download(id) => download::answer(self, context, headers, id, uri.query()),
+            ApiPath::Files(id) => file_list::answer(self, context, headers, id),
             ApiPath::Health | ApiPath::Unknown => {
                 HandlerOutcome::Now(self.fail(context, headers, ApiError::NotFound))
             }
@@ -299,7 +300,7 @@ fn permit(known: &KnownKey, method: &Method, path: ApiPath, quota: Quota) -> Res
     let scope = match path {
         ApiPath::Search => Scopes::SEARCH,
         ApiPath::Record(_) => Scopes::READ,
-        ApiPath::Download(_) => Scopes::DOWNLOAD,
+        ApiPath::Download(_) | ApiPath::Files(_) => Scopes::DOWNLOAD,
         ApiPath::Health | ApiPath::Unknown => return Err(ApiError::NotFound),
     };
     if !is_served(method) {
@@ -319,7 +320,7 @@ fn new_record(path: ApiPath, started: Moment, report: Option<Box<RequestReport>>
     let route = match path {
         ApiPath::Health => Route::Health,
         ApiPath::Search => Route::Search,
-        ApiPath::Record(_) => Route::Record,
+        ApiPath::Record(_) | ApiPath::Files(_) => Route::Record,
         ApiPath::Download(_) => Route::Download,
         ApiPath::Unknown => Route::Other,
     };

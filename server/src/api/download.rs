@@ -2,8 +2,8 @@
 //!
 //! A download passes these caches and tables, in this order; a repeated one ends at the second:
 //!
-//! 1. `PreparedFileCache` (worker): record to file and finished headers. Cleared by a new snapshot,
-//!    and when any file is forgotten or replaced.
+//! 1. `PreparedFileCache` (worker): record, or record and query string of a text, to file and
+//!    finished headers. Cleared by a new snapshot, and when any file is forgotten or replaced.
 //! 2. `OpenFiles` (worker): content and variant to bytes or an open blob. The oldest half goes when
 //!    it is full; a blob that was found truncated is opened anew.
 //! 3. Table of cached files (engine, memory): release to content. `forget_content` removes an entry
@@ -25,15 +25,18 @@ use http::{HeaderMap, Response};
 use subcat_engine::{FileName, RecordId, ReleaseId, Snapshot, Variant};
 
 use super::accounting::RequestContext;
+use super::text_files::{TextError, TextSource};
 use super::variants::VariantError;
 use super::worker::ApiWorker;
 use crate::cache::{FilesVersion, OpenFile, PreparedFile};
 use crate::files::served_name;
 use crate::request::{
-    ByteRange, HeaderHints, accepted_variants, byte_range, is_match, is_none_match,
-    is_range_current,
+    ByteRange, HeaderHints, ParameterRejection, TextDownload, accepted_variants, byte_range,
+    is_match, is_none_match, is_range_current, text_download,
 };
-use crate::respond::{ApiError, part_of_file, unchanged_file, whole_file};
+use crate::respond::{
+    ApiError, InvalidParameter, invalid_parameters, part_of_file, unchanged_file, whole_file,
+};
 use crate::runtime::{Body, HandlerOutcome};
 use crate::upstream::FetchError;
 
@@ -42,10 +45,20 @@ struct DownloadRequest {
     context: RequestContext,
     headers: HeaderMap,
     id: RecordId,
+    /// None for the stored file itself.
+    text: Option<TextQuery>,
+}
+
+/// A request for one text.
+#[derive(Clone)]
+struct TextQuery {
+    /// The query string.
+    query: Arc<str>,
+    wanted: Arc<TextDownload>,
 }
 
 /// Facts of a record from which its file is found.
-struct DownloadSource {
+pub(super) struct DownloadSource {
     /// State of the catalog in which they were read.
     version: FilesVersion,
     id: RecordId,
@@ -60,26 +73,23 @@ struct ReadyFile {
     open: OpenFile,
 }
 
-/// Answers with the file of a record (API.md, download): at once if it is open on this worker, else
-/// after it has been opened, compressed, or fetched from upstream.
+/// Answers with the file of a record (API.md, download), or with one text of it (API.md 17): at once
+/// if it is open on this worker, else after it has been made, opened, compressed, or fetched from
+/// upstream.
 pub(super) fn answer(
     worker: &Arc<ApiWorker>,
     context: RequestContext,
     mut headers: HeaderMap,
     id: Option<RecordId>,
+    query: Option<&str>,
 ) -> HandlerOutcome {
     if context.is_head && context.hints.has_condition {
         // A range is defined for GET only (RFC 9110, 14.2).
         headers.remove(RANGE);
     }
     let snapshot = worker.service.engine.catalog().snapshot();
-    let version = FilesVersion {
-        snapshot_id: snapshot.id(),
-        // Before the file is looked up: what is forgotten from now on must not be prepared under
-        // the number that follows.
-        generation: worker.service.engine.files().generation(),
-    };
-    let prepared = id.and_then(|id| worker.state.lock().prepared_files.get(version, id));
+    let version = version(worker, &snapshot);
+    let prepared = id.and_then(|id| known(worker, version, id, query));
     let now = context.record.started.timestamp();
     let prepared = prepared.filter(|prepared| !prepared.file.is_due(now));
     if let (Some(id), Some(prepared)) = (id, &prepared)
@@ -89,9 +99,21 @@ pub(super) fn answer(
             context,
             headers,
             id,
+            text: None,
         };
         return HandlerOutcome::Now(serve(worker, request, &ready));
     }
+    let text = match query.map(|query| (query, text_download(query))) {
+        None => None,
+        Some((_, Ok(None))) => return answer(worker, context, headers, id, None),
+        Some((query, Ok(Some(wanted)))) => Some(TextQuery {
+            query: query.into(),
+            wanted: Arc::new(wanted),
+        }),
+        Some((_, Err(rejections))) => {
+            return HandlerOutcome::Now(reject(worker, context, headers, &rejections));
+        }
+    };
     let source = match find(&snapshot, version, id) {
         Ok(source) => source,
         Err(error) => return HandlerOutcome::Now(worker.fail(context, headers, error)),
@@ -100,6 +122,7 @@ pub(super) fn answer(
         context,
         headers,
         id: source.id,
+        text,
     };
     let worker = Arc::clone(worker);
     HandlerOutcome::Later(Box::pin(async move {
@@ -108,6 +131,54 @@ pub(super) fn answer(
             Err(error) => worker.fail(request.context, request.headers, error),
         }
     }))
+}
+
+/// The state of the catalog and of all files.
+fn version(worker: &ApiWorker, snapshot: &Snapshot) -> FilesVersion {
+    FilesVersion {
+        snapshot_id: snapshot.id(),
+        // Before the file is looked up: what is forgotten from now on must not be prepared under
+        // the number that follows.
+        generation: worker.service.engine.files().generation(),
+    }
+}
+
+/// The file of a record, or its text by a query string, if this worker has prepared it.
+fn known(
+    worker: &ApiWorker,
+    version: FilesVersion,
+    id: RecordId,
+    query: Option<&str>,
+) -> Option<Arc<PreparedFile>> {
+    let mut state = worker.state.lock();
+    match query {
+        None => state.prepared_files.get(version, &id),
+        Some(query) => state.prepared_texts.get(version, &(id, Arc::from(query))),
+    }
+}
+
+fn reject(
+    worker: &ApiWorker,
+    context: RequestContext,
+    recycled: HeaderMap,
+    rejections: &[ParameterRejection],
+) -> Response<Body> {
+    let (common, record) = context.common(recycled);
+    let invalid = rejections.iter().map(|rejection| InvalidParameter {
+        name: rejection.parameter,
+        message: rejection.message,
+        kind: rejection.kind,
+    });
+    worker.record(&record, invalid_parameters(common, invalid))
+}
+
+/// The facts of a record, for its list of texts.
+pub(super) fn source_of(
+    worker: &ApiWorker,
+    id: Option<RecordId>,
+) -> Result<DownloadSource, ApiError> {
+    let snapshot = worker.service.engine.catalog().snapshot();
+    find(&snapshot, version(worker, &snapshot), id)
 }
 
 /// Reads from the snapshot which release a record has.
@@ -176,7 +247,7 @@ fn ready_now(
 
 /// A file could not be made ready.
 #[derive(Debug, thiserror::Error)]
-enum DownloadError {
+pub(super) enum DownloadError {
     /// The client gets this error.
     #[error("the download is answered with {0:?}")]
     Answered(ApiError),
@@ -230,14 +301,10 @@ async fn fetch_and_open(
 ) -> Result<ReadyFile, DownloadError> {
     let (hints, headers) = (request.context.hints, &request.headers);
     let report = request.context.record.report.as_deref();
-    let prepared = worker.traced(report, "prepare file", prepare(worker, source));
-    let prepared = prepared.await;
-    let prepared = Arc::new(prepared.map_err(DownloadError::Answered)?);
-    worker
-        .state
-        .lock()
-        .prepared_files
-        .put(source.version, source.id, &prepared);
+    let text = request.text.as_ref();
+    let prepared = worker.traced(report, "prepare file", prepare(worker, source, text));
+    let prepared = Arc::new(prepared.await?);
+    keep(worker, source, text, &prepared);
     // Another record may have the same content, and this worker has it open for that one.
     if let Some(ready) = ready_now(worker, hints, headers, &prepared) {
         return Ok(ready);
@@ -273,19 +340,77 @@ fn error_of(error: FetchError) -> ApiError {
     }
 }
 
-/// The file and its headers; fetched if it never was.
-async fn prepare(worker: &ApiWorker, source: &DownloadSource) -> Result<PreparedFile, ApiError> {
+/// Media type of a file as it is stored.
+const BINARY: &str = "application/octet-stream";
+
+/// The file, or the text of it, and its headers; fetched if it never was.
+async fn prepare(
+    worker: &ApiWorker,
+    source: &DownloadSource,
+    text: Option<&TextQuery>,
+) -> Result<PreparedFile, DownloadError> {
+    let stored = fetch(worker, source).await?;
+    let Some(text) = text else {
+        return Ok(PreparedFile::new(stored.file, &stored.name, BINARY));
+    };
+    let (query, wanted) = (Arc::clone(&text.query), Arc::clone(&text.wanted));
+    let made = worker.texts.open(stored, query, wanted).await;
+    let made = made.map_err(text_error)?;
+    Ok(PreparedFile::new(made.file, &made.name, made.content_type))
+}
+
+/// The stored file of a record and the name under which it is served; fetched if it never was.
+pub(super) async fn fetch(
+    worker: &ApiWorker,
+    source: &DownloadSource,
+) -> Result<TextSource, DownloadError> {
     let record_name = source.record_name.as_ref();
     let upstream = &worker.service.upstream;
     let file = upstream.file(&source.release, record_name).await;
-    let file = file.map_err(error_of)?;
+    let file = file.map_err(|error| DownloadError::Answered(error_of(error)))?;
     let name = served_name(
         record_name.map(FileName::as_str),
         file.upstream_name.as_ref().map(FileName::as_str),
         source.id,
         file.kind,
     );
-    Ok(PreparedFile::new(file, &name))
+    Ok(TextSource {
+        id: source.id,
+        file,
+        name,
+    })
+}
+
+/// Remembers a prepared file on this worker.
+fn keep(
+    worker: &ApiWorker,
+    source: &DownloadSource,
+    text: Option<&TextQuery>,
+    prepared: &Arc<PreparedFile>,
+) {
+    let mut state = worker.state.lock();
+    match text {
+        None => state
+            .prepared_files
+            .put(source.version, source.id, prepared),
+        Some(text) => {
+            let wanted = (source.id, Arc::clone(&text.query));
+            state.prepared_texts.put(source.version, wanted, prepared);
+        }
+    }
+}
+
+/// The error of a download for which there is no text (API.md 17.5).
+pub(super) fn text_error(error: TextError) -> DownloadError {
+    DownloadError::Answered(match error {
+        TextError::Stored(VariantError::Unusable) => return DownloadError::NotOpened,
+        TextError::Stored(VariantError::Away) => return DownloadError::Away,
+        TextError::RecordNotFound => ApiError::SubtitleNotFound,
+        TextError::NotInArchive => ApiError::FileNotInArchive,
+        TextError::Extraction => ApiError::ExtractionFailed,
+        TextError::Conversion => ApiError::ConversionFailed,
+        TextError::Internal => ApiError::Internal,
+    })
 }
 
 /// Answers with the file, with a part of it, or with 304; counts the download.
@@ -294,6 +419,7 @@ fn serve(worker: &ApiWorker, request: DownloadRequest, ready: &ReadyFile) -> Res
         mut context,
         headers,
         id,
+        ..
     } = request;
     if worker.service.served_files.is_wanted() {
         let content = ready.prepared.file.content;

@@ -123,7 +123,7 @@ fn make_ready(
     }
 }
 
-fn stored(
+pub(super) fn stored(
     engine: &Engine,
     file: &CachedFile,
     variant: Variant,
@@ -164,7 +164,7 @@ fn open(blob: Arc<Blob>) -> std::io::Result<OpenFile> {
 }
 
 /// Reads a whole file; the mapping is not touched, so a file that was cut is an error.
-fn read(blob: &Blob) -> std::io::Result<Bytes> {
+pub(super) fn read(blob: &Blob) -> std::io::Result<Bytes> {
     let size_bytes = usize::try_from(blob.size_bytes())
         .map_err(|_| std::io::Error::from(std::io::ErrorKind::FileTooLarge))?;
     let mut content = vec![0; size_bytes];

@@ -5,8 +5,9 @@ use std::sync::Arc;
 
 use bytes::BytesMut;
 use parking_lot::Mutex;
-use subcat_engine::{CounterLane, RateLimit};
+use subcat_engine::{CounterLane, RateLimit, RecordId};
 
+use super::text_files::TextFiles;
 use super::variants::FileVariants;
 use crate::cache::{AddressAnswers, OpenFiles, PreparedFileCache, RecordLocations, SearchCache};
 use crate::limiter::Quota;
@@ -17,10 +18,20 @@ use crate::service::{ContentSet, Service, UsageSums, WorkerMetrics};
 pub struct ApiWorker {
     pub(super) service: Arc<Service>,
     pub(super) variants: Arc<FileVariants>,
+    pub(super) texts: Arc<TextFiles>,
     /// State of the worker's own thread. The lock is never contended: it exists because answers
     /// that wait for the control runtime hold the worker in a future that must be `Send`.
     pub(super) state: Mutex<WorkerState>,
     worker_idx: usize,
+}
+
+/// Stored files as all workers share them.
+#[derive(Clone)]
+pub struct SharedFiles {
+    /// Files in their encodings.
+    pub variants: Arc<FileVariants>,
+    /// Texts out of files.
+    pub texts: Arc<TextFiles>,
 }
 
 /// Caches, counters and buffers that one worker owns.
@@ -32,7 +43,9 @@ pub(super) struct WorkerState {
     /// Locations of records in the snapshot, for single records.
     pub(super) locations: RecordLocations,
     /// Files of records with their finished headers, for downloads.
-    pub(super) prepared_files: PreparedFileCache,
+    pub(super) prepared_files: PreparedFileCache<RecordId>,
+    /// Texts of records' files by the query strings that asked for them.
+    pub(super) prepared_texts: PreparedFileCache<(RecordId, Arc<str>)>,
     /// Open files, for downloads.
     pub(super) open_files: OpenFiles,
     /// State of all files when `open_files` was last compared with them.
@@ -51,7 +64,7 @@ impl ApiWorker {
     /// Worker `worker_idx` of a service, with its counter lane.
     pub fn new(
         service: Arc<Service>,
-        variants: Arc<FileVariants>,
+        files: SharedFiles,
         lane: CounterLane,
         worker_idx: usize,
     ) -> Self {
@@ -65,6 +78,7 @@ impl ApiWorker {
             address_answers: AddressAnswers::new(address_bytes),
             locations: RecordLocations::new(),
             prepared_files: PreparedFileCache::new(),
+            prepared_texts: PreparedFileCache::new(),
             open_files: OpenFiles::new(mapped_max),
             files_generation: service.engine.files().generation(),
             served: ContentSet::default(),
@@ -74,7 +88,8 @@ impl ApiWorker {
         };
         Self {
             service,
-            variants,
+            variants: files.variants,
+            texts: files.texts,
             state: Mutex::new(state),
             worker_idx,
         }

@@ -1,8 +1,10 @@
 //! Files of records, with the headers of their responses.
 
+use std::borrow::Borrow;
+use std::hash::Hash;
 use std::sync::Arc;
 
-use subcat_engine::{CachedFile, RecordId, Variant};
+use subcat_engine::{CachedFile, Variant};
 
 use super::snapshot_cache::SnapshotCache;
 use crate::limits::PREPARED_FILES_MAX;
@@ -16,10 +18,10 @@ pub struct PreparedFile {
 }
 
 impl PreparedFile {
-    /// The file of a record under a cleaned name.
-    pub fn new(file: CachedFile, name: &str) -> Self {
+    /// The file of a record under a cleaned name, with its media type.
+    pub fn new(file: CachedFile, name: &str, content_type: &str) -> Self {
         Self {
-            fields: FileFields::of(&file.content, name),
+            fields: FileFields::of(&file.content, name, content_type),
             file,
         }
     }
@@ -45,16 +47,16 @@ pub struct FilesVersion {
     pub generation: u64,
 }
 
-/// A worker's prepared files by record: a repeated download reads no record and builds no header.
+/// A worker's prepared files by what was requested, a record or a text of one: a repeated download reads no record and builds no header.
 ///
 /// An entry is valid while its snapshot is current and no file was forgotten or replaced. If a
 /// stored file is lost, opening it fails.
-pub struct PreparedFileCache {
+pub struct PreparedFileCache<K> {
     generation: u64,
-    files: SnapshotCache<RecordId, Arc<PreparedFile>>,
+    files: SnapshotCache<K, Arc<PreparedFile>>,
 }
 
-impl PreparedFileCache {
+impl<K: Hash + Eq> PreparedFileCache<K> {
     /// An empty cache.
     pub fn new() -> Self {
         Self {
@@ -63,26 +65,30 @@ impl PreparedFileCache {
         }
     }
 
-    /// The prepared file of a record, if it was put there in this version.
-    pub fn get(&mut self, version: FilesVersion, id: RecordId) -> Option<Arc<PreparedFile>> {
+    /// The prepared file, if it was put there in this version.
+    pub fn get<Q>(&mut self, version: FilesVersion, wanted: &Q) -> Option<Arc<PreparedFile>>
+    where
+        K: Borrow<Q>,
+        Q: Hash + Eq + ?Sized,
+    {
         if self.generation != version.generation {
             self.generation = version.generation;
             self.files = SnapshotCache::new(PREPARED_FILES_MAX);
         }
-        self.files.get(version.snapshot_id, &id)
+        self.files.get(version.snapshot_id, wanted)
     }
 
     /// Caches a prepared file. Does nothing if it was read in a version other than the current
     /// one.
-    pub fn put(&mut self, version: FilesVersion, id: RecordId, prepared: &Arc<PreparedFile>) {
+    pub fn put(&mut self, version: FilesVersion, wanted: K, prepared: &Arc<PreparedFile>) {
         if self.generation == version.generation {
             let prepared = Arc::clone(prepared);
-            self.files.put(version.snapshot_id, id, prepared, 1);
+            self.files.put(version.snapshot_id, wanted, prepared, 1);
         }
     }
 }
 
-impl Default for PreparedFileCache {
+impl<K: Hash + Eq> Default for PreparedFileCache<K> {
     fn default() -> Self {
         Self::new()
     }

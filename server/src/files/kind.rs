@@ -6,7 +6,9 @@ use subcat_engine::FileKind;
 
 use super::characters::{ByteOrder, utf16_order};
 use super::foreign::name_of;
-use crate::limits::{SHAPELESS_BYTES_MIN, TEXT_CHARS_PER_CONTROL_MIN};
+use crate::limits::{
+    SHAPELESS_BYTES_MIN, SUBTITLE_CHARS_PER_CONTROL_MIN, TEXT_CHARS_PER_CONTROL_MIN,
+};
 
 /// A content that may be served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +78,11 @@ pub fn foreign_name(content: &[u8]) -> &'static str {
     }
 }
 
+/// Returns true for the marks of an archive that is opened.
+pub(super) fn is_archive(content: &[u8]) -> bool {
+    is_zip(content) || is_rar(content)
+}
+
 /// A first file, the end of an empty archive, or the mark of a split one.
 fn is_zip(content: &[u8]) -> bool {
     [b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08"]
@@ -131,11 +138,20 @@ fn beginning_of_8bit(content: &[u8]) -> Option<String> {
     let end = content.iter().rposition(|byte| *byte != 0)? + 1;
     let content = &content[..end];
     let controls = content.iter().filter(|byte| is_binary(u32::from(**byte)));
-    if content.contains(&0) || end < controls.count() * TEXT_CHARS_PER_CONTROL_MIN {
-        return None;
-    }
+    let controls_count = controls.count();
     let beginning = content[..end.min(BEGINNING_BYTES)].iter();
-    Some(beginning.map(|byte| char::from(*byte)).collect())
+    let beginning: String = beginning.map(|byte| char::from(*byte)).collect();
+    let is_text = !content.contains(&0) && controls_count * TEXT_CHARS_PER_CONTROL_MIN <= end;
+    // A few stray bytes make nothing else of what begins as only subtitles do.
+    let is_damaged_subtitle = || {
+        let begins_so = subtitle_kind(&beginning).is_some() || has_subtitle_heading(&beginning);
+        begins_so && controls_count * SUBTITLE_CHARS_PER_CONTROL_MIN <= end
+    };
+    if is_text || is_damaged_subtitle() {
+        Some(beginning)
+    } else {
+        None
+    }
 }
 
 /// C0 control characters that no text has: all but tab, line ends, form feed, end of file (26)

@@ -5,6 +5,7 @@
 mod completeness;
 mod archive;
 mod characters;
+mod conversion;
 mod disposition;
 mod foreign;
 mod kind;
@@ -12,10 +13,13 @@ mod little_endian;
 mod look;
 mod names;
 
-pub use archive::{Archive, ArchiveEntry, ArchiveError, EntryKind};
+pub use archive::{
+    Archive, ArchiveEntry, ArchiveError, ArchiveText, EntryKind, archive_texts, unpack_text,
+};
 pub use characters::decode_text;
 pub use completeness::{Completeness, completeness};
+pub use conversion::{ConversionError, convert};
 pub use disposition::content_disposition;
 pub use kind::{RecognisedFile, foreign_name, kind_of, recognise};
 pub use look::{CueLook, NamedSize, NamesLook, archive_names, first_cues};
-pub use names::{clean_name, named_kind, served_name, upstream_name};
+pub use names::{clean_name, converted_name, named_kind, served_name, upstream_name};

@@ -3,7 +3,7 @@
 //! Source: API.md, file names.
 
 use percent_encoding::percent_decode;
-use subcat_engine::{FileKind, FileName, RecordId};
+use subcat_engine::{FileKind, FileName, RecordId, without_ending};
 
 use super::disposition::{disposition_parameters, extended_value, text_of};
 
@@ -44,6 +44,21 @@ pub fn clean_name(name: &str) -> Option<String> {
     } else {
         None
     }
+}
+
+/// The name of a converted text: an ending of a text or archive, or `vtt.srt`, becomes that of the
+/// format; else that is appended.
+///
+/// Source: API.md 17.3.
+///
+/// ```
+/// use subcat_server::files::converted_name;
+/// assert_eq!(converted_name("Faro.vtt.SRT", "vtt"), "Faro.vtt");
+/// assert_eq!(converted_name("Faro.v2", "srt"), "Faro.v2.srt");
+/// ```
+pub fn converted_name(name: &str, extension: &str) -> String {
+    let stem = without_ending(name);
+    format!("{stem}.{extension}")
 }
 
 /// The kind that a name's extension names.

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use super::reload::{Reloader, connection_caps};
 use super::router::Router;
-use crate::api::{ApiWorker, FileVariants};
+use crate::api::{ApiWorker, FileVariants, SharedFiles, TextFiles};
 use crate::config::{Io, ListenAddress};
 use crate::runtime::{Descriptors, ListenSettings, PublicListeners, Workers};
 use crate::service::{Maintenance, Phase, Service};
@@ -40,7 +40,13 @@ pub fn serve_on(service: &Arc<Service>, listeners: PublicListeners) -> io::Resul
     engine
         .files()
         .keep_open(Descriptors::of_process().blobs_max());
-    let variants = Arc::new(FileVariants::new(engine, service.control.clone()));
+    let files = SharedFiles {
+        variants: Arc::new(FileVariants::new(
+            Arc::clone(&engine),
+            service.control.clone(),
+        )),
+        texts: Arc::new(TextFiles::new(engine, service.control.clone())),
+    };
     let config = service.config();
     let mut routers = Vec::new();
     for worker_idx in 0..config.workers {
@@ -49,8 +55,8 @@ pub fn serve_on(service: &Arc<Service>, listeners: PublicListeners) -> io::Resul
             .usage()
             .counter_lane()
             .map_err(io::Error::other)?;
-        let (service, variants) = (Arc::clone(service), Arc::clone(&variants));
-        let api = Arc::new(ApiWorker::new(service, variants, lane, worker_idx));
+        let (service, files) = (Arc::clone(service), files.clone());
+        let api = Arc::new(ApiWorker::new(service, files, lane, worker_idx));
         routers.push(Router::new(api, Arc::clone(&site)));
     }
     let settings = ListenSettings {

@@ -12,6 +12,7 @@ mod path;
 mod precondition;
 mod query_string;
 mod search;
+mod text_download;
 
 pub use address::client_address;
 pub use address_path::{AddonVideo, AddressEndpoint, AddressPath, address_path, is_below_address};
@@ -27,3 +28,4 @@ pub use query_string::parameters;
 pub use search::{
     ParameterRejection, SEARCH_PARAMETERS, SearchRejection, SearchRequest, search_request,
 };
+pub use text_download::{TEXT_PARAMETERS, TextDownload, TextEncoding, TextFormat, text_download};

@@ -16,6 +16,8 @@ pub enum ApiPath {
     Record(Option<RecordId>),
     /// `/api/subtitles/{subtitle_id}/download`; none when that is not a UUID.
     Download(Option<RecordId>),
+    /// `/api/subtitles/{subtitle_id}/files`; none when that is not a UUID.
+    Files(Option<RecordId>),
     /// Any other.
     Unknown,
 }
@@ -53,6 +55,7 @@ fn plain_path(path: &str) -> Option<ApiPath> {
     match end {
         "" => Some(ApiPath::Record(Some(id))),
         "/download" => Some(ApiPath::Download(Some(id))),
+        "/files" => Some(ApiPath::Files(Some(id))),
         _ => None,
     }
 }
@@ -71,6 +74,7 @@ fn route<'a>(segments: &mut dyn Iterator<Item = Cow<'a, str>>) -> Option<ApiPath
         (Some("subtitles"), Some("search"), None) => ApiPath::Search,
         (Some("subtitles"), Some(id), None) => ApiPath::Record(RecordId::parse(id)),
         (Some("subtitles"), Some(id), Some("download")) => ApiPath::Download(RecordId::parse(id)),
+        (Some("subtitles"), Some(id), Some("files")) => ApiPath::Files(RecordId::parse(id)),
         _ => ApiPath::Unknown,
     })
 }

@@ -93,10 +93,10 @@ const _: () = assert!(YEAR_MAX == 2100);
 
 /// Message and kind of a rejected value.
 #[derive(Debug, Clone, Copy)]
-struct ValueRejection(&'static str, &'static str);
+pub(super) struct ValueRejection(pub(super) &'static str, pub(super) &'static str);
 
 /// The bounds of an integer parameter, and the rejections of values beyond them.
-struct IntegerBounds {
+pub(super) struct IntegerBounds {
     min: u16,
     max: u16,
     below: ValueRejection,
@@ -115,7 +115,7 @@ const PAGE_SIZES: IntegerBounds = IntegerBounds {
     below: BELOW_1,
     above: ABOVE_200,
 };
-const NUMBERS: IntegerBounds = IntegerBounds {
+pub(super) const NUMBERS: IntegerBounds = IntegerBounds {
     min: 1,
     max: u16::MAX,
     below: BELOW_1,
@@ -193,13 +193,17 @@ impl<'a> RawParameters<'a> {
 
 /// Rejected parameters so far.
 #[derive(Default)]
-struct ParameterRejections {
-    rejections: Vec<ParameterRejection>,
+pub(super) struct ParameterRejections {
+    pub(super) rejections: Vec<ParameterRejection>,
 }
 
 impl ParameterRejections {
     /// The value; if it is rejected, notes that and returns `None`.
-    fn keep<T>(&mut self, parameter: &'static str, value: Result<T, ValueRejection>) -> Option<T> {
+    pub(super) fn keep<T>(
+        &mut self,
+        parameter: &'static str,
+        value: Result<T, ValueRejection>,
+    ) -> Option<T> {
         let rejection = |ValueRejection(message, kind)| ParameterRejection {
             parameter,
             message,
@@ -281,13 +285,13 @@ pub fn search_request(
 }
 
 /// The trimmed value; an empty one counts as not supplied.
-fn supplied<'a>(value: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
+pub(super) fn supplied<'a>(value: Option<&'a Cow<'_, str>>) -> Option<&'a str> {
     value
         .map(|value| value.trim())
         .filter(|value| !value.is_empty())
 }
 
-fn short(value: Option<&str>) -> Result<Option<&str>, ValueRejection> {
+pub(super) fn short(value: Option<&str>) -> Result<Option<&str>, ValueRejection> {
     let is_long = |value: &str| {
         // There are at most as many characters as bytes: the length decides for most values.
         SEARCH_TEXT_CHARS_MAX < value.len() && SEARCH_TEXT_CHARS_MAX < value.chars().count()
@@ -333,7 +337,10 @@ fn flag_filter(value: Option<&str>) -> Result<FlagFilter, ValueRejection> {
 }
 
 /// Parses decimal digits, any number of them, with an optional `+`, and checks the bounds.
-fn integer(value: Option<&str>, bounds: &IntegerBounds) -> Result<Option<u16>, ValueRejection> {
+pub(super) fn integer(
+    value: Option<&str>,
+    bounds: &IntegerBounds,
+) -> Result<Option<u16>, ValueRejection> {
     let Some(value) = value else {
         return Ok(None);
     };

@@ -18,6 +18,12 @@ pub enum ApiError {
     NoReleaseId,
     /// A file came that cannot be served.
     DownloadFailed,
+    /// An archive that cannot be read, or a text in it.
+    ExtractionFailed,
+    /// A text that cannot be converted.
+    ConversionFailed,
+    /// No text of an archive is the one that the request means.
+    FileNotInArchive,
     /// No valid key.
     Unauthorized,
     /// A key without the scope, or an expired one (setting `auth.expired_status`).
@@ -77,6 +83,18 @@ impl ApiError {
             Self::DownloadFailed => (
                 StatusCode::BAD_REQUEST,
                 r#"{"detail":"Failed to download subtitle"}"#,
+            ),
+            Self::ExtractionFailed => (
+                StatusCode::BAD_REQUEST,
+                r#"{"detail":"Failed to extract file from archive"}"#,
+            ),
+            Self::ConversionFailed => (
+                StatusCode::BAD_REQUEST,
+                r#"{"detail":"Failed to convert subtitle"}"#,
+            ),
+            Self::FileNotInArchive => (
+                StatusCode::NOT_FOUND,
+                r#"{"detail":"File not found in archive"}"#,
             ),
             Self::Unauthorized => (
                 StatusCode::UNAUTHORIZED,

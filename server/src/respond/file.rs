@@ -21,7 +21,7 @@ pub struct FileFields {
 
 impl FileFields {
     /// The fields of a content in each encoding, under a cleaned name: identity, gzip, brotli.
-    pub fn of(content: &ContentHash, name: &str) -> [Self; 3] {
+    pub fn of(content: &ContentHash, name: &str, content_type: &str) -> [Self; 3] {
         let disposition = content_disposition(name);
         [Variant::Identity, Variant::Gzip, Variant::Brotli].map(|variant| {
             let etag = entity_tag(content, variant);
@@ -31,7 +31,7 @@ impl FileFields {
                 Variant::Brotli => "content-encoding: br\r\n",
             };
             let raw_headers = format!(
-                "content-type: application/octet-stream\r\n\
+                "content-type: {content_type}\r\n\
                  content-disposition: {disposition}\r\netag: {etag}\r\n{encoding}"
             );
             Self {

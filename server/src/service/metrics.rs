@@ -13,7 +13,7 @@ pub enum Route {
     Health = 0,
     /// `/api/subtitles/search`.
     Search = 1,
-    /// `/api/subtitles/{subtitle_id}`.
+    /// `/api/subtitles/{subtitle_id}`, and the texts of its file.
     Record = 2,
     /// `/api/subtitles/{subtitle_id}/download`.
     Download = 3,

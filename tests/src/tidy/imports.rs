@@ -89,7 +89,9 @@ const OWNERS: &[Owner] = &[
     owner(
         "server",
         "tokio::sync",
-        &["runtime", "upstream", "cluster", "traces", "web", "admin"],
+        &[
+            "runtime", "upstream", "cluster", "traces", "api", "web", "admin",
+        ],
     ),
     owner("server", "tokio::io", &["runtime", "cluster"]),
     owner("server", "tokio::select", &["runtime", "cluster"]),

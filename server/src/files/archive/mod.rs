@@ -11,6 +11,7 @@ mod rar;
 mod reader;
 #[cfg(test)]
 mod samples;
+mod texts;
 mod zip;
 
 pub use entry::{ArchiveEntry, EntryKind};
@@ -18,3 +19,4 @@ pub use error::ArchiveError;
 pub use reader::Archive;
 #[cfg(test)]
 pub(super) use samples::{Sample, rar4_of, rar5_of, zip_of};
+pub use texts::{ArchiveText, archive_texts, unpack_text};

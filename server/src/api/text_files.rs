@@ -1,0 +1,343 @@
+//! Texts out of stored files: chosen, unpacked, decoded and converted once, then stored like any
+//! other file.
+//!
+//! What is made is remembered under an identifier of its own, which names the content that it was
+//! made from and how: it is found again by every worker, after a restart, and on other nodes.
+
+use std::sync::Arc;
+
+use subcat_engine::{
+    CachedFile, ChoiceRecord, ContentHash, Engine, FileKind, Record, RecordId, ReleaseId,
+    TextCandidate, TextRequest, Variant, VideoType, choose_text, error_chain, listed_numbers,
+};
+use tokio::sync::Semaphore;
+
+use super::variants::{VariantError, read, stored};
+use crate::files::{
+    Archive, archive_texts, clean_name, convert, converted_name, decode_text, unpack_text,
+};
+use crate::limits::DECODERS_MAX;
+use crate::request::{TextDownload, TextEncoding, TextFormat};
+use crate::respond::ListedText;
+use crate::runtime::{ControlHandle, Joined, SingleFlight, WorkKind, result_of};
+
+/// A text, ready to be sent.
+#[derive(Debug, Clone)]
+pub(super) struct MadeText {
+    /// The stored content.
+    pub(super) file: CachedFile,
+    /// The cleaned name.
+    pub(super) name: String,
+    /// Value of `Content-Type`.
+    pub(super) content_type: &'static str,
+}
+
+/// Reason why there is no text (API.md 17.5).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TextError {
+    /// The record is gone.
+    RecordNotFound,
+    /// No text is meant, or several are.
+    NotInArchive,
+    /// The archive or its text cannot be read.
+    Extraction,
+    /// The text cannot be converted.
+    Conversion,
+    /// The stored file cannot be opened.
+    Stored(VariantError),
+    /// The record cannot be read, or the text not be stored; the cause is in the log.
+    Internal,
+}
+
+/// The stored file of a record.
+#[derive(Debug, Clone)]
+pub(super) struct TextSource {
+    pub(super) id: RecordId,
+    pub(super) file: CachedFile,
+    /// The name under which the file is served.
+    pub(super) name: String,
+}
+
+/// Subject of a flight: a content, the record that chooses from it, and the query string.
+type FlightKey = (ContentHash, RecordId, Arc<str>);
+
+/// Makes texts on the control runtime, one work at a time for the same request.
+pub struct TextFiles {
+    engine: Arc<Engine>,
+    control: ControlHandle,
+    flight: SingleFlight<FlightKey, Result<MadeText, TextError>>,
+    /// Permits for decoders: others wait.
+    decoders: Arc<Semaphore>,
+}
+
+impl TextFiles {
+    /// The texts of an engine's files.
+    pub fn new(engine: Arc<Engine>, control: ControlHandle) -> Self {
+        Self {
+            engine,
+            control,
+            flight: SingleFlight::new(),
+            decoders: Arc::new(Semaphore::new(DECODERS_MAX)),
+        }
+    }
+
+    /// The text that a request means, made when it was not there. `query` is the query string that
+    /// `wanted` was read from.
+    pub(super) async fn open(
+        &self,
+        source: TextSource,
+        query: Arc<str>,
+        wanted: Arc<TextDownload>,
+    ) -> Result<MadeText, TextError> {
+        let subject = (source.file.content, source.id, query);
+        let work = || {
+            let made = self.decode(move |engine| make(engine, &source, &wanted));
+            async move { made.await }
+        };
+        match self.flight.join(&subject, &self.control, || None, work) {
+            Joined::Known(result) => result,
+            Joined::Leader(outcome) | Joined::Follower(outcome) => {
+                let made = result_of(outcome).await;
+                made.unwrap_or(Err(TextError::Internal))
+            }
+        }
+    }
+
+    /// The texts of a stored file, with season and episode for records of episodes.
+    pub(super) async fn list(&self, source: TextSource) -> Result<Vec<ListedText>, TextError> {
+        self.decode(move |engine| list(engine, &source)).await
+    }
+
+    /// Runs work on a blocking thread, once a decoder's permit is free.
+    fn decode<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Engine) -> Result<T, TextError> + Send + 'static,
+    ) -> impl Future<Output = Result<T, TextError>> + Send + 'static {
+        let (engine, control) = (Arc::clone(&self.engine), self.control.clone());
+        let decoders = Arc::clone(&self.decoders);
+        async move {
+            let Ok(permit) = decoders.acquire_owned().await else {
+                return Err(TextError::Internal);
+            };
+            let job = move || {
+                let _decoding = permit;
+                work(&engine)
+            };
+            let done = control.run(WorkKind::Decoding, job).await;
+            done.unwrap_or(Err(TextError::Internal))
+        }
+    }
+}
+
+/// A text among which a request chooses.
+struct SourceText<'a> {
+    path: &'a str,
+    size_bytes: u64,
+    /// Place in the archive; none for a stored text.
+    entry_idx: Option<usize>,
+}
+
+/// The stored content of a source, and its record.
+struct OpenSource {
+    record: Record,
+    content: bytes::Bytes,
+}
+
+impl OpenSource {
+    fn open(engine: &Engine, source: &TextSource) -> Result<Self, TextError> {
+        let record = engine
+            .catalog()
+            .stored_record(source.id)
+            .map_err(internal)?;
+        let record = record.ok_or(TextError::RecordNotFound)?;
+        let blob = stored(engine, &source.file, Variant::Identity).map_err(TextError::Stored)?;
+        let blob = blob.ok_or(TextError::Stored(VariantError::Unusable))?;
+        let content = read(&blob).map_err(|error| {
+            tracing::error!(%error, content = %source.file.content, "a stored file cannot be read");
+            TextError::Stored(VariantError::Unusable)
+        })?;
+        Ok(Self { record, content })
+    }
+
+    fn archive(&self, source: &TextSource) -> Option<Archive<'_>> {
+        Archive::read(&self.content, source.file.kind)
+    }
+}
+
+/// The texts of an archive, or the stored text alone.
+fn texts<'a>(
+    source: &'a TextSource,
+    archive: Option<&'a Archive<'_>>,
+) -> Result<Vec<SourceText<'a>>, TextError> {
+    let Some(archive) = archive else {
+        return Ok(vec![SourceText {
+            path: &source.name,
+            size_bytes: source.file.size_bytes,
+            entry_idx: None,
+        }]);
+    };
+    let texts = archive_texts(archive).map_err(|error| extraction(source, error))?;
+    let texts = texts.into_iter().map(|text| SourceText {
+        path: text.path,
+        size_bytes: text.size_bytes,
+        entry_idx: Some(text.entry_idx),
+    });
+    Ok(texts.collect())
+}
+
+fn make(
+    engine: &Engine,
+    source: &TextSource,
+    wanted: &TextDownload,
+) -> Result<MadeText, TextError> {
+    let open = OpenSource::open(engine, source)?;
+    let archive = open.archive(source);
+    let texts = texts(source, archive.as_ref())?;
+    let text = chosen(&texts, wanted, &open.record).ok_or(TextError::NotInArchive)?;
+    let name = text_name(text.path, wanted).ok_or(TextError::NotInArchive)?;
+    let made = |file: CachedFile| MadeText {
+        file: CachedFile {
+            // What was made from a file that is due is due with it.
+            refetch_at: source.file.refetch_at,
+            ..file
+        },
+        name: name.clone(),
+        content_type: content_type(wanted.format),
+    };
+    if text.entry_idx.is_none() && wanted.encoding.is_none() {
+        return Ok(made(source.file.clone()));
+    }
+    let language = open.record.language.primary();
+    let release = made_release(source, text.entry_idx, wanted, &language);
+    let release = release.ok_or(TextError::Internal)?;
+    if let Some(known) = engine.files().cached_file(&release)
+        && engine.files().has_content(known.content)
+    {
+        return Ok(made(known));
+    }
+    let unpacked = match (&archive, text.entry_idx) {
+        (Some(archive), Some(idx)) => {
+            let unpacked = unpack_text(archive, idx);
+            unpacked.map_err(|error| extraction(source, error))?.into()
+        }
+        _ => open.content.clone(),
+    };
+    let content = match wanted.encoding {
+        Some(encoding) => encoded(&unpacked, &language, encoding, wanted.format)?.into(),
+        None => unpacked,
+    };
+    let stored = engine
+        .files()
+        .store_file(&release, &content, text_kind(&name), None);
+    stored.map(made).map_err(internal)
+}
+
+fn list(engine: &Engine, source: &TextSource) -> Result<Vec<ListedText>, TextError> {
+    let open = OpenSource::open(engine, source)?;
+    let archive = open.archive(source);
+    let texts = texts(source, archive.as_ref())?;
+    let paths: Vec<&str> = texts.iter().map(|text| text.path).collect();
+    let record_season = open.record.season.map(|season| season.get());
+    let numbers = listed_numbers(&paths, record_season);
+    let is_episode = open.record.video_type == VideoType::Episode;
+    let listed = texts.iter().zip(numbers).map(|(text, numbers)| ListedText {
+        name: text.path.to_owned(),
+        size_bytes: text.size_bytes,
+        season: numbers.season.filter(|_| is_episode),
+        episode: numbers.episode.filter(|_| is_episode),
+    });
+    Ok(listed.collect())
+}
+
+/// The text that a request means.
+fn chosen<'a, 't>(
+    texts: &'t [SourceText<'a>],
+    wanted: &TextDownload,
+    record: &Record,
+) -> Option<&'t SourceText<'a>> {
+    let candidates: Vec<TextCandidate<'_>> = texts
+        .iter()
+        .map(|text| TextCandidate {
+            path: text.path,
+            size_bytes: text.size_bytes,
+        })
+        .collect();
+    let request = TextRequest {
+        file: wanted.file.clone(),
+        season: wanted.season,
+        episode: wanted.episode,
+        release: wanted.release.clone(),
+    };
+    let idx = choose_text(&candidates, &request, &ChoiceRecord::of(record))?;
+    texts.get(idx)
+}
+
+/// The name of the answer: that of the text without directories, with the ending of its format.
+fn text_name(path: &str, wanted: &TextDownload) -> Option<String> {
+    let name = clean_name(path)?;
+    Some(match wanted.format {
+        Some(format) => converted_name(&name, format.extension()),
+        None => name,
+    })
+}
+
+/// The content in UTF-8, and in another format if one is wanted.
+fn encoded(
+    content: &[u8],
+    language: &str,
+    encoding: TextEncoding,
+    format: Option<TextFormat>,
+) -> Result<Vec<u8>, TextError> {
+    let mut text = decode_text(content, language);
+    if let Some(format) = format {
+        text = convert(&text, format).map_err(|_| TextError::Conversion)?;
+    }
+    let mark: &[u8] = match encoding {
+        TextEncoding::Utf8 => b"",
+        TextEncoding::Utf8Bom => b"\xEF\xBB\xBF",
+    };
+    Ok([mark, text.as_bytes()].concat())
+}
+
+/// The identifier under which a text that was made is remembered.
+fn made_release(
+    source: &TextSource,
+    entry_idx: Option<usize>,
+    wanted: &TextDownload,
+    language: &str,
+) -> Option<ReleaseId> {
+    let content = source.file.content;
+    let entry = entry_idx.map_or("all".to_owned(), |idx| idx.to_string());
+    // The language chooses the code page.
+    let characters = match wanted.encoding {
+        Some(encoding) => format!("{}.{language}", encoding.as_str()),
+        None => "stored".to_owned(),
+    };
+    let format = wanted.format.map_or("same", TextFormat::extension);
+    ReleaseId::parse(&format!("text.{content}.{entry}.{characters}.{format}"))
+}
+
+const fn content_type(format: Option<TextFormat>) -> &'static str {
+    match format {
+        Some(TextFormat::Srt) => "application/x-subrip; charset=utf-8",
+        Some(TextFormat::Vtt) => "text/vtt; charset=utf-8",
+        None => "application/octet-stream",
+    }
+}
+
+/// The kind of a text by its name: texts of other kinds are sent as `SubRip` is.
+fn text_kind(name: &str) -> FileKind {
+    let named = crate::files::named_kind(name).filter(|kind| kind.is_text());
+    named.unwrap_or(FileKind::Srt)
+}
+
+fn internal(error: subcat_engine::Error) -> TextError {
+    let error = error_chain(&error);
+    tracing::error!(error, "a text cannot be made");
+    TextError::Internal
+}
+
+fn extraction(source: &TextSource, error: crate::files::ArchiveError) -> TextError {
+    tracing::debug!(%error, content = %source.file.content, "a text cannot be extracted");
+    TextError::Extraction
+}

@@ -1,0 +1,17 @@
+//! Subtitles of four formats, written anew as `SubRip` or WebVTT.
+//!
+//! Pure: text in, text out. What a reader makes of a file is a list of cues; what is written is the
+//! list after the rules that hold for all formats.
+//!
+//! Source: API.md 17.10 to 17.17.
+
+mod convert;
+mod cue;
+mod microdvd;
+mod ssa;
+mod subrip;
+mod time;
+mod vtt_text;
+mod webvtt;
+
+pub use convert::{ConversionError, convert};
