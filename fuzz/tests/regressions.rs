@@ -191,3 +191,36 @@ fn search_parameters() {
 fn text_fold() {
     check("text_fold", bodies::text_fold);
 }
+
+#[test]
+fn archive_listing() {
+    check_some(
+        "archive_listing",
+        bodies::archive_listing,
+        SEEDED_COUNT_SLOW,
+    );
+}
+
+#[test]
+fn archive_unpacking() {
+    check_some(
+        "archive_unpacking",
+        bodies::archive_unpacking,
+        SEEDED_COUNT_SLOW,
+    );
+}
+
+#[test]
+fn text_characters() {
+    check("text_characters", bodies::text_characters);
+}
+
+#[test]
+fn text_conversion() {
+    check("text_conversion", bodies::text_conversion);
+}
+
+#[test]
+fn text_choice() {
+    check("text_choice", bodies::text_choice);
+}

@@ -10,6 +10,7 @@ mod parameters;
 mod rows;
 mod search;
 mod text;
+mod texts;
 
 pub use api_key::{api_key, bearer};
 pub use codec::record_codec;
@@ -20,3 +21,6 @@ pub use parameters::{query_string, search_parameters};
 pub use rows::{csv_rows, json_row, record_row};
 pub use search::{damaged_segment, engine_and_oracle};
 pub use text::{markers, text_fold};
+pub use texts::{
+    archive_listing, archive_unpacking, text_characters, text_choice, text_conversion,
+};
