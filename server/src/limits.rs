@@ -174,6 +174,13 @@ pub const DECODERS_MAX: usize = 2;
 /// Time for unpacking one file.
 pub const UNPACKING_TIME_MAX: Duration = Duration::from_secs(2);
 
+/// Digits of the number of a frame (API.md 17.14).
+pub const FRAME_DIGITS_MAX: usize = 9;
+/// Digits of a frame rate behind its point: as many as can be calculated with.
+pub const FRAME_RATE_DIGITS_MAX: usize = 20;
+/// Milliseconds for which a text of frames without an end is shown.
+pub const FRAME_TEXT_MS_MAX: u64 = 5_000;
+
 /// Bytes of a text that a look into it decodes, at most.
 pub const LOOK_TEXT_BYTES_MAX: usize = 64 << 10;
 /// Cues that a look into a text shows, at most.

@@ -176,7 +176,7 @@ fn api_rule_17_3_a_text_is_content_like_any_other() {
     assert!(packed.body.len() < whole.body.len());
     let head = scene.ask("HEAD", path, &[]);
     assert_eq!(head.field("content-length"), Some(length.as_str()));
-    // The part does not hold the first byte, and HEAD is no download.
+    // The part does not hold the first byte, and HEAD does not count.
     assert_eq!(scene.downloads(), 3);
 }
 

@@ -90,7 +90,7 @@ pub fn choose_text(
         .iter()
         .map(|candidate| PathParts::of(candidate.path))
         .collect();
-    let wanted = Wanted::of(request, record);
+    let wanted = WantedEpisode::of(request, record);
     let (numbers, fitting) = match record.video_type {
         VideoType::Movie => (Vec::new(), (0..paths.len()).collect()),
         VideoType::Episode => {
@@ -132,7 +132,7 @@ pub fn listed_numbers(paths: &[&str], record_season: Option<u16>) -> Vec<ListedN
 }
 
 /// Season and episode that a request wants of a record.
-struct Wanted {
+struct WantedEpisode {
     season: Option<u32>,
     episode: Option<u32>,
     record_season: Option<u32>,
@@ -141,7 +141,7 @@ struct Wanted {
     is_of_record: bool,
 }
 
-impl Wanted {
+impl WantedEpisode {
     fn of(request: &TextRequest, record: &ChoiceRecord<'_>) -> Self {
         let season = request.season.or(record.season);
         let is_own_season = record.season.is_none() || season == record.season;

@@ -78,7 +78,7 @@ impl PathWords {
         (0..self.len()).map(|idx| self.word(idx))
     }
 
-    /// What stands before a word and behind the one before it.
+    /// Text between a word and the one before it.
     pub(super) fn gap(&self, idx: usize) -> &str {
         let start = match idx.checked_sub(1) {
             Some(before) => self.words.get(before).map_or(0, |word| word.end),

@@ -36,7 +36,7 @@ pub fn archive_listing(data: &[u8]) {
     assert!(started.elapsed() < TIME_MAX);
 }
 
-/// What is unpacked has the size that its header says, and is at most 10 MiB.
+/// Unpacked texts have the size that their header says, of 10 MiB or less.
 pub fn archive_unpacking(data: &[u8]) {
     let started = Instant::now();
     for (kind, content) in archives(data) {
@@ -65,7 +65,7 @@ pub fn text_characters(data: &[u8]) {
     }
 }
 
-/// What is written can be converted again, and stays as it is.
+/// Written texts can be converted again, and stay as they are.
 pub fn text_conversion(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     for format in [TextFormat::Srt, TextFormat::Vtt] {

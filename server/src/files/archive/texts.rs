@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn api_rule_16_3_content_that_is_no_text() {
+    fn api_rule_16_3_content_that_is_not_text() {
         assert!(is_text_content(b"Hola\0\0"));
         assert!(is_text_content(b"\xFF\xFEa\0\0\0"));
         assert!(is_text_content(&[&[1][..], &[b'a'; 49]].concat()));

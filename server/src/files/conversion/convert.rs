@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt::Write;
 
-use super::cue::{Cue, clean_text, in_order, lines};
+use super::cue::{TextCue, clean_text, in_order, lines};
 use super::subrip::{blocks, timing};
 use super::time::write_time;
 use super::vtt_text::vtt_text;
@@ -83,7 +83,7 @@ fn without_controls(text: &str) -> Cow<'_, str> {
     }
 }
 
-fn written(cues: Vec<Cue>, format: TextFormat) -> Result<String, ConversionError> {
+fn written(cues: Vec<TextCue>, format: TextFormat) -> Result<String, ConversionError> {
     let mut out = String::new();
     let mut number = 0;
     for cue in cues {
@@ -116,7 +116,7 @@ fn written(cues: Vec<Cue>, format: TextFormat) -> Result<String, ConversionError
     }
 }
 
-fn push_times(out: &mut String, cue: &Cue, mark: char) {
+fn push_times(out: &mut String, cue: &TextCue, mark: char) {
     write_time(out, cue.start_ms, mark);
     out.push_str(" --> ");
     write_time(out, cue.end_ms, mark);

@@ -2,7 +2,7 @@
 
 /// A text with the time for which it is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cue {
+pub(super) struct TextCue {
     pub(super) start_ms: u64,
     pub(super) end_ms: u64,
     /// Lines, separated by `\n`.
@@ -45,12 +45,12 @@ pub(super) fn clean_text(text: &str) -> String {
 }
 
 /// Cues with lines that end after they start, by their start.
-pub(super) fn in_order(cues: impl IntoIterator<Item = Cue>) -> Vec<Cue> {
-    let clean = cues.into_iter().map(|cue| Cue {
+pub(super) fn in_order(cues: impl IntoIterator<Item = TextCue>) -> Vec<TextCue> {
+    let clean = cues.into_iter().map(|cue| TextCue {
         text: clean_text(&cue.text),
         ..cue
     });
-    let mut kept: Vec<Cue> = clean
+    let mut kept: Vec<TextCue> = clean
         .filter(|cue| !cue.text.is_empty() && cue.start_ms < cue.end_ms)
         .collect();
     kept.sort_by_key(|cue| cue.start_ms);
@@ -69,7 +69,7 @@ mod tests {
 
     #[test]
     fn api_rule_17_15_lines_and_cues_are_cleaned_and_sorted() {
-        let cue = |start_ms, end_ms, text: &str| Cue {
+        let cue = |start_ms, end_ms, text: &str| TextCue {
             start_ms,
             end_ms,
             text: text.to_owned(),

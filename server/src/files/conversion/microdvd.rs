@@ -1,13 +1,7 @@
 //! `MicroDVD`: `{from}{to}text` in frames (API.md 17.14).
 
-use super::cue::{BLANKS, Cue, lines};
-
-/// Digits of the number of a frame.
-const FRAME_DIGITS_MAX: usize = 9;
-/// Digits of a frame rate behind its point that can be calculated with.
-const RATE_DIGITS_MAX: usize = 20;
-/// Time for which a text without an end is shown.
-const SHOWN_MS_MAX: u64 = 5_000;
+use super::cue::{BLANKS, TextCue, lines};
+use crate::limits::{FRAME_DIGITS_MAX, FRAME_RATE_DIGITS_MAX, FRAME_TEXT_MS_MAX};
 
 /// A line of a frame file.
 #[derive(Debug, Clone, Copy)]
@@ -67,7 +61,7 @@ impl FrameRate {
         if !is_number(whole) || !is_number(fraction) || 9 < whole.len() {
             return None;
         }
-        if RATE_DIGITS_MAX < fraction.len() {
+        if FRAME_RATE_DIGITS_MAX < fraction.len() {
             return None;
         }
         let scale = 10_u128.pow(fraction.len() as u32);
@@ -84,8 +78,8 @@ impl FrameRate {
     }
 }
 
-/// The cues of a text; `None` when its first frame line is no frame rate.
-pub(super) fn cues(text: &str) -> Option<Vec<Cue>> {
+/// The cues of a text; `None` when its first frame line names no frame rate.
+pub(super) fn cues(text: &str) -> Option<Vec<TextCue>> {
     let frame_lines: Vec<FrameLine<'_>> = lines(text).filter_map(frame_line).collect();
     let (first, rest) = frame_lines.split_first()?;
     let rate = FrameRate::parse(first.text)?;
@@ -96,10 +90,10 @@ pub(super) fn cues(text: &str) -> Option<Vec<Cue>> {
         let later = starts.partition_point(|start| *start <= line.start);
         let end_ms = match (line.end, starts.get(later)) {
             (Some(end), _) => rate.milliseconds(end),
-            (None, Some(next)) => rate.milliseconds(*next).min(start_ms + SHOWN_MS_MAX),
-            (None, None) => start_ms + SHOWN_MS_MAX,
+            (None, Some(next)) => rate.milliseconds(*next).min(start_ms + FRAME_TEXT_MS_MAX),
+            (None, None) => start_ms + FRAME_TEXT_MS_MAX,
         };
-        Cue {
+        TextCue {
             start_ms,
             end_ms,
             text: marked_up(line.text),
@@ -189,7 +183,7 @@ mod tests {
 
     fn shown(text: &str) -> Option<Vec<(u64, u64, String)>> {
         let cues = cues(text)?;
-        let shown = |cue: Cue| (cue.start_ms, cue.end_ms, cue.text.trim().to_owned());
+        let shown = |cue: TextCue| (cue.start_ms, cue.end_ms, cue.text.trim().to_owned());
         Some(cues.into_iter().map(shown).collect())
     }
 

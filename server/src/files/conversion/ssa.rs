@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::cue::{BLANKS, Cue, in_order, lines};
+use super::cue::{BLANKS, TextCue, in_order, lines};
 use super::time::take_time;
 
-/// Columns of a script without a format line.
-const DEFAULT_COLUMNS: Columns = Columns {
+/// ScriptColumns of a script without a format line.
+const DEFAULT_COLUMNS: ScriptColumns = ScriptColumns {
     count: 10,
     start: 1,
     end: 2,
@@ -15,14 +15,14 @@ const DEFAULT_COLUMNS: Columns = Columns {
 
 /// Places of the columns that count.
 #[derive(Debug, Clone, Copy)]
-struct Columns {
+struct ScriptColumns {
     count: usize,
     start: usize,
     end: usize,
     text: usize,
 }
 
-impl Columns {
+impl ScriptColumns {
     /// Reads what follows `Format:`; `None` when a column is missing.
     fn parse(format: &str) -> Option<Self> {
         let names: Vec<&str> = format
@@ -42,12 +42,12 @@ impl Columns {
     }
 
     /// Reads what follows `Dialogue:`; the last column takes the rest.
-    fn cue(self, dialogue: &str) -> Option<Cue> {
+    fn cue(self, dialogue: &str) -> Option<TextCue> {
         let fields: Vec<&str> = dialogue.splitn(self.count, ',').collect();
         if fields.len() < self.count {
             return None;
         }
-        Some(Cue {
+        Some(TextCue {
             start_ms: whole_time(fields[self.start])?,
             end_ms: whole_time(fields[self.end])?,
             text: marked_up(fields[self.text])?,
@@ -66,7 +66,7 @@ pub(super) fn is_events(line: &str) -> bool {
 }
 
 /// The cues of a script, those that repeat a text while it is shown joined to it.
-pub(super) fn cues(text: &str) -> Vec<Cue> {
+pub(super) fn cues(text: &str) -> Vec<TextCue> {
     let mut columns = Some(DEFAULT_COLUMNS);
     let mut is_in_events = false;
     let mut cues = Vec::new();
@@ -76,7 +76,7 @@ pub(super) fn cues(text: &str) -> Vec<Cue> {
             is_in_events = is_events(line);
         } else if is_in_events {
             if let Some(format) = after(line, "format:") {
-                columns = Columns::parse(format);
+                columns = ScriptColumns::parse(format);
             } else if let Some(dialogue) = after(line, "dialogue:")
                 && let Some(columns) = columns
             {
@@ -87,15 +87,15 @@ pub(super) fn cues(text: &str) -> Vec<Cue> {
     joined(in_order(cues))
 }
 
-/// What follows a prefix in any case.
+/// Rest of a line behind a prefix in any case.
 fn after<'a>(line: &'a str, prefix: &str) -> Option<&'a str> {
     let (start, rest) = line.split_at_checked(prefix.len())?;
     start.eq_ignore_ascii_case(prefix).then_some(rest)
 }
 
 /// Joins a cue to an earlier one of the same text that has not ended before its start.
-fn joined(cues: Vec<Cue>) -> Vec<Cue> {
-    let mut kept: Vec<Cue> = Vec::with_capacity(cues.len());
+fn joined(cues: Vec<TextCue>) -> Vec<TextCue> {
+    let mut kept: Vec<TextCue> = Vec::with_capacity(cues.len());
     let mut last_of: HashMap<String, usize> = HashMap::new();
     for cue in cues {
         match last_of.get(&cue.text) {
@@ -259,7 +259,7 @@ mod tests {
     }
 
     fn shown(text: &str) -> Vec<(u64, u64, String)> {
-        let shown = |cue: Cue| (cue.start_ms, cue.end_ms, cue.text);
+        let shown = |cue: TextCue| (cue.start_ms, cue.end_ms, cue.text);
         cues(text).into_iter().map(shown).collect()
     }
 

@@ -1,6 +1,6 @@
 //! `SubRip`, and the blocks of timing lines that WebVTT shares with it (API.md 17.11).
 
-use super::cue::{BLANKS, Cue, lines};
+use super::cue::{BLANKS, TextCue, lines};
 use super::time::take_time;
 
 /// A timing line.
@@ -23,10 +23,10 @@ pub(super) fn timing(line: &str) -> Option<Timing> {
 
 /// The cues of a text; `None` when more than half of its arrows are not in a timing line. With
 /// `ends_at_blank` the text of a cue ends at a blank line, too.
-pub(super) fn blocks(text: &str, ends_at_blank: bool) -> Option<Vec<Cue>> {
-    let mut reader = BlockReader {
+pub(super) fn blocks(text: &str, ends_at_blank: bool) -> Option<Vec<TextCue>> {
+    let mut reader = CueReader {
         ends_at_blank,
-        ..BlockReader::default()
+        ..CueReader::default()
     };
     for line in lines(text) {
         reader.read(line);
@@ -40,9 +40,9 @@ pub(super) fn blocks(text: &str, ends_at_blank: bool) -> Option<Vec<Cue>> {
 
 /// State between two lines.
 #[derive(Default)]
-struct BlockReader<'a> {
+struct CueReader<'a> {
     ends_at_blank: bool,
-    cues: Vec<Cue>,
+    cues: Vec<TextCue>,
     timing: Option<Timing>,
     /// Lines of the cue that began last.
     text: Vec<&'a str>,
@@ -51,7 +51,7 @@ struct BlockReader<'a> {
     unread_count: usize,
 }
 
-impl<'a> BlockReader<'a> {
+impl<'a> CueReader<'a> {
     fn read(&mut self, line: &'a str) {
         if line.contains("-->") {
             self.drop_number();
@@ -84,7 +84,7 @@ impl<'a> BlockReader<'a> {
     /// Ends the cue that began last.
     fn finish(&mut self) {
         if let Some(timing) = self.timing.take() {
-            self.cues.push(Cue {
+            self.cues.push(TextCue {
                 start_ms: timing.start_ms,
                 end_ms: timing.end_ms,
                 text: self.text.join("\n"),
